@@ -1,0 +1,50 @@
+/** The only place that reads the time. Everything that waits or stamps takes a `Clock`, so that tests can pass one in. */
+
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Monotonic milliseconds with a fraction, for durations only. */
+  monotonic(): number;
+  /** Calls `fn` once after `delayMs`; never keeps the process alive by itself. */
+  after(delayMs: number, fn: () => void): Timer;
+}
+
+/** setTimeout fires at once for delays above this, so longer ones are chained. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(delayMs, fn) {
+    let handle: NodeJS.Timeout;
+    const arm = (remainingMs: number) => {
+      handle = setTimeout(
+        () => (remainingMs > MAX_TIMEOUT_MS ? arm(remainingMs - MAX_TIMEOUT_MS) : fn()),
+        Math.min(Math.max(0, remainingMs), MAX_TIMEOUT_MS),
+      );
+      handle.unref();
+    };
+    arm(delayMs);
+    return { cancel: () => clearTimeout(handle) };
+  },
+};
+
+/** Resolves after `delayMs`, or rejects with the signal's reason as soon as it aborts. Keeps the process alive. */
+export function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      timer.cancel();
+      reject(signal?.reason);
+    };
+    const timer = clock.after(delayMs, () => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}

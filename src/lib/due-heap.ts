@@ -1,0 +1,82 @@
+/** Keys by when they fall due, then by when that was last set: a binary heap in which a key stands once and can be moved. */
+
+interface Entry {
+  readonly key: string;
+  dueAt: number;
+  order: number;
+  /** Where it stands in the heap. */
+  at: number;
+}
+
+export class DueHeap {
+  #heap: Entry[] = [];
+  #byKey = new Map<string, Entry>();
+  #order = 0;
+
+  get size(): number {
+    return this.#heap.length;
+  }
+
+  get first(): Readonly<Entry> | undefined {
+    return this.#heap[0];
+  }
+
+  /** Puts the key in, or moves it. */
+  set(key: string, dueAt: number): void {
+    let entry = this.#byKey.get(key);
+    if (!entry) {
+      entry = { key, dueAt, order: 0, at: this.#heap.length };
+      this.#byKey.set(key, entry);
+      this.#heap.push(entry);
+    }
+    entry.dueAt = dueAt;
+    entry.order = this.#order++;
+    this.#settle(entry);
+  }
+
+  delete(key: string): void {
+    const entry = this.#byKey.get(key);
+    if (!entry) return;
+    this.#byKey.delete(key);
+    const last = this.#heap.pop();
+    if (!last || last === entry) return;
+    this.#place(last, entry.at);
+    this.#settle(last);
+  }
+
+  clear(): void {
+    this.#heap = [];
+    this.#byKey.clear();
+  }
+
+  /** Moves an entry up or down to where it belongs. */
+  #settle(entry: Entry): void {
+    const heap = this.#heap;
+    for (let parent = heap[(entry.at - 1) >> 1]; entry.at > 0 && parent; parent = heap[(entry.at - 1) >> 1]) {
+      if (!isBefore(entry, parent)) break;
+      this.#swap(entry, parent);
+    }
+    for (;;) {
+      const left = heap[2 * entry.at + 1];
+      const right = heap[2 * entry.at + 2];
+      const child = right && left && isBefore(right, left) ? right : left;
+      if (!child || !isBefore(child, entry)) break;
+      this.#swap(entry, child);
+    }
+  }
+
+  #swap(a: Entry, b: Entry): void {
+    const at = a.at;
+    this.#place(a, b.at);
+    this.#place(b, at);
+  }
+
+  #place(entry: Entry, at: number): void {
+    this.#heap[at] = entry;
+    entry.at = at;
+  }
+}
+
+function isBefore(a: Entry, b: Entry): boolean {
+  return a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.order < b.order);
+}

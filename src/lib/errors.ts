@@ -1,0 +1,35 @@
+/** The one error type: a code for programs, a message and a hint for the person who must act. */
+
+export interface HookgateErrorFacts {
+  code: string;
+  message: string;
+  /** What to do about it, in one sentence. */
+  hint?: string;
+  /** True when the same call may succeed later, unchanged. */
+  retryable?: boolean;
+  cause?: unknown;
+}
+
+export class HookgateError extends Error {
+  readonly code: string;
+  readonly hint?: string;
+  readonly retryable: boolean;
+
+  constructor(facts: HookgateErrorFacts) {
+    super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.name = "HookgateError";
+    this.code = facts.code;
+    if (facts.hint !== undefined) this.hint = facts.hint;
+    this.retryable = facts.retryable ?? false;
+  }
+}
+
+/** What a thrown thing says, for a log line or a row; never throws itself. */
+export function errorMessage(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message || thrown.name;
+  try {
+    return String(thrown);
+  } catch {
+    return "an error that cannot be printed";
+  }
+}

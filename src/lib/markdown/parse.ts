@@ -1,0 +1,204 @@
+/**
+ * Markdown text → tree. Linear in the size of the text: what would make the parser slow (a paragraph of nothing but
+ * delimiters, a line nested twenty deep) is kept as literal text, and long texts are read block by block.
+ */
+import { fromMarkdown, type Options } from "mdast-util-from-markdown";
+import { gfmFromMarkdown } from "mdast-util-gfm";
+import { gfm } from "micromark-extension-gfm";
+import { clean } from "./clean.js";
+import { literal, type PhrasingContent, type Root, type RootContent } from "./nodes.js";
+
+/** Longer texts are not read as Markdown: at about 10 µs a character the event loop would stand still. */
+const MARKDOWN_MAX = 65_536;
+/** Texts up to this are parsed whole; longer ones in groups of blocks (references do not reach over groups). */
+const GROUP_MAX = 16_384;
+/** Delimiters in one block; the parser's time grows with their square. */
+const DELIMITERS_MAX = 600;
+const DEEP = /^(?:[ \t]*(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))){20}/m;
+
+type SyntaxExtension = NonNullable<Options["extensions"]>[number];
+type TreeExtension = Exclude<NonNullable<Options["mdastExtensions"]>[number], readonly unknown[]>;
+
+const VERTICAL_BAR = 124;
+
+/** Reads `||` in running text. Escapes and code spans win over it, because the parser sees them first. */
+const spoilerSyntax: SyntaxExtension = {
+  text: {
+    [VERTICAL_BAR]: {
+      name: "spoilerMark",
+      tokenize(effects, ok, nok) {
+        return (code) => {
+          effects.enter("spoilerMark");
+          effects.consume(code);
+          return (second) => {
+            if (second !== VERTICAL_BAR) return nok(second);
+            effects.consume(second);
+            effects.exit("spoilerMark");
+            return ok;
+          };
+        };
+      },
+    },
+  },
+};
+declare module "micromark-util-types" {
+  interface TokenTypeMap {
+    spoilerMark: "spoilerMark";
+  }
+}
+const spoilerTree: TreeExtension = {
+  enter: {
+    spoilerMark(token) {
+      this.enter({ type: "spoilerMark" }, token);
+    },
+  },
+  exit: {
+    spoilerMark(token) {
+      this.exit(token);
+    },
+  },
+};
+
+const options: Options = {
+  extensions: [gfm(), spoilerSyntax],
+  mdastExtensions: [gfmFromMarkdown(), spoilerTree],
+};
+
+/** Characters that may be markup, wherever they stand; and what a line or the text must not begin or end with to be plain. */
+const MARKUP = /[\\`*_~<[\]&|\t\r\0]|\p{Surrogate}|(?:^|\n)(?:[ \-+=#>\n]|\d{1,9}[.)])| \n|[ \n]$|^\p{Cf}*$/u;
+
+/** True when reading the text as Markdown would give just the text. Costs a fraction of a microsecond on a chat line. */
+export function isPlainText(text: string): boolean {
+  return !MARKUP.test(text);
+}
+
+export function parseMarkdown(source: string): Root {
+  const text = clean(source);
+  if (text.length > MARKDOWN_MAX) return { type: "root", children: [literal(text)] };
+  const children = groups(text).flatMap((group) => (group.literal ? [literal(group.text)] : parseGroup(group.text)));
+  return { type: "root", children };
+}
+
+function parseGroup(text: string): RootContent[] {
+  const root = fromMarkdown(text, options);
+  showUnusedDefinitions(root, text);
+  if (text.includes("||")) pairSpoilers(root);
+  return root.children;
+}
+
+interface Group {
+  text: string;
+  literal: boolean;
+}
+
+/** Blocks (between blank lines, fences whole) joined up to the group size; a block that would be slow stands alone, literal. */
+function groups(text: string): Group[] {
+  if (text.length <= GROUP_MAX && !isSlow(text)) return [{ text, literal: false }];
+  const found: Group[] = [];
+  for (const block of blocks(text)) {
+    const slow = isSlow(block);
+    const last = found.at(-1);
+    if (last && !last.literal && !slow && last.text.length + block.length <= GROUP_MAX) last.text += block;
+    else found.push({ text: slow ? block.replace(/^\n+|\n+$/g, "") : block, literal: slow });
+  }
+  return found.filter((group) => group.text.trim() !== "");
+}
+
+function isSlow(block: string): boolean {
+  let delimiters = 0;
+  for (let i = 0; i < block.length; i++) {
+    const code = block.charCodeAt(i);
+    if (code === 42 || code === 95 || code === 126 || code === 91 || code === 93) delimiters++;
+  }
+  return delimiters > DELIMITERS_MAX || DEEP.test(block);
+}
+
+/** Each with the blank lines after it. A block that is too long for a group is cut at a line, or a space, or anywhere. */
+function* blocks(text: string): Generator<string> {
+  let start = 0;
+  let at = 0;
+  let fence: string | undefined;
+  let afterBlank = false;
+  while (at < text.length) {
+    const end = text.indexOf("\n", at);
+    const lineEnd = end < 0 ? text.length : end + 1;
+    const line = text.slice(at, lineEnd);
+    const marker = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+    if (fence === undefined && afterBlank && /^\S/.test(line)) {
+      yield* pieces(text.slice(start, at));
+      start = at;
+    }
+    if (marker && fence === undefined) fence = marker;
+    else if (marker && fence !== undefined && marker.startsWith(fence) && line.trim() === marker) fence = undefined;
+    afterBlank = line.trim() === "";
+    at = lineEnd;
+  }
+  yield* pieces(text.slice(start));
+}
+
+function* pieces(block: string): Generator<string> {
+  if (block.length <= GROUP_MAX || /^ {0,3}(`{3,}|~{3,})/.test(block)) {
+    yield block;
+    return;
+  }
+  for (let at = 0; at < block.length; ) {
+    let end = Math.min(block.length, at + GROUP_MAX);
+    if (end < block.length) {
+      const newline = block.lastIndexOf("\n", end);
+      const space = block.lastIndexOf(" ", end);
+      if (newline > at) end = newline + 1;
+      else if (space > at) end = space + 1;
+      else if (/[\uDC00-\uDFFF]/.test(block[end] as string)) end--;
+    }
+    yield block.slice(at, end);
+    at = end;
+  }
+}
+
+/** `[10:30]: see you` is a definition to Markdown and would vanish; one that nothing refers to is shown as it was written. */
+function showUnusedDefinitions(root: Root, source: string): void {
+  if (!/^[ >\t]*\[[^\]]+\]:/m.test(source)) return;
+  const used = new Set<string>();
+  visit(root, (node) => {
+    if ("identifier" in node && node.type !== "definition" && node.type !== "footnoteDefinition")
+      used.add(node.identifier);
+  });
+  visit(root, (node) => {
+    if (!("children" in node)) return;
+    const children: unknown[] = node.children;
+    for (const [i, child] of node.children.entries())
+      if (child.type === "definition" && !used.has(child.identifier)) {
+        const from = child.position?.start.offset ?? 0;
+        children[i] = literal(source.slice(from, child.position?.end.offset ?? from));
+      }
+  });
+}
+
+function pairSpoilers(root: Root): void {
+  visit(root, (node) => {
+    if (!("children" in node) || !node.children.some((child) => child.type === "spoilerMark")) return;
+    const paired: PhrasingContent[] = [];
+    let opened = -1;
+    for (const child of node.children as PhrasingContent[]) {
+      if (child.type !== "spoilerMark") paired.push(child);
+      else if (opened >= 0 && opened < paired.length) {
+        paired.push({ type: "spoiler", children: paired.splice(opened) });
+        opened = -1;
+      } else {
+        if (opened >= 0) paired.push({ type: "text", value: "||" });
+        opened = paired.length;
+      }
+    }
+    if (opened >= 0) paired.splice(opened, 0, { type: "text", value: "||" });
+    (node as { children: PhrasingContent[] }).children = paired;
+  });
+}
+
+/** Every node, parents first; without recursion, because depth is the sender's choice. */
+function visit(root: Root, look: (node: Root | RootContent) => void): void {
+  const waiting: (Root | RootContent)[] = [root];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    look(node);
+    if ("children" in node) for (const child of node.children) waiting.push(child);
+  }
+}

@@ -1,0 +1,42 @@
+/** A table as text in columns, for platforms without tables. */
+import type { Table } from "mdast";
+import { toString as textOf } from "mdast-util-to-string";
+
+/** Cells wider than this are not padded to, so that one long cell cannot blow up every row. */
+const COLUMN_MAX = 40;
+
+export function tableText(table: Table): string {
+  const rows = table.children.map((row) => row.children.map((cell) => textOf(cell).replace(/\s+/g, " ").trim()));
+  const columns = Math.max(0, ...rows.slice(0, 1).map((row) => row.length));
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.min(
+      COLUMN_MAX,
+      rows.reduce((widest, row) => Math.max(widest, width(row[column] ?? "")), 3),
+    ),
+  );
+  const lines = rows.map((row) =>
+    widths
+      .map((room, column) => pad(row[column] ?? "", room, table.align?.[column] ?? null))
+      .join(" | ")
+      .trimEnd(),
+  );
+  const rule = widths.map((room) => "-".repeat(room)).join("-+-");
+  return [lines[0] ?? "", rule, ...lines.slice(1)].join("\n");
+}
+
+function pad(text: string, room: number, align: "left" | "right" | "center" | null): string {
+  const missing = Math.max(0, room - width(text));
+  if (align === "right") return " ".repeat(missing) + text;
+  if (align === "center") return " ".repeat(missing >> 1) + text + " ".repeat(missing - (missing >> 1));
+  return text + " ".repeat(missing);
+}
+
+const WIDE =
+  /[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|\p{Extended_Pictographic}/u;
+
+/** Columns on a screen: wide characters count twice, combining ones not at all. */
+function width(text: string): number {
+  let columns = 0;
+  for (const character of text) columns += WIDE.test(character) ? 2 : /\p{M}|\u200D|\uFE0F/u.test(character) ? 0 : 1;
+  return columns;
+}

@@ -1,0 +1,168 @@
+/**
+ * The `Work` of domain/work.ts in one process (lib does not import domain, so it only has its shape): a queue of keys, first
+ * come first served, at most `maxParallel` under way, each key one at a time; and one timer for the next key that falls due.
+ * What there is to do stays in the store; losing all of this loses nothing.
+ */
+import { type Backoff, backoffMs } from "./backoff.js";
+import type { Clock, Timer } from "./clock.js";
+import { DueHeap } from "./due-heap.js";
+import { errorMessage } from "./errors.js";
+import type { Logger } from "./logger.js";
+
+export interface WorkOptions {
+  /** Does what is due for a key. A number = look again at that time (ms since the epoch). */
+  look: (key: string) => Promise<number | undefined>;
+  /** Keys under way at once, at most. */
+  maxParallel: number;
+  clock: Clock;
+  logger: Logger;
+  /** After a look that threw. */
+  backoff?: Backoff;
+}
+
+const BACKOFF: Backoff = { firstMs: 500, maxMs: 60_000 };
+
+/** A key is remembered only while there is something to do for it. */
+interface KeyState {
+  phase: "due-later" | "waiting" | "active";
+  /** `due-later`: when. `active`: when to look again, if that was asked for. */
+  nextAt: number;
+  /** Looks that threw, in a row. */
+  failures: number;
+}
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+export function createWork(options: WorkOptions): KeyedWork {
+  return new KeyedWork(options);
+}
+
+class KeyedWork {
+  readonly #options: WorkOptions;
+  #keys = new Map<string, KeyState>();
+  /** Keys that wait for room, in order; a Set, so that it is a queue that can be asked and shortened cheaply. */
+  #waiting = new Set<string>();
+  #later = new DueHeap();
+  #active = 0;
+  #timer: Timer | undefined;
+  #timerAt = NEVER;
+  #isPumpScheduled = false;
+  #isStopped = false;
+  #onIdle: (() => void)[] = [];
+
+  constructor(options: WorkOptions) {
+    this.#options = options;
+  }
+
+  get depth(): { active: number; waiting: number } {
+    return { active: this.#active, waiting: this.#waiting.size };
+  }
+
+  look(key: string, atMs = 0): void {
+    if (this.#isStopped) return;
+    const state = this.#keys.get(key);
+    if (state?.phase === "active") state.nextAt = Math.min(state.nextAt, atMs);
+    else if (state?.phase !== "waiting") this.#plan(key, atMs, state);
+  }
+
+  stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    this.#waiting.clear();
+    this.#later.clear();
+    if (this.#active === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#onIdle.push(resolve));
+  }
+
+  /** The key is not under way: into the queue when it is due, else onto the heap when that is news. */
+  #plan(key: string, atMs: number, state: KeyState | undefined): void {
+    const planned = state ?? { phase: "due-later", nextAt: NEVER, failures: 0 };
+    if (!state) this.#keys.set(key, planned);
+    if (atMs <= this.#options.clock.now()) this.#enqueue(key, planned);
+    else if (atMs < planned.nextAt) {
+      planned.nextAt = atMs;
+      this.#later.set(key, atMs);
+      this.#armTimer();
+    }
+  }
+
+  #enqueue(key: string, state: KeyState): void {
+    state.phase = "waiting";
+    this.#later.delete(key);
+    this.#waiting.add(key);
+    this.#schedulePump();
+  }
+
+  /** Not at once: whoever calls `look` finishes its step first, and looks of one step are one. */
+  #schedulePump(): void {
+    if (this.#isPumpScheduled) return;
+    this.#isPumpScheduled = true;
+    setImmediate(() => {
+      this.#isPumpScheduled = false;
+      this.#pump();
+    });
+  }
+
+  #pump(): void {
+    for (const key of this.#waiting) {
+      if (this.#active >= this.#options.maxParallel) return;
+      this.#waiting.delete(key);
+      const state = this.#keys.get(key);
+      if (state) void this.#run(key, state);
+    }
+  }
+
+  async #run(key: string, state: KeyState): Promise<void> {
+    const { look, clock, logger, backoff = BACKOFF } = this.#options;
+    state.phase = "active";
+    state.nextAt = NEVER;
+    this.#active++;
+    let againAt: number | undefined;
+    try {
+      againAt = await look(key);
+      state.failures = 0;
+    } catch (thrown) {
+      state.failures++;
+      const pauseMs = backoffMs(backoff, state.failures);
+      againAt = clock.now() + pauseMs;
+      logger.error({ key, err: thrown, attempt: state.failures, pauseMs }, `work failed: ${errorMessage(thrown)}`);
+    }
+    this.#active--;
+    this.#settle(key, state, Math.min(state.nextAt, againAt ?? NEVER));
+  }
+
+  #settle(key: string, state: KeyState, nextAt: number): void {
+    if (this.#isStopped) {
+      if (this.#active === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
+      return;
+    }
+    state.phase = "due-later";
+    state.nextAt = NEVER;
+    // A key that failed keeps its state, so that its back-off grows.
+    if (nextAt === NEVER || Number.isNaN(nextAt)) this.#keys.delete(key);
+    else this.#plan(key, nextAt, state);
+    if (this.#waiting.size > 0) this.#schedulePump();
+  }
+
+  /** One timer, for whichever key is first. */
+  #armTimer(): void {
+    const dueAt = this.#later.first?.dueAt ?? NEVER;
+    if (dueAt === this.#timerAt) return;
+    this.#timer?.cancel();
+    this.#timerAt = dueAt;
+    if (dueAt === NEVER) return;
+    const { clock } = this.#options;
+    this.#timer = clock.after(dueAt - clock.now(), () => this.#onDue());
+  }
+
+  #onDue(): void {
+    this.#timerAt = NEVER;
+    const now = this.#options.clock.now();
+    for (let first = this.#later.first; first && first.dueAt <= now; first = this.#later.first) {
+      const state = this.#keys.get(first.key);
+      if (state) this.#enqueue(first.key, state);
+      else this.#later.delete(first.key);
+    }
+    this.#armTimer();
+  }
+}

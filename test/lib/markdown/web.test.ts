@@ -1,0 +1,130 @@
+/** Messages on the web page: only our own tags, safe links, everything readable. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { formatWeb } from "../../../adapters/web/format.js";
+import type { OutboundMessage } from "../../../src/domain/message.js";
+import { EMPTY_MESSAGE } from "../../../src/lib/markdown/message.js";
+import { cpuMs, markdownText, messyText } from "./texts.js";
+
+const format = (message: OutboundMessage, plain = false) => formatWeb(message, { plain });
+const html = (text: string) => format({ text }).html;
+
+const TAGS =
+  /<(?:\/?(?:p|h[1-6]|blockquote|ul|ol|li|pre|code|table|thead|tbody|tr|th|td|strong|em|del|u|sup|div|span)|hr|br|ol start="\d+"|span class="spoiler"|code class="language-[\w+#.-]+"|a href="(?:https?:\/\/|mailto:)[^"<>]*" target="_blank" rel="noopener noreferrer nofollow"|\/a)>/g;
+
+function visible(source: string): string {
+  return source
+    .replace(TAGS, " ")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&");
+}
+
+describe("text on the web page", () => {
+  it("lets no tag through but its own, whatever is written", () => {
+    const nasty = fc.constantFrom(
+      "<script>alert(1)</script>",
+      "<img src=x onerror=alert(1)>",
+      "[x](javascript:alert(1))",
+      '[x](https://a.b/"onclick="alert(1))',
+      "[x](data:text/html,y)",
+      "![x](vbscript:z)",
+      "<svg/onload=1>",
+      "```<b>\n</code></pre><script>\n```",
+      "<https://a.b/'>",
+      "[<img>](https://c.d)",
+      "|<b>|\n|-|\n|<i>|",
+      "&lt;script&gt;",
+      "javascript:alert(1)",
+      "<a href='javascript:x'>y</a>",
+    );
+    const text = fc
+      .array(fc.oneof(nasty, markdownText, messyText), { minLength: 1, maxLength: 6 })
+      .map((parts) => parts.join("\n\n"));
+    fc.assert(
+      fc.property(text, fc.constantFrom("markdown" as const, "html" as const, "plain" as const), (written, kind) => {
+        const made = format({ text: written, format: kind }).html;
+        expect(made.replace(TAGS, "")).not.toMatch(/[<>]/);
+      }),
+      { numRuns: 120, interruptAfterTimeLimit: 10_000 },
+    );
+  });
+
+  it("keeps every word", () => {
+    fc.assert(
+      fc.property(markdownText, (text) => {
+        const letters = (from: string) => from.replace(/[^\p{L}\p{N}]+/gu, "");
+        const made = format({ text });
+        const shown = letters(visible(made.html));
+        for (const word of ["alpha", "beta", "gamma", "日本"])
+          expect(shown.split(word).length).toBeGreaterThanOrEqual(made.text.split(word).length);
+      }),
+      { numRuns: 80, interruptAfterTimeLimit: 10_000 },
+    );
+  });
+
+  it("writes the page's tags", () => {
+    expect(html("hello")).toBe("<p>hello</p>");
+    expect(html("# A\n\n**b** _c_ ~~d~~ `e` ||f||")).toBe(
+      '<h1>A</h1><p><strong>b</strong> <em>c</em> <del>d</del> <code>e</code> <span class="spoiler">f</span></p>',
+    );
+    expect(html("- a\n- [x] b")).toBe("<ul><li>a</li><li>☑ b</li></ul>");
+    expect(html("a\nb")).toBe("<p>a<br>b</p>");
+    expect(html("see https://a.b/c")).toBe(
+      '<p>see <a href="https://a.b/c" target="_blank" rel="noopener noreferrer nofollow">https://a.b/c</a></p>',
+    );
+    expect(html("[x](javascript:alert(1))")).toBe("<p>x (javascript:alert(1))</p>");
+    expect(html("```ts\na < b\n```")).toBe('<pre><code class="language-ts">a &lt; b</code></pre>');
+  });
+
+  it("gives a plain form, a text for previews, and says so when there is nothing", () => {
+    expect(format({ text: "**a** <b>" }, true)).toEqual({ text: "**a** <b>", html: "<p>**a** &lt;b&gt;</p>" });
+    expect(format({ text: "**a** [b](https://c.d)" }).text).toBe("a b");
+    expect(format({ text: "" })).toEqual({ text: EMPTY_MESSAGE, html: `<p>${EMPTY_MESSAGE}</p>` });
+  });
+
+  it("hands out the card in parts and buttons without their actions", () => {
+    const made = format({
+      text: "x",
+      card: { title: "<T>", text: "**y**", url: "javascript:x", fields: [{ name: "n", value: "`v`" }], tone: "bad" },
+      buttons: [
+        [
+          { label: "go", token: "t", action: { kind: "say", text: "secret" } },
+          { label: "web", url: "https://a.b" },
+        ],
+      ],
+    });
+    expect(made.card).toEqual({
+      title: "<T>",
+      html: "<p><strong>y</strong></p>",
+      tone: "bad",
+      fields: [{ name: "n", html: "<p><code>v</code></p>", inline: false }],
+    });
+    expect(made.buttons).toEqual([
+      [
+        { label: "go", style: "secondary", token: "t" },
+        { label: "web", style: "secondary", url: "https://a.b" },
+      ],
+    ]);
+    expect(made.text).toContain("<T>");
+  });
+
+  it("takes deep nesting and a megabyte", () => {
+    for (const text of [
+      ">".repeat(5000),
+      "- ".repeat(3000),
+      "*a_".repeat(10_000),
+      "word ".repeat(200_000),
+      "[".repeat(30_000),
+    ]) {
+      let made = format({ text: "" });
+      const cost = cpuMs(() => {
+        made = format({ text });
+      });
+      expect(cost).toBeLessThan(4_000);
+      expect(visible(made.html).trim()).not.toBe("");
+    }
+  });
+});

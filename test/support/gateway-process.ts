@@ -1,0 +1,105 @@
+/** The product as its users run it: a child process of the compiled CLI, on a folder of its own, that can be killed at any moment. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join, resolve } from "node:path";
+import { until } from "./until.js";
+
+const CLI = resolve(import.meta.dirname, "../../dist/src/cli.js");
+export const TOKEN = "a-token-for-the-tests-only";
+
+export interface GatewayProcess {
+  readonly url: string;
+  readonly folder: string;
+  /** Everything it printed since the first start. */
+  readonly output: () => string;
+  start(): Promise<void>;
+  /** Resolves when /readyz says so. */
+  ready(withinMs?: number): Promise<void>;
+  /** SIGKILL; resolves when the process is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
+  running(): boolean;
+}
+
+export interface GatewayProcessOptions {
+  folder: string;
+  /** hookgate.yaml, as JSON (which is YAML). */
+  config: unknown;
+  env?: Record<string, string>;
+  /** A free one unless said. */
+  port?: number;
+}
+
+export async function gatewayProcess({
+  folder,
+  config,
+  env = {},
+  port = 0,
+}: GatewayProcessOptions): Promise<GatewayProcess> {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "hookgate.yaml"), JSON.stringify(config, null, 2));
+  port ||= await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  let child: ChildProcess | undefined;
+  let output = "";
+  const gone = (one: ChildProcess) =>
+    new Promise<number | null>((done) =>
+      one.exitCode !== null || one.signalCode !== null ? done(one.exitCode) : one.once("exit", (code) => done(code)),
+    );
+
+  return {
+    url,
+    folder,
+    output: () => output,
+    running: () => child !== undefined && child.exitCode === null && child.signalCode === null,
+    async start() {
+      child = spawn(process.execPath, [CLI, "start"], {
+        cwd: folder,
+        env: { PATH: process.env.PATH, HOOKGATE_PORT: String(port), HOOKGATE_TOKEN: TOKEN, LOG_LEVEL: "warn", ...env },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      const note = (chunk: Buffer) => {
+        output = (output + chunk.toString()).slice(-400_000);
+      };
+      child.stdout?.on("data", note);
+      child.stderr?.on("data", note);
+    },
+    async ready(withinMs = 30_000) {
+      await until(
+        () => {
+          if (child && child.exitCode !== null)
+            throw new Error(`the gateway ended with ${child.exitCode}:\n${output.slice(-4000)}`);
+          return fetch(`${url}/readyz`).then(
+            (answer) => answer.ok,
+            () => false,
+          );
+        },
+        "the gateway being ready",
+        withinMs,
+      );
+    },
+    async kill() {
+      if (!child) return;
+      child.kill("SIGKILL");
+      await gone(child);
+    },
+    async stop() {
+      if (!child) return null;
+      child.kill("SIGTERM");
+      return gone(child);
+    },
+  };
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((done, fail) => {
+    const server = createServer();
+    server.once("error", fail);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => (address && typeof address === "object" ? done(address.port) : fail(new Error("no port"))));
+    });
+  });
+}

@@ -1,0 +1,48 @@
+/** A clock that moves only when told to. Timers fire in order of due time. */
+import type { Clock, Timer } from "../../src/lib/clock.js";
+
+export class ManualClock implements Clock {
+  #now: number;
+  #next = 1;
+  #timers = new Map<number, { at: number; fn: () => void }>();
+
+  constructor(startMs: number = Date.UTC(2026, 0, 1)) {
+    this.#now = startMs;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  monotonic(): number {
+    return this.#now;
+  }
+
+  after(delayMs: number, fn: () => void): Timer {
+    const id = this.#next++;
+    this.#timers.set(id, { at: this.#now + Math.max(0, delayMs), fn });
+    return { cancel: () => void this.#timers.delete(id) };
+  }
+
+  /** Moves time on, firing what falls due; lets promises settle between timers. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    for (;;) {
+      await settle();
+      const due = [...this.#timers]
+        .filter(([, timer]) => timer.at <= end)
+        .sort((a, b) => a[1].at - b[1].at || a[0] - b[0])[0];
+      if (!due) break;
+      this.#timers.delete(due[0]);
+      this.#now = Math.max(this.#now, due[1].at);
+      due[1].fn();
+    }
+    this.#now = end;
+    await settle();
+  }
+}
+
+/** Lets everything that is ready run: promise jobs and immediates. */
+async function settle(): Promise<void> {
+  for (let i = 0; i < 3; i++) await new Promise<void>((resolve) => setImmediate(resolve));
+}
