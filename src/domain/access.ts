@@ -1,0 +1,29 @@
+/** Who is listened to on one platform. The schema stands here because every adapter's config carries it and the gateway decides by it. */
+import { z } from "zod";
+
+/** Ids as text; YAML may give small ones as numbers. Numbers that JavaScript cannot hold exactly are refused: quote them. */
+const platformId = z.union([z.string().min(1), z.int()]).transform(String);
+
+export const accessConfig = z.strictObject({
+  dms: z
+    .enum(["operators", "everyone", "off"])
+    .default("operators")
+    .describe("Whose direct messages are answered: operators (people with a role), everyone, or off."),
+  guilds: z
+    .array(platformId)
+    .default([])
+    .describe(
+      'Ids of the guilds (servers) that are listened to, all channels. An empty list means none; "*" means all.',
+    ),
+  chats: z
+    .array(platformId)
+    .default([])
+    .describe(
+      'Ids of the channels, groups or rooms that are listened to; a thread goes with its parent. An empty list means none; "*" means all.',
+    ),
+  mention: z
+    .enum(["required", "always"])
+    .default("required")
+    .describe("Outside direct messages: answer only when addressed (required), or every message (always)."),
+});
+export type AccessConfig = z.output<typeof accessConfig>;

@@ -1,0 +1,149 @@
+/**
+ * The contract of a chat platform. An adapter decodes, encodes and transports: no retries, no access rules, no business
+ * words. It imports domain and lib only, and `gateway/outbound.ts` is the only caller of `send`.
+ */
+import type { Clock } from "../lib/clock.js";
+import type { Logger } from "../lib/logger.js";
+import type { Address } from "./address.js";
+import type { Choice, CommandSpec, CompletionQuery } from "./command.js";
+import type { InboundEvent, InteractionRef } from "./event.js";
+import type { Attachment, Modal, OutboundMessage } from "./message.js";
+
+export type AdapterPhase = "off" | "connecting" | "online" | "reconnecting" | "offline";
+
+export interface AdapterState {
+  phase: AdapterPhase;
+  /** Why it is not online, for the operator; or a remark while online. No secrets. */
+  reason?: string;
+  /** Set as soon as it is known. */
+  botId?: string;
+  botName?: string;
+}
+
+/** How the adapter must acknowledge an interaction, decided by the gateway after the durable write. */
+export type Acknowledgement =
+  | { kind: "defer"; isPrivate: boolean }
+  | { kind: "defer-update" }
+  | { kind: "modal"; modal: Modal; token: string }
+  | { kind: "none" };
+
+/** `duplicate`: the event was seen before; acknowledge it to the platform and do nothing else. */
+export interface Accepted {
+  kind: "accepted" | "duplicate";
+  acknowledge: Acknowledgement;
+}
+
+/** What the gateway offers an adapter. */
+export interface GatewayPort {
+  /**
+   * Stores the event. Resolves when it is on disk: only then may the adapter acknowledge it to the platform (confirm an
+   * offset, answer a webhook, store a sequence number). Slows down (stays pending) when too much is waiting. Rejects when
+   * the store cannot take it: do not acknowledge; the platform will hand it over again.
+   */
+  accept(event: InboundEvent): Promise<Accepted>;
+  complete(query: CompletionQuery): Promise<Choice[]>;
+  /** The command table, to register with the platform. */
+  commands(): readonly CommandSpec[];
+  /** Reported on every change; shown in /status and /readyz. */
+  state(state: AdapterState): void;
+}
+
+/** Small durable facts of an adapter: last seen ids, session info, offsets, hash of the registered commands. */
+export interface CursorStore {
+  get(key: string): string | undefined;
+  /** Resolves when it is on disk; writes of one tick share a transaction. `undefined` removes. */
+  set(key: string, value: string | undefined): Promise<void>;
+  /** All whose key begins so. */
+  list(prefix: string): { key: string; value: string }[];
+}
+
+export interface AdapterContext {
+  gateway: GatewayPort;
+  cursors: CursorStore;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** One platform request's worth of message: made by `encode`, stored as JSON, given back to `send` after any restart. */
+export interface EncodedPart {
+  /** What a person will read, for previews and the journal. */
+  text: string;
+  /** The platform's own request body, as JSON. */
+  body: Record<string, unknown>;
+}
+
+export type SendOperation =
+  | {
+      kind: "create";
+      address: Address;
+      part: EncodedPart;
+      /** The same for every attempt of this part; at most 25 characters. Platforms that can, deduplicate by it. */
+      nonce: string;
+      /** Answer through the interaction while it is open. `first` = the deferred answer itself, else a follow-up. */
+      interaction?: InteractionRef & { first: boolean };
+      /** Only this person should see it, where the platform can do that in place (web). */
+      visibleTo?: string;
+    }
+  | { kind: "edit"; address: Address; messageId: string; part: EncodedPart; interaction?: InteractionRef }
+  | { kind: "delete"; address: Address; messageId: string; interaction?: InteractionRef };
+
+/** The adapter says what happened; the gateway alone decides what follows. */
+export type SendResult =
+  | { kind: "sent"; messageId: string }
+  /** Nothing was posted and the same request may work later. `afterMs` from the platform; `scope`: what must pause. */
+  | { kind: "retry"; error: string; afterMs?: number; scope: "chat" | "bot" }
+  /** The request was written and no answer came: it may or may not have been posted. */
+  /** `mayRepeat: false`: not even where the platform's creates are idempotent (a private follow-up on Discord). */
+  | { kind: "ambiguous"; error: string; mayRepeat?: false }
+  /** The platform refused the formatting: the gateway encodes again as plain text. */
+  | { kind: "format"; error: string }
+  /** The chat has another id now. */
+  | { kind: "moved"; toChatId: string }
+  /** The message to edit or delete is gone. */
+  | { kind: "gone"; error: string }
+  /** The interaction is closed: the gateway sends an ordinary message. */
+  | { kind: "interaction-closed"; error: string }
+  /** It will never work. */
+  | { kind: "permanent"; error: string };
+
+export interface RateLimits {
+  /** Requests per second for the whole bot account. */
+  perSecond: number;
+  perChatPerSecond?: number;
+  /** In chats that are not DMs. */
+  perGroupPerMinute?: number;
+}
+
+export interface AdapterTraits {
+  /** A create with the same nonce posts once: an ambiguous send may be repeated. */
+  idempotentCreate: boolean;
+  /** How long the platform remembers a nonce; absent = for ever. */
+  idempotentForMs?: number;
+  /** It can show modals. Absent = no: a button with a form runs its command without one. */
+  forms?: boolean;
+  limits: RateLimits;
+  /** Whether a chat is a group for `perGroupPerMinute`. */
+  isGroup(chatId: string): boolean;
+  /** Where a private answer to this person goes when the chat cannot show one in place; undefined = in place. */
+  privateAddress(at: Address, userId: string): Address | undefined;
+}
+
+export interface Adapter {
+  readonly platform: string;
+  readonly traits: AdapterTraits;
+  /**
+   * Connects and serves until `signal` aborts, then stops taking in, waits for what is under way, and resolves. Rejects
+   * with a `HookgateError` when it cannot go on: the supervisor restarts a `retryable` one with back-off and leaves any
+   * other `offline` with its reason (a wrong token). Reports its state through the gateway port.
+   */
+  run(context: AdapterContext, signal: AbortSignal): Promise<void>;
+  /** Pure: a message as the platform's requests, in order; never empty. `plain` drops all formatting. Cards and buttons that the platform lacks become text. */
+  encode(message: OutboundMessage, at: Address, options: { plain: boolean }): EncodedPart[];
+  /**
+   * The bytes of a file that has no address of its own (its `url` is empty), for a copy on another platform. Rejects when it
+   * is gone or too large. Absent: every file of the platform has an address.
+   */
+  fetchAttachment?(file: Attachment, signal: AbortSignal): Promise<Uint8Array>;
+  /** One request. Never throws for what a platform can answer; a thrown error counts as ambiguous. Only valid while `run` is under way. */
+  send(operation: SendOperation, signal: AbortSignal): Promise<SendResult>;
+}

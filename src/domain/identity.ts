@@ -1,0 +1,18 @@
+/** People and what they may do. A person is a platform's numeric user id, never a name. */
+
+export const ROLES = ["viewer", "operator", "admin", "owner"] as const;
+export type Role = (typeof ROLES)[number];
+
+/** True when `held` is `needed` or above. No role is below every role. */
+export function hasRole(held: Role | undefined, needed: Role): boolean {
+  return held !== undefined && ROLES.indexOf(held) >= ROLES.indexOf(needed);
+}
+
+/** Who did something, as hooks, the audit log and commands see them. */
+export interface Operator {
+  platform: string;
+  userId: string;
+  displayName?: string;
+  /** Absent = no role: may only ask who they are. */
+  role?: Role;
+}

@@ -1,0 +1,105 @@
+/** The journal: what fired, who ran, what came of it. Written beside the message flow, never in its way. */
+
+export const OUTCOMES = [
+  "passed",
+  "modified",
+  "claimed",
+  "cancelled",
+  "blocked",
+  "skipped",
+  "failed",
+  "timed_out",
+  "backgrounded",
+  "deferred",
+  "dry_run",
+] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** What led to a dispatch or a delivery. */
+export interface Cause {
+  kind: "message" | "reply" | "command" | "alert" | "hook" | "agent" | "edit" | "forward" | "api" | "adapter";
+  id: string;
+  /** How many hooks deep in a chain of causes; loops are cut by it. 0 for what came from outside. */
+  depth: number;
+}
+
+/** One execution of one hook. */
+export interface RunRecord {
+  id: string;
+  hookId: string;
+  pluginId?: string;
+  position: number;
+  outcome: Outcome;
+  /** Why it was skipped, what it was blocked or cancelled with. */
+  reason?: string;
+  latencyMs: number;
+  attempt: number;
+  error?: string;
+  /** What it returned or changed, as set by this handler (JSON). */
+  diff?: unknown;
+}
+
+/** One firing of a hook point. */
+export interface DispatchRecord {
+  id: string;
+  point: string;
+  model: "void" | "modifying" | "claiming" | "lifecycle" | "turn";
+  phase?: string;
+  /** Milliseconds since the epoch. */
+  at: number;
+  latencyMs: number;
+  payload: unknown;
+  cause?: Cause;
+  attempt: number;
+  dryRun: boolean;
+  outcome: Outcome;
+  /** The merged, claimed or mutated result, when there is one. */
+  result?: unknown;
+  /** Modifying points: key → hook id that set it. */
+  provenance?: Record<string, string>;
+  /** Conversation (formatted address) and message id, where the payload has them; for "why did it not run on this message". */
+  conversation?: string;
+  messageId?: string;
+  runs: RunRecord[];
+}
+
+/** Where the kernel hands its records. Must return at once and never throw. */
+export interface JournalPort {
+  record(dispatch: DispatchRecord): void;
+}
+
+export interface DispatchFilter {
+  hookId?: string;
+  point?: string;
+  conversation?: string;
+  messageId?: string;
+  outcome?: Outcome;
+  /** Only dispatches in which a run failed or timed out. */
+  failed?: boolean;
+  before?: string;
+  limit: number;
+}
+
+/** Of one hook, over the last 24 h unless it says otherwise. */
+export interface HookStats {
+  hookId: string;
+  /** Ever. */
+  lastFiredAt?: number;
+  lastOutcome?: Outcome;
+  fires: number;
+  failures: number;
+  p95Ms?: number;
+  totalFires: number;
+}
+
+/** Reading side, on the main thread. All payloads as stored: whoever shows them redacts. */
+export interface Journal extends JournalPort {
+  /** Resolves when everything recorded so far can be read. */
+  flush(): Promise<void>;
+  get(dispatchId: string): Promise<DispatchRecord | undefined>;
+  /** The dispatch that holds this run. */
+  getByRun(runId: string): Promise<DispatchRecord | undefined>;
+  /** Newest first. */
+  list(filter: DispatchFilter): Promise<DispatchRecord[]>;
+  stats(): Promise<Map<string, HookStats>>;
+}

@@ -1,0 +1,119 @@
+/** Messages as every hook, command and adapter sees them. Field names are those of the published hook systems. */
+import { z } from "zod";
+
+export const attachment = z.object({
+  type: z.enum(["image", "file", "audio", "video"]),
+  /** The platform's own reference (a Telegram file_id, a Discord attachment id, a web upload id). */
+  ref: z.string(),
+  /** Where the bytes can be fetched; empty when the platform gives them by `ref` only. `file:` and `data:` are read locally. */
+  url: z.string(),
+  mimeType: z.string(),
+  filename: z.string().optional(),
+  sizeBytes: z.number().int().nonnegative().optional(),
+});
+export type Attachment = z.infer<typeof attachment>;
+
+export const inboundMessage = z.object({
+  platform: z.string(),
+  botId: z.string(),
+  chatId: z.string(),
+  threadId: z.string().optional(),
+  /** Discord guild, or empty. For access lists only. */
+  guildId: z.string().optional(),
+  /** The chat that a thread hangs under, so that an allowed channel allows its threads. */
+  parentChatId: z.string().optional(),
+  userId: z.string(),
+  username: z.string().optional(),
+  displayName: z.string().optional(),
+  /** Platform role ids of the sender (Discord), for operator roles. */
+  userRoleIds: z.array(z.string()).optional(),
+  /** True when another bot account or a webhook wrote it. */
+  isBot: z.boolean().optional(),
+  text: z.string(),
+  attachments: z.array(attachment),
+  replyToId: z.string().optional(),
+  replyToUserId: z.string().optional(),
+  isDm: z.boolean(),
+  /** In a group or guild: the message addresses us (mention, reply to us, or a command for us). */
+  isGroupMention: z.boolean(),
+  messageId: z.string(),
+  isEdit: z.boolean(),
+  /** Milliseconds since the epoch, by our clock. */
+  receivedAt: z.number(),
+  /** The platform's own payload, as it came. Never journalled. */
+  raw: z.unknown().optional(),
+});
+export type InboundMessage = z.infer<typeof inboundMessage>;
+
+export const cardField = z.object({ name: z.string(), value: z.string(), inline: z.boolean().optional() });
+
+/** A framed block: an embed on Discord, a titled block elsewhere. `text` and field values are Markdown. */
+export const card = z.object({
+  title: z.string().optional(),
+  text: z.string().optional(),
+  url: z.string().optional(),
+  tone: z.enum(["neutral", "good", "warning", "bad"]).optional(),
+  fields: z.array(cardField).optional(),
+  footer: z.string().optional(),
+});
+export type Card = z.infer<typeof card>;
+
+/** A form behind a button, on platforms that have forms. Values arrive in the action by field id. */
+export const modal = z.object({
+  title: z.string().max(45),
+  fields: z
+    .array(
+      z.object({
+        id: z.string(),
+        label: z.string().max(45),
+        long: z.boolean().optional(),
+        required: z.boolean().optional(),
+        value: z.string().optional(),
+      }),
+    )
+    .min(1)
+    .max(5),
+});
+export type Modal = z.infer<typeof modal>;
+
+/**
+ * What a press does: run a command line as the person who pressed (`"/hooks show x"`; modal values are added as named
+ * options `field=value`), or say a text as that person, through all the hooks. A link button opens `url` and is never an action.
+ */
+export const buttonAction = z.union([
+  z.object({ kind: z.literal("command"), line: z.string(), modal: modal.optional() }),
+  z.object({ kind: z.literal("say"), text: z.string() }),
+]);
+export type ButtonAction = z.infer<typeof buttonAction>;
+
+export const button = z.object({
+  label: z.string().min(1),
+  style: z.enum(["primary", "secondary", "success", "danger"]).optional(),
+  url: z.string().optional(),
+  action: buttonAction.optional(),
+  /** Put in by the gateway: the signed token that a press brings back (at most 64 bytes). */
+  token: z.string().optional(),
+});
+export type Button = z.infer<typeof button>;
+
+export const outboundMessage = z.object({
+  /** Markdown (CommonMark + GFM), unless `format` says otherwise. */
+  text: z.string(),
+  attachments: z.array(attachment).optional(),
+  replyToId: z.string().optional(),
+  threadId: z.string().optional(),
+  format: z.enum(["markdown", "html", "plain"]).optional(),
+  card: card.optional(),
+  /** Rows of buttons. */
+  buttons: z.array(z.array(button)).optional(),
+  silent: z.boolean().optional(),
+  /** Who may be pinged. Nobody by default: no @everyone, no roles, no users. */
+  mentions: z
+    .object({
+      users: z.array(z.string()).optional(),
+      roles: z.array(z.string()).optional(),
+      everyone: z.boolean().optional(),
+    })
+    .optional(),
+});
+export type OutboundMessage = z.infer<typeof outboundMessage>;

@@ -1,0 +1,338 @@
+/**
+ * What the product keeps on disk, as contracts. Every promise of a write resolves after its commit; concurrent writes share
+ * a transaction (group commit). All of them reject with a `HookgateError`: STORE_LOCKED, STORE_READ_ONLY, STORE_FULL,
+ * STORE_CORRUPT or STORE_FAILED, with a hint for the operator.
+ */
+
+import type { CursorStore, EncodedPart } from "./adapter.js";
+import type { Address } from "./address.js";
+import type { InboundEvent, InteractionRef } from "./event.js";
+import type { Operator } from "./identity.js";
+import type { Cause, Journal } from "./journal.js";
+import type { ButtonAction, OutboundMessage } from "./message.js";
+
+/* ── inbox ─────────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/** `deferred` rows wait for `dueAt` (a `deferMs` or a retry) at the head of their lane. */
+export type InboxStatus = "waiting" | "running" | "deferred" | "done" | "dead";
+
+export interface InboxRow {
+  id: number;
+  /** The queue it waits in, in order of id: the formatted address, or that + `#commands` (+ `:<event id>` for one that may take long). */
+  lane: string;
+  event: InboundEvent;
+  status: InboxStatus;
+  /** How often handling was started. Durable before each start, so that a crash counts. */
+  attempts: number;
+  /** How often a hook put it off. */
+  deferrals: number;
+  dueAt: number;
+  receivedAt: number;
+  settledAt?: number;
+  /** What became of it: `claimed`, `command`, `denied`, `forwarded`, `unrouted`, … */
+  outcome?: string;
+  claimedBy?: string;
+  error?: string;
+}
+
+export interface Settlement {
+  outcome: string;
+  claimedBy?: string;
+  deliveries: NewDelivery[];
+}
+
+export interface InboxStore {
+  /**
+   * Stores an event once. `started`: it is handled at once, so it is stored as running with attempts 1 (saves a write).
+   * A second event with the same platform, bot, chat and event id gives `duplicate: true` and the first row's id.
+   */
+  accept(
+    event: InboundEvent,
+    lane: string,
+    receivedAt: number,
+    started: boolean,
+  ): Promise<{ id: number; duplicate: boolean }>;
+  /** Marks a row running and counts the attempt. Resolves with the new count. */
+  start(id: number): Promise<number>;
+  /** One transaction: the row is done and its deliveries are in the outbox. Resolves with false when it was settled before (nothing is written). */
+  settle(id: number, settlement: Settlement, at: number): Promise<boolean>;
+  /** Puts a row off until `dueAt`; `error` when handling failed, none when a hook asked for it (counts a deferral). */
+  defer(id: number, dueAt: number, error?: string): Promise<void>;
+  dead(id: number, error: string, at: number): Promise<void>;
+  /** A dead row waits again, with attempts 0. False when it is not dead. */
+  revive(id: number, at: number): Promise<boolean>;
+  /** Unfinished rows (waiting, running, deferred), by id: what a start resumes. `afterId` pages on. */
+  unfinished(afterId: number, limit: number): Promise<InboxRow[]>;
+  /** The unfinished rows of one lane, by id. */
+  lane(lane: string, afterId: number, limit: number): Promise<InboxRow[]>;
+  get(id: number): Promise<InboxRow | undefined>;
+  /** The row of a message, by its platform id. */
+  find(at: Address, eventId: string): Promise<InboxRow | undefined>;
+  list(filter: { status?: InboxStatus; limit: number }): Promise<InboxRow[]>;
+  counts(): Promise<Record<InboxStatus, number>>;
+}
+
+/* ── outbox ────────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/**
+ * waiting: hooks have not run · sending: decision frozen, parts under way or waiting for `dueAt` · held: an operator must
+ * decide (ambiguous, or a fail-closed hook failed) · sent · suppressed (before_dispatch) · cancelled (message_sending) ·
+ * superseded (a newer edit of the same target) · dead (dead letter; TTL included).
+ */
+export type DeliveryStatus =
+  | "waiting"
+  | "sending"
+  | "held"
+  | "sent"
+  | "suppressed"
+  | "cancelled"
+  | "superseded"
+  | "dead";
+
+export interface NewDelivery {
+  /** `newId("d")`; made by whoever enqueues, so that it is known before the write. Enqueuing an id that exists is a no-op. */
+  id: string;
+  address: Address;
+  operation: "send" | "edit" | "delete";
+  /** The delivery whose platform messages an edit or delete addresses. */
+  targetId?: string;
+  /** Absent on delete. */
+  message?: OutboundMessage;
+  cause: Cause;
+  /** Dead-lettered when not sent by then. */
+  expiresAt?: number;
+  interaction?: InteractionRef;
+  /** Shown to this person only, where the platform can. */
+  visibleTo?: string;
+  /** A word that nobody misses, such as a refusal: when it cannot be said it is cancelled, and no operator is bothered with it. */
+  isCourtesy?: boolean;
+  /** A forward: the message that it mirrors; the pair is stored as a link when it is sent. */
+  mirrors?: { address: Address; messageId: string };
+}
+
+export interface DeliveryPart {
+  index: number;
+  operation: "create" | "edit" | "delete";
+  /** The platform's id: of the message to edit or delete, or of the one created. */
+  messageId?: string;
+  part?: EncodedPart;
+  nonce: string;
+  status: "waiting" | "sending" | "sent";
+  attempts: number;
+}
+
+export interface Delivery extends NewDelivery {
+  /** Order in its conversation. */
+  seq: number;
+  /** Formatted address: deliveries of one conversation go in order of seq, held ones stepped over. */
+  conversation: string;
+  status: DeliveryStatus;
+  attempts: number;
+  createdAt: number;
+  dueAt: number;
+  settledAt?: number;
+  /** Why it is held, suppressed, cancelled, dead or waiting for a retry. */
+  reason?: string;
+  /** Part of the decision that was frozen: the message after the hooks. */
+  frozen?: OutboundMessage;
+  parts: DeliveryPart[];
+}
+
+export interface OutboxStore {
+  enqueue(deliveries: readonly NewDelivery[], at: number): Promise<void>;
+  /** The first delivery of a conversation that is waiting or sending, whatever its dueAt. */
+  next(conversation: string): Promise<Delivery | undefined>;
+  /** Conversations with work, each with the dueAt of its first delivery: what a start resumes. */
+  pending(): Promise<{ conversation: string; dueAt: number }[]>;
+  /**
+   * The decision: status sending, the final message and its parts as given, the action tokens of its buttons. A first part
+   * given with status `sending` (and attempts 1) is about to be written to the wire; one given `waiting` waits for the rate limit.
+   */
+  freeze(
+    id: string,
+    message: OutboundMessage | undefined,
+    parts: readonly DeliveryPart[],
+    tokens: readonly ActionToken[],
+  ): Promise<void>;
+  /** Replaces the not yet sent parts (plain-text fallback, moved chat, gone target, closed interaction). A new address changes the conversation with it. */
+  reencode(
+    id: string,
+    parts: readonly DeliveryPart[],
+    change?: { address?: Address; withoutInteraction?: boolean },
+  ): Promise<void>;
+  /** A part is about to be written to the wire (counts its attempt); durable before the request. */
+  partSending(id: string, index: number): Promise<void>;
+  /**
+   * A part is confirmed; the same transaction marks the next one sending (unless `nextWaits`: the rate limit holds it back),
+   * or, after the last, the delivery sent (and stores its link).
+   */
+  partSent(id: string, index: number, messageId: string, at: number, nextWaits?: boolean): Promise<void>;
+  /** Later, at the head of its conversation; the attempt is counted. A part that was `sending` waits again: it was not posted, or may be repeated. */
+  retryAt(id: string, dueAt: number, reason: string): Promise<void>;
+  finish(
+    id: string,
+    status: "held" | "suppressed" | "cancelled" | "superseded" | "dead" | "sent",
+    reason: string,
+    at: number,
+  ): Promise<void>;
+  /**
+   * An operator sends a held or dead delivery after all: with its frozen decision when it has one (parts that were `sending` wait again),
+   * else through the hooks. An expired TTL is lifted. `confirmed`: an ambiguous part did arrive.
+   */
+  release(id: string, at: number, confirmed?: boolean): Promise<boolean>;
+  /** Deletes settled deliveries of these statuses; resolves with how many. */
+  purge(filter: { ids?: string[]; status?: DeliveryStatus }): Promise<number>;
+  get(id: string): Promise<Delivery | undefined>;
+  /** The delivery that posted this platform message. */
+  findByMessage(at: Address, messageId: string): Promise<Delivery | undefined>;
+  /** Newest first. `targetId`: the edits and deletes of that delivery. */
+  list(filter: {
+    status?: DeliveryStatus;
+    conversation?: string;
+    targetId?: string;
+    limit: number;
+  }): Promise<Delivery[]>;
+  counts(): Promise<Record<DeliveryStatus, number>>;
+}
+
+/** What a button does, kept so that a press works after a restart. */
+export interface ActionToken {
+  token: string;
+  deliveryId: string;
+  action: ButtonAction;
+  expiresAt: number;
+}
+
+export interface ActionStore {
+  get(token: string): Promise<ActionToken | undefined>;
+}
+
+/** Pairs of mirrored messages, found from either side. */
+export interface LinkStore {
+  /** The messages that mirror this one, or that it mirrors. */
+  find(
+    at: Address,
+    messageId: string,
+  ): Promise<{ address: Address; messageId: string; deliveryId: string; isOrigin: boolean }[]>;
+}
+
+/** Platform pauses (`retry_after`) that must survive a restart. Key: `platform:botId` or a conversation's `platform:botId:chatId`. */
+export interface PauseStore {
+  list(): Promise<{ key: string; until: number; reason: string }[]>;
+  set(key: string, until: number, reason: string): Promise<void>;
+}
+
+/* ── operators, hooks, plugins ─────────────────────────────────────────────────────────────────────────────────── */
+
+export interface AuditEntry {
+  id: number;
+  at: number;
+  operator: Operator;
+  /** `command` for an invocation; other words for other operator actions (reveal, release, toggle). */
+  action: string;
+  target?: string;
+  details?: unknown;
+  outcome: "done" | "failed" | "refused";
+}
+
+export interface AuditStore {
+  record(entry: Omit<AuditEntry, "id">): Promise<void>;
+  list(filter: { limit: number; before?: number }): Promise<AuditEntry[]>;
+}
+
+export interface HookSwitch {
+  hookId: string;
+  enabled: boolean;
+  by: string;
+  at: number;
+}
+
+export interface HookStateStore {
+  /** Read whole at start. */
+  list(): Promise<HookSwitch[]>;
+  set(state: HookSwitch): Promise<void>;
+}
+
+/** A plugin's own key-value pairs; values are JSON. */
+export interface KeyValueStore {
+  get(scope: string, key: string): Promise<unknown>;
+  set(scope: string, key: string, value: unknown): Promise<void>;
+  delete(scope: string, key: string): Promise<void>;
+  list(scope: string, prefix: string): Promise<{ key: string; value: unknown }[]>;
+}
+
+/* ── web chat: the platform side of the embedded adapter ───────────────────────────────────────────────────────── */
+
+export interface WebRoom {
+  id: string;
+  name: string;
+  /** A room of one person and the gateway. */
+  isDm: boolean;
+  /** Whose DM it is. */
+  ownerId?: string;
+}
+
+export interface WebChatMessage {
+  /** Increasing over all rooms; also the event id of live updates. */
+  id: number;
+  roomId: string;
+  threadId?: string;
+  /** Absent for what the gateway posted. */
+  userId?: string;
+  userName?: string;
+  text: string;
+  /** Encoded body of a gateway message: html, card, buttons, attachments. */
+  body?: Record<string, unknown>;
+  replyToId?: number;
+  visibleTo?: string;
+  at: number;
+  editedAt?: number;
+  deletedAt?: number;
+}
+
+/** A change to a room, in one sequence over all rooms, so that a page can resume from the last it saw. */
+export interface WebChatChange {
+  seq: number;
+  message: WebChatMessage;
+}
+
+export interface WebChatStore {
+  rooms(): Promise<WebRoom[]>;
+  saveRoom(room: WebRoom): Promise<void>;
+  /** Posts once per nonce: a second call with it gives the first message. */
+  post(message: Omit<WebChatMessage, "id">, nonce: string): Promise<WebChatChange>;
+  /** Undefined when it is gone. Without `at` the words did not change (a reaction): `editedAt` stays as it is. */
+  edit(
+    id: number,
+    change: { text: string; body?: Record<string, unknown>; at?: number },
+  ): Promise<WebChatChange | undefined>;
+  remove(id: number, at: number): Promise<WebChatChange | undefined>;
+  get(id: number): Promise<WebChatMessage | undefined>;
+  /** Newest `limit` before `beforeId`, oldest first. */
+  history(roomId: string, beforeId: number | undefined, limit: number): Promise<WebChatMessage[]>;
+  /** Changes after `seq`, oldest first. */
+  changesAfter(seq: number, limit: number): Promise<WebChatChange[]>;
+  lastSeq(): Promise<number>;
+}
+
+export interface Store {
+  inbox: InboxStore;
+  outbox: OutboxStore;
+  journal: Journal;
+  actions: ActionStore;
+  links: LinkStore;
+  pauses: PauseStore;
+  audit: AuditStore;
+  hookState: HookStateStore;
+  keyValue: KeyValueStore;
+  web: WebChatStore;
+  /** Cursors of one adapter. */
+  cursors(scope: string): CursorStore;
+  /** A secret that this installation made for itself on first use (signing key, login token); the same ever after. */
+  ownSecret(name: string): Promise<string>;
+  /** Deletes what is older or more than the retention allows; resolves with rows removed, by table. */
+  sweep(now: number): Promise<Record<string, number>>;
+  /** Rejects with the error that writes would meet. */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
