@@ -1,0 +1,68 @@
+/** Runs one recorded background run, and journals it as a dispatch of its own, caused by the one that recorded it. */
+import type { Cause } from "../domain/journal.js";
+import { type BackgroundEnd, type BackgroundRun, failedEnd } from "./background.js";
+import { Dispatch } from "./dispatch/dispatch.js";
+import { LifecycleRun } from "./dispatch/lifecycle.js";
+import { TimedCall } from "./dispatch/timed-call.js";
+import type { Entry } from "./entry.js";
+import type { Kernel } from "./kernel.js";
+import type { Firing } from "./options.js";
+import { checkContributions } from "./results.js";
+import { HookRun } from "./run.js";
+
+/** Never rejects. `entry` is who is registered under the run's hook id now. */
+export async function runBackground(
+  kernel: Kernel,
+  entry: Entry | undefined,
+  run: BackgroundRun,
+  attempt: number,
+): Promise<BackgroundEnd> {
+  if (entry === undefined || !entry.enabled || entry.point.name !== run.hook) return { kind: "gone" };
+  const cause: Cause = { kind: "hook", id: run.dispatchId, depth: (run.cause?.depth ?? 0) + 1 };
+  const firing: Firing = {
+    dispatchId: `${run.id}:${attempt}`,
+    attempt,
+    cause,
+    ...(run.conversation === undefined ? {} : { conversation: run.conversation }),
+    ...(run.messageId === undefined ? {} : { messageId: run.messageId }),
+  };
+  return new BackgroundDispatch(kernel, entry.point, [entry], run.payload, firing, run.phase).run(entry);
+}
+
+class BackgroundDispatch extends Dispatch {
+  run(entry: Entry): Promise<BackgroundEnd> {
+    const context =
+      this.phase === undefined ? new HookRun(this, entry) : new LifecycleRun(this, entry, this.phase, this.view());
+    const startedMs = this.startMs();
+    return new Promise((resolve) => {
+      TimedCall.start(
+        this.kernel.wheel,
+        context,
+        () => (this.phase === undefined ? entry.handler(this.view(), context) : entry.handler(context)),
+        (settled) => {
+          const error = settled.kind === "passed" ? this.#take(entry, startedMs, settled.value) : settled.error;
+          if (error !== undefined)
+            this.reportDetached(entry, startedMs, error, settled.kind === "timed_out" ? "timed_out" : "failed");
+          this.recording?.end(this, { outcome: error === undefined ? "passed" : "failed" });
+          resolve(error === undefined ? { kind: "done" } : failedEnd(error, this.attempt, entry.options.retry));
+        },
+        (error) => this.ignoreLate(entry, error),
+      );
+    });
+  }
+
+  /** Gives the error of a response that a background run may not make. */
+  #take(entry: Entry, startedMs: number, value: unknown): unknown {
+    try {
+      const contributions =
+        this.point.model === "turn" ? checkContributions(value, entry.capabilities, entry.execution) : [];
+      this.note(entry, startedMs, {
+        outcome: "passed",
+        ...(contributions.length === 0 ? {} : { diff: contributions }),
+      });
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Background runs: recorded first, run from the record by whoever holds it. The port is what a store implements; the one
+ * here keeps its records in memory, so they do not outlive the process.
+ */
+import type { Cause } from "../domain/journal.js";
+import { backoffMs } from "../lib/backoff.js";
+import type { Clock } from "../lib/clock.js";
+import { errorMessage } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+import type { LifecyclePhase } from "./point.js";
+
+/** All that is needed to run it later, in another process if need be. JSON. */
+export interface BackgroundRun {
+  /** Unique; recording it twice is recording it once. */
+  id: string;
+  hookId: string;
+  hook: string;
+  phase?: LifecyclePhase;
+  payload: unknown;
+  /** The dispatch that recorded it. */
+  dispatchId: string;
+  cause?: Cause;
+  conversation?: string;
+  messageId?: string;
+  recordedAt: number;
+}
+
+/** `gone`: the hook is not registered (any more) or is disabled. */
+export type BackgroundEnd = { kind: "done" } | { kind: "gone" } | { kind: "failed"; error: string; retryInMs?: number };
+/** Runs a record once. Never rejects. */
+export type BackgroundRunner = (run: BackgroundRun, attempt: number) => Promise<BackgroundEnd>;
+
+export interface BackgroundPort {
+  /** Called once, by the registry. Nothing is run before it. */
+  serve(runner: BackgroundRunner): void;
+  /** Returns, or resolves, when the record is as durable as the port can make it. Throws or rejects when it cannot take it. */
+  record(run: BackgroundRun): void | Promise<void>;
+}
+
+/** One attempt after the other per record, records at once; what a `failed` end asks to retry is retried when it says. */
+export function inMemoryBackground(clock: Clock, logger: Logger): BackgroundPort {
+  const known = new Set<string>();
+  let runner: BackgroundRunner | undefined;
+  const attempt = (run: BackgroundRun, count: number, delayMs: number) => {
+    clock.after(delayMs, async () => {
+      const end = (await runner?.(run, count)) ?? { kind: "gone" };
+      if (end.kind === "failed" && end.retryInMs !== undefined) return attempt(run, count + 1, end.retryInMs);
+      known.delete(run.id);
+      if (end.kind === "failed")
+        logger.error({ hook: run.hook, id: run.hookId, run: run.id }, `Background hook gave up: ${end.error}`);
+    });
+  };
+  return {
+    serve: (one) => {
+      runner = one;
+    },
+    record: (run) => {
+      if (known.has(run.id)) return;
+      known.add(run.id);
+      attempt(run, 1, 0);
+    },
+  };
+}
+
+const FIRST_BACKOFF_MS = 1_000;
+const MAX_BACKOFF_MS = 600_000;
+
+/** How a failed attempt ends: retried while the registration allows it. */
+export function failedEnd(
+  error: unknown,
+  attempt: number,
+  retry: { attempts: number; backoffMs?: number } | undefined,
+): BackgroundEnd {
+  const text = errorMessage(error);
+  if (retry === undefined || attempt >= retry.attempts) return { kind: "failed", error: text };
+  return {
+    kind: "failed",
+    error: text,
+    retryInMs: backoffMs({ firstMs: retry.backoffMs ?? FIRST_BACKOFF_MS, maxMs: MAX_BACKOFF_MS }, attempt),
+  };
+}

@@ -1,0 +1,231 @@
+/** The gateway family: what happens to a message between the platform and its answer. */
+import { z } from "zod";
+import { address } from "../../domain/address.js";
+import { ROLES } from "../../domain/identity.js";
+import { type InboundMessage, inboundMessage, outboundMessage } from "../../domain/message.js";
+import { definePoint } from "../point.js";
+
+export const access = z.enum(["allowed", "denied"]);
+
+/** Who or what an outbound message is for, with the id of what caused it. */
+export const cause = z.object({
+  kind: z.enum(["message", "reply", "command", "alert", "hook", "agent", "edit", "forward", "api", "adapter"]),
+  id: z.string(),
+  depth: z.number().int().nonnegative(),
+});
+
+const target = {
+  chatId: z.string(),
+  platform: z.string(),
+  threadId: z.string().optional(),
+  botId: z.string().optional(),
+  deliveryId: z.string(),
+  cause,
+};
+const operator = z.object({
+  platform: z.string(),
+  userId: z.string(),
+  displayName: z.string().optional(),
+  role: z.enum(ROLES).optional(),
+});
+const optionValue = z.union([z.string(), z.number(), z.boolean()]);
+
+const message: InboundMessage = {
+  platform: "web",
+  botId: "web",
+  chatId: "lobby",
+  userId: "1",
+  displayName: "Ada",
+  text: "hello",
+  attachments: [],
+  isDm: false,
+  isGroupMention: true,
+  messageId: "42",
+  isEdit: false,
+  receivedAt: 1_767_225_600_000,
+};
+const sent = {
+  chatId: "lobby",
+  platform: "web",
+  botId: "web",
+  deliveryId: "d_1",
+  cause: { kind: "reply" as const, id: "m42", depth: 0 },
+};
+
+/** The platform's own payload stays out of the journal: it is large, and nobody has said what is in it. */
+function withoutRaw<P extends { message?: InboundMessage | undefined }>(payload: P): P {
+  if (payload.message?.raw === undefined) return payload;
+  const { raw: _, ...message } = payload.message;
+  return { ...payload, message };
+}
+
+export const messageReceived = definePoint({
+  name: "message_received",
+  model: "void",
+  payload: z.object({
+    message: inboundMessage,
+    sessionId: z.string().optional(),
+    access,
+    reason: z.string().optional(),
+  }),
+  summary: "Once for every message that an adapter delivered, after it is on disk, before routing.",
+  example: { message, access: "allowed" },
+  journalled: withoutRaw,
+});
+
+export const inboundClaim = definePoint({
+  name: "inbound_claim",
+  model: "claiming",
+  payload: z.object({ message: inboundMessage }),
+  result: z.object({
+    handled: z.boolean(),
+    /** Sent through the outbox. */
+    reply: outboundMessage.or(z.string()).optional(),
+    /** Forwards the message to this address. */
+    routeTo: address.optional(),
+    /** Offers it again after this time; bounded. */
+    deferMs: z.number().nonnegative().optional(),
+    reason: z.string().optional(),
+  }),
+  summary: "Which handler owns this message: it may answer, forward, put off, or just take it.",
+  example: { message },
+  journalled: withoutRaw,
+});
+
+export const beforeDispatch = definePoint({
+  name: "before_dispatch",
+  model: "claiming",
+  payload: z.object({ ...target, text: z.string() }),
+  result: z.object({ handled: z.boolean(), reason: z.string().optional() }),
+  summary: "Before an outbound message is prepared; handled = suppressed (repeats, quiet hours).",
+  example: { ...sent, text: "hello back" },
+});
+
+export const messageSending = definePoint({
+  name: "message_sending",
+  model: "modifying",
+  payload: z.object({ ...target, message: outboundMessage }),
+  result: z.object({ message: outboundMessage.optional(), cancel: z.boolean().or(z.string()).optional() }),
+  summary:
+    "Before a message reaches an adapter: sends, edits, streamed finals, interaction replies, alerts, command replies. May rewrite or cancel it.",
+  example: { ...sent, message: { text: "hello back" } },
+});
+
+export const messageSent = definePoint({
+  name: "message_sent",
+  model: "void",
+  payload: z.object({ ...target, messageId: z.string(), messageIds: z.array(z.string()), message: outboundMessage }),
+  summary: "The platform confirmed a message, with all its ids.",
+  example: { ...sent, messageId: "43", messageIds: ["43"], message: { text: "hello back" } },
+});
+
+export const deliveryFailed = definePoint({
+  name: "delivery_failed",
+  model: "void",
+  payload: z.object({
+    ...target,
+    message: outboundMessage.optional(),
+    error: z.string(),
+    attempts: z.number().int().nonnegative(),
+  }),
+  summary: "A delivery was given up or cancelled.",
+  example: { ...sent, message: { text: "hello back" }, error: "the chat does not exist", attempts: 1 },
+});
+
+export const messageEdited = definePoint({
+  name: "message_edited",
+  model: "void",
+  payload: z.object({ message: inboundMessage, access, reason: z.string().optional() }),
+  summary: "A person edited a message; it carries the new text.",
+  example: { message: { ...message, text: "hello all", isEdit: true }, access: "allowed" },
+  journalled: withoutRaw,
+});
+
+/** `message` is there when the inbox still has it: platforms name a deleted message or a reaction's target by its id only. */
+const elsewhere = {
+  message: inboundMessage.optional(),
+  address,
+  messageId: z.string(),
+  access,
+  reason: z.string().optional(),
+  at: z.number(),
+};
+
+export const messageDeleted = definePoint({
+  name: "message_deleted",
+  model: "void",
+  payload: z.object({ ...elsewhere, userId: z.string().optional() }),
+  summary: "A person deleted a message.",
+  example: {
+    message,
+    address: { platform: "web", botId: "web", chatId: "lobby" },
+    messageId: "42",
+    userId: "1",
+    access: "allowed",
+    at: message.receivedAt,
+  },
+  journalled: withoutRaw,
+});
+
+export const reactionAdded = definePoint({
+  name: "reaction_added",
+  model: "void",
+  payload: z.object({ ...elsewhere, userId: z.string(), emoji: z.string(), isDm: z.boolean().optional() }),
+  summary: "A person reacted to a message.",
+  example: {
+    message,
+    address: { platform: "web", botId: "web", chatId: "lobby" },
+    messageId: "42",
+    userId: "1",
+    emoji: "👍",
+    access: "allowed",
+    at: message.receivedAt,
+  },
+  journalled: withoutRaw,
+});
+
+export const commandInvoked = definePoint({
+  name: "command_invoked",
+  model: "void",
+  payload: z.object({
+    command: z.string(),
+    options: z.record(z.string(), optionValue),
+    operator,
+    outcome: z.enum(["done", "failed", "refused"]),
+    at: address.optional(),
+  }),
+  summary: "After every operator command, allowed or refused.",
+  example: {
+    command: "hooks",
+    options: {},
+    operator: { platform: "web", userId: "1", role: "owner" },
+    outcome: "done",
+  },
+});
+
+export const gatewayPoints = [
+  messageReceived,
+  inboundClaim,
+  beforeDispatch,
+  messageSending,
+  messageSent,
+  deliveryFailed,
+  messageEdited,
+  messageDeleted,
+  reactionAdded,
+  commandInvoked,
+] as const;
+
+export type MessageReceivedPayload = z.output<typeof messageReceived.payload>;
+export type InboundClaimPayload = z.output<typeof inboundClaim.payload>;
+export type InboundClaimResult = z.output<NonNullable<typeof inboundClaim.result>>;
+export type BeforeDispatchPayload = z.output<typeof beforeDispatch.payload>;
+export type BeforeDispatchResult = z.output<NonNullable<typeof beforeDispatch.result>>;
+export type MessageSendingPayload = z.output<typeof messageSending.payload>;
+export type MessageSendingResult = z.output<NonNullable<typeof messageSending.result>>;
+export type MessageSentPayload = z.output<typeof messageSent.payload>;
+export type DeliveryFailedPayload = z.output<typeof deliveryFailed.payload>;
+export type MessageEditedPayload = z.output<typeof messageEdited.payload>;
+export type MessageDeletedPayload = z.output<typeof messageDeleted.payload>;
+export type ReactionAddedPayload = z.output<typeof reactionAdded.payload>;
+export type CommandInvokedPayload = z.output<typeof commandInvoked.payload>;

@@ -1,0 +1,164 @@
+/**
+ * All deadlines of a registry on one hashed wheel: arming one is a few writes, with no timer and no promise of its own.
+ *
+ * Time on the wheel is a count of ticks, read once a tick and not once a handler. A tick never counts for more than two:
+ * when the process was blocked, handlers are not charged for time in which they could not run. The wheel turns only while
+ * something is on it (and a moment longer, so that a busy process does not start and stop it for every message).
+ */
+import type { Clock } from "../lib/clock.js";
+
+export const TICK_MS = 10;
+const SLOTS = 512;
+/** How many ticks with an empty wheel before it stops. */
+const IDLE_TICKS = 100;
+/** Deadlines below this are worth an exact reading of the clock: they are never early. Longer ones may be, by a tick. */
+const EXACT_BELOW_TICKS = 100;
+/** A small integer, and not Infinity: with fractions in these fields arming would allocate. */
+const NEVER = 2 ** 30 - 1;
+
+/** Something with a deadline. Its owner extends it, so that arming allocates nothing. */
+export abstract class Armed {
+  /** The tick at which `expire` is due. */
+  deadline = NEVER;
+  /** The tick at which the wheel looks at it next, while it is on the wheel. */
+  lookAt = 0;
+  next: Armed | undefined = undefined;
+  previous: Armed | undefined = undefined;
+
+  /** Called at the deadline. It is off the wheel then, and may arm again. */
+  abstract expire(): void;
+}
+
+class Slot extends Armed {
+  override expire(): void {}
+}
+
+export class DeadlineWheel {
+  readonly #clock: Clock;
+  readonly #slots: Slot[] = [];
+  /** Ticks so far. */
+  #tick = 0;
+  #isTurning = false;
+  /** Time so far; the ticks are the whole ones in it. */
+  #elapsedMs = 0;
+  #readAtMs = 0;
+  /** How many are on the wheel. */
+  #linked = 0;
+  #idleTicks = 0;
+  readonly #onTick = () => this.#turn();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    for (let i = 0; i < SLOTS; i++) {
+      const slot = new Slot();
+      slot.next = slot;
+      slot.previous = slot;
+      this.#slots.push(slot);
+    }
+  }
+
+  /**
+   * Arms it `ticks` from now (see `ticksOf`), or moves its deadline. A later deadline costs one write: the wheel finds out
+   * when it looks.
+   */
+  arm(item: Armed, ticks: number): void {
+    if (!this.#isTurning) this.#start();
+    const deadline = this.#tick + (ticks >= EXACT_BELOW_TICKS ? ticks : ticks + this.#ticksSinceRead());
+    item.deadline = deadline;
+    if (item.next !== undefined && deadline >= item.lookAt) return;
+    this.#relink(item);
+  }
+
+  /** It stays on the wheel until it is looked at, or armed again: for what is armed again and again. */
+  rest(item: Armed): void {
+    item.deadline = NEVER;
+  }
+
+  disarm(item: Armed): void {
+    item.deadline = NEVER;
+    if (item.next === undefined) return;
+    unlink(item);
+    this.#linked--;
+  }
+
+  /** What of the clock is not counted in ticks yet, rounded up. */
+  #ticksSinceRead(): number {
+    const ms = this.#clock.monotonic() - this.#readAtMs + (this.#elapsedMs - this.#tick * TICK_MS);
+    return Math.ceil(Math.min(Math.max(ms, 0), 2 * TICK_MS) / TICK_MS) | 0;
+  }
+
+  #relink(item: Armed): void {
+    if (item.next === undefined) this.#linked++;
+    else unlink(item);
+    this.#link(item);
+  }
+
+  #link(item: Armed): void {
+    const lookAt = Math.min(Math.max(item.deadline, this.#tick + 1), this.#tick + SLOTS - 1);
+    item.lookAt = lookAt;
+    const slot = this.#slots[lookAt % SLOTS] as Slot;
+    item.next = slot;
+    item.previous = slot.previous;
+    (slot.previous as Armed).next = item;
+    slot.previous = item;
+  }
+
+  #start(): void {
+    this.#isTurning = true;
+    this.#readAtMs = this.#clock.monotonic();
+    this.#elapsedMs = this.#tick * TICK_MS;
+    this.#idleTicks = 0;
+    this.#clock.after(TICK_MS, this.#onTick);
+  }
+
+  #turn(): void {
+    const readAtMs = this.#clock.monotonic();
+    this.#elapsedMs += Math.min(Math.max(readAtMs - this.#readAtMs, 0), 2 * TICK_MS);
+    this.#readAtMs = readAtMs;
+    // The fractions that a clock gives do not add up to whole ticks.
+    const until = Math.floor(this.#elapsedMs / TICK_MS + 1e-6);
+    while (this.#tick < until) this.#look(++this.#tick);
+    this.#idleTicks = this.#linked === 0 ? this.#idleTicks + 1 : 0;
+    this.#isTurning = this.#idleTicks <= IDLE_TICKS;
+    if (this.#isTurning) this.#clock.after(TICK_MS, this.#onTick);
+  }
+
+  /** Two passes: expiring one may arm, disarm or move any other. */
+  #look(tick: number): void {
+    const slot = this.#slots[tick % SLOTS] as Slot;
+    let due: Armed[] | undefined;
+    for (let item = slot.next as Armed; item !== slot; ) {
+      const next = item.next as Armed;
+      unlink(item);
+      if (item.deadline > tick && item.deadline !== NEVER) this.#link(item);
+      else {
+        this.#linked--;
+        if (item.deadline !== NEVER) {
+          due ??= [];
+          due.push(item);
+        }
+      }
+      item = next;
+    }
+    if (due === undefined) return;
+    for (const item of due) {
+      if (item.next !== undefined || item.deadline > tick) continue; // armed anew or disarmed by one before it
+      item.deadline = NEVER;
+      item.expire();
+    }
+  }
+}
+
+/** A timeout as the wheel counts it. The longest is about two months; whatever is longer waits that long. */
+export function ticksOf(timeoutMs: number): number {
+  // `| 0` keeps it a small integer for the compiler too.
+  return Math.min(Math.ceil(timeoutMs / TICK_MS), NEVER >> 1) | 0;
+}
+
+function unlink(item: Armed): void {
+  const { previous, next } = item;
+  if (previous !== undefined) previous.next = next;
+  if (next !== undefined) next.previous = previous;
+  item.next = undefined;
+  item.previous = undefined;
+}

@@ -1,0 +1,239 @@
+/**
+ * `before`: handlers share one mutable `ctx.data` and may cancel. Each is given the data with a snapshot kept behind it, so
+ * that what a failed handler changed can be taken back, and what a late one still changes is seen by nobody.
+ * `runBeforeSync` is here too; `after` is a void dispatch with another context (void.ts).
+ */
+import type { Entry } from "../entry.js";
+import { copyOf } from "../isolate.js";
+import type { Kernel } from "../kernel.js";
+import type { Firing } from "../options.js";
+import type { HookPoint } from "../point.js";
+import { type Ending, overall, type Recording, type RunEnd } from "../recording.js";
+import { HookRun, type Origin } from "../run.js";
+import type { BeforeResult, LifecycleContext } from "../signatures.js";
+import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
+import { Sequence } from "./sequence.js";
+
+/** What handlers of one dispatch share. */
+export interface Cancellation {
+  cancelled: boolean;
+  reason: string | undefined;
+  by: string | undefined;
+}
+
+/** The context of a lifecycle handler. `after` handlers and detached ones have no cancellation to change. */
+export class LifecycleRun extends HookRun implements LifecycleContext {
+  #data: unknown;
+  readonly #cancellation: Cancellation | undefined;
+  #isOpen = true;
+  readonly phase: "before" | "after";
+
+  constructor(dispatch: Origin, entry: Entry, phase: "before" | "after", data: unknown, cancellation?: Cancellation) {
+    super(dispatch, entry);
+    this.phase = phase;
+    this.#data = data;
+    this.#cancellation = cancellation;
+  }
+
+  get data(): unknown {
+    return this.#data;
+  }
+  set data(value: unknown) {
+    if (this.#cancellation !== undefined && this.#isOpen) this.#data = value;
+  }
+  get cancelled(): boolean {
+    return this.#cancellation?.cancelled ?? false;
+  }
+  get cancelReason(): string | undefined {
+    return this.#cancellation?.reason;
+  }
+  // A field and not a method, so that `const { cancel } = ctx` works.
+  readonly cancel = (reason?: string): void => {
+    const cancellation = this.#cancellation;
+    if (cancellation === undefined || !this.#isOpen) return;
+    cancellation.cancelled = true;
+    cancellation.by ??= this.id;
+    if (reason !== undefined) cancellation.reason ??= reason;
+  };
+
+  /** Gives the data as the handler left it; after this, nothing that it does has an effect. */
+  static close(run: LifecycleRun): unknown {
+    run.#isOpen = false;
+    return run.#data;
+  }
+}
+
+export class BeforeDispatch extends Sequence<BeforeResult<unknown>> {
+  private data: unknown;
+  private snapshot: unknown;
+  private readonly cancellation: Cancellation;
+  private wasCancelled: boolean;
+
+  constructor(
+    kernel: Kernel,
+    point: HookPoint,
+    entries: readonly Entry[],
+    payload: unknown,
+    firing: Firing | undefined,
+  ) {
+    super(kernel, point, entries, payload, firing, "before");
+    this.data = copyOf(payload);
+    this.snapshot = undefined;
+    this.cancellation = { cancelled: false, reason: undefined, by: undefined };
+    this.wasCancelled = false;
+  }
+
+  protected override lifecycleRun(entry: Entry): HookRun {
+    if (entry.execution === "fire_and_record") return new LifecycleRun(this, entry, "before", this.view());
+    this.snapshot = copyOf(this.data);
+    this.wasCancelled = this.cancellation.cancelled;
+    return new LifecycleRun(this, entry, "before", this.data, this.cancellation);
+  }
+
+  protected override absorb(entry: Entry, _value: unknown, startedMs: number, run: HookRun): boolean {
+    this.data = LifecycleRun.close(run as LifecycleRun);
+    if (this.recording !== undefined)
+      this.note(entry, startedMs, beforeEnd(this.cancellation, this.wasCancelled, this.snapshot, this.data));
+    return false;
+  }
+
+  /** The failed handler keeps the object that it changed; everybody else goes on with the snapshot. */
+  protected override revert(run: HookRun): void {
+    LifecycleRun.close(run as LifecycleRun);
+    this.data = this.snapshot;
+  }
+
+  protected override fallBack(_entry: Entry, fallback: unknown): boolean {
+    change(this.data, fallback);
+    return false;
+  }
+
+  protected override conclude(): BeforeResult<unknown> {
+    const result = beforeResult(this.data, this.cancellation);
+    this.recording?.end(this, beforeEnding(this.recording, this.failure, result));
+    return result;
+  }
+}
+
+/**
+ * `before` where nobody can wait. Async functions are not started, and a promise that a plain function returns is let go:
+ * from then on that handler holds an object that nobody else sees.
+ */
+export class BeforeSyncDispatch extends Dispatch {
+  private data: unknown;
+  private readonly cancellation: Cancellation;
+
+  constructor(
+    kernel: Kernel,
+    point: HookPoint,
+    entries: readonly Entry[],
+    payload: unknown,
+    firing: Firing | undefined,
+  ) {
+    super(kernel, point, entries, payload, firing, "before");
+    this.data = copyOf(payload);
+    this.cancellation = { cancelled: false, reason: undefined, by: undefined };
+  }
+
+  /** Throws `HookFailedError` when a fail-closed handler fails. */
+  run(): BeforeResult<unknown> {
+    for (const entry of this.entries) {
+      if (!this.isWanted(entry)) continue;
+      const reason = unfit(entry);
+      if (reason === undefined) this.call(entry);
+      else {
+        this.warn(entry, reason);
+        this.note(entry, 0, { outcome: "skipped", reason });
+      }
+      if (this.failure !== undefined) break;
+    }
+    const result = beforeResult(this.data, this.cancellation);
+    this.recording?.end(this, beforeEnding(this.recording, this.failure, result));
+    if (this.failure !== undefined) throw this.failure;
+    return result;
+  }
+
+  private call(entry: Entry): void {
+    const snapshot = copyOf(this.data);
+    const wasCancelled = this.cancellation.cancelled;
+    const run = new LifecycleRun(this, entry, "before", this.data, this.cancellation);
+    const startedMs = this.startMs();
+    try {
+      const value = entry.handler(run);
+      this.data = LifecycleRun.close(run);
+      if (isThenable(value)) this.letGo(entry, value);
+      this.note(entry, startedMs, beforeEnd(this.cancellation, wasCancelled, snapshot, this.data));
+    } catch (error) {
+      LifecycleRun.close(run);
+      this.data = snapshot;
+      this.fail(entry, startedMs, error, "failed");
+      if (entry.closing === "fallback") change(this.data, entry.options.fallback);
+    }
+  }
+
+  private letGo(entry: Entry, promise: PromiseLike<unknown>): void {
+    this.warn(entry, "it returned a promise, which nobody waits for at a synchronous point");
+    this.data = copyOf(this.data);
+    promiseOf(promise).catch((error: unknown) => this.ignoreLate(entry, error));
+  }
+
+  private warn(entry: Entry, reason: string): void {
+    this.kernel.logger.warn(
+      { hook: this.point.name, id: entry.id },
+      `Hook "${entry.id}" at ${this.point.name}: ${reason}`,
+    );
+  }
+}
+
+function unfit(entry: Entry): string | undefined {
+  if (isAsyncFunction(entry.handler)) return "it is async, and this point is synchronous; it was not started";
+  return entry.execution === "background" || entry.execution === "fire_and_record"
+    ? `its execution is ${entry.execution}, which a synchronous point does not have`
+    : undefined;
+}
+
+/** Declared `async`: seen without calling it. */
+const isAsyncFunction = (handler: unknown) => Object.prototype.toString.call(handler) === "[object AsyncFunction]";
+
+/** How one `before` handler ended, for the journal. */
+function beforeEnd(cancellation: Cancellation, wasCancelled: boolean, snapshot: unknown, data: unknown): RunEnd {
+  if (cancellation.cancelled && !wasCancelled)
+    return { outcome: "cancelled", ...(cancellation.reason === undefined ? {} : { reason: cancellation.reason }) };
+  const diff = diffOf(snapshot, data);
+  return diff === undefined ? { outcome: "passed" } : { outcome: "modified", diff };
+}
+
+function beforeEnding(recording: Recording, failure: unknown, result: BeforeResult<unknown>): Ending {
+  if (failure !== undefined) return { outcome: "failed" };
+  if (result.cancelled) return { outcome: "cancelled", result: copyOf(result) };
+  const isModified = recording.runs.some(({ outcome }) => outcome === "modified");
+  return isModified ? { outcome: "modified", result: copyOf(result) } : { outcome: overall(recording.runs, undefined) };
+}
+
+/** A fallback at a `before` point is what to change in the data. */
+function change(data: unknown, fallback: unknown): void {
+  if (isFields(data)) Object.assign(data, copyOf(fallback));
+}
+
+function beforeResult(data: unknown, { cancelled, reason, by }: Cancellation): BeforeResult<unknown> {
+  return {
+    cancelled,
+    ...(reason === undefined ? {} : { cancelReason: reason }),
+    ...(by === undefined ? {} : { cancelledBy: by }),
+    data,
+  };
+}
+
+/** The fields that differ, with their new values (`null` = removed); undefined when none do. */
+function diffOf(before: unknown, after: unknown): unknown {
+  if (Object.is(before, after)) return undefined;
+  if (!isFields(before) || !isFields(after)) return after;
+  const diff: Record<string, unknown> = {};
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)]))
+    if (JSON.stringify(before[key]) !== JSON.stringify(after[key])) diff[key] = copyOf(after[key]) ?? null;
+  return Object.keys(diff).length === 0 ? undefined : diff;
+}
+
+function isFields(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

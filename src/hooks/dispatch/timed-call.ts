@@ -1,0 +1,71 @@
+/** One handler on its own deadline, beside whatever else goes on: turn handlers, detached runs, background runs. */
+import { Armed, type DeadlineWheel } from "../deadline-wheel.js";
+import { deadlineError, HookRun } from "../run.js";
+import { isThenable, promiseOf } from "./dispatch.js";
+
+export type Settled =
+  | { kind: "passed"; value: unknown }
+  | { kind: "failed"; error: unknown }
+  | { kind: "timed_out"; error: unknown };
+
+export class TimedCall extends Armed {
+  readonly #wheel: DeadlineWheel;
+  readonly #run: HookRun;
+  #settle: ((settled: Settled) => void) | undefined;
+
+  private constructor(wheel: DeadlineWheel, run: HookRun, settle: (settled: Settled) => void) {
+    super();
+    this.#wheel = wheel;
+    this.#run = run;
+    this.#settle = settle;
+  }
+
+  /** Calls `invoke` now. `settle` is called once, at once when the handler is synchronous; `late` for a rejection after that. */
+  static start(
+    wheel: DeadlineWheel,
+    run: HookRun,
+    invoke: () => unknown,
+    settle: (settled: Settled) => void,
+    late: (error: unknown) => void,
+  ): TimedCall {
+    const call = new TimedCall(wheel, run, settle);
+    let value: unknown;
+    let waits: boolean;
+    try {
+      value = invoke();
+      waits = isThenable(value);
+    } catch (error) {
+      call.#end({ kind: "failed", error });
+      return call;
+    }
+    if (!waits) {
+      call.#end({ kind: "passed", value });
+      return call;
+    }
+    wheel.arm(call, HookRun.entryOf(run).timeoutTicks);
+    promiseOf(value as PromiseLike<unknown>).then(
+      (settled) => call.#end({ kind: "passed", value: settled }),
+      (error) => (call.#settle === undefined ? late(error) : call.#end({ kind: "failed", error })),
+    );
+    return call;
+  }
+
+  override expire(): void {
+    this.abandon(deadlineError(HookRun.entryOf(this.#run)));
+  }
+
+  /** Stops waiting: the signal fires, what comes later is dropped. */
+  abandon(error: unknown): void {
+    if (this.#settle === undefined) return;
+    HookRun.abandon(this.#run, error);
+    this.#end({ kind: "timed_out", error });
+  }
+
+  #end(settled: Settled): void {
+    const settle = this.#settle;
+    if (settle === undefined) return; // a late result is discarded
+    this.#settle = undefined;
+    this.#wheel.disarm(this);
+    settle(settled);
+  }
+}

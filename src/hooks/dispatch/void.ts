@@ -1,0 +1,153 @@
+/** All handlers at once; the caller waits until all have settled. `after` of the lifecycle model is this, with its own context. */
+import type { Entry } from "../entry.js";
+import type { Kernel } from "../kernel.js";
+import type { Firing } from "../options.js";
+import type { HookPoint, LifecyclePhase } from "../point.js";
+import { overall } from "../recording.js";
+import { HookRun } from "../run.js";
+import { takeVoidWait, type VoidWait } from "../wait.js";
+import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
+import { LifecycleRun } from "./lifecycle.js";
+import { TimedCall } from "./timed-call.js";
+
+export class VoidDispatch extends Dispatch {
+  /** Unsettled handlers that the caller waits for. */
+  private waiting: number;
+  /** Those under way, kept when the caller may give up. */
+  private open: Set<VoidWait> | undefined;
+  private resolve: (() => void) | undefined;
+  private reject: ((error: unknown) => void) | undefined;
+  private unwatch: (() => void) | undefined;
+
+  constructor(
+    kernel: Kernel,
+    point: HookPoint,
+    entries: readonly Entry[],
+    payload: unknown,
+    firing: Firing | undefined,
+    phase: LifecyclePhase | undefined,
+  ) {
+    super(kernel, point, entries, payload, firing, phase);
+    this.waiting = 0;
+    this.open = undefined;
+    this.resolve = undefined;
+    this.reject = undefined;
+    this.unwatch = undefined;
+  }
+
+  start(): Promise<void> {
+    const { entries, firing } = this;
+    const signal = firing?.signal;
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    for (let i = 0; i < entries.length; i++) {
+      const entry = entries[i] as Entry;
+      if ((entry.ready && firing === undefined) || this.isWanted(entry)) this.call(entry);
+    }
+    if (this.waiting === 0) {
+      this.conclude();
+      return this.failure === undefined ? RESOLVED : Promise.reject(this.failure);
+    }
+    if (signal !== undefined) this.watch(signal);
+    return new Promise<void>((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+  }
+
+  private call(entry: Entry): void {
+    const run =
+      this.phase === undefined ? new HookRun(this, entry) : new LifecycleRun(this, entry, "after", this.view());
+    const startedMs = this.startMs();
+    if (entry.execution === "fire_and_record") {
+      this.launch(entry, run, startedMs);
+      return;
+    }
+    let value: unknown;
+    let waits: boolean;
+    try {
+      value = entry.execution === "background" ? this.enqueue(entry) : this.invoke(entry, run);
+      waits = value !== undefined && value !== null && isThenable(value);
+    } catch (error) {
+      this.fail(entry, startedMs, error, "failed");
+      return;
+    }
+    if (!waits) {
+      this.passed(entry, startedMs);
+      return;
+    }
+    this.waiting++;
+    const wait = takeVoidWait(this.kernel.waits, this);
+    wait.begin(run, startedMs, entry.timeoutTicks);
+    if (this.firing?.signal !== undefined) {
+      this.open ??= new Set();
+      this.open.add(wait);
+    }
+    promiseOf(value as PromiseLike<unknown>).then(wait.onValue, wait.onError);
+  }
+
+  private invoke(entry: Entry, run: HookRun): unknown {
+    return this.phase === undefined ? entry.handler(this.view(), run) : entry.handler(run);
+  }
+
+  /** `fire_and_record`: waited for by nobody but the record. */
+  private launch(entry: Entry, run: HookRun, startedMs: number): void {
+    const ended = this.recording?.detach(this);
+    TimedCall.start(
+      this.kernel.wheel,
+      run,
+      () => this.invoke(entry, run),
+      (settled) => {
+        if (settled.kind === "passed") this.passed(entry, startedMs);
+        else this.reportDetached(entry, startedMs, settled.error, settled.kind);
+        ended?.();
+      },
+      (error) => this.ignoreLate(entry, error),
+    );
+  }
+
+  private passed(entry: Entry, startedMs: number): void {
+    if (this.recording === undefined) return;
+    const isBackground = entry.execution === "background";
+    this.note(entry, startedMs, { outcome: !isBackground ? "passed" : this.dryRun ? "dry_run" : "backgrounded" });
+  }
+
+  onValue(wait: VoidWait, run: HookRun, startedMs: number): void {
+    this.passed(HookRun.entryOf(run), startedMs);
+    this.settled(wait);
+  }
+
+  onError(wait: VoidWait, run: HookRun, startedMs: number, error: unknown, outcome: "failed" | "timed_out"): void {
+    this.fail(HookRun.entryOf(run), startedMs, error, outcome);
+    this.settled(wait);
+  }
+
+  onLate(run: HookRun, error: unknown): void {
+    this.ignoreLate(HookRun.entryOf(run), error);
+  }
+
+  private settled(wait: VoidWait): void {
+    this.open?.delete(wait);
+    if (--this.waiting > 0) return;
+    this.unwatch?.();
+    this.conclude();
+    if (this.failure === undefined) this.resolve?.();
+    else this.reject?.(this.failure);
+  }
+
+  /** When the caller gives up, every handler that is under way is abandoned. */
+  private watch(signal: AbortSignal): void {
+    const onAbort = () => {
+      this.failure = signal.reason;
+      for (const wait of [...(this.open ?? [])]) wait.abandon(signal.reason);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.unwatch = () => signal.removeEventListener("abort", onAbort);
+  }
+
+  private conclude(): void {
+    this.recording?.end(this, { outcome: overall(this.recording.runs, this.failure) });
+  }
+}
+
+/** What every dispatch that is over at once gives: it has nothing to say. */
+export const RESOLVED: Promise<void> = Promise.resolve();

@@ -1,0 +1,225 @@
+/** One registration inside the kernel: its options checked and filled in. */
+import { errorMessage, HookgateError } from "../lib/errors.js";
+import { CONTRIBUTION_KINDS, type ContributionKind } from "./contribution.js";
+import { ticksOf } from "./deadline-wheel.js";
+import { type CompiledMatcher, compileMatcher } from "./matcher.js";
+import type { HookPoint, LifecyclePhase } from "./point.js";
+import type { Execution, FailurePolicy, HookInfo, RegisterOptions } from "./registration.js";
+import { checkClaim, checkContributions, checkPatch } from "./results.js";
+
+/** Any handler, as the kernel calls it; the register methods gave it its types. */
+export type RawHandler = (first: unknown, second?: unknown) => unknown;
+
+export const DEFAULT_PRIORITY = 100;
+export const BLOCKING_TIMEOUT_MS = 5_000;
+export const VOID_TIMEOUT_MS = 30_000;
+const BACKGROUND_TIMEOUT_MS = 300_000;
+
+/** What stops everybody else when it fails. */
+export type Closing = "open" | "closed" | "fallback";
+
+export interface Entry {
+  readonly id: string;
+  readonly point: HookPoint;
+  readonly phase: LifecyclePhase | undefined;
+  readonly handler: RawHandler;
+  readonly options: Readonly<RegisterOptions>;
+  /** Order of registration. */
+  readonly seq: number;
+  readonly priority: number;
+  readonly pluginId: string | undefined;
+  readonly matcher: CompiledMatcher | undefined;
+  readonly execution: Execution;
+  readonly seesMerged: boolean;
+  readonly capabilities: ReadonlySet<ContributionKind>;
+  timeoutMs: number;
+  /** The same, for the wheel. */
+  timeoutTicks: number;
+  failurePolicy: FailurePolicy;
+  closing: Closing;
+  /** No matcher, no plugin, and its result is waited for. */
+  readonly plain: boolean;
+  enabled: boolean;
+  removed: boolean;
+  /** Plain, enabled and there: the check before its turn is this one. See `refresh`. */
+  ready: boolean;
+}
+
+/** To be called whenever an entry was switched or removed. */
+export function refresh(entry: Entry): void {
+  entry.ready = entry.plain && entry.enabled && !entry.removed;
+}
+
+export interface EntryFacts {
+  id: string;
+  seq: number;
+  point: HookPoint;
+  phase: LifecyclePhase | undefined;
+  handler: unknown;
+  options: RegisterOptions;
+}
+
+const EXECUTIONS: readonly Execution[] = ["blocking", "deadline", "fire_and_record", "background"];
+const POLICIES: readonly FailurePolicy[] = ["fail-open", "fail-closed", "fallback", "required", "best-effort", "skip"];
+
+/** Throws a `HookgateError` (HOOK_REGISTRATION_INVALID, HOOK_MATCHER_INVALID) that names the hook and the option. */
+export function makeEntry({ id, seq, point, phase, handler, options }: EntryFacts): Entry {
+  if (typeof handler !== "function") throw invalid(id, `handler: expected a function, got ${typeof handler}`);
+  const execution = options.execution ?? "blocking";
+  const failurePolicy = options.failurePolicy ?? (point.model === "turn" ? "best-effort" : "fail-open");
+  checkOptions(id, point, options, execution, failurePolicy);
+  const capabilities = options.capabilities === undefined ? NO_CAPABILITIES : new Set(options.capabilities);
+  if (failurePolicy === "fallback") checkFallback(id, point, options.fallback, capabilities, execution);
+  const matcher = options.match === undefined ? undefined : compileMatcher(options.match, point.payload);
+  const enabled = options.enabled ?? true;
+  const plain =
+    matcher === undefined && options.pluginId === undefined && (execution === "blocking" || execution === "deadline");
+  const timeoutMs = options.timeoutMs ?? defaultTimeoutMs(point, phase, execution);
+  return {
+    id,
+    point,
+    phase,
+    handler: handler as RawHandler,
+    options,
+    seq,
+    priority: options.priority ?? DEFAULT_PRIORITY,
+    pluginId: options.pluginId,
+    matcher,
+    execution,
+    capabilities,
+    seesMerged: options.sees === "merged",
+    timeoutMs,
+    timeoutTicks: ticksOf(timeoutMs),
+    failurePolicy,
+    closing: closingOf(failurePolicy),
+    plain,
+    enabled,
+    removed: false,
+    ready: plain && enabled,
+  };
+}
+
+const NO_CAPABILITIES: ReadonlySet<ContributionKind> = new Set();
+
+export function closingOf(policy: FailurePolicy): Closing {
+  switch (policy) {
+    case "fail-closed":
+    case "required":
+      return "closed";
+    case "fallback":
+      return "fallback";
+    case "fail-open":
+    case "best-effort":
+    case "skip":
+      return "open";
+  }
+}
+
+function defaultTimeoutMs(point: HookPoint, phase: LifecyclePhase | undefined, execution: Execution): number {
+  if (execution === "background") return BACKGROUND_TIMEOUT_MS;
+  return point.model === "void" || phase === "after" || execution === "fire_and_record"
+    ? VOID_TIMEOUT_MS
+    : BLOCKING_TIMEOUT_MS;
+}
+
+export function invalid(id: string, message: string, hint?: string): HookgateError {
+  return new HookgateError({
+    code: "HOOK_REGISTRATION_INVALID",
+    message: `Hook "${id}": ${message}`,
+    ...(hint === undefined ? {} : { hint }),
+  });
+}
+
+function checkOptions(
+  id: string,
+  point: HookPoint,
+  options: RegisterOptions,
+  execution: Execution,
+  policy: FailurePolicy,
+): void {
+  const { priority, timeoutMs, sees, retry, capabilities, after, before } = options;
+  if (priority !== undefined && !Number.isInteger(priority))
+    throw invalid(id, `priority: expected an integer, got ${String(priority)}`);
+  if (timeoutMs !== undefined) checkTimeout(id, timeoutMs);
+  if (!EXECUTIONS.includes(execution))
+    throw invalid(id, `execution: expected ${EXECUTIONS.join(" | ")}, got ${String(execution)}`);
+  checkPolicy(id, policy);
+  if (sees === "merged" && point.model !== "modifying")
+    throw invalid(id, "sees: merged holds at modifying points only");
+  if (retry !== undefined) checkRetry(id, execution, retry);
+  if (after !== undefined) checkIds(id, "after", after);
+  if (before !== undefined) checkIds(id, "before", before);
+  if (capabilities === undefined) return;
+  if (point.model !== "turn") throw invalid(id, "capabilities: only turn handlers contribute");
+  const wrong = capabilities.find((kind) => !CONTRIBUTION_KINDS.includes(kind));
+  if (wrong !== undefined)
+    throw invalid(id, `capabilities: expected ${CONTRIBUTION_KINDS.join(" | ")}, got ${String(wrong)}`);
+}
+
+export function checkTimeout(id: string, timeoutMs: number): void {
+  if (typeof timeoutMs !== "number" || !(timeoutMs > 0) || !Number.isFinite(timeoutMs))
+    throw invalid(id, `timeoutMs: expected milliseconds above 0, got ${String(timeoutMs)}`);
+}
+
+export function checkPolicy(id: string, policy: FailurePolicy): void {
+  if (!POLICIES.includes(policy))
+    throw invalid(id, `failurePolicy: expected ${POLICIES.join(" | ")}, got ${String(policy)}`);
+}
+
+/** A fallback is a result like any other: what would be refused when it is needed is refused now. */
+function checkFallback(
+  id: string,
+  point: HookPoint,
+  fallback: unknown,
+  capabilities: ReadonlySet<ContributionKind>,
+  execution: Execution,
+): void {
+  if (point.model === "void")
+    throw invalid(id, "failurePolicy: a void hook has no result for a fallback to stand in for");
+  if (fallback === undefined) throw invalid(id, "fallback: expected the result that stands in");
+  try {
+    if (point.model === "modifying") checkPatch(fallback, point.result);
+    if (point.model === "claiming") checkClaim(fallback, point.result);
+    if (point.model === "turn") checkContributions(fallback, capabilities, execution);
+  } catch (error) {
+    throw invalid(id, `fallback: ${errorMessage(error)}`);
+  }
+}
+
+function checkIds(id: string, option: "after" | "before", ids: readonly string[]): void {
+  if (!Array.isArray(ids) || ids.some((one) => typeof one !== "string"))
+    throw invalid(id, `${option}: expected a list of hook ids`);
+  if (ids.includes(id)) throw invalid(id, `${option}: a hook cannot run ${option} itself`);
+}
+
+function checkRetry(id: string, execution: Execution, retry: NonNullable<RegisterOptions["retry"]>): void {
+  if (execution !== "background") throw invalid(id, "retry: only background hooks are retried");
+  if (retry.idempotent !== true)
+    throw invalid(id, "retry: a retried hook may run twice for one event, so it must say `idempotent: true`");
+  if (!Number.isInteger(retry.attempts) || retry.attempts < 1)
+    throw invalid(id, `retry.attempts: expected a whole number above 0, got ${String(retry.attempts)}`);
+}
+
+export function infoOf(entry: Entry): HookInfo {
+  const { options, point } = entry;
+  return {
+    id: entry.id,
+    hook: point.name,
+    model: point.model,
+    ...(entry.phase === undefined ? {} : { phase: entry.phase }),
+    priority: entry.priority,
+    ...(options.name === undefined ? {} : { name: options.name }),
+    ...(entry.pluginId === undefined ? {} : { pluginId: entry.pluginId }),
+    enabled: entry.enabled,
+    critical: options.critical ?? false,
+    execution: entry.execution,
+    failurePolicy: entry.failurePolicy,
+    timeoutMs: entry.timeoutMs,
+    visibility: options.visibility ?? "debug",
+    ...(point.model === "modifying" ? { sees: options.sees ?? "original" } : {}),
+    after: options.after ?? [],
+    before: options.before ?? [],
+    ...(point.model === "turn" ? { capabilities: [...entry.capabilities] } : {}),
+    ...(options.match === undefined ? {} : { match: options.match }),
+  };
+}

@@ -1,0 +1,39 @@
+/** The kernel's own errors. */
+import { errorMessage, HookgateError } from "../lib/errors.js";
+import { nearest } from "../lib/nearest.js";
+
+/** A fail-closed handler failed: what was about to happen must not. */
+export class HookFailedError extends HookgateError {
+  readonly hook: string;
+  readonly id: string;
+
+  constructor(facts: { hook: string; id: string; cause: unknown }) {
+    super({
+      code: "HOOK_FAILED_CLOSED",
+      message: `Hook "${facts.id}" failed at ${facts.hook} and is fail-closed: ${errorMessage(facts.cause)}`,
+      hint: `Repair the hook, or disable it: /hooks disable ${facts.id}`,
+      cause: facts.cause,
+    });
+    this.name = "HookFailedError";
+    this.hook = facts.hook;
+    this.id = facts.id;
+  }
+}
+
+/** A name that is no hook point. */
+export class UnknownHookError extends HookgateError {
+  readonly hook: string;
+  readonly suggestion?: string;
+
+  constructor(hook: string, known: Iterable<string>) {
+    const suggestion = nearest(hook, known);
+    super({
+      code: "HOOK_UNKNOWN",
+      message: `There is no hook point "${hook}".${suggestion === undefined ? "" : ` Did you mean "${suggestion}"?`}`,
+      hint: "`hookgate points` lists them all.",
+    });
+    this.name = "UnknownHookError";
+    this.hook = hook;
+    if (suggestion !== undefined) this.suggestion = suggestion;
+  }
+}

@@ -1,0 +1,79 @@
+/** Why a hook would run, or would not: the checks of a dispatch, made one by one and said in words. */
+import type { Entry } from "./entry.js";
+import { infoOf } from "./entry.js";
+import type { DispatchOptions } from "./options.js";
+import type { HookInfo } from "./registration.js";
+
+export interface Explanation {
+  hook: HookInfo;
+  runs: boolean;
+  /** Every check, in the order in which a dispatch makes them. */
+  checks: readonly ExplainedCheck[];
+}
+export interface ExplainedCheck {
+  check: "enabled" | "only" | "plugin" | "access" | "match" | "dependency" | "order";
+  passed: boolean;
+  /** One sentence for the operator. */
+  detail: string;
+}
+
+/** `peers`: everybody at the same point and phase, in their order. Without a payload, the matcher is described and not judged. */
+export function explainEntry(
+  entry: Entry,
+  peers: readonly Entry[],
+  payload: unknown,
+  options: DispatchOptions,
+): Explanation {
+  const checks: ExplainedCheck[] = [
+    check("enabled", entry.enabled, entry.enabled ? "It is enabled." : "It is disabled."),
+  ];
+  if (options.only !== undefined)
+    checks.push(check("only", options.only === entry.id, `Only "${options.only}" was to run.`));
+  if (entry.pluginId !== undefined) checks.push(checkPlugin(entry.pluginId, options.allowedPlugins));
+  if (entry.matcher !== undefined) checks.push(checkMatcher(entry, payload, options));
+  checks.push(...checkDependencies(entry, peers));
+  const runs = checks.every(({ passed }) => passed);
+  checks.push(checkOrder(entry, peers));
+  return { hook: infoOf(entry), runs, checks };
+}
+
+function check(name: ExplainedCheck["check"], passed: boolean, detail: string): ExplainedCheck {
+  return { check: name, passed, detail };
+}
+
+function checkPlugin(pluginId: string, allowed: readonly string[] | undefined): ExplainedCheck {
+  if (allowed === undefined) return check("plugin", true, `No filter holds for plugin "${pluginId}".`);
+  return allowed.includes(pluginId)
+    ? check("plugin", true, `Plugin "${pluginId}" is allowed here.`)
+    : check("plugin", false, `Plugin "${pluginId}" is not allowed here (allowed: ${allowed.join(", ") || "none"}).`);
+}
+
+function checkMatcher(entry: Entry, payload: unknown, options: DispatchOptions): ExplainedCheck {
+  if (payload === undefined)
+    return check("match", true, `It runs when the payload matches ${JSON.stringify(entry.options.match)}.`);
+  const mismatch = entry.matcher?.mismatch(payload, options.access);
+  if (mismatch === undefined) return check("match", true, "The payload matches.");
+  return check(mismatch.field === "access" ? "access" : "match", false, `match.${mismatch.field}: ${mismatch.reason}.`);
+}
+
+function checkDependencies(entry: Entry, peers: readonly Entry[]): ExplainedCheck[] {
+  return [...(entry.options.after ?? []), ...(entry.options.before ?? [])].map((id) => {
+    const other = peers.find((peer) => peer.id === id);
+    if (other === undefined)
+      return check("dependency", true, `"${id}" is not registered here, so nothing is waited for.`);
+    return check("dependency", true, other.enabled ? `"${id}" is here.` : `"${id}" is disabled, which counts as done.`);
+  });
+}
+
+function checkOrder(entry: Entry, peers: readonly Entry[]): ExplainedCheck {
+  const running = peers.filter((peer) => peer.enabled);
+  const at = running.indexOf(entry);
+  if (at < 0) return check("order", false, "It has no place in the order.");
+  const earlier = running.slice(0, at).map(({ id }) => id);
+  const claims = entry.point.model === "claiming" && earlier.length > 0 ? "; any of them may claim first" : "";
+  return check(
+    "order",
+    true,
+    earlier.length === 0 ? "It runs first." : `It runs after ${earlier.join(", ")}${claims}.`,
+  );
+}

@@ -1,0 +1,174 @@
+/** Starts the dispatch of a point that has handlers: dry or not, unless it is part of a loop. */
+import type { DispatchRecord } from "../domain/journal.js";
+import { HookgateError } from "../lib/errors.js";
+import { ClaimingDispatch, type ClaimResult } from "./dispatch/claiming.js";
+import { BeforeDispatch, BeforeSyncDispatch } from "./dispatch/lifecycle.js";
+import { ModifyingDispatch } from "./dispatch/modifying.js";
+import { type PhaseLimits, TurnDispatch } from "./dispatch/turn.js";
+import { RESOLVED, VoidDispatch } from "./dispatch/void.js";
+import { runDry } from "./dry-run.js";
+import type { Entry } from "./entry.js";
+import { HookFailedError } from "./errors.js";
+import type { PointHandlers } from "./handlers.js";
+import type { Kernel } from "./kernel.js";
+import type { DispatchOptions, Firing } from "./options.js";
+import type { HookPoint, LifecyclePhase } from "./point.js";
+import type { Fields } from "./results.js";
+import type { BeforeResult, PhaseResult } from "./signatures.js";
+
+export function startVoid(
+  kernel: Kernel,
+  { point, main }: PointHandlers,
+  payload: unknown,
+  firing?: Firing,
+): Promise<void> {
+  if (isLoop(kernel, point, firing)) return RESOLVED;
+  return start(kernel, new VoidDispatch(kernel, point, main, payload, firing, undefined), firing);
+}
+
+export function startAfter(
+  kernel: Kernel,
+  { point, after }: PointHandlers,
+  data: unknown,
+  firing?: Firing,
+): Promise<void> {
+  if (isLoop(kernel, point, firing)) return RESOLVED;
+  const dispatch = new VoidDispatch(kernel, point, after, data, firing, "after");
+  // What failed is logged and noted; the operation is done, so there is nobody to tell.
+  return start(kernel, dispatch, firing).catch(() => {});
+}
+
+export function startModifying(
+  kernel: Kernel,
+  { point, main }: PointHandlers,
+  payload: unknown,
+  firing?: Firing,
+): Promise<Fields> {
+  return startGuarded(kernel, new ModifyingDispatch(kernel, point, main, payload, firing), firing);
+}
+
+export function startClaiming(
+  kernel: Kernel,
+  { point, main }: PointHandlers,
+  payload: unknown,
+  firing?: Firing,
+): Promise<ClaimResult> {
+  return startGuarded(kernel, new ClaimingDispatch(kernel, point, main, payload, firing), firing);
+}
+
+export function startBefore(
+  kernel: Kernel,
+  { point, main }: PointHandlers,
+  data: unknown,
+  firing?: Firing,
+): Promise<BeforeResult<unknown>> {
+  return startGuarded(kernel, new BeforeDispatch(kernel, point, main, data, firing), firing);
+}
+
+export function runBeforeSync(
+  kernel: Kernel,
+  { point, main }: PointHandlers,
+  data: unknown,
+  firing?: Firing,
+): BeforeResult<unknown> {
+  refuseLoop(point, firing);
+  return new BeforeSyncDispatch(kernel, point, main, data, firing).run();
+}
+
+export async function startTurn(
+  kernel: Kernel,
+  { point, main, all }: PointHandlers,
+  request: unknown,
+  firing: (Firing & PhaseLimits) | undefined,
+): Promise<PhaseResult> {
+  refuseLoop(point, firing);
+  const disabled = new Set([...all].filter((entry: Entry) => !entry.enabled).map(({ id }) => id));
+  // A phase always gives its runs, so it always records them.
+  const recorded: Firing = { ...firing, onRecord: firing?.onRecord ?? (() => {}) };
+  const dispatch = new TurnDispatch(kernel, point, main, request, recorded, undefined);
+  const run = () => dispatch.run(firing ?? {}, disabled);
+  return firing?.dryRun === true ? runDry(kernel.clock, run) : run();
+}
+
+/** Any point; resolves with the record, also when a fail-closed handler failed. */
+export function startAny(
+  kernel: Kernel,
+  handlers: PointHandlers,
+  payload: unknown,
+  options: DispatchOptions,
+  phase: LifecyclePhase,
+): Promise<DispatchRecord> {
+  return new Promise<DispatchRecord>((resolve, reject) => {
+    refuseLoop(handlers.point, options);
+    const firing: Firing = { ...options, onRecord: resolve };
+    startModel(kernel, handlers, payload, firing, phase).catch((error: unknown) => {
+      // A fail-closed failure is in the record; an aborted caller gets none.
+      if (!(error instanceof HookFailedError)) reject(error);
+    });
+  });
+}
+
+function startModel(
+  kernel: Kernel,
+  handlers: PointHandlers,
+  payload: unknown,
+  firing: Firing,
+  phase: LifecyclePhase,
+): Promise<unknown> {
+  switch (handlers.point.model) {
+    case "void":
+      return startVoid(kernel, handlers, payload, firing);
+    case "modifying":
+      return startModifying(kernel, handlers, payload, firing);
+    case "claiming":
+      return startClaiming(kernel, handlers, payload, firing);
+    case "lifecycle":
+      return (phase === "after" ? startAfter : startBefore)(kernel, handlers, payload, firing);
+    case "turn":
+      return startTurn(kernel, handlers, payload, firing);
+  }
+}
+
+function start<Result>(
+  kernel: Kernel,
+  dispatch: { start(): Promise<Result> },
+  firing: Firing | undefined,
+): Promise<Result> {
+  return firing?.dryRun === true ? runDry(kernel.clock, () => dispatch.start()) : dispatch.start();
+}
+
+/** Where hooks decide, a loop is an error: nothing may be decided without the hooks that guard it. */
+function startGuarded<Result>(
+  kernel: Kernel,
+  dispatch: { point: HookPoint; start(): Promise<Result> },
+  firing: Firing | undefined,
+): Promise<Result> {
+  if (firing === undefined) return dispatch.start();
+  const loop = loopError(dispatch.point, firing);
+  return loop === undefined ? start(kernel, dispatch, firing) : Promise.reject(loop);
+}
+
+function refuseLoop(point: HookPoint, options: DispatchOptions | undefined): void {
+  const loop = loopError(point, options);
+  if (loop !== undefined) throw loop;
+}
+
+/** Where nothing is decided, a loop is cut and said. */
+function isLoop(kernel: Kernel, point: HookPoint, options: DispatchOptions | undefined): boolean {
+  const loop = options === undefined ? undefined : loopError(point, options);
+  if (loop !== undefined) kernel.logger.warn({ hook: point.name, cause: options?.cause }, loop.message);
+  return loop !== undefined;
+}
+
+/** Deeper chains of hooks that fire each other are a loop. */
+const MAX_DEPTH = 8;
+
+function loopError(point: HookPoint, options: DispatchOptions | undefined): HookgateError | undefined {
+  const cause = options?.cause;
+  if (cause === undefined || cause.depth <= MAX_DEPTH) return undefined;
+  return new HookgateError({
+    code: "HOOK_LOOP",
+    message: `${point.name} was caused by a chain of more than ${MAX_DEPTH} hooks (${cause.kind} ${cause.id}): they fire each other`,
+    hint: "Narrow the match of one of them.",
+  });
+}

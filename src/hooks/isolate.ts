@@ -1,0 +1,133 @@
+/**
+ * Keeps a payload from being changed by those who only look at it.
+ *
+ * The choice: one deep copy per dispatch, frozen, made when the first handler is about to run and shared by all of them.
+ * A copy, because freezing the caller's own objects would stop the caller (a live task, say); one and frozen, because a
+ * copy per handler costs as much as the handler. No read-only proxies: `structuredClone(payload.message)`, the natural way
+ * for a plugin to get something it may change, fails on them, and each read costs 30 ns.
+ * Whoever builds an object for good (the gateway its message) says so with `immutable`: it is frozen in place once and
+ * no dispatch copies it again.
+ */
+
+/** Objects that `immutable` froze all the way down. A fact about them, known as long as they live. */
+const frozenWhole = new WeakSet<object>();
+
+/** Told when a value holds something that cannot be frozen (a Map, a Buffer): each handler then needs its own copy. */
+export interface IsolationNote {
+  unfreezable: boolean;
+}
+
+/** Freezes a value in place, all the way down, and gives it back. Dispatches pass it on as it is. */
+export function immutable<T>(value: T): T {
+  if (typeof value !== "object" || value === null || frozenWhole.has(value)) return value;
+  const note = { unfreezable: false };
+  freezeDeep(value, note, new Set());
+  if (!note.unfreezable) frozenWhole.add(value);
+  return value;
+}
+
+function freezeDeep(value: object, note: IsolationNote, seen: Set<object>): void {
+  if (seen.has(value) || frozenWhole.has(value)) return;
+  seen.add(value);
+  if (!Array.isArray(value) && !isPlain(value)) {
+    note.unfreezable = true;
+    return;
+  }
+  Object.freeze(value);
+  for (const part of Object.values(value)) if (typeof part === "object" && part !== null) freezeDeep(part, note, seen);
+}
+
+/** A frozen copy, equal to the value; the value itself when it is `immutable`. */
+export function isolate<T>(value: T, note: IsolationNote): T {
+  if (typeof value !== "object" || value === null) return value;
+  return clone(value, true, note, 0, undefined) as T;
+}
+
+/** A copy that may be changed. */
+export function copyOf<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  return clone(value, false, undefined, 0, undefined) as T;
+}
+
+/** From this depth on, what was seen is remembered, so that a payload with cycles ends; above it, nobody pays for that. */
+const TRACKED_DEPTH = 3;
+type Seen = Map<object, object>;
+
+const NO_ITEMS: readonly unknown[] = Object.freeze([]);
+
+function clone(
+  value: object,
+  freeze: boolean,
+  note: IsolationNote | undefined,
+  depth: number,
+  seen: Seen | undefined,
+): object {
+  if (freeze && frozenWhole.has(value)) return value;
+  const known = depth < TRACKED_DEPTH ? undefined : (seen ?? new Map<object, object>());
+  const before = known?.get(value);
+  if (before !== undefined) return before;
+  if (Array.isArray(value)) return cloneList(value, freeze, note, depth, known);
+  if (!isPlain(value)) return cloneExotic(value, note);
+  const source = value as Record<string, unknown>;
+  // Naming the prototype of a literal that has it anyway makes the freeze below several times cheaper (V8 11).
+  const copy: Record<string, unknown> = { __proto__: Object.prototype };
+  known?.set(value, copy);
+  for (const key in source) {
+    const part = source[key];
+    const kept = typeof part === "object" && part !== null ? clone(part, freeze, note, depth + 1, known) : part;
+    if (key === "__proto__") defineOwn(copy, key, kept);
+    else copy[key] = kept;
+  }
+  return freeze ? Object.freeze(copy) : copy;
+}
+
+function cloneList(
+  value: readonly unknown[],
+  freeze: boolean,
+  note: IsolationNote | undefined,
+  depth: number,
+  known: Seen | undefined,
+): readonly unknown[] {
+  if (freeze && value.length === 0) return NO_ITEMS;
+  const copy = value.slice();
+  known?.set(value, copy);
+  for (let i = 0; i < copy.length; i++) {
+    const part = copy[i];
+    if (typeof part === "object" && part !== null) copy[i] = clone(part, freeze, note, depth + 1, known);
+  }
+  return freeze ? Object.freeze(copy) : copy;
+}
+
+/** An own key of the name `__proto__` (out of JSON) would otherwise be taken for the prototype. */
+function defineOwn(copy: object, key: string, value: unknown): void {
+  Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** Dates, Maps, Buffers, errors and instances of classes: copied as well as can be; each handler gets its own. */
+function cloneExotic(value: object, note: IsolationNote | undefined): object {
+  if (note !== undefined) note.unfreezable = true;
+  if (value instanceof Promise || value instanceof WeakMap || value instanceof AbortSignal) return value;
+  try {
+    if (isBuiltIn(value)) return structuredClone(value);
+  } catch {
+    return value; // holds what cannot be cloned (a function, a handle): passed on as it is
+  }
+  return Object.create(Object.getPrototypeOf(value), Object.getOwnPropertyDescriptors(value));
+}
+
+function isBuiltIn(value: object): boolean {
+  return (
+    value instanceof Date ||
+    value instanceof Map ||
+    value instanceof Set ||
+    value instanceof Error ||
+    value instanceof RegExp ||
+    ArrayBuffer.isView(value) ||
+    value instanceof ArrayBuffer
+  );
+}

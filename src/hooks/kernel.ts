@@ -1,0 +1,16 @@
+/** What every dispatch of a registry shares. */
+import type { JournalPort } from "../domain/journal.js";
+import type { Clock } from "../lib/clock.js";
+import type { Logger } from "../lib/logger.js";
+import type { BackgroundPort } from "./background.js";
+import type { DeadlineWheel } from "./deadline-wheel.js";
+import type { Waits } from "./wait.js";
+
+export interface Kernel {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly wheel: DeadlineWheel;
+  readonly journal: JournalPort | undefined;
+  readonly background: BackgroundPort;
+  readonly waits: Waits;
+}

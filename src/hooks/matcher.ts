@@ -1,0 +1,179 @@
+/** Which payloads a registration wants to see. Compiled once, at registration; a bad pattern or predicate is refused there. */
+import { RE2JS } from "re2js";
+import type { z } from "zod";
+import { errorMessage, HookgateError } from "../lib/errors.js";
+import { compilePredicate, type Predicate } from "./predicate.js";
+
+/** Fields are AND-combined; inside a list any match will do. A field that the payload does not carry does not match. */
+export interface Matcher {
+  /** RE2 patterns over the tool's name; the whole name must match, unless the pattern anchors itself with ^ or $. */
+  tools?: readonly string[];
+  agents?: readonly string[];
+  crews?: readonly string[];
+  /** Case does not matter. */
+  severities?: readonly string[];
+  platforms?: readonly string[];
+  /** Chat ids, or `platform:id`. */
+  chats?: readonly string[];
+  /** User ids, or `platform:id`. */
+  users?: readonly string[];
+  /** Hook ids, at points that are about hooks. */
+  hooks?: readonly string[];
+  /** A CEL expression over `payload` that says yes or no. */
+  when?: string;
+  /** `any`: also what a denied person caused. Without it, a handler registered in code sees everything. */
+  access?: "allowed" | "any";
+}
+
+export interface CompiledMatcher {
+  /** The field that did not match, with the reason; undefined when all do. */
+  mismatch(payload: unknown, access: "allowed" | "denied" | undefined): Mismatch | undefined;
+}
+export interface Mismatch {
+  field: keyof Matcher;
+  reason: string;
+}
+
+type Check = (payload: Facts, access: "allowed" | "denied" | undefined) => Mismatch | undefined;
+type Facts = Readonly<Record<string, unknown>>;
+
+const LISTS = ["agents", "crews", "platforms", "chats", "users", "hooks"] as const;
+
+/** Undefined when the matcher matches everything. Throws a `HookgateError` (HOOK_MATCHER_INVALID) that names the field. */
+export function compileMatcher(matcher: Matcher | undefined, schema: z.ZodType): CompiledMatcher | undefined {
+  if (matcher === undefined) return undefined;
+  const checks: Check[] = [];
+  if (matcher.access === "allowed") checks.push(checkAccess);
+  for (const field of LISTS) {
+    const wanted = matcher[field];
+    if (wanted !== undefined) checks.push(checkList(field, nonEmpty(field, wanted)));
+  }
+  if (matcher.severities !== undefined) checks.push(checkSeverities(nonEmpty("severities", matcher.severities)));
+  if (matcher.tools !== undefined) checks.push(checkTools(nonEmpty("tools", matcher.tools)));
+  if (matcher.when !== undefined) checks.push(checkWhen(compilePredicate(matcher.when, schema)));
+  if (checks.length === 0) return undefined;
+  return {
+    mismatch(payload, access) {
+      const facts = (typeof payload === "object" && payload !== null ? payload : {}) as Facts;
+      for (const check of checks) {
+        const mismatch = check(facts, access);
+        if (mismatch !== undefined) return mismatch;
+      }
+      return undefined;
+    },
+  };
+}
+
+export function matcherError(field: keyof Matcher, message: string, cause?: unknown): HookgateError {
+  return new HookgateError({ code: "HOOK_MATCHER_INVALID", message: `match.${field}: ${message}`, cause });
+}
+
+function nonEmpty(field: keyof Matcher, wanted: readonly string[]): readonly string[] {
+  if (!Array.isArray(wanted) || wanted.length === 0)
+    throw matcherError(field, "an empty list matches nothing; leave the field out to match everything");
+  return wanted;
+}
+
+const checkAccess: Check = (payload, access) =>
+  (access ?? payload.access) === "denied"
+    ? { field: "access", reason: "it was caused by somebody without access, and the hook sees allowed people only" }
+    : undefined;
+
+function checkList(field: (typeof LISTS)[number], wanted: readonly string[]): Check {
+  const set = new Set(wanted);
+  return (payload) => {
+    const has = subjectOf(field, payload);
+    if (has === undefined) return { field, reason: `the payload carries no ${singular(field)}` };
+    if (set.has(has)) return undefined;
+    if ((field === "chats" || field === "users") && set.has(`${subjectOf("platforms", payload)}:${has}`))
+      return undefined;
+    return { field, reason: `${singular(field)} "${has}" is none of ${wanted.join(", ")}` };
+  };
+}
+
+function checkSeverities(wanted: readonly string[]): Check {
+  const set = new Set(wanted.map((severity) => severity.toLowerCase()));
+  return ({ severity }) =>
+    typeof severity === "string" && set.has(severity.toLowerCase())
+      ? undefined
+      : {
+          field: "severities",
+          reason:
+            severity === undefined
+              ? "the payload carries no severity"
+              : `severity "${String(severity)}" is none of ${wanted.join(", ")}`,
+        };
+}
+
+function checkTools(wanted: readonly string[]): Check {
+  const patterns = wanted.map((pattern) => {
+    const anchored = pattern.startsWith("^") || pattern.endsWith("$") ? pattern : `^(?:${pattern})$`;
+    try {
+      return RE2JS.compile(anchored);
+    } catch (error) {
+      throw matcherError("tools", `"${pattern}" is no RE2 pattern: ${errorMessage(error)}`, error);
+    }
+  });
+  // Tool names are few and come again and again.
+  const known = new Map<string, boolean>();
+  return ({ toolName }) => {
+    if (typeof toolName !== "string") return { field: "tools", reason: "the payload carries no tool name" };
+    let matches = known.get(toolName);
+    if (matches === undefined) {
+      matches = patterns.some((pattern) => pattern.matcher(toolName).find());
+      if (known.size >= 1000) known.clear();
+      known.set(toolName, matches);
+    }
+    return matches ? undefined : { field: "tools", reason: `tool "${toolName}" matches none of ${wanted.join(", ")}` };
+  };
+}
+
+function checkWhen(predicate: Predicate): Check {
+  return (payload) => {
+    const answer = predicate(payload);
+    return answer === true ? undefined : { field: "when", reason: answer };
+  };
+}
+
+const singular = (field: string) => field.slice(0, -1);
+
+/** What a payload says it is about, wherever its family carries it. */
+function subjectOf(field: (typeof LISTS)[number], payload: Facts): string | undefined {
+  switch (field) {
+    case "platforms":
+      return text(payload.platform) ?? carried(payload, "platform");
+    case "chats":
+      return text(payload.chatId) ?? carried(payload, "chatId");
+    case "users":
+      return text(payload.userId) ?? carried(payload, "userId");
+    case "agents":
+      return (
+        text(payload.agentId) ??
+        named(payload.agent) ??
+        text(payload.assignTo) ??
+        text(part(payload.task, "assignTo")) ??
+        named(part(payload.task, "agent")) ??
+        text(payload.personalityId)
+      );
+    case "crews":
+      return text(payload.crewId) ?? text(part(payload.task, "crewId"));
+    case "hooks":
+      return text(payload.hookId);
+  }
+}
+
+const CARRIERS = ["message", "address", "operator", "at"] as const;
+
+function carried(payload: Facts, field: string): string | undefined {
+  for (const carrier of CARRIERS) {
+    const found = text(part(payload[carrier], field));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function part(holder: unknown, field: string): unknown {
+  return typeof holder === "object" && holder !== null ? (holder as Facts)[field] : undefined;
+}
+const text = (value: unknown) => (typeof value === "string" ? value : undefined);
+const named = (value: unknown) => text(value) ?? text(part(value, "id")) ?? text(part(value, "name"));

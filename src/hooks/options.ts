@@ -1,0 +1,33 @@
+/** What a caller may say about one dispatch. Every fire call takes it as its last argument. */
+import type { Cause, DispatchRecord, RunRecord } from "../domain/journal.js";
+
+export interface DispatchOptions {
+  /** The id of this dispatch; the same for a re-run after a crash. Made up when absent. */
+  dispatchId?: string;
+  /** Counts from 1; above 1 when the same dispatch was begun before. */
+  attempt?: number;
+  /** What led to it. A dispatch whose cause is deeper than 8 is refused: hooks are firing each other. */
+  cause?: Cause;
+  /** Handlers run with `context.dryRun` true; `inDryRun()` is true in all that they call. */
+  dryRun?: boolean;
+  /** Run this hook only; everyone else is not even recorded. */
+  only?: string;
+  /** `undefined` = no filter; `[]` = only handlers without a plugin; `["a"]` = those and the ones of plugin `a`. */
+  allowedPlugins?: readonly string[];
+  /** Formatted address, for the journal. */
+  conversation?: string;
+  messageId?: string;
+  /** The standing of whoever caused it. Handlers with `access: "allowed"` do not see what a `denied` person caused. */
+  access?: "allowed" | "denied";
+  /** Aborts every handler's signal of this dispatch, and with it the waiting for them. */
+  signal?: AbortSignal;
+  /** Record the dispatch even when it has no handlers. */
+  recordEmpty?: boolean;
+  /** Told of each run as it ends (`/fire-hook` shows them as they come); must not throw. */
+  onRun?: (run: RunRecord) => void;
+}
+
+/** The caller's options, and who wants the record besides the journal. Inside the kernel only. */
+export interface Firing extends DispatchOptions {
+  onRecord?: (record: DispatchRecord) => void;
+}

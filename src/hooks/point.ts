@@ -1,0 +1,94 @@
+/** A hook point: a named place that fires, with the types of what goes in and what comes out. Declared once, in `catalogue/` or by a plugin. */
+import type { z } from "zod";
+import { HookgateError } from "../lib/errors.js";
+
+export const MODELS = ["void", "modifying", "claiming", "lifecycle", "turn"] as const;
+export type Model = (typeof MODELS)[number];
+export type LifecyclePhase = "before" | "after";
+
+export interface HookPoint<Name extends string = string, M extends Model = Model, Payload = unknown, Result = unknown> {
+  readonly name: Name;
+  readonly model: M;
+  readonly payload: z.ZodType<Payload>;
+  readonly result?: z.ZodType<Result>;
+  /** Whether a handler can stop what is about to happen. A blocking hook that wants to veto elsewhere is refused. */
+  readonly vetoable: boolean;
+  /** Lifecycle points: which phases fire. */
+  readonly phases: readonly LifecyclePhase[];
+  readonly summary: string;
+  /** A payload as the product would fire it, for `/fire-hook` and the docs. */
+  readonly example: Payload;
+  /** What of a payload the journal keeps; all of it when absent. */
+  journalled?(payload: Payload): unknown;
+}
+
+export interface PointSpec<Name extends string, M extends Model, P extends z.ZodType, R extends z.ZodType> {
+  name: Name;
+  model: M;
+  payload: P;
+  /** Modifying and claiming points: the result's fields. */
+  result?: R;
+  /** By default: lifecycle points with `before`, claiming points, and modifying points whose result has `cancel` or `error`. */
+  vetoable?: boolean;
+  phases?: readonly LifecyclePhase[];
+  summary: string;
+  example: z.output<P>;
+  journalled?: (payload: z.output<P>) => unknown;
+}
+
+const NAME = /^[a-z][a-z0-9_]*([.:][A-Za-z0-9_-]+)*$/;
+
+/** Declares a hook point. Throws when the example is not a payload, the name is no name, or a result is missing. */
+export function definePoint<
+  const Name extends string,
+  const M extends Model,
+  P extends z.ZodType,
+  R extends z.ZodType<unknown> = z.ZodType<Record<never, never>>,
+>(spec: PointSpec<Name, M, P, R>): HookPoint<Name, M, z.output<P>, z.output<R>> {
+  const refuse = (message: string) =>
+    new HookgateError({ code: "HOOK_POINT_INVALID", message: `Hook point "${spec.name}": ${message}` });
+  if (!NAME.test(spec.name)) throw refuse("a name is lower-case words joined by _ . or :");
+  const takesResult = spec.model === "modifying" || spec.model === "claiming";
+  if (takesResult !== (spec.result !== undefined))
+    throw refuse(takesResult ? `a ${spec.model} point needs a result schema` : `a ${spec.model} point has no result`);
+  if (spec.phases !== undefined && spec.model !== "lifecycle") throw refuse("only lifecycle points have phases");
+  const example = spec.payload.safeParse(spec.example);
+  if (!example.success)
+    throw refuse(
+      `the example is not a payload: ${example.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ")}`,
+    );
+  const phases: readonly LifecyclePhase[] = spec.model === "lifecycle" ? (spec.phases ?? ["before", "after"]) : [];
+  return {
+    name: spec.name,
+    model: spec.model,
+    payload: spec.payload as z.ZodType<z.output<P>>,
+    ...(spec.result === undefined ? {} : { result: spec.result as z.ZodType<z.output<R>> }),
+    vetoable: spec.vetoable ?? canVeto(spec.model, phases, spec.result),
+    phases,
+    summary: spec.summary,
+    example: spec.example,
+    ...(spec.journalled === undefined ? {} : { journalled: spec.journalled }),
+  };
+}
+
+function canVeto(model: Model, phases: readonly LifecyclePhase[], result: z.ZodType | undefined): boolean {
+  switch (model) {
+    case "claiming":
+      return true;
+    case "lifecycle":
+      return phases.includes("before");
+    case "modifying":
+      return fieldsOf(result)?.some((field) => field === "cancel" || field === "error") ?? false;
+    case "turn":
+      return true; // a phase that fails closed stops the turn
+    case "void":
+      return false;
+  }
+}
+
+/** The field names of an object schema; undefined when the schema is no object with a fixed set of fields. */
+export function fieldsOf(schema: z.ZodType | undefined): string[] | undefined {
+  if (schema === undefined || !("shape" in schema) || typeof schema.shape !== "object" || schema.shape === null)
+    return undefined;
+  return Object.keys(schema.shape);
+}

@@ -1,0 +1,132 @@
+/** `when` of a matcher: a CEL expression over the payload, checked against the payload's schema when it is compiled. Patterns in it are RE2. */
+import { type ASTNode, Environment, type ParseResult } from "@marcbachmann/cel-js";
+import { RE2JS } from "re2js";
+import { z } from "zod";
+import { errorMessage, HookgateError } from "../lib/errors.js";
+
+/** True, or why not. */
+export type Predicate = (payload: unknown) => true | string;
+
+/** A field declaration of the CEL checker: a type name, or the fields of an object. */
+type Declared = string | { [field: string]: Declared };
+
+/** Throws a `HookgateError` (HOOK_MATCHER_INVALID) for bad syntax, for a field that the payload type does not have, and when it says no yes or no. */
+export function compilePredicate(source: string, schema: z.ZodType): Predicate {
+  try {
+    check(source, schema);
+    const evaluate: ParseResult = environment().parse(withLinearMatches(source));
+    return (payload) => {
+      try {
+        return evaluate({ payload }) === true ? true : `not so: ${source}`;
+      } catch (error) {
+        // A field that this payload does not carry, or has another type: it does not match.
+        return `${firstLine(error)}: ${source}`;
+      }
+    };
+  } catch (error) {
+    throw new HookgateError({
+      code: "HOOK_MATCHER_INVALID",
+      message: `match.when: ${firstLine(error)}: ${source}`,
+      cause: error,
+    });
+  }
+}
+
+const firstLine = (error: unknown) => errorMessage(error).split("\n")[0];
+
+function check(source: string, schema: z.ZodType): void {
+  const declared = declare(schema);
+  const typed = environment(false);
+  if (typeof declared === "string") typed.registerVariable("payload", declared);
+  else typed.registerVariable({ name: "payload", schema: declared });
+  const result = typed.check(source);
+  if (!result.valid) throw result.error ?? new Error("it cannot be read");
+  if (result.type !== "bool" && result.type !== "dyn") throw new Error(`it gives a ${result.type}, not yes or no`);
+}
+
+function environment(unlistedVariablesAreDyn = true): Environment {
+  const patterns = new Map<string, RE2JS>();
+  return new Environment({ enableOptionalTypes: true, unlistedVariablesAreDyn }).registerFunction(
+    `string.${LINEAR_MATCHES}(string): bool`,
+    (text: string, pattern: string) => {
+      let compiled = patterns.get(pattern);
+      if (compiled === undefined) {
+        compiled = RE2JS.compile(pattern);
+        if (patterns.size < MAX_PATTERNS) patterns.set(pattern, compiled);
+      }
+      return compiled.matcher(text).find();
+    },
+  );
+}
+
+const LINEAR_MATCHES = "matchesLinear";
+const MAX_PATTERNS = 100;
+
+/**
+ * CEL's `matches` is RE2; the library's is JavaScript's, which a message can hang. Its name is replaced, wherever it is
+ * called, by that of ours. A pattern written out is compiled now, so that a bad one is refused.
+ */
+function withLinearMatches(source: string): string {
+  const calls: number[] = [];
+  visit(environment().parse(source).ast, (node) => {
+    if (node.op !== "rcall" || node.args[0] !== "matches") return;
+    const [, receiver, parameters] = node.args;
+    calls.push(source.indexOf("matches", receiver.range.end));
+    const pattern = parameters[0];
+    if (pattern?.op === "value" && typeof pattern.args === "string") RE2JS.compile(pattern.args);
+  });
+  let replaced = source;
+  for (const at of calls.sort((a, b) => b - a))
+    replaced = `${replaced.slice(0, at)}${LINEAR_MATCHES}${replaced.slice(at + "matches".length)}`;
+  return replaced;
+}
+
+function visit(node: unknown, see: (node: ASTNode) => void): void {
+  if (Array.isArray(node)) for (const one of node) visit(one, see);
+  else if (isNode(node)) {
+    see(node);
+    visit(node.args, see);
+  }
+}
+
+function isNode(value: unknown): value is ASTNode {
+  return typeof value === "object" && value !== null && "op" in value && "args" in value && "range" in value;
+}
+
+/** The CEL declaration of a schema. Numbers are `dyn`: payload numbers are doubles, and `payload.attempts == 3` must do what it says. */
+function declare(schema: z.ZodType): Declared {
+  const json = z.toJSONSchema(schema, { unrepresentable: "any", io: "output" });
+  return declareJson(json as JsonSchema, 0);
+}
+
+interface JsonSchema {
+  type?: string;
+  properties?: Record<string, JsonSchema>;
+  additionalProperties?: unknown;
+  enum?: unknown[];
+  const?: unknown;
+  items?: JsonSchema;
+}
+
+const MAX_DEPTH = 6;
+
+function declareJson(json: JsonSchema, depth: number): Declared {
+  if (depth > MAX_DEPTH) return "dyn";
+  switch (json.type) {
+    case "string":
+      return "string";
+    case "boolean":
+      return "bool";
+    case "array":
+      return "list";
+    case "object": {
+      if (json.properties === undefined || Object.keys(json.properties).length === 0) return "map";
+      if (json.additionalProperties !== undefined && json.additionalProperties !== false) return "map";
+      const fields: Record<string, Declared> = {};
+      for (const [field, one] of Object.entries(json.properties)) fields[field] = declareJson(one, depth + 1);
+      return fields;
+    }
+    default:
+      return "dyn";
+  }
+}

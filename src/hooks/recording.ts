@@ -1,0 +1,133 @@
+/** What becomes the journal's record of a dispatch. Made only when somebody wants the record. */
+import type { DispatchRecord, JournalPort, Outcome, RunRecord } from "../domain/journal.js";
+import type { Clock } from "../lib/clock.js";
+import { errorMessage } from "../lib/errors.js";
+import type { Entry } from "./entry.js";
+import type { Firing } from "./options.js";
+import type { HookPoint, LifecyclePhase } from "./point.js";
+
+/** What a record says of its dispatch. */
+export interface Recorded {
+  readonly id: string;
+  readonly point: HookPoint;
+  readonly phase: LifecyclePhase | undefined;
+  readonly entries: readonly Entry[];
+  readonly firing: Firing | undefined;
+  readonly attempt: number;
+  readonly dryRun: boolean;
+  view(): unknown;
+  runIdOf(entry: Entry): string;
+}
+
+/** How a run ended. */
+export interface RunEnd {
+  outcome: Outcome;
+  reason?: string;
+  error?: unknown;
+  diff?: unknown;
+}
+
+/** How a dispatch ended. */
+export interface Ending {
+  outcome: Outcome;
+  result?: unknown;
+  provenance?: Record<string, string>;
+}
+
+export class Recording {
+  readonly runs: RunRecord[] = [];
+  readonly #clock: Clock;
+  readonly #journal: JournalPort | undefined;
+  readonly #startedAt: number;
+  readonly #startedMs: number;
+  /** Runs that go on after the caller was answered: the record waits for them. */
+  #detached = 0;
+  #ending: Ending | undefined;
+
+  constructor(clock: Clock, journal: JournalPort | undefined) {
+    this.#clock = clock;
+    this.#journal = journal;
+    this.#startedAt = clock.now();
+    this.#startedMs = clock.monotonic();
+  }
+
+  note(dispatch: Recorded, entry: Entry, startedMs: number, end: RunEnd): void {
+    const latencyMs = startedMs === 0 ? 0 : this.#clock.monotonic() - startedMs;
+    const run: RunRecord = {
+      id: dispatch.runIdOf(entry),
+      hookId: entry.id,
+      position: dispatch.entries.indexOf(entry) + 1,
+      outcome: end.outcome,
+      latencyMs: rounded(latencyMs),
+      attempt: dispatch.attempt,
+    };
+    if (entry.pluginId !== undefined) run.pluginId = entry.pluginId;
+    if (end.reason !== undefined) run.reason = end.reason;
+    if (end.error !== undefined) run.error = errorMessage(end.error);
+    if (end.diff !== undefined) run.diff = end.diff;
+    this.runs.push(run);
+    dispatch.firing?.onRun?.(run);
+  }
+
+  /** A run goes on beside the caller; the returned function ends it. */
+  detach(dispatch: Recorded): () => void {
+    this.#detached++;
+    return () => {
+      this.#detached--;
+      this.#emit(dispatch);
+    };
+  }
+
+  /** The dispatch is over for its caller. */
+  end(dispatch: Recorded, ending: Ending): void {
+    this.#ending = ending;
+    this.#emit(dispatch);
+  }
+
+  #emit(dispatch: Recorded): void {
+    if (this.#ending === undefined || this.#detached > 0) return;
+    const ending = this.#ending;
+    this.#ending = undefined;
+    const { firing } = dispatch;
+    const isEmpty = this.runs.length === 0 && firing?.recordEmpty !== true;
+    if (isEmpty && firing?.onRecord === undefined) return;
+    const record = this.#recordOf(dispatch, ending);
+    firing?.onRecord?.(record);
+    if (!isEmpty) this.#journal?.record(record);
+  }
+
+  #recordOf(dispatch: Recorded, { outcome, result, provenance }: Ending): DispatchRecord {
+    const { point, phase, firing } = dispatch;
+    const payload = dispatch.view();
+    const record: DispatchRecord = {
+      id: dispatch.id,
+      point: point.name,
+      model: point.model,
+      at: this.#startedAt,
+      latencyMs: rounded(this.#clock.monotonic() - this.#startedMs),
+      payload: point.journalled === undefined ? payload : point.journalled(payload),
+      attempt: dispatch.attempt,
+      dryRun: dispatch.dryRun,
+      outcome,
+      runs: this.runs.sort((a, b) => a.position - b.position),
+    };
+    if (phase !== undefined) record.phase = phase;
+    if (firing?.cause !== undefined) record.cause = firing.cause;
+    if (firing?.conversation !== undefined) record.conversation = firing.conversation;
+    if (firing?.messageId !== undefined) record.messageId = firing.messageId;
+    if (result !== undefined) record.result = result;
+    if (provenance !== undefined) record.provenance = provenance;
+    return record;
+  }
+}
+
+/** Microseconds are enough. */
+function rounded(ms: number): number {
+  return Math.round(Math.max(0, ms) * 1000) / 1000;
+}
+
+/** The overall outcome of a dispatch that has none of its own. */
+export function overall(runs: readonly RunRecord[], failure: unknown): Outcome {
+  if (failure !== undefined) return "failed";
+  return runs.length > 0 && runs.every(({ outcome }) => outcome === "skipped") ? "skipped" : "passed";
+}

@@ -1,0 +1,335 @@
+/** The hook registry: who is subscribed to what, and the one place where hook points fire. Its types come from the list of points. */
+import type { DispatchRecord, JournalPort } from "../domain/journal.js";
+import { type Clock, systemClock } from "../lib/clock.js";
+import { HookgateError } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+import { resolveAlias } from "./aliases.js";
+import { type BackgroundPort, inMemoryBackground } from "./background.js";
+import { runBackground } from "./background-run.js";
+import { type Catalogue, catalogue } from "./catalogue/index.js";
+import { consoleLogger } from "./console-logger.js";
+import { DeadlineWheel } from "./deadline-wheel.js";
+import type { PhaseLimits } from "./dispatch/turn.js";
+import { RESOLVED } from "./dispatch/void.js";
+import { infoOf } from "./entry.js";
+import { type Explanation, explainEntry } from "./explain.js";
+import {
+  runBeforeSync,
+  startAfter,
+  startAny,
+  startBefore,
+  startClaiming,
+  startModifying,
+  startTurn,
+  startVoid,
+} from "./fire.js";
+import type { Kernel } from "./kernel.js";
+import type { DispatchOptions } from "./options.js";
+import type { LifecyclePhase, Model } from "./point.js";
+import type { HookInfo, RegisterOptions, TurnOptions } from "./registration.js";
+import { type Applicant, type Override, Roster } from "./roster.js";
+import type {
+  AnyPoint,
+  BeforeResult,
+  Canonical,
+  Claimed,
+  ClaimingHandler,
+  LifecycleHandler,
+  ModifyingHandler,
+  NameOf,
+  PayloadOf,
+  PhaseResult,
+  Points,
+  ResultOf,
+  TurnHandler,
+  VoidHandler,
+} from "./signatures.js";
+import { type Problem, validateEntries } from "./validate.js";
+
+export type { Override, Problem };
+
+export interface RegistryOptions<P extends Points> {
+  /** Instead of the product's catalogue. */
+  points?: P;
+  journal?: JournalPort;
+  /** Warnings and errors go to the console when there is none. */
+  logger?: Logger;
+  clock?: Clock;
+  overrides?: Readonly<Record<string, Override>>;
+  /** Where background runs are recorded; in memory when absent. */
+  background?: BackgroundPort;
+}
+
+export type Unregister = () => void;
+
+/** What `register` takes: a lifecycle handler with its phase, or the handler of the point's own model. */
+export type Registration<P extends Points, N extends string> = RegisterOptions & {
+  hook: N;
+} & (N extends NameOf<P, "lifecycle">
+    ? { phase?: LifecyclePhase; handler: LifecycleHandler<PayloadOf<P, N>, Canonical<N>> }
+    : N extends NameOf<P, "modifying">
+      ? { handler: ModifyingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>> }
+      : N extends NameOf<P, "claiming">
+        ? { handler: ClaimingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>> }
+        : N extends NameOf<P, "turn">
+          ? { handler: TurnHandler<PayloadOf<P, N>, Canonical<N>> }
+          : { handler: VoidHandler<PayloadOf<P, N>, Canonical<N>> });
+
+export class HookRegistry<P extends Points = Catalogue> {
+  readonly #kernel: Kernel;
+  readonly #roster: Roster;
+
+  constructor(options: RegistryOptions<P> = {}) {
+    const clock = options.clock ?? systemClock;
+    const logger = options.logger ?? consoleLogger;
+    const background = options.background ?? inMemoryBackground(clock, logger);
+    const wheel = new DeadlineWheel(clock);
+    const waits = { wheel, sequence: [], void: [] };
+    this.#kernel = { clock, logger, wheel, waits, journal: options.journal, background };
+    this.#roster = new Roster(options.overrides ?? {});
+    for (const point of options.points ?? catalogue) this.#roster.declare(point);
+    background.serve((run, attempt) => runBackground(this.#kernel, this.#roster.entries.get(run.hookId), run, attempt));
+  }
+
+  /* ── registering ─────────────────────────────────────────────────────────────────────────────────────────────── */
+
+  registerVoid<N extends NameOf<P, "void">>(
+    hook: N,
+    handler: VoidHandler<PayloadOf<P, N>, Canonical<N>>,
+    options: RegisterOptions = {},
+  ): Unregister {
+    return this.#add({ hook, handler, options, model: "void" });
+  }
+
+  registerModifying<N extends NameOf<P, "modifying">>(
+    hook: N,
+    handler: ModifyingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>,
+    options: RegisterOptions = {},
+  ): Unregister {
+    return this.#add({ hook, handler, options, model: "modifying" });
+  }
+
+  registerClaiming<N extends NameOf<P, "claiming">>(
+    hook: N,
+    handler: ClaimingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>,
+    options: RegisterOptions = {},
+  ): Unregister {
+    return this.#add({ hook, handler, options, model: "claiming" });
+  }
+
+  registerTurn<N extends NameOf<P, "turn">>(
+    phase: N,
+    handler: TurnHandler<PayloadOf<P, N>, Canonical<N>>,
+    options: TurnOptions = {},
+  ): Unregister {
+    return this.#add({ hook: phase, handler, options, model: "turn" });
+  }
+
+  /** Any point: a lifecycle handler with its `phase`, or the handler of the point's own model. */
+  register<N extends NameOf<P, Model>>(registration: Registration<P, N>): Unregister {
+    const { hook, handler, phase, ...options } = registration as RegisterOptions & {
+      hook: string;
+      handler: unknown;
+      phase?: LifecyclePhase;
+    };
+    return this.#add({ hook, handler, options, phase });
+  }
+
+  #add(applicant: Applicant): Unregister {
+    const entry = this.#roster.add(applicant);
+    return () => this.#roster.remove(entry);
+  }
+
+  /* ── firing ──────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+  /** Resolves when all have settled. Rejects with `HookFailedError` when one was fail-closed and failed. */
+  fireVoid<N extends NameOf<P, "void">>(
+    hook: N,
+    payload: PayloadOf<P, N>,
+    allowedPlugins?: readonly string[],
+    options?: DispatchOptions,
+  ): Promise<void> {
+    const handlers = this.#roster.firing(hook, "void");
+    if (handlers.main.length === 0 && options?.recordEmpty !== true) return RESOLVED;
+    return startVoid(this.#kernel, handlers, payload, filtered(options, allowedPlugins));
+  }
+
+  /** Resolves with what the handlers set. */
+  fireModifying<N extends NameOf<P, "modifying">>(
+    hook: N,
+    payload: PayloadOf<P, N>,
+    allowedPlugins?: readonly string[],
+    options?: DispatchOptions,
+  ): Promise<Partial<ResultOf<P, N>>> {
+    const handlers = this.#roster.firing(hook, "modifying");
+    if (handlers.main.length === 0 && options?.recordEmpty !== true)
+      return NOTHING_SET as Promise<Partial<ResultOf<P, N>>>;
+    const merged = startModifying(this.#kernel, handlers, payload, filtered(options, allowedPlugins));
+    return merged as Promise<Partial<ResultOf<P, N>>>;
+  }
+
+  /** Resolves with the first claim and who made it, or `{ handled: false }`. */
+  fireClaiming<N extends NameOf<P, "claiming">>(
+    hook: N,
+    payload: PayloadOf<P, N>,
+    allowedPlugins?: readonly string[],
+    options?: DispatchOptions,
+  ): Promise<Claimed<ResultOf<P, N>>> {
+    const handlers = this.#roster.firing(hook, "claiming");
+    if (handlers.main.length === 0 && options?.recordEmpty !== true)
+      return UNCLAIMED as Promise<Claimed<ResultOf<P, N>>>;
+    const claim = startClaiming(this.#kernel, handlers, payload, filtered(options, allowedPlugins));
+    return claim as Promise<Claimed<ResultOf<P, N>>>;
+  }
+
+  /** The data that comes back is a copy: the caller goes on with it, not with what it passed in. */
+  runBefore<N extends NameOf<P, "lifecycle">>(
+    hook: N,
+    data: PayloadOf<P, N>,
+    options?: DispatchOptions,
+  ): Promise<BeforeResult<PayloadOf<P, N>>> {
+    const handlers = this.#roster.firing(hook, "lifecycle");
+    if (handlers.main.length === 0 && options?.recordEmpty !== true) return Promise.resolve({ cancelled: false, data });
+    return startBefore(this.#kernel, handlers, data, options) as Promise<BeforeResult<PayloadOf<P, N>>>;
+  }
+
+  /** Resolves when all have settled; never rejects for what a handler does. */
+  runAfter<N extends NameOf<P, "lifecycle">>(hook: N, data: PayloadOf<P, N>, options?: DispatchOptions): Promise<void> {
+    const handlers = this.#roster.firing(hook, "lifecycle");
+    if (handlers.after.length === 0 && options?.recordEmpty !== true) return RESOLVED;
+    return startAfter(this.#kernel, handlers, data, options);
+  }
+
+  /** For hot paths that cannot wait. */
+  runBeforeSync<N extends NameOf<P, "lifecycle">>(
+    hook: N,
+    data: PayloadOf<P, N>,
+    options?: DispatchOptions,
+  ): BeforeResult<PayloadOf<P, N>> {
+    const handlers = this.#roster.firing(hook, "lifecycle");
+    if (handlers.main.length === 0) return { cancelled: false, data };
+    return runBeforeSync(this.#kernel, handlers, data, options) as BeforeResult<PayloadOf<P, N>>;
+  }
+
+  /** Rejects with `HookFailedError` when a required or fail-closed hook failed: the turn must stop. */
+  runPhase<N extends NameOf<P, "turn">>(
+    phase: N,
+    request: PayloadOf<P, N>,
+    options?: DispatchOptions & PhaseLimits,
+  ): Promise<PhaseResult> {
+    const handlers = this.#roster.firing(phase, "turn");
+    if (handlers.main.length === 0 && options?.recordEmpty !== true)
+      return Promise.resolve({ contributions: [], diagnostics: [], runs: [] });
+    return startTurn(this.#kernel, handlers, request, options);
+  }
+
+  /** Fires any point by name and resolves with the whole record, also when a fail-closed handler failed. For `/fire-hook` and `/replay`. */
+  async dispatch(
+    hook: string,
+    payload: unknown,
+    options: DispatchOptions & { phase?: LifecyclePhase } = {},
+  ): Promise<DispatchRecord> {
+    const handlers = this.#roster.at(hook);
+    const { name, payload: schema } = handlers.point;
+    const checked = schema.safeParse(payload);
+    if (!checked.success)
+      throw new HookgateError({
+        code: "HOOK_PAYLOAD_INVALID",
+        message: `This is no payload of ${name}: ${checked.error.issues.map((issue) => `${issue.path.join(".") || "it"}: ${issue.message}`).join("; ")}`,
+        hint: "`hookgate points --json` has an example of each.",
+      });
+    return startAny(
+      this.#kernel,
+      handlers,
+      checked.data,
+      options,
+      options.phase ?? resolveAlias(hook).phase ?? "before",
+    );
+  }
+
+  /* ── points ──────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+  /** Adds a point. One of that name is replaced while nobody is registered there. Returns this registry, typed with it. */
+  declare<One extends AnyPoint>(point: One): HookRegistry<readonly [...P, One]>;
+  declare(point: AnyPoint): unknown {
+    this.#roster.declare(point);
+    return this;
+  }
+
+  get points(): readonly AnyPoint[] {
+    return [...this.#roster.points.values()].map(({ point }) => point);
+  }
+
+  /** The point of this name or alias; throws `UnknownHookError`. */
+  point(name: string): AnyPoint {
+    return this.#roster.at(name).point;
+  }
+
+  /* ── administration ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+  get size(): number {
+    return this.#roster.entries.size;
+  }
+
+  list(): HookInfo[] {
+    return [...this.#roster.entries.values()].map(infoOf);
+  }
+
+  get(id: string): HookInfo | undefined {
+    const entry = this.#roster.entries.get(id);
+    return entry === undefined ? undefined : infoOf(entry);
+  }
+
+  /** False when there is no such hook. Holds from the next handler's turn on, in dispatches under way too. */
+  setEnabled(id: string, enabled: boolean): boolean {
+    const entry = this.#roster.entries.get(id);
+    if (entry === undefined) return false;
+    this.#roster.switch(entry, enabled);
+    return true;
+  }
+
+  unregisterPlugin(pluginId: string): void {
+    for (const entry of [...this.#roster.entries.values()]) if (entry.pluginId === pluginId) this.#roster.remove(entry);
+  }
+
+  clear(): void {
+    for (const entry of [...this.#roster.entries.values()]) this.#roster.remove(entry);
+  }
+
+  /** What is wrong with the registrations taken together; empty when all is well. */
+  validate(): Problem[] {
+    return validateEntries([...this.#roster.entries.values()]);
+  }
+
+  /** Who runs at a point, in what order; disabled ones are there, marked so. Both phases of a lifecycle point, unless one is asked for. */
+  order(hook: string, phase?: LifecyclePhase): HookInfo[] {
+    const handlers = this.#roster.at(hook);
+    if (handlers.point.model !== "lifecycle") return handlers.ordered(undefined).map(infoOf);
+    const wanted = phase ?? resolveAlias(hook).phase;
+    const phases: LifecyclePhase[] = wanted === undefined ? ["before", "after"] : [wanted];
+    return phases.flatMap((one) => handlers.ordered(one).map(infoOf));
+  }
+
+  /** Why a hook would or would not run for this payload. Throws `HOOK_NOT_FOUND`. */
+  explain(hookId: string, payload?: unknown, options: DispatchOptions = {}): Explanation {
+    const entry = this.#roster.entries.get(hookId);
+    if (entry === undefined)
+      throw new HookgateError({
+        code: "HOOK_NOT_FOUND",
+        message: `There is no hook "${hookId}"`,
+        hint: "/hooks lists them.",
+      });
+    const peers = this.#roster.points.get(entry.point.name)?.ordered(entry.phase) ?? [];
+    return explainEntry(entry, peers, payload, options);
+  }
+}
+
+const NOTHING_SET: Promise<object> = Promise.resolve(Object.freeze({}));
+const UNCLAIMED: Promise<object> = Promise.resolve(Object.freeze({ handled: false }));
+
+function filtered(
+  options: DispatchOptions | undefined,
+  allowedPlugins: readonly string[] | undefined,
+): DispatchOptions | undefined {
+  return allowedPlugins === undefined ? options : { ...options, allowedPlugins };
+}

@@ -1,0 +1,185 @@
+/** Who is registered where: hook points by name, registrations by id, and what is refused at the door. */
+import { HookgateError } from "../lib/errors.js";
+import { ALIASES, resolveAlias } from "./aliases.js";
+import { ticksOf } from "./deadline-wheel.js";
+import { checkPolicy, checkTimeout, closingOf, type Entry, invalid, makeEntry, refresh } from "./entry.js";
+import { UnknownHookError } from "./errors.js";
+import { PointHandlers } from "./handlers.js";
+import type { HookPoint, LifecyclePhase, Model } from "./point.js";
+import type { FailurePolicy, RegisterOptions } from "./registration.js";
+
+/** The operator's word on one hook; stronger than what the hook says itself. */
+export interface Override {
+  timeoutMs?: number;
+  enabled?: boolean;
+  failurePolicy?: FailurePolicy;
+}
+
+/** A registration as it comes in. */
+export interface Applicant {
+  hook: string;
+  handler: unknown;
+  options: RegisterOptions;
+  /** What the call says the point must be; undefined when any will do. */
+  model?: Model;
+  phase?: LifecyclePhase | undefined;
+}
+
+export class Roster {
+  /** By canonical name. */
+  readonly points = new Map<string, PointHandlers>();
+  readonly entries = new Map<string, Entry>();
+  readonly #overrides: Readonly<Record<string, Override>>;
+  /** How many ids were derived from a name. */
+  readonly #counts = new Map<string, number>();
+  #seq = 0;
+
+  constructor(overrides: Readonly<Record<string, Override>>) {
+    this.#overrides = overrides;
+  }
+
+  /** One of that name is replaced; not as another model while somebody is registered there. */
+  declare(point: HookPoint): void {
+    const known = this.points.get(point.name);
+    if (known === undefined) this.points.set(point.name, new PointHandlers(point));
+    else if (known.point !== point) {
+      if (known.all.size > 0 && known.point.model !== point.model)
+        throw new HookgateError({
+          code: "HOOK_POINT_TAKEN",
+          message: `There is a hook point "${point.name}" of the ${known.point.model} model already, with hooks registered`,
+        });
+      known.point = point;
+    }
+  }
+
+  /** By name or alias; throws `UnknownHookError`. */
+  at(name: string): PointHandlers {
+    const handlers = this.points.get(name) ?? this.points.get(resolveAlias(name).hook);
+    if (handlers !== undefined) return handlers;
+    const aliases = Object.entries(ALIASES).filter(([, { hook }]) => this.points.has(hook));
+    throw new UnknownHookError(name, [...this.points.keys(), ...aliases.map(([alias]) => alias)]);
+  }
+
+  /** The same, of a model; throws `HOOK_WRONG_MODEL`. */
+  firing(name: string, model: Model): PointHandlers {
+    const handlers = this.points.get(name) ?? this.at(name);
+    if (handlers.point.model !== model) throw wrongModel(handlers.point, model, "fire");
+    return handlers;
+  }
+
+  add({ hook, handler, options, model, phase }: Applicant): Entry {
+    const handlers = this.at(hook);
+    const { point } = handlers;
+    if (model !== undefined && point.model !== model) throw wrongModel(point, model, "register");
+    const id = options.id ?? this.#freeId(point, options.name);
+    const holder = this.entries.get(id);
+    if (holder !== undefined) checkReplaceable(holder, options);
+    const entry = makeEntry({
+      id,
+      seq: this.#seq++,
+      point,
+      phase: phaseFor(id, point, phase ?? resolveAlias(hook).phase, phase),
+      handler,
+      options,
+    });
+    this.#override(entry);
+    if (holder !== undefined) this.remove(holder);
+    this.entries.set(id, entry);
+    handlers.all.add(entry);
+    handlers.changed();
+    return entry;
+  }
+
+  remove(entry: Entry): void {
+    if (entry.removed) return;
+    entry.removed = true;
+    refresh(entry);
+    this.entries.delete(entry.id);
+    const handlers = this.points.get(entry.point.name);
+    handlers?.all.delete(entry);
+    handlers?.changed();
+  }
+
+  switch(entry: Entry, enabled: boolean): void {
+    entry.enabled = enabled;
+    refresh(entry);
+    this.points.get(entry.point.name)?.changed();
+  }
+
+  #freeId(point: HookPoint, name: string | undefined): string {
+    if (name !== undefined && !this.entries.has(name)) return name;
+    const base = name ?? point.name;
+    // Counted, not searched for: the thousandth of a name is as quick as the second.
+    let count = this.#counts.get(base) ?? (name === undefined ? 0 : 1);
+    let candidate: string;
+    do candidate = `${base}-${++count}`;
+    while (this.entries.has(candidate));
+    this.#counts.set(base, count);
+    return candidate;
+  }
+
+  #override(entry: Entry): void {
+    const override = Object.hasOwn(this.#overrides, entry.id) ? this.#overrides[entry.id] : undefined;
+    if (override === undefined) return;
+    const { timeoutMs, enabled, failurePolicy } = override;
+    if (timeoutMs !== undefined) {
+      checkTimeout(entry.id, timeoutMs);
+      entry.timeoutMs = timeoutMs;
+      entry.timeoutTicks = ticksOf(timeoutMs);
+    }
+    if (enabled !== undefined) entry.enabled = enabled;
+    refresh(entry);
+    if (failurePolicy === undefined) return;
+    checkPolicy(entry.id, failurePolicy);
+    entry.failurePolicy = failurePolicy;
+    entry.closing = closingOf(failurePolicy);
+  }
+}
+
+/** An id is taken once. The same plugin registering it again replaces its own: a plugin loaded twice is there once. */
+function checkReplaceable(holder: Entry, { pluginId }: RegisterOptions): void {
+  if (pluginId !== undefined && holder.pluginId === pluginId) return;
+  throw new HookgateError({
+    code: "HOOK_ID_TAKEN",
+    message: `There is a hook "${holder.id}" already, at ${holder.point.name}`,
+    hint: "Give one of them another id.",
+  });
+}
+
+const CALLS: Record<Model, { register: string; fire: string }> = {
+  void: { register: "registerVoid", fire: "fireVoid" },
+  modifying: { register: "registerModifying", fire: "fireModifying" },
+  claiming: { register: "registerClaiming", fire: "fireClaiming" },
+  lifecycle: { register: "register with a phase", fire: "runBefore or runAfter" },
+  turn: { register: "registerTurn", fire: "runPhase" },
+};
+
+function wrongModel(point: HookPoint, model: Model, verb: "register" | "fire"): HookgateError {
+  return new HookgateError({
+    code: "HOOK_WRONG_MODEL",
+    message: `"${point.name}" is a ${point.model} point, not a ${model} one: use ${CALLS[point.model][verb]}`,
+  });
+}
+
+/** `given` is what the registration itself says, as opposed to what its alias implies. */
+function phaseFor(
+  id: string,
+  point: HookPoint,
+  phase: string | undefined,
+  given: string | undefined,
+): LifecyclePhase | undefined {
+  if (point.model !== "lifecycle") {
+    if (given !== undefined) throw invalid(id, `phase: ${point.name} is a ${point.model} point and has no phases`);
+    return undefined;
+  }
+  if (phase === "beforeSync")
+    throw invalid(
+      id,
+      'phase: "beforeSync" is no phase of a registration',
+      'Register with phase "before" and a function that is not async: it also runs where the point fires synchronously.',
+    );
+  if (phase !== "before" && phase !== "after")
+    throw invalid(id, `phase: expected before or after, got ${String(phase)}`);
+  if (!point.phases.includes(phase)) throw invalid(id, `phase: ${point.name} fires ${point.phases.join(" and ")} only`);
+  return phase;
+}

@@ -1,0 +1,71 @@
+/** One execution of one handler, and the context that the handler gets: nothing in it is made before it is read. */
+import type { Logger } from "../lib/logger.js";
+import type { Entry } from "./entry.js";
+import type { HookContext } from "./signatures.js";
+
+/** What a run needs to know of its dispatch. */
+export interface Origin {
+  readonly id: string;
+  readonly attempt: number;
+  readonly dryRun: boolean;
+  readonly timestamp: string;
+  readonly logger: Logger;
+  runIdOf(entry: Entry): string;
+}
+
+export class HookRun implements HookContext {
+  // Private in earnest: a handler holds this object.
+  readonly #dispatch: Origin;
+  readonly #entry: Entry;
+  #controller: AbortController | undefined = undefined;
+
+  constructor(dispatch: Origin, entry: Entry) {
+    this.#dispatch = dispatch;
+    this.#entry = entry;
+  }
+
+  get hook(): string {
+    return this.#entry.point.name;
+  }
+  get id(): string {
+    return this.#entry.id;
+  }
+  get runId(): string {
+    return this.#dispatch.runIdOf(this.#entry);
+  }
+  get dispatchId(): string {
+    return this.#dispatch.id;
+  }
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    return this.#controller.signal;
+  }
+  get logger(): Logger {
+    return this.#dispatch.logger.child({ hook: this.hook, id: this.id });
+  }
+  get timestamp(): string {
+    return this.#dispatch.timestamp;
+  }
+  get attempt(): number {
+    return this.#dispatch.attempt;
+  }
+  get dryRun(): boolean {
+    return this.#dispatch.dryRun;
+  }
+
+  /** For the kernel; a handler has no use for it. */
+  static entryOf(run: HookRun): Entry {
+    return run.#entry;
+  }
+
+  /** Fires the signal of a run that nobody waits for any more. */
+  static abandon(run: HookRun, reason: unknown): void {
+    run.#controller ??= new AbortController();
+    run.#controller.abort(reason);
+  }
+}
+
+/** The reason of a signal that fired at a deadline. */
+export function deadlineError(entry: Entry): DOMException {
+  return new DOMException(`Hook "${entry.id}" did not end within ${entry.timeoutMs} ms`, "TimeoutError");
+}

@@ -1,0 +1,127 @@
+/** The types that a hook name decides: payload, result and handler, derived from the list of points. */
+import type { Outcome } from "../domain/journal.js";
+import type { Logger } from "../lib/logger.js";
+import type { Aliases } from "./aliases.js";
+import type { Contribution } from "./contribution.js";
+import type { HookPoint, LifecyclePhase, Model } from "./point.js";
+
+export type AnyPoint = HookPoint;
+export type Points = readonly AnyPoint[];
+
+/** Points that plugins declare; their payloads are typed only through the registry that `declare` returns. */
+export type PluginPointName = `plugin:${string}:${string}`;
+
+type Named<P extends Points, N extends string> = Extract<P[number], { name: N }>;
+type NamesOf<P extends Points, M extends Model> = P[number] extends infer One
+  ? One extends { name: infer N extends string; model: infer Has }
+    ? M extends Has
+      ? N
+      : never
+    : never
+  : never;
+type AliasesOf<Names extends string> = {
+  [A in keyof Aliases]: Aliases[A]["hook"] extends Names ? A : never;
+}[keyof Aliases];
+
+/** The names (aliases included) that a model's register and fire calls take. */
+export type NameOf<P extends Points, M extends Model> = NamesOf<P, M> | AliasesOf<NamesOf<P, M>> | PluginPointName;
+export type Canonical<N extends string> = N extends keyof Aliases ? Aliases[N]["hook"] : N;
+
+export type PayloadOf<P extends Points, N extends string> = [Named<P, Canonical<N>>] extends [never]
+  ? unknown
+  : Named<P, Canonical<N>> extends HookPoint<string, Model, infer Payload, unknown>
+    ? Payload
+    : never;
+export type ResultOf<P extends Points, N extends string> = [Named<P, Canonical<N>>] extends [never]
+  ? Record<string, unknown>
+  : Named<P, Canonical<N>> extends HookPoint<string, Model, unknown, infer Result>
+    ? Result
+    : never;
+
+/** What every handler but a lifecycle one gets beside the payload. */
+export interface HookContext<N extends string = string> {
+  readonly hook: N;
+  /** The id of the registration that runs. */
+  readonly id: string;
+  readonly runId: string;
+  readonly dispatchId: string;
+  /** Fires at this handler's deadline, or when the caller gives up. */
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+  /** ISO time at which the dispatch began. */
+  readonly timestamp: string;
+  readonly attempt: number;
+  readonly dryRun: boolean;
+}
+
+/** What a lifecycle handler gets. */
+export interface LifecycleContext<Data = unknown, N extends string = string> extends HookContext<N> {
+  readonly phase: LifecyclePhase;
+  /** `before`: shared and mutable. `after`: read-only. */
+  data: Data;
+  /** `before` only: stops the operation. The first reason is kept. */
+  cancel(reason?: string): void;
+  readonly cancelled: boolean;
+  readonly cancelReason: string | undefined;
+}
+
+export type Awaitable<T> = T | Promise<T>;
+export type VoidHandler<Payload, N extends string = string> = (
+  payload: Payload,
+  context: HookContext<N>,
+) => Awaitable<unknown>;
+export type ModifyingHandler<Payload, Result, N extends string = string> = (
+  payload: Payload,
+  context: HookContext<N>,
+) => Awaitable<Patch<Result> | null | undefined>;
+export type ClaimingHandler<Payload, Result, N extends string = string> = (
+  payload: Payload,
+  context: HookContext<N>,
+) => Awaitable<Result | { handled: false } | null | undefined>;
+export type LifecycleHandler<Data, N extends string = string> = (context: LifecycleContext<Data, N>) => Awaitable<void>;
+export type TurnHandler<Payload, N extends string = string> = (
+  payload: Payload,
+  context: HookContext<N>,
+) => Awaitable<readonly Contribution[] | null | undefined>;
+
+/** A partial result; `null` and `undefined` are "no opinion" on a key. */
+export type Patch<Result> = { [K in keyof Result]?: Result[K] | null | undefined };
+
+export type Claimed<Result> = Result & { handled: boolean; claimedBy?: string };
+
+export interface BeforeResult<Data> {
+  cancelled: boolean;
+  cancelReason?: string;
+  /** Id of the registration that cancelled first. */
+  cancelledBy?: string;
+  data: Data;
+}
+
+/** What `runPhase` gives: see contribution.ts for the kinds. */
+export interface PhaseResult {
+  contributions: readonly (Contribution & { from: string })[];
+  diagnostics: readonly Diagnostic[];
+  runs: readonly TurnRun[];
+}
+export interface Diagnostic {
+  code:
+    | "dependency_disabled"
+    | "dependency_failed"
+    | "truncated"
+    | "capability_denied"
+    | "failed"
+    | "timed_out"
+    | "fallback"
+    | "backgrounded";
+  message: string;
+  hookId: string;
+}
+export interface TurnRun {
+  id: string;
+  hookId: string;
+  outcome: Outcome;
+  reason?: string;
+  latencyMs: number;
+  attempt: number;
+  error?: string;
+}

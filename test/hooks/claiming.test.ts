@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { never, outcomes, setUp } from "./points.js";
+
+const claim = () => ({ message: { text: "hi", tags: [] } });
+
+describe("claiming hooks", () => {
+  it("stop at the first that says handled, and say who it was", async () => {
+    const { hooks, records } = setUp();
+    const asked: string[] = [];
+    hooks.registerClaiming("claim", async () => {
+      asked.push("first");
+      return { handled: false };
+    });
+    hooks.registerClaiming(
+      "claim",
+      () => {
+        asked.push("second");
+        return { handled: true, reply: "mine", reason: "greeting" };
+      },
+      { id: "greeter" },
+    );
+    hooks.registerClaiming("claim", () => {
+      asked.push("third");
+      return { handled: true };
+    });
+    expect(await hooks.fireClaiming("claim", claim())).toEqual({
+      handled: true,
+      reply: "mine",
+      reason: "greeting",
+      claimedBy: "greeter",
+    });
+    expect(asked).toEqual(["first", "second"]);
+    expect(records[0]).toMatchObject({ outcome: "claimed", result: { claimedBy: "greeter" } });
+    expect(records[0]?.runs[1]).toMatchObject({ outcome: "claimed", reason: "greeting" });
+  });
+
+  it("give { handled: false } when nobody claims, and when nobody is there", async () => {
+    const { hooks } = setUp();
+    expect(await hooks.fireClaiming("claim", claim())).toEqual({ handled: false });
+    hooks.registerClaiming("claim", () => null);
+    hooks.registerClaiming("claim", async () => undefined);
+    expect(await hooks.fireClaiming("claim", claim())).toEqual({ handled: false });
+  });
+
+  it("take any truthy handled for a claim", async () => {
+    const { hooks } = setUp();
+    hooks.registerClaiming("claim", () => ({ handled: 1 }) as never, { id: "one" });
+    expect(await hooks.fireClaiming("claim", claim())).toEqual({ handled: true, claimedBy: "one" });
+  });
+
+  it("skip a handler that throws, hangs or answers nonsense: a failure is never a claim", async () => {
+    const { hooks, clock, records } = setUp();
+    hooks.registerClaiming(
+      "claim",
+      () => {
+        throw new Error("x");
+      },
+      { id: "thrower" },
+    );
+    hooks.registerClaiming("claim", never, { id: "hung" });
+    hooks.registerClaiming("claim", () => ({ handled: true, reply: 5 }) as never, { id: "nonsense" });
+    hooks.registerClaiming("claim", () => "yes" as never, { id: "text" });
+    hooks.registerClaiming("claim", () => ({ handled: true }), { id: "good" });
+    const fired = hooks.fireClaiming("claim", claim());
+    await clock.advance(5_010);
+    expect(await fired).toEqual({ handled: true, claimedBy: "good" });
+    expect(outcomes(records[0])).toEqual([
+      ["thrower", "failed"],
+      ["hung", "timed_out"],
+      ["nonsense", "failed"],
+      ["text", "failed"],
+      ["good", "claimed"],
+    ]);
+  });
+
+  it("reject at once when a fail-closed handler fails", async () => {
+    const { hooks } = setUp();
+    hooks.registerClaiming("claim", () => Promise.reject(new Error("x")), {
+      id: "quiet-hours",
+      failurePolicy: "fail-closed",
+    });
+    hooks.registerClaiming("claim", () => ({ handled: true }));
+    await expect(hooks.fireClaiming("claim", claim())).rejects.toMatchObject({
+      code: "HOOK_FAILED_CLOSED",
+      id: "quiet-hours",
+    });
+  });
+
+  it("stop at a fallback that claims", async () => {
+    const { hooks } = setUp();
+    hooks.registerClaiming("claim", () => Promise.reject(new Error("x")), {
+      id: "a",
+      failurePolicy: "fallback",
+      fallback: { handled: true, reply: "later" },
+    });
+    hooks.registerClaiming("claim", () => ({ handled: true }), { id: "b" });
+    expect(await hooks.fireClaiming("claim", claim())).toEqual({ handled: true, reply: "later", claimedBy: "a" });
+  });
+});

@@ -1,0 +1,237 @@
+import { describe, expect, it } from "vitest";
+import { Armed, DeadlineWheel, ticksOf } from "../../src/hooks/deadline-wheel.js";
+import { HookRegistry } from "../../src/index.js";
+import { silentLogger } from "../../src/lib/logger.js";
+import { ManualClock } from "../support/manual-clock.js";
+import { gate, never, outcomes, points, sending, setUp } from "./points.js";
+
+describe("deadlines", () => {
+  it("let the dispatch go on after 5 s, fire the signal, and record the run as timed out", async () => {
+    const { hooks, clock, records, log } = setUp();
+    let signal: AbortSignal | undefined;
+    hooks.registerModifying(
+      "sending",
+      (_payload, context) => {
+        signal = context.signal;
+        return never();
+      },
+      { id: "hung" },
+    );
+    hooks.registerModifying("sending", async () => ({ text: "good" }), { id: "good" });
+    const fired = hooks.fireModifying("sending", sending());
+    await clock.advance(4_980);
+    expect(signal?.aborted).toBe(false);
+    await clock.advance(30);
+    expect(await fired).toEqual({ text: "good" });
+    expect(signal?.aborted).toBe(true);
+    expect(signal?.reason).toMatchObject({ name: "TimeoutError" });
+    expect(outcomes(records[0])).toEqual([
+      ["hung", "timed_out"],
+      ["good", "modified"],
+    ]);
+    expect(log[0]).toMatchObject({ level: "error", facts: { hook: "sending", id: "hung" } });
+  });
+
+  it("give every handler its own time, from its own start", async () => {
+    const { hooks, clock, records } = setUp();
+    for (const id of ["a", "b", "c"]) hooks.registerModifying("sending", never, { id });
+    let settled = false;
+    void hooks.fireModifying("sending", sending()).then(() => {
+      settled = true;
+    });
+    await clock.advance(14_900);
+    expect(settled).toBe(false);
+    await clock.advance(200);
+    expect(settled).toBe(true);
+    expect(records[0]?.runs.map(({ latencyMs }) => Math.round(latencyMs / 100))).toEqual([50, 50, 50]);
+  });
+
+  it("discard a late result and swallow a late rejection, said at debug level", async () => {
+    const { hooks, clock, log } = setUp();
+    const late = gate<{ text: string }>();
+    const lateError = gate<never>();
+    hooks.registerModifying("sending", () => late.promise, { timeoutMs: 100 });
+    hooks.registerModifying("sending", () => lateError.promise, { id: "late-error", timeoutMs: 100 });
+    const fired = hooks.fireModifying("sending", sending());
+    await clock.advance(300);
+    const result = await fired;
+    late.open({ text: "too late" });
+    lateError.fail(new Error("too late"));
+    await clock.advance(10);
+    expect(result).toEqual({});
+    expect(log.filter(({ level }) => level === "debug")).toMatchObject([{ facts: { id: "late-error" } }]);
+  });
+
+  it("discard a late result also while the dispatch waits for a later handler", async () => {
+    const { hooks, clock } = setUp();
+    const late = gate<{ text: string }>();
+    const second = gate<{ count: number }>();
+    hooks.registerModifying("sending", () => late.promise, { timeoutMs: 100 });
+    hooks.registerModifying("sending", () => second.promise);
+    let ranLast = false;
+    hooks.registerModifying("sending", () => {
+      ranLast = true;
+      return null;
+    });
+    const fired = hooks.fireModifying("sending", sending());
+    await clock.advance(120);
+    late.open({ text: "too late" });
+    await clock.advance(10);
+    expect(ranLast).toBe(false);
+    second.open({ count: 1 });
+    expect(await fired).toEqual({ count: 1 });
+  });
+
+  it("do not mix up the late handler of one dispatch with another dispatch", async () => {
+    const { hooks, clock } = setUp();
+    const late = gate<{ text: string }>();
+    let count = 0;
+    hooks.registerModifying("sending", () => (count++ === 0 ? late.promise : Promise.resolve({ text: `${count}` })), {
+      timeoutMs: 100,
+    });
+    const first = hooks.fireModifying("sending", sending());
+    await clock.advance(120);
+    expect(await first).toEqual({});
+    const second = hooks.fireModifying("sending", sending());
+    late.open({ text: "of the first" });
+    expect(await second).toEqual({ text: "2" });
+    expect(await hooks.fireModifying("sending", sending())).toEqual({ text: "3" });
+  });
+
+  it("are overridden by the operator, together with the policy and the switch", async () => {
+    const { hooks, clock } = setUp({
+      overrides: { slow: { timeoutMs: 60_000 }, strict: { failurePolicy: "fail-closed" }, off: { enabled: false } },
+    });
+    hooks.registerModifying("sending", never, { id: "slow", timeoutMs: 10 });
+    hooks.registerModifying("sending", () => Promise.reject(new Error("x")), { id: "strict" });
+    hooks.registerModifying("sending", () => ({ text: "x" }), { id: "off" });
+    expect(hooks.get("off")?.enabled).toBe(false);
+    expect(hooks.get("slow")?.timeoutMs).toBe(60_000);
+    const fired = hooks.fireModifying("sending", sending());
+    const rejected = expect(fired).rejects.toMatchObject({ id: "strict" });
+    await clock.advance(59_900);
+    await clock.advance(200);
+    await rejected;
+  });
+
+  it("keep up to 20 ms on the real clock, for short ones", async () => {
+    const hooks = new HookRegistry({ points, logger: silentLogger });
+    hooks.registerVoid("seen", () => new Promise((resolve) => setTimeout(resolve, 15)), {
+      timeoutMs: 200,
+      id: "in time",
+      failurePolicy: "fail-closed",
+    });
+    await hooks.fireVoid("seen", { n: 1, message: { text: "", tags: [] } });
+    hooks.registerVoid("seen", never, { timeoutMs: 30 });
+    const from = performance.now();
+    await hooks.fireVoid("seen", { n: 1, message: { text: "", tags: [] } });
+    expect(performance.now() - from).toBeGreaterThanOrEqual(25);
+  });
+
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, "5"])("refuse the timeout %s", (timeoutMs) => {
+    const { hooks } = setUp();
+    expect(() => hooks.registerVoid("seen", () => {}, { timeoutMs: timeoutMs as number })).toThrow(/timeoutMs/);
+  });
+});
+
+describe("the wheel", () => {
+  class Item extends Armed {
+    readonly fired: number[] = [];
+    constructor(
+      readonly clock: ManualClock,
+      readonly onFire: () => void = () => {},
+    ) {
+      super();
+    }
+    override expire(): void {
+      this.fired.push(this.clock.now());
+      this.onFire();
+    }
+  }
+
+  it("fires each once, in time, also beyond one turn of the wheel", async () => {
+    const clock = new ManualClock(0);
+    const wheel = new DeadlineWheel(clock);
+    const items = [10, 15, 500, 5_000, 30_000, 300_000].map((ms) => {
+      const item = new Item(clock);
+      wheel.arm(item, ticksOf(ms));
+      return { item, ms };
+    });
+    await clock.advance(400_000);
+    for (const { item, ms } of items) {
+      expect(item.fired).toHaveLength(1);
+      expect(item.fired[0]).toBeGreaterThanOrEqual(ms);
+      expect(item.fired[0]).toBeLessThanOrEqual(ms + 10);
+    }
+  });
+
+  it("moves a deadline both ways, and forgets one that rests or is disarmed", async () => {
+    const clock = new ManualClock();
+    const wheel = new DeadlineWheel(clock);
+    const [later, sooner, resting, disarmed] = [new Item(clock), new Item(clock), new Item(clock), new Item(clock)];
+    for (const item of [later, sooner, resting, disarmed]) wheel.arm(item, ticksOf(5_000));
+    wheel.arm(later, ticksOf(8_000));
+    wheel.arm(sooner, ticksOf(100));
+    wheel.rest(resting);
+    wheel.disarm(disarmed);
+    await clock.advance(200);
+    expect(sooner.fired).toHaveLength(1);
+    await clock.advance(7_000);
+    expect(later.fired).toHaveLength(0);
+    await clock.advance(1_000);
+    expect([later, resting, disarmed].map(({ fired }) => fired.length)).toEqual([1, 0, 0]);
+  });
+
+  it("lets one that fires arm, move and disarm others that are due with it", async () => {
+    const clock = new ManualClock();
+    const wheel = new DeadlineWheel(clock);
+    const [moved, disarmed, again] = [new Item(clock), new Item(clock), new Item(clock)];
+    const first = new Item(clock, () => {
+      wheel.arm(moved, ticksOf(1_000));
+      wheel.disarm(disarmed);
+      if (again.fired.length === 0) wheel.arm(again, ticksOf(50));
+    });
+    for (const item of [first, moved, disarmed]) wheel.arm(item, ticksOf(100));
+    await clock.advance(500);
+    expect([first, moved, disarmed, again].map(({ fired }) => fired.length)).toEqual([1, 0, 0, 1]);
+    await clock.advance(1_000);
+    expect(moved.fired).toHaveLength(1);
+  });
+
+  it("does not charge handlers for time in which the process was blocked", async () => {
+    let nowMs = 0;
+    const clock = new ManualClock();
+    const wheel = new DeadlineWheel({
+      now: () => nowMs,
+      monotonic: () => nowMs,
+      after: (ms, fn) => clock.after(ms, fn),
+    });
+    const item = new Item(clock);
+    wheel.arm(item, ticksOf(1_000));
+    nowMs += 60_000; // nothing could run
+    await clock.advance(20);
+    expect(item.fired).toHaveLength(0);
+  });
+
+  it("stops turning when nothing has been armed for a while", async () => {
+    const clock = new ManualClock();
+    let ticks = 0;
+    const wheel = new DeadlineWheel({
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      after: (ms, fn) => {
+        ticks++;
+        return clock.after(ms, fn);
+      },
+    });
+    const item = new Item(clock);
+    wheel.arm(item, ticksOf(50));
+    await clock.advance(5_000);
+    const before = ticks;
+    await clock.advance(5_000);
+    expect(ticks).toBe(before);
+    wheel.arm(item, ticksOf(50));
+    await clock.advance(100);
+    expect(item.fired).toHaveLength(2);
+  });
+});

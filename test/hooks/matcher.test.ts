@@ -1,0 +1,154 @@
+import { describe, expect, it } from "vitest";
+import type { Matcher } from "../../src/index.js";
+import { HookRegistry } from "../../src/index.js";
+import { outcomes, points, seen, sending, setUp } from "./points.js";
+
+async function runs(match: Matcher, payload: object, point: "sending" | "claim" | "seen" = "sending") {
+  const { hooks } = setUp();
+  let ran = false;
+  hooks.register({
+    hook: point,
+    match,
+    handler: () => {
+      ran = true;
+      return null;
+    },
+  } as never);
+  await hooks.dispatch(point, { message: { text: "hi", tags: ["a"] }, n: 1, ...payload });
+  return ran;
+}
+
+describe("matchers", () => {
+  it("match everything when empty", async () => {
+    expect(await runs({}, {})).toBe(true);
+  });
+
+  it.each<[Matcher, object, boolean]>([
+    [{ tools: ["shell"] }, { toolName: "shell" }, true],
+    [{ tools: ["shell"] }, { toolName: "shell_exec" }, false],
+    [{ tools: ["shell.*"] }, { toolName: "shell_exec" }, true],
+    [{ tools: ["^sh"] }, { toolName: "shell_exec" }, true],
+    [{ tools: ["exec$"] }, { toolName: "shell_exec" }, true],
+    [{ tools: ["read", "write|edit"] }, { toolName: "edit" }, true],
+    [{ tools: ["read|write"] }, { toolName: "write_all" }, false],
+    [{ tools: ["shell"] }, {}, false],
+    [{ severities: ["HIGH", "critical"] }, { severity: "high" }, true],
+    [{ severities: ["high"] }, { severity: "low" }, false],
+    [{ severities: ["high"] }, {}, false],
+    [{ tools: ["shell"], severities: ["high"] }, { toolName: "shell", severity: "high" }, true],
+    [{ tools: ["shell"], severities: ["high"] }, { toolName: "shell", severity: "low" }, false],
+  ])("%o of %o: %s", async (match, payload, expected) => {
+    expect(await runs(match, payload)).toBe(expected);
+  });
+
+  it.each<[Matcher, object, boolean]>([
+    [{ platforms: ["web"] }, { platform: "web" }, true],
+    [{ platforms: ["web"] }, { platform: "telegram" }, false],
+    [{ chats: ["1", "2"] }, { chatId: "2", platform: "web" }, true],
+    [{ chats: ["web:2"] }, { chatId: "2", platform: "web" }, true],
+    [{ chats: ["web:2"] }, { chatId: "2", platform: "telegram" }, false],
+    [{ chats: ["2"] }, {}, false],
+  ])("%o of %o: %s", async (match, payload, expected) => {
+    expect(await runs(match, payload, "claim")).toBe(expected);
+  });
+
+  it("find people and places in the message of the gateway's points", () => {
+    const hooks = new HookRegistry();
+    const { example } = hooks.point("message_received");
+    hooks.registerVoid("message_received", () => {}, {
+      id: "x",
+      match: { users: ["1"], chats: ["lobby"], platforms: ["web"] },
+    });
+    hooks.registerVoid("message_received", () => {}, { id: "y", match: { users: ["telegram:1"] } });
+    hooks.registerVoid("command_invoked", () => {}, { id: "z", match: { users: ["web:1"] } });
+    hooks.registerVoid("reaction_added", () => {}, { id: "w", match: { chats: ["web:lobby"] } });
+    expect(hooks.explain("x", example).runs).toBe(true);
+    expect(hooks.explain("y", example).runs).toBe(false);
+    expect(hooks.explain("z", hooks.point("command_invoked").example).runs).toBe(true);
+    expect(hooks.explain("w", hooks.point("reaction_added").example).runs).toBe(true);
+  });
+
+  it.each<[string, object, boolean]>([
+    ['payload.message.text.contains("dep")', { message: { text: "deploy", tags: [] } }, true],
+    ['payload.message.text.contains("dep")', {}, false],
+    ['"a" in payload.message.tags && payload.message.tags.size() == 1', {}, true],
+    ['payload.severity == "high"', {}, false],
+    ['has(payload.severity) && payload.severity == "high"', { severity: "high" }, true],
+    ['payload.message.text.matches("^h.$")', {}, true],
+    ['payload.message.tags.exists(t, t.matches("^[ab]$"))', {}, true],
+    ['payload.message.text == "matches(" || payload.message.text .matches("x")', {}, false],
+  ])("when %s of %o: %s", async (when, payload, expected) => {
+    expect(await runs({ when }, payload)).toBe(expected);
+  });
+
+  it("compare numbers as people write them", async () => {
+    expect(await runs({ when: "payload.n == 3" }, { n: 3 }, "seen")).toBe(true);
+    expect(await runs({ when: "payload.n > 2.5 && payload.n < 4" }, { n: 3 }, "seen")).toBe(true);
+  });
+
+  it("are not hung by a pattern that backtracks", async () => {
+    const text = `${"a".repeat(5_000)}!`;
+    const from = performance.now();
+    expect(await runs({ when: 'payload.message.text.matches("^(a+)+$")' }, { message: { text, tags: [] } })).toBe(
+      false,
+    );
+    expect(performance.now() - from).toBeLessThan(2_000);
+  });
+
+  it.each<[Matcher, RegExp]>([
+    [{ tools: ["(a"] }, /match\.tools: "\(a" is no RE2 pattern/],
+    [{ tools: ["(?=a)b"] }, /match\.tools/],
+    [{ tools: [] }, /match\.tools: an empty list matches nothing/],
+    [{ users: [] }, /match\.users: an empty list/],
+    [{ when: "payload.mesage.text == 'x'" }, /match\.when: No such key: mesage/],
+    [{ when: "payload.message.txt == 'x'" }, /match\.when: No such key: txt/],
+    [{ when: "paylod.message.text == 'x'" }, /match\.when: Unknown variable: paylod/],
+    [{ when: "payload.message.text ==" }, /match\.when/],
+    [{ when: "payload.message.text" }, /match\.when: it gives a string, not yes or no/],
+    [{ when: 'payload.message.text.matches("(a")' }, /match\.when/],
+  ])("are refused when registered: %o", (match, message) => {
+    const { hooks } = setUp();
+    expect(() => hooks.registerModifying("sending", () => null, { match })).toThrow(
+      expect.objectContaining({ code: "HOOK_MATCHER_INVALID", message: expect.stringMatching(message) }),
+    );
+    expect(hooks.size).toBe(0);
+  });
+
+  it("keep strangers' messages from hooks that ask for allowed people only", async () => {
+    const { hooks, records } = setUp();
+    hooks.registerVoid("seen", () => {}, { id: "allowed", match: { access: "allowed" } });
+    hooks.registerVoid("seen", () => {}, { id: "any", match: { access: "any" } });
+    hooks.registerVoid("seen", () => {}, { id: "code" });
+    await hooks.fireVoid("seen", { ...seen(), access: "denied" });
+    await hooks.fireVoid("seen", seen(), undefined, { access: "denied" });
+    await hooks.fireVoid("seen", { ...seen(), access: "allowed" });
+    const ran = (outcome: string) => [
+      ["allowed", outcome],
+      ["any", "passed"],
+      ["code", "passed"],
+    ];
+    expect(records.map(outcomes)).toEqual([ran("skipped"), ran("skipped"), ran("passed")]);
+  });
+
+  it("say in the journal why a hook was skipped", async () => {
+    const { hooks, records } = setUp();
+    hooks.registerModifying("sending", () => null, { id: "x", match: { severities: ["high"] } });
+    await hooks.fireModifying("sending", { ...sending(), severity: "low" });
+    expect(records[0]).toMatchObject({
+      outcome: "skipped",
+      runs: [{ hookId: "x", outcome: "skipped", reason: 'severities: severity "low" is none of high' }],
+    });
+  });
+
+  it("see the original payload, and cost nothing to the handler's view of it", async () => {
+    const hooks = new HookRegistry({ points });
+    let ran = 0;
+    hooks.registerModifying("sending", () => ({ message: { text: "changed", tags: [] } }));
+    hooks.registerModifying("sending", () => void ran++ as undefined, {
+      sees: "merged",
+      match: { when: 'payload.message.text == "hi"' },
+    });
+    await hooks.fireModifying("sending", sending());
+    expect(ran).toBe(1);
+  });
+});

@@ -1,0 +1,220 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { HookFailedError } from "../../src/index.js";
+import { gate, never, outcomes, sending, setUp } from "./points.js";
+
+describe("modifying hooks", () => {
+  it("run in order, one after the other", async () => {
+    const { hooks } = setUp();
+    const events: string[] = [];
+    const first = gate();
+    hooks.registerModifying("sending", async () => {
+      events.push("first starts");
+      await first.promise;
+      events.push("first ends");
+      return null;
+    });
+    hooks.registerModifying("sending", () => {
+      events.push("second");
+      return null;
+    });
+    const fired = hooks.fireModifying("sending", sending());
+    expect(events).toEqual(["first starts"]);
+    first.open();
+    await fired;
+    expect(events).toEqual(["first starts", "first ends", "second"]);
+  });
+
+  it("let the first value per key win, and take false, 0 and the empty text for values", async () => {
+    const { hooks, records } = setUp();
+    hooks.registerModifying("sending", () => ({ text: "", count: 0, flag: false }), { id: "falsy" });
+    hooks.registerModifying("sending", async () => ({ text: "late", count: 5, flag: true, cancel: true }), {
+      id: "late",
+    });
+    expect(await hooks.fireModifying("sending", sending())).toEqual({ text: "", count: 0, flag: false, cancel: true });
+    expect(records[0]).toMatchObject({
+      outcome: "modified",
+      provenance: { text: "falsy", count: "falsy", flag: "falsy", cancel: "late" },
+    });
+    expect(records[0]?.runs.map(({ diff }) => diff)).toEqual([{ text: "", count: 0, flag: false }, { cancel: true }]);
+  });
+
+  it("take null and undefined for no opinion, as the whole answer and per key", async () => {
+    const { hooks, records } = setUp();
+    hooks.registerModifying("sending", () => null);
+    hooks.registerModifying("sending", () => undefined);
+    hooks.registerModifying("sending", async () => {});
+    hooks.registerModifying("sending", () => ({ text: null, count: undefined }));
+    expect(await hooks.fireModifying("sending", sending())).toEqual({});
+    hooks.registerModifying("sending", () => ({ text: "x" }));
+    expect(await hooks.fireModifying("sending", sending())).toEqual({ text: "x" });
+    expect(records.map(({ outcome }) => outcome)).toEqual(["passed", "modified"]);
+  });
+
+  it("show every handler the original, unless it asks for the merged payload", async () => {
+    const { hooks } = setUp();
+    const saw: string[] = [];
+    hooks.registerModifying("sending", ({ message }) => ({ message: { ...message, text: "one" } }));
+    hooks.registerModifying("sending", ({ message }) => {
+      saw.push(message.text);
+      return null;
+    });
+    hooks.registerModifying(
+      "sending",
+      ({ message }) => {
+        saw.push(message.text);
+        return null;
+      },
+      { sees: "merged" },
+    );
+    await hooks.fireModifying("sending", sending());
+    expect(saw).toEqual(["hi", "one"]);
+  });
+
+  it("let who has seen a value replace it: a footer and a redactor compose", async () => {
+    const { hooks, records } = setUp();
+    hooks.registerModifying(
+      "sending",
+      ({ message }) => ({ message: { ...message, text: `${message.text} 4111 -- footer` } }),
+      { id: "footer" },
+    );
+    hooks.registerModifying(
+      "sending",
+      ({ message }) => ({ message: { ...message, text: message.text.replace(/\d+/, "***") } }),
+      { id: "redactor", sees: "merged" },
+    );
+    hooks.registerModifying(
+      "sending",
+      ({ message }) => ({ message: { ...message, text: "I saw the original only" } }),
+      { id: "blind" },
+    );
+    expect(await hooks.fireModifying("sending", sending())).toEqual({
+      message: { text: "hi *** -- footer", tags: ["a"] },
+    });
+    expect(records[0]?.provenance).toEqual({ message: "redactor" });
+  });
+
+  it.each([
+    ["a field that the result does not have", { nope: 1 }],
+    ["a field of the wrong type", { text: 5 }],
+    ["a nested field of the wrong type", { message: { text: 5, tags: [] } }],
+    ["no object", "text"],
+    ["a list", ["text"]],
+  ])("take %s for the handler's failure and drop all that it returned", async (_what, result) => {
+    const { hooks, records, log } = setUp();
+    hooks.registerModifying(
+      "sending",
+      () => (typeof result === "object" && !Array.isArray(result) ? { count: 1, ...result } : result) as never,
+      { id: "bad" },
+    );
+    hooks.registerModifying("sending", () => ({ flag: true }), { id: "good" });
+    expect(await hooks.fireModifying("sending", sending())).toEqual({ flag: true });
+    expect(outcomes(records[0])).toEqual([
+      ["bad", "failed"],
+      ["good", "modified"],
+    ]);
+    expect(log[0]).toMatchObject({ level: "error", facts: { hook: "sending", id: "bad" } });
+  });
+
+  it("never merge a failure: thrown, rejected or late", async () => {
+    const { hooks, clock, records } = setUp();
+    hooks.registerModifying("sending", () => {
+      throw new Error("x");
+    });
+    hooks.registerModifying("sending", () => Promise.reject(new Error("y")));
+    hooks.registerModifying("sending", never);
+    hooks.registerModifying("sending", () => ({ text: "z" }));
+    const fired = hooks.fireModifying("sending", sending());
+    await clock.advance(5_010);
+    expect(await fired).toEqual({ text: "z" });
+    expect(records[0]?.runs.map(({ outcome }) => outcome)).toEqual(["failed", "failed", "timed_out", "modified"]);
+  });
+
+  it("reject at once when a fail-closed handler fails: nobody after it runs", async () => {
+    const { hooks, records } = setUp();
+    let ranAfter = false;
+    const cause = new Error("cannot redact");
+    hooks.registerModifying("sending", async () => Promise.reject(cause), {
+      id: "redactor",
+      failurePolicy: "fail-closed",
+    });
+    hooks.registerModifying("sending", () => {
+      ranAfter = true;
+      return null;
+    });
+    const error = await hooks.fireModifying("sending", sending()).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(HookFailedError);
+    expect(error).toMatchObject({ hook: "sending", id: "redactor", cause });
+    expect(ranAfter).toBe(false);
+    expect(records[0]?.outcome).toBe("failed");
+  });
+
+  it("reject when a fail-closed handler returns a wrong result or is late", async () => {
+    const { hooks, clock } = setUp();
+    const remove = hooks.registerModifying("sending", () => ({ text: 5 }) as never, { failurePolicy: "fail-closed" });
+    await expect(hooks.fireModifying("sending", sending())).rejects.toMatchObject({ code: "HOOK_FAILED_CLOSED" });
+    remove();
+    hooks.registerModifying("sending", never, { failurePolicy: "fail-closed", timeoutMs: 100 });
+    const fired = hooks.fireModifying("sending", sending());
+    const rejected = expect(fired).rejects.toMatchObject({ code: "HOOK_FAILED_CLOSED" });
+    await clock.advance(120);
+    await rejected;
+  });
+
+  it("let the fallback stand in for a handler that fails", async () => {
+    const { hooks, records } = setUp();
+    hooks.registerModifying("sending", () => Promise.reject(new Error("x")), {
+      failurePolicy: "fallback",
+      fallback: { text: "instead" },
+    });
+    expect(await hooks.fireModifying("sending", sending())).toEqual({ text: "instead" });
+    expect(records[0]?.runs[0]?.outcome).toBe("failed");
+  });
+
+  it("refuse a fallback that is no result", () => {
+    const { hooks } = setUp();
+    expect(() =>
+      hooks.registerModifying("sending", () => null, { failurePolicy: "fallback", fallback: { nope: 1 } }),
+    ).toThrow(/fallback: .*nope/);
+    expect(() => hooks.registerModifying("sending", () => null, { failurePolicy: "fallback" })).toThrow(/fallback/);
+  });
+
+  it("give the caller a result that no handler can change afterwards", async () => {
+    const { hooks } = setUp();
+    const mine = { text: "one", tags: ["x"] };
+    hooks.registerModifying("sending", () => ({ message: mine }));
+    const result = await hooks.fireModifying("sending", sending());
+    mine.tags.push("smuggled");
+    expect(result).toEqual({ message: { text: "one", tags: ["x"] } });
+    result.message?.tags.push("the caller may");
+  });
+
+  it("merge like a loop over the handlers would, whatever they answer", async () => {
+    const patch = fc.record(
+      {
+        text: fc.option(fc.string(), { nil: null }),
+        count: fc.option(fc.integer(), { nil: undefined }),
+        flag: fc.boolean(),
+      },
+      { requiredKeys: [] },
+    );
+    const handler = fc.record({ patch: fc.option(patch, { nil: null }), merged: fc.boolean(), isAsync: fc.boolean() });
+    await fc.assert(
+      fc.asyncProperty(fc.array(handler, { maxLength: 8 }), async (handlers) => {
+        const { hooks } = setUp();
+        const expected: Record<string, unknown> = {};
+        for (const { patch, merged, isAsync } of handlers) {
+          hooks.registerModifying(
+            "sending",
+            () => (isAsync ? Promise.resolve(patch) : patch) as never,
+            merged ? { sees: "merged" } : {},
+          );
+          for (const [key, value] of Object.entries(patch ?? {}))
+            if (value !== null && value !== undefined && (merged || !(key in expected))) expected[key] = value;
+        }
+        expect(await hooks.fireModifying("sending", sending())).toEqual(expected);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
