@@ -1,0 +1,73 @@
+/** One SQLite file and what the repositories need of it: grouped writes, reads of committed data, errors for people. */
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import Database from "better-sqlite3";
+import { storeError } from "./errors.js";
+import { GroupCommit, type GroupCommitOptions } from "./group-commit.js";
+
+export interface Connection {
+  readonly file: string;
+  readonly database: Database.Database;
+  /** Runs the job in the next shared transaction; resolves after its commit. The job may be run twice. */
+  write<T>(job: () => T): Promise<T>;
+  /** Runs the job at once. Jobs run between transactions, so they only see what is committed. */
+  read<T>(job: () => T): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** `full`: an acknowledged write survives a power cut. `normal`: it survives a crash of the process, not of the machine. `none` is for tests. */
+export type Durability = "full" | "normal" | "none";
+
+export interface OpenOptions {
+  durability: Durability;
+  readonly: boolean;
+}
+
+/** How long SQLite itself may block the event loop waiting for a lock; longer waits are done without blocking. */
+const BUSY_TIMEOUT_MS = 20;
+
+/** Opens (and creates) the file in WAL mode. Throws a STORE_… error. */
+export function openDatabase(file: string, { durability, readonly }: OpenOptions): Database.Database {
+  let database: Database.Database | undefined;
+  try {
+    if (!readonly) mkdirSync(dirname(file), { recursive: true });
+    database = new Database(file, { readonly, fileMustExist: readonly, timeout: BUSY_TIMEOUT_MS });
+    // Reads the header, so that a file which is no database is found now and not at the first write.
+    database.pragma("schema_version");
+    if (!readonly) database.pragma("journal_mode = WAL");
+    // `full` is NORMAL plus a sync of the log after every commit: see wal-sync.ts.
+    database.pragma(`synchronous = ${durability === "none" ? "OFF" : "NORMAL"}`);
+    database.pragma("foreign_keys = ON");
+    database.pragma("temp_store = MEMORY");
+    // After a burst the WAL file is cut back to this, instead of keeping its largest size for ever.
+    database.pragma("journal_size_limit = 67108864");
+    return database;
+  } catch (thrown) {
+    database?.close();
+    throw storeError(thrown, file);
+  }
+}
+
+export function connect(
+  file: string,
+  database: Database.Database,
+  options: Omit<GroupCommitOptions, "file">,
+): Connection {
+  const commits = new GroupCommit(database, { file, ...options });
+  return {
+    file,
+    database,
+    write: (job) => commits.write(job),
+    async read(job) {
+      try {
+        return job();
+      } catch (thrown) {
+        throw storeError(thrown, file);
+      }
+    },
+    async close() {
+      await commits.close();
+      database.close();
+    },
+  };
+}

@@ -1,0 +1,97 @@
+/** Deliveries and their parts as rows, and back. */
+import { formatAddress } from "../domain/address.js";
+import type { Delivery, DeliveryPart, DeliveryStatus, NewDelivery } from "../domain/store.js";
+
+/** What a delivery is made of and no query looks into. */
+type DeliveryData = Pick<
+  NewDelivery,
+  "address" | "operation" | "targetId" | "cause" | "interaction" | "visibleTo" | "isCourtesy" | "mirrors"
+>;
+
+export interface DeliveryRecord {
+  seq: number;
+  id: string;
+  conversation: string;
+  status: DeliveryStatus;
+  attempts: number;
+  created_at: number;
+  due_at: number;
+  expires_at: number | null;
+  settled_at: number | null;
+  reason: string | null;
+  data: string;
+  message: string | null;
+  /** The message after the hooks; empty = as it was before them; null = not decided yet. */
+  frozen: string | null;
+}
+
+export interface PartRecord {
+  position: number;
+  operation: DeliveryPart["operation"];
+  status: DeliveryPart["status"];
+  attempts: number;
+  nonce: string;
+  message_id: string | null;
+  encoded: string | null;
+}
+
+export const DELIVERY_COLUMNS = `seq, id, conversation, status, attempts, created_at, due_at, expires_at, settled_at, reason,
+  data, message, frozen`;
+export const PART_COLUMNS = "position, operation, status, attempts, nonce, message_id, encoded";
+
+export function deliveryData({
+  address,
+  operation,
+  targetId,
+  cause,
+  interaction,
+  visibleTo,
+  isCourtesy,
+  mirrors,
+}: DeliveryData): string {
+  const data: DeliveryData = { address, operation, targetId, cause, interaction, visibleTo, isCourtesy, mirrors };
+  return JSON.stringify(data);
+}
+
+export function parseData(record: Pick<DeliveryRecord, "data">): DeliveryData {
+  return JSON.parse(record.data);
+}
+
+export function conversationOf(delivery: Pick<NewDelivery, "address">): string {
+  return formatAddress(delivery.address);
+}
+
+export function toDelivery(record: DeliveryRecord, parts: readonly PartRecord[]): Delivery {
+  return {
+    ...parseData(record),
+    id: record.id,
+    seq: record.seq,
+    conversation: record.conversation,
+    status: record.status,
+    attempts: record.attempts,
+    createdAt: record.created_at,
+    dueAt: record.due_at,
+    ...(record.message === null ? {} : { message: JSON.parse(record.message) }),
+    ...(record.expires_at === null ? {} : { expiresAt: record.expires_at }),
+    ...(record.settled_at === null ? {} : { settledAt: record.settled_at }),
+    ...(record.reason === null ? {} : { reason: record.reason }),
+    ...(record.frozen === null ? {} : frozenMessage(record.frozen || record.message)),
+    parts: parts.map(toPart),
+  };
+}
+
+function frozenMessage(json: string | null): Pick<Delivery, "frozen"> {
+  return json === null ? {} : { frozen: JSON.parse(json) };
+}
+
+function toPart(record: PartRecord): DeliveryPart {
+  return {
+    index: record.position,
+    operation: record.operation,
+    nonce: record.nonce,
+    status: record.status,
+    attempts: record.attempts,
+    ...(record.message_id === null ? {} : { messageId: record.message_id }),
+    ...(record.encoded === null ? {} : { part: JSON.parse(record.encoded) }),
+  };
+}

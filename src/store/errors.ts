@@ -1,0 +1,72 @@
+/** Turns what SQLite and the file system throw into the one error type: which file, and what the operator can do. */
+import { HookgateError } from "../lib/errors.js";
+
+interface Remedy {
+  code: string;
+  message: (file: string) => string;
+  hint: string;
+  retryable: boolean;
+}
+
+const LOCKED: Remedy = {
+  code: "STORE_LOCKED",
+  message: (file) => `the database ${file} is locked by another program`,
+  hint: "Close the program that has it open (a backup, a database browser, a second gateway); the gateway tries again by itself.",
+  retryable: true,
+};
+const READ_ONLY: Remedy = {
+  code: "STORE_READ_ONLY",
+  message: (file) => `the database ${file} cannot be written`,
+  hint: "Give the gateway's user write permission on the file and on its folder, and check that the disk is not mounted read-only.",
+  retryable: false,
+};
+const FULL: Remedy = {
+  code: "STORE_FULL",
+  message: (file) => `there is no room left for the database ${file}`,
+  hint: "Free space on that disk, or lower the limits under store.retention; writing goes on as soon as there is room.",
+  retryable: true,
+};
+const CORRUPT: Remedy = {
+  code: "STORE_CORRUPT",
+  message: (file) => `the database ${file} is damaged or is no SQLite database`,
+  hint: "Stop the gateway, keep a copy of the file, and restore a backup or rescue it with `sqlite3 FILE .recover`.",
+  retryable: false,
+};
+const FAILED: Remedy = {
+  code: "STORE_FAILED",
+  message: (file) => `the database ${file} failed`,
+  hint: "See the cause; check that the path is right and that its folder can be used.",
+  retryable: false,
+};
+
+/** SQLite's codes are `SQLITE_BUSY`, `SQLITE_BUSY_SNAPSHOT`, …: https://www.sqlite.org/rescode.html; Node's are errno names. */
+const REMEDIES: readonly [RegExp, Remedy][] = [
+  [/^SQLITE_(BUSY|LOCKED|PROTOCOL)/, LOCKED],
+  [/^(SQLITE_(READONLY|PERM|AUTH)|EACCES|EPERM|EROFS)/, READ_ONLY],
+  [/^(SQLITE_FULL|ENOSPC|EDQUOT)/, FULL],
+  [/^SQLITE_(CORRUPT|NOTADB|FORMAT)/, CORRUPT],
+];
+
+/** The error for the person who must act. One that is already ours passes unchanged. */
+export function storeError(thrown: unknown, file: string): HookgateError {
+  if (thrown instanceof HookgateError) return thrown;
+  const code = errorCode(thrown);
+  const remedy = REMEDIES.find(([pattern]) => pattern.test(code))?.[1] ?? FAILED;
+  const why = thrown instanceof Error ? thrown.message : String(thrown);
+  return new HookgateError({
+    code: remedy.code,
+    message: `${remedy.message(file)}: ${why}${code ? ` (${code})` : ""}`,
+    hint: remedy.hint,
+    retryable: remedy.retryable,
+    cause: thrown,
+  });
+}
+
+/** True when another connection holds the lock, so that waiting may help. */
+export function isBusy(thrown: unknown): boolean {
+  return LOCKED.code === REMEDIES.find(([pattern]) => pattern.test(errorCode(thrown)))?.[1].code;
+}
+
+function errorCode(thrown: unknown): string {
+  return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "";
+}

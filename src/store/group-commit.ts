@@ -1,0 +1,216 @@
+/**
+ * Group commit: writes asked for in a few turns of the event loop share one transaction. Turns, and no timer: an idle loop
+ * takes microseconds for them, so a lone write waits for nobody, and a busy loop makes large groups by itself.
+ * A write's promise settles after the COMMIT that holds it, and, where a `WalSync` is given, after the sync that follows.
+ */
+import type { Database } from "better-sqlite3";
+import type { Clock } from "../lib/clock.js";
+import { HookgateError } from "../lib/errors.js";
+import { isBusy, storeError } from "./errors.js";
+import type { WalSync } from "./wal-sync.js";
+
+/** Writes in one transaction at most, so that a flood cannot hold the event loop for long. */
+const MAX_GROUP = 500;
+/** A commit writes every page that its group touched, so a group twice as large costs much less than two. */
+const TURNS_TO_GATHER = 4;
+const LARGE_GROUP = 200;
+const LOCK_RETRY_MS = 20;
+
+/** A write that waits for its commit. `attempt` may be called more than once: a group that failed is run again one by one. */
+interface Pending {
+  attempt(): void;
+  committed(): void;
+  failed(error: HookgateError): void;
+}
+
+class PendingWrite<T> implements Pending {
+  #job: () => T;
+  #resolve: (value: T) => void;
+  #reject: (error: HookgateError) => void;
+  #results: T[] = [];
+
+  constructor(job: () => T, resolve: (value: T) => void, reject: (error: HookgateError) => void) {
+    this.#job = job;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  attempt(): void {
+    this.#results[0] = this.#job();
+  }
+
+  committed(): void {
+    for (const result of this.#results) this.#resolve(result);
+  }
+
+  failed(error: HookgateError): void {
+    this.#reject(error);
+  }
+}
+
+export interface GroupCommitOptions {
+  file: string;
+  clock: Clock;
+  /** How long a lock held by another program is waited for, without blocking the event loop. */
+  lockWaitMs: number;
+  /** Durability beyond a commit. */
+  walSync?: WalSync | undefined;
+}
+
+export class GroupCommit {
+  readonly #database: Database;
+  readonly #options: GroupCommitOptions;
+  readonly #begin;
+  readonly #commit;
+  readonly #rollback;
+  #queue: Pending[] = [];
+  /** Committed, and waiting for the sync that makes them durable. */
+  #committed: Pending[] = [];
+  #isSyncing = false;
+  #scheduled = false;
+  #lockedSince: number | undefined;
+  #idle: (() => void)[] = [];
+  #closed = false;
+  /** The disk did not keep what was committed: nothing more is promised. */
+  #broken: HookgateError | undefined;
+
+  constructor(database: Database, options: GroupCommitOptions) {
+    this.#database = database;
+    this.#options = options;
+    this.#begin = database.prepare("BEGIN IMMEDIATE");
+    this.#commit = database.prepare("COMMIT");
+    this.#rollback = database.prepare("ROLLBACK");
+  }
+
+  /** Runs `job` inside the next transaction. It must only touch the database: it may be run twice. */
+  write<T>(job: () => T): Promise<T> {
+    if (this.#closed)
+      return Promise.reject(
+        new HookgateError({ code: "STORE_FAILED", message: `the database ${this.#options.file} was closed` }),
+      );
+    if (this.#broken) return Promise.reject(this.#broken);
+    return new Promise((resolve, reject) => {
+      this.#queue.push(new PendingWrite(job, resolve, reject));
+      this.#schedule();
+    });
+  }
+
+  /** Takes no more writes; resolves when those asked for so far have been settled. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#isBusy) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    this.#options.walSync?.close();
+  }
+
+  get #isBusy(): boolean {
+    return this.#queue.length > 0 || this.#committed.length > 0 || this.#isSyncing;
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#flushAfter(TURNS_TO_GATHER);
+  }
+
+  #flushAfter(turns: number): void {
+    setImmediate(() => {
+      if (turns > 1 && this.#queue.length < LARGE_GROUP) this.#flushAfter(turns - 1);
+      else this.#flush();
+    });
+  }
+
+  #flush(): void {
+    this.#scheduled = false;
+    if (this.#queue.length === 0) return; // the disk broke meanwhile
+    const group = this.#queue.length <= MAX_GROUP ? this.#queue : this.#queue.slice(0, MAX_GROUP);
+    this.#queue = this.#queue.length <= MAX_GROUP ? [] : this.#queue.slice(MAX_GROUP);
+    try {
+      this.#transact(group);
+      this.#lockedSince = undefined;
+      this.#committed.push(...group);
+    } catch (thrown) {
+      if (isBusy(thrown) && this.#retriesLock(group)) return;
+      this.#lockedSince = undefined;
+      if (group.length > 1 && !isBusy(thrown)) this.#oneByOne(group);
+      else for (const write of group) write.failed(storeError(thrown, this.#options.file));
+    }
+    this.#sync();
+    if (this.#queue.length > 0) this.#schedule();
+    else this.#tellIdle();
+  }
+
+  /** One sync at a time; what is committed meanwhile waits for the next. */
+  #sync(): void {
+    if (this.#isSyncing || this.#committed.length === 0) return;
+    const group = this.#committed;
+    this.#committed = [];
+    const { walSync } = this.#options;
+    if (!walSync) {
+      for (const write of group) write.committed();
+      return;
+    }
+    this.#isSyncing = true;
+    walSync.sync((error) => {
+      this.#isSyncing = false;
+      if (error === undefined) for (const write of group) write.committed();
+      else this.#break(group, error);
+      this.#sync();
+      this.#tellIdle();
+    });
+  }
+
+  /**
+   * A log that could not be synced may have lost what was committed, and asking again would not tell
+   * (https://wiki.postgresql.org/wiki/Fsync_Errors). So nothing is acknowledged any more; a restart reads what is really there.
+   */
+  #break(group: readonly Pending[], thrown: unknown): void {
+    const { code, message, hint } = storeError(thrown, this.#options.file);
+    this.#broken ??= new HookgateError({
+      code,
+      message: `${message}; nothing more is written until a restart`,
+      hint: `Check the disk, then start the gateway again. ${hint ?? ""}`.trim(),
+      cause: thrown,
+    });
+    for (const write of [...group, ...this.#committed, ...this.#queue]) write.failed(this.#broken);
+    this.#committed = [];
+    this.#queue = [];
+  }
+
+  #tellIdle(): void {
+    if (!this.#isBusy) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #transact(group: readonly Pending[]): void {
+    this.#begin.run();
+    try {
+      for (const write of group) write.attempt();
+      this.#commit.run();
+    } finally {
+      // After a failure; SQLite has rolled back by itself when the disk is full.
+      if (this.#database.inTransaction) this.#rollback.run();
+    }
+  }
+
+  /** A write of the group failed and took the others with it: each again on its own, so that only the guilty one rejects. */
+  #oneByOne(group: readonly Pending[]): void {
+    for (const write of group) {
+      try {
+        this.#transact([write]);
+        this.#committed.push(write);
+      } catch (thrown) {
+        write.failed(storeError(thrown, this.#options.file));
+      }
+    }
+  }
+
+  /** Puts the group back and tries again soon; false when it has waited long enough. */
+  #retriesLock(group: Pending[]): boolean {
+    const { clock, lockWaitMs } = this.#options;
+    this.#lockedSince ??= clock.now();
+    if (clock.now() - this.#lockedSince >= lockWaitMs) return false;
+    this.#queue = group.concat(this.#queue);
+    this.#scheduled = true;
+    clock.after(LOCK_RETRY_MS, () => this.#flush());
+    return true;
+  }
+}

@@ -1,0 +1,172 @@
+/** The inbox: every event that a platform handed over, once, in order of arrival. */
+import type { Address } from "../domain/address.js";
+import { addressOf, type InboundEvent } from "../domain/event.js";
+import type { InboxRow, InboxStatus, InboxStore, NewDelivery } from "../domain/store.js";
+import { HookgateError } from "../lib/errors.js";
+import type { Connection } from "./connection.js";
+
+interface InboxRecord {
+  id: number;
+  lane: string;
+  status: InboxStatus;
+  attempts: number;
+  deferrals: number;
+  due_at: number;
+  received_at: number;
+  settled_at: number | null;
+  outcome: string | null;
+  claimed_by: string | null;
+  error: string | null;
+  event: string;
+}
+
+const SELECT = `SELECT id, lane, status, attempts, deferrals, due_at, received_at, settled_at, outcome, claimed_by, error, event
+  FROM inbox`;
+type EventKey = [chat: string, eventId: string, bot: string, platform: string];
+
+/** `insertDelivery` writes into the outbox, inside the transaction that is open. */
+export function createInbox(
+  connection: Connection,
+  insertDelivery: (delivery: NewDelivery, at: number) => void,
+): InboxStore {
+  const { database, read, write } = connection;
+  const insert = database.prepare<[...EventKey, string, InboxStatus, number, number, number, string]>(
+    `INSERT INTO inbox (chat, event_id, bot, platform, lane, status, attempts, due_at, received_at, event)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  );
+  const known = database.prepare<EventKey, { id: number }>(
+    "SELECT id FROM inbox WHERE chat = ? AND event_id = ? AND bot = ? AND platform = ?",
+  );
+  const seen = database.prepare<EventKey, { id: number }>(
+    "SELECT inbox_id AS id FROM inbox_seen WHERE chat = ? AND event_id = ? AND bot = ? AND platform = ?",
+  );
+  const start = database.prepare<[number], { attempts: number }>(
+    "UPDATE inbox SET status = 'running', attempts = attempts + 1 WHERE id = ? AND settled_at IS NULL RETURNING attempts",
+  );
+  const settle = database.prepare<[number, string, string | null, number]>(
+    `UPDATE inbox SET status = 'done', settled_at = ?, outcome = ?, claimed_by = ?, error = NULL
+     WHERE id = ? AND settled_at IS NULL`,
+  );
+  const defer = database.prepare<[number, string | null, number, number]>(
+    `UPDATE inbox SET status = 'deferred', due_at = ?, error = ?, deferrals = deferrals + ?
+     WHERE id = ? AND settled_at IS NULL`,
+  );
+  const die = database.prepare<[string, number, number]>(
+    "UPDATE inbox SET status = 'dead', error = ?, settled_at = ? WHERE id = ? AND settled_at IS NULL",
+  );
+  const revive = database.prepare<[number, number]>(
+    `UPDATE inbox SET status = 'waiting', attempts = 0, deferrals = 0, due_at = ?, settled_at = NULL
+     WHERE id = ? AND status = 'dead'`,
+  );
+  // Without INDEXED BY the planner walks the whole table in order of id, past all that is settled.
+  const unfinished = database.prepare<[number, number], InboxRecord>(
+    `${SELECT} WHERE id IN (
+       SELECT id FROM inbox INDEXED BY inbox_open WHERE settled_at IS NULL AND id > ? ORDER BY id LIMIT ?
+     ) ORDER BY id`,
+  );
+  const lane = database.prepare<[string, number, number], InboxRecord>(
+    `${SELECT} INDEXED BY inbox_open WHERE settled_at IS NULL AND lane = ? AND id > ? ORDER BY id LIMIT ?`,
+  );
+  const byId = database.prepare<[number], InboxRecord>(`${SELECT} WHERE id = ?`);
+  const byEvent = database.prepare<EventKey, InboxRecord>(
+    `${SELECT} WHERE chat = ? AND event_id = ? AND bot = ? AND platform = ?`,
+  );
+  const newest = database.prepare<[number], InboxRecord>(`${SELECT} ORDER BY id DESC LIMIT ?`);
+  const newestDone = database.prepare<[number], InboxRecord>(
+    `${SELECT} WHERE status = 'done' ORDER BY id DESC LIMIT ?`,
+  );
+  const newestDead = database.prepare<[number], InboxRecord>(
+    `${SELECT} INDEXED BY inbox_dead WHERE status = 'dead' ORDER BY id DESC LIMIT ?`,
+  );
+  const newestOpen = database.prepare<[string, number], InboxRecord>(
+    `${SELECT} INDEXED BY inbox_open WHERE settled_at IS NULL AND status = ? ORDER BY id DESC LIMIT ?`,
+  );
+  const countOpen = database.prepare<[], { status: InboxStatus; rows: number }>(
+    "SELECT status, count(*) AS rows FROM inbox INDEXED BY inbox_open WHERE settled_at IS NULL GROUP BY status",
+  );
+  const countDead = database.prepare<[], { rows: number }>("SELECT count(*) AS rows FROM inbox WHERE status = 'dead'");
+  const countAll = database.prepare<[], { rows: number }>("SELECT count(*) AS rows FROM inbox");
+
+  return {
+    accept(event, laneName, receivedAt, started) {
+      const { platform, botId, chatId } = addressOf(event);
+      const json = JSON.stringify(event);
+      return write(() => {
+        const key: EventKey = [chatId, event.eventId, botId, platform];
+        const before = seen.get(...key);
+        if (before) return { id: before.id, duplicate: true };
+        const status = started ? "running" : "waiting";
+        const { changes, lastInsertRowid } = insert.run(
+          ...key,
+          laneName,
+          status,
+          started ? 1 : 0,
+          receivedAt,
+          receivedAt,
+          json,
+        );
+        if (changes > 0) return { id: Number(lastInsertRowid), duplicate: false };
+        return { id: known.get(...key)?.id ?? 0, duplicate: true };
+      });
+    },
+    start: (id) => write(() => start.get(id)?.attempts ?? noSuchRow(id)),
+    settle: (id, { outcome, claimedBy, deliveries }, at) =>
+      write(() => {
+        if (settle.run(at, outcome, claimedBy ?? null, id).changes === 0) return false;
+        for (const delivery of deliveries) insertDelivery(delivery, at);
+        return true;
+      }),
+    defer: (id, dueAt, error) => write(() => void defer.run(dueAt, error ?? null, error === undefined ? 1 : 0, id)),
+    dead: (id, error, at) => write(() => void die.run(error, at, id)),
+    revive: (id, at) => write(() => revive.run(at, id).changes > 0),
+    unfinished: (afterId, limit) => read(() => unfinished.all(afterId, limit).map(toRow)),
+    lane: (name, afterId, limit) => read(() => lane.all(name, afterId, limit).map(toRow)),
+    get: (id) => read(() => optionalRow(byId.get(id))),
+    find: ({ chatId, botId, platform }: Address, eventId) =>
+      read(() => optionalRow(byEvent.get(chatId, eventId, botId, platform))),
+    list: ({ status, limit }) =>
+      read(() => {
+        if (status === undefined) return newest.all(limit).map(toRow);
+        if (status === "done") return newestDone.all(limit).map(toRow);
+        if (status === "dead") return newestDead.all(limit).map(toRow);
+        return newestOpen.all(status, limit).map(toRow);
+      }),
+    counts: () =>
+      read(() => {
+        const counts = { waiting: 0, running: 0, deferred: 0, done: 0, dead: countDead.get()?.rows ?? 0 };
+        let open = 0;
+        for (const { status, rows } of countOpen.all()) {
+          counts[status] = rows;
+          open += rows;
+        }
+        counts.done = (countAll.get()?.rows ?? 0) - open - counts.dead;
+        return counts;
+      }),
+  };
+}
+
+function noSuchRow(id: number): never {
+  throw new HookgateError({ code: "STORE_FAILED", message: `inbox row ${id} is settled or gone` });
+}
+
+function optionalRow(record: InboxRecord | undefined): InboxRow | undefined {
+  return record && toRow(record);
+}
+
+function toRow(record: InboxRecord): InboxRow {
+  const event: InboundEvent = JSON.parse(record.event);
+  return {
+    id: record.id,
+    lane: record.lane,
+    event,
+    status: record.status,
+    attempts: record.attempts,
+    deferrals: record.deferrals,
+    dueAt: record.due_at,
+    receivedAt: record.received_at,
+    ...(record.settled_at === null ? {} : { settledAt: record.settled_at }),
+    ...(record.outcome === null ? {} : { outcome: record.outcome }),
+    ...(record.claimed_by === null ? {} : { claimedBy: record.claimed_by }),
+    ...(record.error === null ? {} : { error: record.error }),
+  };
+}

@@ -1,0 +1,17 @@
+/** Opens the journal's file. */
+import type { Database } from "better-sqlite3";
+import { openDatabase } from "../connection.js";
+
+/** The writer's thread may wait for a lock: nobody waits for it. */
+const WRITER_BUSY_MS = 10_000;
+/** 16 MB of log: the same few index pages are written again and again, and go to the file once in that. */
+const CHECKPOINT_PAGES = 4000;
+
+export function openJournalDatabase(file: string, role: "writer" | "reader"): Database {
+  const database = openDatabase(file, { durability: "normal", readonly: role === "reader" });
+  if (role === "writer") {
+    database.pragma(`busy_timeout = ${WRITER_BUSY_MS}`);
+    database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  }
+  return database;
+}

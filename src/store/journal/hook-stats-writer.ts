@@ -1,0 +1,103 @@
+/** Counts per hook: by the hour (fires, failures, latencies) and for ever (fires, when last and how it went). */
+import type { Database } from "better-sqlite3";
+import type { RunRecord } from "../../domain/journal.js";
+import { addLatency, type Histogram } from "./histogram.js";
+
+export const HOUR_MS = 3_600_000;
+/** Hours kept in memory; the rest is read again when a late record comes in. */
+const MAX_CACHED = 2000;
+
+interface HourCounts {
+  hook: number;
+  hour: number;
+  fires: number;
+  failures: number;
+  latencies: Histogram;
+  changed: boolean;
+}
+interface Totals {
+  fires: number;
+  lastAt: number;
+  lastOutcome: string;
+  changed: boolean;
+}
+
+export interface HookStatsWriter {
+  add(hook: number, at: number, run: RunRecord, failed: boolean): void;
+  /** Writes what has changed; inside the transaction of the dispatches. */
+  save(): void;
+  /** After a rollback. */
+  forget(): void;
+}
+
+export function createHookStatsWriter(database: Database): HookStatsWriter {
+  const readHour = database.prepare<[number, number], { fires: number; failures: number; latencies: string }>(
+    "SELECT fires, failures, latencies FROM hook_hours WHERE hook = ? AND hour = ?",
+  );
+  const writeHour = database.prepare<[number, number, number, number, string]>(
+    "INSERT OR REPLACE INTO hook_hours (hook, hour, fires, failures, latencies) VALUES (?, ?, ?, ?, ?)",
+  );
+  const readTotals = database.prepare<[number], { fires: number; lastAt: number; lastOutcome: string }>(
+    "SELECT fires, last_at AS lastAt, last_outcome AS lastOutcome FROM hook_totals WHERE hook = ?",
+  );
+  const writeTotals = database.prepare<[number, number, number, string]>(
+    "INSERT OR REPLACE INTO hook_totals (hook, fires, last_at, last_outcome) VALUES (?, ?, ?, ?)",
+  );
+  const hours = new Map<string, HourCounts>();
+  const totals = new Map<number, Totals>();
+
+  const hourOf = (hook: number, at: number): HourCounts => {
+    const hour = Math.floor(at / HOUR_MS);
+    const key = `${hook}:${hour}`;
+    let counts = hours.get(key);
+    if (!counts) {
+      const stored = readHour.get(hook, hour);
+      const latencies: Histogram = stored ? JSON.parse(stored.latencies) : {};
+      counts = { hook, hour, fires: stored?.fires ?? 0, failures: stored?.failures ?? 0, latencies, changed: false };
+      hours.set(key, counts);
+    }
+    return counts;
+  };
+  const totalsOf = (hook: number): Totals => {
+    let counts = totals.get(hook);
+    if (!counts) {
+      counts = { fires: 0, lastAt: 0, lastOutcome: "", ...readTotals.get(hook), changed: false };
+      totals.set(hook, counts);
+    }
+    return counts;
+  };
+
+  return {
+    add(hook, at, run, failed) {
+      const hour = hourOf(hook, at);
+      hour.fires++;
+      if (failed) hour.failures++;
+      addLatency(hour.latencies, run.latencyMs);
+      hour.changed = true;
+      const total = totalsOf(hook);
+      total.fires++;
+      if (at >= total.lastAt) {
+        total.lastAt = at;
+        total.lastOutcome = run.outcome;
+      }
+      total.changed = true;
+    },
+    save() {
+      for (const counts of hours.values()) {
+        if (!counts.changed) continue;
+        writeHour.run(counts.hook, counts.hour, counts.fires, counts.failures, JSON.stringify(counts.latencies));
+        counts.changed = false;
+      }
+      for (const [hook, counts] of totals) {
+        if (!counts.changed) continue;
+        writeTotals.run(hook, counts.fires, counts.lastAt, counts.lastOutcome);
+        counts.changed = false;
+      }
+      if (hours.size > MAX_CACHED) hours.clear();
+    },
+    forget() {
+      hours.clear();
+      totals.clear();
+    },
+  };
+}

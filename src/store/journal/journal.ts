@@ -1,0 +1,148 @@
+/**
+ * The journal: takes records without ever making anybody wait, hands them to the writer in batches, and reads them back.
+ * When records come faster than the disk takes them, the oldest that did not fail are dropped, counted and reported.
+ */
+import { existsSync } from "node:fs";
+import type { Journal } from "../../domain/journal.js";
+import type { Clock } from "../../lib/clock.js";
+import { errorMessage } from "../../lib/errors.js";
+import { newId } from "../../lib/id.js";
+import type { Logger } from "../../lib/logger.js";
+import { migrate, requireMigrated } from "../migrate.js";
+import { openJournalDatabase } from "./database.js";
+import { createLocalLink, createWorkerLink, type LinkOptions } from "./link.js";
+import { journalMigrations } from "./migrations/index.js";
+import { createPack } from "./pack.js";
+import type { JournalReply } from "./protocol.js";
+import { createJournalReader, type JournalReader } from "./reader.js";
+import { Sender } from "./sender.js";
+import { createSweeps } from "./sweeps.js";
+
+export interface JournalOptions {
+  file: string;
+  clock: Clock;
+  logger: Logger;
+  mask?: ((text: string) => string) | undefined;
+  /** Records nothing. */
+  readonly: boolean;
+  /** Writes in this thread: for databases that are gone when they are closed. */
+  inProcess: boolean;
+  /** Records that may wait for the writer. */
+  maxPending?: number;
+  /** Told of every writing thread that is started. */
+  onWorker?: LinkOptions["onWorker"];
+}
+
+export interface StoredJournal extends Journal {
+  /** Deletes dispatches from before this time, and the oldest above so many. */
+  sweep(before: number, maxRows: number): Promise<Record<string, number>>;
+  /** Records dropped because they came too fast, or because the file could not be written. */
+  readonly lost: number;
+  close(): Promise<void>;
+}
+
+const MAX_PENDING = 20_000;
+
+/** Brings the file up to date. The writer's thread starts with the first record. Rejects with a STORE_… error. */
+export async function openJournal(options: JournalOptions): Promise<StoredJournal> {
+  const { file, clock } = options;
+  if (options.readonly && !existsSync(file)) return emptyJournal();
+  const reading = await openForReading(options);
+  const read: JournalReader = createJournalReader(reading, file);
+  const writing = options.readonly ? undefined : createWriting(options);
+  return {
+    record: (dispatch) => writing?.record(dispatch),
+    flush: async () => writing?.sender.flush(),
+    get: read.get,
+    getByRun: read.getByRun,
+    list: read.list,
+    stats: () => read.stats(clock.now()),
+    sweep: async (before, maxRows) => (await writing?.sweep(before, maxRows)) ?? {},
+    get lost() {
+      return writing?.sender.lost ?? 0;
+    },
+    async close() {
+      // The writer goes last: only it can clean up the log.
+      reading.close();
+      await writing?.close();
+    },
+  };
+}
+
+async function openForReading({ file, readonly }: JournalOptions) {
+  if (!readonly) {
+    const database = openJournalDatabase(file, "writer");
+    try {
+      await migrate(database, file, journalMigrations);
+    } finally {
+      database.close();
+    }
+  }
+  const database = openJournalDatabase(file, "reader");
+  try {
+    requireMigrated(database, file, journalMigrations);
+    return database;
+  } catch (thrown) {
+    database.close();
+    throw thrown;
+  }
+}
+
+function createWriting(options: JournalOptions) {
+  const { file, clock, logger, mask, inProcess, maxPending = MAX_PENDING, onWorker } = options;
+  const pack = createPack(mask);
+  const onReply = (reply: JournalReply) => {
+    if (reply.kind === "swept" || reply.kind === "sweep-failed") sweeps.onReply(reply);
+    else sender.onReply(reply);
+    if (reply.kind === "ready") sweeps.onReady();
+  };
+  const linkOptions: LinkOptions = {
+    facts: { file, session: newId("s", clock.now()) },
+    clock,
+    logger,
+    onReply,
+    onWorker,
+  };
+  const link = inProcess ? createLocalLink(linkOptions) : createWorkerLink(linkOptions);
+  const sender = new Sender(link, { clock, logger, maxPending, file });
+  const sweeps = createSweeps(link, sender);
+  let isClosed = false;
+  return {
+    sender,
+    sweep: sweeps.sweep,
+    record(dispatch: Parameters<Journal["record"]>[0]): void {
+      if (isClosed) return;
+      try {
+        sender.push(pack(dispatch));
+      } catch (thrown) {
+        // The port must never throw: whoever fires hooks must not fail because of the journal.
+        logger.error({ err: thrown, dispatchId: dispatch.id }, `a dispatch was not recorded: ${errorMessage(thrown)}`);
+      }
+    },
+    async close(): Promise<void> {
+      isClosed = true;
+      try {
+        await sender.flush();
+      } catch (thrown) {
+        logger.error({ err: thrown }, errorMessage(thrown));
+      }
+      sweeps.close();
+      await link.close();
+    },
+  };
+}
+
+/** For looking at a database whose gateway never recorded anything. */
+function emptyJournal(): StoredJournal {
+  return {
+    record: () => {},
+    flush: async () => {},
+    get: async () => undefined,
+    getByRun: async () => undefined,
+    list: async () => [],
+    stats: async () => new Map(),
+    sweep: async () => ({}),
+    lost: 0,
+    close: async () => {},
+  };
+}

@@ -1,0 +1,142 @@
+/** The way to the writer: a worker thread that is started again when it dies, or, for temporary databases, this thread. */
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
+import { backoffMs } from "../../lib/backoff.js";
+import type { Clock, Timer } from "../../lib/clock.js";
+import { errorMessage } from "../../lib/errors.js";
+import type { Logger } from "../../lib/logger.js";
+import { openJournalDatabase } from "./database.js";
+import type { JournalReply, JournalRequest, ThreadRequest, WriterFacts } from "./protocol.js";
+import { createJournalWriter } from "./writer.js";
+
+export interface WriterLink {
+  /** Begins; `ready` comes as a reply, and again whenever a new writer took over. */
+  start(): void;
+  post(request: Exclude<JournalRequest, { kind: "close" }>): void;
+  /** While something is waited for, the process stays alive. */
+  hold(isWaiting: boolean): void;
+  close(): Promise<void>;
+}
+
+export interface LinkOptions {
+  facts: WriterFacts;
+  clock: Clock;
+  logger: Logger;
+  onReply(reply: JournalReply): void;
+  onWorker?: ((worker: Worker) => void) | undefined;
+}
+
+const encoder = new TextEncoder();
+const RESTART = { firstMs: 100, maxMs: 30_000 };
+const CLOSE_WAIT_MS = 10_000;
+
+/** The same writer in this thread, a turn of the event loop later. */
+export function createLocalLink({ facts, onReply }: LinkOptions): WriterLink {
+  const database = openJournalDatabase(facts.file, "writer");
+  database.pragma("synchronous = OFF");
+  const writer = createJournalWriter(database, facts);
+  return {
+    start: () => void setImmediate(() => onReply({ kind: "ready", lastBatch: 0 })),
+    post: (request) => void setImmediate(() => onReply(writer.handle(request))),
+    hold: () => {},
+    async close() {
+      database.close();
+    },
+  };
+}
+
+export function createWorkerLink(options: LinkOptions): WriterLink {
+  return new WorkerLink(options);
+}
+
+class WorkerLink implements WriterLink {
+  readonly #options: LinkOptions;
+  #worker: Worker | undefined;
+  #isReady = false;
+  #isHeld = false;
+  #isClosing = false;
+  #deaths = 0;
+  #restart: Timer | undefined;
+  #onExit: (() => void) | undefined;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const worker = startWorker(this.#options.facts);
+    this.#worker = worker;
+    this.hold(this.#isHeld);
+    this.#options.onWorker?.(worker);
+    worker.on("message", (reply: JournalReply) => {
+      if (reply.kind === "ready") this.#isReady = true;
+      if (reply.kind === "written") this.#deaths = 0;
+      this.#options.onReply(reply);
+    });
+    worker.on("error", (error) => {
+      this.#options.logger.error({ err: error }, `the journal's writer failed: ${errorMessage(error)}`);
+    });
+    worker.on("exit", (code) => this.#onDeath(code));
+  }
+
+  /** Lost when there is no writer at the moment; the next `ready` tells what has to be sent again. */
+  post(request: JournalRequest): void {
+    if (!this.#isReady) return;
+    if (request.kind === "write") {
+      // JSON has no line breaks of its own.
+      const lines = encoder.encode(request.records.join("\n"));
+      const message: ThreadRequest = { kind: "write", batch: request.batch, lines };
+      this.#worker?.postMessage(message, [lines.buffer]);
+    } else this.#worker?.postMessage(request satisfies ThreadRequest);
+  }
+
+  hold(isWaiting: boolean): void {
+    this.#isHeld = isWaiting;
+    if (isWaiting) this.#worker?.ref();
+    else this.#worker?.unref();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    this.#restart?.cancel();
+    const worker = this.#worker;
+    if (!worker) return;
+    worker.ref();
+    const exited = new Promise<void>((resolve) => {
+      this.#onExit = resolve;
+    });
+    const giveUp = this.#options.clock.after(CLOSE_WAIT_MS, () => void worker.terminate());
+    if (this.#isReady) this.post({ kind: "close" });
+    else void worker.terminate();
+    await exited;
+    giveUp.cancel();
+  }
+
+  #onDeath(exitCode: number): void {
+    this.#worker = undefined;
+    this.#isReady = false;
+    this.#onExit?.();
+    if (this.#isClosing) return;
+    const pauseMs = backoffMs(RESTART, ++this.#deaths);
+    this.#options.logger.error({ exitCode, pauseMs }, "the journal's writer stopped; it is started again");
+    this.#restart = this.#options.clock.after(pauseMs, () => this.start());
+  }
+}
+
+/**
+ * From dist it is JavaScript. From source (tests, `npx tsx`) the thread has to learn TypeScript first, by itself: on Node 20
+ * `--import tsx` is not heeded in a thread.
+ */
+function startWorker(facts: WriterFacts): Worker {
+  const options = { workerData: facts, name: "journal", execArgv: [] };
+  if (!import.meta.url.endsWith(".ts")) return new Worker(new URL("./worker.js", import.meta.url), options);
+  // Its module build: the other one cannot register hooks. (`import.meta.resolve` is missing where tests run.)
+  const tsxFile = createRequire(import.meta.url)
+    .resolve("tsx/esm/api")
+    .replace(/\.cjs$/, ".mjs");
+  const tsx = JSON.stringify(pathToFileURL(tsxFile).href);
+  const main = JSON.stringify(new URL("./worker.ts", import.meta.url).href);
+  const code = `import(${tsx}).then(({ register }) => (register(), import(${main})))`;
+  return new Worker(code, { ...options, eval: true });
+}

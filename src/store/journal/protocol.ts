@@ -1,0 +1,29 @@
+/** What the gateway's thread and the journal's writer say to each other. */
+
+export type JournalRequest =
+  /** Dispatches as JSON. Batches of a session are numbered from 1 and written in order. */
+  | { kind: "write"; batch: number; records: string[] }
+  /** Removes a bounded number of rows, so that writing goes on in between. */
+  | { kind: "sweep"; id: number; before: number; maxRows: number }
+  | { kind: "close" };
+
+export type JournalReply =
+  /** The writer has opened the file; `lastBatch` = the last one of this session that is on disk. */
+  | { kind: "ready"; lastBatch: number }
+  | { kind: "written"; batch: number }
+  | { kind: "refused"; batch: number; code: string; message: string; hint?: string }
+  /** `more`: there is more to remove; ask again. */
+  | { kind: "swept"; id: number; removed: Record<string, number>; more: boolean }
+  | { kind: "sweep-failed"; id: number; code: string; message: string };
+
+/** To a thread the records of a batch go as one piece of memory that is handed over: copying a list of texts costs ten times more. */
+export type ThreadRequest =
+  | Exclude<JournalRequest, { kind: "write" }>
+  | { kind: "write"; batch: number; lines: Uint8Array };
+
+/** What a writer is started with. */
+export interface WriterFacts {
+  file: string;
+  /** One run of one gateway process. */
+  session: string;
+}

@@ -1,0 +1,194 @@
+/** Hands records to the writer in batches, without waiting. What is not confirmed is kept and sent again to the next writer. */
+import type { Clock, Timer } from "../../lib/clock.js";
+import { HookgateError } from "../../lib/errors.js";
+import type { Logger } from "../../lib/logger.js";
+import type { WriterLink } from "./link.js";
+import type { PackedDispatch } from "./pack.js";
+import type { JournalReply } from "./protocol.js";
+
+const MAX_BATCH_RECORDS = 1000;
+const LARGE_BATCH_RECORDS = 250;
+/** Waking the writer's thread costs as much as a message. */
+const TURNS_TO_GATHER = 20;
+const MAX_BATCH_CHARS = 4 * 1024 * 1024;
+/** Two: one that is being written and one that is ready for the writer. The rest stays here, where it can be dropped. */
+const MAX_BATCHES_UNDER_WAY = 2;
+const MAX_PENDING_CHARS = 64 * 1024 * 1024;
+const WARN_EVERY_MS = 30_000;
+const FLUSH_WAIT_MS = 15_000;
+
+export interface SenderOptions {
+  clock: Clock;
+  logger: Logger;
+  maxPending: number;
+  file: string;
+}
+
+interface Batch {
+  batch: number;
+  /** Number of the last record in it. */
+  lastRecord: number;
+  records: string[];
+}
+
+interface Flush {
+  upTo: number;
+  resolve(): void;
+  timer: Timer;
+}
+
+export class Sender {
+  readonly #options: SenderOptions;
+  readonly #link: WriterLink;
+  #buffer: PackedDispatch[] = [];
+  #bufferedChars = 0;
+  #underWay: Batch[] = [];
+  /** Records taken so far; the last one's number. */
+  #taken = 0;
+  /** Up to this number all are on disk, or given up on. */
+  #done = 0;
+  #lastBatch = 0;
+  #phase: "new" | "starting" | "ready" = "new";
+  #isScheduled = false;
+  #flushes: Flush[] = [];
+  #lost = 0;
+  #lostAndWarned = 0;
+  #warnedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(link: WriterLink, options: SenderOptions) {
+    this.#link = link;
+    this.#options = options;
+  }
+
+  get lost(): number {
+    return this.#lost;
+  }
+
+  push(packed: PackedDispatch): void {
+    this.#buffer.push(packed);
+    this.#bufferedChars += packed.json.length;
+    this.#taken++;
+    if (this.#buffer.length > this.#options.maxPending || this.#bufferedChars > MAX_PENDING_CHARS) this.#dropOldest();
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#sendAfter(TURNS_TO_GATHER);
+  }
+
+  /** Waits for some turns of the event loop: no time at all when it is idle, and a good batch when it is busy. */
+  #sendAfter(turns: number): void {
+    setImmediate(() => {
+      if (turns > 1 && this.#buffer.length < LARGE_BATCH_RECORDS) return this.#sendAfter(turns - 1);
+      this.#isScheduled = false;
+      this.#send();
+    });
+  }
+
+  /** Makes sure that there is a writer, for requests beside the records. True when it is ready. */
+  wake(): boolean {
+    if (this.#phase === "new") {
+      this.#phase = "starting";
+      this.#link.start();
+    }
+    return this.#phase === "ready";
+  }
+
+  /** Resolves when all that was pushed so far is on disk or was given up on; rejects when the writer takes too long. */
+  flush(): Promise<void> {
+    if (this.#done >= this.#taken) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const timer = this.#options.clock.after(FLUSH_WAIT_MS, () => {
+        this.#flushes = this.#flushes.filter((flush) => flush.timer !== timer);
+        this.#link.hold(this.#flushes.length > 0);
+        reject(
+          new HookgateError({
+            code: "STORE_FAILED",
+            message: `the journal ${this.#options.file} does not keep up: not written within ${FLUSH_WAIT_MS / 1000} s`,
+            retryable: true,
+          }),
+        );
+      });
+      this.#flushes.push({ upTo: this.#taken, resolve, timer });
+      this.#link.hold(true);
+      this.#send();
+    });
+  }
+
+  onReply(reply: Extract<JournalReply, { kind: "ready" | "written" | "refused" }>): void {
+    switch (reply.kind) {
+      case "ready":
+        this.#phase = "ready";
+        this.#confirm(reply.lastBatch);
+        for (const { batch, records } of this.#underWay) this.#link.post({ kind: "write", batch, records });
+        break;
+      case "written":
+        this.#confirm(reply.batch);
+        break;
+      case "refused":
+        this.#lose(this.#underWay.find(({ batch }) => batch === reply.batch)?.records.length ?? 0, reply.message);
+        this.#confirm(reply.batch);
+        break;
+    }
+    this.#send();
+  }
+
+  #send(): void {
+    if (this.#buffer.length === 0 || !this.wake()) return;
+    while (this.#mayPost()) {
+      const records: string[] = [];
+      let chars = 0;
+      for (const { json } of this.#buffer) {
+        if (records.length >= MAX_BATCH_RECORDS || (records.length > 0 && chars + json.length > MAX_BATCH_CHARS)) break;
+        records.push(json);
+        chars += json.length;
+      }
+      this.#buffer = records.length === this.#buffer.length ? [] : this.#buffer.slice(records.length);
+      this.#bufferedChars -= chars;
+      const batch = { batch: ++this.#lastBatch, lastRecord: this.#taken - this.#buffer.length, records };
+      this.#underWay.push(batch);
+      this.#link.post({ kind: "write", batch: batch.batch, records });
+    }
+  }
+
+  /** The second one only when it is large: many small batches cost more than they gain. */
+  #mayPost(): boolean {
+    const ready = this.#buffer.length;
+    if (ready === 0 || this.#underWay.length === 0) return ready > 0;
+    return this.#underWay.length < MAX_BATCHES_UNDER_WAY && ready >= LARGE_BATCH_RECORDS;
+  }
+
+  #confirm(batch: number): void {
+    while (this.#underWay[0] && this.#underWay[0].batch <= batch) {
+      this.#done = this.#underWay[0].lastRecord;
+      this.#underWay.shift();
+    }
+    if (this.#flushes.length === 0) return;
+    this.#flushes = this.#flushes.filter((flush) => {
+      if (flush.upTo > this.#done) return true;
+      flush.timer.cancel();
+      flush.resolve();
+      return false;
+    });
+    this.#link.hold(this.#flushes.length > 0);
+  }
+
+  /** Halves what waits; failures are what an operator looks for, so they stay unless there is nothing else. */
+  #dropOldest(): void {
+    const half = this.#buffer.length >> 1;
+    const kept = this.#buffer.filter((packed, at) => at >= half || packed.failed);
+    const rest = kept.length < this.#buffer.length ? kept : this.#buffer.slice(half);
+    const dropped = this.#buffer.length - rest.length;
+    this.#buffer = rest;
+    this.#bufferedChars = rest.reduce((sum, { json }) => sum + json.length, 0);
+    this.#lose(dropped, "records come faster than the journal can be written");
+  }
+
+  #lose(count: number, why: string): void {
+    this.#lost += count;
+    const { clock, logger, file } = this.#options;
+    if (clock.monotonic() - this.#warnedAt < WARN_EVERY_MS) return;
+    this.#warnedAt = clock.monotonic();
+    const lost = this.#lost - this.#lostAndWarned;
+    this.#lostAndWarned = this.#lost;
+    logger.warn({ file, lost, lostEver: this.#lost }, `the journal lost ${lost} records: ${why}`);
+  }
+}

@@ -1,0 +1,26 @@
+/** The journal's thread: owns the writing connection. Started by link.ts. */
+import { parentPort, workerData } from "node:worker_threads";
+import { openJournalDatabase } from "./database.js";
+import type { JournalReply, ThreadRequest, WriterFacts } from "./protocol.js";
+import { createJournalWriter } from "./writer.js";
+
+const port = parentPort;
+if (!port) throw new Error("the journal's writer runs as a worker thread only");
+// From link.ts in the same process, so not checked: zod would cost this thread megabytes.
+const facts: WriterFacts = workerData;
+const database = openJournalDatabase(facts.file, "writer");
+const writer = createJournalWriter(database, facts);
+const reply = (message: JournalReply) => port.postMessage(message);
+
+port.on("message", (request: ThreadRequest) => {
+  if (request.kind === "write") return reply(writer.handle(unpackWrite(request)));
+  if (request.kind === "sweep") return reply(writer.handle(request));
+  database.close();
+  port.close();
+});
+reply({ kind: "ready", lastBatch: writer.lastBatch });
+
+function unpackWrite({ batch, lines }: Extract<ThreadRequest, { kind: "write" }>) {
+  const text = Buffer.from(lines.buffer, lines.byteOffset, lines.byteLength).toString("utf8");
+  return { kind: "write", batch, records: text.split("\n") } as const;
+}

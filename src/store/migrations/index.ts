@@ -1,0 +1,11 @@
+/** The migrations of the main database, in order. */
+import type { Migrations } from "../migrate.js";
+import { inboxAndOutbox } from "./001-inbox-and-outbox.js";
+import { operatorsAndPlugins } from "./002-operators-and-plugins.js";
+import { webChat } from "./003-web-chat.js";
+
+export const migrations: Migrations = {
+  "001-inbox-and-outbox": inboxAndOutbox,
+  "002-operators-and-plugins": operatorsAndPlugins,
+  "003-web-chat": webChat,
+};

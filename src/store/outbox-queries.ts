@@ -1,0 +1,125 @@
+/** What can be asked of the outbox, and the operator's purge. */
+import type { Delivery, DeliveryStatus, OutboxStore } from "../domain/store.js";
+import type { Connection } from "./connection.js";
+import { DELIVERY_COLUMNS, type DeliveryRecord, PART_COLUMNS, type PartRecord, toDelivery } from "./delivery-rows.js";
+
+type Queries = Pick<OutboxStore, "next" | "pending" | "get" | "findByMessage" | "list" | "counts" | "purge">;
+
+const EXCEPTIONS = "status IN ('held', 'suppressed', 'cancelled', 'superseded', 'dead')";
+const STATUSES: readonly DeliveryStatus[] = [
+  "waiting",
+  "sending",
+  "held",
+  "sent",
+  "suppressed",
+  "cancelled",
+  "superseded",
+  "dead",
+];
+
+export function outboxQueries({ database, read, write }: Connection): Queries {
+  const select = `SELECT ${DELIVERY_COLUMNS} FROM deliveries`;
+  const next = database.prepare<[string], DeliveryRecord>(
+    `${select} INDEXED BY deliveries_open WHERE conversation = ? AND status IN ('waiting', 'sending') ORDER BY seq LIMIT 1`,
+  );
+  const partsOf = database.prepare<[number], PartRecord>(
+    `SELECT ${PART_COLUMNS} FROM delivery_parts WHERE delivery = ? ORDER BY position`,
+  );
+  // SQLite takes the bare columns from the row that min() found: https://www.sqlite.org/lang_select.html#bareagg
+  const pending = database.prepare<[], { conversation: string; dueAt: number }>(
+    `SELECT conversation, due_at AS dueAt, min(seq) FROM deliveries
+     WHERE status IN ('waiting', 'sending') GROUP BY conversation`,
+  );
+  const byId = database.prepare<[string], DeliveryRecord>(`${select} WHERE id = ?`);
+  const byMessage = database.prepare<[string, string, string, string], DeliveryRecord>(
+    `${select} WHERE seq = (
+       SELECT delivery FROM delivery_parts
+       WHERE chat = ? AND message_id = ? AND bot = ? AND platform = ? AND operation = 'create' AND status = 'sent'
+     )`,
+  );
+  const byStatus = (condition: string) =>
+    database.prepare<[number], DeliveryRecord>(`${select} WHERE ${condition} ORDER BY seq DESC LIMIT ?`);
+  const newest = byStatus("true");
+  // The status stands in the text, not in a parameter: only so does SQLite see that a partial index fits.
+  const newestOf = new Map(STATUSES.map((status) => [status, byStatus(listCondition(status))]));
+  const newestIn = database.prepare<[string, number], DeliveryRecord>(
+    `${select} WHERE conversation = ? ORDER BY seq DESC LIMIT ?`,
+  );
+  const newestInWith = database.prepare<[string, DeliveryStatus, number], DeliveryRecord>(
+    `${select} WHERE conversation = ? AND status = ? ORDER BY seq DESC LIMIT ?`,
+  );
+  const newestFor = database.prepare<[string, string | null, DeliveryStatus | null, number], DeliveryRecord>(
+    `${select} WHERE target_id = ? AND conversation = ifnull(?, conversation) AND status = ifnull(?, status)
+     ORDER BY seq DESC LIMIT ?`,
+  );
+  const countBy = (condition: string) =>
+    database.prepare<[], { status: DeliveryStatus; rows: number }>(
+      `SELECT status, count(*) AS rows FROM deliveries WHERE ${condition} GROUP BY status`,
+    );
+  const countOpen = countBy("status IN ('waiting', 'sending')");
+  const countExceptions = countBy(EXCEPTIONS);
+  const countAll = database.prepare<[], { rows: number }>("SELECT count(*) AS rows FROM deliveries");
+  const purgeId = database.prepare<[string]>(
+    "DELETE FROM deliveries WHERE id = ? AND status NOT IN ('waiting', 'sending')",
+  );
+  const purgeIdWith = database.prepare<[string, DeliveryStatus]>(
+    "DELETE FROM deliveries WHERE id = ? AND status = ? AND status NOT IN ('waiting', 'sending')",
+  );
+  const purgeStatus = database.prepare<[DeliveryStatus]>(
+    "DELETE FROM deliveries WHERE status = ? AND status NOT IN ('waiting', 'sending')",
+  );
+  const purgeAll = database.prepare("DELETE FROM deliveries WHERE status NOT IN ('waiting', 'sending', 'held')");
+
+  const whole = (record: DeliveryRecord | undefined): Delivery | undefined =>
+    record && toDelivery(record, partsOf.all(record.seq));
+  const all = (records: DeliveryRecord[]): Delivery[] =>
+    records.map((record) => toDelivery(record, partsOf.all(record.seq)));
+
+  return {
+    next: (conversation) => read(() => whole(next.get(conversation))),
+    pending: () => read(() => pending.all().map(({ conversation, dueAt }) => ({ conversation, dueAt }))),
+    get: (id) => read(() => whole(byId.get(id))),
+    findByMessage: ({ chatId, botId, platform }, messageId) =>
+      read(() => whole(byMessage.get(chatId, messageId, botId, platform))),
+    list: ({ status, conversation, targetId, limit }) =>
+      read(() => {
+        if (targetId !== undefined) return all(newestFor.all(targetId, conversation ?? null, status ?? null, limit));
+        if (conversation !== undefined)
+          return all(
+            status === undefined ? newestIn.all(conversation, limit) : newestInWith.all(conversation, status, limit),
+          );
+        return all((status === undefined ? newest : newestOf.get(status))?.all(limit) ?? []);
+      }),
+    counts: () =>
+      read(() => {
+        const counts = {
+          waiting: 0,
+          sending: 0,
+          held: 0,
+          sent: countAll.get()?.rows ?? 0,
+          suppressed: 0,
+          cancelled: 0,
+          superseded: 0,
+          dead: 0,
+        };
+        for (const { status, rows } of [...countOpen.all(), ...countExceptions.all()]) {
+          counts[status] = rows;
+          counts.sent -= rows;
+        }
+        return counts;
+      }),
+    purge: ({ ids, status }) =>
+      write(() => {
+        if (ids === undefined) return (status === undefined ? purgeAll.run() : purgeStatus.run(status)).changes;
+        let purged = 0;
+        for (const id of ids) purged += (status === undefined ? purgeId.run(id) : purgeIdWith.run(id, status)).changes;
+        return purged;
+      }),
+  };
+}
+
+/** Says the same as `status = …`, in words that name the partial index. */
+function listCondition(status: DeliveryStatus): string {
+  if (status === "waiting" || status === "sending") return `status = '${status}' AND status IN ('waiting', 'sending')`;
+  return status === "sent" ? "status = 'sent'" : `status = '${status}' AND ${EXCEPTIONS}`;
+}

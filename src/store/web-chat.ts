@@ -1,0 +1,153 @@
+/** The web chat's rooms and messages. A change to a message gets a new number; following the numbers is following the chat. */
+import type { WebChatChange, WebChatMessage, WebChatStore, WebRoom } from "../domain/store.js";
+import type { Connection } from "./connection.js";
+
+interface MessageRecord {
+  id: number;
+  room_id: string;
+  thread_id: string | null;
+  user_id: string | null;
+  user_name: string | null;
+  text: string;
+  body: string | null;
+  reply_to_id: number | null;
+  visible_to: string | null;
+  at: number;
+  edited_at: number | null;
+  deleted_at: number | null;
+}
+interface RoomRecord {
+  id: string;
+  name: string;
+  is_dm: number;
+  owner_id: string | null;
+}
+type NewMessage = [
+  room: string,
+  thread: string | null,
+  userId: string | null,
+  userName: string | null,
+  text: string,
+  body: string | null,
+  replyTo: number | null,
+  visibleTo: string | null,
+  at: number,
+  nonce: string,
+];
+
+const COLUMNS =
+  "id, room_id, thread_id, user_id, user_name, text, body, reply_to_id, visible_to, at, edited_at, deleted_at";
+
+export function createWebChat({ database, read, write }: Connection): WebChatStore {
+  const rooms = database.prepare<[], RoomRecord>(
+    "SELECT id, name, is_dm, owner_id FROM web_rooms ORDER BY is_dm, name, id",
+  );
+  const saveRoom = database.prepare<[string, string, number, string | null]>(
+    `INSERT INTO web_rooms (id, name, is_dm, owner_id) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET name = excluded.name, is_dm = excluded.is_dm, owner_id = excluded.owner_id`,
+  );
+  const insert = database.prepare<NewMessage>(
+    `INSERT INTO web_messages (room_id, thread_id, user_id, user_name, text, body, reply_to_id, visible_to, at, nonce)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  );
+  const byNonce = database.prepare<[string], MessageRecord>(`SELECT ${COLUMNS} FROM web_messages WHERE nonce = ?`);
+  const firstChange = database.prepare<[number], { seq: number }>(
+    "SELECT min(seq) AS seq FROM web_changes WHERE message_id = ?",
+  );
+  const addChange = database.prepare<[number]>("INSERT INTO web_changes (message_id) VALUES (?)");
+  const byId = database.prepare<[number], MessageRecord>(`SELECT ${COLUMNS} FROM web_messages WHERE id = ?`);
+  const edit = database.prepare<[string, string | null, number | null, number], MessageRecord>(
+    `UPDATE web_messages SET text = ?, body = ?, edited_at = coalesce(?, edited_at) WHERE id = ? AND deleted_at IS NULL RETURNING ${COLUMNS}`,
+  );
+  // What was deleted is gone from the disk too; the row stays, so that pages learn of it.
+  const remove = database.prepare<[number, number], MessageRecord>(
+    `UPDATE web_messages SET text = '', body = NULL, deleted_at = ? WHERE id = ? AND deleted_at IS NULL RETURNING ${COLUMNS}`,
+  );
+  const history = database.prepare<[string, number, number], MessageRecord>(
+    `SELECT ${COLUMNS} FROM web_messages WHERE room_id = ? AND id < ? AND deleted_at IS NULL ORDER BY id DESC LIMIT ?`,
+  );
+  const changes = database.prepare<[number, number], MessageRecord & { seq: number }>(
+    `SELECT seq, ${COLUMNS} FROM web_changes JOIN web_messages ON web_messages.id = message_id
+     WHERE seq > ? ORDER BY seq LIMIT ?`,
+  );
+  const lastSeq = database.prepare<[], { seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'web_changes'");
+
+  const changeOf = (record: MessageRecord): WebChatChange => ({
+    seq: Number(addChange.run(record.id).lastInsertRowid),
+    message: toMessage(record),
+  });
+
+  return {
+    rooms: () => read(() => rooms.all().map(toRoom)),
+    saveRoom: ({ id, name, isDm, ownerId }) => write(() => void saveRoom.run(id, name, isDm ? 1 : 0, ownerId ?? null)),
+    post: (message, nonce) =>
+      write(() => {
+        const { roomId, threadId, userId, userName, text, body, replyToId, visibleTo, at } = message;
+        const { changes: added, lastInsertRowid } = insert.run(
+          roomId,
+          threadId ?? null,
+          userId ?? null,
+          userName ?? null,
+          text,
+          body === undefined ? null : JSON.stringify(body),
+          replyToId ?? null,
+          visibleTo ?? null,
+          at,
+          nonce,
+        );
+        if (added > 0) {
+          const seq = Number(addChange.run(Number(lastInsertRowid)).lastInsertRowid);
+          return { seq, message: { ...message, id: Number(lastInsertRowid) } };
+        }
+        const first = byNonce.get(nonce);
+        if (!first) throw new Error(`no message with nonce ${nonce}`);
+        return { seq: firstChange.get(first.id)?.seq ?? 0, message: toMessage(first) };
+      }),
+    edit: (id, { text, body, at }) =>
+      write(() => {
+        const record = edit.get(text, body === undefined ? null : JSON.stringify(body), at ?? null, id);
+        return record && changeOf(record);
+      }),
+    remove: (id, at) =>
+      write(() => {
+        const record = remove.get(at, id);
+        return record && changeOf(record);
+      }),
+    get: (id) =>
+      read(() => {
+        const record = byId.get(id);
+        return record && toMessage(record);
+      }),
+    history: (roomId, beforeId, limit) =>
+      read(() =>
+        history
+          .all(roomId, beforeId ?? Number.MAX_SAFE_INTEGER, limit)
+          .map(toMessage)
+          .reverse(),
+      ),
+    changesAfter: (seq, limit) =>
+      read(() => changes.all(seq, limit).map((record) => ({ seq: record.seq, message: toMessage(record) }))),
+    lastSeq: () => read(() => lastSeq.get()?.seq ?? 0),
+  };
+}
+
+function toRoom({ id, name, is_dm, owner_id }: RoomRecord): WebRoom {
+  return { id, name, isDm: is_dm === 1, ...(owner_id === null ? {} : { ownerId: owner_id }) };
+}
+
+function toMessage(record: MessageRecord): WebChatMessage {
+  return {
+    id: record.id,
+    roomId: record.room_id,
+    text: record.text,
+    at: record.at,
+    ...(record.thread_id === null ? {} : { threadId: record.thread_id }),
+    ...(record.user_id === null ? {} : { userId: record.user_id }),
+    ...(record.user_name === null ? {} : { userName: record.user_name }),
+    ...(record.body === null ? {} : { body: JSON.parse(record.body) }),
+    ...(record.reply_to_id === null ? {} : { replyToId: record.reply_to_id }),
+    ...(record.visible_to === null ? {} : { visibleTo: record.visible_to }),
+    ...(record.edited_at === null ? {} : { editedAt: record.edited_at }),
+    ...(record.deleted_at === null ? {} : { deletedAt: record.deleted_at }),
+  };
+}

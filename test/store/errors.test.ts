@@ -1,0 +1,251 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, copyFileSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { describe, expect, test } from "vitest";
+import { openStore } from "../../src/store/open.js";
+import { keep, LANE, messageEvent, openTestStore, storeOptions, temporaryFolder } from "./support/open-test-store.js";
+
+/** A file with a schema and a hundred rows. */
+async function filledFile(): Promise<string> {
+  const file = join(temporaryFolder(), "hookgate.db");
+  const store = await openStore(storeOptions(file));
+  const events = Array.from({ length: 100 }, (_, i) => messageEvent(String(i), { text: "x".repeat(500) }));
+  await Promise.all(events.map((event) => store.inbox.accept(event, LANE, 1000, false)));
+  await store.close();
+  return file;
+}
+
+describe("errors of the store", () => {
+  test("a lock that is never let go of: STORE_LOCKED, worth trying again", async () => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    const { inbox, check } = await openTestStore({ file, lockWaitMs: 100 });
+    const other = new Database(file);
+    other.exec("BEGIN IMMEDIATE");
+    const writes = await Promise.allSettled([inbox.accept(messageEvent("1"), LANE, 1000, true), check()]);
+    for (const write of writes)
+      expect(write).toMatchObject({
+        status: "rejected",
+        reason: {
+          code: "STORE_LOCKED",
+          retryable: true,
+          message: expect.stringContaining(file),
+          hint: expect.any(String),
+        },
+      });
+    other.exec("ROLLBACK");
+    other.close();
+    expect(await inbox.accept(messageEvent("1"), LANE, 1000, true)).toMatchObject({ duplicate: false });
+  });
+
+  test("a lock held by another process while the store is opened: STORE_LOCKED", async () => {
+    const file = await filledFile();
+    const script = `
+      import Database from "better-sqlite3";
+      const database = new Database(process.argv[1]);
+      database.pragma("locking_mode = EXCLUSIVE");
+      database.exec("BEGIN EXCLUSIVE; CREATE TABLE hold (x)");
+      process.stdout.write("held");
+      setInterval(() => {}, 1000);`;
+    const holder = spawn(process.execPath, ["--input-type=module", "-e", script, file], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    try {
+      await once(holder.stdout, "data");
+      await expect(openStore(storeOptions(file))).rejects.toMatchObject({ code: "STORE_LOCKED", retryable: true });
+    } finally {
+      holder.kill("SIGKILL");
+      await once(holder, "exit");
+    }
+    keep(await openStore(storeOptions(file)));
+  });
+
+  test("a store that may only be looked at refuses every write: STORE_READ_ONLY", async () => {
+    const file = await filledFile();
+    const store = keep(await openStore(storeOptions(file, { exclusive: false })));
+    expect(await store.inbox.counts()).toMatchObject({ waiting: 100 });
+    await expect(store.inbox.accept(messageEvent("new"), LANE, 1000, true)).rejects.toMatchObject({
+      code: "STORE_READ_ONLY",
+      message: expect.stringContaining(file),
+    });
+    await expect(store.check()).rejects.toMatchObject({ code: "STORE_READ_ONLY" });
+  });
+
+  test("a disk without room: STORE_FULL, what was there is readable, and writing goes on when there is room again", async () => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    const { inbox, check, limitPages } = await openLimited(file);
+    await inbox.accept(messageEvent("1"), LANE, 1000, true);
+    limitPages("now");
+    const big = messageEvent("2", { text: "x".repeat(100_000) });
+    const full = { code: "STORE_FULL", retryable: true, hint: expect.stringContaining("retention") };
+    await expect(inbox.accept(big, LANE, 1000, true)).rejects.toMatchObject(full);
+    await expect(check()).rejects.toMatchObject(full);
+    expect(await inbox.unfinished(0, 9)).toHaveLength(1);
+    limitPages("none");
+    expect(await inbox.accept(big, LANE, 1000, true)).toMatchObject({ duplicate: false });
+    await check();
+  });
+
+  test("of a group, only the writes that found no room reject", async () => {
+    const { inbox, limitPages } = await openLimited(join(temporaryFolder(), "hookgate.db"));
+    limitPages("now");
+    const results = await Promise.allSettled([
+      inbox.accept(messageEvent("small"), LANE, 1000, true),
+      inbox.accept(messageEvent("big", { text: "x".repeat(500_000) }), LANE, 1000, true),
+      inbox.accept(messageEvent("small too"), LANE, 1000, true),
+    ]);
+    expect(results.map((result) => result.status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect((await inbox.unfinished(0, 9)).map((row) => row.event.eventId)).toEqual(["small", "small too"]);
+  });
+
+  test("a file that is no database: STORE_CORRUPT when it is opened, and the file is left as it is", async () => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    writeFileSync(file, "these are my holiday notes, ".repeat(500));
+    const before = readFileSync(file);
+    await expect(openStore(storeOptions(file))).rejects.toMatchObject({
+      code: "STORE_CORRUPT",
+      message: expect.stringContaining(file),
+      hint: expect.stringContaining("backup"),
+    });
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("a database with damaged pages: STORE_CORRUPT when they are met, and other writes are not silently lost", async () => {
+    const file = await filledFile();
+    damageAfterFirstPages(file);
+    const outcome = await openStore(storeOptions(file)).then(
+      async (store) => {
+        keep(store);
+        return store.inbox.unfinished(0, 100).then(
+          () => "read",
+          (error) => error.code,
+        );
+      },
+      (error) => error.code,
+    );
+    expect(outcome).toBe("STORE_CORRUPT");
+  });
+
+  test("a damaged journal is named as the file that is damaged", async () => {
+    const file = await filledFile();
+    const journal = file.replace(".db", "-journal.db");
+    writeFileSync(journal, "garbage ".repeat(1000));
+    await expect(openStore(storeOptions(file))).rejects.toMatchObject({
+      code: "STORE_CORRUPT",
+      message: expect.stringContaining(journal),
+    });
+  });
+
+  test("a path that cannot be: STORE_FAILED that names it", async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, "file"), "");
+    const file = join(folder, "file", "hookgate.db");
+    await expect(openStore(storeOptions(file))).rejects.toMatchObject({
+      code: "STORE_FAILED",
+      message: expect.stringContaining(file),
+    });
+    await expect(openStore(storeOptions("x", { url: "postgres://x" }))).rejects.toMatchObject({ code: "STORE_FAILED" });
+  });
+
+  test("missing folders are made", async () => {
+    const file = join(temporaryFolder(), "a", "b", "hookgate.db");
+    const store = keep(await openStore(storeOptions(file)));
+    await store.check();
+  });
+
+  test("looking at a database that does not exist makes no file", async () => {
+    const file = join(temporaryFolder(), "none.db");
+    await expect(openStore(storeOptions(file, { exclusive: false }))).rejects.toMatchObject({ code: "STORE_FAILED" });
+    expect(() => readFileSync(file)).toThrow("ENOENT");
+  });
+
+  test("a folder in place of the file: STORE_FAILED", async () => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    mkdirSync(file);
+    await expect(openStore(storeOptions(file))).rejects.toMatchObject({ code: "STORE_FAILED" });
+  });
+});
+
+describe("one gateway per database", () => {
+  test("a second one is refused, and told who is there", async () => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    await openTestStore({ file });
+    await expect(openStore(storeOptions(file))).rejects.toMatchObject({
+      code: "STORE_IN_USE",
+      message: expect.stringContaining(`process ${process.pid}`),
+    });
+  });
+
+  test("one that was closed, or never opened, leaves no lock behind", async () => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    writeFileSync(file, "garbage ".repeat(1000));
+    await expect(openStore(storeOptions(file))).rejects.toMatchObject({ code: "STORE_CORRUPT" });
+    writeFileSync(file, "");
+    const store = await openStore(storeOptions(file));
+    await store.close();
+    keep(await openStore(storeOptions(file)));
+  });
+});
+
+describe("migrations", () => {
+  test("a database of a newer Hookgate is refused and left alone", async () => {
+    const file = await filledFile();
+    const database = new Database(file);
+    database.prepare("INSERT INTO kysely_migration (name, timestamp) VALUES ('999-from-the-future', 'x')").run();
+    database.close();
+    await expect(openStore(storeOptions(file))).rejects.toMatchObject({
+      code: "STORE_TOO_NEW",
+      message: expect.stringContaining("999-from-the-future"),
+      hint: expect.stringContaining("Update Hookgate"),
+    });
+  });
+
+  test("a migration that fails leaves nothing of itself, and is done when the cause is gone", async () => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    const before = new Database(file);
+    before.exec("CREATE TABLE web_rooms (mine)");
+    before.close();
+    await expect(openStore(storeOptions(file))).rejects.toMatchObject({ code: "STORE_FAILED" });
+    const after = new Database(file);
+    const tables = after.prepare<[], { name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    expect(tables.map((table) => table.name)).not.toContain("web_messages");
+    expect(tables.map((table) => table.name)).not.toContain("inbox");
+    after.exec("DROP TABLE web_rooms");
+    after.close();
+    const store = keep(await openStore(storeOptions(file)));
+    await store.check();
+  });
+
+  test("opening again keeps everything", async () => {
+    const file = await filledFile();
+    const copy = join(temporaryFolder(), "copy.db");
+    copyFileSync(file, copy);
+    const store = keep(await openStore(storeOptions(copy)));
+    expect(await store.inbox.counts()).toMatchObject({ waiting: 100 });
+  });
+});
+
+/** A store whose file cannot grow while it is told so: SQLite then answers as it does on a full disk. */
+async function openLimited(file: string) {
+  const { connect, openDatabase } = await import("../../src/store/connection.js");
+  const { createInbox } = await import("../../src/store/inbox.js");
+  const { createCheck } = await import("../../src/store/check.js");
+  const { systemClock } = await import("../../src/lib/clock.js");
+  await (await openStore(storeOptions(file))).close();
+  const database = openDatabase(file, { durability: "normal", readonly: false });
+  const connection = connect(file, database, { clock: systemClock, lockWaitMs: 100 });
+  const limitPages = (limit: "now" | "none") => {
+    const pages = Number(database.pragma("page_count", { simple: true }));
+    database.pragma(`max_page_count = ${limit === "now" ? pages : 1_000_000}`);
+  };
+  return { inbox: createInbox(connection, () => {}), check: createCheck(connection), limitPages };
+}
+
+function damageAfterFirstPages(file: string): void {
+  const size = readFileSync(file).length;
+  const handle = openSync(file, "r+");
+  // The first pages hold the schema; without them it would not open at all.
+  for (let at = 4096 * 4; at < size; at += 4096) writeSync(handle, Buffer.alloc(4096, "garbage"), 0, 4096, at);
+  closeSync(handle);
+}

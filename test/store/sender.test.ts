@@ -1,0 +1,65 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { systemClock } from "../../src/lib/clock.js";
+import { silentLogger } from "../../src/lib/logger.js";
+import { openJournalDatabase } from "../../src/store/journal/database.js";
+import type { WriterLink } from "../../src/store/journal/link.js";
+import { journalMigrations } from "../../src/store/journal/migrations/index.js";
+import { createPack } from "../../src/store/journal/pack.js";
+import type { JournalReply } from "../../src/store/journal/protocol.js";
+import { Sender } from "../../src/store/journal/sender.js";
+import { createJournalWriter } from "../../src/store/journal/writer.js";
+import { migrate } from "../../src/store/migrate.js";
+import { until } from "../support/until.js";
+import { temporaryFolder } from "./support/open-test-store.js";
+
+test("a batch that was written, but whose writer died before it said so, is not written again", async () => {
+  const file = join(temporaryFolder(), "journal.db");
+  const database = openJournalDatabase(file, "writer");
+  await migrate(database, file, journalMigrations);
+  const facts = { file, session: "s_1" };
+  // The real writer behind a line that can be cut: replies of the first one never arrive.
+  let writer = createJournalWriter(database, facts);
+  let isCut = true;
+  const reply = (message: JournalReply) => {
+    if (message.kind === "ready" || message.kind === "written") sender.onReply(message);
+  };
+  const link: WriterLink = {
+    start: () => reply({ kind: "ready", lastBatch: writer.lastBatch }),
+    post: (request) => {
+      const answer = writer.handle(request);
+      if (!isCut) setImmediate(() => reply(answer));
+    },
+    hold: () => {},
+    close: async () => {},
+  };
+  const sender = new Sender(link, { clock: systemClock, logger: silentLogger, maxPending: 1000, file });
+  const pack = createPack(undefined);
+  const push = (id: string) =>
+    sender.push(
+      pack({
+        id,
+        point: "p",
+        model: "void",
+        at: 1,
+        latencyMs: 1,
+        payload: {},
+        attempt: 1,
+        dryRun: false,
+        outcome: "passed",
+        runs: [],
+      }),
+    );
+
+  push("x1");
+  await until(() => database.prepare("SELECT 1 FROM dispatches").get());
+  writer = createJournalWriter(database, facts);
+  expect(writer.lastBatch).toBe(1);
+  isCut = false;
+  link.start();
+  push("x2");
+  await sender.flush();
+  const ids = database.prepare<[], { id: string }>("SELECT id FROM dispatches ORDER BY n").all();
+  expect(ids.map(({ id }) => id)).toEqual(["x1", "x2"]);
+  database.close();
+});

@@ -1,0 +1,122 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { describe, expect, test } from "vitest";
+import { connect, openDatabase } from "../../src/store/connection.js";
+import { createWalSync, type Disk } from "../../src/store/wal-sync.js";
+import { ManualClock } from "../support/manual-clock.js";
+import { LANE, messageEvent, openTestStore, temporaryFolder } from "./support/open-test-store.js";
+
+/** A database on a disk that takes `syncMs`; on a slow one a sync ends when `finish` says so. */
+function setUp(syncMs: number) {
+  const clock = new ManualClock();
+  const file = join(temporaryFolder(), "t.db");
+  const database = openDatabase(file, { durability: "full", readonly: false });
+  database.exec("CREATE TABLE words (word TEXT NOT NULL)");
+  const later: ((error: NodeJS.ErrnoException | null) => void)[] = [];
+  let monotonic = 0;
+  let syncs = 0;
+  const disk: Disk = {
+    syncNow: () => {
+      syncs++;
+      monotonic += syncMs;
+    },
+    syncLater: (_log, done) => {
+      syncs++;
+      later.push(done);
+    },
+  };
+  const finish = async (error: NodeJS.ErrnoException | null = null) => {
+    monotonic += syncMs;
+    later.shift()?.(error);
+    await clock.advance(0);
+  };
+  const walSync = createWalSync(file, { monotonic: () => monotonic }, disk);
+  const connection = connect(file, database, { clock, lockWaitMs: 100, walSync });
+  const insert = database.prepare<[string]>("INSERT INTO words VALUES (?)");
+  const done: string[] = [];
+  const add = async (word: string) => {
+    await connection.write(() => void insert.run(word));
+    done.push(word);
+  };
+  const visible = () => {
+    const outside = new Database(file, { readonly: true });
+    const words = outside.prepare<[], { word: string }>("SELECT word FROM words").all();
+    outside.close();
+    return words.map(({ word }) => word);
+  };
+  return { clock, connection, add, done, visible, finish, syncs: () => syncs, waiting: () => later.length };
+}
+
+describe("durability full", () => {
+  test("on a quick disk every group is synced at once, before its writes are acknowledged", async () => {
+    const { add, done, syncs } = setUp(0.05);
+    await Promise.all([add("a"), add("b")]);
+    await add("c");
+    expect([syncs(), done]).toEqual([2, ["a", "b", "c"]]);
+  });
+
+  test("on a slow disk a write is acknowledged when the sync after its commit is through, not before", async () => {
+    const { add, done, clock, finish, visible } = setUp(5);
+    await add("slow one, which teaches that the disk is slow");
+    const writes = [add("a"), add("b")];
+    await clock.advance(0);
+    expect(visible()).toContain("b");
+    expect(done).not.toContain("a");
+    await finish();
+    await Promise.all(writes);
+    expect(done).toContain("a");
+  });
+
+  test("what is committed while a sync is under way waits for the next one, all together", async () => {
+    const { add, done, clock, finish, waiting, syncs } = setUp(5);
+    await add("first");
+    const a = add("a");
+    await clock.advance(0);
+    const b = add("b");
+    await clock.advance(0);
+    const c = add("c");
+    await clock.advance(0);
+    expect([waiting(), syncs()]).toEqual([1, 2]);
+    await finish();
+    await a;
+    expect(done).toEqual(["first", "a"]);
+    await finish();
+    await Promise.all([b, c]);
+    expect([done, syncs()]).toEqual([["first", "a", "b", "c"], 3]);
+  });
+
+  test("a disk that does not keep what was written: nothing is acknowledged any more, until a restart", async () => {
+    const { add, clock, finish, connection } = setUp(5);
+    await add("first");
+    const lost = Promise.allSettled([add("a")]);
+    await clock.advance(0);
+    const waiting = Promise.allSettled([add("b")]);
+    await clock.advance(0);
+    await finish(Object.assign(new Error("i/o error"), { code: "EIO" }));
+    const broken = {
+      status: "rejected",
+      reason: { code: "STORE_FAILED", hint: expect.stringContaining("start the gateway again") },
+    };
+    expect([...(await lost), ...(await waiting)]).toMatchObject([broken, broken]);
+    await expect(add("c")).rejects.toMatchObject({ code: "STORE_FAILED" });
+    await connection.close();
+  });
+
+  test("closing waits for the sync that is under way", async () => {
+    const { add, done, clock, finish, connection } = setUp(5);
+    await add("first");
+    const a = add("a");
+    await clock.advance(0);
+    const closing = connection.close();
+    await finish();
+    await Promise.all([a, closing]);
+    expect(done).toEqual(["first", "a"]);
+  });
+
+  test("a store opened so works on the real disk", async () => {
+    const { inbox, check } = await openTestStore({ durability: "full" });
+    await Promise.all(Array.from({ length: 300 }, (_, i) => inbox.accept(messageEvent(String(i)), LANE, 1, false)));
+    await check();
+    expect(await inbox.counts()).toMatchObject({ waiting: 300 });
+  });
+});
