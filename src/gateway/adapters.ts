@@ -1,0 +1,147 @@
+/** Keeps the platforms running: starts each adapter, restarts it with back-off, and knows its state. One that fails never touches the others. */
+import type { Adapter, AdapterContext, AdapterState, CursorStore, GatewayPort } from "../domain/adapter.js";
+import { type Backoff, backoffMs } from "../lib/backoff.js";
+import { type Clock, wait } from "../lib/clock.js";
+import { errorMessage, HookgateError } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+
+/** A run that was online this long starts its back-off anew. */
+const STEADY_MS = 60_000;
+const RESTART: Backoff = { firstMs: 1_000, maxMs: 60_000 };
+
+export interface SupervisorOptions {
+  adapters: readonly Adapter[];
+  port(platform: string): Omit<GatewayPort, "state">;
+  cursors(platform: string): CursorStore;
+  /** A platform came online: what waited for it may go. */
+  onOnline(platform: string): void;
+  clock: Clock;
+  logger: Logger;
+}
+
+interface Supervised {
+  adapter: Adapter;
+  state: AdapterState;
+  since: number;
+  restarts: number;
+  /** Set while `run` is under way. */
+  stopped?: Promise<void>;
+}
+
+export class Adapters {
+  readonly #options: SupervisorOptions;
+  readonly #all = new Map<string, Supervised>();
+  readonly #stop = new AbortController();
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    for (const adapter of options.adapters) {
+      if (this.#all.has(adapter.platform))
+        throw new HookgateError({
+          code: "ADAPTER_TWICE",
+          message: `Two adapters serve the platform "${adapter.platform}".`,
+        });
+      this.#all.set(adapter.platform, { adapter, state: { phase: "off" }, since: options.clock.now(), restarts: 0 });
+    }
+  }
+
+  start(): void {
+    for (const one of this.#all.values()) one.stopped ??= this.#keepRunning(one);
+  }
+
+  /** Resolves when every adapter has let go; the caller bounds the wait. */
+  async stop(): Promise<void> {
+    this.#stop.abort(
+      new HookgateError({ code: "GATEWAY_STOPPING", message: "The gateway is stopping.", retryable: true }),
+    );
+    await Promise.all([...this.#all.values()].map((one) => one.stopped));
+  }
+
+  get(platform: string): Adapter | undefined {
+    return this.#all.get(platform)?.adapter;
+  }
+
+  /** The adapter, when it can send now. */
+  online(platform: string): Adapter | undefined {
+    const one = this.#all.get(platform);
+    return one?.state.phase === "online" && !this.#stop.signal.aborted ? one.adapter : undefined;
+  }
+
+  /** The id of the bot account, once it is known. */
+  botId(platform: string): string | undefined {
+    return this.#all.get(platform)?.state.botId;
+  }
+
+  status(): (AdapterState & { platform: string; since: number; restarts: number })[] {
+    return [...this.#all].map(([platform, { state, since, restarts }]) => ({ platform, ...state, since, restarts }));
+  }
+
+  async #keepRunning(one: Supervised): Promise<void> {
+    const { clock, logger } = this.#options;
+    const { signal } = this.#stop;
+    const { platform } = one.adapter;
+    for (let failures = 0; !signal.aborted; ) {
+      const startedAt = clock.now();
+      this.#move(one, { phase: "connecting" });
+      const { reason, final } = await this.#run(one, signal);
+      if (signal.aborted) break;
+      if (final) {
+        logger.error({ platform, reason }, "platform is offline and is not tried again");
+        return this.#move(one, { phase: "offline", reason });
+      }
+      failures = clock.now() - startedAt > STEADY_MS ? 1 : failures + 1;
+      one.restarts++;
+      const pauseMs = backoffMs(RESTART, failures);
+      logger.warn({ platform, reason, pauseMs }, "platform stopped; it is started again");
+      this.#move(one, { phase: "reconnecting", reason });
+      await wait(clock, pauseMs, signal).catch(() => {
+        // Stopping: the loop's condition sees it.
+      });
+    }
+    this.#move(one, { phase: "off" });
+  }
+
+  /** One run of the adapter. Says why it ended, and whether that is for good. */
+  async #run(one: Supervised, signal: AbortSignal): Promise<{ reason: string; final: boolean }> {
+    const { clock, logger, cursors, port } = this.#options;
+    const { platform } = one.adapter;
+    let current = true;
+    const context: AdapterContext = {
+      gateway: {
+        ...port(platform),
+        state: (state) => {
+          if (current) this.#move(one, state);
+        },
+      },
+      cursors: cursors(platform),
+      clock,
+      logger: logger.child({ platform }),
+    };
+    try {
+      await one.adapter.run(context, signal);
+      return { reason: "it ended by itself", final: false };
+    } catch (error) {
+      return { reason: errorMessage(error), final: error instanceof HookgateError && !error.retryable };
+    } finally {
+      current = false;
+    }
+  }
+
+  #move(one: Supervised, state: AdapterState): void {
+    const before = one.state;
+    // The bot account stays known while it is being reconnected: addresses carry it.
+    const next: AdapterState = {
+      ...(before.botId === undefined ? {} : { botId: before.botId }),
+      ...(before.botName === undefined ? {} : { botName: before.botName }),
+      ...state,
+    };
+    one.state = next;
+    if (before.phase === next.phase) return;
+    one.since = this.#options.clock.now();
+    this.#options.logger.info(
+      { platform: one.adapter.platform, phase: next.phase, reason: next.reason },
+      "platform state",
+    );
+    if (next.phase === "online") this.#options.onOnline(one.adapter.platform);
+  }
+}

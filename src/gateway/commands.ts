@@ -1,0 +1,36 @@
+/** What a command gets and gives. `commands/` holds the commands, one a file; `gateway/inbound/` runs them. Never names a platform. */
+import type { Address } from "../domain/address.js";
+import type { CommandSpec, OptionValue } from "../domain/command.js";
+import type { Operator, Role } from "../domain/identity.js";
+import type { InboundMessage, OutboundMessage } from "../domain/message.js";
+import type { Logger } from "../lib/logger.js";
+
+/** The answer: a message for the person, and the same as data for `--json` and the HTTP API. */
+export interface CommandAnswer {
+  message: OutboundMessage;
+  data?: unknown;
+  /** For exit codes and the audit; `done` when absent. `refused`: not now or not you. */
+  outcome?: "done" | "failed" | "refused";
+}
+
+export interface CommandContext {
+  operator: Operator;
+  /** Validated and typed by the spec. */
+  options: Record<string, OptionValue>;
+  /** Where it was given; undefined over HTTP and the CLI. */
+  at?: Address;
+  /** Facts of the message that gave it, for `/whoami`: what of it the configuration can name. */
+  from?: Pick<InboundMessage, "isDm" | "guildId" | "parentChatId" | "userRoleIds">;
+  /** The message it answers to, when given as a reply: `/hooks why x` on a message. */
+  replyToId?: string;
+  /** Replaces the answer shown so far; for work that takes long. The last value wins; `run`'s own answer comes last. */
+  progress(message: OutboundMessage): void;
+  /** Throws a refusal (private, short, audited) unless the operator has the role. */
+  need(role: Role): void;
+  logger: Logger;
+  signal: AbortSignal;
+}
+
+export interface Command extends CommandSpec {
+  run(context: CommandContext): Promise<CommandAnswer>;
+}

@@ -1,0 +1,89 @@
+/** Settings of the gateway and of who may operate it. Access lists per platform are in `domain/access.ts`, because adapters carry them. */
+import { z } from "zod";
+import { parseAddress } from "../domain/address.js";
+import { ROLES } from "../domain/identity.js";
+import { duration } from "../lib/config-fields.js";
+
+export type { AccessConfig } from "../domain/access.js";
+
+const count = (fallback: number) => z.int().min(1).default(fallback);
+
+const addressText = z.string().transform((text, context) => {
+  const parsed = parseAddress(text);
+  if (parsed) return parsed;
+  context.addIssue({
+    code: "custom",
+    message: `expected an address such as web:web:lobby (platform:bot:chat or platform:bot:chat:thread), got "${text}"`,
+  });
+  return z.NEVER;
+});
+
+export const gatewayConfig = z.strictObject({
+  default_route: z
+    .union([
+      z.literal("none"),
+      z.strictObject({
+        forward: addressText.describe("Forward to this address: platform:bot:chat or platform:bot:chat:thread."),
+      }),
+      z.strictObject({ plugin: z.string().min(1).describe("Hand over to the default route of this plugin.") }),
+    ])
+    .default("none")
+    .describe("What becomes of a message that no hook claimed: none, forward (to an address) or plugin (by id)."),
+  max_waiting: count(10_000).describe("Unfinished inbound events above which platforms are slowed down."),
+  parallel_conversations: count(64).describe("How many conversations are handled at the same time."),
+  parallel_sends: count(64).describe("How many conversations are sent to at the same time."),
+  inbox_attempts: count(5).describe("How often handling a message is tried before it becomes a dead letter."),
+  outbox_attempts: count(8).describe(
+    "How often sending is tried before a delivery becomes a dead letter (waits that a platform asked for do not end it).",
+  ),
+  retry_first: duration("1s").describe("The pause after the first failure; it doubles with every further one."),
+  retry_max: duration("5m").describe("The longest pause between two attempts."),
+  max_deferrals: count(10).describe(
+    "How often hooks may put one message off (deferMs) before it goes on to the default route.",
+  ),
+  max_deferral: duration("1h").describe("The longest time that a hook may put a message off at once."),
+  ambiguous: z
+    .enum(["hold", "resend"])
+    .default("hold")
+    .describe(
+      "A send without an answer, on a platform that cannot deduplicate: hold it for an operator, or send it again (it may then appear twice).",
+    ),
+  ttl: duration("1d").describe("Deliveries that could not be sent for this long become dead letters."),
+  button_life: duration("7d").describe("How long the buttons of a message work."),
+  command_timeout: duration("2m").describe("How long an operator command may run."),
+  send_timeout: duration("30s").describe("How long one platform request may take before it counts as unanswered."),
+  shutdown_timeout: duration("10s").describe("How long a stop waits for what is under way."),
+  max_refused: z
+    .int()
+    .min(10)
+    .max(9_000)
+    .default(2_000)
+    .describe(
+      "Refused requests (401, 403, 429 and the like) to one platform in 10 minutes after which sending to it pauses; Discord bans at 10,000.",
+    ),
+});
+export type GatewayConfig = z.output<typeof gatewayConfig>;
+
+const operatorRef = z
+  .string()
+  .regex(
+    /^[a-z][a-z0-9_-]*:(role:)?[^:\s]+$/,
+    "expected platform:id of a person, or platform:role:id of a platform role; /whoami shows them",
+  );
+const people = (role: string, may: string) =>
+  z
+    .array(operatorRef)
+    .default([])
+    .describe(`People with the role ${role}: ${may} Written platform:id or platform:role:id, as /whoami shows.`);
+
+export const operatorsConfig = z.strictObject({
+  owner: people("owner", "everything."),
+  admin: people("admin", "change hooks and deliveries, see payloads."),
+  operator: people("operator", "fire hooks, retry deliveries."),
+  viewer: people("viewer", "look, and fire dry."),
+  console: z
+    .enum([...ROLES, "none"])
+    .default("owner")
+    .describe("The role of whoever holds the token of the local web console."),
+});
+export type OperatorsConfig = z.output<typeof operatorsConfig>;

@@ -1,0 +1,83 @@
+/** What the gateway takes and offers. `gateway.ts` composes it; plugins, commands and the HTTP server drive it. */
+import type { Adapter } from "../domain/adapter.js";
+import type { Address } from "../domain/address.js";
+import type { OptionValue } from "../domain/command.js";
+import type { InteractionRef } from "../domain/event.js";
+import type { Operator } from "../domain/identity.js";
+import type { Cause } from "../domain/journal.js";
+import type { OutboundMessage } from "../domain/message.js";
+import type { Store } from "../domain/store.js";
+import type { HookRegistry } from "../hooks/registry.js";
+import type { Clock } from "../lib/clock.js";
+import type { Logger } from "../lib/logger.js";
+import type { Command, CommandAnswer } from "./commands.js";
+import type { AccessConfig, GatewayConfig, OperatorsConfig } from "./config.js";
+import type { ConsolePerson, Identify } from "./identity.js";
+import type { Observer } from "./observe.js";
+import type { Routes } from "./routes.js";
+import type { GatewayStatus } from "./status.js";
+
+export interface GatewaySettings {
+  gateway: GatewayConfig;
+  operators: OperatorsConfig;
+  /** By platform. A platform that is not listed listens to nobody. */
+  access: Readonly<Record<string, AccessConfig>>;
+}
+
+export interface GatewayOptions {
+  store: Store;
+  registry: HookRegistry;
+  /** Those that are switched on. */
+  adapters: readonly Adapter[];
+  commands: readonly Command[];
+  config: GatewaySettings;
+  /** Who holds the token of the local console; has the role `operators.console`. */
+  console?: ConsolePerson;
+  clock: Clock;
+  logger: Logger;
+  routes?: Routes;
+  /** Keeps a copy of a file and gives its address, for forwards from platforms whose files have none. */
+  keepFile?: (bytes: Uint8Array) => Promise<string>;
+  observe?: Observer;
+}
+
+export interface SendOptions {
+  cause: Cause;
+  /** Made by `newId("d")` when absent; the same id twice sends once. */
+  deliveryId?: string;
+  /** Dead-lettered when not sent within this time; the configured `ttl` when absent. */
+  ttlMs?: number;
+  interaction?: InteractionRef;
+  /** Shown to this person only, where the platform can. */
+  visibleTo?: string;
+}
+
+export interface Invocation {
+  /** `/hooks show x`, or the name and its options. */
+  line?: string;
+  name?: string;
+  options?: Record<string, OptionValue>;
+  operator: Operator;
+  at?: Address;
+}
+
+export interface Gateway {
+  /** Resumes what a stop or crash left, then starts the adapters. Resolves when they were started, not when they are online. */
+  start(): Promise<void>;
+  /** Adapters stop taking in, what is under way ends (bounded by `shutdown_timeout`), the rest stays on disk. */
+  stop(): Promise<void>;
+  /** Resolves with the delivery's id when it is on disk. */
+  send(at: Address, message: OutboundMessage, options: SendOptions): Promise<string>;
+  /** A new text for what a delivery posted (or will post). Rejects with DELIVERY_UNKNOWN. */
+  edit(deliveryId: string, message: OutboundMessage, options: SendOptions): Promise<string>;
+  /** Deletes what a delivery posted. Rejects with DELIVERY_UNKNOWN. */
+  remove(deliveryId: string, options: SendOptions): Promise<string>;
+  /** Runs a command for the HTTP API and the CLI; audited, fires `command_invoked`. Never rejects for what the command did. */
+  invoke(invocation: Invocation): Promise<CommandAnswer>;
+  status(): Promise<GatewayStatus>;
+  readonly identify: Identify;
+  /** An operator sends a held or dead delivery after all. `confirmed`: an ambiguous part did arrive. False when there is nothing to release. */
+  release(deliveryId: string, confirmed?: boolean): Promise<boolean>;
+  /** Handles a dead inbox row again. False when it is not dead. */
+  revive(inboxId: number): Promise<boolean>;
+}

@@ -1,0 +1,355 @@
+/** The gateway, composed: inbox, outbox, adapters and commands on one hook registry. `contract.ts` says what it offers. */
+import type { GatewayPort } from "../domain/adapter.js";
+import { type Address, formatAddress } from "../domain/address.js";
+import type { OutboundMessage } from "../domain/message.js";
+import type { Delivery, NewDelivery } from "../domain/store.js";
+import type { Work } from "../domain/work.js";
+import type { Clock, Timer } from "../lib/clock.js";
+import { HookgateError } from "../lib/errors.js";
+import { newId } from "../lib/id.js";
+import { createWork } from "../lib/work.js";
+import { ActionTokens } from "./action-tokens.js";
+import { Adapters } from "./adapters.js";
+import { Background } from "./background.js";
+import type { CommandAnswer } from "./commands.js";
+import { complete } from "./complete.js";
+import type { Gateway, GatewayOptions, Invocation, SendOptions } from "./contract.js";
+import { type Identify, identifier } from "./identity.js";
+import { accept, type Intake } from "./inbound/accept.js";
+import { Lanes } from "./inbound/lanes.js";
+import { CommandTable } from "./inbound/parse-command.js";
+import { Pressure } from "./inbound/pressure.js";
+import type { Inbound, KeepFile } from "./inbound/receiving.js";
+import { workLane } from "./inbound/work-lane.js";
+import { invoke } from "./invoke.js";
+import { MovedChats } from "./moved-chats.js";
+import { HandOver } from "./outbound/hand-over.js";
+import { Parking } from "./outbound/parking.js";
+import { Pauses } from "./outbound/pauses.js";
+import { whereTo } from "./outbound/plan-parts.js";
+import { RateLimiter } from "./outbound/rate-limit.js";
+import { Refusals } from "./outbound/refusals.js";
+import { reportSent } from "./outbound/report-sent.js";
+import { Requests } from "./outbound/request.js";
+import type { Outbound } from "./outbound/sending.js";
+import { sendNext } from "./outbound.js";
+import type { Parts } from "./parts.js";
+import type { Routes } from "./routes.js";
+import type { GatewayStatus } from "./status.js";
+
+export type * from "./contract.js";
+
+/** Composes it; nothing runs before `start()`. */
+export function createGateway(options: GatewayOptions): Gateway {
+  return new RunningGateway(options);
+}
+
+class RunningGateway implements Gateway {
+  readonly #parts: Parts;
+  readonly #commands: CommandTable;
+  readonly #routes: Routes;
+  readonly #keepFile: KeepFile | undefined;
+  readonly #pressure: Pressure;
+  readonly #parking = new Parking();
+  readonly #handOver: HandOver;
+  readonly #requests: Requests;
+  readonly #lanesWork: Work;
+  readonly #sendingWork: Work;
+  readonly #lanes: Lanes;
+  readonly identify: Identify;
+  /** Composed by `start()`: they need what only the store can tell. */
+  #inbound: Inbound | undefined;
+  #outbound: Outbound | undefined;
+  #phase: "new" | "running" | "stopping" = "new";
+
+  constructor({
+    store,
+    registry,
+    adapters,
+    commands,
+    config,
+    console,
+    clock,
+    logger,
+    routes,
+    keepFile,
+    observe,
+  }: GatewayOptions) {
+    this.identify = identifier(config.operators, console);
+    this.#commands = new CommandTable(commands);
+    this.#routes = routes ?? new Map();
+    this.#keepFile = keepFile;
+    this.#pressure = new Pressure(config.gateway.max_waiting);
+    this.#requests = new Requests(clock, config.gateway.send_timeout);
+    this.#lanes = new Lanes(store.inbox);
+    this.#handOver = new HandOver(store.outbox);
+    this.#lanesWork = createWork({
+      look: (lane) => workLane(lane, this.#intake, this.#in),
+      maxParallel: config.gateway.parallel_conversations,
+      clock,
+      logger: logger.child({ flow: "inbound" }),
+    });
+    this.#sendingWork = createWork({
+      look: (conversation) => sendNext(conversation, this.#out),
+      maxParallel: config.gateway.parallel_sends,
+      clock,
+      logger: logger.child({ flow: "outbound" }),
+    });
+    this.#parts = {
+      store,
+      registry,
+      adapters: new Adapters({
+        adapters,
+        port: () => this.#port(),
+        cursors: (platform) => store.cursors(platform),
+        onOnline: (platform) => this.#wake(platform),
+        clock,
+        logger,
+      }),
+      moves: new MovedChats(store.cursors("gateway")),
+      background: new Background(logger),
+      config: config.gateway,
+      access: config.access,
+      clock,
+      logger,
+      observe: observe ?? {},
+    };
+  }
+
+  async start(): Promise<void> {
+    if (this.#phase !== "new") throw notAgain();
+    const { store, adapters } = this.#parts;
+    const tokens = new ActionTokens(store.actions, await store.ownSecret("action-tokens"));
+    this.#inbound = {
+      ...this.#parts,
+      identify: this.identify,
+      commands: this.#commands,
+      routes: this.#routes,
+      keepFile: this.#keepFile,
+      tokens,
+      lookOutbox: (conversation) => this.#lookAnew(conversation),
+      handOver: (deliveries, at) => {
+        for (const delivery of deliveries) this.#sendingWork.look(this.#handOver.offer(delivery, at));
+      },
+    };
+    this.#outbound = {
+      ...this.#parts,
+      tokens,
+      limiter: new RateLimiter(),
+      pauses: await Pauses.load(store.pauses),
+      refusals: new Refusals(this.#parts.config.max_refused),
+      requests: this.#requests,
+      parking: this.#parking,
+      unsaved: new Map(),
+      isStopping: () => this.#phase === "stopping",
+      startedAt: this.#parts.clock.now(),
+      handOver: this.#handOver,
+      look: (conversation) => this.#lookAnew(conversation),
+    };
+    this.#phase = "running";
+    await this.#resume();
+    adapters.start();
+  }
+
+  async stop(): Promise<void> {
+    if (this.#phase !== "running") return;
+    this.#phase = "stopping";
+    const { adapters, background, clock, config, logger } = this.#parts;
+    this.#pressure.close();
+    // Adapters stop taking in and wait for what is under way; lanes and conversations finish the row they are at.
+    const drained = Promise.all([adapters.stop(), this.#lanesWork.stop(), this.#sendingWork.stop()]).then(() =>
+      background.drained(),
+    );
+    if (await within(clock, config.shutdown_timeout, drained)) return;
+    logger.warn(
+      { lanes: this.#lanesWork.depth, sending: this.#sendingWork.depth },
+      "stopping without waiting any longer",
+    );
+    this.#requests.giveUpAll("the gateway stopped before the platform answered");
+    await within(clock, LAST_WORDS_MS, drained);
+  }
+
+  async send(at: Address, message: OutboundMessage, options: SendOptions): Promise<string> {
+    const { adapters, moves } = this.#parts;
+    if (!adapters.get(at.platform))
+      throw new HookgateError({
+        code: "PLATFORM_UNKNOWN",
+        message: `The platform "${at.platform}" is not switched on.`,
+      });
+    const botId = at.botId === "" ? (adapters.botId(at.platform) ?? "") : at.botId;
+    const address = whereTo(moves.current({ ...at, botId }), message);
+    return this.#enqueue({ operation: "send", address, message }, options);
+  }
+
+  async edit(deliveryId: string, message: OutboundMessage, options: SendOptions): Promise<string> {
+    const { id: targetId, address } = await this.#root(deliveryId);
+    return this.#enqueue({ operation: "edit", address, message, targetId }, options);
+  }
+
+  async remove(deliveryId: string, options: SendOptions): Promise<string> {
+    const { id: targetId, address } = await this.#root(deliveryId);
+    return this.#enqueue({ operation: "delete", address, targetId }, options);
+  }
+
+  invoke(invocation: Invocation): Promise<CommandAnswer> {
+    return invoke(invocation, this.#commands, this.#parts);
+  }
+
+  async release(deliveryId: string, confirmed = false): Promise<boolean> {
+    const { store, clock } = this.#parts;
+    if (!(await store.outbox.release(deliveryId, clock.now(), confirmed))) return false;
+    const delivery = await store.outbox.get(deliveryId);
+    if (!delivery) return true;
+    if (delivery.status === "sent" && this.#outbound) await reportSent(delivery, this.#outbound);
+    this.#lookAnew(delivery.conversation);
+    return true;
+  }
+
+  async revive(inboxId: number): Promise<boolean> {
+    const { store, clock } = this.#parts;
+    if (!(await store.inbox.revive(inboxId, clock.now()))) return false;
+    const row = await store.inbox.get(inboxId);
+    if (!row || this.#phase !== "running") return true;
+    this.#pressure.add();
+    this.#lanes.reload(row.lane);
+    this.#lanesWork.look(row.lane);
+    return true;
+  }
+
+  async status(): Promise<GatewayStatus> {
+    const { store, adapters, clock } = this.#parts;
+    const now = clock.now();
+    const [inbox, outbox] = await Promise.all([store.inbox.counts(), store.outbox.counts()]);
+    const pauses = this.#outbound?.pauses;
+    return {
+      running: this.#phase === "running",
+      adapters: adapters.status().map((state) => {
+        const pause = pauses?.ofPlatform(state.platform, now);
+        return {
+          ...state,
+          ...(pause ? { pausedUntil: pause.until, pauseReason: pause.reason } : {}),
+          conversationsWaiting: this.#parking.waiting(state.platform),
+        };
+      }),
+      inbox,
+      outbox,
+      lanes: this.#lanesWork.depth,
+      sending: this.#sendingWork.depth,
+      pauses: pauses?.lasting(now) ?? [],
+    };
+  }
+
+  /** What a stop or a crash left: every lane and every conversation with something unfinished is looked at. */
+  async #resume(): Promise<void> {
+    const { inbox, outbox } = this.#parts.store;
+    for (let afterId = 0; ; ) {
+      const rows = await inbox.unfinished(afterId, RESUME_PAGE);
+      for (const row of rows) {
+        this.#pressure.add();
+        this.#lanes.reload(row.lane);
+        this.#lanesWork.look(row.lane);
+      }
+      afterId = rows.at(-1)?.id ?? afterId;
+      if (rows.length < RESUME_PAGE) break;
+    }
+    for (const { conversation, dueAt } of await outbox.pending()) {
+      this.#handOver.read(conversation);
+      this.#sendingWork.look(conversation, dueAt);
+    }
+  }
+
+  /** What adapters are given. */
+  #port(): Omit<GatewayPort, "state"> {
+    return {
+      accept: (event) => accept(event, this.#intake, this.#in),
+      complete: (query) => complete(query, this.#commands, this.identify, this.#parts),
+      commands: () => this.#commands.all,
+    };
+  }
+
+  get #intake(): Intake {
+    return {
+      lanes: this.#lanes,
+      pressure: this.#pressure,
+      hasRoom: () => this.#hasRoom(),
+      look: (lane) => this.#lanesWork.look(lane),
+      isStopping: () => this.#phase === "stopping",
+    };
+  }
+
+  #hasRoom(): boolean {
+    const { active, waiting } = this.#lanesWork.depth;
+    return waiting === 0 && active < this.#parts.config.parallel_conversations;
+  }
+
+  #wake(platform: string): void {
+    for (const conversation of this.#parking.leave(platform)) this.#sendingWork.look(conversation);
+  }
+
+  /** Before `start()` nobody looks: it resumes all that is open. */
+  #lookAnew(conversation: string): void {
+    this.#handOver.read(conversation);
+    if (this.#phase === "running") this.#sendingWork.look(conversation);
+  }
+
+  async #root(deliveryId: string): Promise<Delivery> {
+    const { outbox } = this.#parts.store;
+    const found = await outbox.get(deliveryId);
+    const root = found?.operation === "edit" && found.targetId !== undefined ? await outbox.get(found.targetId) : found;
+    if (root) return root;
+    throw new HookgateError({ code: "DELIVERY_UNKNOWN", message: `There is no delivery "${deliveryId}".` });
+  }
+
+  async #enqueue(
+    what: Pick<NewDelivery, "operation" | "address" | "message" | "targetId">,
+    { cause, deliveryId, ttlMs, interaction, visibleTo }: SendOptions,
+  ): Promise<string> {
+    const { store, clock, config } = this.#parts;
+    const id = deliveryId ?? newId("d");
+    const now = clock.now();
+    const delivery: NewDelivery = {
+      ...what,
+      id,
+      cause,
+      expiresAt: now + (ttlMs ?? config.ttl),
+      ...(interaction ? { interaction } : {}),
+      ...(visibleTo === undefined ? {} : { visibleTo }),
+    };
+    await store.outbox.enqueue([delivery], now);
+    // An id that the caller chose may be there already.
+    if (deliveryId !== undefined || this.#phase !== "running") this.#lookAnew(formatAddress(what.address));
+    else this.#sendingWork.look(this.#handOver.offer(delivery, now));
+    return id;
+  }
+
+  get #in(): Inbound {
+    return this.#inbound ?? notStarted();
+  }
+
+  get #out(): Outbound {
+    return this.#outbound ?? notStarted();
+  }
+}
+
+const RESUME_PAGE = 500;
+/** For writing down that requests were given up. */
+const LAST_WORDS_MS = 1_000;
+
+/** True when the work ended in time. */
+async function within(clock: Clock, limitMs: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: Timer | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = clock.after(limitMs, () => resolve(false));
+  });
+  const inTime = await Promise.race([work.then(() => true), late]);
+  timer?.cancel();
+  return inTime;
+}
+
+function notStarted(): never {
+  throw new HookgateError({ code: "GATEWAY_NOT_STARTED", message: "The gateway was not started.", retryable: true });
+}
+
+function notAgain(): HookgateError {
+  return new HookgateError({ code: "GATEWAY_STARTED", message: "A gateway starts once; make another one." });
+}

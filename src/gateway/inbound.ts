@@ -1,0 +1,100 @@
+/**
+ * How an event comes in. `accept` (inbound/accept.ts) stores it and queues it in its lane; `workLane` (inbound/work-lane.ts) takes
+ * a lane's rows one at a time and settles what came of them. This file is what happens in between: the flow of one event.
+ */
+import type { ActionEvent, CommandEvent, InteractionRef } from "../domain/event.js";
+import type { InboundMessage } from "../domain/message.js";
+import { answerCommand, note } from "./inbound/answer-command.js";
+import { noteDeletion, noteEdit, noteMove, noteReaction } from "./inbound/changes.js";
+import { defaultRoute } from "./inbound/default-route.js";
+import { fireReceived } from "./inbound/fire-received.js";
+import { forward, originOf } from "./inbound/forward.js";
+import { type Handling, settled } from "./inbound/handling.js";
+import { judge } from "./inbound/judge.js";
+import type { LaneRow } from "./inbound/lanes.js";
+import { offer } from "./inbound/offer.js";
+import { checkOptions, parseOptions } from "./inbound/parse-command.js";
+import { planAction } from "./inbound/plan-action.js";
+import { afterMove, type Inbound } from "./inbound/receiving.js";
+
+export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
+  const event = afterMove(row.event, inbound);
+  switch (event.kind) {
+    case "message":
+      return handleMessage(row, event.message, inbound);
+    case "command":
+      return handleCommand(row, event, inbound);
+    case "action":
+      return handleAction(row, event, inbound);
+    case "edited":
+      return noteEdit(row, event, inbound);
+    case "deleted":
+      return noteDeletion(row, event, inbound);
+    case "reaction":
+      return noteReaction(row, event, inbound);
+    case "moved":
+      return noteMove(event, inbound);
+  }
+}
+
+/** A message: received → access → command | claim | bridge back | default route. */
+async function handleMessage(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Handling> {
+  const { operator, verdict, isBot } = judge(message, inbound);
+  const received = fireReceived(row, message, verdict, inbound);
+  const call = isBot ? undefined : inbound.commands.read(message.text);
+  if (call) {
+    // An operator does not wait for observers: one that hangs may be what they want to look into.
+    inbound.background.run("message_received", received);
+    const parsed = parseOptions(call.command, call.rest);
+    return answerCommand(row, { command: call.command, parsed, operator, message }, inbound);
+  }
+  await received;
+  if (verdict.access === "denied") return settled("denied");
+
+  const claimed = await offer(row, message, verdict, inbound);
+  if (claimed) return claimed;
+  const origin = await originOf(message, inbound);
+  const returned = origin && (await forward(row, message, origin.address, inbound, origin.messageId));
+  if (returned) return settled("returned", [returned]);
+  return defaultRoute(row, message, inbound);
+}
+
+/** A command in the platform's own form. */
+async function handleCommand(row: LaneRow, event: CommandEvent, inbound: Inbound): Promise<Handling> {
+  const { message, name, options, interaction } = event;
+  const { operator, verdict } = judge(message, inbound);
+  inbound.background.run("message_received", fireReceived(row, message, verdict, inbound));
+  const command = inbound.commands.find(name);
+  if (!command)
+    return settled("command", [note(row, message, interaction, `There is no command \`/${name}\` any more.`, inbound)]);
+  const parsed = checkOptions(command, options);
+  return answerCommand(row, { command, parsed, operator, message, interaction }, inbound);
+}
+
+/** A press on a button, or a form sent in: done as the person who pressed. */
+async function handleAction(row: LaneRow, event: ActionEvent, inbound: Inbound): Promise<Handling> {
+  const { message } = event;
+  const interaction: InteractionRef | undefined = event.interaction;
+  const plan = await planAction(event, inbound);
+  switch (plan.kind) {
+    case "refuse":
+      return settled("denied", [note(row, message, interaction, plan.text, inbound)]);
+    case "form":
+      return settled("form"); // shown by the acknowledgement; what is filled in arrives as an event of its own
+    case "say":
+      return handleMessage(row, { ...message, text: plan.text, isGroupMention: true }, inbound);
+    case "run": {
+      const { operator } = judge(message, inbound);
+      const where = plan.inPlaceOf === undefined ? {} : { inPlaceOf: plan.inPlaceOf };
+      const call = {
+        command: plan.command,
+        parsed: plan.parsed,
+        operator,
+        message,
+        ...(interaction ? { interaction } : {}),
+        ...where,
+      };
+      return answerCommand(row, call, inbound);
+    }
+  }
+}

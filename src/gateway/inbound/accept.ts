@@ -1,0 +1,130 @@
+/** Takes an event over from its platform: on disk first, then into its lane. Only then may the adapter acknowledge it. */
+import type { Accepted, Acknowledgement } from "../../domain/adapter.js";
+import { type ActionEvent, addressOf, type InboundEvent } from "../../domain/event.js";
+import { HookgateError } from "../../lib/errors.js";
+import type { LaneRow, Lanes } from "./lanes.js";
+import { planAction } from "./plan-action.js";
+import type { Pressure } from "./pressure.js";
+import { conversationOf, type Inbound } from "./receiving.js";
+
+const COMMAND_LANE = "#commands";
+
+export interface Intake {
+  lanes: Lanes;
+  pressure: Pressure;
+  /** There is room to handle one more lane at once. */
+  hasRoom(): boolean;
+  look(lane: string): void;
+  isStopping(): boolean;
+}
+
+export async function accept(event: InboundEvent, intake: Intake, inbound: Inbound): Promise<Accepted> {
+  const { lanes, pressure } = intake;
+  const kind = await kindOf(event, inbound);
+  const lane = laneOf(event, kind);
+  // Commands are let in whatever waits: they are how an operator looks into it.
+  if (kind === "talk") await pressure.room();
+  if (intake.isStopping()) throw stopping();
+  const receivedAt = inbound.clock.now();
+  const started = lanes.expect(lane) && intake.hasRoom();
+  let stored: { id: number; duplicate: boolean };
+  try {
+    stored = await inbound.store.inbox.accept(event, lane, receivedAt, started);
+  } catch (error) {
+    lanes.expectNot(lane);
+    throw error;
+  }
+  if (stored.duplicate) {
+    lanes.expectNot(lane);
+    return { kind: "duplicate", acknowledge: await acknowledgement(event, inbound) };
+  }
+  pressure.add();
+  lanes.add(newRow(stored.id, lane, event, receivedAt, started));
+  intake.look(lane);
+  inbound.observe.eventAccepted?.(addressOf(event).platform, event.kind);
+  if (event.kind !== "command" && event.kind !== "action") return ACCEPTED;
+  return { kind: "accepted", acknowledge: await acknowledgement(event, inbound) };
+}
+
+const NONE: Acknowledgement = { kind: "none" };
+const ACCEPTED: Accepted = { kind: "accepted", acknowledge: NONE };
+
+type Kind = "talk" | "command" | "slow-command";
+
+/**
+ * A conversation has a lane of its own, and another for its commands: one that is stuck in a slow hook cannot keep an operator
+ * out. A command that may take long is alone in its lane, so that the next one can tell how it is getting on.
+ */
+function laneOf(event: InboundEvent, kind: Kind): string {
+  const conversation = conversationOf(event);
+  if (kind === "talk") return conversation;
+  return kind === "command" ? conversation + COMMAND_LANE : `${conversation}${COMMAND_LANE}:${event.eventId}`;
+}
+
+function kindOf(event: InboundEvent, inbound: Inbound): Kind | Promise<Kind> {
+  const { commands } = inbound;
+  switch (event.kind) {
+    case "command":
+      return commands.find(event.name)?.isSlow ? "slow-command" : "command";
+    case "action":
+      return kindOfAction(event, inbound);
+    case "message": {
+      const call = commands.read(event.message.text);
+      if (!call) return "talk";
+      return call.command.isSlow ? "slow-command" : "command";
+    }
+    default:
+      return "talk";
+  }
+}
+
+async function kindOfAction(event: ActionEvent, { tokens, commands, clock, logger }: Inbound): Promise<Kind> {
+  try {
+    const presented = await tokens.verify(event.token, clock.now());
+    const action = presented.kind === "valid" ? presented.token.action : undefined;
+    if (action?.kind === "command") return commands.read(action.line)?.command.isSlow ? "slow-command" : "command";
+  } catch (error) {
+    // Whatever is wrong shows when it is handled.
+    logger.warn({ event: event.eventId, error }, "an action could not be looked into for its lane");
+  }
+  return "command";
+}
+
+/** How the platform is told that an interaction arrived: with a promise of a private answer, of a change in place, or with a form. */
+async function acknowledgement(event: InboundEvent, inbound: Inbound): Promise<Acknowledgement> {
+  if (event.kind === "command") return { kind: "defer", isPrivate: true };
+  if (event.kind !== "action") return NONE;
+  try {
+    const plan = await planAction(event, inbound);
+    if (plan.kind === "form") return { kind: "modal", modal: plan.modal, token: event.token };
+    const isInPlace = plan.kind === "say" || (plan.kind === "run" && plan.inPlaceOf !== undefined);
+    return isInPlace ? { kind: "defer-update" } : { kind: "defer", isPrivate: true };
+  } catch (error) {
+    // The event is on disk; whatever is wrong shows when it is handled.
+    inbound.logger.warn({ event: event.eventId, error }, "an action could not be looked into for its acknowledgement");
+    return { kind: "defer", isPrivate: true };
+  }
+}
+
+function newRow(id: number, lane: string, event: InboundEvent, receivedAt: number, isStarted: boolean): LaneRow {
+  return {
+    id,
+    lane,
+    event,
+    status: isStarted ? "running" : "waiting",
+    attempts: isStarted ? 1 : 0,
+    deferrals: 0,
+    dueAt: receivedAt,
+    receivedAt,
+    isStarted,
+  };
+}
+
+export function stopping(): HookgateError {
+  return new HookgateError({
+    code: "GATEWAY_STOPPING",
+    message: "The gateway is stopping and takes nothing in.",
+    hint: "Do not acknowledge the event: the platform will hand it over again.",
+    retryable: true,
+  });
+}

@@ -1,0 +1,109 @@
+/** Runs a command that was given in chat and says its answer: privately where the platform can, where it was asked otherwise. */
+import type { Address } from "../../domain/address.js";
+import type { InteractionRef } from "../../domain/event.js";
+import type { Operator } from "../../domain/identity.js";
+import type { InboundMessage, OutboundMessage } from "../../domain/message.js";
+import type { NewDelivery } from "../../domain/store.js";
+import type { Command } from "../commands.js";
+import { type Handling, settled } from "./handling.js";
+import type { LaneRow } from "./lanes.js";
+import { LiveAnswer } from "./live-answer.js";
+import type { ParsedOptions } from "./parse-command.js";
+import { attemptOf, causeId, causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+import { runCommand } from "./run-command.js";
+
+export interface ChatCall {
+  command: Command;
+  parsed: ParsedOptions;
+  operator: Operator;
+  message: InboundMessage;
+  interaction?: InteractionRef;
+  /** The answer replaces what this delivery posted: a press on a button of an earlier answer. */
+  inPlaceOf?: string;
+}
+
+export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbound): Promise<Handling> {
+  const { command, parsed, operator, message, interaction } = call;
+  const at = messageAddress(message);
+  const base = answerDelivery(row, message, at, interaction, inbound);
+  const live = new LiveAnswer(base, call.inPlaceOf ?? (await shownBefore(row, base, inbound)), inbound);
+  const answer = await runCommand(
+    {
+      command,
+      parsed,
+      operator,
+      at,
+      from: message,
+      ...(message.replyToId === undefined ? {} : { replyToId: message.replyToId }),
+      progress: (shown) => live.progress(answering(shown, message, interaction)),
+      fire: {
+        dispatchId: `${causeId(row)}:command_invoked`,
+        attempt: attemptOf(row),
+        cause: causeOf(row, "command"),
+        access: operator.role ? "allowed" : "denied",
+      },
+    },
+    inbound,
+  );
+  const delivery = await live.finish(answering(answer.message, message, interaction));
+  return settled("command", [answer.outcome === "refused" ? away(delivery, message, inbound) : delivery]);
+}
+
+/** A short private word that is no command's answer: a button that expired, a press that is not for them. */
+export function note(
+  row: LaneRow,
+  message: InboundMessage,
+  interaction: InteractionRef | undefined,
+  text: string,
+  inbound: Inbound,
+): NewDelivery {
+  const base = answerDelivery(row, message, messageAddress(message), interaction, inbound);
+  return away({ ...base, message: answering({ text }, message, interaction) }, message, inbound);
+}
+
+function answerDelivery(
+  row: LaneRow,
+  message: InboundMessage,
+  address: Address,
+  interaction: InteractionRef | undefined,
+  inbound: Inbound,
+): NewDelivery {
+  return newDelivery(
+    row,
+    "a",
+    {
+      address,
+      operation: "send",
+      cause: causeOf(row, "command"),
+      visibleTo: message.userId,
+      ...(interaction ? { interaction: { ...interaction, isPrivate: true } } : {}),
+    },
+    inbound,
+  );
+}
+
+/** After a crash the progress of the first attempt stands there: it is edited, not posted twice. */
+async function shownBefore(row: LaneRow, base: NewDelivery, inbound: Inbound): Promise<string | undefined> {
+  if (attemptOf(row) === 1) return undefined;
+  return (await inbound.store.outbox.get(base.id))?.id;
+}
+
+/** An answer to a typed command in a group points at the command. */
+function answering(
+  shown: OutboundMessage,
+  message: InboundMessage,
+  interaction: InteractionRef | undefined,
+): OutboundMessage {
+  if (interaction || message.isDm || shown.replyToId !== undefined) return shown;
+  return { ...shown, replyToId: message.messageId };
+}
+
+/** A refusal is nobody else's business: where it cannot be shown to one person in place, it goes to them directly, if it can. */
+function away(answer: NewDelivery, message: InboundMessage, { adapters }: Inbound): NewDelivery {
+  const delivery: NewDelivery = { ...answer, isCourtesy: true };
+  if (delivery.interaction || message.isDm || delivery.operation !== "send") return delivery;
+  const address = adapters.get(message.platform)?.traits.privateAddress(delivery.address, message.userId);
+  if (!address) return delivery;
+  const { replyToId: _, ...bare } = delivery.message ?? { text: "" };
+  return { ...delivery, address, message: bare };
+}

@@ -1,0 +1,120 @@
+/** What people do to messages that are there: edits, deletions, reactions. Hooks are told; copies at the other end of a bridge follow. */
+import type { Address } from "../../domain/address.js";
+import type { DeletedEvent, EditedEvent, MovedEvent, ReactionEvent } from "../../domain/event.js";
+import type { InboundMessage } from "../../domain/message.js";
+import type { NewDelivery } from "../../domain/store.js";
+import { decideAccess, type Verdict } from "../access.js";
+import { asCopy, copiesOf } from "./forward.js";
+import { type Handling, settled } from "./handling.js";
+import { judge, placeOf } from "./judge.js";
+import type { LaneRow } from "./lanes.js";
+import { causeOf, fireOptions, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+
+export async function noteEdit(row: LaneRow, { message }: EditedEvent, inbound: Inbound): Promise<Handling> {
+  const { verdict, isBot } = judge(message, inbound);
+  const at = messageAddress(message);
+  await inbound.registry.fireVoid(
+    "message_edited",
+    { message, ...verdict },
+    undefined,
+    fireOptions(row, "message_edited", at, message.messageId, verdict),
+  );
+  if (isBot) return settled("noted");
+  const copies = await copiesOf(at, message.messageId, inbound);
+  const edits = copies.map((copy, i): NewDelivery => {
+    const facts = {
+      address: copy.address,
+      operation: "edit" as const,
+      targetId: copy.id,
+      message: asCopy(message, copy.address),
+      cause: causeOf(row, "edit"),
+      mirrors: { address: at, messageId: message.messageId },
+    };
+    return newDelivery(row, `e${i}`, facts, inbound);
+  });
+  return settled(edits.length > 0 ? "forwarded" : "noted", edits);
+}
+
+export async function noteDeletion(row: LaneRow, event: DeletedEvent, inbound: Inbound): Promise<Handling> {
+  const { address, messageId, userId, at } = event;
+  const message = await recall(address, messageId, { at }, inbound);
+  const verdict = verdictOn(message, inbound);
+  await inbound.registry.fireVoid(
+    "message_deleted",
+    { message, address, messageId, at, ...verdict, ...(userId === undefined ? {} : { userId }) },
+    undefined,
+    fireOptions(row, "message_deleted", address, messageId, verdict),
+  );
+  const copies = await copiesOf(address, messageId, inbound);
+  const removals = copies.map((copy, i): NewDelivery => {
+    const facts = {
+      address: copy.address,
+      operation: "delete" as const,
+      targetId: copy.id,
+      cause: causeOf(row, "edit"),
+    };
+    return newDelivery(row, `x${i}`, facts, inbound);
+  });
+  return settled(removals.length > 0 ? "forwarded" : "noted", removals);
+}
+
+export async function noteReaction(row: LaneRow, event: ReactionEvent, inbound: Inbound): Promise<Handling> {
+  const { address, messageId, userId, emoji, isDm, guildId, at } = event;
+  const message = await recall(address, messageId, { at, isDm, guildId }, inbound);
+  const role = inbound.identify(address.platform, userId);
+  const place = placeOf({ ...message, isDm, ...(guildId === undefined ? {} : { guildId }) }, inbound);
+  const verdict = decideAccess(inbound.access[address.platform], place, role, undefined);
+  await inbound.registry.fireVoid(
+    "reaction_added",
+    { message, address, messageId, userId, emoji, isDm, at, ...verdict },
+    undefined,
+    fireOptions(row, "reaction_added", address, messageId, verdict),
+  );
+  return settled("noted");
+}
+
+/** The chat has another id: what waits for it goes there, and the access lists hold for both. */
+export async function noteMove(event: MovedEvent, inbound: Inbound): Promise<Handling> {
+  const { address, toChatId } = event;
+  await inbound.moves.record(address, toChatId);
+  const listed = inbound.access[address.platform]?.chats ?? [];
+  inbound.logger.warn(
+    { platform: address.platform, from: address.chatId, to: toChatId },
+    listed.includes(address.chatId)
+      ? "a chat has another id now; it is still listened to, but put the new id into the access list"
+      : "a chat has another id now",
+  );
+  // Deliveries that wait for a retry or a pause are looked at, and follow.
+  for (const { conversation } of await inbound.store.outbox.pending()) inbound.lookOutbox(conversation);
+  return settled("noted");
+}
+
+/** The message as the inbox or the outbox remembers it, else what the event says of it. */
+async function recall(
+  address: Address,
+  messageId: string,
+  known: { at: number; isDm?: boolean; guildId?: string | undefined },
+  { store }: Inbound,
+): Promise<InboundMessage> {
+  const row = await store.inbox.find(address, messageId);
+  if (row && "message" in row.event) return row.event.message;
+  const posted = await store.outbox.findByMessage(address, messageId);
+  return {
+    ...address,
+    ...(known.guildId === undefined ? {} : { guildId: known.guildId }),
+    userId: posted ? address.botId : "",
+    ...(posted ? { isBot: true } : {}),
+    text: (posted?.frozen ?? posted?.message)?.text ?? "",
+    attachments: [],
+    isDm: known.isDm ?? false,
+    isGroupMention: false,
+    messageId,
+    isEdit: false,
+    receivedAt: known.at,
+  };
+}
+
+function verdictOn(message: InboundMessage, inbound: Inbound): Verdict {
+  const role = inbound.identify(message.platform, message.userId, message.userRoleIds);
+  return decideAccess(inbound.access[message.platform], placeOf(message, inbound), role, undefined);
+}

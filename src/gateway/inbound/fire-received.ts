@@ -1,0 +1,22 @@
+/** message_received: every message that an adapter delivered, allowed or not, once. */
+import type { InboundMessage } from "../../domain/message.js";
+import type { Verdict } from "../access.js";
+import type { LaneRow } from "./lanes.js";
+import { fireOptions, type Inbound, messageAddress } from "./receiving.js";
+
+const DONE = Promise.resolve();
+
+/** Rejects when a fail-closed hook failed; the message is then tried again. */
+export function fireReceived(row: LaneRow, message: InboundMessage, verdict: Verdict, inbound: Inbound): Promise<void> {
+  // A message that is offered again, or tried again in this process, was received before.
+  if (row.deferrals > 0 || row.isReceived) return DONE;
+  row.isReceived = true;
+  return inbound.registry.fireVoid(
+    "message_received",
+    verdict.reason === undefined
+      ? { message, access: verdict.access }
+      : { message, access: verdict.access, reason: verdict.reason },
+    undefined,
+    fireOptions(row, "message_received", messageAddress(message), message.messageId, verdict),
+  );
+}

@@ -1,0 +1,134 @@
+/**
+ * Bridges: a message is posted at another address under its author's name. The pair is stored as a link when it is sent, so
+ * that replies find their counterpart on either side, and edits and deletions of the original reach the copy.
+ */
+import { type Address, formatAddress } from "../../domain/address.js";
+import type { Attachment, InboundMessage, OutboundMessage } from "../../domain/message.js";
+import type { Delivery, NewDelivery } from "../../domain/store.js";
+import { errorMessage } from "../../lib/errors.js";
+import type { LaneRow } from "./lanes.js";
+import { causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+
+const MARK = "f";
+
+/** Undefined when the address is the message's own conversation: that would be an echo. `answering`: the message it answers there. */
+export async function forward(
+  row: LaneRow,
+  message: InboundMessage,
+  to: Address,
+  inbound: Inbound,
+  answering?: string,
+): Promise<NewDelivery | undefined> {
+  const from = messageAddress(message);
+  const address = complete(to, inbound);
+  if (formatAddress(address) === formatAddress(from)) {
+    inbound.logger.warn({ row: row.id, to: formatAddress(to) }, "a message cannot be forwarded to where it came from");
+    return undefined;
+  }
+  const replyToId = answering ?? (await counterpart(message, from, address, inbound));
+  return newDelivery(
+    row,
+    MARK,
+    {
+      address,
+      operation: "send",
+      message: {
+        ...asCopy(await withAddresses(message, address, inbound), address),
+        ...(replyToId === undefined ? {} : { replyToId }),
+      },
+      cause: causeOf(row, "forward"),
+      mirrors: { address: from, messageId: message.messageId },
+    },
+    inbound,
+  );
+}
+
+/** Files that only their own platform can read are copied; what cannot be had is named in the text instead. */
+async function withAddresses(message: InboundMessage, to: Address, inbound: Inbound): Promise<InboundMessage> {
+  const { adapters, keepFile, config, logger } = inbound;
+  const isOutOfReach = (file: Attachment) => file.url === "" && message.platform !== to.platform;
+  const adapter = adapters.online(message.platform);
+  if (!keepFile || !adapter?.fetchAttachment || !message.attachments.some(isOutOfReach)) return message;
+  const attachments: Attachment[] = [];
+  for (const file of message.attachments) {
+    if (!isOutOfReach(file)) {
+      attachments.push(file);
+      continue;
+    }
+    try {
+      const bytes = await adapter.fetchAttachment(file, AbortSignal.timeout(config.send_timeout));
+      attachments.push({ ...file, url: await keepFile(bytes) });
+    } catch (error) {
+      logger.warn(
+        { platform: message.platform, error: errorMessage(error) },
+        "a file could not be copied for a forward",
+      );
+      attachments.push(file);
+    }
+  }
+  return { ...message, attachments };
+}
+
+/** The message as its copy says it: author first. */
+export function asCopy(message: InboundMessage, to: Pick<Address, "platform">): OutboundMessage {
+  const author = message.displayName ?? message.username ?? message.userId;
+  const reachable = message.attachments.filter((file) => file.url !== "" || message.platform === to.platform);
+  const lost = message.attachments.filter((file) => !reachable.includes(file)).map(named);
+  const text = [message.text, ...lost].filter((line) => line !== "").join("\n");
+  return {
+    text: `**${escapeMarkdown(author)}**: ${text}`,
+    ...(reachable.length > 0 ? { attachments: reachable } : {}),
+  };
+}
+
+/** The copies of a message, as deliveries that an edit or deletion can address; those on their way included. */
+export async function copiesOf(at: Address, messageId: string, inbound: Inbound): Promise<Delivery[]> {
+  const { links, outbox, inbox } = inbound.store;
+  const ids = new Set<string>();
+  for (const link of await links.find(at, messageId)) if (!link.isOrigin) ids.add(link.deliveryId);
+  const original = await inbox.find(at, messageId);
+  if (original) ids.add(`d_m${original.id}${MARK}`);
+  const copies = new Map<string, Delivery>();
+  for (const id of ids) {
+    const found = await outbox.get(id);
+    // A part that an edit added is a copy too; the edit's own target is what to address.
+    const root = found?.operation === "edit" && found.targetId !== undefined ? await outbox.get(found.targetId) : found;
+    if (root?.mirrors) copies.set(root.id, root);
+  }
+  return [...copies.values()];
+}
+
+/** The message that a reply to one of our copies is meant for. */
+export async function originOf(
+  message: InboundMessage,
+  inbound: Inbound,
+): Promise<{ address: Address; messageId: string } | undefined> {
+  if (message.replyToId === undefined) return undefined;
+  const links = await inbound.store.links.find(messageAddress(message), message.replyToId);
+  return links.find((link) => link.isOrigin);
+}
+
+/** The id, at `to`, of the message that this one replies to. */
+async function counterpart(
+  message: InboundMessage,
+  from: Address,
+  to: Address,
+  inbound: Inbound,
+): Promise<string | undefined> {
+  if (message.replyToId === undefined) return undefined;
+  const links = await inbound.store.links.find(from, message.replyToId);
+  const wanted = formatAddress(to);
+  return links.find((link) => formatAddress(link.address) === wanted)?.messageId;
+}
+
+/** Addresses in configs and plugins may leave the bot account out, and may name a chat that has moved. */
+function complete(to: Address, { adapters, moves }: Inbound): Address {
+  const botId = to.botId === "" ? (adapters.botId(to.platform) ?? "") : to.botId;
+  return moves.current({ ...to, botId });
+}
+
+const named = ({ type, filename }: Attachment) => `[${type}${filename ? `: ${escapeMarkdown(filename)}` : ""}]`;
+
+function escapeMarkdown(text: string): string {
+  return text.replace(/[\\`*_[\]<>|~@]/g, "\\$&");
+}

@@ -1,0 +1,17 @@
+/** What came of handling an event. */
+import type { NewDelivery } from "../../domain/store.js";
+
+export type Handling =
+  | {
+      kind: "settled";
+      /** `command`, `claimed`, `denied`, `returned`, `forwarded`, `routed`, `unrouted`, `noted`, … */
+      outcome: string;
+      claimedBy?: string;
+      deliveries: readonly NewDelivery[];
+    }
+  /** A hook put it off. */
+  | { kind: "deferred"; delayMs: number };
+
+export function settled(outcome: string, deliveries: readonly NewDelivery[] = [], claimedBy?: string): Handling {
+  return { kind: "settled", outcome, deliveries, ...(claimedBy === undefined ? {} : { claimedBy }) };
+}

@@ -1,0 +1,232 @@
+/** Reads a command written as text: `/name value name=value "quoted value" {"json": 1}`. Also checks values that came in a platform's own form. */
+import type { CommandSpec, OptionSpec, OptionValue } from "../../domain/command.js";
+import { nearest } from "../../lib/nearest.js";
+import type { Command } from "../commands.js";
+
+export type ParsedOptions =
+  | { kind: "options"; options: Record<string, OptionValue> }
+  | { kind: "problem"; message: string };
+
+/** `-` and `_` are the same in names, because Telegram knows no `-`. */
+const plain = (name: string) => name.toLowerCase().replaceAll("_", "-");
+
+export class CommandTable {
+  readonly all: readonly Command[];
+  readonly #byName: ReadonlyMap<string, Command>;
+
+  constructor(commands: readonly Command[]) {
+    this.all = commands;
+    this.#byName = new Map(commands.map((command) => [plain(command.name), command]));
+  }
+
+  find(name: string): Command | undefined {
+    return this.#byName.get(plain(name));
+  }
+
+  /** The command that a text calls, and what follows its name. Any other text, `/unknown` included, is no command. */
+  read(text: string): { command: Command; rest: string } | undefined {
+    if (text.charCodeAt(0) !== 47 /* slash */) return undefined;
+    const match = /^\/([a-z0-9_-]{1,32})(?:\s+([\s\S]*))?$/i.exec(text);
+    const command = match?.[1] === undefined ? undefined : this.find(match[1]);
+    return command && { command, rest: (match?.[2] ?? "").trim() };
+  }
+}
+
+/** `/hooks [action] [id]`; required ones in angle brackets. */
+export function usageOf({ name, options }: CommandSpec): string {
+  const shown = options.map((option) => {
+    const values = option.choices?.join("|") ?? option.name;
+    return option.required ? `<${values}>` : `[${values}]`;
+  });
+  return [`/${name}`, ...shown].join(" ");
+}
+
+/** Options by position, by `name=value`, and switches by their bare name. */
+export function parseOptions(spec: CommandSpec, text: string): ParsedOptions {
+  const given = new Map<OptionSpec, OptionValue>();
+  let at = 0;
+  for (;;) {
+    at = skipSpace(text, at);
+    if (at >= text.length) break;
+    const named = readNamed(spec, text, at);
+    if (named?.kind === "problem") return named;
+    if (named) {
+      given.set(named.option, named.value);
+      at = named.end;
+      continue;
+    }
+    const option = spec.options.find((candidate) => !given.has(candidate));
+    const value = readValue(text, at);
+    if (!option) return problem(`"${value.text}" is more than this command takes`);
+    if (option.rest && !value.isJson) {
+      const { rest, switches } = cutTrailing(spec, text.slice(at));
+      for (const [name, text] of switches) given.set(name, text);
+      given.set(option, unquoteWhole(rest));
+      break;
+    }
+    given.set(option, value.text);
+    at = value.end;
+  }
+  return finish(spec, given);
+}
+
+/** The same checks for options that come by name: slash commands, modal values, HTTP. */
+export function checkOptions(spec: CommandSpec, values: Readonly<Record<string, OptionValue>>): ParsedOptions {
+  const given = new Map<OptionSpec, OptionValue>();
+  for (const [name, value] of Object.entries(values)) {
+    const option = findOption(spec, name);
+    if (!option) return unknownOption(spec, name);
+    given.set(option, value);
+  }
+  return finish(spec, given);
+}
+
+function finish(spec: CommandSpec, given: ReadonlyMap<OptionSpec, OptionValue>): ParsedOptions {
+  const options: Record<string, OptionValue> = {};
+  for (const option of spec.options) {
+    const value = given.get(option);
+    if (value === undefined || value === "") {
+      if (option.required) return problem(`\`${option.name}\` is missing`);
+      continue;
+    }
+    const typed = coerce(option, value);
+    if (typeof typed === "object") return typed;
+    options[option.name] = typed;
+  }
+  return { kind: "options", options };
+}
+
+function coerce(option: OptionSpec, value: OptionValue): OptionValue | { kind: "problem"; message: string } {
+  const wrong = (expected: string) => problem(`\`${option.name}\` is ${expected}, not "${value}"`);
+  switch (option.type) {
+    case "boolean": {
+      if (typeof value === "boolean") return value;
+      if (/^(true|yes|on|1)$/i.test(String(value))) return true;
+      return /^(false|no|off|0)$/i.test(String(value)) ? false : wrong("yes or no");
+    }
+    case "integer": {
+      const number = typeof value === "number" ? value : /^[+-]?\d+$/.test(String(value)) ? Number(value) : Number.NaN;
+      return Number.isSafeInteger(number) ? number : wrong("a whole number");
+    }
+    case "string": {
+      const text = String(value);
+      if (!option.choices) return text;
+      const choice = option.choices.find((one) => plain(one) === plain(text));
+      if (choice !== undefined) return choice;
+      const near = nearest(text, option.choices);
+      return wrong(`one of ${option.choices.join(", ")}${near ? ` (did you mean "${near}"?)` : ""}`);
+    }
+  }
+}
+
+const problem = (message: string) => ({ kind: "problem" as const, message });
+
+function findOption(spec: CommandSpec, name: string): OptionSpec | undefined {
+  const wanted = plain(name);
+  return spec.options.find((option) => plain(option.name) === wanted);
+}
+
+function unknownOption(spec: CommandSpec, name: string) {
+  const near = nearest(
+    name,
+    spec.options.map((option) => option.name),
+  );
+  return problem(`there is no option "${name}"${near ? ` (did you mean "${near}"?)` : ""}`);
+}
+
+type Named = { kind: "named"; option: OptionSpec; value: OptionValue; end: number };
+
+/** `name=value`, `--name=value`, `--switch`, or the bare name of a switch. Undefined when a positional value stands here. */
+function readNamed(
+  spec: CommandSpec,
+  text: string,
+  at: number,
+): Named | { kind: "problem"; message: string } | undefined {
+  const pattern = /(--|—)?([a-z0-9_-]+)(=|(?=\s|$))/iy;
+  pattern.lastIndex = at;
+  const match = pattern.exec(text);
+  if (!match) return undefined;
+  const [whole, dashes, name = "", equals] = match;
+  const option = findOption(spec, name);
+  if (!option) return dashes ? unknownOption(spec, name) : undefined;
+  if (equals === "=") {
+    const value = readValue(text, at + whole.length);
+    return { kind: "named", option, value: value.text, end: value.end };
+  }
+  if (option.type !== "boolean") return dashes ? problem(`\`--${name}\` needs a value: ${name}=…`) : undefined;
+  return { kind: "named", option, value: true, end: at + whole.length };
+}
+
+/** Options that stand behind free text: `some words --dry-run name=value`. */
+function cutTrailing(spec: CommandSpec, text: string): { rest: string; switches: [OptionSpec, OptionValue][] } {
+  let rest = text.trimEnd();
+  const switches: [OptionSpec, OptionValue][] = [];
+  for (let n = 0; n < spec.options.length; n++) {
+    const match = /\s(?:--|—)?([a-z0-9_-]+)(?:=([^\s"'{[]+))?$/i.exec(rest);
+    const option = match?.[1] === undefined ? undefined : findOption(spec, match[1]);
+    if (!match || !option || option.rest) break;
+    if (match[2] === undefined && option.type !== "boolean") break;
+    switches.push([option, match[2] ?? true]);
+    rest = rest.slice(0, match.index).trimEnd();
+  }
+  return { rest, switches };
+}
+
+/** Phones turn straight quotes into curly ones. */
+const QUOTES: Record<string, string> = { '"': '"', "'": "'", "“": "”", "‘": "’" };
+
+function unquoteWhole(text: string): string {
+  const value = readValue(text, 0);
+  return value.isQuoted && value.end >= text.length ? value.text : text;
+}
+
+/** One value from `at`: quoted, JSON, or up to the next space. */
+function readValue(text: string, at: number): { text: string; end: number; isJson: boolean; isQuoted: boolean } {
+  const first = text[at] ?? "";
+  const closing = QUOTES[first];
+  if (closing !== undefined) {
+    const quoted = readQuoted(text, at + 1, closing);
+    if (quoted) return { ...quoted, isJson: false, isQuoted: true };
+  }
+  if (first === "{" || first === "[") {
+    const end = jsonEnd(text, at);
+    if (end !== undefined) return { text: text.slice(at, end), end, isJson: true, isQuoted: false };
+  }
+  let end = at;
+  while (end < text.length && !/\s/.test(text[end] as string)) end++;
+  return { text: text.slice(at, end), end, isJson: false, isQuoted: false };
+}
+
+/** Undefined when the quote is not closed: then it is an apostrophe. */
+function readQuoted(text: string, from: number, closing: string): { text: string; end: number } | undefined {
+  let value = "";
+  for (let i = from; i < text.length; i++) {
+    const char = text[i] as string;
+    if (char === "\\" && i + 1 < text.length && (text[i + 1] === closing || text[i + 1] === "\\")) value += text[++i];
+    else if (char === closing) return { text: value, end: i + 1 };
+    else value += char;
+  }
+  return undefined;
+}
+
+/** Where the JSON value that begins at `from` ends; undefined when its brackets do not close. */
+function jsonEnd(text: string, from: number): number | undefined {
+  let depth = 0;
+  let inString = false;
+  for (let i = from; i < text.length; i++) {
+    const char = text[i];
+    if (inString) {
+      if (char === "\\") i++;
+      else if (char === '"') inString = false;
+    } else if (char === '"') inString = true;
+    else if (char === "{" || char === "[") depth++;
+    else if ((char === "}" || char === "]") && --depth === 0) return i + 1;
+  }
+  return undefined;
+}
+
+function skipSpace(text: string, at: number): number {
+  let i = at;
+  while (i < text.length && /\s/.test(text[i] as string)) i++;
+  return i;
+}

@@ -1,0 +1,86 @@
+/** What the steps of the inbound flow share. */
+import { type Address, formatAddress } from "../../domain/address.js";
+import { addressOf, type InboundEvent } from "../../domain/event.js";
+import type { Cause } from "../../domain/journal.js";
+import type { InboundMessage } from "../../domain/message.js";
+import type { NewDelivery } from "../../domain/store.js";
+import type { DispatchOptions } from "../../hooks/options.js";
+import type { Verdict } from "../access.js";
+import type { ActionTokens } from "../action-tokens.js";
+import type { Identify } from "../identity.js";
+import type { Parts } from "../parts.js";
+import type { Routes } from "../routes.js";
+import type { LaneRow } from "./lanes.js";
+import type { CommandTable } from "./parse-command.js";
+
+export type KeepFile = (bytes: Uint8Array) => Promise<string>;
+
+export interface Inbound extends Parts {
+  identify: Identify;
+  commands: CommandTable;
+  routes: Routes;
+  tokens: ActionTokens;
+  /** Keeps a copy of a file and gives its address; absent: files without an address are only named. */
+  keepFile: KeepFile | undefined;
+  /** Something changed in the outbox of this conversation: it is read from the store. */
+  lookOutbox(conversation: string): void;
+  /** These were put into the outbox just now, and were not there before. */
+  handOver(deliveries: readonly NewDelivery[], at: number): void;
+}
+
+export function messageAddress({ platform, botId, chatId, threadId }: InboundMessage): Address {
+  return threadId === undefined ? { platform, botId, chatId } : { platform, botId, chatId, threadId };
+}
+
+/** `m<inbox id>`: the same for every attempt, so that what it leads to is known again after a crash. */
+export const causeId = (row: LaneRow) => `m${row.id}`;
+
+/** Counts from 1; being put off by a hook is not another attempt. */
+export const attemptOf = (row: LaneRow) => Math.max(1, row.attempts - row.deferrals);
+
+export function causeOf(row: LaneRow, kind: Cause["kind"]): Cause {
+  return { kind, id: causeId(row), depth: 0 };
+}
+
+/** Options of a dispatch that this event leads to. Each offering of a message that was put off is a dispatch of its own. */
+export function fireOptions(
+  row: LaneRow,
+  point: string,
+  at: Address,
+  messageId: string,
+  { access }: Verdict,
+): DispatchOptions {
+  const offering = row.deferrals > 0 ? `:${row.deferrals + 1}` : "";
+  return {
+    dispatchId: `m${row.id}:${point}${offering}`,
+    attempt: attemptOf(row),
+    cause: causeOf(row, "message"),
+    conversation: formatAddress(at),
+    messageId,
+    access,
+  };
+}
+
+/** A delivery that answers this event. `mark` tells the several that one event may lead to apart. */
+export function newDelivery(
+  row: LaneRow,
+  mark: string,
+  facts: Omit<NewDelivery, "id" | "expiresAt">,
+  { clock, config }: Inbound,
+): NewDelivery {
+  return { id: `d_m${row.id}${mark}`, expiresAt: clock.now() + config.ttl, ...facts };
+}
+
+/** The event with the chat id that holds now. */
+export function afterMove(event: InboundEvent, { moves }: Parts): InboundEvent {
+  if ("address" in event) {
+    const address = moves.current(event.address);
+    return address === event.address ? event : { ...event, address };
+  }
+  const message = moves.current(event.message);
+  return message === event.message ? event : { ...event, message };
+}
+
+export function conversationOf(event: InboundEvent): string {
+  return formatAddress(addressOf(event));
+}

@@ -1,0 +1,27 @@
+/** Turns what a hook or a route wants said into a delivery in the same conversation. */
+import type { InboundMessage, OutboundMessage } from "../../domain/message.js";
+import type { NewDelivery } from "../../domain/store.js";
+import type { LaneRow } from "./lanes.js";
+import { causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+
+/** In a group the answer points at its question, unless it points elsewhere already. */
+export function reply(
+  row: LaneRow,
+  message: InboundMessage,
+  said: OutboundMessage | string,
+  inbound: Inbound,
+  mark = "r",
+): NewDelivery {
+  const answer: OutboundMessage = typeof said === "string" ? { text: said } : said;
+  return newDelivery(
+    row,
+    mark,
+    {
+      address: messageAddress(message),
+      operation: "send",
+      message: answer.replyToId === undefined && !message.isDm ? { ...answer, replyToId: message.messageId } : answer,
+      cause: causeOf(row, "reply"),
+    },
+    inbound,
+  );
+}

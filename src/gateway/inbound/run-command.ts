@@ -1,0 +1,121 @@
+/** Runs one operator command: role, options, run, audit, command_invoked. For chat, HTTP and the CLI alike. */
+import type { Address } from "../../domain/address.js";
+import type { OptionValue } from "../../domain/command.js";
+import { hasRole, type Operator, type Role } from "../../domain/identity.js";
+import type { OutboundMessage } from "../../domain/message.js";
+import type { DispatchOptions } from "../../hooks/options.js";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
+import type { Command, CommandAnswer, CommandContext } from "../commands.js";
+import { withDeadline } from "../deadline.js";
+import type { Parts } from "../parts.js";
+import { type ParsedOptions, usageOf } from "./parse-command.js";
+
+export interface Call {
+  command: Command;
+  parsed: ParsedOptions;
+  operator: Operator;
+  at?: Address;
+  from?: CommandContext["from"];
+  replyToId?: string;
+  progress(message: OutboundMessage): void;
+  /** Of the command_invoked dispatch. */
+  fire: DispatchOptions;
+}
+
+type Outcome = "done" | "failed" | "refused";
+
+/** Never rejects: whatever goes wrong is an answer. */
+export async function runCommand(call: Call, parts: Parts): Promise<CommandAnswer> {
+  const answer = await run(call, parts);
+  const outcome = answer.outcome ?? "done";
+  const options = call.parsed.kind === "options" ? call.parsed.options : {};
+  await audit(call, options, outcome, parts);
+  const payload = {
+    command: call.command.name,
+    options,
+    operator: call.operator,
+    outcome,
+    ...(call.at ? { at: call.at } : {}),
+  };
+  parts.background.run("command_invoked", parts.registry.fireVoid("command_invoked", payload, undefined, call.fire));
+  return answer;
+}
+
+async function run({ command, parsed, operator, ...call }: Call, parts: Parts): Promise<CommandAnswer> {
+  const { logger, clock, config } = parts;
+  if (!mayRun(command, operator)) return refusal(command.role, operator);
+  if (parsed.kind === "problem")
+    return failure({ code: "BAD_USAGE", message: `${parsed.message}.`, hint: `Usage: \`${usageOf(command)}\`` });
+  try {
+    return await withDeadline(clock, config.command_timeout, `\`/${command.name}\``, (signal) =>
+      command.run({
+        operator,
+        options: parsed.options,
+        ...(call.at ? { at: call.at } : {}),
+        ...(call.from ? { from: call.from } : {}),
+        ...(call.replyToId === undefined ? {} : { replyToId: call.replyToId }),
+        progress: call.progress,
+        need(role) {
+          if (!hasRole(operator.role, role)) throw new Refused(role);
+        },
+        logger: logger.child({ command: command.name }),
+        signal,
+      }),
+    );
+  } catch (error) {
+    if (error instanceof Refused) return refusal(error.role, operator);
+    const isExpected = error instanceof HookgateError;
+    if (!isExpected) logger.error({ command: command.name, error }, "command failed");
+    return failure(isExpected ? error : { code: "INTERNAL", message: errorMessage(error) });
+  }
+}
+
+/** Says no, privately and short. Also used where a press or a form is refused before anything ran. */
+export function mayRun(command: Pick<Command, "role">, operator: Operator): boolean {
+  return command.role === "anyone" || hasRole(operator.role, command.role);
+}
+
+class Refused extends Error {
+  readonly role: Role;
+  constructor(role: Role) {
+    super(`needs the role ${role}`);
+    this.role = role;
+  }
+}
+
+function refusal(needed: Role | "anyone", { role }: Operator): CommandAnswer {
+  const text = role
+    ? `That needs the role ${needed}; yours is ${role}.`
+    : "You have no role here, so you may not do that. `/whoami` shows what to ask for.";
+  return { message: { text }, outcome: "refused" };
+}
+
+/** The code is for programs: the command line tells bad usage from a failure by it. */
+export function failure({ code, message, hint }: Pick<HookgateError, "code" | "message" | "hint">): CommandAnswer {
+  const error = { code, message, ...(hint ? { hint } : {}) };
+  return { message: { text: `✗ ${message}${hint ? `\n${hint}` : ""}` }, data: { error }, outcome: "failed" };
+}
+
+async function audit(
+  { command, operator, at }: Call,
+  options: Record<string, OptionValue>,
+  outcome: Outcome,
+  { store, clock, logger }: Parts,
+): Promise<void> {
+  try {
+    await store.audit.record({
+      at: clock.now(),
+      operator,
+      action: "command",
+      target: command.name,
+      details: { options, ...(at ? { at } : {}) },
+      outcome,
+    });
+  } catch (error) {
+    // The command has run; running it again would be worse than a gap that the log fills.
+    logger.error(
+      { command: command.name, operator, outcome, error: errorMessage(error) },
+      "an invocation could not be audited",
+    );
+  }
+}

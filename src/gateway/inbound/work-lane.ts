@@ -1,0 +1,121 @@
+/**
+ * Takes a lane's rows, one at a time and in order: counts the attempt on disk, handles, settles. What fails is tried again at
+ * the head of its lane; what keeps failing, or keeps crashing the process, becomes a dead letter and the lane goes on.
+ */
+
+import { addressOf } from "../../domain/event.js";
+import { backoffMs } from "../../lib/backoff.js";
+import { errorMessage } from "../../lib/errors.js";
+import { handle } from "../inbound.js";
+import type { Intake } from "./accept.js";
+import type { Handling } from "./handling.js";
+import type { LaneRow } from "./lanes.js";
+import { attemptOf, type Inbound } from "./receiving.js";
+
+/** Rows handled in one look, before another lane gets its turn. */
+const IN_A_ROW = 20;
+
+/** Gives the time of the next look, if one is needed. */
+export async function workLane(lane: string, intake: Intake, inbound: Inbound): Promise<number | undefined> {
+  for (let n = 0; n < IN_A_ROW && !intake.isStopping(); n++) {
+    const row = await intake.lanes.head(lane);
+    if (!row) return undefined;
+    if (row.status === "deferred" && row.dueAt > inbound.clock.now()) return row.dueAt;
+    const later = await workRow(row, () => nextToStart(lane, intake, inbound), inbound);
+    if (later !== undefined) return later;
+    intake.lanes.shift(lane);
+    intake.pressure.finished();
+  }
+  return inbound.clock.now();
+}
+
+/** The row whose attempt can be counted in the transaction that settles the one before it. */
+function nextToStart(lane: string, { lanes, isStopping }: Intake, { config }: Inbound): LaneRow | undefined {
+  const next = isStopping() ? undefined : lanes.second(lane);
+  return next?.status === "waiting" && !next.isStarted && attemptsMade(next) < config.inbox_attempts ? next : undefined;
+}
+
+/** Undefined when the row is finished; else when to come back to it. */
+async function workRow(row: LaneRow, next: () => LaneRow | undefined, inbound: Inbound): Promise<number | undefined> {
+  const { config } = inbound;
+  if (!row.handled) {
+    if (!row.isStarted) {
+      if (attemptsMade(row) >= config.inbox_attempts)
+        return bury(
+          row,
+          row.error ?? `it was cut off ${attemptsMade(row)} times: handling it may crash the gateway`,
+          inbound,
+        );
+      await start(row, inbound);
+    }
+    row.isStarted = false;
+    try {
+      row.handled = await handle(row, inbound);
+    } catch (error) {
+      return tryAgain(row, error, inbound);
+    }
+  }
+  const { handled } = row;
+  return handled.kind === "deferred" ? putOff(row, handled.delayMs, inbound) : settle(row, handled, next(), inbound);
+}
+
+/** Counts the attempt on disk. */
+async function start(row: LaneRow, { store }: Inbound): Promise<void> {
+  row.attempts = await store.inbox.start(row.id);
+  row.status = "running";
+  row.isStarted = true;
+}
+
+async function settle(
+  row: LaneRow,
+  { outcome, claimedBy, deliveries }: Extract<Handling, { kind: "settled" }>,
+  next: LaneRow | undefined,
+  inbound: Inbound,
+): Promise<undefined> {
+  const { store, clock, observe, handOver, logger } = inbound;
+  const now = clock.now();
+  const settlement = { outcome, deliveries: [...deliveries], ...(claimedBy === undefined ? {} : { claimedBy }) };
+  const settling = store.inbox.settle(row.id, settlement, now);
+  // Asked for in the same turn: one commit for both.
+  const [isFirst] = await Promise.all([settling, next ? start(next, inbound) : undefined]);
+  if (!isFirst) logger.warn({ row: row.id }, "it was settled before; nothing was written");
+  else if (deliveries.length > 0) handOver(deliveries, now);
+  observe.eventSettled?.(addressOf(row.event).platform, outcome, now - row.receivedAt);
+  return undefined;
+}
+
+async function putOff(row: LaneRow, delayMs: number, { store, clock }: Inbound): Promise<number> {
+  const dueAt = clock.now() + delayMs;
+  await store.inbox.defer(row.id, dueAt);
+  row.deferrals++;
+  return waitUntil(row, dueAt);
+}
+
+async function tryAgain(row: LaneRow, thrown: unknown, inbound: Inbound): Promise<number | undefined> {
+  const { store, clock, config, logger } = inbound;
+  const error = errorMessage(thrown);
+  const attempt = attemptOf(row);
+  if (attempt >= config.inbox_attempts) return bury(row, error, inbound);
+  const dueAt = clock.now() + backoffMs({ firstMs: config.retry_first, maxMs: config.retry_max }, attempt);
+  logger.warn({ row: row.id, lane: row.lane, attempt, error }, "handling failed; it is tried again");
+  await store.inbox.defer(row.id, dueAt, error);
+  return waitUntil(row, dueAt);
+}
+
+function waitUntil(row: LaneRow, dueAt: number): number {
+  row.status = "deferred";
+  row.dueAt = dueAt;
+  delete row.handled;
+  return dueAt;
+}
+
+async function bury(row: LaneRow, error: string, { store, clock, logger, observe }: Inbound): Promise<undefined> {
+  const now = clock.now();
+  logger.error({ row: row.id, lane: row.lane, error }, "handling is given up: dead letter");
+  await store.inbox.dead(row.id, error, now);
+  observe.eventSettled?.(addressOf(row.event).platform, "dead", now - row.receivedAt);
+  return undefined;
+}
+
+/** Starts that were no re-offer of a message that a hook had put off. */
+const attemptsMade = (row: LaneRow) => row.attempts - row.deferrals;

@@ -1,0 +1,37 @@
+/** Runs a command for the HTTP API and the CLI: the same role check, audit and hook as in chat; the answer goes back to the caller. */
+import { newId } from "../lib/id.js";
+import { nearest } from "../lib/nearest.js";
+import type { CommandAnswer } from "./commands.js";
+import type { Invocation } from "./contract.js";
+import { type CommandTable, checkOptions, parseOptions } from "./inbound/parse-command.js";
+import { failure, runCommand } from "./inbound/run-command.js";
+import type { Parts } from "./parts.js";
+
+export async function invoke(invocation: Invocation, commands: CommandTable, parts: Parts): Promise<CommandAnswer> {
+  const { line, options = {}, operator, at } = invocation;
+  const text = line === undefined ? undefined : line.trim().replace(/^\/?/, "/");
+  const call = text === undefined ? undefined : commands.read(text);
+  const command = call?.command ?? commands.find(invocation.name ?? "");
+  if (!command) {
+    const name = (text?.slice(1).split(/\s/)[0] ?? invocation.name) || "";
+    const near = nearest(
+      name,
+      commands.all.map((one) => one.name),
+    );
+    const hint = near ? `Did you mean \`/${near}\`?` : "`/help` lists them.";
+    return failure({ code: "BAD_USAGE", message: `There is no command \`/${name}\`.`, hint });
+  }
+  return runCommand(
+    {
+      command,
+      parsed: call ? parseOptions(command, call.rest) : checkOptions(command, options),
+      operator,
+      ...(at ? { at } : {}),
+      progress() {
+        // The caller waits for the whole answer.
+      },
+      fire: { cause: { kind: "api", id: newId("i"), depth: 0 }, access: operator.role ? "allowed" : "denied" },
+    },
+    parts,
+  );
+}

@@ -1,0 +1,52 @@
+/** Chats that got another id (a Telegram group that became a supergroup). Durable, because what was queued for the old id comes up later. */
+import type { CursorStore } from "../domain/adapter.js";
+import type { Address } from "../domain/address.js";
+
+const PREFIX = "moved:";
+/** A chat moves once in practice; a ring of moves must not hang us. */
+const MAX_HOPS = 5;
+
+export class MovedChats {
+  readonly #cursors: CursorStore;
+  readonly #next = new Map<string, string>();
+
+  constructor(cursors: CursorStore) {
+    this.#cursors = cursors;
+    for (const { key, value } of cursors.list(PREFIX)) this.#next.set(key.slice(PREFIX.length), value);
+  }
+
+  async record(at: Address, toChatId: string): Promise<void> {
+    if (at.chatId === toChatId) return;
+    const key = keyOf(at.platform, at.chatId);
+    this.#next.set(key, toChatId);
+    await this.#cursors.set(PREFIX + key, toChatId);
+  }
+
+  /** Where the chat is now; the same object when it never moved. */
+  current<T extends Pick<Address, "platform" | "chatId">>(at: T): T {
+    if (this.#next.size === 0) return at;
+    let chatId = at.chatId;
+    for (let hop = 0; hop < MAX_HOPS; hop++) {
+      const next = this.#next.get(keyOf(at.platform, chatId));
+      if (next === undefined) break;
+      chatId = next;
+    }
+    return chatId === at.chatId ? at : { ...at, chatId };
+  }
+
+  /** The ids that the chat had before; undefined when it never moved. */
+  former(at: Pick<Address, "platform" | "chatId">): string[] | undefined {
+    if (this.#next.size === 0) return undefined;
+    const former: string[] = [];
+    let wanted = at.chatId;
+    for (let hop = 0; hop < MAX_HOPS; hop++) {
+      const before = [...this.#next].find(([key, to]) => to === wanted && key.startsWith(`${at.platform}:`))?.[0];
+      if (before === undefined) break;
+      wanted = before.slice(at.platform.length + 1);
+      former.push(wanted);
+    }
+    return former.length > 0 ? former : undefined;
+  }
+}
+
+const keyOf = (platform: string, chatId: string) => `${platform}:${chatId}`;

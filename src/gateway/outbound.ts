@@ -1,0 +1,70 @@
+/**
+ * How a message goes out. `sendOne` is the whole flow for one delivery; each step is a file in `outbound/`.
+ * Everything that speaks comes through here: an adapter's `send` has no other caller.
+ */
+import type { Delivery } from "../domain/store.js";
+import { decide } from "./outbound/decide.js";
+import { expiryReason, isExpired, orExpiry } from "./outbound/expiry.js";
+import { findTarget } from "./outbound/find-target.js";
+import { finish } from "./outbound/finish.js";
+import { followMove } from "./outbound/follow-move.js";
+import { freezeAndSend } from "./outbound/freeze-and-send.js";
+import { isOtherAccount, park } from "./outbound/park.js";
+import { sendParts } from "./outbound/send-parts.js";
+import type { Outbound, Then } from "./outbound/sending.js";
+import { hasNewerChange } from "./outbound/superseded.js";
+
+/** Deliveries sent in one look, before another conversation gets its turn. */
+const IN_A_ROW = 20;
+
+/** Sends what is due in a conversation, in order. Gives the time of the next look, if one is needed. */
+export async function sendNext(conversation: string, out: Outbound): Promise<number | undefined> {
+  for (let n = 0; n < IN_A_ROW && !out.isStopping(); n++) {
+    const delivery = await out.handOver.next(conversation);
+    if (!delivery) return undefined;
+    const then = await tryOne(delivery, out);
+    if (then === "next") out.handOver.settled(conversation);
+    else if (then !== "again") return then;
+  }
+  return out.clock.now();
+}
+
+/** Whatever is not plainly settled is read from the store next time. */
+async function tryOne(delivery: Delivery, out: Outbound): Promise<Then> {
+  let then: Then;
+  try {
+    then = await sendOne(delivery, out);
+  } catch (error) {
+    out.handOver.read(delivery.conversation);
+    throw error;
+  }
+  if (then !== "next") out.handOver.read(delivery.conversation);
+  return then;
+}
+
+async function sendOne(delivery: Delivery, out: Outbound): Promise<Then> {
+  const now = out.clock.now();
+  if (isExpired(delivery, now)) return finish(delivery, "dead", expiryReason(delivery), out);
+  if (delivery.dueAt > now) return orExpiry(delivery, delivery.dueAt);
+  const at = out.moves.current(delivery.address);
+  if (at !== delivery.address) return followMove(delivery, at, out);
+
+  const adapter = out.adapters.online(at.platform);
+  if (!adapter) return park(delivery, out);
+  if (isOtherAccount(delivery, out)) return finish(delivery, "dead", "it belongs to another bot account", out);
+  const pausedUntil = out.pauses.until(at, now);
+  if (pausedUntil > now) return orExpiry(delivery, pausedUntil);
+  // The decision is frozen: a retry, or what a crash left. The hooks are not asked again.
+  if (delivery.status === "sending") return sendParts(delivery, adapter, out);
+
+  if (delivery.operation === "edit" && (await hasNewerChange(delivery, out)))
+    return finish(delivery, "superseded", "a newer change of the same message follows", out);
+  const target = await findTarget(delivery, out);
+  if (target.kind === "ended") return finish(delivery, target.status, target.reason, out);
+  if (target.kind === "later") return orExpiry(delivery, target.at);
+  // A deletion says nothing that hooks could rewrite.
+  if (!delivery.message) return freezeAndSend(delivery, undefined, target.posted, adapter, out);
+  const decision = await decide(delivery, delivery.message, out);
+  if (decision.kind !== "send") return finish(delivery, decision.kind, decision.reason, out);
+  return freezeAndSend(delivery, decision.message, target.posted, adapter, out);
+}

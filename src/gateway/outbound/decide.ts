@@ -1,0 +1,52 @@
+/** Runs the hooks of a delivery, once: may it go, and as what? The decision is frozen by the caller, so that no retry runs them again. */
+import type { OutboundMessage } from "../../domain/message.js";
+import type { Delivery } from "../../domain/store.js";
+import { HookFailedError } from "../../hooks/errors.js";
+import { errorMessage } from "../../lib/errors.js";
+import { fireOptions, hookTarget } from "./hook-target.js";
+import type { Outbound } from "./sending.js";
+
+export type Decision =
+  | { kind: "send"; message: OutboundMessage }
+  | { kind: "suppressed" | "cancelled" | "held" | "dead"; reason: string };
+
+export async function decide(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
+  const target = hookTarget(delivery);
+  const { registry } = out;
+  try {
+    const dispatch = await registry.fireClaiming(
+      "before_dispatch",
+      { ...target, text: readableText(message) },
+      undefined,
+      fireOptions(delivery, "before_dispatch", out.startedAt),
+    );
+    if (dispatch.handled) return { kind: "suppressed", reason: why(dispatch.reason, dispatch.claimedBy) };
+    const sending = await registry.fireModifying(
+      "message_sending",
+      { ...target, message },
+      undefined,
+      fireOptions(delivery, "message_sending", out.startedAt),
+    );
+    if (sending.cancel) {
+      const reason = typeof sending.cancel === "string" ? sending.cancel : "a hook cancelled it";
+      return { kind: "cancelled", reason };
+    }
+    return { kind: "send", message: sending.message ?? message };
+  } catch (error) {
+    // Fail-closed means: not unguarded. An operator decides. Anything else (hooks that set each other off) will not get better.
+    return { kind: error instanceof HookFailedError ? "held" : "dead", reason: errorMessage(error) };
+  }
+}
+
+function why(reason: string | undefined, claimedBy: string | undefined): string {
+  const by = claimedBy ? `suppressed by ${claimedBy}` : "suppressed by a hook";
+  return reason ? `${by}: ${reason}` : by;
+}
+
+/** What before_dispatch compares: the text, or the card's words when there is none. */
+function readableText({ text, card }: OutboundMessage): string {
+  if (text !== "" || !card) return text;
+  return [card.title, card.text, ...(card.fields ?? []).map(({ name, value }) => `${name}: ${value}`)]
+    .filter((line) => line !== undefined)
+    .join("\n");
+}

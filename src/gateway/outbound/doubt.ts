@@ -1,0 +1,21 @@
+/** A part that may or may not have been posted: whether the same request can be written again without showing twice. */
+import type { Adapter } from "../../domain/adapter.js";
+import type { Delivery, DeliveryPart } from "../../domain/store.js";
+import type { Outbound } from "./sending.js";
+
+/** True when repeating is harmless, or the policy accepts that it may show twice. */
+export function mayRepeat(delivery: Delivery, part: DeliveryPart, adapter: Adapter, out: Outbound): boolean {
+  return out.config.ambiguous === "resend" || isIdempotent(delivery, part, adapter, out.clock.now());
+}
+
+function isIdempotent(delivery: Delivery, part: DeliveryPart, { traits }: Adapter, now: number): boolean {
+  if (part.operation !== "create") return true;
+  // The first answer to an interaction replaces the pending one; private follow-ups have no nonce, public ones go to the chat.
+  if (delivery.interaction && part.index === 0) return delivery.operation === "send";
+  if (delivery.interaction?.isPrivate) return false;
+  if (!traits.idempotentCreate) return false;
+  if (traits.idempotentForMs === undefined) return true;
+  // One attempt was made after the row fell due; of more, the first may be as old as the row.
+  const since = part.attempts <= 1 ? Math.max(delivery.createdAt, delivery.dueAt) : delivery.createdAt;
+  return now - since < traits.idempotentForMs;
+}

@@ -1,0 +1,30 @@
+/** What an edit or delete addresses: the platform messages that its target stands for now. */
+import type { Delivery } from "../../domain/store.js";
+import { postedIds } from "./posted.js";
+import type { Outbound } from "./sending.js";
+
+export type Target =
+  | { kind: "found"; posted: readonly string[] }
+  | { kind: "ended"; status: "held" | "dead" | "sent"; reason: string }
+  | { kind: "later"; at: number };
+
+const NOTHING: Target = { kind: "found", posted: [] };
+/** The target is in another conversation (its chat moved) and not sent yet. */
+const LOOK_AGAIN_MS = 1_000;
+
+export async function findTarget(delivery: Delivery, out: Outbound): Promise<Target> {
+  if (delivery.targetId === undefined) return NOTHING;
+  const target = await out.store.outbox.get(delivery.targetId);
+  if (!target) return { kind: "ended", status: "dead", reason: "what it changes is not known any more" };
+  const isDelete = delivery.operation === "delete";
+  if (target.status === "waiting" || target.status === "sending")
+    return { kind: "later", at: out.clock.now() + LOOK_AGAIN_MS };
+  if (target.status === "held") {
+    if (!isDelete) return { kind: "ended", status: "held", reason: `what it changes is held: ${target.id}` };
+    await out.store.outbox.finish(target.id, "cancelled", "deleted before it was sent", out.clock.now());
+  }
+  const posted = await postedIds(target, out);
+  if (isDelete && posted.length === 0) return { kind: "ended", status: "sent", reason: "there was nothing to delete" };
+  // An edit of what was never posted posts it: the edit's own hooks have their say.
+  return { kind: "found", posted };
+}

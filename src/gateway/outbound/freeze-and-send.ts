@@ -1,0 +1,38 @@
+/** Writes the decision into the row (the final message, its requests, the tokens of its buttons), then sends. */
+import type { Adapter } from "../../domain/adapter.js";
+import type { OutboundMessage } from "../../domain/message.js";
+import type { Delivery, DeliveryPart } from "../../domain/store.js";
+import { errorMessage } from "../../lib/errors.js";
+import { attachTokens } from "./attach-tokens.js";
+import { orExpiry } from "./expiry.js";
+import { finish } from "./finish.js";
+import { planParts } from "./plan-parts.js";
+import { sendParts } from "./send-parts.js";
+import type { Outbound, Then } from "./sending.js";
+
+export async function freezeAndSend(
+  delivery: Delivery,
+  decided: OutboundMessage | undefined,
+  posted: readonly string[],
+  adapter: Adapter,
+  out: Outbound,
+): Promise<Then> {
+  const now = out.clock.now();
+  const { message, tokens } = decided ? attachTokens(delivery, decided, out) : { message: undefined, tokens: [] };
+  let parts: DeliveryPart[];
+  try {
+    parts = planParts(delivery, message, posted, adapter);
+  } catch (error) {
+    return finish(delivery, "dead", `it cannot be encoded: ${errorMessage(error)}`, out);
+  }
+  const first = parts[0] as DeliveryPart;
+  // Only a part that is written to the wire at once is marked so: one that waits for the rate limit is in no doubt after a crash.
+  const goAt = out.limiter.take(adapter, delivery.address, delivery.conversation, now);
+  if (goAt <= now) {
+    first.status = "sending";
+    first.attempts = 1;
+  }
+  await out.store.outbox.freeze(delivery.id, message, parts, tokens);
+  const frozen: Delivery = { ...delivery, status: "sending", parts, ...(message ? { frozen: message } : {}) };
+  return goAt <= now ? sendParts(frozen, adapter, out, first) : orExpiry(delivery, goAt);
+}

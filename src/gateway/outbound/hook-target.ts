@@ -1,0 +1,29 @@
+/** The fields that every outbound hook payload carries, and the options of its dispatch. */
+import type { Cause } from "../../domain/journal.js";
+import type { Delivery } from "../../domain/store.js";
+import type { DispatchOptions } from "../../hooks/options.js";
+
+export interface HookTarget {
+  chatId: string;
+  platform: string;
+  botId: string;
+  threadId?: string;
+  deliveryId: string;
+  cause: Cause;
+}
+
+export function hookTarget({ id, cause, address: { platform, botId, chatId, threadId } }: Delivery): HookTarget {
+  const target: HookTarget = { chatId, platform, botId, deliveryId: id, cause };
+  if (threadId !== undefined) target.threadId = threadId;
+  return target;
+}
+
+/** The same dispatch id when it is done again after a crash; a delivery from before this start may have been begun by the process before. */
+export function fireOptions(delivery: Delivery, point: string, startedAt: number): DispatchOptions {
+  return {
+    dispatchId: `${delivery.id}:${point}`,
+    attempt: delivery.attempts + (delivery.createdAt < startedAt ? 2 : 1),
+    cause: delivery.cause,
+    conversation: delivery.conversation,
+  };
+}

@@ -1,0 +1,33 @@
+/** What the steps of the outbound flow share, and what a step may say comes next. */
+
+import type { ActionTokens } from "../action-tokens.js";
+import type { Parts } from "../parts.js";
+import type { HandOver } from "./hand-over.js";
+import type { Parking } from "./parking.js";
+import type { Pauses } from "./pauses.js";
+import type { RateLimiter } from "./rate-limit.js";
+import type { Refusals } from "./refusals.js";
+import type { Requests } from "./request.js";
+
+export interface Outbound extends Parts {
+  limiter: RateLimiter;
+  pauses: Pauses;
+  refusals: Refusals;
+  requests: Requests;
+  parking: Parking;
+  tokens: ActionTokens;
+  /** Message ids by nonce of parts that the platform confirmed and the store could not take yet. */
+  unsaved: Map<string, string>;
+  isStopping(): boolean;
+  /** When this process began (ms since the epoch). */
+  readonly startedAt: number;
+  handOver: HandOver;
+  /** Something changed in the outbox of this conversation: it is read from the store. */
+  look(conversation: string): void;
+}
+
+/**
+ * `next`: this delivery is settled. `again`: it was changed in the store, and is looked at again at once. A number: come back at
+ * that time (ms since the epoch); undefined: somebody else will say when.
+ */
+export type Then = "next" | "again" | number | undefined;

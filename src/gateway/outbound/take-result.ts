@@ -1,0 +1,98 @@
+/** What follows from a request that was not plainly sent. The one place that decides about retries, dead letters and other ways out. */
+import type { Adapter, SendResult } from "../../domain/adapter.js";
+import type { Delivery, DeliveryPart } from "../../domain/store.js";
+import { backoffMs } from "../../lib/backoff.js";
+import { mayRepeat } from "./doubt.js";
+import { orExpiry } from "./expiry.js";
+import { finish } from "./finish.js";
+import { followMove } from "./follow-move.js";
+import { postAnew, withoutFormat, withoutInteraction } from "./reencode.js";
+import type { Outbound, Then } from "./sending.js";
+
+type Unsent = Exclude<SendResult, { kind: "sent" }>;
+
+export async function takeResult(
+  result: Unsent,
+  delivery: Delivery,
+  part: DeliveryPart,
+  adapter: Adapter,
+  out: Outbound,
+): Promise<Then> {
+  switch (result.kind) {
+    case "retry":
+      if (result.afterMs !== undefined) return waitAsTold(delivery, result.afterMs, result.scope, result.error, out);
+      return result.scope === "bot"
+        ? waitForPlatform(delivery, result.error, out)
+        : tryAgain(delivery, "dead", result.error, out);
+    case "ambiguous":
+      return (result.mayRepeat !== false || out.config.ambiguous === "resend") &&
+        mayRepeat(delivery, part, adapter, out)
+        ? tryAgain(delivery, "held", `it may or may not have arrived: ${result.error}`, out)
+        : finish(tried(delivery), "held", `it may or may not have arrived: ${result.error}`, out);
+    case "format":
+      return withoutFormat(delivery, part, result.error, adapter, out);
+    case "moved": {
+      await out.moves.record(delivery.address, result.toChatId);
+      // It was refused, so it is in no doubt.
+      return followMove(notPosted(delivery), { ...delivery.address, chatId: result.toChatId }, out);
+    }
+    case "gone":
+      if (part.operation === "edit") return postAnew(delivery, part, adapter, out);
+      return finish(tried(delivery), "dead", withPartCount(delivery, result.error), out);
+    case "interaction-closed":
+      return withoutInteraction(delivery, adapter, out);
+    case "permanent":
+      return finish(tried(delivery), "dead", withPartCount(delivery, result.error), out);
+  }
+}
+
+/** The platform said when. Its word is kept on disk, and does not use up attempts. */
+async function waitAsTold(
+  delivery: Delivery,
+  afterMs: number,
+  scope: "chat" | "bot",
+  error: string,
+  out: Outbound,
+): Promise<Then> {
+  const dueAt = out.clock.now() + Math.max(0, afterMs);
+  // Asked for in one turn, so that both are in one transaction.
+  await Promise.all([
+    out.pauses.set(delivery.address, scope, dueAt, error),
+    out.store.outbox.retryAt(delivery.id, dueAt, error),
+  ]);
+  return orExpiry(delivery, dueAt);
+}
+
+/**
+ * Nothing reaches the platform: no fault of this delivery, so its attempts do not end it, only its time to live. The others need
+ * not find out one by one, unless it turns out to be this one's fault after all.
+ */
+function waitForPlatform(delivery: Delivery, error: string, out: Outbound): Promise<Then> {
+  const attempts = delivery.attempts + 1;
+  const { outbox_attempts: max, retry_first: firstMs, retry_max: maxMs } = out.config;
+  return waitAsTold(delivery, backoffMs({ firstMs, maxMs }, attempts), attempts < max ? "bot" : "chat", error, out);
+}
+
+/** Later, with growing pauses; after the last attempt it ends as `ending`. */
+async function tryAgain(delivery: Delivery, ending: "dead" | "held", error: string, out: Outbound): Promise<Then> {
+  const attempts = delivery.attempts + 1;
+  const { outbox_attempts: max, retry_first: firstMs, retry_max: maxMs } = out.config;
+  if (attempts >= max) return finish(tried(delivery), ending, withPartCount(delivery, error), out);
+  const dueAt = out.clock.now() + backoffMs({ firstMs, maxMs }, attempts);
+  await out.store.outbox.retryAt(delivery.id, dueAt, error);
+  return orExpiry(delivery, dueAt);
+}
+
+function notPosted(delivery: Delivery): Delivery {
+  const parts = delivery.parts.map(
+    (part): DeliveryPart => (part.status === "sending" ? { ...part, status: "waiting" } : part),
+  );
+  return { ...delivery, parts };
+}
+
+const tried = (delivery: Delivery): Delivery => ({ ...delivery, attempts: delivery.attempts + 1 });
+
+function withPartCount({ parts }: Delivery, error: string): string {
+  const sent = parts.filter((part) => part.status === "sent").length;
+  return sent > 0 ? `${error} (${sent} of ${parts.length} parts were sent)` : error;
+}

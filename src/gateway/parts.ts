@@ -1,0 +1,25 @@
+/** What the steps of both flows work with, composed once by `createGateway`. Values, not a bag to extend: a step adds nothing to it. */
+
+import type { AccessConfig } from "../domain/access.js";
+import type { Store } from "../domain/store.js";
+import type { HookRegistry } from "../hooks/registry.js";
+import type { Clock } from "../lib/clock.js";
+import type { Logger } from "../lib/logger.js";
+import type { Adapters } from "./adapters.js";
+import type { Background } from "./background.js";
+import type { GatewayConfig } from "./config.js";
+import type { MovedChats } from "./moved-chats.js";
+import type { Observer } from "./observe.js";
+
+export interface Parts {
+  store: Store;
+  registry: HookRegistry;
+  adapters: Adapters;
+  moves: MovedChats;
+  background: Background;
+  config: GatewayConfig;
+  access: Readonly<Record<string, AccessConfig>>;
+  clock: Clock;
+  logger: Logger;
+  observe: Observer;
+}

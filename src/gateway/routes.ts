@@ -1,0 +1,24 @@
+/** A plugin's own default route: gets every message that no hook claimed, when the config names the plugin. */
+import type { Address } from "../domain/address.js";
+import type { InboundMessage, OutboundMessage } from "../domain/message.js";
+
+export interface RouteResult {
+  reply?: OutboundMessage | string;
+  routeTo?: Address;
+}
+
+export interface RouteContext {
+  /** `m<inbox id>`: the same when the message is handled again after a crash. */
+  causeId: string;
+  /** Counts from 1. */
+  attempt: number;
+}
+
+/** Throwing counts as failed handling: the message is tried again, then dead-lettered. */
+export type Route = (
+  message: InboundMessage,
+  context: RouteContext,
+) => Promise<RouteResult | undefined> | RouteResult | undefined;
+
+/** Routes by plugin id; read at every message, so that a reload counts at once. */
+export type Routes = ReadonlyMap<string, Route>;

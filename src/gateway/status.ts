@@ -1,0 +1,32 @@
+/** What the gateway shows of itself: /status, /readyz and the metrics read it. */
+import type { AdapterState } from "../domain/adapter.js";
+import type { DeliveryStatus, InboxStatus } from "../domain/store.js";
+import type { Work } from "../domain/work.js";
+
+export interface AdapterStatus extends AdapterState {
+  platform: string;
+  /** When it came into this phase (ms since the epoch). */
+  since: number;
+  /** How often the supervisor had to start it again. */
+  restarts: number;
+  /** Nothing is sent to the whole platform until then: its own wish (`retry_after`), or too many refused requests. */
+  pausedUntil?: number;
+  pauseReason?: string;
+  /** Conversations that have something to send and wait for the platform to come back. */
+  conversationsWaiting: number;
+}
+
+export interface GatewayStatus {
+  /** True between `start()` and `stop()`. */
+  running: boolean;
+  /** Every platform that is switched on, in the order of the configuration. */
+  adapters: AdapterStatus[];
+  inbox: Record<InboxStatus, number>;
+  outbox: Record<DeliveryStatus, number>;
+  /** Lanes under way and waiting for room. */
+  lanes: Work["depth"];
+  /** Conversations being sent to, and those waiting for room. */
+  sending: Work["depth"];
+  /** Platforms or chats that asked for a pause that still lasts. */
+  pauses: { key: string; until: number; reason: string }[];
+}

@@ -1,0 +1,87 @@
+/** The supervisor: platforms are started, restarted and left alone, and none of them touches the others. */
+import { describe, expect, it } from "vitest";
+import { HookgateError } from "../../src/lib/errors.js";
+import { until } from "../support/until.js";
+import { LoopbackPlatform } from "./loopback-adapter.js";
+import { startRig } from "./rig.js";
+
+const two = () => [new LoopbackPlatform("loop"), new LoopbackPlatform("far")];
+
+describe("a platform that fails", () => {
+  it("is started again with growing pauses, says why and since when, and the others go on", async () => {
+    const rig = await startRig({
+      platforms: two(),
+      beforeStart: ({ adapters: [, far] }) => {
+        if (far)
+          far.onRun = (n) => {
+            if (n <= 2) throw new HookgateError({ code: "DOWN", message: "no route to host", retryable: true });
+          };
+      },
+    });
+    await rig.gateway.send(
+      { platform: "loop", botId: "", chatId: "room" },
+      { text: "fine" },
+      { cause: { kind: "api", id: "t", depth: 0 } },
+    );
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["fine"]);
+    const failing = async () => (await rig.gateway.status()).adapters[1];
+    expect(await failing()).toMatchObject({
+      phase: "reconnecting",
+      reason: "no route to host",
+      since: rig.clock.now(),
+    });
+    await rig.clock.advance(1_000);
+    await until(async () => (await failing())?.restarts === 2);
+    await rig.clock.advance(2_000);
+    await until(async () => (await failing())?.phase === "online");
+    expect(rig.adapters[1]?.runs).toBe(3);
+  });
+
+  it("for good is left offline with its reason; what is meant for it waits", async () => {
+    const rig = await startRig({
+      platforms: two(),
+      beforeStart: ({ adapters: [, far] }) => {
+        if (far)
+          far.onRun = () => {
+            throw new HookgateError({ code: "TOKEN_WRONG", message: "the token is wrong" });
+          };
+      },
+    });
+    await rig.clock.advance(3_600_000);
+    const id = await rig.gateway.send(
+      { platform: "far", botId: "", chatId: "x" },
+      { text: "later" },
+      { cause: { kind: "api", id: "t", depth: 0 } },
+    );
+    await until(async () => (await rig.gateway.status()).adapters[1]?.conversationsWaiting === 1);
+    expect((await rig.gateway.status()).adapters).toMatchObject([
+      { phase: "online" },
+      { phase: "offline", reason: "the token is wrong" },
+    ]);
+    expect(await rig.store.outbox.get(id)).toMatchObject({ status: "waiting" });
+    expect(rig.adapters[1]?.runs).toBe(1);
+  });
+
+  it("with an error of another kind, or by ending, is started again", async () => {
+    const rig = await startRig({
+      beforeStart: ({ adapter }) => {
+        adapter.onRun = (n) => {
+          if (n === 1) throw new TypeError("x is not a function");
+        };
+      },
+    });
+    expect((await rig.gateway.status()).adapters[0]).toMatchObject({
+      phase: "reconnecting",
+      reason: "x is not a function",
+    });
+    await rig.clock.advance(1_000);
+    await until(async () => (await rig.gateway.status()).adapters[0]?.phase === "online");
+  });
+});
+
+it("two adapters for one platform are refused", async () => {
+  await expect(
+    startRig({ platforms: [new LoopbackPlatform("loop"), new LoopbackPlatform("loop")] }),
+  ).rejects.toMatchObject({ code: "ADAPTER_TWICE" });
+});

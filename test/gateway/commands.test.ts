@@ -1,0 +1,372 @@
+/** Operator commands in chat: who may, how they are read, how they are answered, and that all of it is on record. */
+import { describe, expect, it } from "vitest";
+import type { ActionEvent, CommandEvent } from "../../src/domain/event.js";
+import type { OutboundMessage } from "../../src/domain/message.js";
+import type { Command } from "../../src/gateway/commands.js";
+import { HookgateError } from "../../src/lib/errors.js";
+import { until } from "../support/until.js";
+import { LoopbackPlatform } from "./loopback-adapter.js";
+import { interaction, messageOf, type Rig, type RigOptions, restart, startRig } from "./rig.js";
+
+const whoami: Command = {
+  name: "whoami",
+  summary: "",
+  role: "anyone",
+  options: [],
+  run: async ({ operator }) => ({ message: { text: `${operator.userId} ${operator.role ?? "none"}` } }),
+};
+const fireHook: Command = {
+  name: "fire-hook",
+  summary: "",
+  role: "viewer",
+  options: [
+    { name: "id", summary: "", type: "string", required: true, complete: "hooks-and-points" },
+    { name: "times", summary: "", type: "integer" },
+    { name: "dry-run", summary: "", type: "boolean" },
+  ],
+  async run({ options, need }) {
+    if (options["dry-run"] !== true) need("operator");
+    if (options.id === "broken")
+      throw new HookgateError({ code: "NOT_FOUND", message: "There is no hook.", hint: "Look at /hooks." });
+    return { message: { text: JSON.stringify(options) } };
+  },
+};
+const list: Command = {
+  name: "list",
+  summary: "",
+  role: "viewer",
+  options: [{ name: "page", summary: "", type: "integer" }],
+  run: async ({ options: { page = 1 } }) => ({
+    message: {
+      text: `page ${page}`,
+      buttons: [[{ label: "next", action: { kind: "command", line: `/list ${Number(page) + 1}` } }]],
+    },
+  }),
+};
+const commands = [whoami, fireHook, list];
+const start = (options: RigOptions = {}) => startRig({ commands, ...options });
+
+function slash(name: string, options: CommandEvent["options"], userId = "1", id = "1"): CommandEvent {
+  return {
+    kind: "command",
+    eventId: `interaction:${id}`,
+    message: messageOf(`/${name}`, { userId, messageId: `i${id}` }),
+    name,
+    options,
+    interaction: interaction({ id }),
+  };
+}
+
+function press(token: string, userId = "1", id = "p1", facts: Partial<ActionEvent> = {}): ActionEvent {
+  return {
+    kind: "action",
+    eventId: `interaction:${id}`,
+    message: messageOf("", { userId, messageId: "card", isGroupMention: false }),
+    token,
+    interaction: interaction({ id }),
+    ...facts,
+  };
+}
+
+function tokenOf(rig: Rig, index = -1): string {
+  const message = rig.platform.messages.at(index);
+  const buttons = message?.body.buttons as OutboundMessage["buttons"];
+  const token = buttons?.[0]?.[0]?.token;
+  if (!token) throw new Error("there is no button");
+  return token;
+}
+
+describe("a command as text", () => {
+  it("runs in the thread that it was given in, and - and _ are the same", async () => {
+    const rig = await start();
+    await rig.say("/fire_hook greeter dry_run", { userId: "3", threadId: "t1" });
+    await rig.idle();
+    expect(rig.platform.messages).toMatchObject([
+      { threadId: "t1", visibleTo: "3", text: '{"id":"greeter","dry-run":true}' },
+    ]);
+  });
+
+  it("that is not in the table is an ordinary message", async () => {
+    const rig = await start({
+      hooks: (registry) =>
+        void registry.registerClaiming("inbound_claim", ({ message }) => ({ handled: true, reply: message.text })),
+    });
+    await rig.say("/unknown thing");
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["/unknown thing"]);
+  });
+
+  it("that is badly written is answered with what is wrong, the nearest name, and the usage", async () => {
+    const rig = await start();
+    await rig.say("/fire-hook greeter --dryrun", { userId: "1", messageId: "a" });
+    await rig.say("/fire-hook", { userId: "1", messageId: "b" });
+    await rig.idle();
+    const text = rig.platform.texts().join("");
+    expect(text).toContain('there is no option "dryrun" (did you mean "dry-run"?)');
+    expect(text).toContain("`id` is missing");
+    expect(text).toContain("Usage: `/fire-hook <id> [times] [dry-run]`");
+  });
+
+  it("that fails is answered with why and what to do", async () => {
+    const rig = await start();
+    await rig.say("/fire-hook broken", { userId: "1" });
+    await rig.idle();
+    expect(rig.platform.texts().join("")).toBe("✗ There is no hook.\nLook at /hooks.");
+  });
+});
+
+describe("who may", () => {
+  it("is decided by role; whoami answers everybody, in places that nobody listed too", async () => {
+    const platform = new LoopbackPlatform("loop", {
+      privateAddress: (at, userId) => ({ ...at, chatId: `dm-${userId}` }),
+    });
+    const rig = await start({ platforms: [platform], access: { loop: {} } });
+    const invoked: unknown[] = [];
+    rig.registry.registerVoid(
+      "command_invoked",
+      ({ command, operator, outcome }) => void invoked.push([command, operator.userId, outcome]),
+      { match: { access: "any" } },
+    );
+    await rig.say("/whoami", { userId: "99" });
+    await rig.say("/list", { userId: "99" });
+    await rig.say("/list", { userId: "3" });
+    await rig.say("/fire-hook x", { userId: "3" });
+    await rig.idle();
+    expect(platform.texts("room")).toEqual(["99 none", "page 1"]);
+    expect(platform.texts("dm-99").join("")).toContain("You have no role here");
+    expect(platform.texts("dm-3").join("")).toBe("That needs the role operator; yours is viewer.");
+    const audit = await rig.store.audit.list({ limit: 10 });
+    expect(audit.map(({ target, operator, outcome }) => [target, operator.userId, outcome]).reverse()).toEqual([
+      ["whoami", "99", "done"],
+      ["list", "99", "refused"],
+      ["list", "3", "done"],
+      ["fire-hook", "3", "refused"],
+    ]);
+    expect(invoked).toEqual(audit.map(({ target, operator, outcome }) => [target, operator.userId, outcome]).reverse());
+  });
+
+  it("is nobody when no operator is configured, and never a name", async () => {
+    const rig = await start({ operators: {} });
+    await rig.say("/list", { userId: "1", username: "owner", displayName: "1" });
+    await rig.idle();
+    expect(rig.platform.texts().join("")).toContain("You have no role here");
+    expect(rig.gateway.identify("loop", "1")).toBeUndefined();
+  });
+
+  it("is also said by platform roles, and the highest counts", async () => {
+    const rig = await start({ operators: { viewer: ["loop:5"], admin: ["loop:role:mods"] } });
+    expect(rig.gateway.identify("loop", "5")).toBe("viewer");
+    expect(rig.gateway.identify("loop", "5", ["other", "mods"])).toBe("admin");
+    expect(rig.gateway.identify("other", "5", ["mods"])).toBeUndefined();
+  });
+});
+
+describe("a command in the platform's own form", () => {
+  it("is acknowledged privately after it is on disk, and answered through its interaction", async () => {
+    const rig = await start();
+    const accepted = await rig.receive(slash("fire-hook", { id: "greeter", "dry-run": true }));
+    expect(accepted).toEqual({ kind: "accepted", acknowledge: { kind: "defer", isPrivate: true } });
+    await rig.idle();
+    expect(rig.platform.messages).toMatchObject([{ through: "first", text: '{"id":"greeter","dry-run":true}' }]);
+    expect((await rig.receive(slash("fire-hook", { id: "greeter" }))).kind).toBe("duplicate");
+  });
+
+  it("shows progress in place, not for every step, and its last word is its answer", async () => {
+    const slow: Command = {
+      ...list,
+      name: "slow",
+      async run({ progress }) {
+        for (let i = 0; i < 20; i++) progress({ text: `step ${i}` });
+        await until(() => rig.platform.texts().length === 1);
+        for (let i = 20; i < 40; i++) progress({ text: `step ${i}` });
+        await rig.clock.advance(1_500);
+        return { message: { text: "done" } };
+      },
+    };
+    const rig = await start({ commands: [slow] });
+    await rig.receive(slash("slow", {}));
+    await rig.idle();
+    expect(rig.platform.messages).toMatchObject([{ text: "done", through: "first" }]);
+    expect(rig.platform.requests.length).toBeLessThanOrEqual(3);
+  });
+
+  it("that was cut off by a crash edits the progress that stands there", async () => {
+    const make = (isStuck: boolean): Command => ({
+      ...list,
+      name: "slow",
+      async run({ progress }) {
+        if (isStuck) {
+          progress({ text: "working" });
+          await new Promise(() => {});
+        }
+        return { message: { text: "done" } };
+      },
+    });
+    const rig = await start({ commands: [make(true)] });
+    await rig.receive(slash("slow", {}));
+    await until(() => rig.platform.texts().includes("working"));
+    await until(async () => (await rig.store.outbox.counts()).sent === 1);
+    const next = await restart(rig, { commands: [make(false)] });
+    await next.idle();
+    expect(next.platform.texts()).toEqual(["done"]);
+  });
+
+  it("that hangs is given up in time", async () => {
+    const stuck: Command = { ...list, name: "stuck", run: () => new Promise(() => {}) };
+    const rig = await start({ commands: [stuck], gateway: { command_timeout: "1m" } });
+    await rig.receive(slash("stuck", {}));
+    await until(async () => (await rig.store.inbox.get(1))?.attempts === 1);
+    await until(async () => (await rig.gateway.status()).lanes.active === 1);
+    await rig.clock.advance(61_000);
+    await rig.idle();
+    expect(rig.platform.texts().join("")).toContain("took longer than");
+  });
+});
+
+describe("a button", () => {
+  it("runs its command as whoever presses, in place, after a restart too", async () => {
+    const rig = await start();
+    await rig.say("/list", { userId: "1" });
+    await rig.idle();
+    expect(tokenOf(rig).length).toBeLessThanOrEqual(64);
+    const next = await restart(rig, { commands });
+    const accepted = await next.receive(press(tokenOf(next)));
+    expect(accepted.acknowledge).toEqual({ kind: "defer-update" });
+    await next.idle();
+    expect(next.platform.texts()).toEqual(["page 2"]);
+    await next.receive(press(tokenOf(next), "1", "p2"));
+    await next.idle();
+    expect(next.platform.texts()).toEqual(["page 3"]);
+  });
+
+  it("pressed by a stranger is refused privately, audited, and changes nothing", async () => {
+    const rig = await start();
+    await rig.say("/list", { userId: "1" });
+    await rig.idle();
+    const accepted = await rig.receive(press(tokenOf(rig), "99"));
+    expect(accepted.acknowledge).toEqual({ kind: "defer", isPrivate: true });
+    await rig.idle();
+    expect(rig.platform.messages[0]).toMatchObject({ text: "page 1", edits: 0 });
+    expect(
+      rig.platform.messages
+        .slice(1)
+        .map(({ text }) => text)
+        .join(""),
+    ).toContain("You have no role here");
+    expect(rig.platform.messages[1]).toMatchObject({ through: "first", visibleTo: "99" });
+    expect((await rig.store.audit.list({ limit: 1 }))[0]).toMatchObject({
+      outcome: "refused",
+      operator: { userId: "99" },
+    });
+  });
+
+  it("that expired, or was made up, says so privately", async () => {
+    const rig = await start({ gateway: { button_life: "1h" } });
+    await rig.say("/list", { userId: "1" });
+    await rig.idle();
+    await rig.clock.advance(3_600_001);
+    await rig.receive(press(tokenOf(rig), "1", "p1"));
+    await rig.receive(press("made.up", "1", "p2"));
+    const forged = `${tokenOf(rig).split(".")[0]}x.${tokenOf(rig).split(".")[1]}`;
+    await rig.receive(press(forged, "1", "p3"));
+    await rig.idle();
+    expect(rig.platform.texts().join(" ")).toContain("has expired");
+    expect(rig.platform.texts().filter((text) => text.includes("not known here"))).toHaveLength(2);
+  });
+
+  it("that says something says it as the person, through all the hooks", async () => {
+    const rig = await start({
+      hooks: (registry) =>
+        void registry.registerClaiming("inbound_claim", ({ message }) => ({
+          handled: true,
+          reply: `${message.userId}: ${message.text}`,
+        })),
+    });
+    await rig.gateway.send(
+      { platform: "loop", botId: "bot", chatId: "room" },
+      { text: "choose", buttons: [[{ label: "yes", action: { kind: "say", text: "yes please" } }]] },
+      { cause: { kind: "api", id: "t", depth: 0 } },
+    );
+    await rig.idle();
+    await rig.receive(press(tokenOf(rig), "42"));
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["choose", "42: yes please"]);
+  });
+
+  it("with a form shows it to who may, and its values become options", async () => {
+    const platform = new LoopbackPlatform("loop", { forms: true });
+    const form: Command = {
+      ...list,
+      name: "form",
+      run: async () => ({
+        message: {
+          text: "form",
+          buttons: [
+            [
+              {
+                label: "fill in",
+                action: {
+                  kind: "command",
+                  line: "/fire-hook x",
+                  modal: { title: "Fire", fields: [{ id: "times", label: "Times" }] },
+                },
+              },
+            ],
+          ],
+        },
+      }),
+    };
+    const rig = await start({ commands: [form, fireHook], platforms: [platform] });
+    await rig.say("/form", { userId: "1" });
+    await rig.idle();
+    const token = tokenOf(rig);
+    expect((await rig.receive(press(token, "99", "p0"))).acknowledge).toEqual({ kind: "defer", isPrivate: true });
+    expect((await rig.receive(press(token, "1", "p1"))).acknowledge).toMatchObject({ kind: "modal", token });
+    await rig.receive(press(token, "1", "p2", { values: { times: "3" } }));
+    await rig.idle();
+    expect(rig.platform.texts()).toContain('{"id":"x","times":3}');
+  });
+});
+
+describe("over HTTP and the CLI", () => {
+  it("commands run with the same checks and are on record", async () => {
+    const rig = await start();
+    const operator = { platform: "http", userId: "1", role: "owner" as const };
+    expect(await rig.gateway.invoke({ line: "/fire-hook greeter --dry-run", operator })).toMatchObject({
+      message: { text: '{"id":"greeter","dry-run":true}' },
+    });
+    expect(await rig.gateway.invoke({ name: "fire-hook", options: { id: "a", times: 2 }, operator })).toMatchObject({
+      message: { text: '{"id":"a","times":2}' },
+    });
+    expect(await rig.gateway.invoke({ line: "fire-hok x", operator })).toMatchObject({
+      outcome: "failed",
+      message: { text: expect.stringContaining("/fire-hook") },
+    });
+    expect(await rig.gateway.invoke({ line: "/list", operator: { platform: "http", userId: "2" } })).toMatchObject({
+      outcome: "refused",
+    });
+    expect(await rig.store.audit.list({ limit: 10 })).toHaveLength(3);
+  });
+});
+
+describe("completion", () => {
+  it("offers hooks and points to people with a role, and nothing to others", async () => {
+    const rig = await start({
+      hooks: (registry) => void registry.registerVoid("message_sent", () => {}, { id: "greeter" }),
+    });
+    const ask = (userId: string, typed: string) =>
+      rig.adapter.context.gateway.complete({
+        operator: { platform: "loop", userId },
+        command: "fire-hook",
+        option: "id",
+        typed,
+      });
+    expect(await ask("3", "gr")).toEqual([{ name: "greeter (message_sent)", value: "greeter" }]);
+    expect((await ask("3", "message_s")).map(({ value }) => value)).toEqual([
+      "message_sending",
+      "message_sent",
+      "greeter",
+    ]);
+    expect(await ask("99", "")).toEqual([]);
+  });
+});

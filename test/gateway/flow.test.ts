@@ -1,0 +1,219 @@
+/** From a message that comes in to the answer that goes out, on the real store and registry. */
+import { describe, expect, it } from "vitest";
+import type { HookRegistry } from "../../src/hooks/registry.js";
+import { messageOf, startRig } from "./rig.js";
+
+const echo = (registry: HookRegistry) =>
+  registry.registerClaiming(
+    "inbound_claim",
+    ({ message }) => ({ handled: true, reply: { text: `echo: ${message.text}` } }),
+    {
+      id: "echo",
+    },
+  );
+
+describe("a message", () => {
+  it("is received, claimed, answered, and its row says by whom", async () => {
+    const rig = await startRig({ hooks: (registry) => void echo(registry) });
+    await rig.say("hello", { messageId: "m1" });
+    const row = await rig.settled("m1");
+    await rig.idle();
+    expect(row).toMatchObject({ status: "done", outcome: "claimed", claimedBy: "echo", attempts: 1 });
+    expect(rig.platform.texts()).toEqual(["echo: hello"]);
+    expect(rig.platform.messages[0]?.body.replyToId).toBe("m1");
+  });
+
+  it("fires every point once, with ids that a re-run would repeat", async () => {
+    const rig = await startRig({
+      hooks(registry) {
+        echo(registry);
+        for (const point of ["message_received", "message_sent"] as const) registry.registerVoid(point, () => {});
+        registry.registerClaiming("before_dispatch", () => ({ handled: false }));
+        registry.registerModifying("message_sending", () => null);
+      },
+    });
+    await rig.say("hello", { messageId: "m1" });
+    await rig.idle();
+    expect(rig.dispatches.map(({ id, point, attempt }) => ({ id, point, attempt }))).toEqual([
+      { id: "m1:message_received", point: "message_received", attempt: 1 },
+      { id: "m1:inbound_claim", point: "inbound_claim", attempt: 1 },
+      { id: "d_m1r:before_dispatch", point: "before_dispatch", attempt: 1 },
+      { id: "d_m1r:message_sending", point: "message_sending", attempt: 1 },
+      { id: "d_m1r:message_sent", point: "message_sent", attempt: 1 },
+    ]);
+  });
+
+  it("handed over twice is handled once", async () => {
+    const rig = await startRig({ hooks: (registry) => void echo(registry) });
+    const first = await rig.say("hello", { messageId: "m1" });
+    const second = await rig.say("hello", { messageId: "m1" });
+    const [third, fourth] = await Promise.all([rig.say("x", { messageId: "m2" }), rig.say("x", { messageId: "m2" })]);
+    await rig.idle();
+    expect([first.kind, second.kind, third.kind, fourth.kind]).toEqual([
+      "accepted",
+      "duplicate",
+      "accepted",
+      "duplicate",
+    ]);
+    expect(rig.platform.texts()).toEqual(["echo: hello", "echo: x"]);
+  });
+
+  it("with the same text from two people is answered to both, and the same id in two chats is two messages", async () => {
+    const rig = await startRig({ hooks: (registry) => void echo(registry) });
+    await Promise.all([
+      rig.say("ping", { messageId: "1", userId: "7" }),
+      rig.say("ping", { messageId: "2", userId: "8" }),
+      rig.say("ping", { messageId: "1", chatId: "other" }),
+    ]);
+    await rig.idle();
+    expect(rig.platform.texts("room")).toEqual(["echo: ping", "echo: ping"]);
+    expect(rig.platform.texts("other")).toEqual(["echo: ping"]);
+  });
+
+  it("of many in one conversation is answered in order, while conversations go in parallel", async () => {
+    let active = 0;
+    let most = 0;
+    const rig = await startRig({
+      hooks(registry) {
+        registry.registerClaiming("inbound_claim", async ({ message }) => {
+          most = Math.max(most, ++active);
+          await new Promise((resolve) => setImmediate(resolve));
+          active--;
+          return { handled: true, reply: message.text };
+        });
+      },
+    });
+    const texts = Array.from({ length: 30 }, (_, i) => String(i));
+    await Promise.all(
+      texts.flatMap((text) => ["a", "b", "c"].map((chatId) => rig.say(text, { chatId, messageId: text }))),
+    );
+    await rig.idle();
+    for (const chatId of ["a", "b", "c"]) expect(rig.platform.texts(chatId)).toEqual(texts);
+    expect(most).toBe(3);
+  });
+
+  it("that nobody may write here is seen by hooks as denied, and not answered", async () => {
+    const seen: unknown[] = [];
+    const rig = await startRig({
+      access: { loop: {} },
+      hooks(registry) {
+        echo(registry);
+        registry.registerVoid("message_received", ({ access, reason }) => void seen.push([access, reason]), {
+          match: { access: "any" },
+        });
+      },
+    });
+    await rig.say("hello", { messageId: "m1" });
+    await rig.say("hello", { messageId: "m2", chatId: "dm", isDm: true });
+    await rig.say("hello", { messageId: "m3", chatId: "dm", isDm: true, userId: "1" });
+    await rig.idle();
+    expect(seen).toEqual([
+      ["denied", "this place is not listed"],
+      ["denied", "direct messages are for operators"],
+      ["allowed", undefined],
+    ]);
+    expect(rig.platform.texts()).toEqual(["echo: hello"]);
+  });
+
+  it("of another bot account, or of our own, is seen and never answered", async () => {
+    const rig = await startRig({ hooks: (registry) => void echo(registry) });
+    await rig.say("hello", { messageId: "m1", isBot: true });
+    await rig.say("hello", { messageId: "m2", userId: "bot" });
+    expect(await rig.settled("m1")).toMatchObject({ outcome: "denied" });
+    expect(await rig.settled("m2")).toMatchObject({ outcome: "denied" });
+    expect(rig.platform.texts()).toEqual([]);
+  });
+
+  it("answers nothing where it is not addressed, unless the config says always", async () => {
+    const quiet = await startRig({ hooks: (registry) => void echo(registry) });
+    await quiet.say("hello", { messageId: "m1", isGroupMention: false });
+    expect(await quiet.settled("m1")).toMatchObject({ outcome: "denied" });
+    const open = await startRig({
+      hooks: (registry) => void echo(registry),
+      access: { loop: { chats: ["parent"], mention: "always" } },
+    });
+    await open.say("hello", { messageId: "m1", isGroupMention: false, parentChatId: "parent" });
+    expect(await open.settled("m1")).toMatchObject({ outcome: "claimed" });
+  });
+
+  it("in a thread is answered in the thread", async () => {
+    const rig = await startRig({ hooks: (registry) => void echo(registry) });
+    await rig.say("hello", { threadId: "t9" });
+    await rig.idle();
+    expect(rig.platform.messages).toMatchObject([{ chatId: "room", threadId: "t9" }]);
+  });
+
+  it("without text but with an attachment is a message", async () => {
+    const rig = await startRig({
+      hooks: (registry) =>
+        void registry.registerClaiming("inbound_claim", ({ message }) => ({
+          handled: true,
+          reply: `${message.attachments.length} file`,
+        })),
+    });
+    await rig.say("", { attachments: [{ type: "image", ref: "r", url: "", mimeType: "image/png" }] });
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["1 file"]);
+  });
+});
+
+describe("the default route", () => {
+  it("of a plugin answers what no hook claimed", async () => {
+    const rig = await startRig({
+      gateway: { default_route: { plugin: "helper" } },
+      routes: new Map([["helper", (message) => ({ reply: `route: ${message.text}` })]]),
+    });
+    await rig.say("hello", { messageId: "m1" });
+    expect(await rig.settled("m1")).toMatchObject({ outcome: "routed" });
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["route: hello"]);
+  });
+
+  it("forward posts it elsewhere under its author's name; none lets it rest", async () => {
+    const rig = await startRig({ gateway: { default_route: { forward: "loop::desk" } } });
+    await rig.say("hello", { messageId: "m1" });
+    await rig.idle();
+    expect(rig.platform.texts("desk")).toEqual(["**Ada**: hello"]);
+    const none = await startRig();
+    await none.say("hello", { messageId: "m1" });
+    expect(await none.settled("m1")).toMatchObject({ outcome: "unrouted" });
+  });
+});
+
+describe("edits, deletions and reactions of people", () => {
+  it("fire their points; a deletion carries the text that was deleted", async () => {
+    const seen: unknown[] = [];
+    const rig = await startRig({
+      hooks(registry) {
+        registry.registerVoid("message_edited", ({ message }) => void seen.push(["edited", message.text]));
+        registry.registerVoid("message_deleted", ({ message }) => void seen.push(["deleted", message?.text]));
+        registry.registerVoid("reaction_added", ({ emoji, message }) => void seen.push([emoji, message?.text]));
+      },
+    });
+    const address = { platform: "loop", botId: "bot", chatId: "room" };
+    const message = messageOf("hello", { messageId: "m1" });
+    await rig.receive({ kind: "message", eventId: "m1", message });
+    await rig.receive({
+      kind: "edited",
+      eventId: "edit:m1:1",
+      message: { ...message, text: "hello all", isEdit: true },
+    });
+    await rig.receive({
+      kind: "reaction",
+      eventId: "r1",
+      address,
+      messageId: "m1",
+      userId: "7",
+      emoji: "👍",
+      isDm: false,
+      at: 1,
+    });
+    await rig.receive({ kind: "deleted", eventId: "del:m1", address, messageId: "m1", at: 1 });
+    await rig.settled("del:m1");
+    expect(seen).toEqual([
+      ["edited", "hello all"],
+      ["👍", "hello"],
+      ["deleted", "hello"],
+    ]);
+  });
+});

@@ -1,0 +1,336 @@
+/** What the inbox promises: nothing is lost, nothing is handled twice, nothing blocks its lane for ever. */
+import { describe, expect, it } from "vitest";
+import type { HookRegistry } from "../../src/hooks/registry.js";
+import { until } from "../support/until.js";
+import { messageOf, restart, room, startRig } from "./rig.js";
+
+const answer = (registry: HookRegistry) =>
+  registry.registerClaiming("inbound_claim", ({ message }) => ({ handled: true, reply: message.text }), {
+    id: "answer",
+  });
+
+describe("after a crash", () => {
+  it("a message that was cut off runs again with the same dispatch ids and attempt 2, and is answered once", async () => {
+    const seen: [string, string, number][] = [];
+    const hang = (registry: HookRegistry) => {
+      registry.registerVoid(
+        "message_received",
+        (_, { dispatchId, attempt }) => void seen.push(["received", dispatchId, attempt]),
+      );
+      registry.registerClaiming("inbound_claim", (_, { dispatchId, attempt }) => {
+        seen.push(["claim", dispatchId, attempt]);
+        return attempt === 1 ? new Promise<never>(() => {}) : { handled: true, reply: "done" };
+      });
+    };
+    const rig = await startRig({ hooks: hang });
+    await rig.say("hello", { messageId: "m1" });
+    await until(() => seen.length === 2);
+    const next = await restart(rig, { hooks: hang });
+    expect(await next.settled("m1")).toMatchObject({ status: "done", attempts: 2 });
+    await next.idle();
+    expect(next.platform.texts()).toEqual(["done"]);
+    expect(seen).toEqual([
+      ["received", "m1:message_received", 1],
+      ["claim", "m1:inbound_claim", 1],
+      ["received", "m1:message_received", 2],
+      ["claim", "m1:inbound_claim", 2],
+    ]);
+  });
+
+  it("everything that was accepted is answered, in order, whatever the number", async () => {
+    const rig = await startRig({
+      hooks: (registry) => void registry.registerClaiming("inbound_claim", () => new Promise<never>(() => {})),
+    });
+    const texts = Array.from({ length: 180 }, (_, i) => String(i));
+    await Promise.all(texts.map((text) => rig.say(text, { messageId: text })));
+    const next = await restart(rig, { hooks: (registry) => void answer(registry) });
+    await next.idle();
+    expect(next.platform.texts()).toEqual(texts);
+  });
+
+  it("a message that crashes the gateway again and again becomes a dead letter, and the lane goes on", async () => {
+    const hang = (registry: HookRegistry) =>
+      registry.registerClaiming("inbound_claim", ({ message }) =>
+        message.text === "poison" ? new Promise<never>(() => {}) : { handled: true, reply: message.text },
+      );
+    const options = { gateway: { inbox_attempts: 3 }, hooks: (registry: HookRegistry) => void hang(registry) };
+    let rig = await startRig(options);
+    await rig.say("poison", { messageId: "m1" });
+    await rig.say("fine", { messageId: "m2" });
+    for (let crashes = 1; crashes <= 3; crashes++) {
+      await until(async () => (await rig.store.inbox.get(1))?.attempts === crashes);
+      rig = await restart(rig, options);
+    }
+    expect(await rig.settled("m1")).toMatchObject({
+      status: "dead",
+      error: expect.stringContaining("cut off 3 times"),
+    });
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["fine"]);
+    expect((await rig.gateway.status()).inbox.dead).toBe(1);
+  });
+});
+
+describe("handling that fails", () => {
+  it("is tried again with growing pauses at the head of its lane, then buried; revived, it is handled anew", async () => {
+    let isBroken = true;
+    const attempts: number[] = [];
+    const rig = await startRig({
+      gateway: { inbox_attempts: 3, retry_first: "1s" },
+      hooks: (registry) =>
+        void registry.registerClaiming(
+          "inbound_claim",
+          ({ message }, { attempt }) => {
+            if (message.text === "bad") attempts.push(attempt);
+            if (message.text === "bad" && isBroken) throw new Error("database is away");
+            return { handled: true, reply: message.text };
+          },
+          { failurePolicy: "fail-closed" },
+        ),
+    });
+    await rig.say("bad", { messageId: "m1" });
+    await rig.say("good", { messageId: "m2" });
+    await rig.say("elsewhere", { messageId: "m3", chatId: "other" });
+    await until(async () => (await rig.store.inbox.get(1))?.status === "deferred");
+    await until(() => rig.platform.texts("other").length > 0);
+    expect(rig.platform.texts("room")).toEqual([]);
+    await rig.clock.advance(1_000);
+    await until(() => attempts.length === 2);
+    await until(async () => (await rig.store.inbox.get(1))?.status === "deferred");
+    await rig.clock.advance(2_000);
+    expect(await rig.settled("m1")).toMatchObject({
+      status: "dead",
+      attempts: 3,
+      error: expect.stringContaining("database is away"),
+    });
+    await rig.idle();
+    expect(rig.platform.texts("room")).toEqual(["good"]);
+    isBroken = false;
+    expect(await rig.gateway.revive(1)).toBe(true);
+    await rig.idle();
+    expect(rig.platform.texts("room")).toEqual(["good", "bad"]);
+    expect(await rig.gateway.revive(1)).toBe(false);
+    expect(attempts).toEqual([1, 2, 3, 1]);
+  });
+});
+
+describe("a message that a hook puts off", () => {
+  it("is offered again in time, received once, and the conversation waits for it", async () => {
+    const offers: string[] = [];
+    let received = 0;
+    const rig = await startRig({
+      hooks(registry) {
+        registry.registerVoid("message_received", () => void received++);
+        registry.registerClaiming("inbound_claim", ({ message }, { dispatchId, attempt }) => {
+          offers.push(`${dispatchId} ${attempt}`);
+          return message.text === "later" && offers.length < 3
+            ? { handled: true, deferMs: 10_000, reply: "one moment" }
+            : { handled: true, reply: message.text };
+        });
+      },
+    });
+    await rig.say("later", { messageId: "m1" });
+    await rig.say("next", { messageId: "m2" });
+    for (let i = 1; i <= 2; i++) {
+      await until(async () => (await rig.store.inbox.get(1))?.deferrals === i);
+      await rig.clock.advance(10_000);
+    }
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["one moment", "later", "next"]);
+    expect(offers).toEqual([
+      "m1:inbound_claim 1",
+      "m1:inbound_claim:2 1",
+      "m1:inbound_claim:3 1",
+      "m2:inbound_claim 1",
+    ]);
+    expect(received).toBe(2);
+  });
+
+  it("too often goes on to the default route, over a restart too", async () => {
+    const options = {
+      gateway: { max_deferrals: 2, default_route: { plugin: "p" } },
+      routes: new Map([["p", () => ({ reply: "at last" })]]),
+      hooks: (registry: HookRegistry) =>
+        void registry.registerClaiming("inbound_claim", () => ({ handled: true, deferMs: 1_000 })),
+    };
+    const rig = await startRig(options);
+    await rig.say("hello", { messageId: "m1" });
+    await until(async () => (await rig.store.inbox.get(1))?.deferrals === 1);
+    const next = await restart(rig, options);
+    await next.clock.advance(1_000);
+    await until(async () => (await next.store.inbox.get(1))?.deferrals === 2);
+    await next.clock.advance(1_000);
+    expect(await next.settled("m1")).toMatchObject({ outcome: "routed", deferrals: 2 });
+    await next.idle();
+    expect(next.platform.texts()).toEqual(["at last"]);
+  });
+});
+
+describe("back-pressure", () => {
+  it("keeps accept() pending while too much is unfinished, and lets operators in all the same", async () => {
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const whoami = {
+      name: "whoami",
+      summary: "",
+      options: [],
+      role: "anyone" as const,
+      run: async () => ({ message: { text: "you" } }),
+    };
+    const rig = await startRig({
+      gateway: { max_waiting: 3 },
+      commands: [whoami],
+      hooks: (registry) =>
+        void registry.registerClaiming("inbound_claim", async ({ message }) => {
+          await gate;
+          return { handled: true, reply: message.text };
+        }),
+    });
+    for (const text of ["1", "2", "3"]) await rig.say(text);
+    let isIn = false;
+    const fourth = rig.say("4").then(() => {
+      isIn = true;
+    });
+    await rig.say("/whoami");
+    await until(() => rig.platform.texts().includes("you"));
+    expect(isIn).toBe(false);
+    release();
+    await fourth;
+    await rig.idle();
+    expect(rig.platform.texts().filter((text) => text !== "you")).toEqual(["1", "2", "3", "4"]);
+  });
+
+  it("a lane longer than what is kept in memory is read on from the store, in order", async () => {
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const order: string[] = [];
+    const rig = await startRig({
+      hooks: (registry) =>
+        void registry.registerClaiming("inbound_claim", async ({ message }) => {
+          await gate;
+          order.push(message.text);
+          return { handled: true };
+        }),
+    });
+    const texts = Array.from({ length: 2_300 }, (_, i) => String(i));
+    await Promise.all(texts.map((text) => rig.say(text)));
+    release();
+    await rig.idle();
+    expect(order).toEqual(texts);
+  });
+});
+
+describe("a stop", () => {
+  it("lets what is under way end, leaves the rest on disk, and takes nothing in any more", async () => {
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const rig = await startRig({
+      hooks: (registry) =>
+        void registry.registerClaiming("inbound_claim", async ({ message }) => {
+          await gate;
+          return { handled: true, reply: message.text };
+        }),
+    });
+    await rig.say("1", { messageId: "m1" });
+    await rig.say("2", { messageId: "m2" });
+    const stopped = rig.gateway.stop();
+    await expect(rig.say("3")).rejects.toMatchObject({ code: "GATEWAY_STOPPING" });
+    release();
+    await stopped;
+    expect(await rig.store.inbox.get(1)).toMatchObject({ status: "done", attempts: 1 });
+    expect(await rig.store.inbox.get(2)).toMatchObject({ status: "waiting", attempts: 0 });
+    const next = await restart(rig, { hooks: (registry) => void answer(registry) });
+    await next.idle();
+    expect(next.platform.texts()).toEqual(["1", "2"]);
+  });
+
+  it("does not wait longer than it may", async () => {
+    const rig = await startRig({
+      gateway: { shutdown_timeout: "5s" },
+      hooks: (registry) =>
+        void registry.registerClaiming("inbound_claim", () => new Promise<never>(() => {}), { timeoutMs: 600_000 }),
+    });
+    await rig.say("stuck");
+    await until(async () => (await rig.gateway.status()).lanes.active === 1);
+    let isStopped = false;
+    const stopped = rig.gateway.stop().then(() => {
+      isStopped = true;
+    });
+    await rig.clock.advance(4_000);
+    expect(isStopped).toBe(false);
+    await rig.clock.advance(3_000);
+    await stopped;
+  });
+});
+
+describe("a chat that moves", () => {
+  it("takes its waiting messages and its place on the access list along", async () => {
+    const rig = await startRig({ access: { loop: { chats: ["room"] } }, hooks: (registry) => void answer(registry) });
+    await rig.receive({
+      kind: "moved",
+      eventId: "moved",
+      address: { platform: "loop", botId: "bot", chatId: "room" },
+      toChatId: "-100",
+      at: 1,
+    });
+    await rig.settled("moved");
+    await rig.say("to the old id");
+    await rig.say("to the new id", { chatId: "-100" });
+    await rig.idle();
+    expect(rig.platform.texts("-100").sort()).toEqual(["to the new id", "to the old id"]);
+    expect(rig.platform.texts("room")).toEqual([]);
+  });
+});
+
+it("keeps a lane of its own for commands, so that they overtake a conversation that is stuck", async () => {
+  const rig = await startRig({
+    commands: [
+      {
+        name: "status",
+        summary: "",
+        options: [],
+        role: "viewer",
+        run: async () => ({ message: { text: "all is well" } }),
+      },
+    ],
+    hooks: (registry) =>
+      void registry.registerClaiming("inbound_claim", () => new Promise<never>(() => {}), { timeoutMs: 600_000 }),
+  });
+  await rig.say("stuck");
+  await rig.say("/status", { userId: "3" });
+  await until(() => rig.platform.texts().includes("all is well"));
+  expect((await rig.store.inbox.list({ limit: 5 })).map(({ lane }) => lane)).toEqual([`${room}#commands`, room]);
+});
+
+it("keeps presses on buttons out of a conversation that is stuck, too", async () => {
+  const rig = await startRig({
+    hooks: (registry) =>
+      void registry.registerClaiming("inbound_claim", () => new Promise<never>(() => {}), { timeoutMs: 600_000 }),
+  });
+  await rig.say("stuck");
+  await rig.receive({ kind: "action", eventId: "p1", message: messageOf("", { messageId: "card" }), token: "made.up" });
+  await until(() => rig.platform.texts().join("").includes("not known here"));
+});
+
+it("does not let an observer that hangs keep an operator waiting", async () => {
+  const rig = await startRig({
+    commands: [
+      {
+        name: "status",
+        summary: "",
+        options: [],
+        role: "viewer",
+        run: async () => ({ message: { text: "all is well" } }),
+      },
+    ],
+    hooks: (registry) => void registry.registerVoid("message_received", () => new Promise<never>(() => {})),
+  });
+  await rig.receive({ kind: "message", eventId: "c1", message: messageOf("/status", { userId: "3" }) });
+  await until(() => rig.platform.texts().includes("all is well"));
+});

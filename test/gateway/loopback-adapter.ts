@@ -1,0 +1,163 @@
+/**
+ * A chat platform in memory, and the adapter for it. The platform outlives the adapter, as a real one outlives our process:
+ * it keeps messages, remembers nonces, and answers as a script tells it to.
+ */
+import type {
+  Accepted,
+  Adapter,
+  AdapterContext,
+  AdapterTraits,
+  EncodedPart,
+  SendOperation,
+  SendResult,
+} from "../../src/domain/adapter.js";
+import type { Address } from "../../src/domain/address.js";
+import type { InboundEvent } from "../../src/domain/event.js";
+import type { OutboundMessage } from "../../src/domain/message.js";
+
+export interface Posted {
+  id: string;
+  chatId: string;
+  threadId?: string;
+  text: string;
+  body: Record<string, unknown>;
+  nonce?: string;
+  visibleTo?: string;
+  /** Answered through an interaction: `first` or a follow-up. */
+  through?: "first" | "follow-up";
+  edits: number;
+  isDeleted: boolean;
+}
+
+/** What a scripted request comes to. `lost` = posted, and the answer is lost; `hang` = never answered. */
+export type Scripted = SendResult | { kind: "lost" } | { kind: "hang" } | { kind: "throw" };
+
+export class LoopbackPlatform {
+  readonly name: string;
+  readonly traits: Partial<AdapterTraits>;
+  readonly messages: Posted[] = [];
+  /** Every request that reached the platform, in order. */
+  readonly requests: SendOperation[] = [];
+  /** Called for every request; undefined = it does what was asked. */
+  script: (operation: SendOperation, n: number) => Scripted | undefined = () => undefined;
+  #nextId = 1000;
+
+  constructor(name = "loop", traits: Partial<AdapterTraits> = {}) {
+    this.name = name;
+    this.traits = traits;
+  }
+
+  /** What people see, in order. */
+  texts(chatId?: string): string[] {
+    return this.messages
+      .filter((message) => !message.isDeleted && (chatId === undefined || message.chatId === chatId))
+      .map((message) => message.text);
+  }
+
+  async take(operation: SendOperation, signal: AbortSignal): Promise<SendResult> {
+    this.requests.push(operation);
+    const scripted = this.script(operation, this.requests.length);
+    if (scripted?.kind === "hang")
+      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
+    if (scripted?.kind === "throw") throw new Error("socket hang up");
+    if (scripted && scripted.kind !== "lost") return scripted;
+    const result = this.#do(operation);
+    return scripted ? { kind: "ambiguous", error: "the answer was lost" } : result;
+  }
+
+  #do(operation: SendOperation): SendResult {
+    if (operation.kind === "create") {
+      const known = this.traits.idempotentCreate
+        ? this.messages.find((message) => message.nonce === operation.nonce)
+        : undefined;
+      if (known) return { kind: "sent", messageId: known.id };
+      const { chatId, threadId } = operation.address;
+      const message: Posted = {
+        id: String(this.#nextId++),
+        chatId,
+        ...(threadId === undefined ? {} : { threadId }),
+        text: operation.part.text,
+        body: operation.part.body,
+        nonce: operation.nonce,
+        ...(operation.visibleTo === undefined ? {} : { visibleTo: operation.visibleTo }),
+        ...(operation.interaction ? { through: operation.interaction.first ? "first" : "follow-up" } : {}),
+        edits: 0,
+        isDeleted: false,
+      };
+      this.messages.push(message);
+      return { kind: "sent", messageId: message.id };
+    }
+    const message = this.messages.find((one) => one.id === operation.messageId && !one.isDeleted);
+    if (!message) return { kind: "gone", error: "there is no such message" };
+    if (operation.kind === "delete") message.isDeleted = true;
+    else {
+      message.text = operation.part.text;
+      message.body = operation.part.body;
+      message.edits++;
+    }
+    return { kind: "sent", messageId: message.id };
+  }
+}
+
+export class LoopbackAdapter implements Adapter {
+  readonly platform: string;
+  readonly traits: AdapterTraits;
+  readonly #world: LoopbackPlatform;
+  #context: AdapterContext | undefined;
+  /** Called at each `run`; throwing or rejecting is the adapter failing. */
+  onRun: (n: number) => Promise<void> | void = () => {};
+  runs = 0;
+
+  constructor(world: LoopbackPlatform) {
+    this.#world = world;
+    this.platform = world.name;
+    this.traits = {
+      idempotentCreate: false,
+      limits: { perSecond: Number.POSITIVE_INFINITY },
+      isGroup: (chatId) => chatId.startsWith("-"),
+      privateAddress: () => undefined,
+      ...world.traits,
+    };
+  }
+
+  async run(context: AdapterContext, signal: AbortSignal): Promise<void> {
+    this.runs++;
+    this.#context = context;
+    context.gateway.state({ phase: "connecting", botId: "bot" });
+    await this.onRun(this.runs);
+    context.gateway.state({ phase: "online", botId: "bot" });
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener("abort", () => resolve());
+    });
+  }
+
+  /** 40 characters a request; **bold** is all the formatting there is. */
+  encode(message: OutboundMessage, _at: Address, { plain }: { plain: boolean }): EncodedPart[] {
+    const lines = [message.text, message.card?.title, message.card?.text].filter((line) => line !== undefined);
+    const text = lines.join("\n");
+    const pieces = text.match(/[\s\S]{1,40}/gu) ?? [""];
+    return pieces.map((piece, i) => ({
+      text: piece,
+      body: {
+        text: plain ? piece.replaceAll("*", "") : piece,
+        ...(message.replyToId === undefined || i > 0 ? {} : { replyToId: message.replyToId }),
+        ...(message.buttons && i === pieces.length - 1 ? { buttons: message.buttons } : {}),
+      },
+    }));
+  }
+
+  send(operation: SendOperation, signal: AbortSignal): Promise<SendResult> {
+    return this.#world.take(operation, signal);
+  }
+
+  get context(): AdapterContext {
+    if (!this.#context) throw new Error("the adapter was not started");
+    return this.#context;
+  }
+
+  /** The platform hands an event over. */
+  receive(event: InboundEvent): Promise<Accepted> {
+    return this.context.gateway.accept(event);
+  }
+}

@@ -1,0 +1,573 @@
+/** How a delivery goes out: order, retries, limits, doubt, and every way in which it can end. */
+import { describe, expect, it } from "vitest";
+import type { Cause } from "../../src/domain/journal.js";
+import type { Delivery } from "../../src/domain/store.js";
+import type { HookRegistry } from "../../src/hooks/registry.js";
+import { until } from "../support/until.js";
+import { LoopbackPlatform, type Scripted } from "./loopback-adapter.js";
+import { type Rig, restart, startRig } from "./rig.js";
+
+const cause: Cause = { kind: "api", id: "test", depth: 0 };
+const at = { platform: "loop", botId: "bot", chatId: "room" };
+
+function send(rig: Rig, text: string, options: Partial<Parameters<Rig["gateway"]["send"]>[2]> = {}, chatId = "room") {
+  return rig.gateway.send({ ...at, chatId }, { text }, { cause, ...options });
+}
+
+function ended(rig: Rig, id: string): Promise<Delivery> {
+  return until(async () => {
+    const delivery = await rig.store.outbox.get(id);
+    return delivery && delivery.status !== "waiting" && delivery.status !== "sending" ? delivery : undefined;
+  }, `delivery ${id} has ended`);
+}
+
+/** Resolves when the delivery has been tried so often and waits. */
+function waitsAfter(rig: Rig, id: string, attempts: number): Promise<Delivery> {
+  return until(async () => {
+    const delivery = await rig.store.outbox.get(id);
+    const { sending } = await rig.gateway.status();
+    return delivery?.attempts === attempts && sending.active === 0 ? delivery : undefined;
+  }, `delivery ${id} waits after attempt ${attempts}`);
+}
+
+/** Moves the clock on in small steps. */
+function passTimeUntil(rig: Rig, isDone: () => Promise<boolean>): Promise<boolean> {
+  return until(async () => {
+    if (await isDone()) return true;
+    await rig.clock.advance(250);
+    return false;
+  }, "time brings it about");
+}
+
+/** The first requests come to these, the rest does what was asked. */
+function script(platform: LoopbackPlatform, ...results: (Scripted | undefined)[]): void {
+  const offset = platform.requests.length;
+  platform.script = (_, n) => results[n - 1 - offset];
+}
+
+const longText = "0123456789012345678901234567890123456789second part of the text, forty charsthe third";
+
+describe("retries", () => {
+  it("keep the order of the conversation, and do not run the hooks again", async () => {
+    let runs = 0;
+    const rig = await startRig({
+      hooks: (registry) =>
+        void registry.registerModifying("message_sending", ({ message }) => ({
+          message: { ...message, text: `${message.text} ${++runs}` },
+        })),
+    });
+    let failures = 0;
+    rig.platform.script = ({ address }) =>
+      address.chatId === "room" && ++failures <= 2 ? { kind: "retry", error: "503", scope: "chat" } : undefined;
+    const first = await send(rig, "one");
+    await send(rig, "two");
+    await send(rig, "elsewhere", {}, "other");
+    await waitsAfter(rig, first, 1);
+    await until(() => rig.platform.texts("other").length > 0);
+    expect(rig.platform.texts("room")).toEqual([]);
+    await rig.clock.advance(2_000);
+    await waitsAfter(rig, first, 2);
+    await rig.clock.advance(5_000);
+    await rig.idle();
+    expect(rig.platform.texts("room")).toEqual(["one 1", "two 3"]);
+    expect(rig.platform.texts("other")).toEqual(["elsewhere 2"]);
+    expect(await rig.store.outbox.get(first)).toMatchObject({ status: "sent", attempts: 2 });
+  });
+
+  it("wait as long as the platform says, over a restart too, and hold back the whole chat", async () => {
+    const rig = await startRig();
+    script(rig.platform, { kind: "retry", error: "429", afterMs: 600_000, scope: "chat" });
+    const id = await send(rig, "late");
+    await waitsAfter(rig, id, 1);
+    const next = await restart(rig);
+    await send(next, "behind it", {});
+    await next.gateway.send({ ...at, threadId: "topic" }, { text: "same chat" }, { cause });
+    await send(next, "free", {}, "other");
+    await until(() => next.platform.texts("other").length > 0);
+    await next.clock.advance(599_000);
+    expect(next.platform.texts("room")).toEqual([]);
+    expect((await next.gateway.status()).pauses).toMatchObject([{ key: "loop:bot:room" }]);
+    await next.clock.advance(2_000);
+    await next.idle();
+    expect(next.platform.texts("room").sort()).toEqual(["behind it", "late", "same chat"]);
+    expect(next.platform.requests.filter(({ address }) => address.chatId === "room")).toHaveLength(4);
+  });
+
+  it("of a pause of the whole bot account hold back every chat", async () => {
+    const rig = await startRig();
+    script(rig.platform, { kind: "retry", error: "429", afterMs: 60_000, scope: "bot" });
+    const id = await send(rig, "one");
+    await waitsAfter(rig, id, 1);
+    await send(rig, "two", {}, "other");
+    await rig.clock.advance(59_000);
+    expect(rig.platform.requests).toHaveLength(1);
+    expect((await rig.gateway.status()).adapters[0]).toMatchObject({ pauseReason: "429" });
+    await rig.clock.advance(2_000);
+    await rig.idle();
+    expect(rig.platform.texts().sort()).toEqual(["one", "two"]);
+  });
+
+  it("end as a dead letter, told of by delivery_failed, and the conversation goes on", async () => {
+    const failed: unknown[] = [];
+    const rig = await startRig({
+      gateway: { outbox_attempts: 3 },
+      hooks: (registry) =>
+        void registry.registerVoid(
+          "delivery_failed",
+          ({ error, attempts, deliveryId }) => void failed.push({ error, attempts, deliveryId }),
+        ),
+    });
+    rig.platform.script = (operation) =>
+      operation.kind === "create" && operation.part.text === "bad"
+        ? { kind: "retry", error: "500", scope: "chat" }
+        : undefined;
+    const id = await send(rig, "bad");
+    await send(rig, "good");
+    await waitsAfter(rig, id, 1);
+    await rig.clock.advance(2_000);
+    await waitsAfter(rig, id, 2);
+    await rig.clock.advance(5_000);
+    expect(await ended(rig, id)).toMatchObject({ status: "dead", reason: "500" });
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["good"]);
+    expect(failed).toEqual([{ error: "500", attempts: 3, deliveryId: id }]);
+  });
+});
+
+describe("a platform that cannot be reached", () => {
+  it("costs no message its life, is not asked by every chat, and gets everything when it is back", async () => {
+    const rig = await startRig({ gateway: { outbox_attempts: 3, retry_max: "1m" } });
+    rig.platform.script = () => ({ kind: "retry", error: "connection refused", scope: "bot" });
+    for (let i = 0; i < 10; i++) await send(rig, String(i), {}, `c${i}`);
+    for (let minutes = 0; minutes < 30; minutes++) await rig.clock.advance(60_000);
+    expect(rig.platform.requests.length).toBeLessThan(400);
+    rig.platform.script = () => undefined;
+    await passTimeUntil(rig, async () => (await rig.store.outbox.counts()).sent === 10);
+    expect(rig.platform.texts().sort()).toEqual(["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]);
+  });
+});
+
+describe("an answer that is lost", () => {
+  it("is repeated with the same nonce where the platform deduplicates, and shows once", async () => {
+    const rig = await startRig({ platforms: [new LoopbackPlatform("loop", { idempotentCreate: true })] });
+    script(rig.platform, { kind: "lost" });
+    const id = await send(rig, "once");
+    await waitsAfter(rig, id, 1);
+    await rig.clock.advance(2_000);
+    expect(await ended(rig, id)).toMatchObject({ status: "sent" });
+    expect(rig.platform.texts()).toEqual(["once"]);
+    const [first, second] = rig.platform.requests;
+    expect(first?.kind === "create" && second?.kind === "create" && first.nonce === second.nonce).toBe(true);
+    expect(first?.kind === "create" && first.nonce.length <= 25).toBe(true);
+  });
+
+  it("is held where it does not, never repeated by itself, and the conversation goes on", async () => {
+    const rig = await startRig();
+    script(rig.platform, { kind: "lost" });
+    const id = await send(rig, "once");
+    await send(rig, "next");
+    expect(await ended(rig, id)).toMatchObject({ status: "held" });
+    await rig.idle();
+    await rig.clock.advance(3_600_000);
+    expect(rig.platform.texts()).toEqual(["once", "next"]);
+  });
+
+  it("and was held is sent again when an operator releases it, or taken as sent when they confirm it", async () => {
+    const sent: string[] = [];
+    const rig = await startRig({
+      hooks: (registry) => void registry.registerVoid("message_sent", ({ message }) => void sent.push(message.text)),
+    });
+    script(rig.platform, { kind: "throw" }, { kind: "lost" });
+    const [lost, arrived] = [await send(rig, "lost"), await send(rig, "arrived")];
+    await ended(rig, lost);
+    await ended(rig, arrived);
+    expect(await rig.gateway.release(lost)).toBe(true);
+    expect(await rig.gateway.release(arrived, true)).toBe(true);
+    await rig.idle();
+    expect(await rig.gateway.release(lost)).toBe(false);
+    expect(rig.platform.texts().sort()).toEqual(["arrived", "lost"]);
+    expect(sent.sort()).toEqual(["arrived", "lost"]);
+  });
+
+  it("is held, too, where the adapter says of this one request that it must not be repeated", async () => {
+    const rig = await startRig({ platforms: [new LoopbackPlatform("loop", { idempotentCreate: true })] });
+    script(rig.platform, { kind: "ambiguous", error: "a forum post", mayRepeat: false });
+    expect(await ended(rig, await send(rig, "once"))).toMatchObject({ status: "held" });
+    expect(rig.platform.requests).toHaveLength(1);
+  });
+
+  it.each([
+    { isPrivate: true, becomes: "held" },
+    { isPrivate: false, becomes: "sent" },
+  ])(
+    "in the second part of an answer to an interaction (private: $isPrivate) ends $becomes: only private follow-ups have no nonce",
+    async ({ isPrivate, becomes }) => {
+      const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
+      platform.script = (_operation, n) => (n === 2 ? { kind: "lost" } : undefined);
+      const rig = await startRig({ platforms: [platform] });
+      const interaction = { id: "i", token: "t", isPrivate, expiresAt: rig.clock.now() + 900_000 };
+      const id = await send(rig, "x".repeat(60), { interaction });
+      await until(() => platform.requests.length === 2);
+      await until(async () => (await rig.store.outbox.get(id))?.reason?.includes("may or may not"));
+      await rig.clock.advance(2_000);
+      expect(await ended(rig, id)).toMatchObject({ status: becomes });
+      expect(platform.texts()).toHaveLength(2);
+    },
+  );
+
+  it("is repeated where the policy says resend", async () => {
+    const rig = await startRig({ gateway: { ambiguous: "resend" } });
+    script(rig.platform, { kind: "lost" });
+    const id = await send(rig, "twice");
+    await waitsAfter(rig, id, 1);
+    await rig.clock.advance(2_000);
+    await ended(rig, id);
+    expect(rig.platform.texts()).toEqual(["twice", "twice"]);
+  });
+
+  it("is what a request without any answer comes to", async () => {
+    const rig = await startRig({ gateway: { send_timeout: "10s" } });
+    script(rig.platform, { kind: "hang" });
+    const id = await send(rig, "hung");
+    await until(() => rig.platform.requests.length === 1);
+    await rig.clock.advance(10_000);
+    expect(await ended(rig, id)).toMatchObject({ status: "held", reason: expect.stringContaining("no answer within") });
+  });
+});
+
+describe("a crash", () => {
+  it("between send and confirm shows once where the platform deduplicates", async () => {
+    const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
+    const rig = await startRig({ platforms: [platform] });
+    platform.script = () => ({ kind: "hang" });
+    await send(rig, "once");
+    await until(() => platform.requests.length === 1);
+    // It was posted; the process dies before it knows.
+    const [request] = platform.requests;
+    platform.script = () => undefined;
+    if (request) await platform.take(request, new AbortController().signal);
+    const next = await restart(rig);
+    await next.idle();
+    expect(platform.texts()).toEqual(["once"]);
+  });
+
+  it("in a hook runs the hook again, as the second attempt of the same dispatch", async () => {
+    const runs: string[] = [];
+    const hooks = (hang: boolean) => (registry: HookRegistry) =>
+      void registry.registerModifying("message_sending", async (_payload, context) => {
+        runs.push(`${context.dispatchId} ${context.attempt}`);
+        if (hang) await new Promise(() => {});
+        return null;
+      });
+    const rig = await startRig({ hooks: hooks(true) });
+    const id = await send(rig, "cut off");
+    await until(() => runs.length === 1);
+    await rig.clock.advance(1);
+    const next = await restart(rig, { hooks: hooks(false) });
+    await ended(next, id);
+    expect(runs).toEqual([`${id}:message_sending 1`, `${id}:message_sending 2`]);
+  });
+
+  it("between send and confirm holds the message where the platform does not", async () => {
+    const rig = await startRig();
+    rig.platform.script = () => ({ kind: "hang" });
+    const id = await send(rig, "doubtful");
+    await until(() => rig.platform.requests.length === 1);
+    rig.platform.script = () => undefined;
+    const next = await restart(rig);
+    await send(next, "next");
+    expect(await ended(next, id)).toMatchObject({ status: "held" });
+    await next.idle();
+    expect(next.platform.texts()).toEqual(["next"]);
+  });
+
+  it("while a message waits for the rate limit leaves no doubt", async () => {
+    const platform = new LoopbackPlatform("loop", { limits: { perSecond: 30, perChatPerSecond: 1 } });
+    const rig = await startRig({ platforms: [platform] });
+    const ids = [await send(rig, "one"), await send(rig, "two"), await send(rig, longText)];
+    await ended(rig, ids[0] as string);
+    const next = await restart(rig);
+    for (const id of ids) await passTimeUntil(next, async () => (await next.store.outbox.get(id))?.status === "sent");
+    for (const id of ids) expect(await next.store.outbox.get(id)).toMatchObject({ status: "sent" });
+    expect(platform.texts().slice(0, 2)).toEqual(["one", "two"]);
+    expect(platform.texts().slice(2).join("")).toBe(longText);
+  });
+
+  it("in the middle of a message in parts sends the rest, and no part twice", async () => {
+    const platform = new LoopbackPlatform("loop", { limits: { perSecond: 30, perChatPerSecond: 1 } });
+    const rig = await startRig({ platforms: [platform] });
+    const id = await send(rig, longText);
+    await until(() => platform.texts().length === 1);
+    await until(async () => (await rig.store.outbox.get(id))?.parts[0]?.status === "sent");
+    const next = await restart(rig);
+    await passTimeUntil(next, async () => (await next.store.outbox.get(id))?.status === "sent");
+    expect(platform.texts().join("")).toBe(longText);
+  });
+});
+
+describe("hooks", () => {
+  it("rewrite, cancel and suppress; a button's words and a card reach them too", async () => {
+    const failed: string[] = [];
+    const rig = await startRig({
+      hooks(registry) {
+        registry.registerClaiming(
+          "before_dispatch",
+          ({ text }) => (text.includes("noise") ? { handled: true, reason: "a repeat" } : { handled: false }),
+          { id: "quiet" },
+        );
+        registry.registerModifying("message_sending", ({ message }) =>
+          message.text === "stop"
+            ? { cancel: "not today" }
+            : { message: { ...message, text: message.text.replace("secret", "***") } },
+        );
+        registry.registerVoid("delivery_failed", ({ error }) => void failed.push(error));
+      },
+    });
+    const [kept, noise, stop] = [await send(rig, "a secret"), await send(rig, "noise"), await send(rig, "stop")];
+    const card = await rig.gateway.send(at, { text: "", card: { title: "noise" } }, { cause });
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["a ***"]);
+    expect(await rig.store.outbox.get(kept)).toMatchObject({
+      status: "sent",
+      frozen: { text: "a ***" },
+      message: { text: "a secret" },
+    });
+    for (const id of [noise, card])
+      expect(await rig.store.outbox.get(id)).toMatchObject({
+        status: "suppressed",
+        reason: "suppressed by quiet: a repeat",
+      });
+    expect(await rig.store.outbox.get(stop)).toMatchObject({ status: "cancelled", reason: "not today" });
+    expect(failed).toEqual(["not today"]);
+  });
+
+  it("that fail closed hold the message; released, it goes through the hooks again", async () => {
+    let isBroken = true;
+    const rig = await startRig({
+      hooks: (registry) =>
+        void registry.registerModifying(
+          "message_sending",
+          ({ message }) => {
+            if (isBroken) throw new Error("no redactor");
+            return { message: { ...message, text: "redacted" } };
+          },
+          { id: "redact", failurePolicy: "fail-closed" },
+        ),
+    });
+    const id = await send(rig, "card number");
+    expect(await ended(rig, id)).toMatchObject({ status: "held", reason: expect.stringContaining("no redactor") });
+    expect(rig.platform.requests).toHaveLength(0);
+    isBroken = false;
+    await rig.gateway.release(id);
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["redacted"]);
+  });
+
+  it("that hang do not keep the next conversation waiting", async () => {
+    const rig = await startRig({
+      hooks: (registry) =>
+        void registry.registerModifying(
+          "message_sending",
+          ({ chatId }) => (chatId === "room" ? new Promise<null>(() => {}) : null),
+          { timeoutMs: 5_000 },
+        ),
+    });
+    await send(rig, "stuck");
+    await send(rig, "free", {}, "other");
+    await until(() => rig.platform.texts("other").length > 0);
+    await rig.clock.advance(6_000);
+    await rig.idle();
+    expect(rig.platform.texts("room")).toEqual(["stuck"]);
+  });
+
+  it("see their own chain cut when they answer each other for ever", async () => {
+    const rig = await startRig();
+    rig.registry.registerVoid("message_sent", async ({ cause: { depth } }, { dispatchId }) => {
+      await rig.gateway.send(
+        at,
+        { text: `again ${depth}` },
+        { cause: { kind: "hook", id: dispatchId, depth: depth + 1 } },
+      );
+    });
+    await send(rig, "start");
+    await until(() => rig.platform.texts().includes("again 8"));
+    await rig.idle();
+    expect(rig.platform.texts().at(-1)).toBe("again 8");
+  });
+});
+
+describe("formatting, parts, edits and deletions", () => {
+  it("that the platform refuses goes as plain text", async () => {
+    const rig = await startRig();
+    script(rig.platform, { kind: "format", error: "cannot parse entities" });
+    const id = await send(rig, "**bold**");
+    expect(await ended(rig, id)).toMatchObject({ status: "sent" });
+    expect(rig.platform.messages[0]?.body.text).toBe("bold");
+  });
+
+  it("that is refused as plain text too is a dead letter", async () => {
+    const rig = await startRig();
+    rig.platform.script = () => ({ kind: "format", error: "cannot parse entities" });
+    expect(await ended(rig, await send(rig, "**bold**"))).toMatchObject({ status: "dead" });
+  });
+
+  it("in a later part loses no text", async () => {
+    const rig = await startRig();
+    script(rig.platform, undefined, { kind: "format", error: "cannot parse entities" });
+    const text = `${"0".repeat(40)}**bold** and more in the second of the parts`;
+    await ended(rig, await send(rig, text));
+    expect(rig.platform.texts().join("")).toBe(text);
+    expect(rig.platform.messages.map(({ body }) => body.text).join("")).toBe(text.replaceAll("*", ""));
+  });
+
+  it("in parts tells message_sent all ids; an edit uses them, adds what is more and deletes what is too many", async () => {
+    const sent: string[][] = [];
+    const rig = await startRig({
+      hooks: (registry) => void registry.registerVoid("message_sent", ({ messageIds }) => void sent.push(messageIds)),
+    });
+    const id = await send(rig, longText.slice(0, 80));
+    await ended(rig, id);
+    const longer = await rig.gateway.edit(id, { text: longText }, { cause });
+    await ended(rig, longer);
+    expect(rig.platform.texts().join("")).toBe(longText);
+    expect(rig.platform.messages.map(({ edits }) => edits)).toEqual([1, 1, 0]);
+    // An edit of the edit is an edit of the same message.
+    await ended(rig, await rig.gateway.edit(longer, { text: "short" }, { cause }));
+    expect(rig.platform.texts()).toEqual(["short"]);
+    await rig.idle();
+    expect(sent.map((ids) => ids.length)).toEqual([2, 3, 1]);
+    await ended(rig, await rig.gateway.remove(id, { cause }));
+    expect(rig.platform.texts()).toEqual([]);
+  });
+
+  it("of a message that is gone posts it anew, once", async () => {
+    const rig = await startRig();
+    const id = await send(rig, "card");
+    await ended(rig, id);
+    const [message] = rig.platform.messages;
+    if (message) message.isDeleted = true;
+    await ended(rig, await rig.gateway.edit(id, { text: "card 2" }, { cause }));
+    await ended(rig, await rig.gateway.edit(id, { text: "card 3" }, { cause }));
+    expect(rig.platform.texts()).toEqual(["card 3"]);
+    expect(rig.platform.messages).toMatchObject([{ text: "card" }, { text: "card 3", edits: 1 }]);
+    if (message) message.isDeleted = true;
+    expect(await ended(rig, await rig.gateway.remove(id, { cause }))).toMatchObject({ status: "sent" });
+    expect(rig.platform.texts()).toEqual([]);
+  });
+
+  it("that a newer edit follows are left out", async () => {
+    const rig = await startRig();
+    script(rig.platform, undefined, { kind: "retry", error: "429", afterMs: 5_000, scope: "chat" });
+    const id = await send(rig, "0");
+    await ended(rig, id);
+    const edits: string[] = [];
+    for (let i = 1; i <= 5; i++) edits.push(await rig.gateway.edit(id, { text: String(i) }, { cause }));
+    await waitsAfter(rig, edits[0] as string, 1);
+    await rig.clock.advance(5_000);
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["5"]);
+    expect(rig.platform.messages[0]?.edits).toBe(2);
+    expect(await rig.store.outbox.get(edits[2] as string)).toMatchObject({ status: "superseded" });
+  });
+
+  it("that cannot be encoded is a dead letter", async () => {
+    const rig = await startRig();
+    rig.adapter.encode = () => [];
+    expect(await ended(rig, await send(rig, "x"))).toMatchObject({
+      status: "dead",
+      reason: expect.stringContaining("cannot be encoded"),
+    });
+  });
+});
+
+describe("other ways out", () => {
+  it("a chat that moved is followed, by what waits for it too", async () => {
+    const rig = await startRig();
+    script(rig.platform, { kind: "moved", toChatId: "-100" });
+    const ids = [await send(rig, "one"), await send(rig, "two")];
+    for (const id of ids) await ended(rig, id);
+    await send(rig, "three");
+    await rig.idle();
+    expect(rig.platform.texts("-100")).toEqual(["one", "two", "three"]);
+    const next = await restart(rig);
+    await send(next, "four");
+    await next.idle();
+    expect(next.platform.texts("-100")).toHaveLength(4);
+  });
+
+  it("an interaction that is closed makes an ordinary message, and a private answer stays private", async () => {
+    const platform = new LoopbackPlatform("loop", {
+      privateAddress: (from, userId) => ({ ...from, chatId: `dm-${userId}` }),
+    });
+    const rig = await startRig({ platforms: [platform] });
+    const interaction = { id: "i", token: "t", isPrivate: true, expiresAt: rig.clock.now() + 900_000 };
+    script(platform, { kind: "interaction-closed", error: "10062" });
+    await ended(rig, await send(rig, "private", { interaction, visibleTo: "7" }));
+    expect(platform.messages).toMatchObject([{ chatId: "dm-7", text: "private" }]);
+    await rig.clock.advance(1_000_000);
+    await ended(rig, await send(rig, "public", { interaction: { ...interaction, isPrivate: false } }));
+    expect(platform.messages[1]).toMatchObject({ chatId: "room", text: "public" });
+    expect(platform.messages[1]?.through).toBeUndefined();
+  });
+
+  it("what is not sent within its time to live is a dead letter, also while the platform is away", async () => {
+    const rig = await startRig();
+    rig.adapter.context.gateway.state({ phase: "reconnecting", reason: "network" });
+    const late = await send(rig, "late", { ttlMs: 60_000 });
+    const patient = await send(rig, "patient", { ttlMs: 600_000 });
+    await until(async () => (await rig.gateway.status()).adapters[0]?.conversationsWaiting === 1);
+    await rig.clock.advance(60_000);
+    expect(await ended(rig, late)).toMatchObject({ status: "dead", reason: "not sent in time" });
+    rig.adapter.context.gateway.state({ phase: "online" });
+    expect(await ended(rig, patient)).toMatchObject({ status: "sent" });
+    expect(rig.platform.texts()).toEqual(["patient"]);
+  });
+
+  it("what is refused for good is a dead letter at once, and can be released", async () => {
+    const rig = await startRig();
+    script(rig.platform, { kind: "permanent", error: "chat not found" });
+    const id = await send(rig, "x");
+    expect(await ended(rig, id)).toMatchObject({ status: "dead", reason: "chat not found" });
+    await rig.gateway.release(id);
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["x"]);
+  });
+
+  it("too many refused requests pause the platform, and its state says so", async () => {
+    const rig = await startRig({ gateway: { max_refused: 10 } });
+    rig.platform.script = () => ({ kind: "permanent", error: "403" });
+    for (let i = 0; i < 20; i++) await send(rig, String(i), {}, `chat${i}`);
+    await until(async () => (await rig.gateway.status()).adapters[0]?.pausedUntil !== undefined);
+    await until(async () => (await rig.gateway.status()).sending.active === 0);
+    expect(rig.platform.requests.length).toBeLessThan(20);
+    expect((await rig.gateway.status()).adapters[0]?.pauseReason).toContain("refused");
+    rig.platform.script = () => undefined;
+    await rig.clock.advance(11 * 60_000);
+    await rig.idle();
+    expect(rig.platform.texts().length + (await rig.store.outbox.counts()).dead).toBe(20);
+  });
+
+  it("a platform that is not switched on, and a delivery that nobody knows, are refused", async () => {
+    const rig = await startRig();
+    await expect(rig.gateway.send({ ...at, platform: "irc" }, { text: "x" }, { cause })).rejects.toMatchObject({
+      code: "PLATFORM_UNKNOWN",
+    });
+    await expect(rig.gateway.edit("d_none", { text: "x" }, { cause })).rejects.toMatchObject({
+      code: "DELIVERY_UNKNOWN",
+    });
+  });
+});
+
+it("sends everything in order under limits per bot, chat and group", async () => {
+  const platform = new LoopbackPlatform("loop", {
+    limits: { perSecond: 10, perChatPerSecond: 1, perGroupPerMinute: 5 },
+  });
+  const rig = await startRig({ platforms: [platform] });
+  for (let i = 0; i < 20; i++) await send(rig, String(i), {}, `c${i}`);
+  const group = ["0", "1", "2", "3", "4", "5", "6", "7"];
+  for (const text of group) await send(rig, text, {}, "-group");
+  const startedAt = rig.clock.now();
+  await passTimeUntil(rig, async () => (await rig.store.outbox.counts()).sent === 28);
+  expect(rig.clock.now() - startedAt).toBeGreaterThan(60_000);
+  expect(platform.texts("-group")).toEqual(group);
+});

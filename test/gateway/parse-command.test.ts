@@ -1,0 +1,87 @@
+/** Reading commands as people write them. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { CommandSpec } from "../../src/domain/command.js";
+import { CommandTable, checkOptions, parseOptions, usageOf } from "../../src/gateway/inbound/parse-command.js";
+
+const spec: CommandSpec = {
+  name: "fire-hook",
+  summary: "",
+  role: "viewer",
+  options: [
+    { name: "id", summary: "", type: "string", required: true },
+    { name: "payload", summary: "", type: "string", rest: true },
+    { name: "dry-run", summary: "", type: "boolean" },
+    { name: "phase", summary: "", type: "string", choices: ["before", "after"] },
+    { name: "limit", summary: "", type: "integer" },
+  ],
+};
+const read = (text: string) => {
+  const parsed = parseOptions(spec, text);
+  return parsed.kind === "options" ? parsed.options : parsed.message;
+};
+
+describe("options", () => {
+  it.each([
+    ["x", { id: "x" }],
+    ['"two words"', { id: "two words" }],
+    ["“curly quotes” dry-run", { id: "curly quotes", "dry-run": true }],
+    ["it's", { id: "it's" }],
+    ["x some free text", { id: "x", payload: "some free text" }],
+    [
+      'x {"a": "b c", "d": [1, {"e": "}"}]} dry-run',
+      { id: "x", payload: '{"a": "b c", "d": [1, {"e": "}"}]}', "dry-run": true },
+    ],
+    ["x last --dry-run phase=after", { id: "x", payload: "last", "dry-run": true, phase: "after" }],
+    ["dry_run=yes id=x", { id: "x", "dry-run": true }],
+    ["x —dry-run", { id: "x", "dry-run": true }],
+    ['payload={"a":1} x', { id: "x", payload: '{"a":1}' }],
+    ["x a=b", { id: "x", payload: "a=b" }],
+    ['x "quoted \\"rest\\" "', { id: "x", payload: 'quoted "rest" ' }],
+    ["x limit=12 PHASE=Before", { id: "x", limit: 12, phase: "before" }],
+  ])("of %s", (text, options) => {
+    expect(read(text)).toEqual(options);
+  });
+
+  it.each([
+    ["", "`id` is missing"],
+    ["x --dryrun", 'there is no option "dryrun" (did you mean "dry-run"?)'],
+    ["x phase=befor", 'did you mean "before"'],
+    ["x limit=many", "`limit` is a whole number"],
+    ["x dry-run=perhaps", "`dry-run` is yes or no"],
+  ])("of %s are refused with the reason", (text, reason) => {
+    expect(read(text)).toContain(reason);
+  });
+
+  it("never throw, whatever is written", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), (text) => {
+        expect(["options", "problem"]).toContain(parseOptions(spec, text).kind);
+      }),
+    );
+  });
+
+  it("that come by name are checked alike", () => {
+    expect(checkOptions(spec, { id: "x", limit: 3 })).toEqual({ kind: "options", options: { id: "x", limit: 3 } });
+    expect(checkOptions(spec, { id: "x", limt: 3 })).toMatchObject({
+      kind: "problem",
+      message: expect.stringContaining("limit"),
+    });
+    expect(checkOptions(spec, { id: "x", limit: 1.5 })).toMatchObject({ kind: "problem" });
+  });
+
+  it("are shown in the usage", () => {
+    expect(usageOf(spec)).toBe("/fire-hook <id> [payload] [dry-run] [before|after] [limit]");
+  });
+});
+
+describe("the table", () => {
+  const table = new CommandTable([{ ...spec, run: async () => ({ message: { text: "" } }) }]);
+
+  it("knows a command by both spellings and any case, at the start of a text only", () => {
+    expect(table.read("/fire_hook x\ny")).toMatchObject({ rest: "x\ny" });
+    expect(table.read("/FIRE-HOOK")).toMatchObject({ rest: "" });
+    for (const text of ["fire-hook", " /fire-hook", "/fire-hookx", "/unknown", "/", "//fire-hook"])
+      expect(table.read(text)).toBeUndefined();
+  });
+});
