@@ -1,0 +1,51 @@
+/**
+ * Joins chats of two platforms: what is said in one is posted in the other, both ways, under its author's name. The gateway keeps
+ * the pairs of messages, so replies, edits and deletions find their counterpart. Set `mention: always` for the chats it joins.
+ */
+import { z } from "zod";
+import { type Address, definePlugin, type InboundMessage, parseAddress } from "../../src/index.js";
+
+/** `discord::123456789012345678`, `telegram::-1001234567890` or `telegram::-1001234567890:7`; the bot may be left out. */
+const address = z.string().transform((text, context): Address => {
+  const parsed = parseAddress(text);
+  if (parsed) return parsed;
+  context.addIssue({
+    code: "custom",
+    message: `expected platform:bot:chat or platform:bot:chat:thread, got "${text}"`,
+  });
+  return z.NEVER;
+});
+
+const pair = z
+  .tuple([address, address])
+  .refine(([one, other]) => !isSamePlace(one, other), "expected two different places");
+
+export default definePlugin({
+  id: "bridge",
+  config: z.strictObject({
+    pairs: z.array(pair).min(1),
+    /** Other bots stay on their side, or two bridges would talk for ever. */
+    bots: z.boolean().default(false),
+  }),
+  setup({ config, hooks }) {
+    hooks.registerClaiming(
+      "inbound_claim",
+      ({ message }) => {
+        if (message.isBot && !config.bots) return { handled: false };
+        const routeTo = config.pairs.map((ends) => otherEnd(ends, message)).find((end) => end !== undefined);
+        return routeTo ? { handled: true, routeTo } : { handled: false };
+      },
+      { name: "both-ways", priority: 500 }, // hooks that answer come first
+    );
+  },
+});
+
+function otherEnd([one, other]: [Address, Address], message: InboundMessage): Address | undefined {
+  if (isSamePlace(one, message)) return other;
+  return isSamePlace(other, message) ? one : undefined;
+}
+
+function isSamePlace(end: Address, at: Pick<InboundMessage, keyof Address>): boolean {
+  const isSameBot = end.botId === "" || at.botId === "" || end.botId === at.botId;
+  return end.platform === at.platform && isSameBot && end.chatId === at.chatId && end.threadId === at.threadId;
+}

@@ -1,0 +1,53 @@
+/** What a plugin is: a module whose default export is `definePlugin({ id, setup(api) { … } })`. */
+import type { z } from "zod";
+import type { HookPoint } from "../hooks/point.js";
+import { HookgateError } from "../lib/errors.js";
+import type { PluginApi } from "./api.js";
+
+export interface PluginDefinition<Schema extends z.ZodType = z.ZodType> {
+  /** `[a-z][a-z0-9-]*`; unique among the plugins. Its hooks are named `<id>.<name>`, its points `plugin:<id>:<name>`. */
+  id: string;
+  /** The plugin's own settings: what the configuration gives under `config`, parsed. Without it the plugin takes none. */
+  config?: Schema;
+  /** Hook points of its own, declared before `setup`. */
+  points?: readonly HookPoint[];
+  /**
+   * Registers what the plugin does. Also called for a new version while the old one is still at work, so registering is all it
+   * should do; what it starts beside (a timer, a connection) is ended by the function that it returns.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most plugins return nothing, and `async setup` then gives Promise<void>
+  setup(api: PluginApi<z.output<Schema>>): PluginEnd | void | Promise<PluginEnd | void>;
+}
+
+export type PluginEnd = () => void | Promise<void>;
+
+const ID = /^[a-z][a-z0-9-]{0,39}$/;
+
+/** Checks a definition and gives it its types. */
+export function definePlugin<Schema extends z.ZodType = z.ZodType<undefined>>(
+  definition: PluginDefinition<Schema>,
+): PluginDefinition<Schema> {
+  const problem = definitionProblem(definition);
+  if (problem !== undefined) throw new HookgateError({ code: "PLUGIN_INVALID", message: problem });
+  return definition;
+}
+
+/** What is wrong with a value that should be a plugin; also for plugins made without `definePlugin`. */
+export function definitionProblem(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null)
+    return `expected definePlugin({ id, setup }) as the default export, got ${value === null ? "null" : typeof value}`;
+  if (!("id" in value) || typeof value.id !== "string") return "the plugin has no id";
+  if (!ID.test(value.id))
+    return `the plugin's id "${value.id}" is no name: lower-case letters, digits and dashes, at most 40, a letter first`;
+  if (!("setup" in value) || typeof value.setup !== "function") return `plugin "${value.id}" has no setup function`;
+  return pointsProblem(value.id, "points" in value ? value.points : undefined);
+}
+
+function pointsProblem(id: string, points: unknown): string | undefined {
+  if (points === undefined) return undefined;
+  if (!Array.isArray(points)) return `the points of plugin "${id}" are no list`;
+  for (const point of points)
+    if (typeof point?.name !== "string" || !point.name.startsWith(`plugin:${id}:`))
+      return `a point of plugin "${id}" must be named plugin:${id}:<name>, got "${point?.name}"`;
+  return undefined;
+}

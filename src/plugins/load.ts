@@ -1,0 +1,138 @@
+/** Finds a plugin's module, imports it, checks it and its settings. Every failure says which file and why. */
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { z } from "zod";
+import { errorMessage, HookgateError } from "../lib/errors.js";
+import type { PluginEntry } from "./config.js";
+import { definitionProblem, type PluginDefinition } from "./define.js";
+
+export interface FoundModule {
+  /** Absent for a package that only Node itself can resolve. */
+  file?: string;
+  /** What is imported. */
+  specifier: string;
+}
+
+export function findModule(module: string, baseDir: string): FoundModule {
+  const path = resolve(baseDir, module);
+  const isPath = /^\.{0,2}[/\\]/.test(module) || isAbsolute(module) || existsSync(path);
+  if (!isPath) return findPackage(module, baseDir);
+  if (!existsSync(path))
+    throw failure("PLUGIN_MISSING", `there is no file ${path}`, "Paths are relative to the configuration file.");
+  refuseTypeScript(path);
+  return { file: path, specifier: pathToFileURL(path).href };
+}
+
+/** Plain Node runs JavaScript; one that strips types says so itself. */
+function refuseTypeScript(path: string): void {
+  if (!/\.[cm]?tsx?$/.test(path) || ("typescript" in process.features && process.features.typescript)) return;
+  throw failure(
+    "PLUGIN_TYPESCRIPT",
+    `${path} is TypeScript, which this Node (${process.version}) cannot load`,
+    "Compile it (npx tsc) and name the .js file; the examples are compiled to dist/examples/plugins/.",
+  );
+}
+
+function findPackage(name: string, baseDir: string): FoundModule {
+  try {
+    const file = createRequire(join(baseDir, "noop.js")).resolve(name);
+    return { file, specifier: pathToFileURL(file).href };
+  } catch {
+    // Not resolvable the CommonJS way: a package that offers only `import`, or none at all.
+  }
+  const file = esmEntry(name, baseDir);
+  if (file) return { file, specifier: pathToFileURL(file).href };
+  const looksLikePath = /[/\\]|\.[cm]?[jt]s$/.test(name) && !name.startsWith("@");
+  throw failure(
+    "PLUGIN_MISSING",
+    looksLikePath
+      ? `there is no file ${resolve(baseDir, name)}`
+      : `there is no package "${name}" that ${baseDir} could use`,
+    looksLikePath
+      ? "Paths are relative to the configuration file."
+      : `Install it (npm install ${name}), or give a path.`,
+  );
+}
+
+/** The `import` entry of an installed package, found the way Node looks: upward, in node_modules. */
+function esmEntry(name: string, baseDir: string): string | undefined {
+  const [packageName, subPath] = /^(@[^/]+\/[^/]+|[^/]+)(\/.*)?$/.exec(name)?.slice(1) ?? [];
+  if (packageName === undefined) return undefined;
+  for (let folder = resolve(baseDir); ; folder = dirname(folder)) {
+    const root = join(folder, "node_modules", packageName);
+    const manifest = join(root, "package.json");
+    if (existsSync(manifest)) {
+      const { exports, main }: { exports?: unknown; main?: unknown } = JSON.parse(readFileSync(manifest, "utf8"));
+      const key = `.${subPath ?? ""}`;
+      const isTable = typeof exports === "object" && exports !== null && key in exports;
+      const target = importTarget(
+        isTable ? exports[key as keyof typeof exports] : key === "." ? (exports ?? main) : undefined,
+      );
+      return target === undefined ? undefined : join(root, target);
+    }
+    if (dirname(folder) === folder) return undefined;
+  }
+}
+
+function importTarget(value: unknown): string | undefined {
+  for (let found = value, depth = 0; depth < 5; depth++) {
+    if (typeof found === "string") return found;
+    if (typeof found !== "object" || found === null) return undefined;
+    if ("node" in found) found = found.node;
+    else if ("import" in found) found = found.import;
+    else if ("default" in found) found = found.default;
+    else return undefined;
+  }
+  return undefined;
+}
+
+/** Outside this package's own folder, Node finds `hookgate` only where it was installed. */
+function importHint(error: unknown): string {
+  return /Cannot find package 'hookgate'/.test(errorMessage(error))
+    ? "Run npm install hookgate beside the plugin, or export a plain { id, setup } without definePlugin."
+    : "The module threw while it was loaded.";
+}
+
+/** `version` makes Node read a file anew instead of giving the module that it has. (What the file itself imports stays.) */
+export async function importPlugin(found: FoundModule, version: string | undefined): Promise<PluginDefinition> {
+  const specifier = version !== undefined && found.file ? `${found.specifier}?version=${version}` : found.specifier;
+  let module: { default?: unknown };
+  try {
+    module = await import(specifier);
+  } catch (error) {
+    throw failure("PLUGIN_IMPORT", errorMessage(error), importHint(error), error);
+  }
+  const definition = module.default;
+  const problem = definitionProblem(definition);
+  if (problem !== undefined) throw failure("PLUGIN_INVALID", problem);
+  return definition as PluginDefinition;
+}
+
+/** The plugin's settings, by its own schema; every problem at once. */
+export function parsePluginConfig(definition: PluginDefinition, entry: PluginEntry): unknown {
+  if (!definition.config) {
+    if (entry.config === undefined || Object.keys(entry.config).length === 0) return undefined;
+    throw failure(
+      "PLUGIN_CONFIG",
+      `plugin "${definition.id}" takes no config, got ${Object.keys(entry.config).join(", ")}`,
+    );
+  }
+  const parsed = definition.config.safeParse(entry.config ?? {});
+  if (parsed.success) return parsed.data;
+  throw failure("PLUGIN_CONFIG", parsed.error.issues.map(issueText).join("; "));
+}
+
+function issueText(issue: z.core.$ZodIssue): string {
+  return `config${issue.path.map((step) => `.${String(step)}`).join("")}: ${issue.message}`;
+}
+
+export function failure(code: string, message: string, hint?: string, cause?: unknown): HookgateError {
+  return new HookgateError({
+    code,
+    message,
+    ...(hint === undefined ? {} : { hint }),
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

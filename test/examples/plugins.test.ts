@@ -1,0 +1,288 @@
+/** The example plugins, compiled as they are shipped, loaded by the real loader into a real gateway with a real store. */
+import { resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { silentLogger } from "../../src/lib/logger.js";
+import { pluginsConfig } from "../../src/plugins/config.js";
+import { createPlugins } from "../../src/plugins/plugins.js";
+import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
+import { type Rig, type RigOptions, restart, startRig } from "../gateway/rig.js";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const example = (name: string, config?: Record<string, unknown>) => ({
+  module: `dist/examples/plugins/${name}.js`,
+  ...(config ? { config } : {}),
+});
+
+async function load(rig: Rig, entries: unknown[]): Promise<Rig> {
+  const plugins = createPlugins({
+    entries: pluginsConfig.parse(entries),
+    baseDir: ROOT,
+    registry: rig.registry,
+    gateway: rig.gateway,
+    keyValue: rig.store.keyValue,
+    clock: rig.clock,
+    logger: silentLogger,
+    watch: false,
+  });
+  const infos = await plugins.load();
+  expect(infos.filter(({ state }) => state !== "loaded")).toEqual([]);
+  return rig;
+}
+const start = async (entries: unknown[], options: RigOptions = {}) => load(await startRig(options), entries);
+
+const ROOM = { platform: "loop", botId: "bot", chatId: "room" };
+const alert = (id: string) => ({ cause: { kind: "alert" as const, id, depth: 0 } });
+
+describe("redact", () => {
+  const send = async (rig: Rig, text: string) => {
+    await rig.gateway.send(ROOM, { text }, alert("a"));
+    await rig.idle();
+    return rig.platform.texts().at(-1);
+  };
+
+  it("takes secrets, card numbers and chosen words out of what is sent", async () => {
+    const rig = await start([example("redact", { words: ["Project Falcon"] })]);
+    expect(await send(rig, "card 4111 1111 1111 1111 ok")).toBe("card [redacted] ok");
+    expect(await send(rig, `key AKIA${"ABCD".repeat(4)}, ghp_${"a1".repeat(20)}`)).toBe("key [redacted], [redacted]");
+    expect(await send(rig, `token 123456789:${"Ab".repeat(18)}`)).toBe("token [redacted]");
+    expect(await send(rig, "about Project Falcon")).toBe("about [redacted]");
+  });
+
+  it("leaves numbers that are no card numbers", async () => {
+    const rig = await start([example("redact")]);
+    for (const text of [
+      "4111 1111 1111 1112",
+      "user 123456789012345678",
+      "chat -1001234567890",
+      "at 1767225600000",
+      "+4915123456789",
+    ])
+      expect(await send(rig, text)).toBe(text);
+  });
+
+  it("looks into cards and buttons, and leaves what they do alone", async () => {
+    const rig = await start([example("redact")]);
+    const secret = "4111111111111111";
+    const message = {
+      text: "x",
+      card: {
+        title: secret,
+        text: secret,
+        url: "https://a.b",
+        fields: [{ name: secret, value: secret }],
+        footer: secret,
+      },
+      buttons: [[{ label: secret, url: "https://a.b" }]],
+    };
+    await rig.gateway.send(ROOM, message, alert("a"));
+    await rig.idle();
+    expect(JSON.stringify(rig.platform.messages)).not.toContain(secret);
+    expect(JSON.stringify(rig.platform.messages)).toContain("https://a.b");
+  });
+
+  it("runs after a footer and takes out what the footer brought in, without losing it", async () => {
+    const rig = await start([example("redact")], {
+      hooks: (registry) =>
+        void registry.registerModifying(
+          "message_sending",
+          ({ message }) => ({ message: { ...message, text: `${message.text}\n-- sent with 4111111111111111` } }),
+          { id: "footer", sees: "merged" },
+        ),
+    });
+    expect(await send(rig, "hello")).toBe("hello\n-- sent with [redacted]");
+  });
+
+  it("holds the message when it fails, instead of sending it unguarded", async () => {
+    // 600 masks of a megabyte each are more than a string can hold: the handler throws.
+    const rig = await start([example("redact", { words: ["secret"], mask: "x".repeat(1_000_000) })]);
+    await rig.gateway.send(ROOM, { text: "secret".repeat(600) }, alert("a"));
+    await rig.idle();
+    expect(rig.platform.messages).toEqual([]);
+    const [held] = await rig.store.outbox.list({ status: "held", limit: 1 });
+    expect(held?.reason).toContain("redact.outbound");
+  });
+
+  it("takes a megabyte of bait in its stride", async () => {
+    const rig = await start([example("redact")]);
+    const bait = ["eyJ-", "sk-", "4111 ", "-----BEGIN PRIVATE KEY-----", "a1-"]
+      .map((unit) => unit.repeat(200_000 / unit.length))
+      .join(" ");
+    const began = performance.now();
+    await rig.registry.fireModifying("message_sending", {
+      chatId: "c",
+      platform: "loop",
+      deliveryId: "d",
+      cause: alert("a").cause,
+      message: { text: bait },
+    });
+    expect(performance.now() - began).toBeLessThan(10_000);
+  });
+});
+
+describe("suppress-repeats", () => {
+  it("sends the same alert to the same chat once in its window, and again after it", async () => {
+    const rig = await start([example("suppress-repeats", { window_ms: 60_000 })]);
+    for (const id of ["a1", "a2"]) await rig.gateway.send(ROOM, { text: "disk full" }, alert(id));
+    await rig.gateway.send({ ...ROOM, chatId: "other" }, { text: "disk full" }, alert("a3"));
+    await rig.gateway.send(ROOM, { text: "disk empty" }, alert("a4"));
+    await rig.idle();
+    expect(rig.platform.texts("room")).toEqual(["disk full", "disk empty"]);
+    expect(rig.platform.texts("other")).toEqual(["disk full"]);
+    const [suppressed] = await rig.store.outbox.list({ status: "suppressed", limit: 10 });
+    expect(suppressed?.reason).toContain("the same text was sent here");
+    await rig.clock.advance(60_001);
+    await rig.gateway.send(ROOM, { text: "disk full" }, alert("a5"));
+    await rig.idle();
+    expect(rig.platform.texts("room").filter((text) => text === "disk full")).toHaveLength(2);
+  });
+
+  it("answers two people who ask the same within seconds, both", async () => {
+    const rig = await start([
+      example("suppress-repeats"),
+      example("keyword-router", { rules: [{ words: ["ping"], reply: "pong" }] }),
+    ]);
+    await rig.say("ping", { userId: "7" });
+    await rig.say("ping", { userId: "8" });
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["pong", "pong"]);
+  });
+
+  it("does not take a delivery that a crash cut off for a repeat of itself", async () => {
+    const rig = await start([example("suppress-repeats")]);
+    const payload = {
+      chatId: "room",
+      platform: "loop",
+      botId: "bot",
+      text: "x",
+      deliveryId: "d_1",
+      cause: alert("a").cause,
+    };
+    expect(await rig.registry.fireClaiming("before_dispatch", payload)).toMatchObject({ handled: false });
+    expect(await rig.registry.fireClaiming("before_dispatch", payload, undefined, { attempt: 2 })).toMatchObject({
+      handled: false,
+    });
+    expect(await rig.registry.fireClaiming("before_dispatch", { ...payload, deliveryId: "d_2" })).toMatchObject({
+      handled: true,
+    });
+  });
+
+  it("remembers over a restart, and forgets what is over", async () => {
+    const rig = await start([example("suppress-repeats")]);
+    await rig.gateway.send(ROOM, { text: "disk full" }, alert("a1"));
+    await rig.idle();
+    const next = await load(await restart(rig), [example("suppress-repeats")]);
+    await next.gateway.send(ROOM, { text: "disk full" }, alert("a2"));
+    await next.idle();
+    expect(next.platform.texts()).toEqual(["disk full"]);
+    await next.clock.advance(120_000);
+    await next.gateway.send(ROOM, { text: "other" }, alert("a3"));
+    await next.idle();
+    expect(await next.store.keyValue.list("plugin:suppress-repeats", "")).toHaveLength(1);
+  });
+});
+
+describe("keyword-router", () => {
+  const rules = [
+    { words: ["Billing", "invoice"], route_to: "loop:bot:billing" },
+    { words: ["straße"], reply: "gefunden" },
+  ];
+
+  it("answers or forwards by whole words in any case", async () => {
+    const rig = await start([example("keyword-router", { rules })]);
+    await rig.say("about my INVOICE, please");
+    await rig.say("billings are not it");
+    await rig.say("Die Straße!");
+    await rig.idle();
+    expect(rig.platform.texts("billing")).toEqual(["**Ada**: about my INVOICE, please"]);
+    expect(rig.platform.texts("room")).toEqual(["gefunden"]);
+  });
+
+  it("says what is wrong with its rules", async () => {
+    const rig = await startRig();
+    const plugins = createPlugins({
+      entries: pluginsConfig.parse([
+        example("keyword-router", { rules: [{ words: ["x"] }, { words: ["y"], route_to: "nowhere" }] }),
+      ]),
+      baseDir: ROOT,
+      registry: rig.registry,
+      gateway: rig.gateway,
+      keyValue: rig.store.keyValue,
+      clock: rig.clock,
+      logger: silentLogger,
+      watch: false,
+    });
+    const [info] = await plugins.load();
+    expect(info?.reason).toContain("config.rules.0: expected reply, route_to or both");
+    expect(info?.reason).toContain("config.rules.1.route_to: expected platform:bot:chat");
+  });
+});
+
+describe("bridge", () => {
+  const two = () => [new LoopbackPlatform("discord"), new LoopbackPlatform("telegram")];
+
+  it("carries messages both ways, with their author, and replies to the right one", async () => {
+    const platforms = two();
+    const rig = await start([example("bridge", { pairs: [["discord::100", "telegram::-200"]] })], { platforms });
+    const [discord, telegram] = platforms as [LoopbackPlatform, LoopbackPlatform];
+    await rig.say("hello there", { platform: "discord", chatId: "100", messageId: "d1", displayName: "Ada" });
+    await rig.idle();
+    expect(telegram.texts("-200")).toEqual(["**Ada**: hello there"]);
+    const copy = telegram.messages[0]?.id;
+    await rig.say("hello back", {
+      platform: "telegram",
+      chatId: "-200",
+      messageId: "t1",
+      displayName: "Bob",
+      ...(copy ? { replyToId: copy } : {}),
+    });
+    await rig.idle();
+    expect(discord.texts("100")).toEqual(["**Bob**: hello back"]);
+    expect(discord.messages[0]?.body.replyToId).toBe("d1");
+    expect(telegram.texts("-200")).toHaveLength(1);
+  });
+
+  it("leaves other chats, other threads and other bots alone", async () => {
+    const platforms = two();
+    const rig = await start([example("bridge", { pairs: [["discord::100", "telegram::-200:7"]] })], { platforms });
+    await rig.say("elsewhere", { platform: "discord", chatId: "101" });
+    await rig.say("wrong topic", { platform: "telegram", chatId: "-200", threadId: "8" });
+    await rig.say("from a bot", { platform: "discord", chatId: "100", isBot: true });
+    await rig.say("right topic", { platform: "telegram", chatId: "-200", threadId: "7" });
+    await rig.idle();
+    expect(platforms[0]?.texts()).toEqual(["**Ada**: right topic"]);
+    expect(platforms[1]?.texts()).toEqual([]);
+  });
+});
+
+describe("greeter", () => {
+  it("greets a person once, over restarts, and a second person too", async () => {
+    const rig = await start([example("greeter", { text: "Welcome, {name}!" }), example("suppress-repeats")]);
+    await rig.say("hi", { userId: "7", displayName: "Ada" });
+    await rig.idle();
+    await rig.say("hi again", { userId: "7", displayName: "Ada" });
+    await rig.say("hi", { userId: "8", displayName: "Ada" });
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["Welcome, Ada!", "Welcome, Ada!"]);
+    const next = await load(await restart(rig), [example("greeter", { text: "Welcome, {name}!" })]);
+    await next.say("still me", { userId: "7" });
+    await next.idle();
+    expect(next.platform.texts()).toHaveLength(2);
+  });
+
+  it("does not greet twice when the process died before the note was written", async () => {
+    const rig = await start([example("greeter", { text: "Welcome!" })]);
+    await rig.say("hi", { userId: "7" });
+    await rig.idle();
+    await rig.store.keyValue.delete("plugin:greeter", "loop:7");
+    await rig.say("hi", { userId: "7" });
+    await rig.idle();
+    expect(rig.platform.texts()).toHaveLength(1);
+  });
+
+  it("does not let a name carry markup or mentions", async () => {
+    const rig = await start([example("greeter", { text: "Welcome, {name}!" })]);
+    await rig.say("hi", { userId: "9", displayName: "**<@123>** [x](http://e.vil) $& @everyone" });
+    await rig.idle();
+    expect(rig.platform.texts().join("")).toBe("Welcome, 123 x(http://e.vil) $& everyone!");
+  });
+});

@@ -1,0 +1,318 @@
+/** Loading: what is loaded, what is refused and why, and that one broken plugin is one broken plugin. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { definePlugin } from "../../src/index.js";
+import { ManualClock } from "../support/manual-clock.js";
+import { until } from "../support/until.js";
+import { answering, inbound, pluginRig } from "./rig.js";
+
+const reasonOf = async (source: string, entry: Record<string, unknown> = {}) => {
+  const rig = await pluginRig({ "p.mjs": source }, { entries: [{ module: "p.mjs", ...entry }] });
+  const [info] = await rig.plugins.load();
+  expect(info?.state).toBe("broken");
+  expect(info?.reason).toBeDefined();
+  expect(rig.registry.size).toBe(0);
+  return info?.reason ?? "";
+};
+
+describe("loading plugins", () => {
+  it("registers a plugin's hooks under its name", async () => {
+    const rig = await pluginRig({ "hello.mjs": answering("hello", "hi") });
+    expect(await rig.plugins.load()).toMatchObject([
+      { module: "hello.mjs", id: "hello", state: "loaded", hooks: ["hello.inbound_claim"] },
+    ]);
+    expect(rig.registry.get("hello.inbound_claim")).toMatchObject({ pluginId: "hello", enabled: true });
+    expect(await rig.claim("x")).toMatchObject({ handled: true, reply: "hi", claimedBy: "hello.inbound_claim" });
+  });
+
+  it("loaded twice, has its handlers once", async () => {
+    const rig = await pluginRig({ "hello.mjs": answering("hello", "hi") });
+    await Promise.all([rig.plugins.load(), rig.plugins.load()]);
+    await rig.plugins.load();
+    expect(rig.registry.list().map(({ id }) => id)).toEqual(["hello.inbound_claim"]);
+  });
+
+  it("refuses a second plugin with the same id and keeps the first", async () => {
+    const rig = await pluginRig({ "one.mjs": answering("same", "one"), "two.mjs": answering("same", "two") });
+    const [one, two] = await rig.plugins.load();
+    expect([one?.state, two?.state]).toEqual(["loaded", "broken"]);
+    expect(two?.reason).toContain('the id "same" is taken by one.mjs');
+    expect(await rig.claim("x")).toMatchObject({ reply: "one" });
+  });
+
+  it("reports a broken plugin with its file and cause, and goes on with the others", async () => {
+    const rig = await pluginRig({ "bad.mjs": `throw new Error("boom at load");`, "good.mjs": answering("good", "ok") });
+    const infos = await rig.plugins.load();
+    expect(infos).toMatchObject([{ state: "broken" }, { state: "loaded" }]);
+    expect(infos[0]?.reason).toContain("boom at load");
+    const [line] = rig.logged.filter(({ level }) => level === "error");
+    expect(line?.message).toContain("boom at load");
+    expect(line?.facts).toMatchObject({ module: "bad.mjs", file: join(rig.folder, "bad.mjs") });
+    expect(await rig.claim("x")).toMatchObject({ reply: "ok" });
+  });
+
+  it("stops start-up for a broken plugin that is critical, naming all of them", async () => {
+    const rig = await pluginRig(
+      { "bad.mjs": `throw new Error("boom");`, "good.mjs": answering("good", "ok") },
+      { entries: [{ module: "bad.mjs", critical: true }, "good.mjs"] },
+    );
+    await expect(rig.plugins.load()).rejects.toMatchObject({
+      code: "PLUGIN_CRITICAL",
+      message: expect.stringMatching(/bad\.mjs.*boom/),
+    });
+  });
+
+  it("leaves out what is switched off", async () => {
+    const rig = await pluginRig({ "p.mjs": answering("p", "x") }, { entries: [{ module: "p.mjs", enabled: false }] });
+    expect(await rig.plugins.load()).toMatchObject([{ state: "off", hooks: [] }]);
+    expect(rig.registry.size).toBe(0);
+  });
+
+  it("says what is wrong with a module", async () => {
+    expect(await reasonOf("export const x = 1;")).toContain("default export");
+    expect(await reasonOf("export default { setup() {} };")).toContain("no id");
+    expect(await reasonOf(`export default { id: "Bad Id", setup() {} };`)).toContain('"Bad Id"');
+    expect(await reasonOf(`export default { id: "a" };`)).toContain("no setup function");
+    expect(await reasonOf(`export default { id: "a", points: [{ name: "mine" }], setup() {} };`)).toContain(
+      "plugin:a:<name>",
+    );
+    expect(await reasonOf(`import "./gone.mjs"; export default {};`)).toContain("gone.mjs");
+    expect(await reasonOf(`export default { id: "a", setup() { throw new Error("no disk"); } };`)).toContain("no disk");
+    expect(await reasonOf(`export default { id: "a", async setup() { throw "a bare text"; } };`)).toContain(
+      "a bare text",
+    );
+  });
+
+  it("takes nothing of a plugin whose setup fails half way", async () => {
+    expect(
+      await reasonOf(`export default { id: "a", setup(api) {
+        api.hooks.registerVoid("message_received", () => {});
+        api.hooks.registerVoid("mesage_sent", () => {});
+      } };`),
+    ).toContain('Did you mean "message_sent"?');
+    expect(
+      await reasonOf(`export default { id: "a", setup(api) {
+        api.hooks.registerVoid("message_received", () => {});
+        api.hooks.registerVoid("message_received", () => {}, { priority: NaN });
+      } };`),
+    ).toMatch(/priority/i);
+  });
+
+  it("refuses hooks that depend on what is not there, and then whoever depends on those", async () => {
+    const rig = await pluginRig({
+      "a.mjs": answering("a", "a", `{ after: ["nobody.there"] }`),
+      "b.mjs": answering("b", "b", `{ after: ["a.inbound_claim"] }`),
+      "c.mjs": answering("c", "c", `{ after: ["d.inbound_claim"] }`),
+      "d.mjs": answering("d", "d"),
+    });
+    const infos = await rig.plugins.load();
+    expect(infos.map(({ state }) => state)).toEqual(["broken", "broken", "loaded", "loaded"]);
+    expect(infos[0]?.reason).toContain("nobody.there");
+    expect(await rig.claim("x")).toMatchObject({ reply: "d" });
+  });
+
+  it("says that TypeScript must be compiled, and what file is missing", async () => {
+    const rig = await pluginRig(
+      { "p.ts": "export default {};" },
+      { entries: ["p.ts", "./none.js", "no-such-package", "lib/none.mjs"] },
+    );
+    const reasons = (await rig.plugins.load()).map(({ reason }) => reason);
+    expect(reasons[0]).toMatch(/p\.ts is TypeScript.*Compile it/s);
+    expect(reasons[1]).toContain(`there is no file ${join(rig.folder, "none.js")}`);
+    expect(reasons[2]).toContain('no package "no-such-package"');
+    expect(reasons[3]).toContain(`there is no file ${join(rig.folder, "lib/none.mjs")}`);
+  });
+
+  it("loads an installed package, also one that offers only import", async () => {
+    const rig = await pluginRig({}, { entries: ["hello-plugin", "@scope/main-plugin"] });
+    const install = (name: string, manifest: object, id: string) => {
+      const root = join(rig.folder, "node_modules", name);
+      mkdirSync(root, { recursive: true });
+      writeFileSync(join(root, "package.json"), JSON.stringify({ name, type: "module", ...manifest }));
+      writeFileSync(join(root, "entry.js"), answering(id, "hi"));
+    };
+    install("hello-plugin", { exports: { ".": { types: "./x.d.ts", import: "./entry.js" } } }, "hello");
+    install("@scope/main-plugin", { main: "./entry.js" }, "main");
+    expect(await rig.plugins.load()).toMatchObject([
+      { id: "hello", state: "loaded" },
+      { id: "main", state: "loaded" },
+    ]);
+  });
+
+  it("gives up on a setup that never ends, and goes on with the next plugin", async () => {
+    const clock = new ManualClock();
+    const rig = await pluginRig(
+      { "p.mjs": "export default { id: 'p', setup: () => new Promise(() => {}) };", "q.mjs": answering("q", "q") },
+      { clock },
+    );
+    const loading = rig.plugins.load();
+    const moving = until(async () => {
+      await clock.advance(1_000);
+      return rig.plugins.list()[1]?.state === "loaded";
+    });
+    expect(await loading).toMatchObject([
+      { state: "broken", reason: expect.stringContaining("10000 ms") },
+      { state: "loaded" },
+    ]);
+    await moving;
+  });
+});
+
+describe("a plugin's settings", () => {
+  const source = (body: string) => `
+    const config = { safeParse(value) {
+      const issues = [];
+      if (typeof value.limit !== "number") issues.push({ path: ["limit"], message: "expected number" });
+      if (!Array.isArray(value.words)) issues.push({ path: ["words"], message: "expected array" });
+      return issues.length ? { success: false, error: { issues } } : { success: true, data: { ...value, parsed: true } };
+    } };
+    export default { id: "p", config, setup(api) { ${body} } };`;
+
+  it("are parsed by its schema", async () => {
+    const rig = await pluginRig(
+      {
+        "p.mjs": source(
+          `api.hooks.registerClaiming("inbound_claim", () => ({ handled: true, reply: JSON.stringify(api.config) }));`,
+        ),
+      },
+      { entries: [{ module: "p.mjs", config: { limit: 3, words: [] } }] },
+    );
+    await rig.plugins.load();
+    expect(await rig.claim("x")).toMatchObject({ reply: '{"limit":3,"words":[],"parsed":true}' });
+  });
+
+  it("are refused with every problem at once", async () => {
+    expect(await reasonOf(source(""), { config: {} })).toContain(
+      "config.limit: expected number; config.words: expected array",
+    );
+    expect(await reasonOf(`export default { id: "a", setup() {} };`, { config: { x: 1 } })).toContain(
+      "takes no config, got x",
+    );
+  });
+});
+
+describe("what a plugin may do", () => {
+  it("sends through the gateway, one step deeper than the cause, and once per key", async () => {
+    const rig = await pluginRig({
+      "p.mjs": `export default { id: "p", setup(api) {
+        api.hooks.registerVoid("message_received", async ({ message }) => {
+          const at = { platform: message.platform, botId: message.botId, chatId: message.chatId };
+          await api.send(at, "plain");
+          await api.send(at, { text: "deep" }, { cause: { kind: "reply", id: "m1", depth: 2 }, once: "k" });
+          await api.send(at, "again", { once: "k" });
+          await api.edit("d_9", "new text");
+        });
+      } };`,
+    });
+    await rig.plugins.load();
+    await rig.registry.fireVoid("message_received", { message: inbound("x"), access: "allowed" });
+    expect(rig.sent.map(({ message, options }) => [message.text, options.cause])).toEqual([
+      ["plain", { kind: "hook", id: "plugin:p", depth: 1 }],
+      ["deep", { kind: "hook", id: "m1", depth: 3 }],
+      ["again", { kind: "hook", id: "plugin:p", depth: 1 }],
+      ["new text", { kind: "hook", id: "plugin:p", depth: 1 }],
+    ]);
+    expect(rig.sent[1]?.options.deliveryId).toBe(rig.sent[2]?.options.deliveryId);
+    expect(rig.sent[0]?.options.deliveryId).toBeUndefined();
+  });
+
+  it("keeps its own pairs, apart from other plugins'", async () => {
+    const keeper = (id: string) => `export default { id: "${id}", setup(api) {
+      api.hooks.registerClaiming("inbound_claim", async ({ message }) => {
+        await api.store.set(message.text, { by: "${id}" });
+        return { handled: "${id}" === "b", reply: JSON.stringify([await api.store.list(), await api.store.get("none")]) };
+      });
+    } };`;
+    const rig = await pluginRig({ "a.mjs": keeper("a"), "b.mjs": keeper("b") });
+    await rig.plugins.load();
+    expect(await rig.claim("k")).toMatchObject({
+      reply: JSON.stringify([[{ key: "k", value: { by: "b" } }], undefined]),
+    });
+  });
+
+  it("sends and writes nothing in a dry run", async () => {
+    const rig = await pluginRig({
+      "p.mjs": `export default { id: "p", setup(api) {
+        api.hooks.registerClaiming("inbound_claim", async ({ message }) => {
+          const before = await api.store.get("seen");
+          await api.store.set("seen", true);
+          const id = await api.send({ platform: "web", botId: "web", chatId: "room" }, "hi");
+          return { handled: true, reply: before + " " + id };
+        });
+      } };`,
+    });
+    await rig.plugins.load();
+    for (let i = 0; i < 2; i++) {
+      const record = await rig.registry.dispatch("inbound_claim", { message: inbound("x") }, { dryRun: true });
+      expect(record.dryRun).toBe(true);
+      expect(JSON.stringify(record)).toContain("undefined dry-run");
+    }
+    expect(rig.sent).toEqual([]);
+    expect(await rig.claim("x")).toMatchObject({ reply: "undefined d_1" });
+    expect(rig.sent).toHaveLength(1);
+  });
+
+  it("may offer a default route and points of its own", async () => {
+    const rig = await pluginRig({
+      "p.mjs": `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
+      const point = { name: "plugin:p:done", model: "void", payload: z.object({ n: z.number() }), vetoable: false, phases: [], summary: "s", example: { n: 1 } };
+      export default { id: "p", points: [point], setup(api) {
+        api.route((message) => ({ reply: "routed " + message.text }));
+        api.hooks.registerVoid("plugin:p:done", () => {});
+      } };`,
+    });
+    expect(await rig.plugins.load()).toMatchObject([{ state: "loaded", hooks: ["p.plugin:p:done"] }]);
+    expect(await rig.plugins.routes.get("p")?.(inbound("x"), { causeId: "m1", attempt: 1 })).toEqual({
+      reply: "routed x",
+    });
+    expect(rig.registry.point("plugin:p:done").summary).toBe("s");
+  });
+
+  it("may name its own hooks shortly, and may not use an id twice", async () => {
+    const rig = await pluginRig({
+      "p.mjs": `export default { id: "p", setup({ hooks }) {
+        hooks.registerClaiming("inbound_claim", () => ({ handled: true, reply: "second" }), { id: "second", after: ["first"], priority: 1 });
+        hooks.registerClaiming("inbound_claim", () => ({ handled: true, reply: "first" }), { id: "first" });
+        hooks.registerVoid("message_sent", () => {});
+        hooks.registerVoid("message_sent", () => {});
+      } };`,
+    });
+    expect(await rig.plugins.load()).toMatchObject([
+      { hooks: ["p.second", "p.first", "p.message_sent", "p.message_sent-2"] },
+    ]);
+    expect(await rig.claim("x")).toMatchObject({ reply: "first" });
+    expect(
+      await reasonOf(`export default { id: "p", setup({ hooks }) {
+        hooks.registerVoid("message_sent", () => {}, { id: "x" });
+        hooks.registerVoid("message_sent", () => {}, { id: "x" });
+      } };`),
+    ).toContain("two hooks");
+  });
+
+  it("may register and remove hooks later, and end what it started when it goes", async () => {
+    const rig = await pluginRig({
+      "p.mjs": `export default { id: "p", setup(api) {
+        let remove;
+        api.hooks.registerClaiming("inbound_claim", ({ message }) => {
+          if (message.text === "on") remove = api.hooks.registerVoid("message_sent", () => {}, { id: "late" });
+          if (message.text === "off") remove();
+          return { handled: true };
+        });
+        return () => { globalThis.endedOfP = true; };
+      } };`,
+    });
+    await rig.plugins.load();
+    await rig.claim("on");
+    expect(rig.registry.get("p.late")).toBeDefined();
+    await rig.claim("off");
+    expect(rig.registry.get("p.late")).toBeUndefined();
+    await rig.plugins.stop();
+    expect(rig.registry.size).toBe(0);
+    expect("endedOfP" in globalThis).toBe(true);
+  });
+
+  it("is typed: definePlugin refuses a wrong id at once", () => {
+    expect(() => definePlugin({ id: "Nope!", setup() {} })).toThrow(/Nope!/);
+  });
+});

@@ -1,0 +1,192 @@
+/** Reloading: the new version whole, or the old one whole; never neither, never a mix. */
+import { describe, expect, it } from "vitest";
+import { pluginsConfig } from "../../src/plugins/config.js";
+import { until } from "../support/until.js";
+import { answering, inbound, pluginRig } from "./rig.js";
+
+describe("reloading a plugin", () => {
+  it("swaps the new version in whole", async () => {
+    const rig = await pluginRig({ "p.mjs": answering("p", "one") });
+    await rig.plugins.load();
+    rig.write(
+      "p.mjs",
+      `export default { id: "p", setup(api) {
+      api.hooks.registerClaiming("inbound_claim", () => ({ handled: true, reply: "two" }));
+      api.hooks.registerVoid("message_sent", () => {});
+    } };`,
+    );
+    expect(await rig.plugins.reload()).toMatchObject([
+      { state: "loaded", hooks: ["p.inbound_claim", "p.message_sent"] },
+    ]);
+    expect(await rig.claim("x")).toMatchObject({ reply: "two" });
+    rig.write("p.mjs", answering("p", "three"));
+    await rig.plugins.reload();
+    expect(rig.registry.list().map(({ id }) => id)).toEqual(["p.inbound_claim"]);
+    expect(await rig.claim("x")).toMatchObject({ reply: "three" });
+  });
+
+  it.each([
+    ["does not parse", "export default {"],
+    ["throws in setup", `export default { id: "p", setup() { throw new Error("no"); } };`],
+    ["names an unknown hook", `export default { id: "p", setup(api) { api.hooks.registerVoid("nope", () => {}); } };`],
+    ["depends on what is not there", answering("p", "two", `{ after: ["gone.x"] }`)],
+    ["has a bad option", answering("p", "two", "{ priority: 1.5 }")],
+    [
+      "fails half way into the registry",
+      `export default { id: "p", setup(api) {
+      api.hooks.registerClaiming("inbound_claim", () => ({ handled: true, reply: "two" }));
+      api.hooks.registerVoid("message_sent", () => {}, { match: { tools: ["("] } });
+    } };`,
+    ],
+  ])("keeps the old version, whole, when the new one %s", async (_, source) => {
+    const rig = await pluginRig({ "p.mjs": answering("p", "one"), "q.mjs": answering("q", "q", "{ priority: 500 }") });
+    await rig.plugins.load();
+    rig.write("p.mjs", source);
+    const [info] = await rig.plugins.reload();
+    expect(info).toMatchObject({ id: "p", state: "loaded", hooks: ["p.inbound_claim"] });
+    expect(info?.reason).toContain("the one before it is at work");
+    expect(
+      rig.registry
+        .list()
+        .map(({ id }) => id)
+        .sort(),
+    ).toEqual(["p.inbound_claim", "q.inbound_claim"]);
+    expect(await rig.claim("x")).toMatchObject({ reply: "one" });
+    rig.write("p.mjs", answering("p", "mended"));
+    expect((await rig.plugins.reload())[0]?.reason).toBeUndefined();
+    expect(await rig.claim("x")).toMatchObject({ reply: "mended" });
+  });
+
+  it("keeps the place of a hook among its equals, and what an operator switched off", async () => {
+    const rig = await pluginRig({ "p.mjs": answering("p", "p1"), "q.mjs": answering("q", "q1") });
+    await rig.plugins.load();
+    rig.write("p.mjs", answering("p", "p2"));
+    await rig.plugins.reload();
+    expect(await rig.claim("x")).toMatchObject({ reply: "p2" });
+    rig.registry.setEnabled("p.inbound_claim", false);
+    rig.write("p.mjs", answering("p", "p3"));
+    await rig.plugins.reload();
+    expect(await rig.claim("x")).toMatchObject({ reply: "q1" });
+    rig.write("p.mjs", answering("p", "p4", "{ priority: 1 }"));
+    await rig.plugins.reload();
+    expect(rig.registry.get("p.inbound_claim")).toMatchObject({ enabled: false, priority: 1 });
+    expect(await rig.claim("x")).toMatchObject({ reply: "q1" });
+  });
+
+  it("never leaves a dispatch that is under way without the hook", async () => {
+    const guard = (word: string) => `export default { id: "guard", setup(api) {
+      api.hooks.registerModifying("message_sending", ({ message }) => ({ message: { ...message, text: message.text + " ${word}" } }),
+        { sees: "merged", priority: 900, failurePolicy: "fail-closed" });
+    } };`;
+    const rig = await pluginRig({ "guard.mjs": guard("guarded by 1") });
+    await rig.plugins.load();
+    let arrived = () => {};
+    const underWay = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    rig.registry.registerModifying("message_sending", async () => {
+      arrived();
+      await held;
+      return null;
+    });
+    const cause = { kind: "api" as const, id: "1", depth: 0 };
+    const sending = rig.registry.fireModifying("message_sending", {
+      chatId: "c",
+      platform: "web",
+      deliveryId: "d",
+      cause,
+      message: { text: "x" },
+    });
+    await underWay;
+    rig.write("guard.mjs", guard("guarded by 2"));
+    await rig.plugins.reload();
+    release();
+    expect((await sending).message?.text).toBe("x guarded by 2");
+  });
+
+  it("ends the old version's work after the swap and refuses its calls", async () => {
+    const source = (word: string) => `export default { id: "p", setup(api) {
+      globalThis.apis = [...(globalThis.apis ?? []), api];
+      return () => { globalThis.ended = [...(globalThis.ended ?? []), "${word}"]; };
+    } };`;
+    const rig = await pluginRig({ "p.mjs": source("one") });
+    await rig.plugins.load();
+    rig.write("p.mjs", source("two"));
+    await rig.plugins.reload();
+    const state = globalThis as {
+      apis?: {
+        send(at: object, text: string): Promise<string>;
+        hooks: { registerVoid(hook: string, handler: () => void): void };
+      }[];
+      ended?: string[];
+    };
+    expect(state.ended).toEqual(["one"]);
+    await expect(state.apis?.[0]?.send({}, "x")).rejects.toMatchObject({ code: "PLUGIN_REPLACED" });
+    expect(() => state.apis?.[0]?.hooks.registerVoid("message_sent", () => {})).toThrow(/no longer loaded/);
+    await expect(state.apis?.[1]?.send({}, "x")).resolves.toBe("d_1");
+  });
+
+  it("replaces its default route, and takes it away with the plugin", async () => {
+    const routing = (word: string) =>
+      `export default { id: "p", setup(api) { api.route(() => ({ reply: "${word}" })); } };`;
+    const rig = await pluginRig({ "p.mjs": routing("one") });
+    await rig.plugins.load();
+    rig.write("p.mjs", routing("two"));
+    await rig.plugins.reload();
+    expect(rig.plugins.routes.get("p")?.(inbound("x"), { causeId: "m", attempt: 1 })).toEqual({ reply: "two" });
+    await rig.plugins.reload({ entries: [] });
+    expect(rig.plugins.routes.size).toBe(0);
+  });
+
+  it("follows a new list of the configuration: added, removed, switched off, other settings", async () => {
+    const rig = await pluginRig({ "a.mjs": answering("a", "a"), "b.mjs": answering("b", "b") }, { entries: ["a.mjs"] });
+    await rig.plugins.load();
+    await rig.plugins.reload({ entries: pluginsConfig.parse(["b.mjs", "a.mjs"]) });
+    expect(rig.plugins.list().map(({ id, state }) => [id, state])).toEqual([
+      ["b", "loaded"],
+      ["a", "loaded"],
+    ]);
+    await rig.plugins.reload({ entries: pluginsConfig.parse(["b.mjs", { module: "a.mjs", enabled: false }]) });
+    expect(rig.registry.list().map(({ id }) => id)).toEqual(["b.inbound_claim"]);
+    await rig.plugins.reload({ entries: [] });
+    expect(rig.registry.size).toBe(0);
+  });
+
+  it("brings a broken plugin to life once it is mended", async () => {
+    const rig = await pluginRig({ "p.mjs": "throw new Error('x')" });
+    expect(await rig.plugins.load()).toMatchObject([{ state: "broken" }]);
+    rig.write("p.mjs", answering("p", "ok"));
+    expect(await rig.plugins.reload()).toMatchObject([{ state: "loaded", id: "p" }]);
+  });
+
+  it("takes a plugin's new id for what it is", async () => {
+    const rig = await pluginRig({ "p.mjs": answering("old", "old") });
+    await rig.plugins.load();
+    rig.write("p.mjs", answering("new", "new"));
+    await rig.plugins.reload();
+    expect(rig.registry.list().map(({ id }) => id)).toEqual(["new.inbound_claim"]);
+  });
+});
+
+describe("watching files", () => {
+  it("reloads a plugin when its file changes, and only that one", async () => {
+    const counting = (id: string, word: string) => `export default { id: "${id}", setup(api) {
+      globalThis.setups = [...(globalThis.setups ?? []), "${id} ${word}"];
+      api.hooks.registerClaiming("inbound_claim", () => ({ handled: true, reply: "${word}" }));
+    } };`;
+    const rig = await pluginRig({ "a.mjs": counting("a", "one"), "b.mjs": counting("b", "one") }, { watch: true });
+    await rig.plugins.load();
+    rig.write("a.mjs", counting("a", "two"));
+    await until(async () => (await rig.claim("x")).reply === "two", "the new version is at work");
+    rig.write("a.mjs", "export default {");
+    await until(() => rig.plugins.list()[0]?.reason, "the broken version is reported");
+    expect(await rig.claim("x")).toMatchObject({ reply: "two" });
+    rig.write("a.mjs", counting("a", "three"));
+    await until(async () => (await rig.claim("x")).reply === "three", "the mended version is at work");
+    expect((globalThis as { setups?: string[] }).setups).toEqual(["a one", "b one", "a two", "a three"]);
+  });
+});
