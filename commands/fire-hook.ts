@@ -1,0 +1,131 @@
+/** `/fire-hook ID|POINT [payload] [dry-run]`: fires one hook, or a whole point, and shows what each handler did. */
+import type { CommandSpec } from "../src/domain/command.js";
+import { hasRole } from "../src/domain/identity.js";
+import type { DispatchRecord } from "../src/domain/journal.js";
+import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
+import type { LifecyclePhase } from "../src/hooks/point.js";
+import { answer, badUsage, commandButton, word } from "./answer.js";
+import type { CommandDeps } from "./deps.js";
+import { fire } from "./fire.js";
+import { type FirePayload, readPayload } from "./payload.js";
+import { resolveTarget, type Target } from "./resolve.js";
+import { dispatchData, dispatchLine, hasFailed, resultText, runDetails, runTable } from "./show-dispatch.js";
+import { code, plain } from "./text.js";
+
+export const fireHookSpec: CommandSpec = {
+  name: "fire-hook",
+  summary: "Fire one hook, or all hooks of a point, and see what each does",
+  role: "viewer",
+  isSlow: true,
+  options: [
+    {
+      name: "id",
+      summary: "A hook's id, or a hook point",
+      type: "string",
+      required: true,
+      complete: "hooks-and-points",
+    },
+    {
+      name: "payload",
+      summary: "JSON; or example, or last (the last real one), either with JSON on top",
+      type: "string",
+      rest: true,
+    },
+    { name: "dry-run", summary: "Send nothing, write no state; always so for viewers", type: "boolean" },
+    {
+      name: "phase",
+      summary: "Of a before/after point; before when absent",
+      type: "string",
+      choices: ["before", "after"],
+    },
+  ],
+};
+
+export function fireHook(deps: CommandDeps): Command {
+  return {
+    ...fireHookSpec,
+    async run(context) {
+      const target = resolveTarget(deps.registry, context.options.id);
+      const { text, dryRun } = readOptions(context);
+      if (!dryRun) context.need("operator");
+      const phase = phaseOf(target, context.options.phase);
+      const given = await readPayload(deps, target.point, text);
+      const record = await fire(deps, context, {
+        point: target.point,
+        payload: given.payload,
+        dryRun,
+        ...(phase ? { phase } : {}),
+        ...(target.kind === "hook" ? { hookId: target.hook.id } : {}),
+      });
+      return showFiring(deps, context, target, given, text, record);
+    },
+  };
+}
+
+/** The payload may be the rest of the line, so a last word `dry-run` can stand in it. */
+function readOptions({ options, operator }: CommandContext): { text: string; dryRun: boolean } {
+  const given = typeof options.payload === "string" ? options.payload : "";
+  const [, rest = given, word] = /^([\s\S]*?)(?:(?:^|\s+)(?:--)?(dry-run|live))?\s*$/.exec(given) ?? [];
+  const said =
+    typeof options["dry-run"] === "boolean" ? options["dry-run"] : word === undefined ? undefined : word === "dry-run";
+  return { text: rest.trim(), dryRun: said ?? !hasRole(operator.role, "operator") };
+}
+
+function phaseOf(target: Target, asked: unknown): LifecyclePhase | undefined {
+  if (target.kind === "hook") return target.hook.phase;
+  const { phases, name } = target.point;
+  if (phases.length === 0) return undefined;
+  const phase = asked === "after" || asked === "before" ? asked : phases[0];
+  if (phase === undefined || !phases.includes(phase))
+    throw badUsage(`${name} has no phase "${String(asked)}"; it has ${phases.join(" and ")}.`);
+  return phase;
+}
+
+function showFiring(
+  deps: CommandDeps,
+  context: CommandContext,
+  target: Target,
+  { source, payload }: FirePayload,
+  text: string,
+  record: DispatchRecord,
+): CommandAnswer {
+  const name = target.kind === "hook" ? target.hook.id : target.point.name;
+  // What a person wrote is not shown by way of a test: /run … reveal asks for the role and is recorded.
+  const isOpen = source !== "last";
+  const failed = record.runs.some(hasFailed);
+  const line = `/fire-hook ${word(name)}${text ? ` payload=${word(text)}` : ""}`;
+  return answer({
+    text: [
+      `**${record.dryRun ? "Dry run" : "Fired"}** ${code(name)} with ${source === "typed" ? "your payload" : source === "last" ? "the last real payload" : "the example"}.`,
+      dispatchLine(record, deps.clock.now()),
+      record.runs.length > 0 ? runTable(record.runs) : whyNobody(deps, target, payload),
+      ...runDetails(record.runs, isOpen),
+      resultText(record, isOpen),
+      record.dryRun
+        ? "Nothing was sent and no state was written."
+        : "A hook's own sends went out; the result itself was shown here and acted upon nowhere.",
+    ],
+    data: { ...dispatchData(record, isOpen), target: name, source },
+    outcome: failed ? "failed" : "done",
+    buttons: [
+      [
+        ...(record.dryRun && hasRole(context.operator.role, "operator")
+          ? [commandButton("Fire for real", `${line} dry-run=false`, "danger")]
+          : []),
+        commandButton(record.dryRun ? "Again" : "Dry run", `${line} dry-run=true`),
+        commandButton("The run", `/run ${word(record.id)}`),
+      ],
+    ],
+  });
+}
+
+function whyNobody({ registry }: CommandDeps, target: Target, payload: unknown): string {
+  if (target.kind === "point") {
+    const hooks = registry.order(target.point.name);
+    return hooks.length === 0
+      ? "Nobody ran: no hook is registered here."
+      : `Nobody ran: ${hooks.every(({ enabled }) => !enabled) ? "every hook here is disabled" : "no hook here wants this payload"}.`;
+  }
+  const reasons = registry.explain(target.hook.id, payload).checks.filter(({ passed }) => !passed);
+  return `It did not run: ${reasons.length > 0 ? reasons.map(({ detail }) => plain(detail)).join("; ") : "the payload is not for it"}.`;
+}

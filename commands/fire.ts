@@ -1,0 +1,104 @@
+/** Fires by hand, for /fire-hook and /replay: one at a time per hook, with the runs shown as they end. */
+import type { DispatchRecord, RunRecord } from "../src/domain/journal.js";
+import type { CommandContext } from "../src/gateway/commands.js";
+import type { LifecyclePhase } from "../src/hooks/point.js";
+import type { AnyPoint } from "../src/hooks/signatures.js";
+import { formatDuration } from "../src/lib/duration.js";
+import { HookgateError } from "../src/lib/errors.js";
+import { newId } from "../src/lib/id.js";
+import type { CommandDeps } from "./deps.js";
+import { BY_HAND } from "./payload.js";
+import { runTable } from "./show-dispatch.js";
+import { code } from "./text.js";
+
+export interface Firing {
+  point: AnyPoint;
+  phase?: LifecyclePhase;
+  /** This hook only; all of the point when absent. */
+  hookId?: string;
+  payload: unknown;
+  dryRun: boolean;
+}
+
+/** A quick run gets one answer; from here on the answer shows what is still under way. */
+const PROGRESS_AFTER_MS = 800;
+
+/** The record of the dispatch, or the error that tells which run is in the way. */
+export async function fire(deps: CommandDeps, context: CommandContext, firing: Firing): Promise<DispatchRecord> {
+  const { point, phase, hookId, payload, dryRun } = firing;
+  const hookIds =
+    hookId === undefined
+      ? deps.registry
+          .order(point.name, phase)
+          .filter((hook) => hook.enabled)
+          .map((hook) => hook.id)
+      : [hookId];
+  refuseRunning(deps, hookIds);
+
+  const now = deps.clock.now();
+  const dispatchId = newId(BY_HAND, now);
+  const end = deps.inFlight.begin(hookIds, { runId: dispatchId, since: now });
+  const ended: RunRecord[] = [];
+  let isShown = false;
+  const show = () => {
+    isShown = true;
+    const open = hookIds.filter((id) => !ended.some((run) => run.hookId === id));
+    context.progress({ text: progressText(firing, dispatchId, ended, open, deps.clock.now() - now) });
+  };
+  const timer = deps.clock.after(PROGRESS_AFTER_MS, show);
+  try {
+    const access = accessOf(payload);
+    return await deps.registry.dispatch(point.name, payload, {
+      dispatchId,
+      cause: { kind: "command", id: dispatchId, depth: 0 },
+      dryRun,
+      recordEmpty: true,
+      signal: context.signal,
+      ...(phase === undefined ? {} : { phase }),
+      ...(hookId === undefined ? {} : { only: hookId }),
+      ...(access === undefined ? {} : { access }),
+      onRun: (run) => {
+        ended.push(run);
+        end(run.hookId);
+        if (isShown && ended.length < hookIds.length) show();
+      },
+    });
+  } finally {
+    timer.cancel();
+    end();
+  }
+}
+
+function refuseRunning(deps: CommandDeps, hookIds: readonly string[]): void {
+  const running = deps.inFlight.find(hookIds);
+  if (!running) return;
+  throw new HookgateError({
+    code: "HOOK_RUNNING",
+    message: `${running.hookId} is being fired already: run ${running.runId}, for ${formatDuration(deps.clock.now() - running.since)}.`,
+    hint: "Wait until it has ended; it has a deadline.",
+    retryable: true,
+  });
+}
+
+function progressText(
+  { point, dryRun }: Firing,
+  dispatchId: string,
+  ended: readonly RunRecord[],
+  open: readonly string[],
+  elapsedMs: number,
+): string {
+  return [
+    `Firing ${code(point.name)}${dryRun ? " (dry run)" : ""}: ${ended.length} ended, ${open.length} under way for ${formatDuration(elapsedMs)}.`,
+    ended.length > 0 ? runTable(ended) : "",
+    open.length > 0 ? `Waiting for ${open.slice(0, 10).map(code).join(", ")}` : "",
+    `dispatch ${code(dispatchId)}`,
+  ]
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
+/** A payload that tells its standing is fired with it, as the gateway would. */
+function accessOf(payload: unknown): "allowed" | "denied" | undefined {
+  const access = typeof payload === "object" && payload !== null && "access" in payload ? payload.access : undefined;
+  return access === "allowed" || access === "denied" ? access : undefined;
+}

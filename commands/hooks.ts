@@ -1,0 +1,52 @@
+/** `/hooks`: what is installed, what it does, and switching it. */
+import type { CommandSpec } from "../src/domain/command.js";
+import type { Command } from "../src/gateway/commands.js";
+import type { CommandDeps } from "./deps.js";
+import { listHooks } from "./hooks/list.js";
+import { showOrder } from "./hooks/order.js";
+import { showHook } from "./hooks/show.js";
+import { switchHook } from "./hooks/switch.js";
+import { explainHook } from "./hooks/why.js";
+
+const ACTIONS = ["list", "show", "enable", "disable", "why", "order"] as const;
+type Action = (typeof ACTIONS)[number];
+
+export const hooksSpec: CommandSpec = {
+  name: "hooks",
+  summary: "List the hooks, look at one, switch it, ask why it did not run",
+  role: "viewer",
+  options: [
+    { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
+    {
+      name: "id",
+      summary: "The hook's id; order: a hook point; list: a filter (part of an id or point, on, off, failing, never)",
+      type: "string",
+      complete: "hooks-and-points",
+    },
+    { name: "message", summary: "why: the message (or dispatch) in question", type: "string" },
+    { name: "page", summary: "list: which page", type: "integer" },
+  ],
+};
+
+export function hooks(deps: CommandDeps): Command {
+  return {
+    ...hooksSpec,
+    async run(context) {
+      const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec
+      switch (action) {
+        case "list":
+          return listHooks(deps, context);
+        case "show":
+          return showHook(deps, context);
+        case "enable":
+          return switchHook(deps, context, true);
+        case "disable":
+          return switchHook(deps, context, false);
+        case "why":
+          return explainHook(deps, context);
+        case "order":
+          return showOrder(deps, context);
+      }
+    },
+  };
+}

@@ -1,0 +1,123 @@
+/** `/hooks [list] [filter]`: every hook by family and point, with its state and what it did lately. */
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import { formatDuration } from "../../src/lib/duration.js";
+import { answer, commandButton, word } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { pageButtons, pageOf } from "../page.js";
+import { familyOf } from "../resolve.js";
+import { code, count, plain, table } from "../text.js";
+import { type HookRow, readHookRows } from "./rows.js";
+
+const PAGE_SIZE = 12;
+
+export async function listHooks(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  const { rows: all, remark } = await readHookRows(deps);
+  const filter = typeof context.options.id === "string" ? context.options.id.trim() : "";
+  const matching = all.filter((row) => matches(row, filter)).sort(byPlace(deps));
+  if (all.length === 0) return noHooks();
+  if (matching.length === 0)
+    return answer({
+      text: [
+        `No hook matches ${code(filter)}. Filters: part of an id or point, ${["on", "off", "failing", "never"].map(code).join(", ")}.`,
+      ],
+      data: { hooks: [], total: 0 },
+      buttons: [[commandButton("All hooks", "/hooks list")]],
+    });
+
+  const page = pageOf(matching, Number(context.options.page ?? 1), PAGE_SIZE);
+  const line = `/hooks list${filter ? ` id=${word(filter)}` : ""}`;
+  const never = matching.filter((row) => row.neverFired && row.enabled).length;
+  return answer({
+    text: [
+      `**${count(matching.length, "hook")}**${filter ? ` matching ${code(filter)}` : ""}${page.pages > 1 ? ` · page ${page.number} of ${page.pages}` : ""}`,
+      ...groups(page.entries).map((group) => groupText(group, deps.clock.now())),
+      remark && `⚠ ${plain(remark)}`,
+      never > 0 && `${count(never, "enabled hook")} never fired. ${code("/hooks why ID")} tells why.`,
+    ],
+    data: { hooks: page.entries, total: matching.length, page: page.number, pages: page.pages, remark },
+    buttons: [pageButtons(page, line)],
+  });
+}
+
+function matches(row: HookRow, filter: string): boolean {
+  const wanted = filter.toLowerCase();
+  switch (wanted) {
+    case "on":
+      return row.enabled;
+    case "off":
+      return !row.enabled;
+    case "failing":
+      return row.failures > 0;
+    case "never":
+      return row.neverFired;
+    default:
+      return [row.id, row.point, row.family, row.pluginId ?? ""].some((text) => text.toLowerCase().includes(wanted));
+  }
+}
+
+/** By family, then in the order of the catalogue, then in the order of running. */
+function byPlace({ registry }: CommandDeps): (a: HookRow, b: HookRow) => number {
+  const places = new Map(registry.points.map((point, index) => [point.name, index]));
+  const running = new Map<string, number>();
+  for (const { name } of registry.points)
+    registry.order(name).forEach((hook, index) => void running.set(hook.id, index));
+  const families = [...new Set(registry.points.map(({ name }) => familyOf(name)))];
+  const place = (map: Map<string, number>, key: string) => map.get(key) ?? Number.MAX_SAFE_INTEGER;
+  return (a, b) =>
+    families.indexOf(a.family) - families.indexOf(b.family) ||
+    place(places, a.point) - place(places, b.point) ||
+    place(running, a.id) - place(running, b.id);
+}
+
+interface Group {
+  family: string;
+  point: string;
+  rows: HookRow[];
+}
+
+function groups(rows: readonly HookRow[]): Group[] {
+  const found: Group[] = [];
+  for (const row of rows) {
+    const last = found.at(-1);
+    if (last?.point === row.point) last.rows.push(row);
+    else found.push({ family: row.family, point: row.point, rows: [row] });
+  }
+  return found;
+}
+
+function groupText({ family, point, rows }: Group, now: number): string {
+  const lines = table(
+    [
+      { title: "" },
+      { title: "hook", maxCharacters: 28 },
+      { title: "last fired", right: true },
+      { title: "24 h", right: true },
+      { title: "failed", right: true },
+      { title: "p95", right: true },
+    ],
+    rows.map((row) => [
+      row.enabled ? "●" : "○",
+      row.phase ? `${row.id} (${row.phase})` : row.id,
+      row.neverFired
+        ? "never fired"
+        : row.lastFiredAt === undefined
+          ? "?"
+          : formatDuration(Math.max(0, now - row.lastFiredAt)),
+      row.neverFired ? "" : String(row.fires),
+      row.failures > 0 ? String(row.failures) : "",
+      row.p95Ms === undefined ? "" : formatDuration(row.p95Ms),
+    ]),
+  );
+  return `**${plain(family)}** · ${code(point)}\n${lines}`;
+}
+
+function noHooks(): CommandAnswer {
+  return answer({
+    text: [
+      "**No hooks yet.** Plugins bring them: name one in the configuration and start again.",
+      "```yaml\nplugins:\n  - ./examples/plugins/greeter.js\n```",
+      `${code("hookgate points")} lists what hooks can subscribe to.`,
+    ],
+    data: { hooks: [], total: 0 },
+  });
+}

@@ -1,0 +1,48 @@
+/** `/hooks order POINT`: who runs, in what order. */
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import type { HookInfo } from "../../src/hooks/registration.js";
+import { formatDuration } from "../../src/lib/duration.js";
+import { answer, commandButton } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { resolveTarget } from "../resolve.js";
+import { code, plain, table } from "../text.js";
+
+export async function showOrder(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  const { point } = resolveTarget(deps.registry, context.options.id);
+  const phases = point.phases.length > 0 ? point.phases : [undefined];
+  const orders = phases.map((phase) => ({ phase, hooks: deps.registry.order(point.name, phase) }));
+  const isEmpty = orders.every(({ hooks }) => hooks.length === 0);
+  return answer({
+    text: [
+      `${code(point.name)} · ${point.model} · ${point.vetoable ? "a hook can veto here" : "nothing can be vetoed here"}`,
+      plain(point.summary),
+      ...(isEmpty
+        ? ["No hook is registered here: it fires, and nobody listens."]
+        : orders.map(({ phase, hooks }) => `${phase ? `**${phase}**\n` : ""}${orderTable(hooks)}`)),
+    ],
+    data: { point: point.name, model: point.model, vetoable: point.vetoable, orders },
+    buttons: [isEmpty ? [] : [commandButton("Try it (dry run)", `/fire-hook ${point.name} example dry-run=true`)]],
+  });
+}
+
+function orderTable(hooks: readonly HookInfo[]): string {
+  if (hooks.length === 0) return "nobody";
+  return table(
+    [
+      { title: "#", right: true },
+      { title: "" },
+      { title: "hook", maxCharacters: 30 },
+      { title: "prio", right: true },
+      { title: "limit", right: true },
+      { title: "on failure" },
+    ],
+    hooks.map((hook, index) => [
+      String(index + 1),
+      hook.enabled ? "●" : "○ off",
+      hook.id,
+      String(hook.priority),
+      formatDuration(hook.timeoutMs),
+      hook.failurePolicy,
+    ]),
+  );
+}

@@ -1,0 +1,80 @@
+/** Every hook with what the journal knows of it: the rows of /hooks, /status and the doctor. */
+import type { HookStats, Outcome } from "../../src/domain/journal.js";
+import type { HookInfo } from "../../src/hooks/registration.js";
+import { errorMessage } from "../../src/lib/errors.js";
+import { catchUp } from "../catch-up.js";
+import type { CommandDeps } from "../deps.js";
+import { familyOf } from "../resolve.js";
+
+/** One row of `/hooks --json`. */
+export interface HookRow {
+  id: string;
+  family: string;
+  point: string;
+  phase?: string;
+  enabled: boolean;
+  priority: number;
+  pluginId?: string;
+  lastFiredAt?: number;
+  lastOutcome?: Outcome;
+  /** In the last 24 h. */
+  fires: number;
+  failures: number;
+  p95Ms?: number;
+  totalFires: number;
+  /** Not said when the journal cannot be read. */
+  neverFired: boolean;
+}
+
+export interface HookRows {
+  rows: HookRow[];
+  /** Why the figures are missing or old. */
+  remark?: string;
+}
+
+/** Never rejects for the journal's sake: what is installed can be told without it. */
+export async function readHookRows(deps: CommandDeps): Promise<HookRows> {
+  const { stats, remark } = await readStats(deps);
+  const rows = deps.registry.list().map((hook) => rowOf(hook, stats));
+  return { rows, ...(remark ? { remark } : {}) };
+}
+
+export async function readHookRow(deps: CommandDeps, hook: HookInfo): Promise<{ row: HookRow; remark?: string }> {
+  const { stats, remark } = await readStats(deps);
+  return { row: rowOf(hook, stats), ...(remark ? { remark } : {}) };
+}
+
+interface Stats {
+  /** Undefined when it cannot be read. */
+  stats: ReadonlyMap<string, HookStats> | undefined;
+  remark: string | undefined;
+}
+
+async function readStats(deps: CommandDeps): Promise<Stats> {
+  const remark = await catchUp(deps);
+  try {
+    return { stats: await deps.store.journal.stats(), remark };
+  } catch (error) {
+    return { stats: undefined, remark: `The journal cannot be read: ${errorMessage(error)}` };
+  }
+}
+
+function rowOf(hook: HookInfo, known: Stats["stats"]): HookRow {
+  const stats = known?.get(hook.id);
+  return {
+    id: hook.id,
+    family: familyOf(hook.hook),
+    point: hook.hook,
+    ...(hook.phase ? { phase: hook.phase } : {}),
+    enabled: hook.enabled,
+    priority: hook.priority,
+    ...(hook.pluginId ? { pluginId: hook.pluginId } : {}),
+    ...(stats?.lastFiredAt === undefined ? {} : { lastFiredAt: stats.lastFiredAt }),
+    ...(stats?.lastOutcome === undefined ? {} : { lastOutcome: stats.lastOutcome }),
+    fires: stats?.fires ?? 0,
+    failures: stats?.failures ?? 0,
+    ...(stats?.p95Ms === undefined ? {} : { p95Ms: stats.p95Ms }),
+    totalFires: stats?.totalFires ?? 0,
+    neverFired: known !== undefined && stats?.lastFiredAt === undefined,
+  };
+}

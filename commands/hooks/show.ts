@@ -1,0 +1,91 @@
+/** `/hooks show ID`: one hook, whole. */
+import { hasRole } from "../../src/domain/identity.js";
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import type { HookInfo } from "../../src/hooks/registration.js";
+import { formatDuration } from "../../src/lib/duration.js";
+import { answer, commandButton, word } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { resolveHook } from "../resolve.js";
+import { outcomeText } from "../show-dispatch.js";
+import { ago, clip, code, count, plain } from "../text.js";
+import { readHookRow } from "./rows.js";
+
+export async function showHook(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  const hook = resolveHook(deps.registry, context.options.id);
+  const { row, remark } = await readHookRow(deps, hook);
+  const switched = (await deps.store.hookState.list()).find(({ hookId }) => hookId === hook.id);
+  const now = deps.clock.now();
+  const id = word(hook.id);
+  const fields = [
+    field("point", `${code(hook.hook)}${hook.phase ? ` (${hook.phase})` : ""}, ${hook.model}`),
+    field(
+      "state",
+      `${hook.enabled ? "enabled" : "disabled"}${switched ? ` by ${plain(switched.by)} ${ago(switched.at, now)}` : ""}`,
+    ),
+    field("order", orderText(deps, hook)),
+    field("limits", `${formatDuration(hook.timeoutMs)}, ${hook.failurePolicy}, ${hook.execution}`),
+    field("from", hook.pluginId ? `plugin ${code(hook.pluginId)}` : "the product"),
+    field("matches", matchText(hook)),
+    field(
+      "last fired",
+      row.lastFiredAt === undefined
+        ? row.neverFired
+          ? "**never fired**"
+          : "unknown"
+        : `${ago(row.lastFiredAt, now)}${row.lastOutcome ? `, ${outcomeText(row.lastOutcome)}` : ""}`,
+    ),
+    field(
+      "24 h",
+      `${count(row.fires, "fire")}, ${count(row.failures, "failure")}${row.p95Ms === undefined ? "" : `, p95 ${formatDuration(row.p95Ms)}`}`,
+    ),
+  ];
+  const problems = deps.registry.validate().filter(({ ids }) => ids.includes(hook.id));
+  return answer({
+    text: [...problems.map(({ message }) => message), ...(remark ? [remark] : [])].map((text) => `⚠ ${plain(text)}`),
+    card: { title: hook.id, tone: problems.length > 0 ? "bad" : hook.enabled ? "good" : "neutral", fields },
+    data: { ...row, ...hook, ...(switched ? { switched } : {}), problems },
+    buttons: [
+      [
+        ...(hasRole(context.operator.role, "admin")
+          ? [
+              hook.enabled
+                ? commandButton("Disable", `/hooks disable ${id}`, "danger")
+                : commandButton("Enable", `/hooks enable ${id}`, "success"),
+            ]
+          : []),
+        commandButton("Try it (dry run)", `/fire-hook ${id} example dry-run=true`),
+        commandButton("Why", `/hooks why ${id}`),
+        commandButton("Runs", `/runs ${id}`),
+      ],
+    ],
+  });
+}
+
+const field = (name: string, value: string) => ({ name, value, inline: true });
+
+function orderText({ registry }: CommandDeps, hook: HookInfo): string {
+  const order = registry.order(hook.hook, hook.phase);
+  const place = order.findIndex(({ id }) => id === hook.id) + 1;
+  const relations = [
+    ...(hook.after.length > 0 ? [`after ${hook.after.map(code).join(", ")}`] : []),
+    ...(hook.before.length > 0 ? [`before ${hook.before.map(code).join(", ")}`] : []),
+  ];
+  return [`${place} of ${order.length}`, `priority ${hook.priority}`, ...relations].join(", ");
+}
+
+function matchText({ match }: HookInfo): string {
+  const entries = Object.entries(match ?? {}).filter(([, wanted]) => wanted !== undefined);
+  if (entries.length === 0) return "everything";
+  const lines = entries.map(([name, wanted]) => {
+    const values = Array.isArray(wanted) ? wanted : [wanted];
+    const more = values.length > MAX_VALUES ? ` and ${values.length - MAX_VALUES} more` : "";
+    return `${name}: ${values
+      .slice(0, MAX_VALUES)
+      .map((one) => code(clip(String(one), 80)))
+      .join(", ")}${more}`;
+  });
+  return lines.join("; ");
+}
+
+/** A list of chats can be long; `--json` has it all. */
+const MAX_VALUES = 8;

@@ -1,0 +1,38 @@
+/** `/hooks enable|disable ID`: durable, and in force from the next dispatch. */
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import { answer, commandButton, word } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { resolveHook } from "../resolve.js";
+import { code } from "../text.js";
+
+export async function switchHook(deps: CommandDeps, context: CommandContext, enabled: boolean): Promise<CommandAnswer> {
+  context.need("admin");
+  const hook = resolveHook(deps.registry, context.options.id);
+  const state = enabled ? "enabled" : "disabled";
+  const data = { id: hook.id, enabled, changed: hook.enabled !== enabled };
+  const buttons = [
+    [commandButton(enabled ? "Disable" : "Enable", `/hooks ${enabled ? "disable" : "enable"} ${word(hook.id)}`)],
+  ];
+  // Written first, also when nothing changes now: the operator's word must outlive a restart and the plugin's own default.
+  const { platform, userId } = context.operator;
+  await deps.store.hookState.set({ hookId: hook.id, enabled, by: `${platform}:${userId}`, at: deps.clock.now() });
+  deps.switches?.keep(hook.id, enabled);
+  const configured = deps.switches?.configured(hook.id);
+  const endsAtRestart =
+    configured !== undefined && configured !== enabled
+      ? `⚠ The configuration says ${code(`hooks.${hook.id}.enabled: ${configured}`)}, and that holds again after a restart.`
+      : undefined;
+  if (!data.changed) return answer({ text: [`${code(hook.id)} was ${state} already.`, endsAtRestart], data, buttons });
+  deps.registry.setEnabled(hook.id, enabled);
+  return answer({
+    text: [
+      `${code(hook.id)} is ${state}, from the next dispatch of ${code(hook.hook)} on${endsAtRestart ? "" : ", and after a restart too"}.`,
+      endsAtRestart,
+      !enabled &&
+        hook.failurePolicy === "fail-closed" &&
+        "⚠ It guards: while it is disabled, what it would have stopped goes through.",
+    ],
+    data,
+    buttons,
+  });
+}

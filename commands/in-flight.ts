@@ -1,0 +1,29 @@
+/** Which hooks are being fired by hand right now: a hook that has not ended is not fired a second time. */
+
+export interface Flight {
+  runId: string;
+  since: number;
+}
+
+/** Owned by whoever composes the commands; lives as long as the process, like the runs themselves. */
+export class HooksInFlight {
+  #flights = new Map<string, Flight>();
+
+  /** The run of the first of these hooks that is under way. */
+  find(hookIds: readonly string[]): (Flight & { hookId: string }) | undefined {
+    for (const hookId of hookIds) {
+      const flight = this.#flights.get(hookId);
+      if (flight) return { hookId, ...flight };
+    }
+    return undefined;
+  }
+
+  /** Marks them as under way; the function returned marks one, or what is left of them, as ended. */
+  begin(hookIds: readonly string[], flight: Flight): (hookId?: string) => void {
+    for (const hookId of hookIds) this.#flights.set(hookId, flight);
+    return (ended) => {
+      for (const hookId of ended === undefined ? hookIds : [ended])
+        if (this.#flights.get(hookId) === flight) this.#flights.delete(hookId);
+    };
+  }
+}

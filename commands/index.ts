@@ -1,0 +1,44 @@
+/** The table of operator commands, one a file. Slash commands, menus, completion, /help and docs/commands.md come from it. */
+import type { CommandSpec } from "../src/domain/command.js";
+import type { Command } from "../src/gateway/commands.js";
+import type { CommandDeps } from "./deps.js";
+import { fireHook, fireHookSpec } from "./fire-hook.js";
+import { help, helpSpec } from "./help.js";
+import { hooks, hooksSpec } from "./hooks.js";
+import { outbox, outboxSpec } from "./outbox.js";
+import { replay, replaySpec } from "./replay.js";
+import { run, runSpec } from "./run.js";
+import { runs, runsSpec } from "./runs.js";
+import { status, statusSpec } from "./status.js";
+import { whoami, whoamiSpec } from "./whoami.js";
+
+export type { CommandDeps } from "./deps.js";
+export { HooksInFlight } from "./in-flight.js";
+
+/** What the commands are, without what they drive: for the docs and the platforms' own menus. */
+export const commandSpecs: readonly CommandSpec[] = [
+  hooksSpec,
+  fireHookSpec,
+  runsSpec,
+  runSpec,
+  replaySpec,
+  outboxSpec,
+  statusSpec,
+  whoamiSpec,
+  helpSpec,
+];
+
+/** In the order of `commandSpecs`. */
+export function createCommands(deps: CommandDeps): Command[] {
+  return [
+    hooks(deps),
+    fireHook(deps),
+    runs(deps),
+    run(deps),
+    replay(deps),
+    outbox(deps),
+    status(deps),
+    whoami(),
+    help(commandSpecs),
+  ];
+}

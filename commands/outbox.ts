@@ -1,0 +1,51 @@
+/** `/outbox [list|show|retry|purge|release]`: what was not sent, what was not handled, and what to do about it. */
+import type { CommandSpec } from "../src/domain/command.js";
+import type { Command } from "../src/gateway/commands.js";
+import type { CommandDeps } from "./deps.js";
+import { listOutbox } from "./outbox/list.js";
+import { purgeOutbox } from "./outbox/purge.js";
+import { releaseDelivery } from "./outbox/release.js";
+import { retryLetter } from "./outbox/retry.js";
+import { showLetter } from "./outbox/show.js";
+
+const ACTIONS = ["list", "show", "retry", "purge", "release"] as const;
+type Action = (typeof ACTIONS)[number];
+
+export const outboxSpec: CommandSpec = {
+  name: "outbox",
+  summary: "Dead letters and held messages: look, send again, release, delete",
+  role: "viewer",
+  options: [
+    { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
+    {
+      name: "id",
+      summary: "A delivery, or m12 for an inbox message; list: a status; retry: all; purge: a status",
+      type: "string",
+      complete: "deliveries",
+    },
+    { name: "confirmed", summary: "release: it did arrive, so count it as sent", type: "boolean" },
+    { name: "reveal", summary: "show: what the message says (admins; recorded)", type: "boolean" },
+    { name: "page", summary: "list: which page", type: "integer" },
+  ],
+};
+
+export function outbox(deps: CommandDeps): Command {
+  return {
+    ...outboxSpec,
+    async run(context) {
+      const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec
+      switch (action) {
+        case "list":
+          return listOutbox(deps, context);
+        case "show":
+          return showLetter(deps, context);
+        case "retry":
+          return retryLetter(deps, context);
+        case "purge":
+          return purgeOutbox(deps, context);
+        case "release":
+          return releaseDelivery(deps, context);
+      }
+    },
+  };
+}

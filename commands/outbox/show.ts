@@ -1,0 +1,125 @@
+/** `/outbox show ID`: one delivery or inbox message: where it stands and why. What it says stays masked unless revealed. */
+
+import { formatAddress } from "../../src/domain/address.js";
+import { addressOf, type InboundEvent } from "../../src/domain/event.js";
+import { hasRole } from "../../src/domain/identity.js";
+import type { Delivery, InboxRow } from "../../src/domain/store.js";
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import { answer, commandButton } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { open } from "../show-dispatch.js";
+import { ago, code, jsonBlock, plain, table } from "../text.js";
+import { findLetter, isAmbiguous } from "./letter.js";
+import { deliveryRow, inboxRow } from "./list.js";
+
+export async function showLetter(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  const letter = await findLetter(deps, context.options.id);
+  const isOpen = context.options.reveal === true;
+  if (isOpen) {
+    context.need("admin");
+    // Recorded before anything is shown: a reveal that cannot be recorded does not happen.
+    const target = letter.kind === "delivery" ? letter.delivery.id : `m${letter.row.id}`;
+    await deps.store.audit.record({
+      at: deps.clock.now(),
+      operator: context.operator,
+      action: "reveal",
+      target,
+      outcome: "done",
+    });
+  }
+  return letter.kind === "delivery"
+    ? showDelivery(deps, context, letter.delivery, isOpen)
+    : showInbox(deps, context, letter.row, isOpen);
+}
+
+function showDelivery(deps: CommandDeps, context: CommandContext, delivery: Delivery, isOpen: boolean): CommandAnswer {
+  const { id, status, cause, parts, reason } = delivery;
+  const ambiguous = isAmbiguous(delivery);
+  const message = delivery.frozen ?? delivery.message;
+  const mayAct = hasRole(context.operator.role, "operator") && (status === "held" || status === "dead");
+  return answer({
+    text: [
+      `${code(id)} · **${status}**${reason ? `: ${plain(reason)}` : ""}`,
+      [
+        `${delivery.operation} to ${code(delivery.conversation)}`,
+        `because of ${cause.kind} ${code(cause.id)}`,
+        `made ${ago(delivery.createdAt, deps.clock.now())}, tried ${delivery.attempts} times`,
+      ].join("\n"),
+      parts.length > 0 &&
+        table(
+          [
+            { title: "part", right: true },
+            { title: "status" },
+            { title: "tried", right: true },
+            { title: "message", maxCharacters: 24 },
+          ],
+          parts.map((part) => [String(part.index + 1), part.status, String(part.attempts), part.messageId ?? ""]),
+        ),
+      ambiguous &&
+        "It was sent and no answer came, so it **may have arrived**. Look in the chat. If it is there, release it `confirmed`; if not, release it, and it is sent again.",
+      message && `**Message**${isOpen ? "" : " (texts masked)"}\n${jsonBlock(open(message, isOpen))}`,
+    ],
+    data: {
+      ...deliveryRow(delivery),
+      operation: delivery.operation,
+      cause,
+      parts: parts.map(({ part: _body, nonce: _nonce, ...facts }) => facts),
+      message: open(message, isOpen),
+      redacted: !isOpen,
+    },
+    buttons: [
+      [
+        ...(mayAct && ambiguous
+          ? [
+              commandButton("It arrived", `/outbox release ${id} confirmed=true`, "success"),
+              commandButton("Send again", `/outbox release ${id} confirmed=false`, "danger"),
+            ]
+          : []),
+        ...(mayAct && !ambiguous
+          ? [commandButton("Send it", `/outbox ${status === "held" ? "release" : "retry"} ${id}`, "primary")]
+          : []),
+        ...(hasRole(context.operator.role, "admin") && (status === "held" || status === "dead")
+          ? [commandButton("Delete", `/outbox purge ${id}`, "danger")]
+          : []),
+        ...(isOpen ? [] : [commandButton("Reveal", `/outbox show ${id} reveal=true`)]),
+      ],
+    ],
+  });
+}
+
+function showInbox(deps: CommandDeps, context: CommandContext, row: InboxRow, isOpen: boolean): CommandAnswer {
+  const id = `m${row.id}`;
+  return answer({
+    text: [
+      `${code(id)} · inbox · **${row.status}**${row.error ? `: ${plain(row.error)}` : ""}`,
+      [
+        `${row.event.kind} in ${code(formatAddress(addressOf(row.event)))}`,
+        `received ${ago(row.receivedAt, deps.clock.now())}, tried ${row.attempts} times${row.deferrals > 0 ? `, put off ${row.deferrals} times` : ""}`,
+        ...(row.outcome ? [`${row.outcome}${row.claimedBy ? ` by ${code(row.claimedBy)}` : ""}`] : []),
+      ].join("\n"),
+      `**Event**${isOpen ? "" : " (texts and names masked)"}\n${jsonBlock(open(shownEvent(row.event), isOpen))}`,
+    ],
+    data: {
+      ...inboxRow(row),
+      outcome: row.outcome,
+      claimedBy: row.claimedBy,
+      deferrals: row.deferrals,
+      event: open(shownEvent(row.event), isOpen),
+      redacted: !isOpen,
+    },
+    buttons: [
+      [
+        ...(row.status === "dead" && hasRole(context.operator.role, "operator")
+          ? [commandButton("Handle it again", `/outbox retry ${id}`, "primary")]
+          : []),
+        ...(isOpen ? [] : [commandButton("Reveal", `/outbox show ${id} reveal=true`)]),
+      ],
+    ],
+  });
+}
+
+/** Without what lets one answer in a person's stead. */
+function shownEvent(event: InboundEvent): unknown {
+  const { interaction: _interaction, token: _token, ...shown } = { interaction: undefined, token: undefined, ...event };
+  return shown;
+}

@@ -1,0 +1,25 @@
+/** Long lists in pages: the slice, the line that says where one is, and the buttons that lead on. */
+import type { Button } from "../src/domain/message.js";
+
+export interface Page<T> {
+  entries: T[];
+  number: number;
+  pages: number;
+  total: number;
+}
+
+export function pageOf<T>(all: readonly T[], wanted: number, size: number): Page<T> {
+  const pages = Math.max(1, Math.ceil(all.length / size));
+  const number = Math.min(Math.max(1, Math.trunc(wanted)), pages);
+  return { entries: all.slice((number - 1) * size, number * size), number, pages, total: all.length };
+}
+
+/** Previous and Next, as far as there are such pages. `line` is the command without its page. */
+export function pageButtons({ number, pages }: Page<unknown>, line: string): Button[] {
+  const to = (label: string, page: number): Button => ({
+    label,
+    style: "secondary",
+    action: { kind: "command", line: `${line} page=${page}` },
+  });
+  return [...(number > 1 ? [to("‹ Previous", number - 1)] : []), ...(number < pages ? [to("Next ›", number + 1)] : [])];
+}

@@ -1,0 +1,64 @@
+/**
+ * What people wrote and what they are called, masked; the structure, ids, times, numbers and words of ours kept. A field
+ * that is not known to be harmless is masked, so that a plugin's own payloads leak nothing either.
+ */
+import { secretMask } from "../src/lib/secret.js";
+
+/** Fields whose text is ours or a platform's, never a person's. */
+const HARMLESS = new Set([
+  "id",
+  "kind",
+  "type",
+  "platform",
+  "point",
+  "hook",
+  "hooks",
+  "model",
+  "phase",
+  "operation",
+  "status",
+  "outcome",
+  "access",
+  "format",
+  "tone",
+  "style",
+  "mimeType",
+  "severity",
+  "command",
+  "role",
+  "claimedBy",
+  "cancelledBy",
+  "emoji",
+  "code",
+  "finishReason",
+  "entityType",
+  "expression",
+]);
+const HARMLESS_ENDING = /(Ids?|At|Ms|Bytes|Key)$/;
+/** Never shown, revealed or not. */
+const SECRET = /(token|secret|password|passwd|authorization|api[-_]?key|cookie|credential)/i;
+const MAX_DEPTH = 20;
+const maskTokens = secretMask([]);
+
+/** A copy with every text masked that may be a person's: `[24 characters]`. */
+export function redact(value: unknown): unknown {
+  return walk(value, "", 0, (text) => `[${[...text].length} characters]`);
+}
+
+/** A copy with only secrets masked: for those who may read what people wrote. */
+export function reveal(value: unknown): unknown {
+  return walk(value, "", 0, (text) => maskTokens(text));
+}
+
+function walk(value: unknown, key: string, depth: number, text: (text: string) => string): unknown {
+  if (depth > MAX_DEPTH) return "[too deep]";
+  if (SECRET.test(key) && (typeof value === "string" || typeof value === "object") && value !== null && value !== "")
+    return "[secret]";
+  if (typeof value === "string")
+    return value === "" || HARMLESS.has(key) || HARMLESS_ENDING.test(key) ? maskTokens(value) : text(value);
+  if (Array.isArray(value)) return value.map((entry) => walk(entry, key, depth + 1, text));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, entry]) => [name, name === "raw" ? "[raw]" : walk(entry, name, depth + 1, text)]),
+  );
+}

@@ -1,0 +1,111 @@
+/** `/replay ID`: fires a journalled dispatch once more, with the payload that it had. Dry unless said otherwise. */
+import type { CommandSpec } from "../src/domain/command.js";
+import { hasRole } from "../src/domain/identity.js";
+import type { DispatchRecord, RunRecord } from "../src/domain/journal.js";
+import type { Command, CommandContext } from "../src/gateway/commands.js";
+import { HookgateError } from "../src/lib/errors.js";
+import { answer, commandButton, word } from "./answer.js";
+import type { CommandDeps } from "./deps.js";
+import { fire } from "./fire.js";
+import { findDispatch } from "./run.js";
+import { dispatchData, dispatchLine, hasFailed, outcomeText, runDetails, runTable } from "./show-dispatch.js";
+import { code } from "./text.js";
+
+export const replaySpec: CommandSpec = {
+  name: "replay",
+  summary: "Fire a past dispatch once more with its own payload; dry unless live",
+  role: "viewer",
+  isSlow: true,
+  options: [
+    {
+      name: "id",
+      summary: "The id of a dispatch, or of a run (then that hook only)",
+      type: "string",
+      required: true,
+      complete: "runs",
+    },
+    { name: "live", summary: "Let hooks send and write (operators)", type: "boolean" },
+  ],
+};
+
+export function replay(deps: CommandDeps): Command {
+  return {
+    ...replaySpec,
+    async run(context) {
+      const isLive = context.options.live === true;
+      if (isLive) context.need("operator");
+      const past = await findDispatch(deps, context.options.id);
+      const pastRun = past.runs.find(({ id }) => id === context.options.id);
+      const record = await fireAgain(deps, context, past, pastRun, !isLive);
+      const changes = differences(pastRun ? [pastRun] : past.runs, record.runs);
+      const id = word(String(context.options.id));
+      return answer({
+        text: [
+          `**${isLive ? "Replayed" : "Replayed, dry"}** ${code(past.id)}.`,
+          `Then: ${dispatchLine(past, deps.clock.now())}\nNow: ${dispatchLine(record, deps.clock.now())}`,
+          record.runs.length > 0 ? runTable(record.runs) : "Nobody ran.",
+          changes.length > 0
+            ? `**Different from then**\n${changes.join("\n")}`
+            : "Every hook came to the same outcome as then.",
+          ...runDetails(record.runs, false),
+        ],
+        data: { ...dispatchData(record, false), replayOf: past.id, changes },
+        outcome: record.runs.some(hasFailed) ? "failed" : "done",
+        buttons: [
+          [
+            ...(!isLive && hasRole(context.operator.role, "operator")
+              ? [commandButton("Replay live", `/replay ${id} live=true`, "danger")]
+              : []),
+            commandButton("Then", `/run ${word(past.id)}`),
+            commandButton("Now", `/run ${word(record.id)}`),
+          ],
+        ],
+      });
+    },
+  };
+}
+
+function fireAgain(
+  deps: CommandDeps,
+  context: CommandContext,
+  past: DispatchRecord,
+  run: RunRecord | undefined,
+  dryRun: boolean,
+) {
+  const point = deps.registry.point(past.point);
+  const parsed = point.payload.safeParse(past.payload);
+  if (!parsed.success)
+    throw new HookgateError({
+      code: "NOT_REPLAYABLE",
+      message: `The payload of ${past.id} is no payload of ${point.name} any more: ${parsed.error.issues[0]?.message ?? "it does not match"}.`,
+      hint: "It was shortened for the journal, or the point has changed since.",
+    });
+  if (run && !deps.registry.get(run.hookId))
+    throw new HookgateError({
+      code: "NOT_FOUND",
+      message: `The hook ${run.hookId} is not installed any more.`,
+      hint: `/replay ${past.id} fires the whole point.`,
+    });
+  return fire(deps, context, {
+    point,
+    payload: parsed.data,
+    dryRun,
+    ...(past.phase === "before" || past.phase === "after" ? { phase: past.phase } : {}),
+    ...(run ? { hookId: run.hookId } : {}),
+  });
+}
+
+/** A dry run's `dry_run` stands for any outcome that was no failure. */
+function differences(then: readonly RunRecord[], now: readonly RunRecord[]): string[] {
+  const lines: string[] = [];
+  for (const run of now) {
+    const before = then.find(({ hookId }) => hookId === run.hookId);
+    if (!before) lines.push(`+ ${code(run.hookId)} ${outcomeText(run.outcome)}; it did not run then`);
+    else if (before.outcome !== run.outcome && !(run.outcome === "dry_run" && !hasFailed(before)))
+      lines.push(`~ ${code(run.hookId)} ${outcomeText(before.outcome)} → ${outcomeText(run.outcome)}`);
+  }
+  for (const run of then)
+    if (!now.some(({ hookId }) => hookId === run.hookId))
+      lines.push(`- ${code(run.hookId)} ${outcomeText(run.outcome)} then; it did not run now`);
+  return lines;
+}

@@ -1,0 +1,52 @@
+/** From what an operator typed to a hook or a hook point; a slip gets the nearest name as a suggestion. */
+import type { HookInfo } from "../src/hooks/registration.js";
+import type { AnyPoint } from "../src/hooks/signatures.js";
+import { HookgateError } from "../src/lib/errors.js";
+import { badUsage, notFound } from "./answer.js";
+import type { HookDesk } from "./deps.js";
+
+export type Target = { kind: "hook"; hook: HookInfo; point: AnyPoint } | { kind: "point"; point: AnyPoint };
+
+export function resolveHook(registry: HookDesk, id: unknown): HookInfo {
+  const name = required(id, "the id of a hook");
+  const hook = registry.get(name);
+  if (hook) return hook;
+  throw notFound(
+    "hook",
+    name,
+    registry.list().map((known) => known.id),
+    "/hooks lists them all.",
+  );
+}
+
+/** A hook's id or a point's name; a hook of the same name goes first. */
+export function resolveTarget(registry: HookDesk, given: unknown): Target {
+  const name = required(given, "the id of a hook or the name of a hook point");
+  const hook = registry.get(name);
+  if (hook) return { kind: "hook", hook, point: registry.point(hook.hook) };
+  const point = findPoint(registry, name);
+  if (point) return { kind: "point", point };
+  const known = [...registry.list().map((one) => one.id), ...registry.points.map((one) => one.name)];
+  throw notFound("hook or hook point", name, known, "/hooks lists the hooks, `hookgate points` the points.");
+}
+
+function findPoint(registry: HookDesk, name: string): AnyPoint | undefined {
+  try {
+    return registry.point(name);
+  } catch (error) {
+    if (error instanceof HookgateError && error.code === "HOOK_UNKNOWN") return undefined;
+    throw error;
+  }
+}
+
+function required(value: unknown, what: string): string {
+  if (typeof value === "string" && value.trim() !== "") return value.trim();
+  throw badUsage(`Missing: ${what}.`);
+}
+
+/** `gateway` for the product's own plain names, the first word of `task:fail` and `turn.post_turn`, `plugin x` for a plugin's. */
+export function familyOf(point: string): string {
+  const [first = point, second] = point.split(/[:.]/);
+  if (first === "plugin" && second) return `plugin ${second}`;
+  return first === point ? "gateway" : first;
+}

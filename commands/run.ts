@@ -1,0 +1,91 @@
+/** `/run ID`: one dispatch whole: who ran, what each saw and changed, how long it took. What people wrote stays masked. */
+import type { CommandSpec } from "../src/domain/command.js";
+import type { DispatchRecord } from "../src/domain/journal.js";
+import type { Command, CommandAnswer } from "../src/gateway/commands.js";
+import { HookgateError } from "../src/lib/errors.js";
+import { answer, badUsage, commandButton, word } from "./answer.js";
+import { catchUp } from "./catch-up.js";
+import type { CommandDeps } from "./deps.js";
+import { dispatchData, dispatchLine, hasFailed, open, resultText, runDetails, runTable } from "./show-dispatch.js";
+import { clip, code, jsonBlock } from "./text.js";
+
+export const runSpec: CommandSpec = {
+  name: "run",
+  summary: "One dispatch: who ran, what each changed, how long it took",
+  role: "viewer",
+  options: [
+    { name: "id", summary: "The id of a dispatch or of a run", type: "string", required: true, complete: "runs" },
+    { name: "reveal", summary: "Show what people wrote (admins; recorded)", type: "boolean" },
+  ],
+};
+
+export function run(deps: CommandDeps): Command {
+  return {
+    ...runSpec,
+    async run(context) {
+      const dispatch = await findDispatch(deps, context.options.id);
+      const isOpen = context.options.reveal === true;
+      if (isOpen) {
+        context.need("admin");
+        // Recorded before anything is shown: a reveal that cannot be recorded does not happen.
+        await deps.store.audit.record({
+          at: deps.clock.now(),
+          operator: context.operator,
+          action: "reveal",
+          target: dispatch.id,
+          outcome: "done",
+        });
+      }
+      return showDispatch(deps, dispatch, isOpen);
+    },
+  };
+}
+
+/** By the id of the dispatch, or of any run in it. */
+export async function findDispatch(deps: CommandDeps, given: unknown): Promise<DispatchRecord> {
+  const id = typeof given === "string" ? given.trim() : "";
+  if (id === "") throw badUsage("Missing: the id of a dispatch or run.", "/runs lists them.");
+  const { journal } = deps.store;
+  await catchUp(deps);
+  if (id === "last") {
+    const [last] = await journal.list({ limit: 1 });
+    if (last) return last;
+  }
+  const found = (await journal.get(id)) ?? (await journal.getByRun(id));
+  if (found) return found;
+  throw new HookgateError({
+    code: "NOT_FOUND",
+    message: `The journal has no dispatch or run "${clip(id, 80)}".`,
+    hint: "/runs lists them; old ones are deleted after the journal's retention.",
+  });
+}
+
+export function showDispatch(deps: CommandDeps, dispatch: DispatchRecord, isOpen: boolean): CommandAnswer {
+  const { cause, runs } = dispatch;
+  const id = word(dispatch.id);
+  return answer({
+    text: [
+      dispatchLine(dispatch, deps.clock.now()),
+      [
+        `dispatch ${code(dispatch.id)}`,
+        ...(cause && cause.id !== dispatch.id ? [`because of ${cause.kind} ${code(cause.id)}`] : []),
+        ...(dispatch.conversation ? [`in ${code(dispatch.conversation)}`] : []),
+        ...(dispatch.messageId ? [`message ${code(dispatch.messageId)}`] : []),
+      ].join("\n"),
+      runs.length > 0 ? runTable(runs) : "Nobody ran.",
+      ...runDetails(runs, isOpen),
+      `**Payload**${isOpen ? "" : " (texts and names masked)"}\n${jsonBlock(open(dispatch.payload, isOpen))}`,
+      resultText(dispatch, isOpen),
+    ],
+    data: dispatchData(dispatch, isOpen),
+    buttons: [
+      [
+        commandButton("Replay (dry run)", `/replay ${id}`),
+        ...(isOpen ? [] : [commandButton("Reveal", `/run ${id} reveal=true`)]),
+        ...(runs.find(hasFailed)
+          ? [commandButton("The hook that failed", `/hooks show ${word(runs.find(hasFailed)?.hookId ?? "")}`)]
+          : []),
+      ],
+    ],
+  });
+}

@@ -1,0 +1,105 @@
+/** How dispatches and runs look in an answer: one home, used by /runs, /run, /fire-hook, /replay and /hooks why. */
+import type { DispatchRecord, Outcome, RunRecord } from "../src/domain/journal.js";
+import { formatDuration } from "../src/lib/duration.js";
+import { redact, reveal } from "./redact.js";
+import { ago, clip, code, count, jsonBlock, plain, table } from "./text.js";
+
+const SIGNS: Record<Outcome, string> = {
+  passed: "✓",
+  modified: "✎",
+  claimed: "✋",
+  cancelled: "⊘",
+  blocked: "⊘",
+  skipped: "–",
+  failed: "✗",
+  timed_out: "⌛",
+  backgrounded: "…",
+  deferred: "…",
+  dry_run: "○",
+};
+
+export function outcomeText(outcome: Outcome): string {
+  return `${SIGNS[outcome]} ${outcome}`;
+}
+
+export function hasFailed(run: Pick<RunRecord, "outcome">): boolean {
+  return run.outcome === "failed" || run.outcome === "timed_out";
+}
+
+/** One line a run: order, outcome, hook, time. */
+export function runTable(runs: readonly RunRecord[]): string {
+  return table(
+    [
+      { title: "#", right: true },
+      { title: "outcome" },
+      { title: "hook", maxCharacters: 36 },
+      { title: "took", right: true },
+    ],
+    runs.map((run, index) => [
+      String(index + 1),
+      outcomeText(run.outcome),
+      run.hookId,
+      run.outcome === "skipped" ? "" : formatDuration(run.latencyMs),
+    ]),
+  );
+}
+
+/** What each run said and changed, below the table; runs with nothing to tell are left out. */
+export function runDetails(runs: readonly RunRecord[], isOpen: boolean): string[] {
+  return runs.flatMap((run) => {
+    const facts: string[] = [];
+    if (run.attempt > 1) facts.push(`attempt ${run.attempt}`);
+    if (run.reason) facts.push(plain(run.reason));
+    if (run.error) facts.push(`error: ${plain(run.error)}`);
+    const diff = isEmpty(run.diff) ? "" : `\n${jsonBlock(open(run.diff, isOpen), 900)}`;
+    return facts.length === 0 && diff === ""
+      ? []
+      : [`${code(run.hookId)}${facts.length ? `: ${facts.join(" · ")}` : ""}${diff}`];
+  });
+}
+
+/** What came of the dispatch, and who set which part; left out when it is what the only run said. */
+export function resultText({ result, provenance, runs }: DispatchRecord, isOpen: boolean): string | undefined {
+  if (result === undefined) return undefined;
+  const told = runs.filter(({ diff }) => !isEmpty(diff));
+  if (told.length === 1 && JSON.stringify(told[0]?.diff) === JSON.stringify(result)) return undefined;
+  const setBy = Object.entries(provenance ?? {}).map(([key, hookId]) => `${code(key)} by ${code(hookId)}`);
+  const facts = [...(isOpen ? [] : ["texts and names masked"]), ...setBy];
+  return `**Result**${facts.length > 0 ? ` (${facts.join(", ")})` : ""}\n${jsonBlock(open(result, isOpen), 1000)}`;
+}
+
+function isEmpty(diff: unknown): boolean {
+  return diff === undefined || diff === null || (typeof diff === "object" && Object.keys(diff).length === 0);
+}
+
+export function open(value: unknown, isOpen: boolean): unknown {
+  return isOpen ? reveal(value) : redact(value);
+}
+
+/** The dispatch in one line: what fired, what came of it, when. */
+export function dispatchLine(dispatch: DispatchRecord, now: number): string {
+  const point = `${dispatch.point}${dispatch.phase ? ` (${dispatch.phase})` : ""}`;
+  return [
+    `${code(point)} ${outcomeText(dispatch.outcome)}`,
+    count(dispatch.runs.length, "run"),
+    formatDuration(dispatch.latencyMs),
+    ago(dispatch.at, now),
+    ...(dispatch.dryRun ? ["dry run"] : []),
+    ...(dispatch.attempt > 1 ? [`attempt ${dispatch.attempt}`] : []),
+  ].join(" · ");
+}
+
+/** The record for `--json`, masked unless it may be read. */
+export function dispatchData(dispatch: DispatchRecord, isOpen: boolean): Record<string, unknown> {
+  return {
+    ...dispatch,
+    payload: open(dispatch.payload, isOpen),
+    ...(dispatch.result === undefined ? {} : { result: open(dispatch.result, isOpen) }),
+    runs: dispatch.runs.map((run) => ({
+      ...run,
+      ...(run.error === undefined ? {} : { error: clip(run.error, 2000) }),
+      ...(run.diff === undefined ? {} : { diff: open(run.diff, isOpen) }),
+    })),
+    redacted: !isOpen,
+  };
+}

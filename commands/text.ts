@@ -1,0 +1,92 @@
+/** Pieces of Markdown that every command's answer is made of. Text from people and hooks goes in escaped, never raw. */
+import { formatDuration } from "../src/lib/duration.js";
+
+/** Cut so that a table fits a phone and a paragraph stays a paragraph. */
+export function clip(text: string, maxCharacters: number): string {
+  const characters = [...text];
+  return characters.length <= maxCharacters ? text : `${characters.slice(0, maxCharacters - 1).join("")}…`;
+}
+
+/** Text of unknown origin on one line, with nothing in it that Markdown or a chat would act on. */
+export function plain(text: string, maxCharacters = 300): string {
+  return clip(text.replace(/\s+/g, " ").trim(), maxCharacters).replace(/[\\`*_~[\]<>|#@]/g, "\\$&");
+}
+
+/** Inline code; a text that holds back-ticks gets a longer fence. */
+export function code(text: string): string {
+  const oneLine = text.replace(/\s+/g, " ");
+  if (!oneLine.includes("`")) return `\`${oneLine}\``;
+  const longest = Math.max(...[...oneLine.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence} ${oneLine} ${fence}`;
+}
+
+/** A code block whose fence its content cannot end. */
+export function block(text: string, language = ""): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${language}\n${text}\n${fence}`;
+}
+
+export interface Column {
+  title: string;
+  right?: boolean;
+  /** Longer cells are cut with an ellipsis. */
+  maxCharacters?: number;
+}
+
+/** Aligned columns in a code block. */
+export function table(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
+  return block(align(columns, rows));
+}
+
+/** Aligned columns; those that are empty in every row are left out. */
+export function align(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
+  const shown = columns
+    .map((column, index) => ({ ...column, cells: rows.map((row) => cell(row[index] ?? "", column.maxCharacters)) }))
+    .filter(({ cells }) => cells.some((text) => text !== ""));
+  const padded = shown.map(({ title, right, cells }) => {
+    const width = Math.max(length(title), ...cells.map(length));
+    const pad = (text: string) =>
+      right ? " ".repeat(width - length(text)) + text : text + " ".repeat(width - length(text));
+    return [title, ...cells].map(pad);
+  });
+  const lines = Array.from({ length: rows.length + 1 }, (_, line) =>
+    padded
+      .map((column) => column[line])
+      .join("  ")
+      .trimEnd(),
+  );
+  return lines.join("\n");
+}
+
+function cell(text: string, maxCharacters = 40): string {
+  return clip(text.replace(/\s+/g, " ").trim(), maxCharacters);
+}
+
+const length = (text: string) => [...text].length;
+
+/** `3 min ago`; `just now` under a second. */
+export function ago(atMs: number, nowMs: number): string {
+  const ms = nowMs - atMs;
+  return ms < 1000 ? "just now" : `${formatDuration(ms)} ago`;
+}
+
+/** The time of day in UTC, with the date when it is not today: `14:03:12` or `2026-01-31 14:03`. */
+export function clockTime(atMs: number, nowMs: number): string {
+  const iso = new Date(atMs).toISOString();
+  return iso.slice(0, 10) === new Date(nowMs).toISOString().slice(0, 10)
+    ? iso.slice(11, 19)
+    : iso.slice(0, 16).replace("T", " ");
+}
+
+/** `1 hook`, `2 hooks`. */
+export function count(amount: number, singular: string, plural = `${singular}s`): string {
+  return `${amount.toLocaleString("en-US")} ${amount === 1 ? singular : plural}`;
+}
+
+/** JSON in a code block, cut at a length that still reads in a chat. */
+export function jsonBlock(value: unknown, maxCharacters = 1500): string {
+  const text = JSON.stringify(value, null, 2) ?? "undefined";
+  return block(clip(text, maxCharacters), "json");
+}

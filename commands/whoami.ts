@@ -1,0 +1,67 @@
+/** `/whoami`: my id and role, and the lines that give me one. Always answers, so that a newcomer can be let in. */
+import type { CommandSpec } from "../src/domain/command.js";
+import { hasRole } from "../src/domain/identity.js";
+import type { Command, CommandContext } from "../src/gateway/commands.js";
+import { answer } from "./answer.js";
+import { block, code, plain } from "./text.js";
+
+export const whoamiSpec: CommandSpec = {
+  name: "whoami",
+  summary: "Your id, your role, and the lines to put into the configuration",
+  role: "anyone",
+  options: [],
+};
+
+export function whoami(): Command {
+  return {
+    ...whoamiSpec,
+    async run(context) {
+      const { operator, at, from } = context;
+      const person = `${operator.platform}:${operator.userId}`;
+      const roleIds = from?.userRoleIds ?? [];
+      const chat = from?.isDm ? undefined : (from?.parentChatId ?? at?.chatId);
+      const isOwner = hasRole(operator.role, "owner");
+      const config = configLines(context, person, chat, isOwner);
+      return answer({
+        text: [
+          [
+            `You are ${operator.displayName ? `**${plain(operator.displayName, 64)}**, ` : ""}${code(person)}`,
+            `role: ${operator.role ? `**${operator.role}**` : "**none**; you may only ask this"}`,
+            ...(roleIds.length > 0
+              ? [
+                  `platform roles: ${roleIds
+                    .slice(0, 20)
+                    .map((id) => code(`${operator.platform}:role:${id}`))
+                    .join(", ")}`,
+                ]
+              : []),
+            ...(at
+              ? [
+                  `here: chat ${code(at.chatId)}${at.threadId === undefined ? "" : `, thread ${code(at.threadId)}`}${from?.guildId ? `, guild ${code(from.guildId)}` : ""}`,
+                ]
+              : []),
+          ].join("\n"),
+          config !== "" &&
+            `${isOwner ? "To let the gateway listen here" : "Whoever runs the gateway can give you a role: these lines"} in ${code("hookgate.yaml")}${isOwner ? "" : " (or another role in place of operator: viewer, admin, owner), then a restart"}:\n${block(config, "yaml")}`,
+        ],
+        data: {
+          ...operator,
+          role: operator.role ?? null,
+          person,
+          platformRoles: roleIds.map((id) => `${operator.platform}:role:${id}`),
+          ...(at ? { at } : {}),
+          ...(config ? { config } : {}),
+        },
+      });
+    },
+  };
+}
+
+/** What to paste; merged by hand with what stands there. Ids are quoted: YAML would round long numbers. */
+function configLines({ operator }: CommandContext, person: string, chat: string | undefined, isOwner: boolean): string {
+  const lines: string[] = [];
+  if (!isOwner) lines.push("operators:", "  operator:", `    - ${JSON.stringify(person)}`);
+  if (chat !== undefined)
+    lines.push(`${operator.platform}:`, "  access:", "    chats:", `      - ${JSON.stringify(chat)}`);
+  return lines.join("\n");
+}

@@ -1,0 +1,186 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { commandSpecs } from "../../commands/index.js";
+import { configSchema } from "../../src/config/schema.js";
+import { type Desk, openDesk } from "./desk.js";
+
+let desk: Desk;
+beforeEach(async () => {
+  desk = await openDesk();
+});
+afterEach(() => desk.close());
+
+describe("/status", () => {
+  it("shows platforms with their state and why, queues, hooks, store, version and uptime", async () => {
+    desk.registry.registerVoid("message_sent", () => {}, { id: "silent" });
+    desk.registry.registerVoid("message_received", () => Promise.reject(new Error("x")), { id: "broken" });
+    await desk.registry.fireVoid("message_received", {
+      message: {
+        platform: "web",
+        botId: "web",
+        chatId: "c",
+        userId: "1",
+        text: "",
+        attachments: [],
+        isDm: true,
+        isGroupMention: true,
+        messageId: "1",
+        isEdit: false,
+        receivedAt: 0,
+      },
+      access: "allowed",
+    });
+    await desk.clock.advance(3_600_000);
+    const { shown, data, message } = await desk.say("/status");
+    for (const part of [
+      "web online",
+      "other offline",
+      "the token was refused",
+      "restarted 2 times",
+      "2 hooks, 2 enabled",
+      "failing in 24 h: `broken`",
+      "never fired: `silent`",
+      "writable",
+      "0.0.0-test",
+      "up 1 h",
+    ])
+      expect(shown).toContain(part);
+    expect(message.card?.tone).toBe("bad");
+    expect(data).toMatchObject({
+      version: "0.0.0-test",
+      uptimeMs: 3_600_000,
+      hooks: { total: 2, failing: ["broken"], neverFired: ["silent"], problems: [] },
+      store: { ok: true },
+    });
+  });
+
+  it.each([
+    { phase: "online" as const, title: "All is well", tone: "good" },
+    { phase: "reconnecting" as const, title: "Up, waiting for web", tone: "warning" },
+  ])("does not say that all is well while a platform is away ($phase)", async ({ phase, title, tone }) => {
+    const status = await desk.deps.status();
+    const adapters = status.adapters.filter(({ platform }) => platform === "web").map((one) => ({ ...one, phase }));
+    desk.deps.status = () => ({ ...status, adapters });
+    expect((await desk.say("/status")).message.card).toMatchObject({ title, tone });
+  });
+
+  it("says that the store cannot be written, instead of failing", async () => {
+    desk.deps.store = { ...desk.store, check: () => Promise.reject(new Error("the disk is full")) };
+    const { shown, data } = await desk.say("/status");
+    expect(shown).toContain("✗ the disk is full");
+    expect(data).toMatchObject({ store: { ok: false, error: "the disk is full" } });
+  });
+});
+
+describe("a journal that does not work", () => {
+  beforeEach(() => {
+    desk.registry.registerVoid("message_sent", () => {}, { id: "note" });
+    const fail = () => Promise.reject(new Error("the journal is locked"));
+    desk.deps.store = { ...desk.store, journal: { ...desk.store.journal, flush: fail, stats: fail } };
+  });
+
+  it("is told by /status, /hooks and /hooks show, which still show what is installed", async () => {
+    const status = await desk.say("/status");
+    expect(status.shown).toContain("the journal is locked");
+    expect(status.data).toMatchObject({ hooks: { total: 1, neverFired: [] } });
+    const list = await desk.say("/hooks");
+    expect(list.shown).toMatch(/note +\?/);
+    expect(list.shown).toContain("the journal is locked");
+    expect((await desk.say("/hooks show note")).shown).toContain("last fired: unknown");
+  });
+
+  it("is not waited for longer than an answer may take", async () => {
+    desk.deps.store = { ...desk.store, journal: { ...desk.store.journal, flush: () => new Promise(() => {}) } };
+    const answer = desk.say("/hooks");
+    await desk.clock.advance(2000);
+    expect((await answer).shown).toContain("behind");
+  });
+});
+
+describe("/whoami", () => {
+  const newcomer = {
+    role: undefined,
+    operator: { platform: "telegram", userId: "9007199254740993", displayName: "New *Comer*" },
+  };
+
+  it("gives a newcomer the exact lines that make the configuration know them and the chat", async () => {
+    const { data, shown } = await desk.run(
+      "whoami",
+      {},
+      {
+        ...newcomer,
+        at: { platform: "telegram", botId: "1", chatId: "-1001234567890123", threadId: "5" },
+        from: { isDm: false },
+      },
+    );
+    expect(shown).toContain("New \\*Comer\\*");
+    expect(shown).toContain("**none**");
+    const { config } = data as { config: string };
+    expect(shown).toContain(config);
+    const parsed = configSchema.parse(parse(config));
+    expect(parsed.operators.operator).toEqual(["telegram:9007199254740993"]);
+    expect(parsed.telegram.access.chats).toEqual(["-1001234567890123"]);
+  });
+
+  it("names platform roles, and the parent of a thread", async () => {
+    const { data, shown } = await desk.run(
+      "whoami",
+      {},
+      {
+        ...newcomer,
+        at: { platform: "discord", botId: "1", chatId: "55" },
+        from: { isDm: false, guildId: "9", parentChatId: "44", userRoleIds: ["77"] },
+        operator: { platform: "discord", userId: "3" },
+      },
+    );
+    expect(shown).toContain("`discord:role:77`");
+    expect((data as { config: string }).config).toContain('chats:\n      - "44"');
+  });
+
+  it("lists no chat for a direct message, and no lines at all for an owner there", async () => {
+    const { data, shown } = await desk.run(
+      "whoami",
+      {},
+      {
+        from: { isDm: true },
+        at: { platform: "web", botId: "web", chatId: "dm-1" },
+        operator: { platform: "web", userId: "1", role: "owner" },
+      },
+    );
+    expect(data).toMatchObject({ person: "web:1", role: "owner" });
+    expect(data).not.toHaveProperty("config");
+    expect(shown).toContain("role: **owner**");
+  });
+});
+
+describe("/help", () => {
+  it("lists what one may use, and one command in full", async () => {
+    const { shown, data } = await desk.say("/help");
+    for (const { name } of commandSpecs) expect(shown).toContain(`/${name}`);
+    expect(data).toMatchObject({ commands: commandSpecs.map(({ name }) => ({ name })) });
+    expect((await desk.say("/help fire_hook")).shown).toContain("dry-run");
+    await expect(desk.say("/help hoks")).rejects.toMatchObject({ message: expect.stringContaining('"hooks"') });
+  });
+});
+
+describe("the table", () => {
+  it("holds to what every platform takes: names, lengths, required options first, rest last among texts", () => {
+    expect(new Set(commandSpecs.map(({ name }) => name)).size).toBe(commandSpecs.length);
+    for (const { name, summary, options } of commandSpecs) {
+      expect(name).toMatch(/^[a-z0-9-]{1,32}$/);
+      expect(summary.length).toBeLessThanOrEqual(100);
+      for (const option of options) {
+        expect(option.name).toMatch(/^[a-z0-9_-]{1,32}$/);
+        expect(option.summary.length).toBeLessThanOrEqual(100);
+      }
+      const firstOptional = options.findIndex(({ required }) => !required);
+      expect(options.slice(firstOptional < 0 ? options.length : firstOptional).some(({ required }) => required)).toBe(
+        false,
+      );
+    }
+  });
+
+  it("gives /whoami to anyone, and nothing else", () => {
+    expect(commandSpecs.filter(({ role }) => role === "anyone").map(({ name }) => name)).toEqual(["whoami"]);
+  });
+});

@@ -1,0 +1,277 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { until } from "../support/until.js";
+import { type Desk, openDesk } from "./desk.js";
+
+let desk: Desk;
+beforeEach(async () => {
+  desk = await openDesk();
+});
+afterEach(() => desk.close());
+
+interface FireData {
+  id: string;
+  dryRun: boolean;
+  runs: { hookId: string; outcome: string; latencyMs: number; diff?: unknown }[];
+  result?: unknown;
+  source: string;
+}
+
+describe("/fire-hook", () => {
+  it("fires one hook with the example, and nobody else", async () => {
+    const seen: string[] = [];
+    desk.registry.registerModifying(
+      "message_sending",
+      ({ message }) => ({ message: { ...message, text: message.text.toUpperCase() } }),
+      { id: "shout" },
+    );
+    desk.registry.registerModifying("message_sending", () => void seen.push("other"), { id: "other" });
+    const { shown, data, outcome } = await desk.say("/fire-hook shout");
+    expect(outcome).toBeUndefined();
+    expect(seen).toEqual([]);
+    expect(shown).toContain("HELLO BACK");
+    expect(data).toMatchObject({
+      point: "message_sending",
+      dryRun: false,
+      source: "example",
+      runs: [{ hookId: "shout", outcome: "modified" }],
+      cause: { kind: "command" },
+    });
+  });
+
+  it("fires a whole point, in order, and shows each outcome and what it changed", async () => {
+    desk.registry.registerModifying("message_sending", ({ message }) => ({ message: { ...message, text: "one" } }), {
+      id: "first",
+    });
+    desk.registry.registerModifying("message_sending", () => Promise.reject(new Error("out of order")), {
+      id: "second",
+    });
+    const { shown, data, outcome } = await desk.say("/fire-hook message_sending");
+    expect(outcome).toBe("failed");
+    expect((data as FireData).runs.map(({ hookId, outcome }) => [hookId, outcome])).toEqual([
+      ["first", "modified"],
+      ["second", "failed"],
+    ]);
+    expect(shown).toContain("out of order");
+    expect(shown).toContain('"text": "one"');
+  });
+
+  it("takes a payload typed by hand, the example with fields on top, and the last real one", async () => {
+    const texts: string[] = [];
+    desk.registry.registerVoid("message_sent", ({ message }) => void texts.push(message.text), { id: "note" });
+    await desk.say('/fire-hook note example {"message": {"text": "typed on top"}}');
+    const typed = {
+      chatId: "c",
+      platform: "web",
+      deliveryId: "d",
+      cause: { kind: "api", id: "x", depth: 0 },
+      messageId: "1",
+      messageIds: ["1"],
+      message: { text: "typed whole" },
+    };
+    await desk.say(`/fire-hook note ${JSON.stringify(typed)}`);
+    await desk.registry.fireVoid("message_sent", {
+      ...typed,
+      cause: { kind: "reply", id: "m1", depth: 0 },
+      message: { text: "the real one" },
+    });
+    await desk.say("/fire-hook note example");
+    const { data } = await desk.say("/fire-hook note last");
+    expect(texts).toEqual(["typed on top", "typed whole", "the real one", "hello back", "the real one"]);
+    expect(data).toMatchObject({ source: "last" });
+  });
+
+  it("masks what a person wrote when the last real payload is fired", async () => {
+    desk.registry.registerModifying(
+      "message_sending",
+      ({ message }) => ({ message: { ...message, text: `${message.text} PS` } }),
+      { id: "ps" },
+    );
+    await desk.registry.fireModifying("message_sending", {
+      chatId: "c",
+      platform: "web",
+      deliveryId: "d",
+      cause: { kind: "reply", id: "m1", depth: 0 },
+      message: { text: "the PIN is 1234" },
+    });
+    const { shown, data } = await desk.say("/fire-hook ps last dry-run", { role: "viewer" });
+    expect(`${shown}${JSON.stringify(data)}`).not.toContain("1234");
+    expect(data).toMatchObject({ payload: { message: { text: "[15 characters]" } } });
+  });
+
+  it("refuses a payload that is none, naming every field that is wrong", async () => {
+    desk.registry.registerVoid("message_sent", () => {}, { id: "note" });
+    await expect(desk.say('/fire-hook note {"chatId": 5}')).rejects.toMatchObject({
+      code: "BAD_USAGE",
+      message: expect.stringMatching(/chatId.*platform.*messageId/s),
+    });
+    await expect(desk.say('/fire-hook note example {"mesage": {"text": "x"}}')).rejects.toMatchObject({
+      message: expect.stringContaining('mesage: no such field (did you mean "message"?)'),
+    });
+    await expect(desk.run("fire-hook", { id: "note", payload: "{oops" })).rejects.toMatchObject({
+      message: expect.stringContaining("not JSON"),
+    });
+    await expect(desk.run("fire-hook", { id: "note", payload: "{“text”: 1}" })).rejects.toMatchObject({
+      hint: expect.stringContaining("curly"),
+    });
+    await expect(desk.run("fire-hook", { id: "note", payload: "[1]" })).rejects.toMatchObject({
+      message: expect.stringContaining("a list"),
+    });
+    await expect(desk.say("/fire-hook note last")).rejects.toMatchObject({
+      message: expect.stringContaining("has not fired yet"),
+    });
+  });
+
+  it("suggests hooks and points for a slip", async () => {
+    await expect(desk.say("/fire-hook mesage_sent")).rejects.toMatchObject({
+      message: expect.stringContaining("message_sent"),
+    });
+  });
+
+  it("runs dry for a viewer, and refuses to do anything else for one", async () => {
+    const dry: boolean[] = [];
+    desk.registry.registerVoid("message_sent", (_payload, { dryRun }) => void dry.push(dryRun), { id: "note" });
+    const { data, shown } = await desk.say("/fire-hook note", { role: "viewer" });
+    expect(data).toMatchObject({ dryRun: true });
+    expect(shown).toContain("Nothing was sent");
+    await expect(desk.say("/fire-hook note dry-run=false", { role: "viewer" })).rejects.toMatchObject({
+      code: "REFUSED",
+    });
+    await desk.say("/fire-hook note example --dry-run", { role: "operator" });
+    await desk.say("/fire-hook note", { role: "operator" });
+    expect(dry).toEqual([true, true, false]);
+  });
+
+  it("offers an operator the real thing after a dry run, and a viewer not", async () => {
+    desk.registry.registerVoid("message_sent", () => {}, { id: "note" });
+    const payload = '{"message": {"text": "it\'s \\"quoted\\""}}';
+    const mine = await desk.run("fire-hook", { id: "note", payload: `example ${payload}`, "dry-run": true });
+    const live = mine.lines.find((line) => line.endsWith("dry-run=false"));
+    expect(live).toBeDefined();
+    expect((await desk.say(live ?? "")).data).toMatchObject({
+      dryRun: false,
+      payload: { message: { text: 'it\'s "quoted"' } },
+    });
+    const theirs = await desk.say("/fire-hook note", { role: "viewer" });
+    expect(theirs.lines.some((line) => line.endsWith("dry-run=false"))).toBe(false);
+  });
+
+  it("answers at once for a slow hook, and shows the runs as they end", async () => {
+    const finish = new Map<string, () => void>();
+    const hold = (name: string) => () => new Promise<void>((done) => void finish.set(name, done));
+    desk.registry.registerVoid("message_sent", () => {}, { id: "quick" });
+    desk.registry.registerVoid("message_sent", hold("middle"), { id: "middle" });
+    desk.registry.registerVoid("message_sent", hold("slow"), { id: "slow" });
+    const progress: string[] = [];
+    const running = desk.run("fire-hook", { id: "message_sent" }, { progress: ({ text }) => void progress.push(text) });
+    await desk.clock.advance(1000);
+    expect(progress).toHaveLength(1);
+    expect(progress[0]).toMatch(/1 ended, 2 under way for \d+ ms/);
+    expect(progress[0]).toContain("Waiting for `middle`, `slow`");
+    finish.get("middle")?.();
+    await desk.clock.advance(500);
+    expect(progress).toHaveLength(2);
+    expect(progress[1]).toContain("Waiting for `slow`");
+    finish.get("slow")?.();
+    expect(((await running).data as FireData).runs).toHaveLength(3);
+    expect(progress).toHaveLength(2);
+  });
+
+  it("refuses a hook that is being fired already, with that run's id and age, and takes it again afterwards", async () => {
+    let finish = () => {};
+    let runs = 0;
+    desk.registry.registerVoid(
+      "message_sent",
+      () => (runs++ === 0 ? new Promise<void>((done) => (finish = done)) : undefined),
+      { id: "slow" },
+    );
+    const first = desk.say("/fire-hook slow");
+    await until(() => runs === 1);
+    await desk.clock.advance(5000);
+    const refused = await desk.say("/fire-hook message_sent").catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "HOOK_RUNNING", message: expect.stringContaining("for 5 s") });
+    finish();
+    const { id } = (await first).data as FireData;
+    expect((refused as Error).message).toContain(id);
+    expect((await desk.say("/fire-hook slow")).data).toMatchObject({ runs: [{ hookId: "slow" }] });
+  });
+
+  it("tells why nobody ran", async () => {
+    desk.registry.registerVoid("message_sent", () => {}, { id: "note", enabled: false });
+    expect((await desk.say("/fire-hook note")).shown).toMatch(/did not run: .*disabled/);
+    expect((await desk.say("/fire-hook message_deleted")).shown).toContain("no hook is registered here");
+  });
+
+  it("is journalled like any other dispatch, and can be looked up", async () => {
+    desk.registry.registerVoid("message_sent", () => {}, { id: "note" });
+    const { data } = await desk.say("/fire-hook note");
+    expect((await desk.say(`/run ${(data as FireData).id}`)).data).toMatchObject({
+      point: "message_sent",
+      runs: [{ hookId: "note" }],
+    });
+  });
+});
+
+describe("/replay", () => {
+  const fire = (text: string) =>
+    desk.registry.fireModifying(
+      "message_sending",
+      {
+        chatId: "c",
+        platform: "web",
+        deliveryId: "d",
+        cause: { kind: "reply", id: "m1", depth: 0 },
+        message: { text },
+      },
+      undefined,
+      { dispatchId: "d_9:message_sending" },
+    );
+
+  it("fires the payload of then once more, dry, and shows what came out differently", async () => {
+    const seen: [string, boolean][] = [];
+    let isBroken = true;
+    desk.registry.registerModifying(
+      "message_sending",
+      ({ message }, { dryRun }) => {
+        seen.push([message.text, dryRun]);
+        if (isBroken) throw new Error("broken");
+        return null;
+      },
+      { id: "mender" },
+    );
+    await fire("as it was");
+    isBroken = false;
+    desk.registry.registerModifying("message_sending", () => null, { id: "newcomer" });
+    const { shown, data } = await desk.say("/replay d_9:message_sending", { role: "viewer" });
+    expect(seen).toEqual([
+      ["as it was", false],
+      ["as it was", true],
+    ]);
+    expect(data).toMatchObject({ replayOf: "d_9:message_sending", dryRun: true });
+    expect(shown).toMatch(/mender.*failed →/);
+    expect(shown).toContain("newcomer");
+  });
+
+  it("goes live for operators only", async () => {
+    const dry: boolean[] = [];
+    desk.registry.registerModifying("message_sending", (_payload, { dryRun }) => void dry.push(dryRun), { id: "note" });
+    await fire("x");
+    await expect(desk.say("/replay d_9:message_sending --live", { role: "viewer" })).rejects.toMatchObject({
+      code: "REFUSED",
+    });
+    await desk.say("/replay d_9:message_sending --live", { role: "operator" });
+    expect(dry).toEqual([false, false]);
+  });
+
+  it("replays a run by its own id with that hook only", async () => {
+    desk.registry.registerModifying("message_sending", () => null, { id: "one" });
+    desk.registry.registerModifying("message_sending", () => null, { id: "two" });
+    await fire("x");
+    await desk.store.journal.flush();
+    const runId = (await desk.store.journal.get("d_9:message_sending"))?.runs[1]?.id ?? "";
+    expect(((await desk.say(`/replay ${runId}`)).data as FireData).runs.map(({ hookId }) => hookId)).toEqual(["two"]);
+  });
+
+  it("says that there is no such dispatch", async () => {
+    await expect(desk.say("/replay nothing")).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+});

@@ -1,0 +1,225 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { MessageEvent } from "../../src/domain/event.js";
+import type { NewDelivery } from "../../src/domain/store.js";
+import { type Desk, openDesk } from "./desk.js";
+
+let desk: Desk;
+beforeEach(async () => {
+  desk = await openDesk();
+});
+afterEach(() => desk.close());
+
+const at = { platform: "web", botId: "web", chatId: "lobby" };
+const delivery = (id: string): NewDelivery => ({
+  id,
+  address: at,
+  operation: "send",
+  message: { text: "the PIN is 1234" },
+  cause: { kind: "reply", id: "m1", depth: 0 },
+});
+const now = () => desk.clock.now();
+
+async function dead(id: string): Promise<void> {
+  await desk.store.outbox.enqueue([delivery(id)], now());
+  await desk.store.outbox.finish(id, "dead", "the chat is gone", now());
+}
+
+/** Written to the wire, and no answer came. */
+async function ambiguous(id: string): Promise<void> {
+  await desk.store.outbox.enqueue([delivery(id)], now());
+  const part = { text: "the PIN is 1234", body: { text: "the PIN is 1234" } };
+  await desk.store.outbox.freeze(
+    id,
+    undefined,
+    [{ index: 0, operation: "create", part, nonce: id, status: "waiting", attempts: 0 }],
+    [],
+  );
+  await desk.store.outbox.partSending(id, 0);
+  await desk.store.outbox.finish(id, "held", "no answer to the request", now());
+}
+
+/** A fail-closed hook failed: nothing was sent. */
+async function guarded(id: string): Promise<void> {
+  await desk.store.outbox.enqueue([delivery(id)], now());
+  await desk.store.outbox.finish(id, "held", "hook guard failed", now());
+}
+
+async function deadInbox(messageId: string): Promise<number> {
+  const event: MessageEvent = {
+    kind: "message",
+    eventId: messageId,
+    message: {
+      ...at,
+      userId: "7",
+      text: "the PIN is 1234",
+      attachments: [],
+      isDm: false,
+      isGroupMention: true,
+      messageId,
+      isEdit: false,
+      receivedAt: now(),
+    },
+  };
+  const { id } = await desk.store.inbox.accept(event, "web:web:lobby", now(), false);
+  await desk.store.inbox.dead(id, "handling failed 5 times", now());
+  return id;
+}
+
+const status = async (id: string) => (await desk.store.outbox.get(id))?.status;
+
+describe("/outbox list", () => {
+  it("is glad when nothing waits", async () => {
+    const { shown, data } = await desk.say("/outbox");
+    expect(shown).toContain("Nothing waits for you");
+    expect(data).toMatchObject({ letters: [] });
+  });
+
+  it("shows dead letters, held ones and dead inbox messages, marks what may have arrived, and shows no text of theirs", async () => {
+    await dead("d_dead");
+    await ambiguous("d_maybe");
+    await guarded("d_guarded");
+    const inboxId = await deadInbox("42");
+    const { shown, data, lines } = await desk.say("/outbox");
+    const letters = (data as { letters: { id: string; ambiguous: boolean }[] }).letters;
+    expect(new Set(letters.map(({ id }) => id))).toEqual(new Set(["d_dead", "d_maybe", "d_guarded", `m${inboxId}`]));
+    expect(letters.filter((letter) => letter.ambiguous).map(({ id }) => id)).toEqual(["d_maybe"]);
+    expect(shown).toContain("the chat is gone");
+    expect(shown).toContain("may have arrived");
+    expect(`${shown}${JSON.stringify(data)}`).not.toContain("1234");
+    expect(lines).toContain("/outbox retry all");
+  });
+
+  it("lists one status, and refuses what is none", async () => {
+    await dead("d_dead");
+    await guarded("d_guarded");
+    expect((await desk.say("/outbox list held")).data).toMatchObject({ letters: [{ id: "d_guarded" }] });
+    expect((await desk.say("/outbox list sent")).shown).toContain("Nothing is sent");
+    await expect(desk.say("/outbox list lost")).rejects.toMatchObject({ code: "BAD_USAGE" });
+  });
+});
+
+describe("/outbox show", () => {
+  it("shows where it stands, masked; an admin may reveal it, and that is written down", async () => {
+    await dead("d_dead");
+    const masked = await desk.say("/outbox show d_dead", { role: "viewer" });
+    expect(masked.shown).toContain("the chat is gone");
+    expect(`${masked.shown}${JSON.stringify(masked.data)}`).not.toContain("1234");
+    await expect(desk.say("/outbox show d_dead reveal", { role: "operator" })).rejects.toMatchObject({
+      code: "REFUSED",
+    });
+    expect((await desk.say("/outbox show d_dead reveal", { role: "admin" })).shown).toContain("1234");
+    expect(await desk.store.audit.list({ limit: 5 })).toMatchObject([{ action: "reveal", target: "d_dead" }]);
+  });
+
+  it("shows an inbox message, masked", async () => {
+    const id = await deadInbox("42");
+    const { shown, lines } = await desk.say(`/outbox show m${id}`);
+    expect(shown).toContain("handling failed 5 times");
+    expect(shown).not.toContain("1234");
+    expect(lines).toContain(`/outbox retry m${id}`);
+  });
+
+  it("says that there is no such delivery", async () => {
+    await expect(desk.say("/outbox show d_none")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(desk.say("/outbox show m999")).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+});
+
+describe("/outbox retry", () => {
+  it("sends a dead letter again and handles a dead inbox message again", async () => {
+    await dead("d_dead");
+    const inboxId = await deadInbox("42");
+    await desk.say("/outbox retry d_dead");
+    await desk.say(`/outbox retry m${inboxId}`);
+    expect(await status("d_dead")).toBe("waiting");
+    expect((await desk.store.inbox.get(inboxId))?.status).toBe("waiting");
+  });
+
+  it("retries all dead ones, oldest first, and leaves held ones alone", async () => {
+    await dead("d_1");
+    await ambiguous("d_maybe");
+    await dead("d_2");
+    const { data } = await desk.say("/outbox retry all");
+    expect(data).toEqual({ retried: ["d_1", "d_2"] });
+    expect(await status("d_maybe")).toBe("held");
+    expect((await desk.say("/outbox retry all")).shown).toContain("nothing dead");
+  });
+
+  it("never repeats one that may have arrived", async () => {
+    await ambiguous("d_maybe");
+    await expect(desk.say("/outbox retry d_maybe")).rejects.toMatchObject({
+      code: "HELD",
+      hint: expect.stringContaining("release"),
+    });
+    expect(desk.released).toEqual([]);
+  });
+
+  it("is refused to a viewer", async () => {
+    await dead("d_dead");
+    await expect(desk.say("/outbox retry d_dead", { role: "viewer" })).rejects.toMatchObject({ code: "REFUSED" });
+    expect(await status("d_dead")).toBe("dead");
+  });
+});
+
+describe("/outbox release", () => {
+  it("asks which it is before it sends one that may have arrived", async () => {
+    await ambiguous("d_maybe");
+    const { outcome, lines, data } = await desk.say("/outbox release d_maybe");
+    expect(outcome).toBe("refused");
+    expect(data).toMatchObject({ ambiguous: true, released: false });
+    expect(lines).toEqual(["/outbox release d_maybe confirmed=true", "/outbox release d_maybe confirmed=false"]);
+    expect(await status("d_maybe")).toBe("held");
+  });
+
+  it("counts one that did arrive as sent", async () => {
+    await ambiguous("d_maybe");
+    await desk.say("/outbox release d_maybe --confirmed");
+    expect(desk.released).toEqual([{ id: "d_maybe", confirmed: true }]);
+    expect(await status("d_maybe")).toBe("sent");
+  });
+
+  it("sends one that did not arrive, with its frozen decision", async () => {
+    await ambiguous("d_maybe");
+    await desk.say("/outbox release d_maybe confirmed=false");
+    expect(await status("d_maybe")).toBe("sending");
+  });
+
+  it("sends one that a guard held through the hooks, and cannot be told that it arrived", async () => {
+    await guarded("d_guarded");
+    await expect(desk.say("/outbox release d_guarded confirmed")).rejects.toMatchObject({ code: "BAD_USAGE" });
+    expect((await desk.say("/outbox release d_guarded")).shown).toContain("through the hooks");
+    expect(await status("d_guarded")).toBe("waiting");
+  });
+
+  it("has nothing to release in one that was sent or decided upon", async () => {
+    await ambiguous("d_maybe");
+    await desk.say("/outbox release d_maybe confirmed");
+    await expect(desk.say("/outbox release d_maybe confirmed")).rejects.toMatchObject({ code: "NOT_HELD" });
+  });
+});
+
+describe("/outbox purge", () => {
+  it("deletes one, or all of a status, for admins only", async () => {
+    await dead("d_1");
+    await dead("d_2");
+    await guarded("d_3");
+    await expect(desk.say("/outbox purge dead", { role: "operator" })).rejects.toMatchObject({ code: "REFUSED" });
+    expect((await desk.say("/outbox purge d_3")).data).toMatchObject({ purged: 1 });
+    expect((await desk.say("/outbox purge dead")).data).toMatchObject({ purged: 2 });
+    expect(await desk.store.outbox.list({ limit: 10 })).toEqual([]);
+  });
+
+  it("asks what to delete when that was not said", async () => {
+    await dead("d_1");
+    const { lines } = await desk.say("/outbox purge");
+    expect(lines).toEqual(["/outbox purge dead"]);
+    expect(await status("d_1")).toBe("dead");
+  });
+
+  it("never deletes what is on its way", async () => {
+    await desk.store.outbox.enqueue([delivery("d_1")], now());
+    await expect(desk.say("/outbox purge d_1")).rejects.toMatchObject({ code: "NOT_PURGEABLE" });
+    await expect(desk.say("/outbox purge waiting")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    expect(await status("d_1")).toBe("waiting");
+  });
+});

@@ -1,0 +1,146 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Desk, openDesk } from "./desk.js";
+
+let desk: Desk;
+beforeEach(async () => {
+  desk = await openDesk();
+  desk.registry.registerModifying(
+    "message_sending",
+    ({ message }) => ({ message: { ...message, text: `${message.text}!` } }),
+    { id: "shout" },
+  );
+  desk.registry.registerVoid(
+    "message_sent",
+    ({ message }) => Promise.reject(new Error(`cannot note ${message.text.length}`)),
+    { id: "note" },
+  );
+});
+afterEach(() => desk.close());
+
+const sent = {
+  chatId: "lobby",
+  platform: "web",
+  botId: "web",
+  deliveryId: "d_1",
+  cause: { kind: "reply" as const, id: "m42", depth: 0 },
+  message: { text: "meet me at noon" },
+};
+const sending = (dispatchId: string) =>
+  desk.registry.fireModifying("message_sending", sent, undefined, {
+    dispatchId,
+    conversation: "web:web:lobby",
+    messageId: "42",
+  });
+const failing = (dispatchId: string) =>
+  desk.registry.fireVoid("message_sent", { ...sent, messageId: "43", messageIds: ["43"] }, undefined, { dispatchId });
+
+interface RunsData {
+  dispatches: { id: string }[];
+  total: number;
+}
+
+describe("/runs", () => {
+  it("says what to do when nothing fired", async () => {
+    expect((await desk.say("/runs")).shown).toContain("Nothing fired yet");
+    expect((await desk.say("/runs failed")).shown).toContain("No run failed");
+    expect((await desk.say("/runs last")).shown).toContain("Nothing fired yet");
+  });
+
+  it("lists the newest first, with outcome and failures, and masks the payloads", async () => {
+    await sending("a");
+    await desk.clock.advance(1000);
+    await failing("b");
+    const { shown, data } = await desk.say("/runs");
+    expect((data as RunsData).dispatches.map(({ id }) => id)).toEqual(["b", "a"]);
+    expect(shown).toMatch(/message_sent .*1\/1/);
+    expect(`${shown}${JSON.stringify(data)}`).not.toContain("noon");
+  });
+
+  it("filters by hook, by point and by failure", async () => {
+    await sending("a");
+    await failing("b");
+    const ids = async (line: string) => ((await desk.say(line)).data as RunsData).dispatches.map(({ id }) => id);
+    expect(await ids("/runs shout")).toEqual(["a"]);
+    expect(await ids("/runs message_sent")).toEqual(["b"]);
+    expect(await ids("/runs failed")).toEqual(["b"]);
+    await expect(desk.say("/runs shot")).rejects.toMatchObject({ message: expect.stringContaining("shout") });
+  });
+
+  it("shows the last one whole", async () => {
+    await sending("a");
+    await desk.clock.advance(1000);
+    await failing("b");
+    expect((await desk.say("/runs last")).data).toMatchObject({
+      id: "b",
+      runs: [{ hookId: "note", outcome: "failed" }],
+    });
+  });
+
+  it("pages", async () => {
+    for (let n = 0; n < 23; n++) {
+      await sending(`n${n}`);
+      await desk.clock.advance(10);
+    }
+    const first = await desk.say("/runs");
+    expect(first.shown).toContain("page 1 of 3");
+    expect(first.lines).toContain("/runs page=2");
+    expect((await desk.say("/runs page=3")).data).toMatchObject({
+      dispatches: [{ id: "n2" }, { id: "n1" }, { id: "n0" }],
+      total: 23,
+    });
+  });
+});
+
+describe("/run", () => {
+  it("shows who ran, in what order, what each changed, where and because of what, masked", async () => {
+    await sending("d_1:message_sending");
+    const { shown, data } = await desk.say("/run d_1:message_sending", { role: "viewer" });
+    for (const part of ["message_sending", "shout", "modified", "m42", "web:web:lobby"]) expect(shown).toContain(part);
+    expect(`${shown}${JSON.stringify(data)}`).not.toContain("noon");
+    expect(data).toMatchObject({ redacted: true, payload: { chatId: "lobby", message: { text: "[15 characters]" } } });
+  });
+
+  it("reveals what people wrote to an admin, and writes down who looked", async () => {
+    await sending("a");
+    const { shown, data } = await desk.say("/run a reveal", { role: "admin" });
+    expect(shown).toContain("meet me at noon!");
+    expect(data).toMatchObject({ redacted: false, payload: { message: { text: "meet me at noon" } } });
+    expect(await desk.store.audit.list({ limit: 5 })).toMatchObject([
+      { action: "reveal", target: "a", outcome: "done", operator: { platform: "web", userId: "1" } },
+    ]);
+  });
+
+  it("refuses to reveal to an operator, and shows nothing", async () => {
+    await sending("a");
+    await expect(desk.say("/run a reveal", { role: "operator" })).rejects.toMatchObject({ code: "REFUSED" });
+    expect(await desk.store.audit.list({ limit: 5 })).toEqual([]);
+  });
+
+  it("finds a dispatch by the id of a run", async () => {
+    await failing("b");
+    await desk.store.journal.flush();
+    const runId = (await desk.store.journal.get("b"))?.runs[0]?.id ?? "";
+    expect(runId).not.toBe("");
+    const { shown, data } = await desk.say(`/run ${runId}`);
+    expect(data).toMatchObject({ id: "b" });
+    expect(shown).toContain("cannot note 15");
+  });
+
+  it("shows an error that tries to be Markdown or a mention as plain text", async () => {
+    desk.registry.registerVoid("message_deleted", () => Promise.reject(new Error("@everyone **now** ```")), {
+      id: "rude",
+    });
+    const at = { platform: "web", botId: "web", chatId: "lobby" };
+    await desk.registry.fireVoid(
+      "message_deleted",
+      { address: at, messageId: "1", access: "allowed", at: 0 },
+      undefined,
+      { dispatchId: "r" },
+    );
+    expect((await desk.say("/run r")).shown).toContain("\\@everyone \\*\\*now\\*\\* \\`\\`\\`");
+  });
+
+  it("says that there is no such run", async () => {
+    await expect(desk.say("/run nothing")).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+});

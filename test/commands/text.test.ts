@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { pageButtons, pageOf } from "../../commands/page.js";
+import { block, clip, code, plain, table } from "../../commands/text.js";
+import { terminalText } from "../../src/cli/terminal.js";
+
+describe("text", () => {
+  it("aligns columns, leaves out the empty ones and cuts long cells", () => {
+    const text = table(
+      [
+        { title: "hook", maxCharacters: 8 },
+        { title: "failed", right: true },
+        { title: "24 h", right: true },
+      ],
+      [
+        ["redact.secrets", "", "3"],
+        ["x", "", "120"],
+      ],
+    );
+    expect(text).toBe("```\nhook      24 h\nredact.…     3\nx          120\n```");
+  });
+
+  it("never lets content end its code block or its inline code", () => {
+    expect(block("a\n```\nb")).toBe("````\na\n```\nb\n````");
+    expect(code("a`b")).toBe("`` a`b ``");
+  });
+
+  it("disarms Markdown and mentions in text from outside", () => {
+    expect(plain("**hi** @everyone <@1> [x](http://y)\n# z")).toBe(
+      "\\*\\*hi\\*\\* \\@everyone \\<\\@1\\> \\[x\\](http://y) \\# z",
+    );
+  });
+
+  it("cuts between characters, not inside them", () => {
+    expect(clip("👍👍👍", 2)).toBe("👍…");
+  });
+
+  it("pages: clamps the page asked for, and offers only pages that exist", () => {
+    const all = Array.from({ length: 25 }, (_, index) => index);
+    const last = pageOf(all, 99, 10);
+    expect(last).toMatchObject({ number: 3, pages: 3, total: 25, entries: [20, 21, 22, 23, 24] });
+    expect(pageButtons(last, "/hooks list").map(({ action }) => action)).toEqual([
+      { kind: "command", line: "/hooks list page=2" },
+    ]);
+    expect(pageOf([], 1, 10)).toMatchObject({ number: 1, pages: 1, entries: [] });
+  });
+
+  it("shows a chat message on a terminal without its signs, code blocks as they are", () => {
+    const shown = terminalText(
+      {
+        text: "**2 hooks** · `a.b`\n\n```\n**raw** `x`\n```\n\\*plain\\*",
+        card: { title: "T", fields: [{ name: "in", value: "1\n2" }] },
+      },
+      false,
+    );
+    expect(shown).toBe("2 hooks · a.b\n\n**raw** `x`\n*plain*\n\nT\n\nin  1\n    2");
+  });
+});
