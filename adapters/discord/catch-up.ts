@@ -1,0 +1,260 @@
+/**
+ * After a lost session Discord replays nothing: what was written meanwhile is read over REST, channel by channel, from the
+ * last message seen there, and goes through the same inbox. What is owed is on disk before the new session is, so that a
+ * crash half-way only repeats. Bounded by age and by count, and said in the log.
+ */
+import { DiscordAPIError, RateLimitError, type REST } from "@discordjs/rest";
+import { Routes } from "discord-api-types/v10";
+import { z } from "zod";
+import { type Clock, wait } from "../../src/lib/clock.js";
+import { errorMessage } from "../../src/lib/errors.js";
+import type { Logger } from "../../src/lib/logger.js";
+import type { Ledger } from "./ledger.js";
+import {
+  DM_TYPES,
+  FORUM_TYPES,
+  type GuildPayload,
+  type MemberPayload,
+  type MessagePayload,
+  memberPayload,
+  messagePayload,
+} from "./payloads.js";
+import { readableIn } from "./permissions.js";
+import { isNewer, newest, oldest, snowflakeAt } from "./snowflake.js";
+
+/** https://discord.com/developers/docs/resources/message#get-channel-messages */
+const PAGE = 100;
+const CHANNELS_AT_ONCE = 3;
+const ATTEMPTS = 5;
+
+const gap = z.object({ since: z.string(), guilds: z.array(z.string()) });
+const owedEntry = z.object({ after: z.string(), guildId: z.string().optional() });
+type Owed = z.infer<typeof owedEntry>;
+
+export interface CatchUpPort {
+  /** Takes a message into the inbox; resolves when it is on disk. `raw`: as it came. */
+  accept(payload: MessagePayload, raw: unknown): Promise<void>;
+  /** False for what nobody wrote and for our own. */
+  isForUs(payload: MessagePayload): boolean;
+}
+
+interface Context {
+  rest: REST;
+  ledger: Ledger;
+  clock: Clock;
+  logger: Logger;
+  signal: AbortSignal;
+  limits: { maxAgeMs: number; maxMessages: number };
+  port: CatchUpPort;
+}
+
+export class CatchUp {
+  readonly #context: Context;
+  /** Channels whose new messages must wait for their old ones. */
+  readonly #gates = new Map<string, { done: Promise<void>; open: () => void }>();
+  readonly #queue: string[] = [];
+  readonly #members = new Map<string, Promise<MemberPayload | undefined>>();
+  #workers = 0;
+  #tally = { messages: 0, channels: 0 };
+
+  constructor(context: Context) {
+    this.#context = context;
+    // What an earlier process did not finish.
+    for (const { key } of context.ledger.list("owed:")) this.#owe(key.slice("owed:".length));
+  }
+
+  /** Pending while older messages of this channel are being read. */
+  gate(channelId: string): Promise<void> | undefined {
+    return this.#gates.get(channelId)?.done;
+  }
+
+  /** A new session began. Resolves when what it owes is on disk. */
+  async sessionLost(guildIds: readonly string[]): Promise<void> {
+    const { ledger, clock, limits, logger } = this.#context;
+    const unfinished = parseJson(gap, ledger.get("gap"));
+    const lastSeen = ledger.get("seen");
+    const since = unfinished && lastSeen !== undefined ? oldest(unfinished.since, lastSeen) : lastSeen;
+    if (since === undefined) {
+      // The first session ever: history is not ours to answer.
+      ledger.note("seen", snowflakeAt(clock.now()));
+    } else if (limits.maxMessages > 0) {
+      logger.warn(
+        { since, guilds: guildIds.length },
+        "Discord could not resume the session; reading what was missed over REST",
+      );
+      ledger.note("gap", JSON.stringify({ since, guilds: guildIds }));
+      for (const { key } of ledger.list("dm:")) {
+        const channelId = key.slice("dm:".length);
+        this.#note(channelId, { after: ledger.get(`seen:${channelId}`) ?? since });
+      }
+    }
+    await ledger.flush();
+    this.#start();
+  }
+
+  /** A guild told its channels. When it is part of a gap, those with news are owed; resolves when that is on disk. */
+  async guildKnown(guild: GuildPayload, botId: string): Promise<void> {
+    const { ledger } = this.#context;
+    const open = parseJson(gap, ledger.get("gap"));
+    if (!open?.guilds.includes(guild.id)) return;
+    const isReadable = readableIn(guild, botId);
+    for (const channel of [...guild.channels, ...guild.threads]) {
+      if (!channel.last_message_id || FORUM_TYPES.has(channel.type) || DM_TYPES.has(channel.type)) continue;
+      const after = ledger.get(`seen:${channel.id}`) ?? open.since;
+      if (isNewer(channel.last_message_id, after) && isReadable(channel))
+        this.#note(channel.id, { after, guildId: guild.id });
+    }
+    const guilds = open.guilds.filter((id) => id !== guild.id);
+    ledger.note("gap", guilds.length === 0 ? undefined : JSON.stringify({ since: open.since, guilds }));
+    await ledger.flush();
+    this.#start();
+  }
+
+  /** Begins what an earlier process left over. */
+  resume(): void {
+    this.#start();
+  }
+
+  /** What an earlier session left owed goes further back, and stays. */
+  #note(channelId: string, owed: Owed): void {
+    const { ledger } = this.#context;
+    const earlier = parseJson(owedEntry, ledger.get(`owed:${channelId}`));
+    const after = earlier ? oldest(earlier.after, owed.after) : owed.after;
+    ledger.note(`owed:${channelId}`, JSON.stringify({ ...owed, after }));
+    this.#owe(channelId);
+  }
+
+  #owe(channelId: string): void {
+    if (this.#gates.has(channelId)) return;
+    let open = () => {};
+    const done = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    this.#gates.set(channelId, { done, open });
+    this.#queue.push(channelId);
+  }
+
+  #start(): void {
+    while (this.#workers < CHANNELS_AT_ONCE && this.#queue.length > 0) {
+      this.#workers++;
+      void this.#work().finally(() => {
+        this.#workers--;
+        if (this.#workers === 0 && this.#queue.length === 0) this.#report();
+      });
+    }
+  }
+
+  #report(): void {
+    this.#context.logger.info({ ...this.#tally }, "caught up with what was missed on Discord");
+    this.#tally = { messages: 0, channels: 0 };
+    this.#members.clear();
+  }
+
+  async #work(): Promise<void> {
+    const { ledger, logger, signal } = this.#context;
+    for (let channelId = this.#queue.shift(); channelId !== undefined; channelId = this.#queue.shift()) {
+      try {
+        const owed = parseJson(owedEntry, ledger.get(`owed:${channelId}`));
+        if (owed) await this.#read(channelId, owed);
+        ledger.note(`owed:${channelId}`, undefined);
+        this.#tally.channels++;
+      } catch (error) {
+        // The cursor stays: the next connection tries again. New messages of the channel must not wait for that.
+        if (!signal.aborted)
+          logger.error(
+            { channelId, error: errorMessage(error) },
+            "could not read what was missed in a Discord channel",
+          );
+      }
+      this.#gates.get(channelId)?.open();
+      this.#gates.delete(channelId);
+    }
+  }
+
+  async #read(channelId: string, owed: Owed): Promise<void> {
+    const { clock, limits, ledger, logger } = this.#context;
+    let after = newest(owed.after, snowflakeAt(clock.now() - limits.maxAgeMs));
+    if (after !== owed.after) logger.warn({ channelId, after }, "missed messages older than catch_up.max_age are left");
+    for (let taken = 0; taken < limits.maxMessages; ) {
+      const limit = Math.min(PAGE, limits.maxMessages - taken);
+      const page = await this.#page(channelId, after, limit);
+      for (const raw of page) {
+        const parsed = messagePayload.safeParse(raw);
+        if (!parsed.success) {
+          logger.warn({ channelId }, "skipped a malformed message while catching up");
+          continue;
+        }
+        await this.#take(parsed.data, owed, raw);
+        after = newest(after, parsed.data.id);
+        ledger.noteSeen(channelId, after);
+        ledger.note(`owed:${channelId}`, JSON.stringify({ ...owed, after }));
+      }
+      taken += page.length;
+      if (page.length < limit) return;
+    }
+    logger.warn(
+      { channelId, limit: limits.maxMessages },
+      "more was missed than catch_up.max_messages; the rest is left",
+    );
+  }
+
+  /** REST messages come without guild and member: both decide who may do what. */
+  async #take(message: MessagePayload, owed: Owed, raw: unknown): Promise<void> {
+    const { port } = this.#context;
+    if (!port.isForUs(message)) return;
+    if (owed.guildId !== undefined) {
+      message.guild_id = owed.guildId;
+      if (!message.author.bot && message.webhook_id === undefined) {
+        const member = await this.#member(owed.guildId, message.author.id);
+        if (member) message.member = member;
+      }
+    }
+    this.#tally.messages++;
+    await port.accept(message, raw);
+  }
+
+  #member(guildId: string, userId: string): Promise<MemberPayload | undefined> {
+    const key = `${guildId}:${userId}`;
+    let member = this.#members.get(key);
+    if (!member) {
+      member = this.#get(Routes.guildMember(guildId, userId)).then((raw) => memberPayload.safeParse(raw).data);
+      this.#members.set(key, member);
+    }
+    return member;
+  }
+
+  /** Oldest first. A channel that we may not read, or that is gone, has nothing for us. */
+  async #page(channelId: string, after: string, limit: number): Promise<unknown[]> {
+    const page = await this.#get(
+      Routes.channelMessages(channelId),
+      new URLSearchParams({ after, limit: String(limit) }),
+    );
+    return Array.isArray(page) ? page.reverse() : [];
+  }
+
+  /** Waits out limits and trouble, within bounds; undefined for 403 and 404. */
+  async #get(route: `/${string}`, query?: URLSearchParams): Promise<unknown> {
+    const { rest, clock, signal } = this.#context;
+    for (let attempt = 1; ; attempt++) {
+      signal.throwIfAborted();
+      try {
+        return await rest.get(route, query ? { query } : {});
+      } catch (error) {
+        if (error instanceof DiscordAPIError && (error.status === 403 || error.status === 404)) return undefined;
+        const isPaced = error instanceof RateLimitError;
+        if (!isPaced && attempt >= ATTEMPTS) throw error;
+        if (isPaced) attempt--; // pacing is no failure; it ends with the page count
+        await wait(clock, isPaced ? error.timeToReset + 10 : 500 * 2 ** attempt, signal);
+      }
+    }
+  }
+}
+
+function parseJson<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    return undefined; // of another version: treated as absent
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * What is known of channels: which thread hangs under which, and who is at the other end of a DM. Filled by the gateway's
+ * own events, bounded, and asked over REST for what it does not hold (a resumed session is told nothing).
+ */
+import { DiscordAPIError, type REST } from "@discordjs/rest";
+import { Routes } from "discord-api-types/v10";
+import { type Clock, wait } from "../../src/lib/clock.js";
+import type { Ledger } from "./ledger.js";
+import { type ChannelPayload, channelPayload, DM_TYPES, FORUM_TYPES, THREAD_TYPES } from "./payloads.js";
+
+const MAX_CHANNELS = 20_000;
+const LOOKUP_ATTEMPTS = 4;
+
+export interface KnownChannel {
+  isForum: boolean;
+  /** Set for threads and forum posts. */
+  parentId?: string;
+}
+
+export class Channels {
+  readonly #rest: REST;
+  readonly #ledger: Ledger;
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  /** In order of insertion, so that the oldest goes first. */
+  readonly #known = new Map<string, KnownChannel>();
+  readonly #ownRoles = new Map<string, string>();
+  readonly #dmByUser = new Map<string, string>();
+  readonly #lookups = new Map<string, Promise<KnownChannel | undefined>>();
+
+  constructor(rest: REST, ledger: Ledger, clock: Clock, signal: AbortSignal) {
+    this.#rest = rest;
+    this.#ledger = ledger;
+    this.#clock = clock;
+    this.#signal = signal;
+    for (const { key, value } of ledger.list("dm:")) this.#dmByUser.set(value, key.slice("dm:".length));
+  }
+
+  learn(channel: ChannelPayload): void {
+    if (DM_TYPES.has(channel.type)) {
+      const person = channel.recipients?.[0];
+      if (channel.type === 1 && person) this.learnDm(channel.id, person.id);
+      return;
+    }
+    const known: KnownChannel = { isForum: FORUM_TYPES.has(channel.type) };
+    if (THREAD_TYPES.has(channel.type) && channel.parent_id) known.parentId = channel.parent_id;
+    this.#known.delete(channel.id);
+    this.#known.set(channel.id, known);
+    if (this.#known.size > MAX_CHANNELS)
+      for (const oldest of this.#known.keys()) return void this.#known.delete(oldest);
+  }
+
+  forget(channelId: string): void {
+    this.#known.delete(channelId);
+    this.#ledger.note(`seen:${channelId}`, undefined);
+  }
+
+  get(channelId: string): KnownChannel | undefined {
+    return this.#known.get(channelId);
+  }
+
+  learnOwnRole(guildId: string, roleId: string): void {
+    this.#ownRoles.set(guildId, roleId);
+  }
+
+  ownRole(guildId: string | undefined): string | undefined {
+    return guildId === undefined ? undefined : this.#ownRoles.get(guildId);
+  }
+
+  learnDm(channelId: string, userId: string): void {
+    if (this.#dmByUser.get(userId) === channelId) return;
+    this.#dmByUser.set(userId, channelId);
+    this.#ledger.note(`dm:${channelId}`, userId);
+  }
+
+  dmOf(userId: string): string | undefined {
+    return this.#dmByUser.get(userId);
+  }
+
+  isDm(channelId: string): boolean {
+    return this.#ledger.get(`dm:${channelId}`) !== undefined;
+  }
+
+  /** Asks Discord. Undefined when the channel is hidden from us or gone; rejects when Discord could not be asked. */
+  lookup(channelId: string): Promise<KnownChannel | undefined> {
+    const running = this.#lookups.get(channelId);
+    if (running) return running;
+    const lookup = this.#ask(channelId).finally(() => this.#lookups.delete(channelId));
+    this.#lookups.set(channelId, lookup);
+    return lookup;
+  }
+
+  async #ask(channelId: string): Promise<KnownChannel | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const channel = channelPayload.safeParse(await this.#rest.get(Routes.channel(channelId)));
+        if (channel.success) this.learn(channel.data);
+        else this.#known.set(channelId, { isForum: false }); // unreadable: as if hidden
+        return this.#known.get(channelId);
+      } catch (error) {
+        if (error instanceof DiscordAPIError && (error.status === 403 || error.status === 404)) {
+          this.#known.set(channelId, { isForum: false });
+          return undefined;
+        }
+        if (attempt === LOOKUP_ATTEMPTS) throw error;
+        await wait(this.#clock, 250 * 2 ** attempt, this.#signal);
+      }
+    }
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * One life of the connection: open, keep watch, close. Small breaks are resumed inside; what takes longer than the connect
+ * timeout ends the run with a retryable error, and the supervisor tries again with back-off.
+ */
+import { DiscordAPIError, type REST } from "@discordjs/rest";
+import { GatewayCloseCodes, GatewayIntentBits, GatewayOpcodes } from "discord-api-types/v10";
+import type { Clock, Timer } from "../../src/lib/clock.js";
+import { errorMessage, HookgateError } from "../../src/lib/errors.js";
+import type { Logger } from "../../src/lib/logger.js";
+import type { Intake } from "./intake.js";
+import type { DiscordOptions } from "./options.js";
+import type { Session } from "./session.js";
+import { openSocket } from "./socket.js";
+
+interface Context {
+  options: DiscordOptions;
+  rest: REST;
+  intake: Intake;
+  clock: Clock;
+  logger: Logger;
+  session(shardId: number): Session;
+  /** Every shard is online. */
+  onOnline(): void;
+  onReconnecting(why: string): void;
+  /** Rejects when something outside the connection ends the run (an inbox that refuses, a refused token). */
+  failure: Promise<never>;
+}
+
+/** Close codes after which a session cannot be resumed. https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes */
+const SESSION_OVER: ReadonlySet<number> = new Set([
+  1000,
+  1001,
+  GatewayCloseCodes.InvalidSeq,
+  GatewayCloseCodes.SessionTimedOut,
+]);
+
+/** Serves until the signal aborts; rejects with a HookgateError when it cannot go on. */
+export async function connect(context: Context, signal: AbortSignal): Promise<void> {
+  const { options, rest, logger } = context;
+  let fail: (error: unknown) => void = () => {};
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  const watch = new Watch(context, fail);
+  const socket = openSocket(
+    { token: options.token, intents: intents(options), rest },
+    {
+      session: (shardId) => context.session(shardId).info(),
+      sessionStarted: (shardId, info) => context.session(shardId).start(info),
+      sessionEnded: (shardId) => context.session(shardId).drop(),
+      frame: (shardId, op) => watch.frame(shardId, op),
+      malformed: (shardId, why) => logger.warn({ shardId }, `skipped a malformed Discord frame: ${why}`),
+      dispatch: (shardId, payload) => context.intake.take(context.session(shardId), payload),
+      online(shardId) {
+        context.session(shardId).resumed();
+        watch.online(shardId);
+      },
+      closed(shardId, code) {
+        const fatal = fatalClose(code);
+        if (fatal) return fail(fatal);
+        if (SESSION_OVER.has(code)) context.session(shardId).drop();
+        logger.info({ shardId, code }, "the Discord connection closed; reconnecting");
+        watch.offline(shardId);
+        context.onReconnecting(`connection closed (${code})`);
+      },
+    },
+  );
+  const aborted = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  watch.start();
+  try {
+    const connecting = socket.connect();
+    connecting.catch((error) => fail(connectError(error)));
+    await Promise.race([aborted, failed, context.failure]);
+  } finally {
+    watch.stop();
+    await socket.close();
+  }
+}
+
+function intents(options: DiscordOptions): number {
+  return (
+    GatewayIntentBits.Guilds |
+    GatewayIntentBits.GuildMessages |
+    GatewayIntentBits.GuildMessageReactions |
+    GatewayIntentBits.DirectMessages |
+    GatewayIntentBits.DirectMessageReactions |
+    (options.isMessageContentWanted ? GatewayIntentBits.MessageContent : 0)
+  );
+}
+
+/**
+ * Fires when a shard is not online and nothing has come in for the connect timeout: a HELLO, READY or RESUMED that never
+ * comes has no timer anywhere else.
+ */
+class Watch {
+  readonly #context: Context;
+  readonly #fail: (error: unknown) => void;
+  readonly #online = new Set<number>();
+  /** Shards that were greeted on their present connection. */
+  readonly #greeted = new Set<number>();
+  readonly #seen = new Set<number>([0]);
+  #timer: Timer | undefined;
+
+  constructor(context: Context, fail: (error: unknown) => void) {
+    this.#context = context;
+    this.#fail = fail;
+  }
+
+  start(): void {
+    this.#timer?.cancel();
+    this.#timer = this.#context.clock.after(this.#context.options.connectTimeoutMs, () => this.#fire());
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  frame(shardId: number, op: number): void {
+    this.#seen.add(shardId);
+    if (op === GatewayOpcodes.Hello) this.#greeted.add(shardId);
+    // A long replay is progress; heartbeats alone are not.
+    if (op === GatewayOpcodes.Dispatch && this.#timer && !this.#online.has(shardId)) this.start();
+  }
+
+  online(shardId: number): void {
+    this.#online.add(shardId);
+    if (this.#online.size < this.#seen.size) return;
+    this.stop();
+    this.#context.onOnline();
+  }
+
+  offline(shardId: number): void {
+    this.#greeted.delete(shardId);
+    if (this.#online.delete(shardId) || !this.#timer) this.start();
+  }
+
+  #fire(): void {
+    const { connectTimeoutMs } = this.#context.options;
+    for (const shardId of this.#greeted)
+      if (!this.#online.has(shardId) && this.#context.session(shardId).id !== undefined)
+        this.#context.session(shardId).resumeHung();
+    const step = this.#greeted.size === 0 ? "did not greet" : "neither resumed nor began a session";
+    this.#fail(
+      new HookgateError({
+        code: "DISCORD_TIMEOUT",
+        message: `Discord ${step} within ${connectTimeoutMs} ms`,
+        hint: "Discord or the network is in trouble; it is tried again.",
+        retryable: true,
+      }),
+    );
+  }
+}
+
+/** Why a close code means that trying again is no use. */
+function fatalClose(code: number): HookgateError | undefined {
+  switch (code) {
+    case GatewayCloseCodes.AuthenticationFailed:
+      return wrongToken();
+    case GatewayCloseCodes.DisallowedIntents:
+      return new HookgateError({
+        code: "DISCORD_INTENT",
+        message: "Discord does not grant this bot the Message Content intent (close code 4014)",
+        hint: "Switch on Message Content Intent under Bot in the Discord developer portal, or set discord.message_content: false.",
+      });
+    case GatewayCloseCodes.InvalidIntents:
+    case GatewayCloseCodes.InvalidAPIVersion:
+    case GatewayCloseCodes.InvalidShard:
+    case GatewayCloseCodes.ShardingRequired:
+      return new HookgateError({
+        code: "DISCORD_REFUSED",
+        message: `Discord refuses the connection for good (close code ${code})`,
+        hint: "Update Hookgate; if that does not help, report it with this code.",
+      });
+    default:
+      return undefined;
+  }
+}
+
+export function wrongToken(): HookgateError {
+  return new HookgateError({
+    code: "DISCORD_TOKEN",
+    message: "Discord refuses the bot token",
+    hint: "Copy the token anew from the developer portal (Bot → Reset Token) into DISCORD_TOKEN.",
+  });
+}
+
+/** What kept the connection from being tried: the token, the network, or the daily limit of sessions. */
+function connectError(error: unknown): HookgateError {
+  if (error instanceof HookgateError) return error;
+  if (error instanceof DiscordAPIError && error.status === 401) return wrongToken();
+  const message = errorMessage(error);
+  if (message.startsWith("Not enough sessions"))
+    return new HookgateError({
+      code: "DISCORD_SESSIONS",
+      message,
+      hint: "The bot was started too often today; it is tried again.",
+      retryable: true,
+      cause: error,
+    });
+  return new HookgateError({
+    code: "DISCORD_UNREACHABLE",
+    message: `Discord cannot be reached: ${message}`,
+    hint: "Check the network, and DISCORD_API_URL when it is set.",
+    retryable: true,
+    cause: error,
+  });
+}

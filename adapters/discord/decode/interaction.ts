@@ -1,0 +1,140 @@
+/** Slash commands, button presses and modals as events; typing into an option as a completion query. Pure. */
+import type { CommandSpec, CompletionQuery, OptionValue } from "../../../src/domain/command.js";
+import type { ActionEvent, CommandEvent, InteractionRef } from "../../../src/domain/event.js";
+import type { InboundMessage } from "../../../src/domain/message.js";
+import { DM_TYPES, type InteractionPayload, THREAD_TYPES, type UserPayload } from "../payloads.js";
+import { snowflakeTime } from "../snowflake.js";
+import type { Self } from "./message.js";
+
+/** https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-interaction-type */
+export const InteractionType = { command: 2, component: 3, autocomplete: 4, modal: 5 } as const;
+
+/** A token lives 15 minutes; a minute less leaves time for the answer to travel. */
+const TOKEN_LIFE_MS = 14 * 60_000;
+
+interface Around {
+  self: Self;
+  /** Known when the payload does not say it. */
+  parentChatId?: string | undefined;
+  receivedAt: number;
+  raw?: unknown;
+}
+
+export function decodeCommand(
+  payload: InteractionPayload,
+  around: Around,
+  commands: readonly CommandSpec[],
+): CommandEvent | undefined {
+  const name = payload.data?.name;
+  const message = messageOf(payload, around);
+  if (name === undefined || !message) return undefined;
+  const options: Record<string, OptionValue> = {};
+  for (const option of payload.data?.options ?? []) if (option.value !== undefined) options[option.name] = option.value;
+  message.text = writtenOut(
+    name,
+    options,
+    commands.find((command) => command.name === name),
+  );
+  message.isGroupMention = !message.isDm;
+  return { kind: "command", eventId: `interaction:${payload.id}`, message, name, options, interaction: refOf(payload) };
+}
+
+/** A press, or a modal sent in. Undefined when it carries no token of ours. */
+export function decodeAction(payload: InteractionPayload, around: Around): ActionEvent | undefined {
+  const token = payload.data?.custom_id;
+  const message = messageOf(payload, around);
+  if (token === undefined || !message) return undefined;
+  const interaction = refOf(payload);
+  if (payload.message) {
+    message.messageId = payload.message.id;
+    interaction.updatesMessageId = payload.message.id;
+  }
+  const event: ActionEvent = { kind: "action", eventId: `interaction:${payload.id}`, message, token, interaction };
+  if (payload.type === InteractionType.modal) event.values = modalValues(payload);
+  return event;
+}
+
+export function decodeCompletion(payload: InteractionPayload): CompletionQuery | undefined {
+  const person = payload.member?.user ?? payload.user;
+  const command = payload.data?.name;
+  const focused = payload.data?.options?.find((option) => option.focused);
+  if (!person || command === undefined || !focused) return undefined;
+  const displayName = payload.member?.nick ?? person.global_name ?? person.username;
+  return {
+    operator: {
+      platform: "discord",
+      userId: person.id,
+      displayName,
+      ...(payload.member ? { roleIds: payload.member.roles } : {}),
+    },
+    command,
+    option: focused.name,
+    typed: String(focused.value ?? ""),
+  };
+}
+
+function messageOf(payload: InteractionPayload, around: Around): InboundMessage | undefined {
+  const person: UserPayload | undefined = payload.member?.user ?? payload.user;
+  const chatId = payload.channel_id ?? payload.channel?.id;
+  if (!person || chatId === undefined) return undefined;
+  const { channel } = payload;
+  const parentChatId =
+    channel && THREAD_TYPES.has(channel.type) ? (channel.parent_id ?? undefined) : around.parentChatId;
+  const displayName = payload.member?.nick ?? person.global_name ?? undefined;
+  return {
+    platform: "discord",
+    botId: around.self.botId,
+    chatId,
+    ...(payload.guild_id === undefined ? {} : { guildId: payload.guild_id }),
+    ...(parentChatId === undefined ? {} : { parentChatId }),
+    userId: person.id,
+    username: person.username,
+    ...(displayName === undefined ? {} : { displayName }),
+    ...(payload.member ? { userRoleIds: payload.member.roles } : {}),
+    ...(person.bot ? { isBot: true } : {}),
+    text: "",
+    attachments: [],
+    isDm: payload.guild_id === undefined || (channel !== undefined && DM_TYPES.has(channel.type)),
+    isGroupMention: payload.guild_id !== undefined,
+    messageId: payload.id,
+    isEdit: false,
+    receivedAt: around.receivedAt,
+    ...(around.raw === undefined ? {} : { raw: around.raw }),
+  };
+}
+
+function refOf(payload: InteractionPayload): InteractionRef {
+  return {
+    id: payload.id,
+    token: payload.token,
+    expiresAt: snowflakeTime(payload.id) + TOKEN_LIFE_MS,
+    isPrivate: false, // the gateway's answer to accept() decides
+  };
+}
+
+function modalValues(payload: InteractionPayload): Record<string, string> {
+  const values: Record<string, string> = {};
+  for (const row of payload.data?.components ?? [])
+    for (const field of [...(row.components ?? []), ...(row.component ? [row.component] : [])])
+      if (field.custom_id !== undefined) values[field.custom_id] = field.value ?? "";
+  return values;
+}
+
+/** `/hooks show x`: by position while the options come in the declared order, by name after a gap. */
+function writtenOut(name: string, options: Record<string, OptionValue>, spec: CommandSpec | undefined): string {
+  const words = [`/${name}`];
+  const left = new Set(Object.keys(options));
+  for (const option of spec?.options ?? []) {
+    const value = options[option.name];
+    if (value === undefined) break;
+    words.push(quoted(value, option.rest === true));
+    left.delete(option.name);
+  }
+  for (const key of left) words.push(`${key}=${quoted(options[key] as OptionValue, false)}`);
+  return words.join(" ");
+}
+
+function quoted(value: OptionValue, isRest: boolean): string {
+  const text = String(value);
+  return isRest || /^[^\s"']+$/.test(text) ? text : JSON.stringify(text);
+}

@@ -1,0 +1,215 @@
+/** The Discord adapter: puts the parts together for one run, and tears them down after it. */
+import type { Adapter, AdapterContext, AdapterTraits, SendOperation, SendResult } from "../../src/domain/adapter.js";
+import { backoffMs } from "../../src/lib/backoff.js";
+import { wait } from "../../src/lib/clock.js";
+import { errorMessage, HookgateError } from "../../src/lib/errors.js";
+import { Aborts } from "./aborts.js";
+import { CatchUp } from "./catch-up.js";
+import { Channels } from "./channels.js";
+import { registerCommands } from "./commands.js";
+import { connect, wrongToken } from "./connect.js";
+import { isForUs, type Self } from "./decode/message.js";
+import { encode } from "./encode.js";
+import { Intake } from "./intake.js";
+import { Interactions } from "./interactions.js";
+import { Ledger } from "./ledger.js";
+import type { DiscordOptions } from "./options.js";
+import { openRest } from "./rest.js";
+import { parseSelf } from "./self.js";
+import { dmChatId, notConnected, send } from "./send.js";
+import { Session } from "./session.js";
+
+/** "A few minutes", says Discord of enforce_nonce; two are counted on. */
+const NONCE_MEMORY_MS = 2 * 60_000;
+const DRAIN_WITHIN_MS = 10_000;
+const REGISTER_ATTEMPTS = 6;
+
+/** What `send` and the traits need, while a run is under way. */
+interface Running {
+  channels: Channels;
+  send(operation: SendOperation, signal: AbortSignal): Promise<SendResult>;
+}
+
+export function createDiscordAdapter(options: DiscordOptions): Adapter {
+  let running: Running | undefined;
+  const traits: AdapterTraits = {
+    idempotentCreate: true,
+    idempotentForMs: NONCE_MEMORY_MS,
+    forms: true,
+    limits: { perSecond: options.requestsPerSecond },
+    isGroup: (chatId) => running?.channels.isDm(chatId) !== true,
+    privateAddress(at, userId) {
+      if (running?.channels.isDm(at.chatId)) return undefined;
+      return { platform: at.platform, botId: at.botId, chatId: running?.channels.dmOf(userId) ?? dmChatId(userId) };
+    },
+  };
+  return {
+    platform: "discord",
+    traits,
+    async run(context, signal) {
+      const life = beginRun(options, context, signal);
+      running = life;
+      try {
+        await life.serve();
+      } finally {
+        running = undefined;
+        await life.end();
+      }
+    },
+    encode: (message, _at, encoding) => encode(message, encoding),
+    async send(operation, signal) {
+      if (!running) return notConnected("Discord is not connected");
+      return running.send(operation, signal);
+    },
+  };
+}
+
+function beginRun(options: DiscordOptions, context: AdapterContext, signal: AbortSignal) {
+  const { gateway, cursors, clock, logger } = context;
+  let fail: (error: unknown) => void = () => {};
+  const failure = new Promise<never>((_, reject) => {
+    fail = (error) => reject(asHookgateError(error));
+  });
+  failure.catch(() => {}); // it is also raced in connect(); a failure after that is moot
+  const ended = new AbortController();
+  const runSignal = AbortSignal.any([signal, ended.signal]);
+  const { rest, close } = openRest(options, clock);
+  const ledger = new Ledger(cursors, clock, fail);
+  const channels = new Channels(rest, ledger, clock, runSignal);
+  const interactions = new Interactions({ gateway, rest, channels, clock, logger });
+  let self = parseSelf(ledger.get("bot"));
+  let isRegistered = !options.isCommandRegistrationWanted;
+  const sessions = new Map<number, Session>();
+  const aborts = new Aborts();
+
+  const catchUp = new CatchUp({
+    rest,
+    ledger,
+    clock,
+    logger,
+    signal: runSignal,
+    limits: options.catchUp,
+    port: {
+      accept: (payload, raw) => intake.acceptMissed(payload, raw),
+      isForUs: (payload) => self !== undefined && isForUs(payload, self),
+    },
+  });
+  const intake: Intake = new Intake({
+    gateway,
+    channels,
+    catchUp,
+    interactions,
+    clock,
+    logger,
+    self: () => self,
+    identified(found) {
+      self = found;
+      ledger.note("bot", JSON.stringify(found));
+    },
+    fail,
+  });
+
+  return {
+    channels,
+    send(operation: SendOperation, sendSignal: AbortSignal): Promise<SendResult> {
+      if (!self) return Promise.resolve(notConnected("Discord is not connected yet"));
+      const { applicationId } = self;
+      const sending = { rest, channels, applicationId, unauthorized: () => fail(wrongToken()) };
+      return send(sending, operation, sendSignal, aborts);
+    },
+    serve(): Promise<void> {
+      gateway.state({ phase: "connecting", ...known(self) });
+      catchUp.resume();
+      return connect(
+        {
+          options,
+          rest,
+          intake,
+          clock,
+          logger,
+          failure,
+          session: (shardId) => sessionOf(sessions, ledger, shardId, self),
+          onOnline() {
+            gateway.state({ phase: "online", ...known(self) });
+            if (isRegistered || !self) return;
+            isRegistered = true;
+            void register(self, { rest, gateway, clock, logger, signal: runSignal });
+          },
+          onReconnecting: (reason) => gateway.state({ phase: "reconnecting", reason, ...known(self) }),
+        },
+        signal,
+      );
+    },
+    /** Lets what is under way reach the disk, stores how far it got, and closes the pools. */
+    async end(): Promise<void> {
+      const drained = Promise.all([...sessions.values()].map((session) => session.idle())).then(() =>
+        interactions.idle(),
+      );
+      const limit = new AbortController();
+      await Promise.race([drained, wait(clock, DRAIN_WITHIN_MS, limit.signal).catch(() => {})]); // aborted just below
+      limit.abort();
+      ended.abort();
+      // The store may be what failed; cursors that lag are made good by the replay.
+      await ledger
+        .flush()
+        .catch((error) => logger.warn({ error: errorMessage(error) }, "Discord cursors were not stored"));
+      await close();
+    },
+  };
+}
+
+function sessionOf(sessions: Map<number, Session>, ledger: Ledger, shardId: number, self: Self | undefined): Session {
+  let session = sessions.get(shardId);
+  if (!session) {
+    session = new Session(ledger, shardId);
+    if (!self) session.drop(); // resumed, we would not know who we are
+    sessions.set(shardId, session);
+  }
+  return session;
+}
+
+function known(self: Self | undefined): { botId?: string; botName?: string } {
+  return self ? { botId: self.botId, botName: self.botName } : {};
+}
+
+/** Beside the traffic; a failure leaves the old table in place and is said. */
+async function register(
+  self: Self,
+  {
+    rest,
+    gateway,
+    clock,
+    logger,
+    signal,
+  }: Pick<AdapterContext, "gateway" | "clock" | "logger"> & {
+    rest: Parameters<typeof registerCommands>[0];
+    signal: AbortSignal;
+  },
+): Promise<void> {
+  for (let attempt = 1; attempt <= REGISTER_ATTEMPTS; attempt++) {
+    try {
+      const isChanged = await registerCommands(rest, self.applicationId, gateway.commands());
+      if (isChanged) logger.info({}, "registered the slash commands with Discord");
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      logger.warn({ attempt, error: errorMessage(error) }, "could not register the slash commands with Discord");
+    }
+    try {
+      await wait(clock, backoffMs({ firstMs: 2000, maxMs: 60_000 }, attempt), signal);
+    } catch {
+      return; // the run has ended
+    }
+  }
+}
+
+function asHookgateError(error: unknown): HookgateError {
+  if (error instanceof HookgateError) return error;
+  return new HookgateError({
+    code: "DISCORD_FAILED",
+    message: `the Discord adapter cannot go on: ${errorMessage(error)}`,
+    hint: "It is restarted and goes on from what is on disk.",
+    retryable: true,
+    cause: error,
+  });
+}

@@ -1,0 +1,55 @@
+/** A message as the bodies of Discord requests, which `send.ts` turns into requests. Pure; bodies are JSON. */
+import { z } from "zod";
+import type { EncodedPart } from "../../src/domain/adapter.js";
+import { attachment, type OutboundMessage } from "../../src/domain/message.js";
+import { formatDiscord } from "./format.js";
+
+const SUPPRESS_NOTIFICATIONS = 1 << 12;
+
+/** What a part's body holds. `plain`: the formatting is off already, so a refusal is final. */
+export const partBody = z.object({
+  content: z.string(),
+  embeds: z.array(z.record(z.string(), z.unknown())).optional(),
+  components: z.array(z.record(z.string(), z.unknown())).optional(),
+  attachments: z.array(attachment).optional(),
+  allowed_mentions: z.object({
+    parse: z.array(z.enum(["everyone", "users", "roles"])),
+    users: z.array(z.string()).optional(),
+    roles: z.array(z.string()).optional(),
+    replied_user: z.boolean(),
+  }),
+  replyToId: z.string().optional(),
+  flags: z.number().optional(),
+  plain: z.boolean().optional(),
+});
+export type PartBody = z.infer<typeof partBody>;
+
+export function encode(message: OutboundMessage, { plain }: { plain: boolean }): EncodedPart[] {
+  const allowed_mentions = allowedMentions(message.mentions);
+  return formatDiscord(message, { plain }).map((formatted, index) => {
+    const body: PartBody = { content: formatted.content, allowed_mentions };
+    if (formatted.embeds) body.embeds = formatted.embeds.map((embed) => ({ ...embed }));
+    if (formatted.components) body.components = formatted.components.map((row) => ({ ...row }));
+    if (formatted.attachments) body.attachments = formatted.attachments;
+    if (index === 0 && message.replyToId !== undefined) body.replyToId = message.replyToId;
+    if (message.silent) body.flags = SUPPRESS_NOTIFICATIONS;
+    if (plain) body.plain = true;
+    return { text: formatted.content || preview(message), body };
+  });
+}
+
+/** Nobody is pinged unless the message says so. https://discord.com/developers/docs/resources/message#allowed-mentions-object */
+function allowedMentions(mentions: OutboundMessage["mentions"]): PartBody["allowed_mentions"] {
+  return {
+    parse: mentions?.everyone ? ["everyone"] : [],
+    ...(mentions?.users?.length ? { users: mentions.users.slice(0, 100) } : {}),
+    ...(mentions?.roles?.length ? { roles: mentions.roles.slice(0, 100) } : {}),
+    replied_user: false,
+  };
+}
+
+/** For a part that is only an embed, buttons or files. */
+function preview({ card, attachments }: OutboundMessage): string {
+  if (card) return [card.title, card.text].filter(Boolean).join("\n");
+  return (attachments ?? []).map((file) => file.filename ?? file.type).join(", ");
+}

@@ -1,0 +1,141 @@
+/**
+ * Slash commands, presses, modals and completion. An interaction must be acknowledged within 3 seconds, and is acknowledged
+ * only after it is on disk. https://discord.com/developers/docs/interactions/receiving-and-responding
+ */
+import { DiscordAPIError, type REST } from "@discordjs/rest";
+import { Routes } from "discord-api-types/v10";
+import type { Accepted, Acknowledgement, GatewayPort } from "../../src/domain/adapter.js";
+import type { Choice } from "../../src/domain/command.js";
+import type { ActionEvent, CommandEvent } from "../../src/domain/event.js";
+import type { Clock } from "../../src/lib/clock.js";
+import { errorMessage } from "../../src/lib/errors.js";
+import type { Logger } from "../../src/lib/logger.js";
+import type { Channels } from "./channels.js";
+import { decodeAction, decodeCommand, decodeCompletion, InteractionType } from "./decode/interaction.js";
+import type { Self } from "./decode/message.js";
+import { modalBody } from "./modal.js";
+import type { InteractionPayload } from "./payloads.js";
+import { snowflakeTime } from "./snowflake.js";
+
+const CallbackType = { defer: 5, deferUpdate: 6, choices: 8, modal: 9 } as const;
+const EPHEMERAL = 64;
+/** After this, another try at acknowledging would come too late. */
+const TRY_WITHIN_MS = 2500;
+const MAX_TRIES = 3;
+/** https://discord.com/developers/docs/interactions/application-commands#autocomplete */
+const MAX_CHOICES = 25;
+const MAX_CHOICE_LENGTH = 100;
+/** 10062: too late. 40060: acknowledged before (a replay). */
+const SETTLED_CODES: ReadonlySet<number | string> = new Set([10062, 40060]);
+
+interface Context {
+  gateway: GatewayPort;
+  rest: REST;
+  channels: Channels;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class Interactions {
+  readonly #context: Context;
+  readonly #underWay = new Set<Promise<void>>();
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Resolves when the interaction is on disk; the acknowledgement then goes its own way. Undefined: nothing to store. */
+  take(payload: InteractionPayload, self: Self, raw: unknown): Promise<void> | undefined {
+    if (payload.type === InteractionType.autocomplete) {
+      this.#track(this.#complete(payload));
+      return undefined;
+    }
+    const event = this.#decode(payload, self, raw);
+    if (!event) {
+      this.#context.logger.debug({ type: payload.type }, "an interaction that is not ours to answer");
+      return undefined;
+    }
+    return this.#context.gateway.accept(event).then((accepted) => this.#acknowledge(payload, accepted));
+  }
+
+  /** Resolves when no acknowledgement is under way. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
+  }
+
+  #decode(payload: InteractionPayload, self: Self, raw: unknown): CommandEvent | ActionEvent | undefined {
+    const { channels, clock, gateway } = this.#context;
+    const chatId = payload.channel_id ?? payload.channel?.id ?? "";
+    const around = { self, parentChatId: channels.get(chatId)?.parentId, receivedAt: clock.now(), raw };
+    switch (payload.type) {
+      case InteractionType.command:
+        return decodeCommand(payload, around, gateway.commands());
+      case InteractionType.component:
+      case InteractionType.modal:
+        return decodeAction(payload, around);
+      default:
+        return undefined;
+    }
+  }
+
+  #acknowledge(payload: InteractionPayload, { acknowledge }: Accepted): void {
+    const body = callbackBody(acknowledge);
+    if (body) this.#track(this.#post(payload, body));
+  }
+
+  async #complete(payload: InteractionPayload): Promise<void> {
+    const query = decodeCompletion(payload);
+    let choices: Choice[] = [];
+    try {
+      if (query) choices = await this.#context.gateway.complete(query);
+    } catch (error) {
+      this.#context.logger.warn({ error: errorMessage(error) }, "completion failed");
+    }
+    await this.#post(payload, { type: CallbackType.choices, data: { choices: shownChoices(choices) } });
+  }
+
+  /** Another try is safe: a second acknowledgement is refused by Discord. */
+  async #post(payload: InteractionPayload, body: object): Promise<void> {
+    const { rest, clock, logger } = this.#context;
+    const until = snowflakeTime(payload.id) + TRY_WITHIN_MS;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await rest.post(Routes.interactionCallback(payload.id, payload.token), { body, auth: false });
+        return;
+      } catch (error) {
+        const isSettled = error instanceof DiscordAPIError && SETTLED_CODES.has(error.code);
+        if (!isSettled && attempt < MAX_TRIES && clock.now() < until) continue;
+        const facts = { interaction: payload.id, error: errorMessage(error) };
+        if (isSettled && error.code === 40060) logger.debug(facts, "an interaction was acknowledged before");
+        else logger.warn(facts, "an interaction could not be acknowledged; its answer becomes an ordinary message");
+        return;
+      }
+    }
+  }
+
+  #track(task: Promise<void>): void {
+    this.#underWay.add(task);
+    const clear = () => void this.#underWay.delete(task);
+    task.then(clear, clear);
+  }
+}
+
+function callbackBody(acknowledge: Acknowledgement): object | undefined {
+  switch (acknowledge.kind) {
+    case "defer":
+      return { type: CallbackType.defer, data: acknowledge.isPrivate ? { flags: EPHEMERAL } : {} };
+    case "defer-update":
+      return { type: CallbackType.deferUpdate };
+    case "modal":
+      return { type: CallbackType.modal, data: modalBody(acknowledge.modal, acknowledge.token) };
+    case "none":
+      return undefined;
+  }
+}
+
+function shownChoices(choices: readonly Choice[]): Choice[] {
+  return choices
+    .filter(({ name, value }) => name !== "" && value.length <= MAX_CHOICE_LENGTH)
+    .slice(0, MAX_CHOICES)
+    .map(({ name, value }) => ({ name: name.slice(0, MAX_CHOICE_LENGTH), value }));
+}

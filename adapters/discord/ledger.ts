@@ -1,0 +1,74 @@
+/**
+ * The adapter's cursors, written with delay and together. A cursor may lag behind what is on disk (a replay then brings
+ * duplicates, which the inbox knows), never run ahead of it.
+ *
+ *   session:<shard>  what a restarted process needs for RESUME       bot           our ids, which a RESUME does not tell
+ *   seen:<channel>   last message accepted there                     seen          the newest message accepted anywhere
+ *   dm:<channel>     the person at the other end                     gap           a lost session: what must be caught up
+ *   owed:<channel>   a catch-up that is not finished
+ */
+import type { CursorStore } from "../../src/domain/adapter.js";
+import type { Clock, Timer } from "../../src/lib/clock.js";
+import { isNewer } from "./snowflake.js";
+
+/** Small against a commit's cost, small against what a replay then repeats. */
+const FLUSH_EVERY_MS = 200;
+
+export class Ledger {
+  readonly #cursors: CursorStore;
+  readonly #clock: Clock;
+  readonly #onFailure: (error: unknown) => void;
+  readonly #dirty = new Map<string, string | undefined>();
+  #timer: Timer | undefined;
+  #writing: Promise<void> | undefined;
+
+  constructor(cursors: CursorStore, clock: Clock, onFailure: (error: unknown) => void) {
+    this.#cursors = cursors;
+    this.#clock = clock;
+    this.#onFailure = onFailure;
+  }
+
+  /** The latest value, written yet or not. */
+  get(key: string): string | undefined {
+    return this.#dirty.has(key) ? this.#dirty.get(key) : this.#cursors.get(key);
+  }
+
+  list(prefix: string): { key: string; value: string }[] {
+    const entries = new Map(this.#cursors.list(prefix).map(({ key, value }) => [key, value]));
+    for (const [key, value] of this.#dirty)
+      if (key.startsWith(prefix)) value === undefined ? entries.delete(key) : entries.set(key, value);
+    return [...entries].map(([key, value]) => ({ key, value }));
+  }
+
+  /** Soon. */
+  note(key: string, value: string | undefined): void {
+    this.#dirty.set(key, value);
+    this.#timer ??= this.#clock.after(FLUSH_EVERY_MS, () => {
+      this.#timer = undefined;
+      this.flush().catch(this.#onFailure);
+    });
+  }
+
+  /** A message of this channel is on disk. */
+  noteSeen(channelId: string, messageId: string): void {
+    for (const key of [`seen:${channelId}`, "seen"]) {
+      const known = this.get(key);
+      if (known === undefined || isNewer(messageId, known)) this.note(key, messageId);
+    }
+  }
+
+  /** Resolves when everything noted before the call is on disk. */
+  async flush(): Promise<void> {
+    while (this.#writing) await this.#writing;
+    if (this.#dirty.size === 0) return;
+    const batch = [...this.#dirty];
+    this.#writing = Promise.all(batch.map(([key, value]) => this.#cursors.set(key, value))).then(() => {
+      for (const [key, value] of batch) if (this.#dirty.get(key) === value) this.#dirty.delete(key);
+    });
+    try {
+      await this.#writing;
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+}

@@ -1,0 +1,30 @@
+/** What the adapter is made with. Durations in milliseconds. */
+import type { DiscordConfig } from "./config.js";
+
+export interface DiscordOptions {
+  token: string;
+  /** Discord's REST elsewhere, `http://127.0.0.1:4000/api`; the version is added. */
+  apiUrl?: string;
+  isMessageContentWanted: boolean;
+  isCommandRegistrationWanted: boolean;
+  connectTimeoutMs: number;
+  requestTimeoutMs: number;
+  requestsPerSecond: number;
+  maxInvalidRequests: number;
+  catchUp: { maxAgeMs: number; maxMessages: number };
+}
+
+/** The options that a configuration means. */
+export function discordOptions(config: DiscordConfig, token: string, apiUrl?: string): DiscordOptions {
+  return {
+    token,
+    ...(apiUrl === undefined ? {} : { apiUrl }),
+    isMessageContentWanted: config.message_content,
+    isCommandRegistrationWanted: config.register_commands,
+    connectTimeoutMs: config.connect_timeout,
+    requestTimeoutMs: config.request_timeout,
+    requestsPerSecond: config.requests_per_second,
+    maxInvalidRequests: config.max_invalid_requests,
+    catchUp: { maxAgeMs: config.catch_up.max_age, maxMessages: config.catch_up.max_messages },
+  };
+}

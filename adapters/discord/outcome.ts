@@ -1,0 +1,85 @@
+/**
+ * What a failed REST request means for the gateway. Codes:
+ * https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
+ */
+import { DiscordAPIError, HTTPError, RateLimitError } from "@discordjs/rest";
+import type { SendResult } from "../../src/domain/adapter.js";
+import { errorMessage } from "../../src/lib/errors.js";
+import { InvalidRequestPause } from "./rest.js";
+
+/** Facts about the request that decide how its failure reads. */
+export interface Sent {
+  /** Whether doing it twice does harm: never (edits, deletes, the deferred answer), not with its nonce (creates), or it does. */
+  repeat: "harmless" | "by-nonce" | "harmful";
+  /** It answers through an interaction's token. */
+  isInteraction: boolean;
+  /** Its formatting is off already. */
+  isPlain: boolean;
+}
+
+const UNKNOWN_MESSAGE = 10008;
+const INVALID_FORM = 50035;
+/** Unknown webhook, unknown interaction, already acknowledged, invalid webhook token. */
+const INTERACTION_CLOSED: ReadonlySet<number | string> = new Set([10015, 10062, 40060, 50027]);
+/** Errors before anything was written to the wire. */
+const NOT_WRITTEN: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ENETUNREACH",
+  "EHOSTUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** With a time given, waiting for the network or for a new token uses up no attempts of the delivery. */
+const UNREACHABLE_PAUSE_MS = 5000;
+
+export function outcomeOf(error: unknown, sent: Sent): SendResult {
+  if (error instanceof RateLimitError)
+    return {
+      kind: "retry",
+      error: "rate limited by Discord",
+      afterMs: Math.max(1, Math.ceil(error.timeToReset)),
+      scope: error.global ? "bot" : "chat",
+    };
+  if (error instanceof InvalidRequestPause)
+    return { kind: "retry", error: error.message, afterMs: error.afterMs, scope: "bot" };
+  if (error instanceof DiscordAPIError) return refused(error, sent);
+  if (error instanceof HTTPError) return unknownOutcome(`Discord answered ${error.status}`, sent);
+  const code = codeOf(error);
+  if (code !== undefined && NOT_WRITTEN.has(code))
+    return { kind: "retry", error: `Discord cannot be reached (${code})`, afterMs: UNREACHABLE_PAUSE_MS, scope: "bot" };
+  return unknownOutcome(`no answer from Discord (${code ?? errorMessage(error)})`, sent);
+}
+
+function refused({ code, status, message, rawError }: DiscordAPIError, sent: Sent): SendResult {
+  const error = `${message} (${code})`;
+  if (sent.isInteraction && INTERACTION_CLOSED.has(code)) return { kind: "interaction-closed", error };
+  if (code === UNKNOWN_MESSAGE) return { kind: "gone", error };
+  if (status === 401)
+    return { kind: "retry", error: "Discord refuses the token (401)", afterMs: UNREACHABLE_PAUSE_MS, scope: "bot" };
+  if (status === 408) return unknownOutcome(error, sent);
+  if (code === INVALID_FORM) {
+    const isFormatting = /"(content|embeds|components)"/.test(JSON.stringify(rawError));
+    return isFormatting && !sent.isPlain ? { kind: "format", error } : { kind: "permanent", error };
+  }
+  return { kind: "permanent", error };
+}
+
+/** It may have been done. */
+function unknownOutcome(error: string, { repeat }: Sent): SendResult {
+  switch (repeat) {
+    case "harmless":
+      return { kind: "retry", error, scope: "chat" };
+    case "by-nonce":
+      return { kind: "ambiguous", error };
+    case "harmful":
+      return { kind: "ambiguous", error, mayRepeat: false };
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  for (let inner = error, depth = 0; inner instanceof Error && depth < 5; inner = inner.cause, depth++)
+    if ("code" in inner && typeof inner.code === "string") return inner.code;
+  return undefined;
+}

@@ -1,0 +1,245 @@
+/**
+ * One SendOperation as one Discord request, and its answer as a SendResult.
+ *
+ * A public answer beyond the first goes to the channel with a nonce, not through the interaction's webhook: follow-ups have
+ * no nonce, so an unknown outcome could not be repeated. A private one has no other way.
+ */
+import { DiscordAPIError, type RawFile, type REST } from "@discordjs/rest";
+import { type RESTPostAPIChannelMessageResult, Routes } from "discord-api-types/v10";
+import { z } from "zod";
+import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
+import type { InteractionRef } from "../../src/domain/event.js";
+import { errorMessage } from "../../src/lib/errors.js";
+import type { Aborts } from "./aborts.js";
+import type { Channels } from "./channels.js";
+import { type PartBody, partBody } from "./encode.js";
+import { readFiles } from "./files.js";
+import { outcomeOf, type Sent } from "./outcome.js";
+
+const EPHEMERAL = 64;
+/** Cannot send messages in a non-text channel: a forum takes threads. */
+const NOT_A_TEXT_CHANNEL = 50008;
+/** Missing access, missing permissions: where the interaction may still speak. */
+const MAY_NOT_POST: ReadonlySet<number | string> = new Set([50001, 50013]);
+const MAX_THREAD_NAME = 100;
+/** A chat id that stands for "the DM with this person", until Discord has told its channel. */
+const DM_PREFIX = "dm:";
+
+export interface SendContext {
+  rest: REST;
+  channels: Channels;
+  applicationId: string;
+  /** The token was refused: the run cannot go on. */
+  unauthorized(): void;
+}
+
+/** Nothing was written, and waiting uses up no attempts: the connection comes back or the delivery expires. */
+export function notConnected(error: string): SendResult {
+  return { kind: "retry", error, afterMs: 1000, scope: "bot" };
+}
+
+export const dmChatId = (userId: string) => `${DM_PREFIX}${userId}`;
+
+/** One request; its answer, or what is known of it when the signal aborts first. */
+export function send(
+  context: SendContext,
+  operation: SendOperation,
+  signal: AbortSignal,
+  aborts: Aborts,
+): Promise<SendResult> {
+  if (signal.aborted) return Promise.resolve(notConnected("the adapter is stopping"));
+  return new Promise((resolve, reject) => {
+    // The request itself goes on until its own timeout, or until the pool is closed.
+    const off = aborts.on(signal, () => resolve(interrupted(operation)));
+    request(context, operation, signal).then(resolve, reject).finally(off);
+  });
+}
+
+function request(context: SendContext, operation: SendOperation, signal: AbortSignal): Promise<SendResult> {
+  if (operation.address.chatId.startsWith(DM_PREFIX)) return openDm(context, operation);
+  switch (operation.kind) {
+    case "create":
+      return create(context, operation, signal);
+    case "edit":
+      return edit(context, operation, signal);
+    case "delete":
+      return remove(context, operation);
+  }
+}
+
+/** What is known of a request that was left to itself. */
+function interrupted(operation: SendOperation): SendResult {
+  const error = "stopped before Discord answered";
+  if (operation.kind !== "create") return { kind: "retry", error, scope: "bot" };
+  const { interaction } = operation;
+  if (interaction?.isPrivate && !interaction.first) return { kind: "ambiguous", error, mayRepeat: false };
+  return { kind: "ambiguous", error };
+}
+
+/* ── create ────────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+type Create = SendOperation & { kind: "create" };
+
+async function create(context: SendContext, operation: Create, signal: AbortSignal): Promise<SendResult> {
+  const upload = await prepare(operation.part.body, signal);
+  if ("kind" in upload) return upload;
+  const { interaction } = operation;
+  if (interaction?.first) return answer(context, interaction, upload);
+  if (interaction?.isPrivate) return followUp(context, interaction, upload);
+  return post(context, operation, upload);
+}
+
+async function post(context: SendContext, operation: Create, upload: Upload): Promise<SendResult> {
+  const { chatId } = operation.address;
+  if (context.channels.get(chatId)?.isForum) return startThread(context, chatId, upload);
+  const { replyToId } = upload.body;
+  const body = {
+    ...upload.request,
+    nonce: operation.nonce,
+    enforce_nonce: true,
+    ...(replyToId === undefined ? {} : { message_reference: { message_id: replyToId, fail_if_not_exists: false } }),
+  };
+  try {
+    const message = await context.rest.post(Routes.channelMessages(chatId), { body, ...upload.extra });
+    return sentMessage(message);
+  } catch (error) {
+    if (error instanceof DiscordAPIError && error.code === NOT_A_TEXT_CHANNEL)
+      return startThread(context, chatId, upload);
+    if (operation.interaction && error instanceof DiscordAPIError && MAY_NOT_POST.has(error.code))
+      return followUp(context, operation.interaction, upload);
+    return failed(context, error, { repeat: "by-nonce", isInteraction: false, isPlain: upload.isPlain });
+  }
+}
+
+/** The deferred answer: edited in, so repeating it is harmless. */
+async function answer(context: SendContext, interaction: InteractionRef, upload: Upload): Promise<SendResult> {
+  const route = Routes.webhookMessage(context.applicationId, interaction.token, "@original");
+  try {
+    return sentMessage(await context.rest.patch(route, { body: whole(upload), ...upload.extra, auth: false }));
+  } catch (error) {
+    return failed(context, error, { repeat: "harmless", isInteraction: true, isPlain: upload.isPlain });
+  }
+}
+
+async function followUp(context: SendContext, interaction: InteractionRef, upload: Upload): Promise<SendResult> {
+  const flags = (upload.body.flags ?? 0) | (interaction.isPrivate ? EPHEMERAL : 0);
+  const route = Routes.webhook(context.applicationId, interaction.token);
+  try {
+    const body = { ...upload.request, flags };
+    return sentMessage(await context.rest.post(route, { body, ...upload.extra, auth: false }));
+  } catch (error) {
+    return failed(context, error, { repeat: "harmful", isInteraction: true, isPlain: upload.isPlain });
+  }
+}
+
+/** A post in a forum. Its first message has the thread's id, which later edits rely on. */
+async function startThread(context: SendContext, forumId: string, upload: Upload): Promise<SendResult> {
+  const name = (upload.body.content.split("\n").find((line) => line.trim() !== "") ?? "…").trim();
+  const body = { name: [...name].slice(0, MAX_THREAD_NAME / 2).join(""), message: upload.request };
+  try {
+    return sentMessage(await context.rest.post(Routes.threads(forumId), { body, ...upload.extra }));
+  } catch (error) {
+    return failed(context, error, { repeat: "harmful", isInteraction: false, isPlain: upload.isPlain });
+  }
+}
+
+/* ── edit, delete ──────────────────────────────────────────────────────────────────────────────────────────────── */
+
+async function edit(
+  context: SendContext,
+  operation: SendOperation & { kind: "edit" },
+  signal: AbortSignal,
+): Promise<SendResult> {
+  const upload = await prepare(operation.part.body, signal);
+  if ("kind" in upload) return upload;
+  const { route, isInteraction } = messageRoute(context, operation);
+  try {
+    await context.rest.patch(route, { body: whole(upload), ...upload.extra, auth: !isInteraction });
+    return { kind: "sent", messageId: operation.messageId };
+  } catch (error) {
+    return failed(context, error, { repeat: "harmless", isInteraction, isPlain: upload.isPlain });
+  }
+}
+
+async function remove(context: SendContext, operation: SendOperation & { kind: "delete" }): Promise<SendResult> {
+  const { route, isInteraction } = messageRoute(context, operation);
+  try {
+    await context.rest.delete(route, { auth: !isInteraction });
+    return { kind: "sent", messageId: operation.messageId };
+  } catch (error) {
+    return failed(context, error, { repeat: "harmless", isInteraction, isPlain: true });
+  }
+}
+
+/** Through the interaction while it is open (a private message has no other handle); a forum's post stands in its own thread. */
+function messageRoute(
+  context: SendContext,
+  { address, messageId, interaction }: SendOperation & { kind: "edit" | "delete" },
+): { route: `/${string}`; isInteraction: boolean } {
+  if (interaction)
+    return { route: Routes.webhookMessage(context.applicationId, interaction.token, messageId), isInteraction: true };
+  const chatId = context.channels.get(address.chatId)?.isForum ? messageId : address.chatId;
+  return { route: Routes.channelMessage(chatId, messageId), isInteraction: false };
+}
+
+/* ── shared ────────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/** A person's DM channel, found or opened; the gateway then sends to it. */
+async function openDm(context: SendContext, { address }: SendOperation): Promise<SendResult> {
+  const userId = address.chatId.slice(DM_PREFIX.length);
+  const known = context.channels.dmOf(userId);
+  if (known !== undefined) return { kind: "moved", toChatId: known };
+  try {
+    const opened = await context.rest.post(Routes.userChannels(), { body: { recipient_id: userId } });
+    const { id } = z.object({ id: z.string() }).parse(opened);
+    context.channels.learnDm(id, userId);
+    return { kind: "moved", toChatId: id };
+  } catch (error) {
+    return failed(context, error, { repeat: "harmless", isInteraction: false, isPlain: true });
+  }
+}
+
+interface Upload {
+  body: PartBody;
+  isPlain: boolean;
+  /** Discord's fields only. */
+  request: Record<string, unknown>;
+  extra: { files?: RawFile[] };
+}
+
+/** Reads the files; those that cannot be read become lines of text. */
+async function prepare(raw: Record<string, unknown>, signal: AbortSignal): Promise<Upload | SendResult> {
+  const parsed = partBody.safeParse(raw);
+  if (!parsed.success) return { kind: "permanent", error: `a stored part does not parse: ${parsed.error.message}` };
+  const body = parsed.data;
+  const { attachments, replyToId: _reply, plain, ...request } = body;
+  if (!attachments?.length) return { body, isPlain: plain === true, request, extra: {} };
+  try {
+    const { files, missing } = await readFiles(attachments, signal);
+    const content = [request.content, ...missing].filter(Boolean).join("\n").slice(0, 2000);
+    return {
+      body,
+      isPlain: plain === true,
+      request: { ...request, content },
+      extra: files.length > 0 ? { files } : {},
+    };
+  } catch (error) {
+    return { kind: "retry", error: `attachments could not be read (${errorMessage(error)})`, scope: "chat" };
+  }
+}
+
+/** An edit replaces everything: what the new version lacks goes away. */
+function whole({ request, extra }: Upload): Record<string, unknown> {
+  const { flags: _flags, ...rest } = request; // notifications cannot be suppressed after the fact
+  return { embeds: [], components: [], ...rest, ...(extra.files ? { attachments: [] } : {}) };
+}
+
+function sentMessage(message: unknown): SendResult {
+  const { id } = message as Pick<RESTPostAPIChannelMessageResult, "id">;
+  return { kind: "sent", messageId: id };
+}
+
+function failed(context: SendContext, error: unknown, sent: Sent): SendResult {
+  if (error instanceof DiscordAPIError && error.status === 401 && !sent.isInteraction) context.unauthorized();
+  return outcomeOf(error, sent);
+}

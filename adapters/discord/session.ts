@@ -1,0 +1,159 @@
+/**
+ * One shard's session with Discord and how far its events are on disk. RESUME and heartbeats name the last event up to
+ * which everything is durable, so that Discord replays whatever is not.
+ */
+import type { SessionInfo } from "@discordjs/ws";
+import { z } from "zod";
+import type { Ledger } from "./ledger.js";
+
+/** After so many RESUMEs in a row that nothing answered, the session is given up and missed messages are read over REST. */
+const RESUMES_BEFORE_GIVING_UP = 2;
+/** A replay of this many events under way means that the store cannot keep up. */
+const MAX_UNDER_WAY = 20_000;
+
+const stored = z.object({
+  resumeURL: z.string(),
+  sessionId: z.string(),
+  shardCount: z.number(),
+  sequence: z.number(),
+  failedResumes: z.number().default(0),
+});
+type Stored = z.infer<typeof stored>;
+
+interface Entry {
+  s: number;
+  isDone: boolean;
+  channelId?: string;
+  messageId?: string;
+}
+
+export class Session {
+  readonly #ledger: Ledger;
+  readonly #key: string;
+  readonly #shardId: number;
+  #info: Stored | undefined;
+  /** Events begun and not yet passed by the watermark, in order. */
+  #entries: Entry[] = [];
+  #head = 0;
+  #highest = 0;
+  #underWay = 0;
+  #idle: (() => void)[] = [];
+
+  constructor(ledger: Ledger, shardId: number) {
+    this.#ledger = ledger;
+    this.#shardId = shardId;
+    this.#key = `session:${shardId}`;
+    this.#info = parseStored(ledger.get(this.#key));
+    if (this.#info && this.#info.failedResumes >= RESUMES_BEFORE_GIVING_UP) this.#info = undefined;
+    this.#highest = this.#info?.sequence ?? 0;
+  }
+
+  get id(): string | undefined {
+    return this.#info?.sessionId;
+  }
+
+  /** For the socket: the session to resume, at its durable sequence. */
+  info(): SessionInfo | null {
+    if (!this.#info) return null;
+    const { resumeURL, sessionId, shardCount, sequence } = this.#info;
+    return { resumeURL, sessionId, shardCount, sequence, shardId: this.#shardId };
+  }
+
+  /** Discord began a new session. It is stored with its first durable event, not before. */
+  start(info: SessionInfo): void {
+    if (info.sessionId === this.#info?.sessionId) return; // the socket's own count of the sequence: ours is the durable one
+    const { resumeURL, sessionId, shardCount } = info;
+    this.#info = { resumeURL, sessionId, shardCount, sequence: 0, failedResumes: 0 };
+    this.#entries = [];
+    this.#head = 0;
+    this.#highest = 0;
+  }
+
+  /** Discord ended the session. */
+  drop(): void {
+    this.#info = undefined;
+  }
+
+  resumed(): void {
+    if (!this.#info || this.#info.failedResumes === 0) return;
+    this.#info.failedResumes = 0;
+    this.#store();
+  }
+
+  /** Nothing answered a RESUME; counted over restarts. */
+  resumeHung(): void {
+    if (!this.#info) return;
+    this.#info.failedResumes++;
+    this.#store();
+  }
+
+  /** Takes an event in. Undefined when this process has it already: a replay or a duplicate frame. */
+  begin(s: number): Entry | undefined {
+    if (s <= this.#highest) return undefined;
+    this.#highest = s;
+    const entry: Entry = { s, isDone: false };
+    this.#entries.push(entry);
+    this.#underWay++;
+    return entry;
+  }
+
+  get isOverfull(): boolean {
+    return this.#entries.length - this.#head > MAX_UNDER_WAY;
+  }
+
+  /** The event is on disk, or needs no place there. */
+  end(entry: Entry): void {
+    entry.isDone = true;
+    this.#advance();
+    this.#settled();
+  }
+
+  /** The event is not on disk and will not be in this run: nothing after it counts as durable either. */
+  abandon(): void {
+    this.#settled();
+  }
+
+  /** Resolves when every event begun has ended or was abandoned. */
+  idle(): Promise<void> {
+    return this.#underWay === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  #settled(): void {
+    this.#underWay--;
+    if (this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  #advance(): void {
+    let passed: Entry | undefined;
+    for (let next = this.#entries[this.#head]; next?.isDone; next = this.#entries[this.#head]) {
+      passed = next;
+      this.#head++;
+      if (next.channelId !== undefined && next.messageId !== undefined)
+        this.#ledger.noteSeen(next.channelId, next.messageId);
+    }
+    if (!passed) return;
+    if (this.#head === this.#entries.length || this.#head > 1024) {
+      this.#entries.splice(0, this.#head);
+      this.#head = 0;
+    }
+    if (this.#info && passed.s > this.#info.sequence) {
+      this.#info.sequence = passed.s;
+      this.#store();
+    }
+  }
+
+  #store(): void {
+    this.#ledger.note(this.#key, JSON.stringify(this.#info));
+  }
+}
+
+export type SessionEntry = Entry;
+
+function parseStored(text: string | undefined): Stored | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return stored.parse(JSON.parse(text));
+  } catch {
+    return undefined; // of another version, or cut short: a new session is always possible
+  }
+}

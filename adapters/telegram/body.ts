@@ -1,0 +1,40 @@
+/** The body of an encoded part: what `encode` makes and `send` reads back, perhaps after a restart. */
+import { z } from "zod";
+import { attachment } from "../../src/domain/message.js";
+import { HookgateError } from "../../src/lib/errors.js";
+
+const entity = z.object({
+  type: z.enum(["bold", "italic", "underline", "strikethrough", "spoiler", "blockquote", "code", "pre", "text_link"]),
+  offset: z.int(),
+  length: z.int(),
+  url: z.string().optional(),
+  language: z.string().optional(),
+});
+
+const keyboardButton = z.union([
+  z.object({ text: z.string(), callback_data: z.string() }),
+  z.object({ text: z.string(), url: z.string() }),
+]);
+
+const partBody = z.object({
+  text: z.string(),
+  entities: z.array(entity).optional(),
+  keyboard: z.array(z.array(keyboardButton)).optional(),
+  /** The file that the text is the caption of. */
+  file: attachment.optional(),
+  /** Images go as plain files, because Telegram refused one as a photo. */
+  asDocument: z.boolean().optional(),
+  replyToId: z.int().optional(),
+  silent: z.boolean().optional(),
+});
+export type PartBody = z.infer<typeof partBody>;
+
+/** Throws TELEGRAM_PART_UNREADABLE: a row that another version wrote. */
+export function readBody(body: Record<string, unknown>): PartBody {
+  const parsed = partBody.safeParse(body);
+  if (parsed.success) return parsed.data;
+  throw new HookgateError({
+    code: "TELEGRAM_PART_UNREADABLE",
+    message: `a stored part is not readable: ${parsed.error.issues[0]?.path.join(".")} ${parsed.error.issues[0]?.message}`,
+  });
+}

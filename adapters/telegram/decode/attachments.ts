@@ -1,0 +1,46 @@
+/** The files of a Telegram message. They have no address, only a `file_id`. Pure. */
+import type { Attachment } from "../../../src/domain/message.js";
+import type { FilePayload, MessagePayload } from "../payloads.js";
+
+export function attachmentsOf(payload: MessagePayload): Attachment[] {
+  const { photo, document, audio, voice, video, video_note: note, animation, sticker } = payload;
+  const found: Attachment[] = [];
+  const largest = photo?.toSorted((a, b) => area(b) - area(a))[0];
+  if (largest) found.push(attachment("image", largest, "image/jpeg"));
+  if (sticker) found.push(stickerOf(sticker));
+  if (animation) found.push(attachment("video", animation, "video/mp4"));
+  // An animation also comes as a document, for clients that do not know animations.
+  else if (document) found.push(attachment(kindOf(document.mime_type), document, "application/octet-stream"));
+  if (audio) found.push(attachment("audio", audio, "audio/mpeg"));
+  if (voice) found.push(attachment("audio", voice, "audio/ogg"));
+  if (video) found.push(attachment("video", video, "video/mp4"));
+  if (note) found.push(attachment("video", note, "video/mp4"));
+  return found;
+}
+
+function area({ width = 0, height = 0 }: { width?: number | undefined; height?: number | undefined }): number {
+  return width * height;
+}
+
+function kindOf(mimeType: string | undefined): Attachment["type"] {
+  const family = mimeType?.split("/")[0];
+  return family === "image" || family === "audio" || family === "video" ? family : "file";
+}
+
+/** Still ones are images; animated ones are vector files that nobody else shows. */
+function stickerOf(sticker: NonNullable<MessagePayload["sticker"]>): Attachment {
+  if (sticker.is_video) return attachment("video", sticker, "video/webm");
+  if (sticker.is_animated) return attachment("file", sticker, "application/x-tgsticker");
+  return attachment("image", sticker, "image/webp");
+}
+
+function attachment(type: Attachment["type"], file: FilePayload, mimeType: string): Attachment {
+  return {
+    type,
+    ref: file.file_id,
+    url: "",
+    mimeType: file.mime_type ?? mimeType,
+    ...(file.file_name === undefined ? {} : { filename: file.file_name }),
+    ...(file.file_size === undefined ? {} : { sizeBytes: file.file_size }),
+  };
+}

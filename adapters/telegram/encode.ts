@@ -1,0 +1,25 @@
+/** A message as Telegram's requests, in order. Pure; where it goes is known only when it is sent. */
+import type { EncodedPart } from "../../src/domain/adapter.js";
+import type { OutboundMessage } from "../../src/domain/message.js";
+import type { PartBody } from "./body.js";
+import { formatTelegram, type TelegramPart } from "./format.js";
+
+export function encode(message: OutboundMessage, options: { plain: boolean }): EncodedPart[] {
+  const replyToId = Number(message.replyToId);
+  return formatTelegram(message, options).map((part, i) => {
+    const body: PartBody = { text: part.text };
+    if (part.entities.length > 0) body.entities = part.entities;
+    if (part.keyboard) body.keyboard = part.keyboard;
+    const file = part.attachments?.[0];
+    if (file) body.file = file;
+    if (file?.type === "image" && options.plain) body.asDocument = true;
+    if (i === 0 && Number.isSafeInteger(replyToId) && replyToId > 0) body.replyToId = replyToId;
+    if (message.silent) body.silent = true;
+    return { text: previewOf(part), body: { ...body } };
+  });
+}
+
+function previewOf({ text, attachments }: TelegramPart): string {
+  const files = (attachments ?? []).map((file) => `[${file.filename ?? file.type}]`);
+  return [...(text === "" ? [] : [text]), ...files].join("\n");
+}

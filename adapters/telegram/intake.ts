@@ -1,0 +1,96 @@
+/** From an update to the inbox: decode, accept, acknowledge. The same for polls and webhook calls. */
+import type { Accepted, GatewayPort } from "../../src/domain/adapter.js";
+import type { Clock } from "../../src/lib/clock.js";
+import { errorMessage } from "../../src/lib/errors.js";
+import type { Logger } from "../../src/lib/logger.js";
+import type { Self } from "./decode/self.js";
+import { type Decoded, decodeUpdate } from "./decode/update.js";
+import { describeFailure, readFailure } from "./errors.js";
+import type { Transport } from "./transport.js";
+
+/** How much of a malformed update is logged. */
+const SHOWN_MAX = 500;
+
+export interface IntakeContext {
+  self: Self;
+  gateway: GatewayPort;
+  transport: Transport;
+  clock: Clock;
+  logger: Logger;
+}
+
+export class Intake {
+  readonly #context: IntakeContext;
+  readonly #underWay = new Set<Promise<unknown>>();
+
+  constructor(context: IntakeContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Resolves when everything in the update is on disk, or when there is nothing to store; rejects when the store cannot
+   * take it. The gateway sees events in the order of these calls.
+   */
+  take(update: unknown): Promise<void> {
+    const { self, gateway, clock, logger } = this.#context;
+    const decoded = decodeSafely(update, self, clock.now());
+    if (decoded.kind === "malformed") {
+      logger.warn(
+        { why: decoded.why, update: shown(update) },
+        "an update of Telegram was not understood; it is skipped",
+      );
+      return Promise.resolve();
+    }
+    const { events, callbackId } = decoded;
+    const [only] = events;
+    const stored =
+      only && events.length === 1
+        ? gateway.accept(only)
+        : Promise.all(events.map((event) => gateway.accept(event))).then(() => undefined);
+    return this.#track(stored).then((accepted) => {
+      if (callbackId !== undefined) this.#acknowledge(callbackId, accepted);
+    });
+  }
+
+  /** Resolves when nothing is being stored or acknowledged. */
+  async drain(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+  }
+
+  /** Takes the spinner off a pressed button. Late or repeated acknowledgements are refused by Telegram and do no harm. */
+  #acknowledge(callbackId: string, accepted: Accepted | undefined): void {
+    const { transport, logger } = this.#context;
+    if (accepted?.kind === "duplicate") logger.debug({ callbackId }, "a press came again");
+    void this.#track(
+      transport
+        .call((api) => api.answerCallbackQuery({ callback_query_id: callbackId }))
+        .catch((thrown: unknown) => {
+          const failure = readFailure(thrown);
+          const facts = { callbackId, error: describeFailure(failure) };
+          if (failure.kind === "refused") logger.debug(facts, "Telegram wants no answer to a press any more");
+          else logger.warn(facts, "a press could not be acknowledged; its button keeps spinning for a while");
+        }),
+    );
+  }
+
+  #track<T>(work: Promise<T>): Promise<T> {
+    this.#underWay.add(work);
+    const end = () => void this.#underWay.delete(work);
+    work.then(end, end);
+    return work;
+  }
+}
+
+/** A fault of ours in one update must not hold up all that come after it. */
+function decodeSafely(update: unknown, self: Self, now: number): Decoded {
+  try {
+    return decodeUpdate(update, self, now);
+  } catch (thrown) {
+    return { kind: "malformed", why: errorMessage(thrown) };
+  }
+}
+
+function shown(update: unknown): string {
+  const text = JSON.stringify(update) ?? String(update);
+  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
+}

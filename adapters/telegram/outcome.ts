@@ -1,0 +1,70 @@
+/** What Telegram's answer to a send means. Decides nothing: that is the gateway's. */
+import type { SendResult } from "../../src/domain/adapter.js";
+import { HookgateError } from "../../src/lib/errors.js";
+import { type ApiFailure, describeFailure, isTokenRefused, readFailure } from "./errors.js";
+
+/** Formatting, length, a button or an image that Telegram does not take: as plain text it will. */
+const FORMAT =
+  /can't parse|entit(y|ies)|ENTITY_|is too long|BUTTON_|keyboard button|IMAGE_PROCESS_FAILED|PHOTO_\w*INVALID/i;
+const GONE =
+  /message to (edit|delete) not found|message can't be edited|MESSAGE_ID_INVALID|there is no (text|caption) in the message to edit|message identifier is not specified/i;
+const NOT_MODIFIED = /message is not modified/i;
+/** A wrong token may be put right: nothing is lost meanwhile. */
+const TOKEN_PAUSE_MS = 60_000;
+
+export type Attempt = { kind: "create" | "edit" | "delete"; chatId: string; messageId?: string };
+
+/** Which chats were told to wait: Telegram does not say whether a 429 means the chat or the account. */
+export class Floods {
+  readonly #until = new Map<string, number>();
+
+  /**
+   * A flood is the chat's, unless another chat's is still running: then it is the account's.
+   * https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this
+   */
+  scopeOf(chatId: string, afterMs: number, now: number): "chat" | "bot" {
+    for (const [chat, until] of this.#until) if (until <= now) this.#until.delete(chat);
+    this.#until.set(chatId, now + afterMs);
+    return this.#until.size > 1 ? "bot" : "chat";
+  }
+}
+
+export function readOutcome(thrown: unknown, attempt: Attempt, floods: Floods, now: number): SendResult {
+  if (thrown instanceof HookgateError)
+    return thrown.retryable
+      ? { kind: "retry", error: thrown.message, scope: "chat" }
+      : { kind: "permanent", error: thrown.message };
+  const failure = readFailure(thrown);
+  const error = describeFailure(failure);
+  return failure.kind === "unanswered"
+    ? unanswered(failure.isWritten, error, attempt)
+    : refused(failure, error, attempt, floods, now);
+}
+
+/** Edits and deletes may be repeated: the second changes nothing. What was never written concerns every chat. */
+function unanswered(isWritten: boolean, error: string, { kind }: Attempt): SendResult {
+  if (!isWritten) return { kind: "retry", error, scope: "bot" };
+  return kind === "create" ? { kind: "ambiguous", error } : { kind: "retry", error, scope: "chat" };
+}
+
+function refused(
+  failure: Extract<ApiFailure, { kind: "refused" }>,
+  error: string,
+  attempt: Attempt,
+  floods: Floods,
+  now: number,
+): SendResult {
+  const { status, description, retryAfterMs, movedTo } = failure;
+  if (status === 429) {
+    const afterMs = retryAfterMs ?? 1000;
+    return { kind: "retry", error, afterMs, scope: floods.scopeOf(attempt.chatId, afterMs, now) };
+  }
+  if (movedTo !== undefined) return { kind: "moved", toChatId: movedTo };
+  if (status >= 500) return unanswered(true, error, attempt);
+  if (isTokenRefused(failure)) return { kind: "retry", error, afterMs: TOKEN_PAUSE_MS, scope: "bot" };
+  if (status === 400 && attempt.kind === "edit" && NOT_MODIFIED.test(description))
+    return { kind: "sent", messageId: attempt.messageId ?? "" };
+  if (status === 400 && attempt.kind !== "create" && GONE.test(description)) return { kind: "gone", error };
+  if (status === 400 && attempt.kind !== "delete" && FORMAT.test(description)) return { kind: "format", error };
+  return { kind: "permanent", error };
+}

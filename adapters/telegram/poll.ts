@@ -1,0 +1,96 @@
+/**
+ * Long polling. A poll's offset confirms everything below it, so the next poll goes out only when every update of the batch
+ * before it is on disk; what could not be stored is asked for again.
+ */
+import type { AdapterState } from "../../src/domain/adapter.js";
+import { backoffMs } from "../../src/lib/backoff.js";
+import { type Clock, wait } from "../../src/lib/clock.js";
+import { errorMessage } from "../../src/lib/errors.js";
+import type { Logger } from "../../src/lib/logger.js";
+import { describeFailure, isTokenRefused, readFailure, runError } from "./errors.js";
+import type { Intake } from "./intake.js";
+import { ALLOWED_UPDATES, updateId } from "./payloads.js";
+import type { Transport } from "./transport.js";
+
+const BATCH_MAX = 100;
+const BACKOFF = { firstMs: 500, maxMs: 30_000 };
+/** The last word to Telegram on a stop; without it the last batch comes again and is known. */
+const FAREWELL_MS = 2_000;
+
+export interface PollContext {
+  transport: Transport;
+  intake: Intake;
+  clock: Clock;
+  logger: Logger;
+  pollTimeoutMs: number;
+  state(phase: AdapterState["phase"], reason?: string): void;
+}
+
+/** Resolves after `signal` aborted and all that was fetched is stored; rejects when polling is refused. */
+export async function poll(context: PollContext, signal: AbortSignal): Promise<void> {
+  const { transport, clock, logger } = context;
+  const timeout = Math.round(context.pollTimeoutMs / 1000);
+  let offset = 0;
+  let failures = 0;
+  while (!signal.aborted) {
+    try {
+      const updates: unknown[] = await transport.call(
+        (api) => api.getUpdates({ offset, limit: BATCH_MAX, timeout, allowed_updates: ALLOWED_UPDATES }),
+        signal,
+      );
+      const stored = await store(updates, offset, context.intake);
+      offset = stored.offset;
+      if (stored.error !== undefined) throw new StoreFailure(stored.error);
+      if (failures > 0) context.state("online");
+      failures = 0;
+    } catch (thrown) {
+      if (signal.aborted) break;
+      const { reason, afterMs } = readPollFailure(thrown);
+      failures++;
+      const pauseMs = Math.max(afterMs, backoffMs(BACKOFF, failures));
+      logger.warn({ reason, pauseMs }, "polling Telegram failed; it goes on after a pause");
+      context.state("reconnecting", reason);
+      await wait(clock, pauseMs, signal).catch(() => {}); // the loop sees the abort
+    }
+  }
+  await context.intake.drain();
+  await confirm(transport, offset, clock);
+}
+
+/** Our side could not take what was fetched. */
+class StoreFailure extends Error {}
+
+/** Hands a batch over at once, in order. The new offset stands before the first update that was not stored. */
+async function store(
+  updates: readonly unknown[],
+  offset: number,
+  intake: Intake,
+): Promise<{ offset: number; error?: string }> {
+  const results = await Promise.allSettled(updates.map((update) => intake.take(update)));
+  let next = offset;
+  for (const [i, result] of results.entries()) {
+    if (result.status === "rejected") return { offset: next, error: errorMessage(result.reason) };
+    const id = updateId.safeParse(updates[i]);
+    if (id.success) next = Math.max(next, id.data.update_id + 1);
+  }
+  // Updates without an id cannot be confirmed: asking again at once would spin.
+  if (updates.length > 0 && next === offset) return { offset: next, error: "Telegram sent updates without an id" };
+  return { offset: next };
+}
+
+function readPollFailure(thrown: unknown): { reason: string; afterMs: number } {
+  if (thrown instanceof StoreFailure) return { reason: `what came could not be stored: ${thrown.message}`, afterMs: 0 };
+  const failure = readFailure(thrown);
+  if (isTokenRefused(failure) || (failure.kind === "refused" && failure.status === 409)) throw runError(thrown);
+  const afterMs = failure.kind === "refused" ? (failure.retryAfterMs ?? 0) : 0;
+  return { reason: `Telegram cannot be polled: ${describeFailure(failure)}`, afterMs };
+}
+
+/** Tells Telegram how far we came. Not needed for correctness: what is not confirmed comes again and is known. */
+async function confirm({ call }: Transport, offset: number, clock: Clock): Promise<void> {
+  if (offset === 0) return;
+  const limit = new AbortController();
+  const timer = clock.after(FAREWELL_MS, () => limit.abort());
+  await call((api) => api.getUpdates({ offset, limit: 1, timeout: 0 }), limit.signal).catch(() => {}); // see above
+  timer.cancel();
+}

@@ -1,0 +1,139 @@
+/** One request to Telegram for one operation of the gateway. */
+import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
+import type { Address } from "../../src/domain/address.js";
+import type { Clock } from "../../src/lib/clock.js";
+import { HookgateError } from "../../src/lib/errors.js";
+import { type PartBody, readBody } from "./body.js";
+import { type FileLimits, openFile } from "./files.js";
+import { type Attempt, type Floods, readOutcome } from "./outcome.js";
+import type { BotApi, Transport } from "./transport.js";
+
+export interface SendContext {
+  transport: Transport;
+  floods: Floods;
+  clock: Clock;
+  uploadTimeoutMs: number;
+  maxFileBytes: number;
+}
+
+type Create = Extract<SendOperation, { kind: "create" }>;
+type Edit = Extract<SendOperation, { kind: "edit" }>;
+type Delete = Extract<SendOperation, { kind: "delete" }>;
+
+export async function send(context: SendContext, operation: SendOperation, signal: AbortSignal): Promise<SendResult> {
+  try {
+    switch (operation.kind) {
+      case "create":
+        return await create(context, operation, signal);
+      case "edit":
+        return await edit(context, operation, signal);
+      case "delete":
+        return await remove(context, operation, signal);
+    }
+  } catch (thrown) {
+    const attempt: Attempt = { kind: operation.kind, chatId: operation.address.chatId };
+    if (operation.kind !== "create") attempt.messageId = operation.messageId;
+    return readOutcome(thrown, attempt, context.floods, context.clock.now());
+  }
+}
+
+async function create(context: SendContext, { address, part }: Create, signal: AbortSignal): Promise<SendResult> {
+  const body = readBody(part.body);
+  const common = {
+    chat_id: chatIdOf(address),
+    ...threadOf(address),
+    ...(body.silent ? { disable_notification: true } : {}),
+    ...(body.keyboard ? { reply_markup: { inline_keyboard: body.keyboard } } : {}),
+    ...(body.replyToId === undefined
+      ? {}
+      : { reply_parameters: { message_id: body.replyToId, allow_sending_without_reply: true } }),
+  };
+  const call = <T>(request: (api: BotApi) => Promise<T>) => context.transport.call(request, signal);
+  if (!body.file) {
+    const message = await call((api) => api.sendMessage({ ...common, ...textOf(body) }));
+    return { kind: "sent", messageId: String(message.message_id) };
+  }
+  const { method, media } = await openFile(body.file, body.asDocument === true, fileLimits(context, signal));
+  const caption = captionOf(body);
+  const posted = await (() => {
+    switch (method) {
+      case "photo":
+        return call((api) => api.sendPhoto({ ...common, ...caption, photo: media }));
+      case "document":
+        return call((api) => api.sendDocument({ ...common, ...caption, document: media }));
+      case "audio":
+        return call((api) => api.sendAudio({ ...common, ...caption, audio: media }));
+      case "video":
+        return call((api) => api.sendVideo({ ...common, ...caption, video: media }));
+      case "animation":
+        return call((api) => api.sendAnimation({ ...common, ...caption, animation: media }));
+      case "sticker":
+        return call((api) => api.sendSticker({ ...common, sticker: media }));
+    }
+  })();
+  return { kind: "sent", messageId: String(posted.message_id) };
+}
+
+/** An edit names no topic: the message id is unique in the whole chat, and the Bot API has no such parameter. */
+async function edit(
+  context: SendContext,
+  { address, messageId, part }: Edit,
+  signal: AbortSignal,
+): Promise<SendResult> {
+  const body = readBody(part.body);
+  const call = <T>(request: (api: BotApi) => Promise<T>) => context.transport.call(request, signal);
+  const common = {
+    chat_id: chatIdOf(address),
+    message_id: Number(messageId),
+    ...(body.keyboard ? { reply_markup: { inline_keyboard: body.keyboard } } : {}),
+  };
+  if (!body.file) await call((api) => api.editMessageText({ ...common, ...textOf(body) }));
+  else {
+    const { method, media } = await openFile(body.file, body.asDocument === true, fileLimits(context, signal));
+    // A message cannot become a sticker.
+    const type = method === "sticker" ? "document" : method;
+    await call((api) => api.editMessageMedia({ ...common, media: { type, media, ...captionOf(body) } }));
+  }
+  return { kind: "sent", messageId };
+}
+
+async function remove(context: SendContext, { address, messageId }: Delete, signal: AbortSignal): Promise<SendResult> {
+  const message = { chat_id: chatIdOf(address), message_id: Number(messageId) };
+  await context.transport.call((api) => api.deleteMessage(message), signal);
+  return { kind: "sent", messageId };
+}
+
+function textOf({ text, entities }: PartBody) {
+  return { text, ...(entities ? { entities: whole(entities) } : {}), link_preview_options: { is_disabled: true } };
+}
+
+function captionOf({ text, entities }: PartBody) {
+  if (text === "") return {};
+  return { caption: text, ...(entities ? { caption_entities: whole(entities) } : {}) };
+}
+
+/** A link needs its address, and nothing else may have one. */
+function whole(entities: NonNullable<PartBody["entities"]>) {
+  return entities.map(({ type, offset, length, url, language }) => {
+    const place = { offset, length };
+    if (type === "text_link") return { type, ...place, url: url ?? "" };
+    if (type === "pre") return { type, ...place, ...(language === undefined ? {} : { language }) };
+    return { type, ...place };
+  });
+}
+
+function chatIdOf({ chatId }: Address): number {
+  const id = Number(chatId);
+  if (Number.isSafeInteger(id) && id !== 0) return id;
+  throw new HookgateError({ code: "TELEGRAM_CHAT_INVALID", message: `"${chatId}" is no chat id of Telegram` });
+}
+
+/** General is topic 1, and a send that says so is refused. https://core.telegram.org/bots/api#sendmessage */
+function threadOf({ threadId }: Address): { message_thread_id?: number } {
+  const id = Number(threadId);
+  return threadId !== undefined && Number.isSafeInteger(id) && id > 1 ? { message_thread_id: id } : {};
+}
+
+function fileLimits({ uploadTimeoutMs, maxFileBytes }: SendContext, signal: AbortSignal): FileLimits {
+  return { maxBytes: maxFileBytes, timeoutMs: uploadTimeoutMs, signal };
+}

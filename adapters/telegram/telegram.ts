@@ -1,0 +1,139 @@
+/** The Telegram adapter: puts the parts together for one run, and tears them down after it. */
+import type {
+  Adapter,
+  AdapterContext,
+  AdapterState,
+  AdapterTraits,
+  SendOperation,
+  SendResult,
+} from "../../src/domain/adapter.js";
+import { HookgateError } from "../../src/lib/errors.js";
+import { registerCommands } from "./commands.js";
+import { encode } from "./encode.js";
+import { describeFailure, readFailure, runError } from "./errors.js";
+import { Intake } from "./intake.js";
+import type { TelegramOptions } from "./options.js";
+import { Floods } from "./outcome.js";
+import { poll } from "./poll.js";
+import { send } from "./send.js";
+import { openTransport, type Transport } from "./transport.js";
+import { answerCall, dropOwnWebhook, setWebhook, type WebhookHeaders, watchWebhook } from "./webhook.js";
+
+export type { TelegramOptions } from "./options.js";
+
+export interface TelegramAdapter extends Adapter {
+  /**
+   * Answers a call of Telegram's in webhook mode: resolves with the HTTP status, after the durable write. Rejects when the
+   * update could not be stored, so that Telegram calls again.
+   */
+  webhook(headers: WebhookHeaders, body: unknown): Promise<number>;
+}
+
+/** https://core.telegram.org/bots/api#getfile */
+const DOWNLOAD_MAX = 20_000_000;
+
+interface Running {
+  transport: Transport;
+  intake: Intake;
+  send(operation: SendOperation, signal: AbortSignal): Promise<SendResult>;
+}
+
+export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter {
+  let running: Running | undefined;
+  const floods = new Floods();
+  const traits: AdapterTraits = {
+    idempotentCreate: false,
+    limits: options.limits,
+    isGroup: (chatId) => chatId.startsWith("-"),
+    privateAddress: (at, userId) =>
+      at.chatId === userId ? undefined : { platform: at.platform, botId: at.botId, chatId: userId },
+  };
+  return {
+    platform: "telegram",
+    traits,
+    async run(context, signal) {
+      const transport = openTransport(options);
+      try {
+        await serve(options, context, transport, signal, (intake) => {
+          const { clock } = context;
+          const { uploadTimeoutMs, maxFileBytes } = options;
+          const sending = { transport, floods, clock, uploadTimeoutMs, maxFileBytes };
+          running = { transport, intake, send: (operation, stop) => send(sending, operation, stop) };
+        });
+      } finally {
+        running = undefined;
+        await transport.close();
+      }
+    },
+    encode: (message, _at, encoding) => encode(message, encoding),
+    async fetchAttachment({ ref }, signal) {
+      if (!running)
+        throw new HookgateError({ code: "TELEGRAM_OFFLINE", message: "Telegram is not connected", retryable: true });
+      const { transport } = running;
+      const { file_path: path } = await transport.call((api) => api.getFile({ file_id: ref }), signal);
+      if (path === undefined)
+        throw new HookgateError({ code: "TELEGRAM_FILE_UNAVAILABLE", message: "Telegram gives no way to the file" });
+      return transport.download(path, Math.min(options.maxFileBytes, DOWNLOAD_MAX), signal);
+    },
+    async send(operation, signal) {
+      if (!running) return { kind: "retry", error: "Telegram is not connected", scope: "bot" };
+      return running.send(operation, signal);
+    },
+    async webhook(headers, body) {
+      // Not 2xx: Telegram keeps the update and calls again.
+      if (!running || !options.webhook) return 503;
+      return answerCall(headers, body, options.webhook.secret, running.intake);
+    },
+  };
+}
+
+async function serve(
+  options: TelegramOptions,
+  context: AdapterContext,
+  transport: Transport,
+  signal: AbortSignal,
+  begin: (intake: Intake) => void,
+): Promise<void> {
+  const { gateway, cursors, clock, logger } = context;
+  gateway.state({ phase: "connecting" });
+  const me = await transport.call((api) => api.getMe(), signal).catch((thrown: unknown) => stopOrThrow(thrown, signal));
+  if (!me) return;
+  const known = { botId: String(me.id), botName: me.username };
+  const state = (phase: AdapterState["phase"], reason?: string) =>
+    gateway.state({ phase, ...known, ...(reason === undefined ? {} : { reason }) });
+  const commands = gateway.commands();
+  const self = { botId: known.botId, username: me.username, commands: new Set(commands.map(({ name }) => name)) };
+  const intake = new Intake({ self, gateway, transport, clock, logger });
+  const webhooks = { transport, cursors, clock, logger, state };
+  begin(intake);
+  try {
+    if (options.webhook) await setWebhook(webhooks, options.webhook);
+    else await dropOwnWebhook(webhooks);
+    state("online");
+    const registered = options.isCommandRegistrationWanted ? register() : undefined;
+    if (options.webhook) await watchWebhook(webhooks, signal);
+    else await poll({ transport, intake, clock, logger, pollTimeoutMs: options.pollTimeoutMs, state }, signal);
+    await registered;
+  } catch (thrown) {
+    stopOrThrow(thrown, signal);
+  } finally {
+    await intake.drain();
+  }
+
+  /** The menu is a convenience: without it every command still works. */
+  async function register(): Promise<void> {
+    try {
+      await registerCommands(transport, commands, logger, signal);
+    } catch (thrown) {
+      if (signal.aborted) return;
+      const error = describeFailure(readFailure(thrown));
+      logger.warn({ error }, "the command menu could not be registered; the next start tries again");
+    }
+  }
+}
+
+/** What fails because we stop is no failure. */
+function stopOrThrow(thrown: unknown, signal: AbortSignal): undefined {
+  if (signal.aborted) return undefined;
+  throw thrown instanceof HookgateError ? thrown : runError(thrown);
+}

@@ -1,0 +1,45 @@
+/** What a web chat message carries besides its text: rendered parts, buttons, files, reactions. Stored as JSON in the message's row. */
+import { z } from "zod";
+import { attachment } from "../../src/domain/message.js";
+
+const pageCard = z.object({
+  title: z.string().optional(),
+  url: z.string().optional(),
+  html: z.string().optional(),
+  tone: z.enum(["neutral", "good", "warning", "bad"]).optional(),
+  fields: z.array(z.object({ name: z.string(), html: z.string(), inline: z.boolean().optional() })).optional(),
+  footer: z.string().optional(),
+});
+export type PageCard = z.infer<typeof pageCard>;
+
+const pageButton = z.object({
+  label: z.string(),
+  style: z.enum(["primary", "secondary", "success", "danger"]).optional(),
+  url: z.string().optional(),
+  token: z.string().optional(),
+});
+
+export const rowBody = z.object({
+  /** Sanitised. */
+  html: z.string().optional(),
+  card: pageCard.optional(),
+  buttons: z.array(z.array(pageButton)).optional(),
+  attachments: z.array(attachment).optional(),
+  replyToId: z.number().optional(),
+  reactions: z.array(z.object({ emoji: z.string(), userId: z.string(), at: z.number() })).optional(),
+  /** The writer's nonce, by which their page finds its own message again. */
+  nonce: z.string().optional(),
+  /** The nonce of the last edit: the same edit sent twice counts once. */
+  editNonce: z.string().optional(),
+  /** A command given with named options, so that it can be offered to the gateway again. */
+  command: z
+    .object({ name: z.string(), options: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])) })
+    .optional(),
+});
+export type RowBody = z.infer<typeof rowBody>;
+
+/** The body of a row; an unreadable one is an empty one, so that the text still shows. */
+export function readBody(message: { body?: Record<string, unknown> }): RowBody {
+  const parsed = rowBody.safeParse(message.body ?? {});
+  return parsed.success ? parsed.data : {};
+}

@@ -1,0 +1,88 @@
+/** A message for the web chat's page: HTML made from the tree (nothing raw passes), the card in parts, buttons and files as they are. */
+import type { Attachment, Button, OutboundMessage } from "../../src/domain/message.js";
+import { flatten } from "../../src/lib/markdown/flatten.js";
+import { cardTree, EMPTY_MESSAGE, joinRich, readRich, readTree } from "../../src/lib/markdown/message.js";
+import { literal } from "../../src/lib/markdown/nodes.js";
+import { isPlainText } from "../../src/lib/markdown/parse.js";
+import { plainRich } from "../../src/lib/markdown/rich.js";
+import { escapeHtml, isSafeUrl, toHtml } from "./html.js";
+
+export interface WebCard {
+  title?: string;
+  /** From the card's text. */
+  html?: string;
+  url?: string;
+  tone?: "neutral" | "good" | "warning" | "bad";
+  fields?: { name: string; html: string; inline: boolean }[];
+  footer?: string;
+}
+/** `url` opens a page; `token` is what a press sends. */
+export interface WebButton {
+  label: string;
+  style: "primary" | "secondary" | "success" | "danger";
+  url?: string;
+  token?: string;
+}
+export interface WebBody {
+  /** All that can be read, without formatting: for previews, search and screen readers. */
+  text: string;
+  html: string;
+  card?: WebCard;
+  buttons?: WebButton[][];
+  attachments?: Attachment[];
+}
+
+const canLink = (url: string) => isSafeUrl(url);
+
+export function formatWeb(message: OutboundMessage, { plain }: { plain: boolean }): WebBody {
+  const { card, buttons, attachments } = message;
+  const format = plain && message.format !== "html" ? "plain" : message.format;
+  const body: WebBody = { text: textOf(message, plain), html: htmlOf(message.text, format, plain) };
+  if (card) body.card = webCard(card, plain);
+  if (buttons?.length) body.buttons = buttons.map((row) => row.map(webButton));
+  if (attachments?.length) body.attachments = attachments;
+  if (body.text === "" && !attachments?.length && !buttons?.length)
+    return { ...body, text: EMPTY_MESSAGE, html: `<p>${EMPTY_MESSAGE}</p>` };
+  return body;
+}
+
+function textOf({ text, format, card }: OutboundMessage, plain: boolean): string {
+  if (!card && (format === undefined || format === "markdown") && isPlainText(text)) return text;
+  const rich = plain && format !== "html" ? plainRich(text) : readRich(text, format, { canLink });
+  return joinRich([rich, ...(card ? [flatten(cardTree(card), { canLink })] : [])]).text;
+}
+
+function htmlOf(text: string, format: OutboundMessage["format"], plain: boolean): string {
+  if (text.trim() === "") return "";
+  if (plain && format === "html") return `<p>${escapeHtml(readRich(text, "html", { canLink: () => false }).text)}</p>`;
+  const html = toHtml(readTree(text, format));
+  return html === "" ? toHtml({ type: "root", children: [literal(text)] }) : html;
+}
+
+function webCard(
+  { title, text, url, tone, fields, footer }: NonNullable<OutboundMessage["card"]>,
+  plain: boolean,
+): WebCard {
+  const format = plain ? "plain" : "markdown";
+  return {
+    ...(title ? { title } : {}),
+    ...(text ? { html: htmlOf(text, format, plain) } : {}),
+    ...(url && isSafeUrl(url) ? { url } : {}),
+    ...(tone ? { tone } : {}),
+    ...(fields?.length
+      ? {
+          fields: fields.map(({ name, value, inline = false }) => ({
+            name,
+            html: htmlOf(value, format, plain),
+            inline,
+          })),
+        }
+      : {}),
+    ...(footer ? { footer } : {}),
+  };
+}
+
+/** The action stays here: the page gets the token only. */
+function webButton({ label, style = "secondary", url, token }: Button): WebButton {
+  return { label, style, ...(url && isSafeUrl(url) ? { url } : {}), ...(token === undefined ? {} : { token }) };
+}

@@ -1,0 +1,257 @@
+/** What people do on the page: stored in the chat, offered to the gateway, and only then confirmed. */
+import type { Acknowledgement, GatewayPort } from "../../src/domain/adapter.js";
+import type { InboundEvent } from "../../src/domain/event.js";
+import type { WebChatChange, WebChatMessage, WebChatStore, WebRoom } from "../../src/domain/store.js";
+import type { Clock } from "../../src/lib/clock.js";
+import { HookgateError } from "../../src/lib/errors.js";
+import { type RowBody, readBody } from "./body.js";
+import { renderHtml } from "./encode.js";
+import {
+  createdEvent,
+  deletedEvent,
+  editedEvent,
+  interactionOf,
+  messageOf,
+  type RowFacts,
+  reactionEvent,
+} from "./events.js";
+import type { Feed } from "./feed.js";
+import type { Offers } from "./offers.js";
+import type { Commanding, Place, Pressing, Saying, WebPerson } from "./port.js";
+import type { Rooms } from "./rooms.js";
+import type { Serial } from "./serial.js";
+import { maySeeMessage } from "./view.js";
+
+export interface InboundParts {
+  store: WebChatStore;
+  rooms: Rooms;
+  feed: Feed;
+  serial: Serial;
+  gatewayName: string;
+  maxText: number;
+  /** Throws WEB_OFFLINE unless the adapter is running. */
+  online(): { gateway: GatewayPort; clock: Clock; offers: Offers };
+}
+
+export async function say(parts: InboundParts, person: WebPerson, saying: Saying): Promise<WebChatMessage> {
+  if (saying.text.trim() === "" && saying.attachments.length === 0)
+    throw new HookgateError({ code: "TEXT_EMPTY", message: "a message needs a text or a file" });
+  needLength(parts, saying.text);
+  const body: RowBody = { html: renderHtml(saying.text), nonce: saying.nonce };
+  if (saying.attachments.length > 0) body.attachments = saying.attachments;
+  return create(parts, person, { ...saying, body });
+}
+
+/** A command with named options; its row shows it written out. */
+export async function command(parts: InboundParts, person: WebPerson, given: Commanding): Promise<WebChatMessage> {
+  const words = Object.entries(given.options).map(([name, value]) => `${name}=${quoted(String(value))}`);
+  const text = [`/${given.name}`, ...words].join(" ");
+  needLength(parts, text);
+  const body: RowBody = {
+    html: renderHtml(text),
+    nonce: given.nonce,
+    command: { name: given.name, options: given.options },
+  };
+  return create(parts, person, { ...given, text, body });
+}
+
+export function edit(parts: InboundParts, person: WebPerson, messageId: number, text: string, nonce: string) {
+  const { clock } = parts.online();
+  if (text.trim() === "") throw new HookgateError({ code: "TEXT_EMPTY", message: "a message needs a text" });
+  needLength(parts, text);
+  return change(parts, person, messageId, async (row) => {
+    needOwn(person, row);
+    needAlive(row);
+    const body = readBody(row);
+    const isRepeat = body.editNonce === nonce;
+    // The row's own time makes the event's id: two edits in one millisecond must not look like one.
+    const at = Math.max(clock.now(), (row.editedAt ?? row.at) + 1);
+    const next: RowBody = { ...body, html: renderHtml(text), editNonce: nonce };
+    const stored = isRepeat ? undefined : await parts.store.edit(row.id, { text, body: next, at });
+    return { stored, event: editedEvent };
+  });
+}
+
+export function remove(parts: InboundParts, person: WebPerson, messageId: number) {
+  const { clock } = parts.online();
+  return change(parts, person, messageId, async (row) => {
+    needOwn(person, row);
+    const stored = row.deletedAt === undefined ? await parts.store.remove(row.id, clock.now()) : undefined;
+    return { stored, event: deletedEvent };
+  });
+}
+
+export function react(parts: InboundParts, person: WebPerson, messageId: number, emoji: string, on: boolean) {
+  const { clock } = parts.online();
+  return change(parts, person, messageId, async (row, room) => {
+    needAlive(row);
+    const body = readBody(row);
+    const all = body.reactions ?? [];
+    const mine = all.find((reaction) => reaction.emoji === emoji && reaction.userId === person.id);
+    if (on && new Set([...all.map((reaction) => reaction.emoji), emoji]).size > 20)
+      throw new HookgateError({ code: "TOO_MANY_REACTIONS", message: "a message holds 20 different reactions" });
+    const reaction = mine ?? { emoji, userId: person.id, at: clock.now() };
+    const reactions = on ? [...all.filter((one) => one !== mine), reaction] : all.filter((one) => one !== mine);
+    const stored =
+      on === (mine !== undefined)
+        ? undefined
+        : await parts.store.edit(row.id, { text: row.text, body: { ...body, reactions } });
+    return { stored, ...(on ? { event: (row: WebChatMessage) => reactionEvent(row, reaction, room.isDm) } : {}) };
+  });
+}
+
+/** A press has no row of its own: the inbox alone remembers it, by the nonce. */
+export async function press(parts: InboundParts, person: WebPerson, pressing: Pressing): Promise<Acknowledgement> {
+  const { gateway, clock } = parts.online();
+  const { row, room } = await findMessage(parts, person, pressing.messageId);
+  const message = messageOf(row, await factsOf(parts, row, room));
+  const id = `press:${person.id}:${pressing.nonce}`;
+  const at = clock.now();
+  const { acknowledge } = await gateway.accept({
+    kind: "action",
+    eventId: `interaction:${id}`,
+    message: {
+      ...message,
+      userId: person.id,
+      displayName: person.name,
+      text: "",
+      attachments: [],
+      isGroupMention: !room.isDm,
+      receivedAt: at,
+    },
+    token: pressing.token,
+    ...(pressing.values ? { values: pressing.values } : {}),
+    interaction: interactionOf(id, person.id, at),
+  });
+  return acknowledge;
+}
+
+/** The message, when this person may see it. */
+export async function findMessage(
+  parts: Pick<InboundParts, "store" | "rooms">,
+  person: WebPerson,
+  messageId: number,
+): Promise<{ row: WebChatMessage; room: WebRoom }> {
+  const row = await parts.store.get(messageId);
+  if (!row || !maySeeMessage(person, row)) throw gone();
+  try {
+    return { row, room: await parts.rooms.need(person, row.roomId) };
+  } catch {
+    throw gone(); // whether it is in somebody else's room is nobody's business
+  }
+}
+
+interface Creation extends Place {
+  text: string;
+  body: RowBody;
+  nonce: string;
+  replyToId?: number;
+}
+
+async function create(parts: InboundParts, person: WebPerson, creation: Creation): Promise<WebChatMessage> {
+  const { clock, offers } = parts.online();
+  const room = await parts.rooms.need(person, creation.roomId);
+  await needPlace(parts, person, creation);
+  const offer = offers.begin();
+  let stored: WebChatChange;
+  try {
+    stored = await parts.store.post(
+      {
+        roomId: room.id,
+        ...(creation.threadId === undefined ? {} : { threadId: creation.threadId }),
+        ...(creation.replyToId === undefined ? {} : { replyToId: creation.replyToId }),
+        userId: person.id,
+        userName: person.name,
+        text: creation.text,
+        body: creation.body,
+        at: clock.now(),
+      },
+      `person:${person.id}:${creation.nonce}`,
+    );
+  } catch (error) {
+    offer.dropped();
+    throw error;
+  }
+  offer.stored(stored.seq);
+  parts.feed.wake("messages");
+  // From the row, not from what was sent: a page that tries again gets the row, and the event, of its first try.
+  await offer.accept(createdEvent(stored.message, await factsOf(parts, stored.message, room)));
+  return stored.message;
+}
+
+interface Changed {
+  /** Undefined when the row was so already: the event is offered all the same, because the first try may have died before. */
+  stored: WebChatChange | undefined;
+  event?: (row: WebChatMessage, facts: RowFacts) => InboundEvent;
+}
+
+function change(
+  parts: InboundParts,
+  person: WebPerson,
+  messageId: number,
+  apply: (row: WebChatMessage, room: WebRoom) => Promise<Changed>,
+): Promise<WebChatMessage> {
+  return parts.serial(messageId, async () => {
+    const { offers } = parts.online();
+    const { row, room } = await findMessage(parts, person, messageId);
+    const offer = offers.begin();
+    let changed: Changed;
+    try {
+      changed = await apply(row, room);
+    } catch (error) {
+      offer.dropped();
+      throw error;
+    }
+    const now = changed.stored?.message ?? row;
+    if (changed.stored) {
+      offer.stored(changed.stored.seq);
+      parts.feed.wake("messages");
+    }
+    if (changed.event) await offer.accept(changed.event(now, await factsOf(parts, now, room)));
+    else offer.dropped();
+    return now;
+  });
+}
+
+async function factsOf(parts: InboundParts, row: WebChatMessage, room: WebRoom): Promise<RowFacts> {
+  const replyTo = row.replyToId === undefined ? undefined : await parts.store.get(row.replyToId);
+  return { isDm: room.isDm, gatewayName: parts.gatewayName, ...(replyTo ? { replyTo } : {}) };
+}
+
+/** A thread hangs under a message of the same room that is in no thread itself; a reply answers a message of the same room. */
+async function needPlace(parts: InboundParts, person: WebPerson, place: Place & { replyToId?: number }): Promise<void> {
+  if (place.threadId !== undefined) {
+    const { row } = await findMessage(parts, person, Number(place.threadId));
+    if (row.roomId !== place.roomId || row.threadId !== undefined) throw gone();
+  }
+  if (place.replyToId !== undefined) {
+    const { row } = await findMessage(parts, person, place.replyToId);
+    if (row.roomId !== place.roomId) throw gone();
+  }
+}
+
+function needOwn(person: WebPerson, row: WebChatMessage): void {
+  if (row.userId === person.id) return;
+  throw new HookgateError({ code: "NOT_YOURS", message: "this message is somebody else's" });
+}
+
+function needAlive(row: WebChatMessage): void {
+  if (row.deletedAt !== undefined) throw gone();
+}
+
+function needLength(parts: InboundParts, text: string): void {
+  if (text.length <= parts.maxText) return;
+  throw new HookgateError({
+    code: "TEXT_TOO_LONG",
+    message: `a message holds ${parts.maxText} characters, this one has ${text.length}`,
+    hint: "Send it in parts, or as a file.",
+  });
+}
+
+function gone(): HookgateError {
+  return new HookgateError({ code: "MESSAGE_NOT_FOUND", message: "there is no such message here" });
+}
+
+function quoted(value: string): string {
+  return /^[^\s"'\\]+$/.test(value) ? value : `"${value.replace(/["\\]/g, "\\$&")}"`;
+}

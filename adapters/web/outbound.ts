@@ -1,0 +1,106 @@
+/** Posts, edits and deletes what the gateway says. A nonce posts once, whatever happens between the request and its answer. */
+import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
+import type { WebChatMessage, WebChatStore } from "../../src/domain/store.js";
+import type { Clock } from "../../src/lib/clock.js";
+import { errorMessage, HookgateError } from "../../src/lib/errors.js";
+import { readBody } from "./body.js";
+import { decodeBody } from "./encode.js";
+import type { Feed } from "./feed.js";
+import type { Rooms } from "./rooms.js";
+import type { Serial } from "./serial.js";
+
+export interface OutboundParts {
+  store: WebChatStore;
+  rooms: Rooms;
+  feed: Feed;
+  serial: Serial;
+  clock: Clock;
+}
+
+type Create = Extract<SendOperation, { kind: "create" }>;
+type Edit = Extract<SendOperation, { kind: "edit" }>;
+
+export async function send(parts: OutboundParts, operation: SendOperation): Promise<SendResult> {
+  try {
+    const result = await perform(parts, operation);
+    if (result.kind === "sent") parts.feed.wake("messages");
+    return result;
+  } catch (error) {
+    // Every write here may be repeated: a post by its nonce, the others by their nature.
+    if (error instanceof HookgateError && !error.retryable) return { kind: "permanent", error: error.message };
+    return { kind: "retry", error: errorMessage(error), scope: "bot" };
+  }
+}
+
+function perform(parts: OutboundParts, operation: SendOperation): Promise<SendResult> {
+  switch (operation.kind) {
+    case "create":
+      return replacesMessage(operation) ? replace(parts, operation) : create(parts, operation);
+    case "edit":
+      return edit(parts, operation.messageId, operation);
+    case "delete":
+      return remove(parts, operation.messageId);
+  }
+}
+
+/** The first answer to a press on a button, when the gateway promised to change the message that carried it. */
+function replacesMessage({ interaction }: Create): boolean {
+  return interaction?.first === true && interaction.updatesMessageId !== undefined;
+}
+
+async function create(parts: OutboundParts, operation: Create): Promise<SendResult> {
+  const { address, part, nonce, interaction } = operation;
+  const room = await parts.rooms.find(address.chatId);
+  if (!room) return { kind: "permanent", error: `there is no room "${address.chatId}"` };
+  const { replyToId, ...body } = decodeBody(part);
+  const visibleTo = operation.visibleTo ?? (interaction?.isPrivate ? interaction.token : undefined);
+  const posted = await parts.store.post(
+    {
+      roomId: room.id,
+      ...(address.threadId === undefined ? {} : { threadId: address.threadId }),
+      ...(replyToId === undefined ? {} : { replyToId }),
+      // In one's own direct conversation everything is private already.
+      ...(visibleTo === undefined || room.ownerId === visibleTo ? {} : { visibleTo }),
+      text: part.text,
+      body,
+      at: parts.clock.now(),
+    },
+    `gateway:${nonce}`,
+  );
+  return { kind: "sent", messageId: String(posted.message.id) };
+}
+
+async function replace(parts: OutboundParts, operation: Create): Promise<SendResult> {
+  const result = await edit(parts, operation.interaction?.updatesMessageId ?? "", operation);
+  return result.kind === "gone" ? create(parts, operation) : result;
+}
+
+function edit(parts: OutboundParts, messageId: string, { part }: Pick<Edit, "part">): Promise<SendResult> {
+  return change(parts, messageId, async (row) => {
+    const { reactions } = readBody(row);
+    const { replyToId: _, ...body } = decodeBody(part);
+    return parts.store.edit(row.id, {
+      text: part.text,
+      body: { ...body, ...(reactions ? { reactions } : {}) },
+      at: parts.clock.now(),
+    });
+  });
+}
+
+function remove(parts: OutboundParts, messageId: string): Promise<SendResult> {
+  return change(parts, messageId, (row) => parts.store.remove(row.id, parts.clock.now()));
+}
+
+function change(
+  parts: OutboundParts,
+  messageId: string,
+  apply: (row: WebChatMessage) => Promise<object | undefined>,
+): Promise<SendResult> {
+  const id = Number(messageId);
+  return parts.serial(id, async () => {
+    const row = Number.isSafeInteger(id) ? await parts.store.get(id) : undefined;
+    if (!row || row.deletedAt !== undefined) return { kind: "gone", error: `message ${messageId} is gone` };
+    if (row.userId !== undefined) return { kind: "permanent", error: `message ${messageId} was written by a person` };
+    return (await apply(row)) ? { kind: "sent", messageId } : { kind: "gone", error: `message ${messageId} is gone` };
+  });
+}

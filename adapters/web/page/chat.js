@@ -1,0 +1,265 @@
+/** What the page knows: rooms, messages, what is on its way. Views read it and are told when something changed. */
+import { newNonce, request } from "./api.js";
+import { followChanges } from "./live.js";
+
+const HISTORY = 60;
+const RETRY_MS = 3000;
+
+export class Chat {
+  person;
+  role;
+  maxUploadBytes;
+  commands = [];
+  /** id → { id, name, isDm, messages: Map(id → message), loaded, more, loading, lastRead } */
+  rooms = new Map();
+  /** Said here and not yet confirmed: { nonce, roomId, threadId?, text, uploads, replyToId?, error? } */
+  outgoing;
+  connection = "connecting";
+  #keep;
+  #listeners = new Set();
+  #stopLive = () => {};
+  #sending = false;
+  #retry;
+  #onLoggedOut;
+
+  constructor({ me, keep, onLoggedOut }) {
+    Object.assign(this, { person: me.person, role: me.role, maxUploadBytes: me.maxUploadBytes });
+    this.#keep = keep;
+    this.#onLoggedOut = onLoggedOut;
+    this.outgoing = keep.get("outgoing", []);
+  }
+
+  /** Calls back with "rooms", "messages", "connection" or "person". Returns what ends it. */
+  listen(listener) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #tell(what) {
+    for (const listener of this.#listeners) listener(what);
+  }
+
+  async start() {
+    const [{ commands }, seq] = await Promise.all([request("GET", "/api/commands"), this.loadRooms()]);
+    this.commands = commands;
+    this.#follow(seq);
+    void this.#sendNext();
+  }
+
+  stop() {
+    this.#stopLive();
+    clearTimeout(this.#retry);
+    this.#listeners.clear();
+  }
+
+  #follow(seq) {
+    this.#stopLive = followChanges(seq, {
+      message: (message) => this.#take(message),
+      rooms: () => void this.loadRooms().catch(() => {}),
+      reset: () => void this.#reload(),
+      state: (state) => {
+        this.connection = state;
+        this.#tell("connection");
+        if (state === "online") void this.#sendNext();
+      },
+      loggedOut: () => this.#onLoggedOut(),
+    });
+  }
+
+  async loadRooms() {
+    const { rooms, seq } = await request("GET", "/api/rooms");
+    const read = this.#keep.get("read", {});
+    for (const room of rooms) {
+      const known = this.rooms.get(room.id) ?? { messages: new Map(), loaded: false, more: true };
+      this.rooms.set(room.id, { ...known, ...room, lastRead: read[room.id] ?? room.lastMessageId ?? 0 });
+    }
+    for (const id of this.rooms.keys()) if (!rooms.some((room) => room.id === id)) this.rooms.delete(id);
+    this.#tell("rooms");
+    // To count what was not read.
+    for (const room of this.rooms.values())
+      if (!room.loaded && (room.lastMessageId ?? 0) > room.lastRead) void this.load(room.id).catch(() => {});
+    return seq;
+  }
+
+  /** The stream lost its place: everything that is shown is read again. */
+  async #reload() {
+    for (const room of this.rooms.values()) {
+      room.messages.clear();
+      room.loaded = false;
+    }
+    const shown = [...this.rooms.keys()];
+    await this.loadRooms().catch(() => {});
+    await Promise.allSettled(shown.map((id) => this.load(id)));
+  }
+
+  /** The newest messages of a room, or with `older` those before what is known. */
+  async load(roomId, older = false) {
+    const room = this.rooms.get(roomId);
+    if (!room || room.loading || (room.loaded && !(older && room.more))) return;
+    room.loading = true;
+    try {
+      const oldest = older ? Math.min(...room.messages.keys()) : undefined;
+      const before = oldest === undefined || !Number.isFinite(oldest) ? "" : `&before=${oldest}`;
+      const { messages, more } = await request(
+        "GET",
+        `/api/rooms/${encodeURIComponent(roomId)}/messages?limit=${HISTORY}${before}`,
+      );
+      // What came live meanwhile is newer than this answer.
+      for (const message of messages) if (!room.messages.has(message.id)) room.messages.set(message.id, message);
+      room.loaded = true;
+      room.more = more;
+    } finally {
+      room.loading = false;
+    }
+    this.#tell("messages");
+    this.#tell("rooms");
+  }
+
+  #take(message) {
+    const room = this.rooms.get(message.roomId);
+    if (!room) return void this.loadRooms().catch(() => {});
+    const isKnown = room.messages.has(message.id);
+    // A change to what lies before the loaded part would tear a hole: it is read with its neighbours when it is scrolled to.
+    const loadedFrom = room.loaded
+      ? room.more
+        ? Math.min(...room.messages.keys())
+        : 0
+      : (room.lastMessageId ?? 0) + 1;
+    if (!isKnown && (message.isDeleted || message.id < loadedFrom)) return;
+    room.messages.set(message.id, message);
+    room.lastMessageId = Math.max(room.lastMessageId ?? 0, message.id);
+    this.#tell("messages");
+    this.#tell("rooms");
+  }
+
+  /** What to mention in a room; one's direct conversation with the gateway carries its name. */
+  get gatewayName() {
+    return [...this.rooms.values()].find(({ isDm }) => isDm)?.name ?? "Hookgate";
+  }
+
+  /** Of one conversation, in order: the room's own, or those of a thread. */
+  messages(roomId, threadId) {
+    const all = [...(this.rooms.get(roomId)?.messages.values() ?? [])].sort((a, b) => a.id - b.id);
+    return all.filter((message) => message.threadId === threadId);
+  }
+
+  find(roomId, messageId) {
+    return this.rooms.get(roomId)?.messages.get(messageId);
+  }
+
+  replies(roomId, messageId) {
+    return this.messages(roomId, String(messageId)).filter((message) => !message.isDeleted);
+  }
+
+  /** Not yet confirmed and not yet seen live. */
+  unconfirmed(roomId, threadId) {
+    const seen = new Set([...(this.rooms.get(roomId)?.messages.values() ?? [])].map(({ nonce }) => nonce));
+    return this.outgoing.filter((one) => one.roomId === roomId && one.threadId === threadId && !seen.has(one.nonce));
+  }
+
+  unread({ messages, lastRead }) {
+    let count = 0;
+    for (const { id, author, isDeleted } of messages.values())
+      if (id > lastRead && author.id !== this.person.id && !isDeleted) count++;
+    return count;
+  }
+
+  markRead(roomId) {
+    const room = this.rooms.get(roomId);
+    const newest = Math.max(0, ...(room?.messages.keys() ?? []));
+    if (!room || newest <= room.lastRead) return;
+    room.lastRead = newest;
+    this.#keep.set("read", { ...this.#keep.get("read", {}), [roomId]: newest });
+    this.#tell("rooms");
+  }
+
+  say({ roomId, threadId, text, uploads, replyToId }) {
+    this.outgoing.push({ nonce: newNonce(), roomId, threadId, text, uploads, replyToId });
+    this.#saveOutgoing();
+    this.#tell("messages");
+    void this.#sendNext();
+  }
+
+  /** Tries a failed one again. */
+  retry(nonce) {
+    const one = this.outgoing.find((candidate) => candidate.nonce === nonce);
+    if (one) delete one.error;
+    this.#tell("messages");
+    void this.#sendNext();
+  }
+
+  /** Takes a failed one back; resolves with it, so that its text can be written on. */
+  takeBack(nonce) {
+    const one = this.outgoing.find((candidate) => candidate.nonce === nonce);
+    this.outgoing = this.outgoing.filter((candidate) => candidate !== one);
+    this.#saveOutgoing();
+    this.#tell("messages");
+    return one;
+  }
+
+  /** One at a time, so that they arrive in the order in which they were said. */
+  async #sendNext() {
+    const next = this.outgoing.find((one) => !one.error);
+    if (this.#sending || !next) return;
+    this.#sending = true;
+    clearTimeout(this.#retry);
+    try {
+      const { roomId, nonce, text, threadId, replyToId, uploads } = next;
+      const body = { text, nonce, threadId, replyToId, uploads: uploads.map(({ id }) => id) };
+      const { message } = await request("POST", `/api/rooms/${encodeURIComponent(roomId)}/messages`, body);
+      this.outgoing = this.outgoing.filter((one) => one !== next);
+      this.#saveOutgoing();
+      this.#take(message);
+    } catch (error) {
+      if (error.isLoggedOut) return this.#onLoggedOut();
+      if (error.isPassing) {
+        this.#retry = setTimeout(() => void this.#sendNext(), RETRY_MS);
+        return;
+      }
+      next.error = error.message;
+      this.#saveOutgoing();
+      this.#tell("messages");
+    } finally {
+      this.#sending = false;
+    }
+    void this.#sendNext();
+  }
+
+  #saveOutgoing() {
+    this.#keep.set("outgoing", this.outgoing.length > 0 ? this.outgoing : undefined);
+  }
+
+  /** The rest answers at once or fails: the caller shows the failure where it happened. */
+  async edit(messageId, text, nonce) {
+    this.#take((await request("PATCH", `/api/messages/${messageId}`, { text, nonce })).message);
+  }
+
+  async remove(messageId) {
+    this.#take((await request("DELETE", `/api/messages/${messageId}`)).message);
+  }
+
+  async react(messageId, emoji, on) {
+    this.#take((await request("PUT", `/api/messages/${messageId}/reactions`, { emoji, on })).message);
+  }
+
+  press(messageId, token, nonce, values) {
+    return request("POST", `/api/messages/${messageId}/press`, { token, nonce, values });
+  }
+
+  upload(file) {
+    return request("POST", `/api/uploads?filename=${encodeURIComponent(file.name || "file")}`, file).then(
+      ({ upload }) => upload,
+    );
+  }
+
+  async createRoom(name) {
+    const { room } = await request("POST", "/api/rooms", { name });
+    await this.loadRooms();
+    return room;
+  }
+
+  async rename(name) {
+    this.person = (await request("PATCH", "/api/me", { name })).person;
+    this.#tell("person");
+  }
+}

@@ -1,0 +1,72 @@
+/** What could be typed next in a command line: commands, their options, their values. */
+import { request } from "./api.js";
+
+const MOST = 12;
+
+/** `{ from, items: [{ label, detail, insert }], hint }`: what replaces the text from there to the caret; undefined when the text is no command. */
+export async function suggest(before, commands) {
+  if (!before.startsWith("/") || before.includes("\n")) return undefined;
+  const space = before.search(/\s/);
+  if (space < 0) return { from: 0, items: matchingCommands(before.slice(1), commands) };
+  const command = commands.find(({ name }) => name === before.slice(1, space).toLowerCase().replaceAll("_", "-"));
+  if (!command) return undefined;
+  const words = before.slice(space + 1).split(/\s+/);
+  const typed = words.pop() ?? "";
+  const place = placeOf(command, words, typed);
+  const hint = { command, option: place.option };
+  if (!place.option) return { from: before.length, items: [], hint };
+  const items = await valuesOf(command, place);
+  return { from: before.length - place.value.length, items: items.slice(0, MOST), hint };
+}
+
+function matchingCommands(typed, commands) {
+  const wanted = typed.toLowerCase().replaceAll("_", "-");
+  const rank = ({ name }) => (name.startsWith(wanted) ? 0 : name.includes(wanted) ? 1 : 2);
+  return commands
+    .filter((command) => rank(command) < 2)
+    .sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name))
+    .map((command) => ({ label: `/${command.name}`, detail: command.summary, insert: `/${command.name} ` }));
+}
+
+/** Which option is being typed: the one that is named, else the first that no word has filled. */
+function placeOf(command, words, typed) {
+  const named = /^([\w-]+)=(.*)$/.exec(typed);
+  const byName = named && command.options.find(({ name }) => name === named[1]);
+  if (byName) return { option: byName, value: named[2] };
+  const free = [...command.options];
+  const fill = (option) => free.splice(free.indexOf(option), 1);
+  for (const word of words) {
+    const name = /^([\w-]+)=/.exec(word)?.[1];
+    const switched = free.find(
+      (option) => option.name === (name ?? word) && (name !== undefined || option.type === "boolean"),
+    );
+    if (switched) fill(switched);
+    else if (free[0] && !free[0].rest) fill(free[0]);
+  }
+  return { option: free[0], value: typed, rest: free.slice(1) };
+}
+
+async function valuesOf(command, { option, value, rest = [] }) {
+  const wanted = value.toLowerCase();
+  const fits = ({ label }) => label.toLowerCase().includes(wanted);
+  const switches = [option, ...rest]
+    .filter(({ type }) => type === "boolean")
+    .map(({ name, summary }) => ({ label: name, detail: summary, insert: `${name} ` }));
+  return [...(await choicesOf(command, option, value)), ...switches.filter(fits)];
+}
+
+async function choicesOf(command, option, typed) {
+  const fits = (choice) => choice.toLowerCase().includes(typed.toLowerCase());
+  if (option.choices)
+    return option.choices
+      .filter(fits)
+      .map((choice) => ({ label: choice, detail: option.summary, insert: `${choice} ` }));
+  if (!option.complete) return [];
+  const query = new URLSearchParams({ command: command.name, option: option.name, typed });
+  const { choices } = await request("GET", `/api/complete?${query}`);
+  return choices.map(({ name, value }) => ({
+    label: value,
+    detail: name === value ? "" : name,
+    insert: `${/\s/.test(value) ? JSON.stringify(value) : value} `,
+  }));
+}

@@ -1,0 +1,311 @@
+/** Where one writes: text, files, commands with completion. Nothing typed here is ever lost: drafts stay in the browser. */
+
+import { suggest } from "./completion.js";
+import { h, icon, iconButton } from "./dom.js";
+import { sizeOf } from "./message.js";
+
+/**
+ * `on`: { say({ text, uploads, replyToId }), edit(message, text) → promise, editLast(), up() }.
+ */
+export function createComposer({ chat, place, keep, on, placeholder }) {
+  const draftKey = `draft:${place.roomId}:${place.threadId ?? ""}`;
+  const field = h("textarea", {
+    rows: 1,
+    placeholder,
+    "aria-label": placeholder,
+    value: keep.get(draftKey, ""),
+    autocomplete: "off",
+  });
+  const picker = h("input", { type: "file", multiple: true, hidden: true, onchange: () => addFiles(picker.files) });
+  const banner = h("div", { class: "banner", hidden: true });
+  const files = h("div", { class: "chips", hidden: true });
+  const problem = h("p", { class: "problem", role: "alert", hidden: true });
+  const popup = h("div", { class: "popup", role: "listbox", hidden: true, "aria-label": "Completions" });
+  const hint = h("div", { class: "hint", hidden: true });
+  const sendButton = h(
+    "button",
+    { type: "submit", class: "send", title: "Send (Enter)", "aria-label": "Send" },
+    icon("send"),
+  );
+  const form = h(
+    "form",
+    { class: "composer" },
+    popup,
+    hint,
+    banner,
+    files,
+    problem,
+    h(
+      "div",
+      { class: "box" },
+      iconButton("clip", "Attach a file", () => picker.click()),
+      picker,
+      field,
+      sendButton,
+    ),
+  );
+  /** { kind: "reply" | "edit", message, nonce? } */
+  let mode;
+  let uploads = [];
+  let completion;
+  let asked = 0;
+
+  field.addEventListener("input", () => {
+    if (mode?.kind !== "edit") keep.set(draftKey, field.value);
+    grow();
+    void complete();
+  });
+  field.addEventListener("keydown", onKey);
+  // The field may have the keyboard again by then.
+  field.addEventListener("blur", () => setTimeout(() => document.activeElement !== field && hideCompletion(), 150));
+  field.addEventListener("click", () => void complete());
+  field.addEventListener("paste", (event) => {
+    if (event.clipboardData?.files.length) {
+      event.preventDefault();
+      addFiles(event.clipboardData.files);
+    }
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void submit();
+  });
+
+  function grow() {
+    field.rows = Math.min(12, field.value.split("\n").length + Math.floor(field.value.length / 400));
+    sendButton.classList.toggle("ready", field.value.trim() !== "" || uploads.length > 0);
+  }
+
+  function onKey(event) {
+    if (event.isComposing) return;
+    if (completion && completionKey(event)) return event.preventDefault();
+    if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      void submit();
+    } else if (event.key === "Escape" && mode) setMode(undefined);
+    else if (event.key === "ArrowUp" && field.value === "" && !mode) {
+      event.preventDefault();
+      if (event.shiftKey) on.up();
+      else on.editLast();
+    }
+  }
+
+  async function submit() {
+    const text = field.value;
+    if (uploads.some(({ state }) => state !== "done"))
+      return say("A file is still on its way, or failed: wait for it or remove it.");
+    if (text.trim() === "" && uploads.length === 0) return;
+    say();
+    if (mode?.kind === "edit") {
+      const { message, nonce } = mode;
+      try {
+        await on.edit(message, text, nonce);
+        setMode(undefined);
+      } catch (error) {
+        say(`Not changed: ${error.message}.`);
+      }
+      return;
+    }
+    const replyToId = mode?.message.id;
+    const sent = uploads.map(({ upload }) => upload);
+    uploads = [];
+    setMode(undefined);
+    put("");
+    showFiles();
+    on.say({ text, uploads: sent, replyToId });
+  }
+
+  function put(text) {
+    field.value = text;
+    keep.set(draftKey, text);
+    hideCompletion();
+    grow();
+  }
+
+  function say(text) {
+    problem.hidden = !text;
+    problem.textContent = text ?? "";
+  }
+
+  function setMode(next) {
+    const wasEdit = mode?.kind === "edit";
+    mode = next;
+    say();
+    banner.hidden = !next;
+    if (next) {
+      const label = next.kind === "edit" ? "Editing your message" : `Replying to ${next.message.author.name}`;
+      banner.replaceChildren(
+        icon(next.kind === "edit" ? "edit" : "reply"),
+        h("span", {}, label),
+        iconButton("close", "Cancel (Esc)", () => setMode(undefined)),
+      );
+    }
+    // An edit borrows the field; the draft comes back after it.
+    if (next?.kind === "edit") field.value = next.message.text;
+    else if (wasEdit) field.value = keep.get(draftKey, "");
+    grow();
+    field.focus();
+  }
+
+  /* ── completion ── */
+
+  async function complete() {
+    const before = field.value.slice(0, field.selectionStart);
+    const turn = ++asked;
+    const found = await suggest(before, chat.commands).catch(() => undefined);
+    if (turn !== asked || document.activeElement !== field) return;
+    showHint(found?.hint);
+    if (!found || found.items.length === 0) {
+      completion = undefined;
+      popup.hidden = true;
+      return;
+    }
+    completion = { ...found, index: 0, end: field.selectionStart };
+    showCompletion();
+  }
+
+  function showCompletion() {
+    popup.replaceChildren(
+      ...completion.items.map(({ label, detail }, index) =>
+        h(
+          "div",
+          {
+            class: "option",
+            role: "option",
+            "aria-selected": String(index === completion.index),
+            mousedown: (event) => {
+              event.preventDefault();
+              completion.index = index;
+              take();
+            },
+          },
+          h("b", {}, label),
+          h("span", { class: "muted" }, detail),
+        ),
+      ),
+    );
+    popup.hidden = false;
+    popup.children[completion.index]?.scrollIntoView({ block: "nearest" });
+  }
+
+  function showHint(found) {
+    hint.hidden = !found;
+    if (!found) return;
+    const { command, option } = found;
+    const parts = command.options.map((one) =>
+      h(one === option ? "b" : "span", {}, one.required ? `<${one.name}>` : `[${one.name}]`),
+    );
+    hint.replaceChildren(
+      h("span", {}, `/${command.name}`),
+      ...parts,
+      h("span", { class: "muted" }, option ? option.summary : command.summary),
+    );
+  }
+
+  function hideCompletion() {
+    asked++;
+    completion = undefined;
+    popup.hidden = true;
+    hint.hidden = true;
+  }
+
+  function completionKey(event) {
+    const { items, index } = completion;
+    const typed = field.value.slice(completion.from, completion.end);
+    switch (event.key) {
+      case "ArrowDown":
+      case "ArrowUp":
+        completion.index = (index + (event.key === "ArrowDown" ? 1 : items.length - 1)) % items.length;
+        showCompletion();
+        return true;
+      case "Tab":
+        take();
+        return true;
+      case "Enter":
+        // Typed out already, or nothing typed of an optional value: the line is meant as it stands.
+        if (event.shiftKey || items[index].insert.trim() === typed.trim() || typed === "") return false;
+        take();
+        return true;
+      case "Escape":
+        hideCompletion();
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  function take() {
+    const { from, end, items, index } = completion;
+    const { insert } = items[index];
+    field.setRangeText(insert, from, end, "end");
+    keep.set(draftKey, field.value);
+    grow();
+    void complete();
+  }
+
+  /* ── files ── */
+
+  function addFiles(list) {
+    for (const file of list) {
+      const entry = { file, state: "waiting" };
+      uploads.push(entry);
+      void upload(entry);
+    }
+    picker.value = "";
+    field.focus();
+  }
+
+  async function upload(entry) {
+    entry.state = entry.file.size > chat.maxUploadBytes ? "failed" : "waiting";
+    entry.error = entry.state === "failed" ? `larger than ${sizeOf(chat.maxUploadBytes)}` : undefined;
+    showFiles();
+    if (entry.error) return;
+    try {
+      entry.upload = await chat.upload(entry.file);
+      entry.state = "done";
+    } catch (error) {
+      Object.assign(entry, { state: "failed", error: error.message });
+    }
+    showFiles();
+  }
+
+  function showFiles() {
+    files.hidden = uploads.length === 0;
+    files.replaceChildren(
+      ...uploads.map((entry) =>
+        h(
+          "span",
+          { class: `chip ${entry.state}` },
+          icon("file"),
+          h("span", {}, entry.file.name),
+          h(
+            "span",
+            { class: "muted" },
+            { waiting: "uploading…", done: sizeOf(entry.file.size), failed: entry.error }[entry.state],
+          ),
+          entry.state === "failed" &&
+            h("button", { type: "button", class: "link", onclick: () => void upload(entry) }, "Try again"),
+          iconButton("close", `Remove ${entry.file.name}`, () => {
+            uploads = uploads.filter((one) => one !== entry);
+            showFiles();
+          }),
+        ),
+      ),
+    );
+    grow();
+  }
+
+  grow();
+  return {
+    element: form,
+    addFiles,
+    focus: () => field.focus(),
+    reply: (message) => setMode({ kind: "reply", message }),
+    edit: (message, nonce) => setMode({ kind: "edit", message, nonce }),
+    /** Writes a text, before what is there already. */
+    write(text) {
+      put(field.value.trim() === "" ? text : `${text}\n${field.value}`);
+      field.focus();
+      void complete();
+    },
+  };
+}

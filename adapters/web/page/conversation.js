@@ -1,0 +1,137 @@
+/** One conversation: its messages and the place to write. Used for rooms and for threads alike. */
+import { newNonce } from "./api.js";
+import { createComposer } from "./composer.js";
+import { h } from "./dom.js";
+import { askForm } from "./form.js";
+import { createTimeline } from "./timeline.js";
+
+const STARTERS = ["/help", "/whoami", "/status"];
+
+/** `place`: { roomId, threadId? }. `onThread(message)` opens a thread. */
+export function createConversation({ chat, keep, place, onThread, name }) {
+  const problems = new Map();
+  const composer = createComposer({
+    chat,
+    place,
+    keep,
+    placeholder: place.threadId ? "Reply in the thread" : `Message ${name}`,
+    on: {
+      say: (said) => chat.say({ ...place, ...said }),
+      edit: (message, text, nonce) => chat.edit(message.id, text, nonce),
+      editLast() {
+        const mine = chat
+          .messages(place.roomId, place.threadId)
+          .findLast(({ author, isDeleted }) => author.id === chat.person.id && !isDeleted);
+        if (mine) composer.edit(mine, newNonce());
+      },
+      up: () => timeline.focusLast(),
+    },
+  });
+  const timeline = createTimeline({
+    chat,
+    place,
+    problems,
+    empty: place.threadId === undefined ? emptyState() : undefined,
+    onOlder: place.threadId === undefined ? () => void chat.load(place.roomId, true).catch(() => {}) : undefined,
+    onRead: place.threadId === undefined ? () => chat.markRead(place.roomId) : undefined,
+    act: {
+      reply: (message) => composer.reply(message),
+      openThread: (message) => onThread(message),
+      edit: (message) => composer.edit(message, newNonce()),
+      remove: (message) =>
+        void askForm(
+          { title: "Delete this message?", text: message.text.slice(0, 200), submit: "Delete", danger: true },
+          () => chat.remove(message.id),
+        ),
+      react: (message, emoji, on) => attempt(message, () => chat.react(message.id, emoji, on)),
+      press: (message, token, button) => press(message, token, button),
+      retry: (nonce) => chat.retry(nonce),
+      takeBack(nonce) {
+        const back = chat.takeBack(nonce);
+        if (back) composer.write(back.text);
+      },
+      leave: () => composer.focus(),
+    },
+  });
+  const element = h("div", { class: "conversation" }, timeline.element, composer.element);
+  element.addEventListener("dragover", (event) => event.preventDefault());
+  element.addEventListener("drop", (event) => {
+    event.preventDefault();
+    if (event.dataTransfer?.files.length) composer.addFiles(event.dataTransfer.files);
+  });
+  const render = () => timeline.render();
+  const unlisten = chat.listen(
+    (what) => (what === "messages" || what === "connection" || what === "person") && render(),
+  );
+
+  /** Says beside the message what went wrong with it. */
+  async function attempt(message, action) {
+    try {
+      await action();
+      problems.delete(message.id);
+    } catch (error) {
+      problems.set(message.id, error.message);
+    }
+    render();
+  }
+
+  async function press(message, token, button) {
+    button.disabled = true;
+    button.classList.add("busy");
+    // One nonce a click: a click whose answer was lost can be sent again without doing it twice.
+    const nonce = newNonce();
+    await attempt(message, async () => {
+      const answer = await patiently(() => chat.press(message.id, token, nonce));
+      if (answer.modal) await fillIn(message, answer);
+    });
+    button.disabled = false;
+    button.classList.remove("busy");
+  }
+
+  function fillIn(message, { modal, token }) {
+    const nonce = newNonce();
+    return askForm(modal, (values) => patiently(() => chat.press(message.id, token, nonce, values)));
+  }
+
+  function emptyState() {
+    return h(
+      "div",
+      { class: "empty" },
+      h("img", { src: "/icon.svg", alt: "", class: "logo" }),
+      h("h2", {}, "Say hello, or type / to see commands"),
+      h("p", { class: "muted" }, "Every message passes through your hooks. These tell you where you are:"),
+      h(
+        "div",
+        { class: "row center" },
+        STARTERS.map((line) =>
+          h("button", { type: "button", class: "button", onclick: () => composer.write(line) }, line),
+        ),
+      ),
+    );
+  }
+
+  render();
+  return {
+    element,
+    start() {
+      timeline.toEnd();
+      composer.focus();
+    },
+    end() {
+      unlisten();
+      timeline.end();
+    },
+  };
+}
+
+/** Tries a few times when the answer got lost or the server asked for patience. Only for what has a nonce. */
+async function patiently(action) {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await action();
+    } catch (error) {
+      if (!error.isPassing || tries >= 4) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 500 * 2 ** tries));
+    }
+  }
+}

@@ -1,0 +1,24 @@
+/** What this browser remembers: drafts, what was read, and what is still to be sent. A full or forbidden storage only forgets. */
+
+const PREFIX = "hookgate";
+
+export function createKeep(personId) {
+  const nameOf = (key) => `${PREFIX}:${personId}:${key}`;
+  return {
+    get(key, fallback) {
+      try {
+        return JSON.parse(localStorage.getItem(nameOf(key))) ?? fallback;
+      } catch {
+        return fallback;
+      }
+    },
+    set(key, value) {
+      try {
+        if (value === undefined || value === "") localStorage.removeItem(nameOf(key));
+        else localStorage.setItem(nameOf(key), JSON.stringify(value));
+      } catch {
+        // Nothing depends on it while the page is open.
+      }
+    },
+  };
+}

@@ -1,0 +1,169 @@
+/** The page: logs in, then shows a room beside the list of rooms, and a thread beside the room. */
+import { request } from "./api.js";
+import { Chat } from "./chat.js";
+import { createConversation } from "./conversation.js";
+import { h, iconButton } from "./dom.js";
+import { createKeep } from "./keep.js";
+import { showLogin } from "./login.js";
+import { createSidebar } from "./sidebar.js";
+
+const root = document.getElementById("app");
+/** The printed link carries the token behind `#`, which browsers send to nobody. */
+const linkToken = /^#token=(.+)$/.exec(location.hash)?.[1];
+if (linkToken) history.replaceState(null, "", location.pathname);
+
+async function boot(notice) {
+  let me;
+  try {
+    me = await request("GET", "/api/me");
+  } catch (error) {
+    if (error.isLoggedOut)
+      return showLogin(root, { token: linkToken && decodeURIComponent(linkToken), notice, done: () => boot() });
+    return showUnreachable(error);
+  }
+  const keep = createKeep(me.person.id);
+  const chat = new Chat({
+    me,
+    keep,
+    onLoggedOut() {
+      chat.stop();
+      void boot("You were logged out. What you wrote is kept.");
+    },
+  });
+  try {
+    await chat.start();
+  } catch (error) {
+    chat.stop();
+    return showUnreachable(error);
+  }
+  showChat(chat, keep);
+}
+
+function showUnreachable(error) {
+  root.replaceChildren(
+    h(
+      "main",
+      { class: "login-page" },
+      h(
+        "div",
+        { class: "login card-box", role: "alert" },
+        h("h1", {}, "Not connected"),
+        h("p", {}, `${error.message}.`),
+        h("button", { type: "button", class: "button primary", onclick: () => boot() }, "Try again"),
+      ),
+    ),
+  );
+}
+
+function showChat(chat, keep) {
+  let roomId;
+  let room;
+  let thread;
+  const title = h("h1", {});
+  const about = h("span", { class: "muted about" });
+  const line = h("div", { class: "line", role: "status", hidden: true });
+  const main = h("main", { class: "room-pane" });
+  const aside = h("aside", { class: "thread-pane", "aria-label": "Thread", hidden: true });
+  const shade = h("div", { class: "shade", onclick: () => showSidebar(false) });
+  const sidebar = createSidebar({
+    chat,
+    current: () => roomId,
+    on: { open: openRoom, logout: () => void request("POST", "/api/logout").finally(() => location.reload()) },
+  });
+  const header = h(
+    "header",
+    { class: "top" },
+    iconButton("menu", "Rooms", () => showSidebar(true), { class: "icon-button menu" }),
+    title,
+    about,
+  );
+  const frame = h("div", { class: "frame" }, sidebar.element, shade, main, aside);
+
+  function showSidebar(on) {
+    frame.classList.toggle("with-sidebar", on);
+  }
+
+  function openRoom(id) {
+    showSidebar(false);
+    const next = chat.rooms.get(id) ?? [...chat.rooms.values()][0];
+    if (!next) return;
+    if (next.id === roomId) return room.start();
+    closeThread();
+    room?.end();
+    roomId = next.id;
+    title.textContent = next.name;
+    about.textContent = next.isDm ? "Only you and the gateway" : `Mention @${chat.gatewayName} to talk to it here`;
+    room = createConversation({ chat, keep, place: { roomId }, onThread: openThread, name: next.name });
+    main.replaceChildren(header, line, room.element);
+    history.replaceState(null, "", `#${encodeURIComponent(roomId)}`);
+    sidebar.render();
+    room.start();
+    chat
+      .load(roomId)
+      .then(() => chat.markRead(roomId))
+      .catch((error) => showLine(error.message));
+  }
+
+  function openThread(message) {
+    closeThread();
+    thread = createConversation({
+      chat,
+      keep,
+      place: { roomId, threadId: String(message.id) },
+      onThread: () => {},
+      name: "thread",
+    });
+    aside.replaceChildren(
+      h("header", { class: "top" }, h("h1", {}, "Thread"), iconButton("close", "Close thread (Esc)", leaveThread)),
+      thread.element,
+    );
+    aside.hidden = false;
+    thread.start();
+  }
+
+  function closeThread() {
+    thread?.end();
+    thread = undefined;
+    aside.hidden = true;
+    aside.replaceChildren();
+  }
+
+  function leaveThread() {
+    closeThread();
+    room.start();
+  }
+
+  function showLine(text) {
+    line.hidden = !text;
+    line.textContent = text ?? "";
+  }
+
+  /** A short break is not worth a word. */
+  let breakTimer;
+  chat.listen((what) => {
+    if (what === "connection") {
+      clearTimeout(breakTimer);
+      if (chat.connection === "online") showLine();
+      else
+        breakTimer = setTimeout(
+          () => showLine("Connection lost. Reconnecting… What you write is kept and sent as soon as it stands again."),
+          1500,
+        );
+    }
+    if (what === "rooms" && !chat.rooms.has(roomId)) openRoom(roomId);
+  });
+
+  frame.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && thread && !event.defaultPrevented) leaveThread();
+    if (!event.altKey || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
+    event.preventDefault();
+    const ids = [...chat.rooms.keys()];
+    openRoom(ids[(ids.indexOf(roomId) + (event.key === "ArrowDown" ? 1 : ids.length - 1)) % ids.length]);
+  });
+  document.addEventListener("visibilitychange", () => !document.hidden && chat.markRead(roomId));
+
+  root.replaceChildren(frame);
+  openRoom(decodeURIComponent(location.hash.slice(1)));
+}
+
+void boot();

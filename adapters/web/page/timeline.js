@@ -1,0 +1,163 @@
+/** The messages of one conversation, oldest first: keeps its place while things come in above and below. */
+import { arrange, h, icon } from "./dom.js";
+import { messageElement } from "./message.js";
+
+const NEAR_PX = 80;
+const SAME_BREATH_MS = 5 * 60_000;
+
+/**
+ * `place`: { roomId, threadId? }. `act`: see message.js, and { retry, takeBack } for what is not sent. `problems`: message id → text.
+ * `empty`: an element to show when there is nothing.
+ */
+export function createTimeline({ chat, place, act, problems, empty, onOlder, onRead }) {
+  const list = h("div", { class: "messages", role: "log", "aria-label": place.threadId ? "Thread" : "Messages" });
+  const jump = h(
+    "button",
+    { type: "button", class: "jump", hidden: true, onclick: () => toEnd() },
+    icon("down"),
+    "New messages",
+  );
+  const scroller = h("div", { class: "scroller", tabindex: "0", "aria-label": "Conversation" }, list);
+  const element = h("div", { class: "timeline" }, scroller, jump);
+  /** key → { signature, element } */
+  const shown = new Map();
+  let isAtEnd = true;
+  let newest = 0;
+
+  scroller.addEventListener("scroll", () => {
+    isAtEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_PX;
+    if (isAtEnd) seen();
+    if (scroller.scrollTop < NEAR_PX && scroller.scrollHeight > scroller.clientHeight) onOlder?.();
+  });
+  // Pictures grow when they arrive.
+  list.addEventListener("load", () => isAtEnd && toEnd(), true);
+  const resize = new ResizeObserver(() => isAtEnd && toEnd());
+  resize.observe(scroller);
+  list.addEventListener("keydown", walk);
+
+  function toEnd() {
+    scroller.scrollTop = scroller.scrollHeight;
+    isAtEnd = true;
+    seen();
+  }
+
+  function seen() {
+    jump.hidden = true;
+    if (!document.hidden) onRead?.();
+  }
+
+  /** Arrow keys go from message to message; Escape goes back to writing. */
+  function walk(event) {
+    const current = event.target.closest(".message");
+    if (!current || !["ArrowUp", "ArrowDown", "Escape"].includes(event.key)) return;
+    if (event.target.closest(".palette")) return;
+    event.preventDefault();
+    if (event.key === "Escape") return act.leave?.();
+    const all = [...list.querySelectorAll(".message")];
+    const next = all[all.indexOf(current) + (event.key === "ArrowUp" ? -1 : 1)];
+    if (next) next.focus();
+    else if (event.key === "ArrowDown") act.leave?.();
+  }
+
+  function render() {
+    const root = place.threadId === undefined ? undefined : chat.find(place.roomId, Number(place.threadId));
+    const messages = [...(root ? [root] : []), ...chat.messages(place.roomId, place.threadId)];
+    const unconfirmed = chat.unconfirmed(place.roomId, place.threadId);
+    const last = messages.at(-1);
+    const isNew = last !== undefined && last.id > newest;
+    newest = Math.max(newest, last?.id ?? 0);
+    const fromEnd = scroller.scrollHeight - scroller.scrollTop;
+    const firstBefore = list.querySelector(".message")?.dataset.id;
+
+    const elements = messages.flatMap((message, index) => [
+      ...dayBreak(messages[index - 1], message),
+      keyed(message, messages[index - 1]),
+    ]);
+    const waiting = unconfirmed.map(waitingElement);
+    const isEmpty = elements.length + waiting.length === 0;
+    arrange(list, isEmpty && empty ? [empty] : [...elements, ...waiting]);
+
+    const grewAbove = firstBefore !== undefined && list.querySelector(".message")?.dataset.id !== firstBefore;
+    if (isAtEnd || unconfirmed.length > 0) toEnd();
+    else if (grewAbove) scroller.scrollTop = scroller.scrollHeight - fromEnd;
+    else if (isNew) jump.hidden = false;
+  }
+
+  function keyed(message, before) {
+    const isContinued =
+      before !== undefined &&
+      before.author.id === message.author.id &&
+      message.at - before.at < SAME_BREATH_MS &&
+      message.replyToId === undefined &&
+      new Date(before.at).toDateString() === new Date(message.at).toDateString();
+    const facts = {
+      message,
+      isContinued,
+      isMine: message.author.id === chat.person.id,
+      personId: chat.person.id,
+      replyTo: message.replyToId === undefined ? undefined : chat.find(message.roomId, message.replyToId),
+      replies: place.threadId === undefined ? chat.replies(message.roomId, message.id) : [],
+      inThread: place.threadId !== undefined,
+      problem: problems.get(message.id),
+    };
+    const signature = JSON.stringify([facts, facts.replies.length]);
+    return remembered(`message ${message.id}`, signature, () => messageElement(facts, act));
+  }
+
+  function remembered(key, signature, make) {
+    const known = shown.get(key);
+    if (known?.signature === signature) return known.element;
+    const hadFocus = known?.element.contains(document.activeElement);
+    const made = make();
+    shown.set(key, { signature, element: made });
+    if (hadFocus) queueMicrotask(() => made.focus({ preventScroll: true }));
+    return made;
+  }
+
+  function dayBreak(before, { at }) {
+    const day = new Date(at).toDateString();
+    if (before && new Date(before.at).toDateString() === day) return [];
+    const name =
+      day === new Date().toDateString()
+        ? "Today"
+        : new Date(at).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long" });
+    return [remembered(`day ${day}`, name, () => h("div", { class: "day", role: "separator" }, h("span", {}, name)))];
+  }
+
+  function waitingElement({ nonce, text, uploads, error }) {
+    const state = error
+      ? h(
+          "p",
+          { class: "problem", role: "alert" },
+          `Not sent: ${error}. `,
+          h("button", { type: "button", class: "link", onclick: () => act.retry(nonce) }, "Try again"),
+          h("button", { type: "button", class: "link", onclick: () => act.takeBack(nonce) }, "Edit"),
+        )
+      : h(
+          "p",
+          { class: "muted" },
+          chat.connection === "online" ? "Sending…" : "Will be sent as soon as Hookgate can be reached",
+        );
+    return h(
+      "article",
+      { class: "message waiting" },
+      h("span", { class: "gutter" }),
+      h(
+        "div",
+        { class: "content" },
+        h("p", { class: "text raw" }, text),
+        uploads.map(({ filename }) => h("p", { class: "muted" }, filename)),
+        state,
+      ),
+    );
+  }
+
+  return {
+    element,
+    render,
+    toEnd,
+    /** Puts the keyboard on the newest message. */
+    focusLast: () => [...list.querySelectorAll(".message[data-id]")].at(-1)?.focus(),
+    end: () => resize.disconnect(),
+  };
+}

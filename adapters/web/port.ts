@@ -1,0 +1,119 @@
+/**
+ * What the web chat offers to the HTTP routes that serve its page. Writes resolve when the event is on disk in the chat
+ * and in the gateway's inbox; a `nonce` makes a repeated write the same write.
+ */
+import type { Acknowledgement } from "../../src/domain/adapter.js";
+import type { Choice, CommandSpec, OptionValue } from "../../src/domain/command.js";
+import type { Attachment, Button } from "../../src/domain/message.js";
+import type { PageCard } from "./body.js";
+
+/** Somebody who is logged in. */
+export interface WebPerson {
+  /** Numeric, as text. */
+  id: string;
+  name: string;
+}
+
+export interface PageRoom {
+  id: string;
+  name: string;
+  isDm: boolean;
+  /** The newest message that this person can see, for "unread". */
+  lastMessageId?: number;
+}
+
+export interface PageAttachment {
+  type: Attachment["type"];
+  filename: string;
+  mimeType: string;
+  sizeBytes?: number;
+  url: string;
+}
+
+/** A message as one person's page sees it. */
+export interface PageMessage {
+  id: number;
+  roomId: string;
+  threadId?: string;
+  replyToId?: number;
+  /** Absent id = the gateway. */
+  author: { id?: string; name: string };
+  text: string;
+  /** Sanitised. */
+  html: string;
+  at: number;
+  editedAt?: number;
+  isDeleted?: boolean;
+  /** Only this person sees it. */
+  isPrivate?: boolean;
+  /** On one's own messages: the nonce that it was sent with. */
+  nonce?: string;
+  card?: PageCard;
+  buttons?: Omit<Button, "action">[][];
+  attachments?: PageAttachment[];
+  reactions?: { emoji: string; userIds: string[] }[];
+}
+
+export interface PageChange {
+  seq: number;
+  message: PageMessage;
+}
+
+export interface Place {
+  roomId: string;
+  threadId?: string;
+}
+
+export interface Saying extends Place {
+  text: string;
+  attachments: Attachment[];
+  replyToId?: number;
+  nonce: string;
+}
+
+export interface Commanding extends Place {
+  name: string;
+  options: Record<string, OptionValue>;
+  nonce: string;
+}
+
+export interface Pressing {
+  messageId: number;
+  token: string;
+  /** What a form was filled in with. */
+  values?: Record<string, string>;
+  nonce: string;
+}
+
+/** Rejects with ROOM_NOT_FOUND, MESSAGE_NOT_FOUND, NOT_YOURS, TEXT_EMPTY, TEXT_TOO_LONG, BUTTON_GONE, NAME_TAKEN or WEB_OFFLINE (retryable). */
+export interface WebPort {
+  rooms(person: WebPerson): Promise<PageRoom[]>;
+  createRoom(person: WebPerson, name: string): Promise<PageRoom>;
+  /** The newest `limit` before `beforeId` that this person may see, threads included, oldest first; `more` = there are older ones. */
+  history(
+    person: WebPerson,
+    roomId: string,
+    beforeId: number | undefined,
+    limit: number,
+  ): Promise<{ messages: PageMessage[]; more: boolean }>;
+  /** The attachment with its real place, for download. */
+  attachment(person: WebPerson, messageId: number, index: number): Promise<Attachment>;
+  say(person: WebPerson, saying: Saying): Promise<PageMessage>;
+  command(person: WebPerson, commanding: Commanding): Promise<PageMessage>;
+  edit(person: WebPerson, messageId: number, text: string, nonce: string): Promise<PageMessage>;
+  remove(person: WebPerson, messageId: number): Promise<PageMessage>;
+  react(person: WebPerson, messageId: number, emoji: string, on: boolean): Promise<PageMessage>;
+  /** `modal`: the page shows the form, and presses again with its token and values. */
+  press(person: WebPerson, pressing: Pressing): Promise<Acknowledgement>;
+  complete(person: WebPerson, query: { command: string; option: string; typed: string }): Promise<Choice[]>;
+  commands(): readonly CommandSpec[];
+  lastSeq(): Promise<number>;
+  /** What changed after `seq`, in order, as far as this person may see it; `seq` in the answer is how far was looked. */
+  changes(
+    person: WebPerson,
+    afterSeq: number,
+    limit: number,
+  ): Promise<{ seq: number; changes: PageChange[]; done: boolean }>;
+  /** Calls back when there may be something new. Returns what ends it. */
+  subscribe(listener: (what: "messages" | "rooms") => void): () => void;
+}

@@ -1,0 +1,103 @@
+/** Rooms: those of the configuration, those that people add, and each person's direct conversation with the gateway. */
+import type { WebChatMessage, WebChatStore, WebRoom } from "../../src/domain/store.js";
+import { HookgateError } from "../../src/lib/errors.js";
+import type { PageRoom, WebPerson } from "./port.js";
+import { maySeeMessage, maySeeRoom } from "./view.js";
+
+const MOST_ROOMS = 500;
+/** How far back to look for a message that this person can see, for "unread". */
+const LOOK_BACK = 50;
+
+export interface RoomsParts {
+  store: WebChatStore;
+  configured: readonly { id: string; name: string }[];
+  gatewayName: string;
+}
+
+export interface Rooms {
+  /** Creates the configured rooms that are missing, renames those whose name changed. */
+  prepare(): Promise<void>;
+  list(person: WebPerson): Promise<PageRoom[]>;
+  /** Rejects with ROOM_NOT_FOUND when there is none or it is somebody else's. */
+  need(person: WebPerson, roomId: string): Promise<WebRoom>;
+  create(name: string): Promise<PageRoom>;
+  find(roomId: string): Promise<WebRoom | undefined>;
+}
+
+export function directRoomId(personId: string): string {
+  return `dm-${personId}`;
+}
+
+export function createRooms({ store, configured, gatewayName }: RoomsParts): Rooms {
+  const find = async (roomId: string) => (await store.rooms()).find(({ id }) => id === roomId);
+
+  async function visible(person: WebPerson): Promise<WebRoom[]> {
+    const rooms = await store.rooms();
+    const directId = directRoomId(person.id);
+    if (!rooms.some(({ id }) => id === directId)) {
+      const direct: WebRoom = { id: directId, name: gatewayName, isDm: true, ownerId: person.id };
+      await store.saveRoom(direct);
+      rooms.push(direct);
+    }
+    return rooms.filter((room) => maySeeRoom(person, room)).sort((a, b) => Number(b.isDm) - Number(a.isDm));
+  }
+
+  return {
+    find,
+
+    async prepare() {
+      const existing = new Map((await store.rooms()).map((room) => [room.id, room]));
+      for (const { id, name } of configured)
+        if (existing.get(id)?.name !== name) await store.saveRoom({ id, name, isDm: false });
+    },
+
+    async list(person) {
+      const rooms = await visible(person);
+      return Promise.all(
+        rooms.map(async ({ id, name, isDm }) => {
+          const newest = lastVisible(person, await store.history(id, undefined, LOOK_BACK));
+          return { id, name, isDm, ...(newest === undefined ? {} : { lastMessageId: newest }) };
+        }),
+      );
+    },
+
+    async need(person, roomId) {
+      const room = (await visible(person)).find(({ id }) => id === roomId);
+      if (room) return room;
+      throw new HookgateError({ code: "ROOM_NOT_FOUND", message: `there is no room "${roomId}"` });
+    },
+
+    async create(name) {
+      const rooms = await store.rooms();
+      const shown = name.trim().replace(/\s+/g, " ");
+      if (shown === "") throw new HookgateError({ code: "TEXT_EMPTY", message: "a room needs a name" });
+      if (rooms.some((room) => !room.isDm && room.name.toLowerCase() === shown.toLowerCase()))
+        throw new HookgateError({ code: "NAME_TAKEN", message: `there is a room "${shown}" already` });
+      if (rooms.length >= MOST_ROOMS)
+        throw new HookgateError({ code: "TOO_MANY_ROOMS", message: `there are ${MOST_ROOMS} rooms already` });
+      const id = freeId(shown, new Set(rooms.map((room) => room.id)));
+      await store.saveRoom({ id, name: shown, isDm: false });
+      return { id, name: shown, isDm: false };
+    },
+  };
+}
+
+function lastVisible(person: WebPerson, messages: readonly WebChatMessage[]): number | undefined {
+  return messages.findLast((message) => message.deletedAt === undefined && maySeeMessage(person, message))?.id;
+}
+
+/** `Night shift` → `night-shift`, `night-shift-2`, … Names in other scripts get `room`, `room-2`, … */
+function freeId(name: string, taken: ReadonlySet<string>): string {
+  const plain = name
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 36);
+  const base = plain === "" || /^dm(-|$)/.test(plain) ? `room${plain === "" ? "" : `-${plain}`}` : plain;
+  for (let n = 1; n <= MOST_ROOMS; n++) {
+    const id = n === 1 ? base : `${base}-${n}`;
+    if (!taken.has(id)) return id;
+  }
+  throw new HookgateError({ code: "NAME_TAKEN", message: `there are too many rooms called "${name}"` });
+}

@@ -1,0 +1,161 @@
+/**
+ * The web chat as a platform. Here the platform is ourselves: what people do comes in through `port`, called by the HTTP
+ * routes, and what the gateway sends becomes a row that open pages read.
+ */
+import type { Adapter, AdapterContext, GatewayPort } from "../../src/domain/adapter.js";
+import type { WebChatMessage, WebChatStore } from "../../src/domain/store.js";
+import type { Clock } from "../../src/lib/clock.js";
+import { HookgateError } from "../../src/lib/errors.js";
+import { readBody } from "./body.js";
+import { encodeWeb } from "./encode.js";
+import { BOT_ID, PLATFORM } from "./events.js";
+import { createFeed } from "./feed.js";
+import * as inbound from "./inbound.js";
+import { Offers } from "./offers.js";
+import { send } from "./outbound.js";
+import type { PageChange, WebPerson, WebPort } from "./port.js";
+import { createRooms } from "./rooms.js";
+import { createSerial } from "./serial.js";
+import { maySeeMessage, maySeeRoom, viewMessage } from "./view.js";
+
+export interface WebAdapterOptions {
+  chat: WebChatStore;
+  /** What the gateway is called. */
+  name: string;
+  rooms: readonly { id: string; name: string }[];
+  maxText: number;
+}
+
+export interface WebAdapter extends Adapter {
+  readonly port: WebPort;
+}
+
+/** Pages of history or changes that are looked through for what one person may see. */
+const MOST_LOOKS = 50;
+
+export function createWebAdapter({ chat, name, rooms: configured, maxText }: WebAdapterOptions): WebAdapter {
+  const feed = createFeed();
+  const serial = createSerial();
+  const rooms = createRooms({ store: chat, configured, gatewayName: name });
+  let running: { gateway: GatewayPort; clock: Clock; offers: Offers } | undefined;
+  const online = () => {
+    if (running) return running;
+    throw new HookgateError({
+      code: "WEB_OFFLINE",
+      message: "the web chat is not running at the moment",
+      hint: "Try again in a moment.",
+      retryable: true,
+    });
+  };
+  const parts: inbound.InboundParts = { store: chat, rooms, feed, serial, gatewayName: name, maxText, online };
+  const view = (person: WebPerson) => (row: WebChatMessage) => viewMessage(person, row, name);
+
+  const port: WebPort = {
+    rooms: (person) => rooms.list(person),
+    async createRoom(_person, roomName) {
+      online();
+      const room = await rooms.create(roomName);
+      feed.wake("rooms");
+      return room;
+    },
+    async history(person, roomId, beforeId, limit) {
+      await rooms.need(person, roomId);
+      return readHistory(chat, person, roomId, beforeId, limit, name);
+    },
+    async attachment(person, messageId, index) {
+      const { row } = await inbound.findMessage(parts, person, messageId);
+      const file = row.deletedAt === undefined ? readBody(row).attachments?.[index] : undefined;
+      if (file) return file;
+      throw new HookgateError({ code: "FILE_NOT_FOUND", message: "there is no such file here" });
+    },
+    say: async (person, saying) => view(person)(await inbound.say(parts, person, saying)),
+    command: async (person, given) => view(person)(await inbound.command(parts, person, given)),
+    edit: async (person, id, text, nonce) => view(person)(await inbound.edit(parts, person, id, text, nonce)),
+    remove: async (person, id) => view(person)(await inbound.remove(parts, person, id)),
+    react: async (person, id, emoji, on) => view(person)(await inbound.react(parts, person, id, emoji, on)),
+    press: (person, pressing) => inbound.press(parts, person, pressing),
+    complete: (person, query) =>
+      online().gateway.complete({
+        operator: { platform: PLATFORM, userId: person.id, displayName: person.name },
+        ...query,
+      }),
+    commands: () => online().gateway.commands(),
+    lastSeq: () => chat.lastSeq(),
+    async changes(person, afterSeq, limit) {
+      const changes = await chat.changesAfter(afterSeq, limit);
+      const visible = new Set((await chat.rooms()).filter((room) => maySeeRoom(person, room)).map(({ id }) => id));
+      const shown: PageChange[] = changes
+        .filter(({ message }) => visible.has(message.roomId) && maySeeMessage(person, message))
+        .map(({ seq, message }) => ({ seq, message: view(person)(message) }));
+      return { seq: changes.at(-1)?.seq ?? afterSeq, changes: shown, done: changes.length < limit };
+    },
+    subscribe: (listener) => feed.subscribe(listener),
+  };
+
+  async function run({ gateway, cursors, clock, logger }: AdapterContext, signal: AbortSignal): Promise<void> {
+    gateway.state({ phase: "connecting", botId: BOT_ID, botName: name });
+    const offers = new Offers({ store: chat, gateway, cursors, clock, logger, gatewayName: name });
+    await rooms.prepare();
+    await offers.start();
+    running = { gateway, clock, offers };
+    gateway.state({ phase: "online", botId: BOT_ID, botName: name });
+    try {
+      await aborted(signal);
+    } finally {
+      running = undefined;
+      await offers.stop();
+      gateway.state({ phase: "off", botId: BOT_ID, botName: name });
+    }
+  }
+
+  return {
+    platform: PLATFORM,
+    port,
+    run,
+    traits: {
+      idempotentCreate: true,
+      forms: true,
+      // Nobody but our own disk is at the other end.
+      limits: { perSecond: 100_000 },
+      isGroup: (chatId) => !chatId.startsWith("dm-"),
+      privateAddress: () => undefined,
+    },
+    encode: (message, _at, options) => encodeWeb(message, options),
+    async send(operation) {
+      if (!running) return { kind: "retry", error: "the web chat is not running", scope: "bot" };
+      return send({ store: chat, rooms, feed, serial, clock: running.clock }, operation);
+    },
+  };
+}
+
+/** The newest `limit` that the person may see; looks further back when much of a page is private to others. */
+async function readHistory(
+  chat: WebChatStore,
+  person: WebPerson,
+  roomId: string,
+  beforeId: number | undefined,
+  limit: number,
+  gatewayName: string,
+) {
+  const found: WebChatMessage[] = [];
+  let before = beforeId;
+  let more = true;
+  for (let look = 0; look < MOST_LOOKS && more && found.length < limit; look++) {
+    const page = await chat.history(roomId, before, limit);
+    more = page.length === limit;
+    before = page[0]?.id ?? before;
+    found.unshift(...page.filter((row) => maySeeMessage(person, row)));
+  }
+  const kept = found.slice(-limit);
+  return {
+    messages: kept.map((row) => viewMessage(person, row, gatewayName)),
+    more: more || kept.length < found.length,
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

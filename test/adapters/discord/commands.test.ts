@@ -1,0 +1,93 @@
+/** Slash commands are registered when they differ, and only then. */
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { CommandSpec } from "../../../src/domain/command.js";
+import { type FakeDiscord, startFakeDiscord } from "../../fakes/discord/server.js";
+import { until } from "../../support/until.js";
+import { RecordingGateway, startRig } from "./rig.js";
+
+const table: CommandSpec[] = [
+  {
+    name: "fire-hook",
+    summary: "Fires a hook",
+    role: "operator",
+    options: [
+      { name: "payload", summary: "JSON", type: "string", rest: true },
+      { name: "hook", summary: "Which", type: "string", required: true, complete: "hooks-and-points" },
+      { name: "dry-run", summary: "Send nothing", type: "boolean" },
+      { name: "mode", summary: "How", type: "string", choices: ["example", "last"] },
+      { name: "count", summary: "How often", type: "integer" },
+    ],
+  },
+  { name: "status", summary: "s".repeat(200), role: "viewer", options: [] },
+];
+
+let fake: FakeDiscord;
+beforeEach(async () => {
+  fake = await startFakeDiscord();
+});
+afterEach(() => fake.stop());
+
+const puts = () => fake.calls.filter((call) => call.method === "PUT").length;
+const gets = () => fake.calls.filter((call) => call.method === "GET" && call.path.endsWith("/commands")).length;
+
+async function runOnce(commands: CommandSpec[]): Promise<void> {
+  const gateway = new RecordingGateway();
+  gateway.table = commands;
+  const asked = gets();
+  const changes = puts();
+  const rig = await startRig(fake, { gateway });
+  await until(() => gets() > asked);
+  // A registration, if any, follows its look-up at once; a message there and back is slower than both.
+  fake.people.says("ping");
+  await until(() => gateway.texts.includes("ping"));
+  await until(() => puts() > changes || rig.logger.lines.every((line) => !line.includes("registered")));
+  await rig.stop();
+}
+
+it("an empty account gets the table: required options first, completion and choices marked", async () => {
+  await runOnce(table);
+  await until(() => puts() === 1);
+  expect(fake.world.commands).toMatchObject([
+    {
+      name: "fire-hook",
+      options: [
+        { name: "hook", type: 3, required: true, autocomplete: true },
+        { name: "payload", type: 3, required: false },
+        { name: "dry-run", type: 5 },
+        {
+          name: "mode",
+          type: 3,
+          choices: [
+            { name: "example", value: "example" },
+            { name: "last", value: "last" },
+          ],
+        },
+        { name: "count", type: 4 },
+      ],
+    },
+    { name: "status" },
+  ]);
+  expect(String(fake.world.commands[1]?.description)).toHaveLength(100);
+});
+
+it("an equal table is not registered again, in whatever order; a changed one is", async () => {
+  await runOnce(table);
+  await until(() => puts() === 1);
+  await runOnce(table);
+  await runOnce([...table].reverse());
+  expect(puts()).toBe(1);
+  await runOnce([{ ...(table[0] as CommandSpec), summary: "Fires it" }]);
+  await until(() => puts() === 2);
+  expect(fake.world.commands).toHaveLength(1);
+});
+
+it("a failing registration does not stop the adapter, and is said", async () => {
+  fake.fail({ path: "/commands", times: 10, action: { kind: "status", status: 500 } });
+  const gateway = new RecordingGateway();
+  gateway.table = table;
+  const rig = await startRig(fake, { gateway });
+  await until(() => rig.logger.lines.some((line) => line.includes("could not register")));
+  fake.people.says("still served");
+  await until(() => gateway.texts.includes("still served"));
+  await rig.stop();
+});

@@ -1,0 +1,382 @@
+/** Nothing is lost and nothing comes twice, whatever happens to the connection. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { HookgateError } from "../../../src/lib/errors.js";
+import { type FakeDiscord, startFakeDiscord } from "../../fakes/discord/server.js";
+import { ManualClock } from "../../support/manual-clock.js";
+import { until } from "../../support/until.js";
+import { MemoryCursors, RecordingGateway, type Rig, type RigOptions, startRig } from "./rig.js";
+
+let fake: FakeDiscord;
+const rigs: Rig[] = [];
+beforeEach(async () => {
+  fake = await startFakeDiscord();
+});
+afterEach(async () => {
+  await Promise.all(rigs.splice(0).map((rig) => rig.stop()));
+  await fake.stop();
+});
+
+async function start(options: RigOptions = {}): Promise<Rig> {
+  const rig = await startRig(fake, options);
+  rigs.push(rig);
+  return rig;
+}
+
+const identified = () => fake.gateway.log.filter((entry) => entry.kind === "identify").length;
+const resumed = () => fake.gateway.log.filter((entry) => entry.kind === "resumed").length;
+
+describe("a broken connection", () => {
+  it("is resumed, and what was said meanwhile arrives once, in order", async () => {
+    const rig = await start();
+    fake.people.says("one");
+    await until(() => rig.gateway.texts.length === 1);
+    fake.gateway.drop();
+    fake.people.says("two");
+    fake.people.says("three");
+    await until(() => rig.gateway.texts.length === 3);
+    expect(rig.gateway.texts).toEqual(["one", "two", "three"]);
+    expect([identified(), resumed()]).toEqual([1, 1]);
+    expect(rig.gateway.states.map((state) => state.phase)).toEqual(["connecting", "online", "reconnecting", "online"]);
+  });
+
+  it.each([
+    ["op 7", () => fake.gateway.askReconnect()],
+    ["op 9 true", () => fake.gateway.invalidate(true)],
+    ["close 4000", () => fake.gateway.closeAll(4000)],
+  ])("%s: resumed without a new session", async (_name, act) => {
+    const rig = await start();
+    fake.people.says("before");
+    await until(() => rig.gateway.texts.length === 1);
+    act();
+    for (let i = 0; i < 50; i++) fake.people.says(`during ${i}`);
+    await until(() => rig.gateway.texts.length === 51);
+    expect(rig.gateway.duplicates).toBe(0);
+    expect(identified()).toBe(1);
+  });
+
+  it("repeated frames are dropped by their sequence number", async () => {
+    const rig = await start();
+    for (let i = 0; i < 5; i++) fake.people.says(`m${i}`);
+    await until(() => rig.gateway.texts.length === 5);
+    fake.gateway.repeatLast(5);
+    fake.people.says("end");
+    await until(() => rig.gateway.texts.includes("end"));
+    expect(rig.gateway.handedOver).toBe(6);
+  });
+
+  it("names only what is on disk when it resumes, and takes no event twice into the inbox", async () => {
+    const gateway = new RecordingGateway();
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    gateway.beforeStore = (event) => (event.kind === "message" && event.message.text === "slow" ? held : undefined);
+    const rig = await start({ gateway });
+    fake.people.says("slow");
+    fake.people.says("quick");
+    await until(() => gateway.texts.includes("quick"));
+    fake.gateway.drop();
+    await until(() => resumed() === 1);
+    // READY 1, GUILD_CREATE 2; "slow" 3 is not on disk, so 2 is named and 3 and 4 are replayed.
+    expect(fake.gateway.log.find((entry) => entry.kind === "resumed")).toMatchObject({ seq: 2, replayed: 2 });
+    release();
+    await until(() => gateway.texts.length === 2);
+    expect([rig.gateway.handedOver, gateway.duplicates]).toEqual([2, 0]);
+  });
+});
+
+describe("a restarted process", () => {
+  it("resumes its session and misses nothing", async () => {
+    const gateway = new RecordingGateway();
+    const cursors = new MemoryCursors();
+    const first = await start({ gateway, cursors });
+    fake.people.says("before");
+    await until(() => gateway.texts.length === 1);
+    await first.stop();
+    const missed = fake.people.says("while away");
+    fake.people.edits(missed.id, "while away, edited");
+    const interaction = fake.people.slash("status");
+    await start({ gateway, cursors });
+    await until(() => gateway.stored.length === 4);
+    // The command overtakes the messages: it must be acknowledged in 3 s, and they ask for their channel first.
+    expect(gateway.stored.map((event) => event.kind).sort()).toEqual(["command", "edited", "message", "message"]);
+    expect(gateway.texts).toEqual(["before", "while away"]);
+    expect([identified(), resumed()]).toEqual([1, 1]);
+    expect(await fake.people.answerTo(interaction.token)).toMatchObject({ type: 5 });
+  });
+
+  it("that was killed resumes from an older sequence, and the inbox drops the duplicates", async () => {
+    const gateway = new RecordingGateway();
+    const cursors = new MemoryCursors();
+    const first = await start({ gateway, cursors });
+    fake.people.says("a");
+    await until(() => cursors.map.has("session:0"));
+    const atKill = new Map(cursors.map);
+    for (const text of ["b", "c", "d"]) fake.people.says(text);
+    await until(() => gateway.texts.length === 4);
+    await first.stop();
+    cursors.map.clear();
+    for (const [key, value] of atKill) cursors.map.set(key, value);
+    fake.people.says("e");
+    await start({ gateway, cursors });
+    await until(() => gateway.texts.includes("e"));
+    expect(gateway.texts).toEqual(["a", "b", "c", "d", "e"]);
+    expect(gateway.duplicates).toBeGreaterThanOrEqual(3);
+    expect(identified()).toBe(1);
+  });
+
+  it("knows the parent of a thread it was never told about", async () => {
+    const gateway = new RecordingGateway();
+    const cursors = new MemoryCursors();
+    await (await start({ gateway, cursors })).stop();
+    await start({ gateway, cursors });
+    fake.people.says("in the thread", { channelId: fake.threadId });
+    await until(() => gateway.texts.length === 1);
+    expect(gateway.stored[0]).toMatchObject({ message: { parentChatId: fake.channelId } });
+  });
+
+  it("does not end the session when it stops", async () => {
+    const rig = await start();
+    await rig.stop();
+    expect(fake.gateway.sessions.size).toBe(1);
+    const closes = fake.gateway.log.filter((entry) => entry.kind === "close");
+    expect(closes).toMatchObject([{ code: 4000 }]);
+  });
+});
+
+describe("a lost session", () => {
+  it("after op 9 false: what was missed is read over REST, per channel and DM, with roles and parents", async () => {
+    const rig = await start();
+    fake.people.says("seen", {});
+    fake.people.says("seen in DM", { dm: true });
+    await until(() => rig.gateway.texts.length === 2);
+    fake.gateway.behaviour.refuse = true;
+    fake.gateway.drop();
+    fake.gateway.forgetSessions();
+    fake.people.says("missed");
+    fake.people.says("missed in DM", { dm: true });
+    fake.people.says("missed in a thread", { channelId: fake.threadId });
+    fake.gateway.behaviour.refuse = false;
+    await until(() => rig.gateway.texts.length === 5, "five messages", 25_000);
+    expect(new Set(rig.gateway.texts.slice(2))).toEqual(new Set(["missed", "missed in DM", "missed in a thread"]));
+    const inThread = rig.gateway.stored.find(
+      (event) => event.kind === "message" && event.message.text === "missed in a thread",
+    );
+    expect(inThread).toMatchObject({
+      message: {
+        guildId: fake.world.guildId,
+        parentChatId: fake.channelId,
+        userRoleIds: fake.world.users.get(fake.userId)?.roleIds,
+      },
+    });
+    expect(rig.gateway.duplicates).toBe(0);
+    await until(() => rig.logger.lines.some((line) => line.includes("caught up")));
+    expect(rig.logger.lines.join()).toContain("could not resume the session");
+    await until(() => rig.cursors.list("owed:").length === 0, "nothing owed");
+  });
+
+  it("hundreds in one channel come page by page, oldest first, before what is said after", async () => {
+    const cursors = new MemoryCursors();
+    const gateway = new RecordingGateway();
+    const first = await start({ cursors, gateway });
+    fake.people.says("first");
+    await until(() => gateway.texts.length === 1);
+    await first.stop();
+    fake.gateway.forgetSessions();
+    for (let i = 0; i < 250; i++) fake.people.says(`m${i}`, { isSilent: true });
+    fake.fail({ method: "GET", path: "/messages", times: 1, action: { kind: "slow", delayMs: 100 } });
+    await start({ cursors, gateway });
+    fake.people.says("live");
+    await until(() => gateway.texts.includes("live"));
+    expect(gateway.texts).toEqual(["first", ...Array.from({ length: 250 }, (_, i) => `m${i}`), "live"]);
+    const pages = fake.calls.filter((call) => call.method === "GET" && call.path.endsWith("/messages"));
+    expect(pages).toHaveLength(3);
+  });
+
+  it("is bounded by count and by age, and says so", async () => {
+    const cursors = new MemoryCursors();
+    const gateway = new RecordingGateway();
+    const first = await start({ cursors, gateway });
+    fake.people.says("first");
+    await until(() => gateway.texts.length === 1);
+    await first.stop();
+    fake.gateway.forgetSessions();
+    for (let i = 0; i < 30; i++) fake.people.says(`m${i}`, { isSilent: true });
+    const rig = await start({ cursors, gateway, options: { catchUp: { maxAgeMs: 3_600_000, maxMessages: 10 } } });
+    await until(() => rig.logger.lines.some((line) => line.includes("caught up")));
+    expect(gateway.texts).toHaveLength(11);
+    expect(rig.logger.lines.join()).toContain("more was missed");
+    await rig.stop();
+
+    fake.gateway.forgetSessions();
+    const old = fake.world.snowflake(Date.now() - 2 * 3_600_000);
+    cursors.map.set(`seen:${fake.threadId}`, fake.world.snowflake(Date.now() - 3 * 3_600_000));
+    fake.people.says("two hours old", { id: old, channelId: fake.threadId, isSilent: true });
+    fake.people.says("fresh", { channelId: fake.threadId, isSilent: true });
+    const second = await start({ cursors, gateway, options: { catchUp: { maxAgeMs: 3_600_000, maxMessages: 10 } } });
+    await until(() => second.logger.lines.some((line) => line.includes("caught up")));
+    expect(gateway.texts).toContain("fresh");
+    expect(gateway.texts).not.toContain("two hours old");
+  });
+
+  it("does not ask for channels that we may not read, nor for those without news", async () => {
+    const hidden = fake.world.addChannel({ type: 0, name: "secret", isHidden: true });
+    const cursors = new MemoryCursors();
+    const gateway = new RecordingGateway();
+    const first = await start({ cursors, gateway });
+    fake.people.says("first");
+    await until(() => gateway.texts.length === 1);
+    await first.stop();
+    fake.gateway.forgetSessions();
+    fake.people.says("not for us", { channelId: hidden.id, isSilent: true });
+    fake.people.says("for us", { channelId: fake.threadId, isSilent: true });
+    await start({ cursors, gateway });
+    await until(() => gateway.texts.includes("for us"));
+    const asked = fake.calls
+      .filter((call) => call.method === "GET" && call.path.endsWith("/messages"))
+      .map((call) => call.path);
+    expect(asked).toEqual([`/channels/${fake.threadId}/messages`]);
+  });
+
+  it("a catch-up that was cut off is finished by the next process", async () => {
+    const cursors = new MemoryCursors();
+    const gateway = new RecordingGateway();
+    const first = await start({ cursors, gateway });
+    fake.people.says("first");
+    await until(() => gateway.texts.length === 1);
+    await first.stop();
+    fake.gateway.forgetSessions();
+    for (let i = 0; i < 150; i++) fake.people.says(`m${i}`, { isSilent: true });
+    fake.fail({ method: "GET", path: "/messages", skip: 1, times: 1000, action: { kind: "status", status: 500 } });
+    const cut = await start({ cursors, gateway });
+    await until(() => gateway.texts.length === 101);
+    await cut.stop();
+    expect(cursors.list("owed:")).toHaveLength(1);
+    fake.faults.clear();
+    await start({ cursors, gateway });
+    await until(() => gateway.texts.length === 151);
+    expect(gateway.texts.slice(1)).toEqual(Array.from({ length: 150 }, (_, i) => `m${i}`));
+    expect(resumed()).toBe(1);
+  });
+
+  it("the first start ever answers no history", async () => {
+    fake.people.says("ancient", { isSilent: true });
+    const rig = await start();
+    fake.people.says("now");
+    await until(() => rig.gateway.texts.length === 1);
+    expect(rig.gateway.texts).toEqual(["now"]);
+  });
+});
+
+describe("the watch", () => {
+  const failureOf = async (rig: Rig) => (await rig.ended).error as HookgateError;
+
+  it("a HELLO that never comes ends the run, to be tried again", async () => {
+    fake.gateway.behaviour.noHello = true;
+    const clock = new ManualClock(Date.now());
+    const rig = await start({ clock, isOnlineAwaited: false });
+    const ended = failureOf(rig);
+    await until(() => fake.calls.some((call) => call.path === "/gateway/bot"));
+    await clock.advance(10_000);
+    expect(await ended).toMatchObject({ code: "DISCORD_TIMEOUT", retryable: true });
+  });
+
+  it("a RESUME that never completes ends the run; after two, a new session begins and nothing is lost", async () => {
+    const gateway = new RecordingGateway();
+    const cursors = new MemoryCursors();
+    const options = { connectTimeoutMs: 150 };
+    const first = await start({ gateway, cursors });
+    fake.people.says("before");
+    await until(() => gateway.texts.length === 1);
+    await first.stop();
+    fake.people.says("missed");
+    fake.gateway.behaviour.noResumed = true;
+    for (let i = 0; i < 2; i++) {
+      const hung = await start({ gateway, cursors, options, isOnlineAwaited: false });
+      expect(await failureOf(hung)).toMatchObject({ code: "DISCORD_TIMEOUT", retryable: true });
+    }
+    expect(identified()).toBe(1);
+    await start({ gateway, cursors, options: { connectTimeoutMs: 5000 } });
+    await until(() => gateway.texts.length === 2);
+    expect(gateway.texts).toEqual(["before", "missed"]);
+    expect(identified()).toBe(2);
+  });
+
+  it("an unreachable server is a retryable failure with a hint", async () => {
+    const gone = await startFakeDiscord();
+    const { apiUrl } = gone;
+    await gone.stop();
+    const rig = await start({ isOnlineAwaited: false, options: { apiUrl } });
+    expect(await failureOf(rig)).toMatchObject({ code: "DISCORD_UNREACHABLE", retryable: true });
+  });
+
+  it("a wrong token is final, whether REST or the gateway says so", async () => {
+    const rest = await start({ isOnlineAwaited: false, options: { token: "wrong" } });
+    expect(await failureOf(rest)).toMatchObject({ code: "DISCORD_TOKEN", retryable: false });
+    const rig = await start();
+    fake.gateway.closeAll(4004);
+    expect(await failureOf(rig)).toMatchObject({ code: "DISCORD_TOKEN", retryable: false });
+  });
+
+  it("a missing privileged intent is final and says what to switch on", async () => {
+    fake.gateway.behaviour.messageContentAllowed = false;
+    const rig = await start({ isOnlineAwaited: false });
+    const error = await failureOf(rig);
+    expect(error).toMatchObject({ code: "DISCORD_INTENT", retryable: false });
+    expect(error.hint).toContain("Message Content Intent");
+    const without = await start({ options: { isMessageContentWanted: false } });
+    expect(without.gateway.phase).toBe("online");
+  });
+
+  it("an inbox that refuses ends the run, and the next one gets the event again", async () => {
+    const gateway = new RecordingGateway();
+    const cursors = new MemoryCursors();
+    gateway.beforeStore = () =>
+      Promise.reject(new HookgateError({ code: "STORE_FULL", message: "disk full", retryable: true }));
+    const rig = await start({ gateway, cursors });
+    fake.people.says("precious");
+    expect(await failureOf(rig)).toMatchObject({ code: "STORE_FULL", retryable: true });
+    gateway.beforeStore = () => undefined;
+    await start({ gateway, cursors });
+    await until(() => gateway.texts.length === 1);
+    expect(gateway.texts).toEqual(["precious"]);
+  });
+
+  it("missed heartbeat acknowledgements lead to a resume", async () => {
+    await Promise.all(rigs.splice(0).map((rig) => rig.stop()));
+    await fake.stop();
+    fake = await startFakeDiscord({ heartbeatIntervalMs: 80 });
+    const rig = await start();
+    fake.gateway.behaviour.noAck = true;
+    await until(() => resumed() >= 1);
+    fake.gateway.behaviour.noAck = false;
+    fake.people.says("still here");
+    await until(() => rig.gateway.texts.includes("still here"));
+  });
+
+  it("stopping while a connection is half open ends the run and leaves no connection behind", async () => {
+    fake.gateway.behaviour.noHello = true;
+    const rig = await start({ isOnlineAwaited: false });
+    await until(() => fake.calls.some((call) => call.path === "/gateway/bot"));
+    await rig.stop();
+    fake.gateway.behaviour.noHello = false;
+    expect(await rig.ended).toEqual({});
+    expect(identified()).toBe(0);
+  });
+});
+
+describe("secrets", () => {
+  it("the token and interaction tokens never reach the log", async () => {
+    const rig = await start();
+    const interaction = fake.people.slash("status");
+    fake.fail({ path: "/callback", times: 3, action: { kind: "status", status: 500 } });
+    fake.gateway.drop();
+    fake.people.says("x");
+    await until(() => rig.gateway.texts.length === 1);
+    await rig.stop();
+    const log = rig.logger.lines.join("\n") + JSON.stringify(rig.gateway.states);
+    expect(log).not.toContain(fake.token);
+    expect(log).not.toContain(fake.token.slice(-20));
+    expect(log).not.toContain(interaction.token);
+  });
+});

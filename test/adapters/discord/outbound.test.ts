@@ -1,0 +1,468 @@
+/** What the gateway sends arrives as it should, and every answer of Discord reads as the right result. */
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { InteractionRef } from "../../../src/domain/event.js";
+import type { OutboundMessage } from "../../../src/domain/message.js";
+import { carriesContent } from "../../fakes/discord/calls.js";
+import { type FakeDiscord, startFakeDiscord } from "../../fakes/discord/server.js";
+import type { FakeInteraction } from "../../fakes/discord/world.js";
+import { until } from "../../support/until.js";
+import { type Rig, startRig } from "./rig.js";
+
+let fake: FakeDiscord;
+let rig: Rig;
+beforeAll(async () => {
+  fake = await startFakeDiscord();
+  rig = await startRig(fake, { options: { requestTimeoutMs: 700 } });
+});
+afterAll(async () => {
+  await rig.stop();
+  await fake.stop();
+});
+beforeEach(() => {
+  fake.faults.clear();
+  fake.calls.length = 0;
+  fake.limits.perRoute = undefined;
+  fake.limits.global = undefined;
+});
+
+const address = () => ({ platform: "discord", botId: fake.world.bot.id, chatId: fake.channelId });
+const messages = (chatId = fake.channelId) => [...(fake.world.channels.get(chatId)?.messages.values() ?? [])];
+const ownTexts = (chatId = fake.channelId) =>
+  messages(chatId)
+    .filter((m) => m.author.id === fake.world.bot.id)
+    .map((m) => m.content);
+const part = (message: OutboundMessage) => {
+  const [first] = rig.encode(message);
+  if (!first) throw new Error("no part");
+  return first;
+};
+const edit = (messageId: string, message: OutboundMessage, interaction?: InteractionRef) =>
+  rig.send({
+    kind: "edit",
+    address: address(),
+    messageId,
+    part: part(message),
+    ...(interaction ? { interaction } : {}),
+  });
+
+async function sentId(message: OutboundMessage, chatId?: string): Promise<string> {
+  const result = await rig.say(message, chatId === undefined ? {} : { chatId });
+  if (result.kind !== "sent") throw new Error(JSON.stringify(result));
+  return result.messageId;
+}
+
+describe("a message", () => {
+  it("pings nobody, names what it answers, and may be silent", async () => {
+    const asked = fake.people.says("question");
+    const id = await sentId({ text: "@everyone answer", replyToId: asked.id, silent: true });
+    const call = fake.calls.find((entry) => entry.kind === "send");
+    expect(call?.body).toMatchObject({
+      allowed_mentions: { parse: [], replied_user: false },
+      enforce_nonce: true,
+      message_reference: { message_id: asked.id, fail_if_not_exists: false },
+      flags: 4096,
+    });
+    expect(messages().find((message) => message.id === id)?.author.id).toBe(fake.world.bot.id);
+  });
+
+  it("that answers a deleted message is sent all the same", async () => {
+    expect(await rig.say({ text: "too late", replyToId: fake.world.snowflake() })).toMatchObject({ kind: "sent" });
+  });
+
+  it("may ping whom it names", async () => {
+    await sentId({ text: "hi", mentions: { users: [fake.userId], everyone: true } });
+    expect(fake.calls.at(-1)?.body).toMatchObject({ allowed_mentions: { parse: ["everyone"], users: [fake.userId] } });
+  });
+
+  it("of 30,000 characters, with surrogate pairs and a fence, passes Discord's length checks whole", async () => {
+    const text = `${"word 👩‍👩‍👧 ".repeat(1200)}\n\n\`\`\`ts\n${"const x = 1;\n".repeat(800)}\`\`\``;
+    const parts = rig.encode({ text });
+    expect(parts.length).toBeGreaterThan(10);
+    for (const [index, each] of parts.entries())
+      expect(await rig.send({ kind: "create", address: address(), part: each, nonce: `long-${index}` })).toMatchObject({
+        kind: "sent",
+      });
+  });
+
+  it("with a card and buttons becomes an embed and components", async () => {
+    const id = await sentId({
+      text: "look",
+      card: {
+        title: "T",
+        text: "**bold**",
+        tone: "good",
+        fields: [{ name: "a", value: "1", inline: true }],
+        footer: "f",
+      },
+      buttons: [
+        [
+          { label: "Go", token: "tok", style: "danger" },
+          { label: "Docs", url: "https://example.com/" },
+        ],
+      ],
+    });
+    const message = messages().find((entry) => entry.id === id);
+    expect(message?.embeds).toMatchObject([
+      { title: "T", fields: [{ name: "a", value: "1", inline: true }], footer: { text: "f" } },
+    ]);
+    expect(message?.components).toMatchObject([
+      {
+        components: [
+          { custom_id: "tok", style: 4 },
+          { url: "https://example.com/", style: 5 },
+        ],
+      },
+    ]);
+  });
+
+  it("brings files from data:, file: and http, and says which it could not read", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "hookgate-discord-"));
+    await writeFile(join(folder, "a.txt"), "from disk");
+    const web = createServer((_request, response) => response.end("from web"));
+    await new Promise<void>((resolve) => web.listen(0, "127.0.0.1", resolve));
+    const base = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
+    const file = (url: string, filename: string) => ({
+      type: "file" as const,
+      ref: "",
+      url,
+      mimeType: "text/plain",
+      filename,
+    });
+    await sentId({
+      text: "files",
+      attachments: [
+        file("data:text/plain;base64,aGk=", "d.txt"),
+        file(pathToFileURL(join(folder, "a.txt")).href, "a.txt"),
+        file(`${base}/w`, "w.txt"),
+        file(pathToFileURL(join(folder, "gone.txt")).href, "gone.txt"),
+      ],
+    });
+    web.close();
+    const call = fake.calls.find((entry) => entry.kind === "send");
+    expect(call?.files).toEqual(["d.txt", "a.txt", "w.txt"]);
+    expect(call?.body).toMatchObject({ content: expect.stringContaining("gone.txt"), enforce_nonce: true });
+    expect(messages().at(-1)?.attachments).toMatchObject([{ size: 2 }, { size: 9 }, { size: 8 }]);
+  });
+
+  it("to a thread goes to the thread; to a forum it becomes a post that can be edited and deleted", async () => {
+    await sentId({ text: "in thread" }, fake.threadId);
+    expect(ownTexts(fake.threadId)).toEqual(["in thread"]);
+    const id = await sentId({ text: "A title\nand a body" }, fake.forumId);
+    expect(fake.world.channels.get(id)).toMatchObject({ parentId: fake.forumId, name: "A title" });
+    const forum = { ...address(), chatId: fake.forumId };
+    expect(
+      await rig.send({ kind: "edit", address: forum, messageId: id, part: part({ text: "changed" }) }),
+    ).toMatchObject({ kind: "sent" });
+    expect(ownTexts(id)).toEqual(["changed"]);
+    expect(await rig.send({ kind: "delete", address: forum, messageId: id })).toMatchObject({ kind: "sent" });
+  });
+
+  it("to a person opens the DM and says where it is; the next one knows", async () => {
+    const bob = fake.world.addUser({ username: "bob" });
+    const at = rig.adapter.traits.privateAddress(address(), bob.id);
+    expect(at).toBeDefined();
+    const result = await rig.say({ text: "psst" }, { chatId: at?.chatId ?? "" });
+    if (result.kind !== "moved") throw new Error(result.kind);
+    expect(await rig.say({ text: "psst" }, { chatId: result.toChatId })).toMatchObject({ kind: "sent" });
+    expect(ownTexts(result.toChatId)).toEqual(["psst"]);
+    expect(rig.adapter.traits.privateAddress(address(), bob.id)?.chatId).toBe(result.toChatId);
+    expect(rig.adapter.traits.privateAddress({ ...address(), chatId: result.toChatId }, bob.id)).toBeUndefined();
+  });
+});
+
+describe("edits and deletes", () => {
+  it("an edit replaces everything", async () => {
+    const id = await sentId({ text: "old", card: { title: "card" }, buttons: [[{ label: "Go", token: "t" }]] });
+    expect(await edit(id, { text: "new" })).toEqual({ kind: "sent", messageId: id });
+    expect(messages().find((message) => message.id === id)).toMatchObject({
+      content: "new",
+      embeds: [],
+      components: [],
+    });
+  });
+
+  it("of a message that is gone say so", async () => {
+    const id = await sentId({ text: "short-lived" });
+    expect(await rig.send({ kind: "delete", address: address(), messageId: id })).toMatchObject({ kind: "sent" });
+    expect(await edit(id, { text: "x" })).toMatchObject({ kind: "gone" });
+    expect(await rig.send({ kind: "delete", address: address(), messageId: id })).toMatchObject({ kind: "gone" });
+  });
+});
+
+describe("trouble", () => {
+  it("an answer that was lost is ambiguous, and the same nonce then posts nothing twice", async () => {
+    const operation = { kind: "create" as const, address: address(), part: part({ text: "once" }), nonce: "once-1" };
+    fake.fail({ method: "POST", path: "/messages$", action: { kind: "drop-after" } });
+    expect(await rig.send(operation)).toEqual({ kind: "ambiguous", error: expect.any(String) });
+    const again = await rig.send(operation);
+    expect(again).toMatchObject({ kind: "sent" });
+    expect(ownTexts().filter((text) => text === "once")).toHaveLength(1);
+    expect(fake.calls.filter((call) => call.kind === "send").map((call) => call.deduplicated)).toEqual([
+      undefined,
+      true,
+    ]);
+  });
+
+  it("an answer that takes too long is ambiguous too", async () => {
+    fake.fail({ method: "POST", path: "/messages$", action: { kind: "slow", delayMs: 2000 } });
+    expect(await rig.say({ text: "slow" })).toMatchObject({ kind: "ambiguous" });
+  });
+
+  it("an edit whose answer was lost is simply tried again", async () => {
+    const id = await sentId({ text: "v1" });
+    fake.fail({ method: "PATCH", action: { kind: "drop-after" } });
+    expect(await edit(id, { text: "v2" })).toMatchObject({ kind: "retry" });
+  });
+
+  it("a 429 is a retry with its time and scope, without waiting inside", async () => {
+    fake.fail({
+      method: "POST",
+      path: "/messages$",
+      action: { kind: "rate-limit", retryAfterS: 600, scope: "shared" },
+    });
+    const began = Date.now();
+    const other = fake.world.addChannel({ type: 0 }).id;
+    expect(await rig.say({ text: "x" }, { chatId: other })).toMatchObject({
+      kind: "retry",
+      afterMs: expect.closeTo(600_000, -4),
+      scope: "chat",
+    });
+    expect(Date.now() - began).toBeLessThan(600);
+  });
+
+  it("a known limit is not run into: the next request is held back here", async () => {
+    const channel = fake.world.addChannel({ type: 0 }).id;
+    fake.limits.perRoute = { limit: 2, windowMs: 400 };
+    const results = [];
+    for (let i = 0; i < 4; i++) results.push(await rig.say({ text: `m${i}` }, { chatId: channel }));
+    expect(results.map((result) => result.kind)).toEqual(["sent", "sent", "retry", "retry"]);
+    expect(fake.limits.hits).toBe(0);
+    const { afterMs } = results[3] as { afterMs: number };
+    await new Promise((resolve) => setTimeout(resolve, afterMs + 20));
+    expect(await rig.say({ text: "later" }, { chatId: channel })).toMatchObject({ kind: "sent" });
+  });
+
+  it("a 5xx on a create is ambiguous, on an edit a retry", async () => {
+    fake.fail({ method: "POST", action: { kind: "status", status: 502 } });
+    expect(await rig.say({ text: "x" })).toMatchObject({ kind: "ambiguous" });
+    const id = await sentId({ text: "y" });
+    fake.fail({ method: "PATCH", action: { kind: "status", status: 500 } });
+    expect(await edit(id, { text: "z" })).toMatchObject({ kind: "retry" });
+  });
+
+  it("refused formatting asks for plain text, once; what is plain is refused for good", async () => {
+    const refusal = {
+      message: "Invalid Form Body",
+      code: 50035,
+      errors: { embeds: { _errors: [{ code: "X", message: "y" }] } },
+    };
+    fake.fail({ method: "POST", times: 2, action: { kind: "status", status: 400, body: refusal } });
+    expect(await rig.say({ text: "x", card: { title: "t" } })).toMatchObject({ kind: "format" });
+    const [plain] = rig.encode({ text: "x", card: { title: "t" } }, true);
+    if (!plain) throw new Error("no part");
+    expect(await rig.send({ kind: "create", address: address(), part: plain, nonce: "plain-1" })).toMatchObject({
+      kind: "permanent",
+    });
+    expect(plain.body.embeds).toBeUndefined();
+  });
+
+  it("a hidden or unknown channel and a closed DM are permanent", async () => {
+    const hidden = fake.world.addChannel({ type: 0, isHidden: true }).id;
+    expect(await rig.say({ text: "x" }, { chatId: hidden })).toMatchObject({ kind: "permanent" });
+    expect(await rig.say({ text: "x" }, { chatId: fake.world.snowflake() })).toMatchObject({ kind: "permanent" });
+  });
+
+  it("a server that is away is a retry: nothing was written", async () => {
+    const away = await startFakeDiscord();
+    const other = await startRig(away);
+    const chatId = away.channelId;
+    await away.stop();
+    expect(await other.say({ text: "x" }, { chatId })).toMatchObject({ kind: "retry", scope: "bot" });
+    await other.stop();
+  });
+
+  it("after too many refusals nothing is asked for a while, far below Discord's ban", async () => {
+    const wall = await startFakeDiscord();
+    const careful = await startRig(wall, { options: { maxInvalidRequests: 10 } });
+    const hidden = Array.from({ length: 12 }, () => wall.world.addChannel({ type: 0, isHidden: true }).id);
+    const kinds = [];
+    for (const chatId of hidden) kinds.push((await careful.say({ text: "x" }, { chatId })).kind);
+    expect(kinds).toEqual([...Array(10).fill("permanent"), "retry", "retry"]);
+    expect(wall.calls.filter((call) => call.status === 403)).toHaveLength(10);
+    await careful.stop();
+    await wall.stop();
+  });
+
+  it("a token that was revoked ends the run for good", async () => {
+    const own = await startFakeDiscord();
+    const revoked = await startRig(own);
+    own.fail({
+      method: "POST",
+      path: "/messages$",
+      action: { kind: "status", status: 401, body: { message: "401: Unauthorized", code: 0 } },
+    });
+    expect(await revoked.say({ text: "x" }, { chatId: own.channelId })).toMatchObject({ kind: "retry", scope: "bot" });
+    expect((await revoked.ended).error).toMatchObject({ code: "DISCORD_TOKEN", retryable: false });
+    await own.stop();
+  });
+});
+
+describe("interactions", () => {
+  const ref = (interaction: FakeInteraction, isPrivate: boolean): InteractionRef => ({
+    id: interaction.id,
+    token: interaction.token,
+    expiresAt: Date.now() + 60_000,
+    isPrivate,
+  });
+
+  async function deferred(isPrivate: boolean): Promise<{ interaction: FakeInteraction; reply: InteractionRef }> {
+    rig.gateway.acknowledge = () => ({ kind: "defer", isPrivate });
+    const interaction = fake.people.slash("status");
+    expect(await fake.people.answerTo(interaction.token)).toMatchObject({
+      type: 5,
+      data: isPrivate ? { flags: 64 } : {},
+    });
+    return { interaction, reply: ref(interaction, isPrivate) };
+  }
+
+  it("is acknowledged only after it is on disk, and within 3 seconds", async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    rig.gateway.acknowledge = () => ({ kind: "defer", isPrivate: true });
+    rig.gateway.beforeStore = () => held;
+    const count = rig.gateway.handedOver;
+    const interaction = fake.people.slash("status");
+    await until(() => rig.gateway.handedOver > count);
+    await rig.say({ text: "something else meanwhile" });
+    expect(interaction.acknowledged).toBeUndefined();
+    release();
+    await until(() => interaction.acknowledged);
+    rig.gateway.beforeStore = () => undefined;
+    expect(interaction.acknowledged?.at).toBeLessThan(interaction.createdAt + 3000);
+  });
+
+  it("the first answer is edited in, a private follow-up goes through the webhook, a public one to the channel", async () => {
+    const secret = await deferred(true);
+    expect(await rig.say({ text: "first" }, { interaction: { ...secret.reply, first: true } })).toMatchObject({
+      kind: "sent",
+    });
+    expect(await rig.say({ text: "second" }, { interaction: { ...secret.reply, first: false } })).toMatchObject({
+      kind: "sent",
+    });
+    expect(fake.calls.filter(carriesContent).map((call) => call.kind)).toEqual(["original-edit", "follow-up"]);
+    expect(fake.calls.at(-1)?.body).toMatchObject({ flags: 64 });
+    const open = await deferred(false);
+    await rig.say({ text: "first" }, { interaction: { ...open.reply, first: true } });
+    await rig.say({ text: "public second" }, { interaction: { ...open.reply, first: false } });
+    expect(
+      fake.calls
+        .filter(carriesContent)
+        .slice(2)
+        .map((call) => call.kind),
+    ).toEqual(["original-edit", "send"]);
+    expect(fake.calls.at(-1)?.body).toMatchObject({ enforce_nonce: true });
+  });
+
+  it("a private answer can be edited through its interaction", async () => {
+    const { reply } = await deferred(true);
+    const first = await rig.say({ text: "working" }, { interaction: { ...reply, first: true } });
+    if (first.kind !== "sent") throw new Error(first.kind);
+    expect(await edit(first.messageId, { text: "done" }, reply)).toEqual({ kind: "sent", messageId: first.messageId });
+    expect(messages().find((message) => message.id === first.messageId)?.content).toBe("done");
+  });
+
+  it("a lost answer to the first is repeated, to a private follow-up it is not", async () => {
+    const { reply } = await deferred(true);
+    fake.fail({ method: "PATCH", action: { kind: "drop-after" } });
+    expect(await rig.say({ text: "a" }, { interaction: { ...reply, first: true } })).toMatchObject({ kind: "retry" });
+    expect(await rig.say({ text: "a" }, { interaction: { ...reply, first: true } })).toMatchObject({ kind: "sent" });
+    fake.fail({ method: "POST", action: { kind: "drop-after" } });
+    expect(await rig.say({ text: "b" }, { interaction: { ...reply, first: false } })).toMatchObject({
+      kind: "ambiguous",
+      mayRepeat: false,
+    });
+  });
+
+  it("an expired or unknown token closes the interaction", async () => {
+    const { interaction, reply } = await deferred(false);
+    interaction.createdAt -= 16 * 60_000;
+    expect(await rig.say({ text: "late" }, { interaction: { ...reply, first: true } })).toMatchObject({
+      kind: "interaction-closed",
+    });
+    const unknown = { ...reply, token: "unknown", first: true };
+    expect(await rig.say({ text: "x" }, { interaction: unknown })).toMatchObject({ kind: "interaction-closed" });
+  });
+
+  it("a press is acknowledged in place, and its answer replaces the message of the button", async () => {
+    rig.gateway.acknowledge = () => ({ kind: "defer-update" });
+    const id = await sentId({ text: "card", buttons: [[{ label: "Go", token: "tok-9" }]] });
+    const press = fake.people.presses(id, "tok-9");
+    expect(await fake.people.answerTo(press.token)).toMatchObject({ type: 6 });
+    const result = await rig.say({ text: "pressed" }, { interaction: { ...ref(press, false), first: true } });
+    expect(result).toEqual({ kind: "sent", messageId: id });
+    expect(messages().find((message) => message.id === id)).toMatchObject({ content: "pressed", components: [] });
+  });
+
+  it("a button may open a form", async () => {
+    rig.gateway.acknowledge = () => ({
+      kind: "modal",
+      token: "tok-form",
+      modal: { title: "Why?", fields: [{ id: "reason", label: "Reason", required: true, long: true }] },
+    });
+    const id = await sentId({ text: "card", buttons: [[{ label: "Ask", token: "tok-10" }]] });
+    const press = fake.people.presses(id, "Ask");
+    expect(await fake.people.answerTo(press.token)).toMatchObject({
+      type: 9,
+      data: {
+        custom_id: "tok-form",
+        title: "Why?",
+        components: [{ components: [{ custom_id: "reason", style: 2, required: true }] }],
+      },
+    });
+  });
+
+  it("a second acknowledgement (a replay) is quietly refused by Discord", async () => {
+    const { interaction } = await deferred(false);
+    fake.gateway.repeatLast(1);
+    expect(interaction.acknowledged).toBeDefined();
+  });
+
+  it("an acknowledgement whose connection dropped is tried again in time", async () => {
+    rig.gateway.acknowledge = () => ({ kind: "defer", isPrivate: false });
+    fake.fail({ path: "/callback", action: { kind: "drop-before" } });
+    const interaction = fake.people.slash("status");
+    expect(await fake.people.answerTo(interaction.token)).toMatchObject({ type: 5 });
+  });
+
+  it("completion is answered live, with at most 25 choices, and never stored", async () => {
+    const stored = rig.gateway.stored.length;
+    rig.gateway.choices = Array.from({ length: 40 }, (_, i) => ({
+      name: `hook ${i}`.padEnd(120, "x"),
+      value: `h${i}`,
+    }));
+    const choices = await fake.people.completes("hooks", "id", "gre");
+    expect(choices).toHaveLength(25);
+    expect(rig.gateway.completions.at(-1)).toMatchObject({
+      command: "hooks",
+      option: "id",
+      typed: "gre",
+      operator: { platform: "discord", userId: fake.userId, roleIds: fake.world.users.get(fake.userId)?.roleIds },
+    });
+    expect(rig.gateway.stored).toHaveLength(stored);
+  });
+
+  it("completion that fails shows nothing rather than an error", async () => {
+    const complete = rig.gateway.complete;
+    rig.gateway.complete = () => Promise.reject(new Error("no"));
+    expect(await fake.people.completes("hooks", "id", "x")).toEqual([]);
+    rig.gateway.complete = complete;
+  });
+});

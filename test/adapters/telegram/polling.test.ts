@@ -1,0 +1,212 @@
+/** Long polling: what is confirmed, what comes again, and what becomes of trouble. */
+import { describe, expect, it } from "vitest";
+import { HookgateError } from "../../../src/lib/errors.js";
+import { until } from "../../support/until.js";
+import { gate, newFake, Recorder, startAdapter } from "./harness.js";
+
+describe("polling", () => {
+  it("goes online with its numeric id and its name", async () => {
+    const { gateway } = await startAdapter();
+    expect(gateway.states.map(({ phase }) => phase)).toEqual(["connecting", "online"]);
+    expect(gateway.states.at(-1)).toMatchObject({ botId: "7654321", botName: "HookgateBot" });
+  });
+
+  it("asks for reactions, which Telegram leaves out by default", async () => {
+    const { fake, events } = await startAdapter();
+    const message = fake.people.says("look", { dm: true });
+    await events(1);
+    fake.people.reacts(message.message_id, ["👍"], { chatId: fake.userId });
+    expect((await events(2))[1]).toMatchObject({
+      kind: "reaction",
+      emoji: "👍",
+      messageId: "1",
+      userId: "1001",
+      isDm: true,
+    });
+  });
+
+  it("confirms an update only when it is on disk", async () => {
+    const gateway = new Recorder();
+    const { wait, open } = gate();
+    gateway.hold = () => wait;
+    const { fake, events } = await startAdapter({ gateway });
+    fake.people.says("first", { dm: true });
+    await until(() => fake.updates.handedOver === 1);
+    fake.people.says("second", { dm: true });
+    expect(fake.updates.confirmed).toBe(0);
+    expect(fake.updates.pending).toHaveLength(2);
+    open();
+    await events(2);
+    await until(() => fake.updates.confirmed === 2);
+  });
+
+  it("gets an update again after a crash before the durable write, and stores it once", async () => {
+    const fake = await newFake();
+    const first = new Recorder();
+    const { wait: death, open: die } = gate();
+    first.hold = () => death.then(() => Promise.reject(new Error("the process is gone")));
+    const crashed = await startAdapter({ fake, gateway: first });
+    fake.people.says("hello", { dm: true });
+    await until(() => fake.updates.handedOver === 1);
+    const second = await startAdapter({ fake });
+    const [event] = await second.events(1);
+    expect(event).toMatchObject({ kind: "message", eventId: "1" });
+    await until(() => fake.updates.pending.length === 0);
+    die();
+    await crashed.stop();
+    expect(first.events).toEqual([]);
+    expect(second.gateway.events).toHaveLength(1);
+  });
+
+  it("hands a batch over at once and in order", async () => {
+    const fake = await newFake();
+    for (let i = 0; i < 250; i++) fake.people.says(`message ${i}`, { dm: true });
+    const { events } = await startAdapter({ fake });
+    const texts = (await events(250)).map((event) => (event.kind === "message" ? event.message.text : ""));
+    expect(texts).toEqual(Array.from({ length: 250 }, (_, i) => `message ${i}`));
+  });
+
+  it("confirms up to what the store refused, and asks for that again", async () => {
+    const gateway = new Recorder();
+    let refusals = 0;
+    gateway.hold = async (event) => {
+      if (event.eventId !== "2" || refusals > 0) return;
+      refusals++;
+      throw new HookgateError({ code: "STORE_LOCKED", message: "the store is locked", retryable: true });
+    };
+    const fake = await newFake();
+    for (const text of ["one", "two", "three"]) fake.people.says(text, { dm: true });
+    const { events, lines } = await startAdapter({ fake, gateway, isTroubled: true });
+    await until(() => refusals === 1);
+    expect(fake.updates.confirmed).toBe(0);
+    const ids = (await events(3)).map(({ eventId }) => eventId);
+    expect(ids.toSorted()).toEqual(["1", "2", "3"]);
+    await until(() => fake.updates.pending.length === 0);
+    expect(lines.join("\n")).toContain("the store is locked");
+    expect(gateway.states.some(({ phase, reason }) => phase === "reconnecting" && reason?.includes("locked"))).toBe(
+      true,
+    );
+  });
+
+  it("recognises a message that comes in another update", async () => {
+    const { fake, events, gateway } = await startAdapter();
+    const { message_id } = fake.people.says("once", { dm: true });
+    fake.people.repeats(message_id, { chatId: fake.userId });
+    await until(() => fake.updates.pending.length === 0);
+    await events(1);
+    expect(gateway.events).toHaveLength(1);
+  });
+
+  it("drains on stop: waits for what is being stored, then confirms it", async () => {
+    const gateway = new Recorder();
+    const { wait, open } = gate();
+    let isTaken = false;
+    gateway.hold = () => {
+      isTaken = true;
+      return wait;
+    };
+    const { fake, stop } = await startAdapter({ gateway });
+    fake.people.says("late", { dm: true });
+    await until(() => isTaken);
+    let isStopped = false;
+    const stopped = stop().then(() => {
+      isStopped = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isStopped).toBe(false);
+    expect(fake.updates.confirmed).toBe(0);
+    open();
+    await stopped;
+    expect(gateway.events).toHaveLength(1);
+    expect(fake.updates.confirmed).toBe(1);
+  });
+
+  it("confirms nothing on stop that could not be stored", async () => {
+    const gateway = new Recorder();
+    const { wait, open } = gate();
+    gateway.hold = async () => {
+      await wait;
+      throw new HookgateError({ code: "STORE_FULL", message: "the disk is full" });
+    };
+    const { fake, stop } = await startAdapter({ gateway });
+    fake.people.says("unlucky", { dm: true });
+    await until(() => fake.updates.handedOver === 1);
+    const stopped = stop();
+    open();
+    expect(await stopped).toBe("stopped");
+    expect(fake.updates.confirmed).toBe(0);
+    expect(fake.updates.pending).toHaveLength(1);
+  });
+
+  it("stops at once while a poll is held open", async () => {
+    const { stop } = await startAdapter();
+    const before = performance.now();
+    expect(await stop()).toBe("stopped");
+    expect(performance.now() - before).toBeLessThan(2000);
+  });
+});
+
+describe("trouble while polling", () => {
+  it("ends with a retryable conflict when another process polls", async () => {
+    const fake = await newFake();
+    const older = await startAdapter({ fake });
+    await until(() => fake.callsOf("getMyCommands").length > 0);
+    await startAdapter({ fake });
+    expect(await older.ended).toMatchObject({
+      code: "TELEGRAM_CONFLICT",
+      retryable: true,
+      message: "another process polls with the same token",
+    });
+  });
+
+  it("says so when somebody else's webhook is set, and leaves it", async () => {
+    const fake = await newFake();
+    fake.updates.setWebhook({ url: "http://127.0.0.1:9/elsewhere" });
+    const { ended } = await startAdapter({ fake, isTroubled: true });
+    expect(await ended).toMatchObject({
+      code: "TELEGRAM_CONFLICT",
+      retryable: true,
+      message: "a webhook is set for this bot, so it cannot be polled",
+    });
+    expect(fake.updates.webhook).toBeDefined();
+  });
+
+  it.each([
+    ["unknown", "7654321:AAanotherTokenOfTheRightShape0000000"],
+    ["of the wrong shape", "nonsense"],
+  ])("ends for good with a hint when the token is %s", async (_, token) => {
+    const { ended } = await startAdapter({ token, isTroubled: true });
+    expect(await ended).toMatchObject({
+      code: "TELEGRAM_TOKEN_REFUSED",
+      retryable: false,
+      hint: expect.stringContaining("TELEGRAM_TOKEN"),
+    });
+  });
+
+  it("ends for good when the token is withdrawn while it runs", async () => {
+    const { fake, ended } = await startAdapter();
+    fake.fail({ method: "getUpdates", action: { kind: "refuse", status: 401, description: "Unauthorized" } });
+    fake.people.says("wake the poll", { dm: true });
+    expect(await ended).toMatchObject({ code: "TELEGRAM_TOKEN_REFUSED", retryable: false });
+  });
+
+  it("is retryable when Telegram is not there", async () => {
+    const { ended } = await startAdapter({ apiUrl: "http://127.0.0.1:1", isTroubled: true });
+    expect(await ended).toMatchObject({ code: "TELEGRAM_UNREACHABLE", retryable: true });
+  });
+
+  it.each([
+    ["a dropped connection", { kind: "drop-before" }],
+    ["a proxy's error page", { kind: "proxy-error", status: 502 }],
+    ["an internal error", { kind: "refuse", status: 500, description: "Internal Server Error" }],
+  ] as const)("reconnects after %s", async (_, action) => {
+    const { fake, gateway, events } = await startAdapter();
+    fake.fail({ method: "getUpdates", action });
+    fake.people.says("one", { dm: true });
+    await events(1);
+    await until(() => gateway.states.some(({ phase }) => phase === "reconnecting"));
+    fake.people.says("two", { dm: true });
+    await events(2);
+    await until(() => gateway.phase === "online");
+  });
+});

@@ -1,0 +1,392 @@
+/** Sends, edits and deletes against the fake: what is posted, and what is reported when it is not. */
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { SendOperation } from "../../../src/domain/adapter.js";
+import type { Attachment, OutboundMessage } from "../../../src/domain/message.js";
+import type { Fault } from "../../fakes/telegram/faults.js";
+import { type Running, startAdapter } from "./harness.js";
+
+const PNG =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/** What stands in a chat of the fake. */
+function posted({ fake, at }: Running, chatId = at.chatId) {
+  return [...(fake.world.chats.get(Number(chatId))?.messages.values() ?? [])];
+}
+
+/** The operation for the first part of a message. */
+function part(running: Running, message: OutboundMessage, plain = false) {
+  const [first] = running.adapter.encode(message, running.at, { plain });
+  if (!first) throw new Error("nothing was encoded");
+  return first;
+}
+
+function create(running: Running, message: OutboundMessage): SendOperation {
+  return { kind: "create", address: running.at, part: part(running, message), nonce: "n" };
+}
+
+function edit(running: Running, messageId: string, message: OutboundMessage): SendOperation {
+  return { kind: "edit", address: running.at, messageId, part: part(running, message) };
+}
+
+describe("a new message", () => {
+  it("is posted with entities, without a link preview", async () => {
+    const running = await startAdapter();
+    expect(await running.say({ text: "**bold** and <b>not</b>" })).toEqual([{ kind: "sent", messageId: "1" }]);
+    const [call] = running.fake.callsOf("sendMessage");
+    expect(call?.payload).toEqual({
+      chat_id: running.fake.chatId,
+      text: "bold and <b>not</b>",
+      entities: [{ type: "bold", offset: 0, length: 4 }],
+      link_preview_options: { is_disabled: true },
+    });
+  });
+
+  it("replies, even when the message replied to is gone, and is silent when asked", async () => {
+    const running = await startAdapter();
+    const { message_id } = running.fake.people.says("a question");
+    await running.say({ text: "an answer", replyToId: String(message_id), silent: true });
+    expect(posted(running)[1]?.reply_to_message?.message_id).toBe(message_id);
+    expect(running.fake.callsOf("sendMessage")[0]?.payload).toMatchObject({ disable_notification: true });
+    expect(await running.say({ text: "to nothing", replyToId: "999" })).toMatchObject([{ kind: "sent" }]);
+  });
+
+  it("goes to its topic, and to General without saying so", async () => {
+    const running = await startAdapter();
+    const { forumId, topicId } = running.fake;
+    const at = { chatId: String(forumId) };
+    expect(await running.say({ text: "in the topic" }, { ...at, threadId: String(topicId) })).toMatchObject([
+      { kind: "sent" },
+    ]);
+    expect(await running.say({ text: "in General" }, { ...at, threadId: "1" })).toMatchObject([{ kind: "sent" }]);
+    expect(posted(running, at.chatId).map(({ message_thread_id }) => message_thread_id)).toEqual([topicId, undefined]);
+  });
+
+  it("has an inline keyboard whose presses bring the token back", async () => {
+    const running = await startAdapter();
+    const buttons = [
+      [
+        { label: "Yes", token: "tok_1" },
+        { label: "Docs", url: "https://example.org/" },
+      ],
+    ];
+    await running.say({ text: "Sure?", buttons });
+    expect(posted(running)[0]?.reply_markup).toEqual({
+      inline_keyboard: [
+        [
+          { text: "Yes", callback_data: "tok_1" },
+          { text: "Docs", url: "https://example.org/" },
+        ],
+      ],
+    });
+    const id = running.fake.people.presses(1, "Yes");
+    expect((await running.events(1))[0]).toMatchObject({ kind: "action", token: "tok_1" });
+    await expect.poll(() => running.fake.people.isAnswered(id)).toBe(true);
+  });
+
+  it("of 30,000 characters arrives whole, in as many parts as it takes", async () => {
+    const running = await startAdapter();
+    const text = Array.from({ length: 3000 }, (_, i) => `word${i}😀`).join(" ");
+    const results = await running.say({ text });
+    expect(results.every(({ kind }) => kind === "sent")).toBe(true);
+    const words = posted(running).flatMap((message) => (message.text ?? "").split(/\s+/));
+    expect(words.join(" ")).toBe(text);
+  });
+
+  it("to a chat that is no number is refused here", async () => {
+    const running = await startAdapter();
+    expect(await running.say({ text: "x" }, { chatId: "lobby" })).toMatchObject([{ kind: "permanent" }]);
+    expect(running.fake.contentCalls()).toEqual([]);
+  });
+});
+
+describe("files", () => {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-telegram-"));
+  const path = join(folder, "notes für dich.txt");
+  writeFileSync(path, "some notes");
+
+  it("are uploaded with their name, the text as caption", async () => {
+    const running = await startAdapter();
+    const attachments: Attachment[] = [
+      { type: "file", ref: "", url: pathToFileURL(path).href, mimeType: "text/plain", filename: "notes für dich.txt" },
+    ];
+    expect(await running.say({ text: "*here*", attachments })).toEqual([{ kind: "sent", messageId: "1" }]);
+    expect(posted(running)[0]).toMatchObject({
+      caption: "here",
+      caption_entities: [{ type: "italic", offset: 0, length: 4 }],
+      document: { file_name: "notes für dich.txt", file_size: 10 },
+    });
+  });
+
+  it("that are images go as photos, others of a kind as that kind, one a request", async () => {
+    const running = await startAdapter();
+    const file = (type: Attachment["type"], mimeType: string, url = "data:,abc"): Attachment => ({
+      type,
+      ref: "",
+      url,
+      mimeType,
+    });
+    await running.say({
+      text: "",
+      attachments: [
+        file("image", "image/png", PNG),
+        file("audio", "audio/mpeg"),
+        file("video", "video/mp4"),
+        file("audio", "audio/wav"),
+        file("image", "image/svg+xml"),
+      ],
+    });
+    expect(running.fake.contentCalls().map(({ method }) => method)).toEqual([
+      "sendPhoto",
+      "sendAudio",
+      "sendVideo",
+      "sendDocument",
+      "sendDocument",
+    ]);
+  });
+
+  it("of Telegram go by reference, without a byte", async () => {
+    const running = await startAdapter();
+    running.fake.people.says("", { dm: true, file: { kind: "document", name: "a.pdf", mime: "application/pdf" } });
+    const [event] = await running.events(1);
+    if (event?.kind !== "message") throw new Error("no message");
+    expect(await running.say({ text: "back to you", attachments: event.message.attachments })).toMatchObject([
+      { kind: "sent" },
+    ]);
+    expect(running.fake.callsOf("sendDocument")[0]).toMatchObject({
+      files: [],
+      payload: { document: "fake-document-1" },
+    });
+  });
+
+  it("are fetched over HTTP first; a server's refusal is final, its trouble is not", async () => {
+    const running = await startAdapter();
+    const server = createServer((request, response) => {
+      if (request.url === "/a/moved.bin") response.writeHead(302, { location: "/there.bin" }).end();
+      else if (request.url === "/there.bin") response.end("bytes");
+      else response.writeHead(request.url === "/broken" ? 500 : 404).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo;
+    const url = (path: string) => `http://127.0.0.1:${port}${path}`;
+    const send = (path: string) =>
+      running.say({ text: "", attachments: [{ type: "file", ref: "", url: url(path), mimeType: "application/x" }] });
+    expect(await send("/a/moved.bin")).toMatchObject([{ kind: "sent" }]);
+    expect(posted(running)[0]?.document).toMatchObject({ file_size: 5, file_name: "moved.bin" });
+    expect(await send("/gone")).toMatchObject([{ kind: "permanent", error: expect.stringContaining("404") }]);
+    expect(await send("/broken")).toMatchObject([{ kind: "retry", error: expect.stringContaining("500") }]);
+    server.close();
+    server.closeAllConnections();
+    expect(await send("/a/moved.bin")).toMatchObject([{ kind: "retry" }]);
+  });
+
+  it("that are missing, too large or at a strange address are refused before anything is sent", async () => {
+    const running = await startAdapter({ config: { max_file_bytes: 3 } });
+    for (const url of ["file:///nowhere/x", "data:,four", "ftp://x/y", "data:nothing"]) {
+      const message = { text: "", attachments: [{ type: "file" as const, ref: "", url, mimeType: "text/plain" }] };
+      expect(await running.say(message)).toMatchObject([{ kind: "permanent" }]);
+    }
+    expect(running.fake.contentCalls()).toEqual([]);
+  });
+
+  it("that Telegram refuses as photos go as plain files in the second form", async () => {
+    const running = await startAdapter();
+    const image: Attachment = {
+      type: "image",
+      ref: "",
+      url: "data:,not an image",
+      mimeType: "image/png",
+      filename: "x.png",
+    };
+    const message = { text: "see", attachments: [image] };
+    expect(await running.send(create(running, message))).toMatchObject({ kind: "format" });
+    const plain = part(running, message, true);
+    expect(await running.send({ kind: "create", address: running.at, part: plain, nonce: "n" })).toMatchObject({
+      kind: "sent",
+    });
+    expect(posted(running)[0]).toMatchObject({ caption: "see", document: { file_name: "x.png" } });
+  });
+});
+
+describe("an edit", () => {
+  it("changes the text and the keyboard", async () => {
+    const running = await startAdapter();
+    await running.say({ text: "before", buttons: [[{ label: "Go", token: "t" }]] });
+    expect(await running.send(edit(running, "1", { text: "**after**" }))).toEqual({ kind: "sent", messageId: "1" });
+    expect(posted(running)[0]).toMatchObject({ text: "after", entities: [{ type: "bold" }] });
+    expect(posted(running)[0]?.reply_markup).toBeUndefined();
+  });
+
+  it("to the same text is a success", async () => {
+    const running = await startAdapter();
+    await running.say({ text: "the same" });
+    expect(await running.send(edit(running, "1", { text: "the same" }))).toEqual({ kind: "sent", messageId: "1" });
+    expect(running.fake.callsOf("editMessageText")[0]?.description).toContain("message is not modified");
+  });
+
+  it("works in a topic, in General and in a private chat", async () => {
+    const running = await startAdapter();
+    const { forumId, topicId, userId } = running.fake;
+    running.fake.world.dmWith(userId);
+    for (const where of [
+      { chatId: String(forumId), threadId: String(topicId) },
+      { chatId: String(forumId), threadId: "1" },
+      { chatId: String(userId) },
+    ]) {
+      const [result] = await running.say({ text: "before" }, where);
+      if (result?.kind !== "sent") throw new Error("not sent");
+      const address = { ...running.at, ...where };
+      const after = part(running, { text: "after" });
+      expect(await running.send({ kind: "edit", address, messageId: result.messageId, part: after })).toEqual(result);
+    }
+  });
+
+  it("of a file's caption keeps the file", async () => {
+    const running = await startAdapter();
+    const attachments: Attachment[] = [{ type: "image", ref: "", url: PNG, mimeType: "image/png" }];
+    await running.say({ text: "one", attachments });
+    expect(await running.send(edit(running, "1", { text: "two", attachments }))).toEqual({
+      kind: "sent",
+      messageId: "1",
+    });
+    expect(posted(running)[0]).toMatchObject({ caption: "two", photo: expect.anything() });
+  });
+
+  it("of what is gone, or has become another kind of message, is reported gone", async () => {
+    const running = await startAdapter();
+    expect(await running.send(edit(running, "77", { text: "x" }))).toMatchObject({ kind: "gone" });
+    await running.say({ text: "", attachments: [{ type: "image", ref: "", url: PNG, mimeType: "image/png" }] });
+    expect(await running.send(edit(running, "1", { text: "words only" }))).toMatchObject({ kind: "gone" });
+  });
+});
+
+describe("a delete", () => {
+  it("takes the message away, and knows when it was gone", async () => {
+    const running = await startAdapter();
+    await running.say({ text: "short-lived" });
+    const remove: SendOperation = { kind: "delete", address: running.at, messageId: "1" };
+    expect(await running.send(remove)).toEqual({ kind: "sent", messageId: "1" });
+    expect(posted(running)).toEqual([]);
+    expect(await running.send(remove)).toMatchObject({ kind: "gone" });
+  });
+});
+
+describe("what a send reports", () => {
+  const refuse = (status: number, description: string, parameters?: Record<string, unknown>): Fault["action"] => ({
+    kind: "refuse",
+    status,
+    description,
+    ...(parameters ? { parameters } : {}),
+  });
+
+  it.each<[string, Fault["action"], object]>([
+    ["a flood", { kind: "rate-limit", retryAfterS: 600 }, { kind: "retry", afterMs: 600_000, scope: "chat" }],
+    ["bad entities", refuse(400, "Bad Request: can't parse entities: oops"), { kind: "format" }],
+    [
+      "an entity out of bounds",
+      refuse(400, "Bad Request: entity beginning at UTF-16 offset 9 ends after the end"),
+      { kind: "format" },
+    ],
+    ["a bad button", refuse(400, "Bad Request: BUTTON_URL_INVALID"), { kind: "format" }],
+    ["a long text", refuse(400, "Bad Request: message is too long"), { kind: "format" }],
+    ["a block", refuse(403, "Forbidden: bot was blocked by the user"), { kind: "permanent" }],
+    ["a lost chat", refuse(400, "Bad Request: chat not found"), { kind: "permanent" }],
+    ["a closed topic", refuse(400, "Bad Request: TOPIC_CLOSED"), { kind: "permanent" }],
+    ["a file too large", refuse(413, "Request Entity Too Large"), { kind: "permanent" }],
+    ["a withdrawn token", refuse(401, "Unauthorized"), { kind: "retry", scope: "bot", afterMs: 60_000 }],
+    ["trouble at Telegram", refuse(500, "Internal Server Error"), { kind: "ambiguous" }],
+    ["a proxy's error page", { kind: "proxy-error", status: 502 }, { kind: "ambiguous" }],
+    ["a proxy's refusal", { kind: "proxy-error", status: 403 }, { kind: "permanent" }],
+    ["a drop before processing", { kind: "drop-before" }, { kind: "ambiguous" }],
+    ["a drop after processing", { kind: "drop-after" }, { kind: "ambiguous" }],
+    ["no answer", { kind: "hang" }, { kind: "ambiguous" }],
+  ])("%s", async (_, action, expected) => {
+    const running = await startAdapter({ config: { request_timeout: "1s" } });
+    running.fake.fail({ method: "sendMessage", action });
+    expect(await running.send(create(running, { text: "x" }))).toMatchObject(expected);
+  });
+
+  it.each<[string, Fault["action"], object]>([
+    ["trouble at Telegram", refuse(500, "Internal Server Error"), { kind: "retry" }],
+    ["a drop", { kind: "drop-after" }, { kind: "retry" }],
+    ["a flood", { kind: "rate-limit", retryAfterS: 3 }, { kind: "retry", afterMs: 3000 }],
+  ])("%s on an edit, which may be repeated", async (_, action, expected) => {
+    const running = await startAdapter();
+    await running.say({ text: "before" });
+    running.fake.fail({ method: "editMessageText", action });
+    const operation = edit(running, "1", { text: "after" });
+    expect(await running.send(operation)).toMatchObject(expected);
+    expect(await running.send(operation)).toMatchObject({ kind: "sent" });
+  });
+
+  it("a move, with the new chat", async () => {
+    const running = await startAdapter();
+    const next = running.fake.people.migrates(running.fake.groupId);
+    const results = await running.say({ text: "x" }, { chatId: String(running.fake.groupId) });
+    expect(results).toEqual([{ kind: "moved", toChatId: String(next) }]);
+    expect((await running.events(1))[0]).toMatchObject({ kind: "moved", toChatId: String(next) });
+    expect(await running.say({ text: "x" }, { chatId: String(next) })).toMatchObject([{ kind: "sent" }]);
+  });
+
+  it("a flood in a second chat while the first's is running is the whole account's", async () => {
+    const running = await startAdapter();
+    running.fake.fail({ method: "sendMessage", times: 2, action: { kind: "rate-limit", retryAfterS: 30 } });
+    expect(await running.say({ text: "x" })).toMatchObject([{ kind: "retry", scope: "chat" }]);
+    const other = { chatId: String(running.fake.forumId) };
+    expect(await running.say({ text: "x" }, other)).toMatchObject([{ kind: "retry", scope: "bot" }]);
+  });
+
+  it("a request that was never written may be repeated", async () => {
+    const running = await startAdapter();
+    await running.fake.stop();
+    expect(await running.send(create(running, { text: "x" }))).toMatchObject({ kind: "retry", scope: "bot" });
+  });
+
+  it("an abort before writing is a retry, after it ambiguous", async () => {
+    const running = await startAdapter();
+    const operation = create(running, { text: "x" });
+    expect(await running.adapter.send(operation, AbortSignal.abort())).toMatchObject({ kind: "retry" });
+    running.fake.fail({ method: "sendMessage", action: { kind: "hang" } });
+    const abort = new AbortController();
+    const sending = running.adapter.send(operation, abort.signal);
+    await expect.poll(() => running.fake.callsOf("sendMessage").length).toBe(1);
+    abort.abort();
+    expect(await sending).toMatchObject({ kind: "ambiguous" });
+  });
+
+  it("is a retry while it does not run", async () => {
+    const running = await startAdapter();
+    await running.stop();
+    expect(await running.send(create(running, { text: "x" }))).toMatchObject({ kind: "retry", scope: "bot" });
+  });
+
+  it("a stored part that cannot be read is a permanent failure", async () => {
+    const running = await startAdapter();
+    const strange = { text: "x", body: { words: 1 } };
+    const operation: SendOperation = { kind: "create", address: running.at, part: strange, nonce: "n" };
+    expect(await running.send(operation)).toMatchObject({ kind: "permanent" });
+  });
+});
+
+describe("traits", () => {
+  it("tell groups by their id, and where a private answer goes", async () => {
+    const { adapter, at, fake } = await startAdapter();
+    expect(adapter.traits.isGroup(at.chatId)).toBe(true);
+    expect(adapter.traits.isGroup("1001")).toBe(false);
+    expect(adapter.traits.privateAddress({ ...at, threadId: "7" }, "1001")).toEqual({
+      ...at,
+      chatId: String(fake.userId),
+    });
+    expect(adapter.traits.privateAddress({ ...at, chatId: "1001" }, "1001")).toBeUndefined();
+    expect(adapter.traits.limits).toEqual({ perSecond: 30, perChatPerSecond: 1, perGroupPerMinute: 20 });
+  });
+});

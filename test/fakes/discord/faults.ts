@@ -1,0 +1,97 @@
+/** Trouble on demand: what the fake does instead of answering properly, and how often. */
+
+export type FaultAction =
+  /** The socket dies before the request is looked at. */
+  | { kind: "drop-before" }
+  /** The request takes effect, then the socket dies. */
+  | { kind: "drop-after" }
+  | { kind: "status"; status: number; body?: Record<string, unknown>; headers?: Record<string, string> }
+  | { kind: "rate-limit"; retryAfterS: number; scope: "user" | "global" | "shared" }
+  /** The request takes effect; the answer comes late. */
+  | { kind: "slow"; delayMs: number };
+
+export interface Fault {
+  method?: string;
+  /** Tested against the path without `/api/v10`. */
+  path?: string;
+  /** Let this many matching requests through first. */
+  skip?: number;
+  /** Then hit this many; default 1. */
+  times?: number;
+  /** Hit only with this likelihood. */
+  chance?: number;
+  action: FaultAction;
+}
+
+export class Faults {
+  #rules: (Fault & { left: number; toSkip: number })[] = [];
+
+  add(fault: Fault): void {
+    this.#rules.push({ ...fault, left: fault.times ?? 1, toSkip: fault.skip ?? 0 });
+  }
+
+  clear(): void {
+    this.#rules = [];
+  }
+
+  /** The fault that hits this request, counted down. */
+  take(method: string, path: string): FaultAction | undefined {
+    for (const rule of this.#rules) {
+      if (rule.left <= 0) continue;
+      if (rule.method !== undefined && rule.method !== method) continue;
+      if (rule.path !== undefined && !new RegExp(rule.path).test(path)) continue;
+      if (rule.toSkip > 0) {
+        rule.toSkip--;
+        continue;
+      }
+      if (rule.chance !== undefined && Math.random() >= rule.chance) continue;
+      rule.left--;
+      return rule.action;
+    }
+    return undefined;
+  }
+}
+
+/** Fixed-window buckets as Discord's headers describe them. Off (a very wide bucket) unless configured. */
+export class RateLimits {
+  #windows = new Map<string, { resetAt: number; remaining: number }>();
+  perRoute?: { limit: number; windowMs: number };
+  global?: { limit: number; windowMs: number };
+  hits = 0;
+
+  /** What the headers say, and whether the request is over a limit. */
+  take(route: string): { headers: Record<string, string>; over?: { retryAfterS: number; isGlobal: boolean } } {
+    if (this.global) {
+      const window = this.#window("global", this.global);
+      if (window.remaining <= 0) return this.#over(window.resetAt, true);
+      window.remaining--;
+    }
+    if (!this.perRoute) return { headers: {} };
+    const window = this.#window(route, this.perRoute);
+    if (window.remaining <= 0) return this.#over(window.resetAt, false);
+    window.remaining--;
+    return {
+      headers: {
+        "x-ratelimit-limit": String(this.perRoute.limit),
+        "x-ratelimit-remaining": String(window.remaining),
+        "x-ratelimit-reset": String(window.resetAt / 1000),
+        "x-ratelimit-reset-after": String((window.resetAt - Date.now()) / 1000),
+        "x-ratelimit-bucket": route.replace(/\d{17,19}/g, "id").replace(/[^a-z]/gi, "") || "root",
+      },
+    };
+  }
+
+  #window(key: string, spec: { limit: number; windowMs: number }) {
+    let window = this.#windows.get(key);
+    if (!window || window.resetAt <= Date.now()) {
+      window = { resetAt: Date.now() + spec.windowMs, remaining: spec.limit };
+      this.#windows.set(key, window);
+    }
+    return window;
+  }
+
+  #over(resetAt: number, isGlobal: boolean) {
+    this.hits++;
+    return { headers: {}, over: { retryAfterS: Math.max(0.001, (resetAt - Date.now()) / 1000), isGlobal } };
+  }
+}

@@ -1,0 +1,212 @@
+/** What the fake Discord knows: guilds, channels, people, messages, commands. Plain data and the rules for ids; no I/O. */
+import type {
+  APIChannel,
+  APIEmbed,
+  APIMessage,
+  APIMessageComponent,
+  APIUser,
+  GatewayGuildCreateDispatchData,
+} from "discord-api-types/v10";
+
+const EPOCH_MS = 1_420_070_400_000n;
+
+export const ChannelType = { text: 0, dm: 1, announcement: 5, publicThread: 11, forum: 15 } as const;
+
+export interface FakeChannel {
+  id: string;
+  type: number;
+  name?: string;
+  guildId?: string;
+  parentId?: string;
+  /** The person at the other end of a DM. */
+  userId?: string;
+  lastMessageId?: string;
+  /** The bot may not see it: REST answers 50001. */
+  isHidden?: boolean;
+  messages: Map<string, APIMessage>;
+}
+
+export interface FakeUser {
+  id: string;
+  username: string;
+  globalName?: string;
+  isBot: boolean;
+  roleIds: string[];
+  nick?: string;
+}
+
+export interface FakeInteraction {
+  id: string;
+  token: string;
+  type: number;
+  channelId: string;
+  createdAt: number;
+  /** When the first answer came, and of what type. */
+  acknowledged?: { at: number; type: number; isPrivate: boolean; data?: unknown };
+  /** The message that `@original` names. */
+  originalId?: string;
+  sourceMessageId?: string;
+}
+
+export class World {
+  #counter = 0n;
+  readonly bot: FakeUser;
+  readonly applicationId: string;
+  readonly guildId: string;
+  readonly users = new Map<string, FakeUser>();
+  readonly channels = new Map<string, FakeChannel>();
+  readonly interactions = new Map<string, FakeInteraction>();
+  /** `channel:nonce` → message id and when it was made. */
+  readonly nonces = new Map<string, { messageId: string; at: number }>();
+  commands: Record<string, unknown>[] = [];
+  readonly roles: { id: string; name: string; permissions: string }[] = [];
+
+  constructor() {
+    const botId = this.snowflake();
+    this.bot = { id: botId, username: "hookgate", isBot: true, roleIds: [] };
+    this.applicationId = botId;
+    this.users.set(botId, this.bot);
+    this.guildId = this.snowflake();
+    // VIEW_CHANNEL, SEND_MESSAGES, READ_MESSAGE_HISTORY, …
+    this.roles.push({ id: this.guildId, name: "@everyone", permissions: "104324673" });
+  }
+
+  /** A new id; `atMs` sets the time inside it. */
+  snowflake(atMs: number = Date.now()): string {
+    this.#counter = (this.#counter + 1n) & 0x3fffffn;
+    return String(((BigInt(atMs) - EPOCH_MS) << 22n) | this.#counter);
+  }
+
+  addUser(facts: Partial<FakeUser> & { username: string }): FakeUser {
+    const user: FakeUser = { id: facts.id ?? this.snowflake(), isBot: false, roleIds: [], ...facts };
+    this.users.set(user.id, user);
+    return user;
+  }
+
+  addChannel(facts: Partial<FakeChannel> & { type: number }): FakeChannel {
+    const isDm = facts.type === ChannelType.dm;
+    const channel: FakeChannel = {
+      ...(isDm ? {} : { guildId: this.guildId }),
+      ...facts,
+      id: facts.id ?? this.snowflake(),
+      messages: new Map(),
+    };
+    this.channels.set(channel.id, channel);
+    return channel;
+  }
+
+  dmWith(userId: string): FakeChannel {
+    for (const channel of this.channels.values()) if (channel.userId === userId) return channel;
+    return this.addChannel({ type: ChannelType.dm, userId });
+  }
+
+  channelPayload(channel: FakeChannel): APIChannel {
+    const user = channel.userId === undefined ? undefined : this.users.get(channel.userId);
+    return {
+      id: channel.id,
+      type: channel.type,
+      name: channel.name ?? null,
+      last_message_id: channel.lastMessageId ?? null,
+      ...(channel.guildId === undefined ? {} : { guild_id: channel.guildId }),
+      ...(channel.parentId === undefined ? {} : { parent_id: channel.parentId }),
+      ...(user ? { recipients: [this.userPayload(user)] } : {}),
+      ...(channel.isHidden ? { permission_overwrites: [{ id: this.guildId, type: 0, allow: "0", deny: "1024" }] } : {}),
+    } as APIChannel;
+  }
+
+  userPayload(user: FakeUser): APIUser {
+    return {
+      id: user.id,
+      username: user.username,
+      discriminator: "0",
+      global_name: user.globalName ?? null,
+      avatar: null,
+      ...(user.isBot ? { bot: true } : {}),
+    };
+  }
+
+  memberPayload(user: FakeUser) {
+    return {
+      roles: user.roleIds,
+      nick: user.nick ?? null,
+      joined_at: "2024-01-01T00:00:00.000000+00:00",
+      deaf: false,
+      mute: false,
+      flags: 0,
+      avatar: null,
+    };
+  }
+
+  guildPayload(): GatewayGuildCreateDispatchData {
+    const inGuild = [...this.channels.values()].filter((channel) => channel.guildId === this.guildId);
+    return {
+      id: this.guildId,
+      name: "Test guild",
+      owner_id: "1",
+      unavailable: false,
+      roles: this.roles,
+      emojis: [],
+      members: [{ ...this.memberPayload(this.bot), user: this.userPayload(this.bot) }],
+      channels: inGuild.filter((c) => c.type !== ChannelType.publicThread).map((c) => this.channelPayload(c)),
+      threads: inGuild.filter((c) => c.type === ChannelType.publicThread).map((c) => this.channelPayload(c)),
+      presences: [],
+      voice_states: [],
+      stage_instances: [],
+      guild_scheduled_events: [],
+      member_count: this.users.size,
+      large: false,
+      joined_at: "2024-01-01T00:00:00.000000+00:00",
+    } as unknown as GatewayGuildCreateDispatchData; // a test double of a large payload: only what clients read
+  }
+
+  /** Makes and keeps a message. */
+  post(channel: FakeChannel, author: FakeUser, facts: NewMessage): APIMessage {
+    const id = facts.id ?? this.snowflake();
+    const mentioned = [...(facts.content ?? "").matchAll(/<@!?(\d+)>/g)]
+      .map(([, userId]) => this.users.get(userId as string))
+      .filter((user) => user !== undefined);
+    const referenced = facts.replyToId === undefined ? undefined : channel.messages.get(facts.replyToId);
+    const message = {
+      id,
+      type: facts.type ?? (facts.replyToId === undefined ? 0 : 19),
+      channel_id: channel.id,
+      channel_type: channel.type,
+      content: facts.content ?? "",
+      author: this.userPayload(author),
+      attachments: facts.attachments ?? [],
+      embeds: facts.embeds ?? [],
+      components: facts.components ?? [],
+      mentions: mentioned.map((user) => this.userPayload(user)),
+      mention_roles: [],
+      mention_everyone: false,
+      pinned: false,
+      tts: false,
+      timestamp: new Date().toISOString(),
+      edited_timestamp: null,
+      flags: facts.flags ?? 0,
+      ...(facts.nonce === undefined ? {} : { nonce: facts.nonce }),
+      ...(facts.replyToId === undefined
+        ? {}
+        : { message_reference: { type: 0, message_id: facts.replyToId, channel_id: channel.id } }),
+      ...(referenced ? { referenced_message: { ...referenced, referenced_message: undefined } } : {}),
+      ...facts.extra,
+    } as unknown as APIMessage;
+    channel.messages.set(id, message);
+    channel.lastMessageId = id;
+    return message;
+  }
+}
+
+export interface NewMessage {
+  id?: string;
+  content?: string;
+  type?: number;
+  attachments?: Record<string, unknown>[];
+  embeds?: APIEmbed[];
+  components?: APIMessageComponent[];
+  nonce?: string;
+  flags?: number;
+  replyToId?: string;
+  /** More fields of the payload, as they are. */
+  extra?: Record<string, unknown>;
+}
