@@ -1,0 +1,285 @@
+/** The composition root: a configuration becomes a running gateway. Everything that depends on something gets it here, and nowhere else. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { discordOptions } from "../adapters/discord/options.js";
+import { createPlatforms, type Platforms } from "../adapters/index.js";
+import { telegramOptions } from "../adapters/telegram/options.js";
+import { createCommands, HooksInFlight } from "../commands/index.js";
+import type { Environment } from "./config/env.js";
+import { formatProblem, type LoadedConfig } from "./config/load.js";
+import type { Config } from "./config/schema.js";
+import type { Store } from "./domain/store.js";
+import { createGateway, type Gateway } from "./gateway/gateway.js";
+import { HookRegistry, type Override } from "./hooks/registry.js";
+import { createMetrics } from "./http/metrics.js";
+import { createHttpServer } from "./http/server.js";
+import { type Clock, systemClock } from "./lib/clock.js";
+import { errorMessage, HookgateError } from "./lib/errors.js";
+import { newToken } from "./lib/id.js";
+import type { Logger } from "./lib/logger.js";
+import { createLogger } from "./lib/pino-logger.js";
+import { secretMask } from "./lib/secret.js";
+import { createPlugins, type PluginInfo, type Plugins } from "./plugins/plugins.js";
+import { openStore } from "./store/open.js";
+
+/** The person behind the console's token. */
+const CONSOLE = { platform: "web", userId: "1", name: "Owner" } as const;
+const SWEEP_EVERY_MS = 3_600_000;
+
+export interface AppOptions {
+  version: string;
+  /** Log for a person at a terminal instead of JSON lines. */
+  pretty?: boolean;
+  clock?: Clock;
+  /** Instead of pino, for embedders. */
+  logger?: Logger;
+}
+
+export interface App {
+  readonly url: string;
+  /** The login token, when this installation made it just now and nobody has been told. */
+  readonly newToken: string | undefined;
+  readonly gateway: Gateway;
+  readonly logger: Logger;
+  readonly plugins: readonly PluginInfo[];
+  /** Takes over a new configuration's plugins. Rejects with CONFIG_INVALID and changes nothing when there are problems. */
+  reload(loaded: LoadedConfig): Promise<PluginInfo[]>;
+  /** Lets what is under way end; what is left is on disk. */
+  stop(): Promise<void>;
+}
+
+/** Starts everything; rejects with what the operator must mend (CONFIG_INVALID, STORE_…, PORT_TAKEN, PLUGIN_CRITICAL). */
+export async function startApp(loaded: LoadedConfig, options: AppOptions): Promise<App> {
+  const { config, env } = needValid(loaded);
+  const clock = options.clock ?? systemClock;
+  const startedAt = clock.now();
+  const secrets: (string | undefined)[] = secretsOf(config, env);
+  const mask = secretMask(secrets);
+  const logger =
+    options.logger ?? (await createLogger({ level: env.LOG_LEVEL, pretty: options.pretty ?? false, mask }));
+
+  const store = await openStore({
+    url: env.DATABASE_URL,
+    durability: config.store.durability,
+    retention: { ...config.store.retention, dedup_for: config.store.dedup_for },
+    clock,
+    logger,
+    mask,
+  });
+  const closers: (() => Promise<void>)[] = [() => store.close()];
+  const stop = () => closeAll(closers, logger);
+
+  try {
+    const consoleToken = env.HOOKGATE_TOKEN ?? (await store.ownSecret("console-token"));
+    secrets.push(consoleToken);
+    const metrics = createMetrics();
+    const overrides = await overridesOf(config, store);
+    const registry = new HookRegistry({ journal: metrics.journal(store.journal), logger, clock, overrides });
+    const platforms = await createPlatforms(platformOptions(config, env, store));
+    const commands = createCommands({
+      registry,
+      store,
+      status: () => gateway.status(),
+      release: (deliveryId, confirmed) => gateway.release(deliveryId, confirmed),
+      revive: (inboxId) => gateway.revive(inboxId),
+      plugins: () => plugins.list(),
+      switches: {
+        keep(hookId, enabled) {
+          overrides[hookId] = { ...overrides[hookId], enabled };
+        },
+        configured: (hookId) => config.hooks[hookId]?.enabled,
+      },
+      inFlight: new HooksInFlight(),
+      about: { version: options.version, startedAt, database: env.DATABASE_URL },
+      clock,
+    });
+    const plugins = createPlugins({
+      entries: config.plugins,
+      baseDir: loaded.file ? dirname(loaded.file) : process.cwd(),
+      registry,
+      gateway: {
+        send: (at, message, sending) => gateway.send(at, message, sending),
+        edit: (deliveryId, message, sending) => gateway.edit(deliveryId, message, sending),
+      },
+      keyValue: store.keyValue,
+      clock,
+      logger,
+    });
+    const gateway: Gateway = createGateway({
+      store,
+      registry,
+      adapters: platforms.all,
+      commands,
+      config: {
+        gateway: config.gateway,
+        operators: config.operators,
+        access: { web: config.web.access, discord: config.discord.access, telegram: config.telegram.access },
+      },
+      console: CONSOLE,
+      clock,
+      logger,
+      routes: plugins.routes,
+      keepFile: (bytes) => keepFile(uploadsFolder(env.DATABASE_URL), bytes),
+      observe: metrics.observer,
+    });
+    const http = createHttpServer({
+      host: env.HOOKGATE_HOST,
+      port: env.HOOKGATE_PORT,
+      config: config.http,
+      gateway,
+      checkStore: () => store.check(),
+      metrics,
+      people: peopleOf(config, env, consoleToken),
+      sessionKey: await store.ownSecret("session-key"),
+      keyValue: store.keyValue,
+      ...webOf(platforms),
+      uploadsFolder: uploadsFolder(env.DATABASE_URL),
+      ...webhookOf(config, platforms),
+      clock,
+      logger,
+    });
+
+    closers.push(() => plugins.stop());
+    await plugins.load();
+    warnOfProblems(registry, logger);
+    closers.push(() => http.stop());
+    await http.start();
+    closers.push(() => gateway.stop());
+    await gateway.start();
+    closers.push(keepSwept(store, clock, logger));
+
+    return {
+      url: http.url,
+      newToken: env.HOOKGATE_TOKEN ? undefined : await firstTime(store, consoleToken),
+      gateway,
+      logger,
+      get plugins() {
+        return plugins.list();
+      },
+      reload: (next) => reload(plugins, next),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function needValid(loaded: LoadedConfig): { config: Config; env: Environment } {
+  const { config, env, problems } = loaded;
+  if (config && env && problems.length === 0) return { config, env };
+  throw new HookgateError({
+    code: "CONFIG_INVALID",
+    message: `The configuration has ${problems.length} problem${problems.length === 1 ? "" : "s"}:\n${problems.map(formatProblem).join("\n")}`,
+    hint: "`hookgate check` shows them again after you have mended them.",
+  });
+}
+
+function secretsOf(config: Config, env: Environment): (string | undefined)[] {
+  return [
+    env.HOOKGATE_TOKEN,
+    env.DISCORD_TOKEN,
+    env.TELEGRAM_TOKEN,
+    env.TELEGRAM_WEBHOOK_SECRET,
+    ...config.web.people.map(({ token_env }) => env.variable(token_env)),
+  ];
+}
+
+/** What the configuration says of single hooks; what was switched in chat holds where it says nothing. */
+async function overridesOf(config: Config, store: Store): Promise<Record<string, Override>> {
+  const overrides: Record<string, Override> = {};
+  for (const { hookId, enabled } of await store.hookState.list()) overrides[hookId] = { enabled };
+  for (const [id, { enabled, timeout, failure_policy }] of Object.entries(config.hooks))
+    overrides[id] = {
+      ...overrides[id],
+      ...(enabled === undefined ? {} : { enabled }),
+      ...(timeout === undefined ? {} : { timeoutMs: timeout }),
+      ...(failure_policy === undefined ? {} : { failurePolicy: failure_policy }),
+    };
+  return overrides;
+}
+
+function platformOptions(config: Config, env: Environment, store: Store) {
+  return {
+    web: config.web.enabled
+      ? { chat: store.web, name: config.web.name, rooms: config.web.rooms, maxText: config.web.max_text }
+      : undefined,
+    discord: env.DISCORD_TOKEN ? discordOptions(config.discord, env.DISCORD_TOKEN, env.DISCORD_API_URL) : undefined,
+    telegram: env.TELEGRAM_TOKEN
+      ? telegramOptions(config.telegram, env.TELEGRAM_TOKEN, env.TELEGRAM_API_URL, env.TELEGRAM_WEBHOOK_SECRET)
+      : undefined,
+  };
+}
+
+function peopleOf(config: Config, env: Environment, consoleToken: string) {
+  // Checked with the configuration: every token is there and long enough.
+  const others = config.web.people.map(({ id, name, token_env }) => ({
+    id,
+    name,
+    token: env.variable(token_env) ?? "",
+  }));
+  return [{ id: CONSOLE.userId, name: CONSOLE.name, token: consoleToken }, ...others];
+}
+
+function webOf({ web }: Platforms) {
+  const pageFolder = fileURLToPath(new URL("../adapters/web/page", import.meta.url));
+  return web ? { web: { port: web.port, pageFolder } } : {};
+}
+
+function webhookOf(config: Config, { telegram }: Platforms) {
+  if (!telegram || config.telegram.mode !== "webhook") return {};
+  return { webhook: { path: config.telegram.webhook.path, handle: telegram.webhook } };
+}
+
+/** Beside the web chat's uploads, and swept with them. */
+async function keepFile(folder: string, bytes: Uint8Array): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  const path = join(folder, newToken(18));
+  await writeFile(path, bytes, { flush: true });
+  return pathToFileURL(path).href;
+}
+
+function uploadsFolder(databaseUrl: string): string {
+  return join(dirname(resolve(databaseUrl.replace(/^file:/, ""))), "uploads");
+}
+
+function warnOfProblems(registry: HookRegistry, logger: Logger): void {
+  for (const { code, message, ids } of registry.validate()) logger.warn({ code, hooks: ids }, message);
+}
+
+/** The token is told once: the first start that made it says so. */
+async function firstTime(store: Store, token: string): Promise<string | undefined> {
+  const told = store.cursors("app");
+  if (told.get("console-token-told")) return undefined;
+  await told.set("console-token-told", "yes");
+  return token;
+}
+
+async function reload(plugins: Plugins, next: LoadedConfig): Promise<PluginInfo[]> {
+  const { config } = needValid(next);
+  return plugins.reload({ entries: config.plugins });
+}
+
+/** Retention, now and every hour. */
+function keepSwept(store: Store, clock: Clock, logger: Logger): () => Promise<void> {
+  let running: Promise<void> = Promise.resolve();
+  const sweep = () => {
+    timer = clock.after(SWEEP_EVERY_MS, sweep);
+    running = store.sweep(clock.now()).then(
+      (removed) => logger.debug({ removed }, "old rows removed"),
+      (error: unknown) => logger.warn({ error: errorMessage(error) }, "old rows were not removed"),
+    );
+  };
+  let timer = clock.after(60_000, sweep);
+  return async () => {
+    timer.cancel();
+    await running;
+  };
+}
+
+/** Last opened, first closed; one that fails does not keep the others open. */
+async function closeAll(closers: (() => Promise<void>)[], logger: Logger): Promise<void> {
+  for (let close = closers.pop(); close; close = closers.pop())
+    await close().catch((error: unknown) => logger.error({ error: errorMessage(error) }, "closing failed"));
+}

@@ -1,0 +1,7 @@
+#!/usr/bin/env node
+/** The command line's entry: everything it does is in `cli/`. */
+import { runCli } from "./cli/program.js";
+import { processTerminal } from "./cli/terminal.js";
+import { version } from "./cli/version.js";
+
+process.exitCode = await runCli(process.argv.slice(2), processTerminal, version());

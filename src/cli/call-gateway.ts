@@ -1,0 +1,104 @@
+/** Commands that need the live gateway: one POST to its API, as the owner of the local token. */
+import { z } from "zod";
+import { type Environment, readEnvironment } from "../config/env.js";
+import type { OptionValue } from "../domain/command.js";
+import { outboundMessage } from "../domain/message.js";
+import { errorMessage, HookgateError } from "../lib/errors.js";
+import { readOwnSecret } from "../store/read-own-secret.js";
+import { databaseFile } from "./database-file.js";
+import { type JsonAnswer, postJson } from "./post-json.js";
+
+/** The name under which the store keeps the token of the first start. */
+const CONSOLE_TOKEN = "console-token";
+/** Above the gateway's own limit for a command, so that its answer comes first. */
+const TIMEOUT_MS = 180_000;
+
+const answerSchema = z.object({
+  message: outboundMessage,
+  /** `null` over HTTP when the command has none. */
+  data: z.unknown().transform((data) => data ?? undefined),
+  outcome: z.enum(["done", "failed", "refused"]).optional(),
+});
+export type GatewayAnswer = z.infer<typeof answerSchema>;
+
+const errorSchema = z.object({
+  error: z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }),
+});
+
+export interface Call {
+  name: string;
+  options: Record<string, OptionValue>;
+}
+
+export interface GatewayPlace {
+  /** `http://127.0.0.1:8787`, without a slash at its end. */
+  url: string;
+  token: string | undefined;
+}
+
+export function gatewayPlace(): GatewayPlace {
+  const { env, problems } = readEnvironment();
+  if (!env)
+    throw new HookgateError({
+      code: "CONFIG_INVALID",
+      message: problems.map(({ variable, message }) => `${variable}: ${message}`).join("; "),
+      hint: "`hookgate check` tells every problem.",
+    });
+  const host = reachable(env.HOOKGATE_HOST);
+  return { url: `http://${host.includes(":") ? `[${host}]` : host}:${env.HOOKGATE_PORT}`, token: tokenOf(env, host) };
+}
+
+/** What listens on every address is reached on this machine. */
+function reachable(host: string): string {
+  if (host === "0.0.0.0") return "127.0.0.1";
+  return host === "::" ? "::1" : host;
+}
+
+/** The local store's own token is for the local gateway only; it is never sent to another machine. */
+function tokenOf(env: Environment, host: string): string | undefined {
+  if (env.HOOKGATE_TOKEN !== undefined) return env.HOOKGATE_TOKEN;
+  const isLocal = host === "localhost" || host === "::1" || host.startsWith("127.");
+  return isLocal ? readOwnSecret(databaseFile(env.DATABASE_URL), CONSOLE_TOKEN) : undefined;
+}
+
+/** Rejects with NOT_RUNNING when no gateway answers, UNAUTHORIZED when it does not know the token. */
+export async function callGateway(call: Call, place: GatewayPlace = gatewayPlace()): Promise<GatewayAnswer> {
+  const { status, body } = await post(place, call);
+  if (status === 401)
+    throw new HookgateError({
+      code: "UNAUTHORIZED",
+      message: `The gateway at ${place.url} does not accept ${place.token === undefined ? "a call without a token" : "this token"}.`,
+      hint: "Set HOOKGATE_TOKEN to the gateway's login token, or run this where its database is.",
+    });
+  const answer = answerSchema.safeParse(body);
+  if (answer.success) return answer.data;
+  const told = errorSchema.safeParse(body);
+  if (told.success) throw new HookgateError({ ...told.data.error, ...(status === 403 ? { code: "FORBIDDEN" } : {}) });
+  throw new HookgateError({
+    code: "NOT_HOOKGATE",
+    message: `What answers at ${place.url} is no gateway of this version (status ${status}).`,
+    hint: "Check HOOKGATE_HOST and HOOKGATE_PORT.",
+  });
+}
+
+async function post({ url, token }: GatewayPlace, call: Call): Promise<JsonAnswer> {
+  try {
+    return await postJson(`${url}/api/command`, call, { token, timeoutMs: TIMEOUT_MS });
+  } catch (error) {
+    if (error instanceof Error && error.name === "TimeoutError")
+      throw new HookgateError({
+        code: "TIMEOUT",
+        message: `The gateway at ${url} did not answer in time.`,
+        hint: "`hookgate runs` shows whether it ended.",
+        retryable: true,
+        cause: error,
+      });
+    throw new HookgateError({
+      code: "NOT_RUNNING",
+      message: `No gateway answers at ${url} (${errorMessage(error)}).`,
+      hint: "Start one with `npx hookgate start`, or point HOOKGATE_HOST and HOOKGATE_PORT at the one that runs.",
+      retryable: true,
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,45 @@
+/** `hookgate doctor`: looks at everything that a start needs and at what a running gateway says, and says what to do. */
+
+import { readEnvironment } from "../config/env.js";
+import { formatProblem, loadConfig } from "../config/load.js";
+import { databaseFile } from "./database-file.js";
+import type { Finding } from "./doctor/finding.js";
+import { checkLive } from "./doctor/live.js";
+import { checkMachine } from "./doctor/machine.js";
+import { checkPlatforms } from "./doctor/platforms.js";
+import { EXIT, type ExitCode } from "./exit.js";
+import { printJson, type Terminal } from "./terminal.js";
+
+const SIGNS = { ok: "✓", warning: "!", bad: "✗" } as const satisfies Record<Finding["state"], string>;
+
+export async function doctor({ path, json }: { path?: string; json: boolean }, terminal: Terminal): Promise<ExitCode> {
+  const { config, problems, file } = loadConfig(path === undefined ? {} : { path });
+  const { env } = readEnvironment();
+  const findings: Finding[] = [
+    problems.length === 0
+      ? { name: "configuration", state: "ok", detail: file ?? "no hookgate.yaml: the defaults hold" }
+      : {
+          name: "configuration",
+          state: "bad",
+          detail: problems.map(formatProblem).join("\n"),
+          hint: "Repair it; `hookgate check` tells the same.",
+        },
+    ...(env ? checkMachine(databaseFile(env.DATABASE_URL)) : []),
+    ...(env && config ? await checkPlatforms(config, env) : []),
+    ...(env ? await checkLive() : []),
+  ];
+  const isBad = findings.some(({ state }) => state === "bad");
+  if (json) printJson(terminal, { ok: !isBad, findings });
+  else print(findings, terminal);
+  if (problems.length > 0) return EXIT.usage;
+  return isBad ? EXIT.failed : EXIT.done;
+}
+
+function print(findings: readonly Finding[], terminal: Terminal): void {
+  const width = Math.max(...findings.map(({ name }) => name.length));
+  const indent = `\n${" ".repeat(width + 4)}`;
+  for (const { name, state, detail, hint } of findings)
+    terminal.out(
+      `${SIGNS[state]} ${name.padEnd(width)}  ${detail.replaceAll("\n", indent)}${hint ? `${indent}→ ${hint}` : ""}`,
+    );
+}

@@ -1,0 +1,93 @@
+/** What the running gateway says of itself: platforms, what waits, hooks that never fired or fail. */
+import { z } from "zod";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
+import { callGateway } from "../call-gateway.js";
+import type { Finding } from "./finding.js";
+
+const statusData = z.object({
+  adapters: z.array(z.object({ platform: z.string(), phase: z.string(), reason: z.string().optional() })),
+  inbox: z.object({ dead: z.number() }),
+  outbox: z.object({ dead: z.number(), held: z.number() }),
+  hooks: z.object({
+    total: z.number(),
+    failing: z.array(z.string()),
+    neverFired: z.array(z.string()),
+    problems: z.array(z.object({ message: z.string() })),
+  }),
+  plugins: z.array(z.object({ module: z.string(), reason: z.string().optional() })),
+  store: z.object({ ok: z.boolean(), error: z.string().optional() }),
+});
+
+export async function checkLive(): Promise<Finding[]> {
+  try {
+    const parsed = statusData.safeParse((await callGateway({ name: "status", options: {} })).data);
+    return parsed.success
+      ? findingsOf(parsed.data)
+      : [
+          {
+            name: "gateway",
+            state: "warning",
+            detail: "it runs, and told nothing about itself",
+            hint: "It may be of another version.",
+          },
+        ];
+  } catch (error) {
+    if (error instanceof HookgateError && error.code === "NOT_RUNNING")
+      return [
+        {
+          name: "gateway",
+          state: "warning",
+          detail: "it does not run here, so its hooks were not looked at",
+          hint: "`npx hookgate start` starts it.",
+        },
+      ];
+    return [
+      {
+        name: "gateway",
+        state: "bad",
+        detail: errorMessage(error),
+        ...(error instanceof HookgateError && error.hint ? { hint: error.hint } : {}),
+      },
+    ];
+  }
+}
+
+function findingsOf({ adapters, inbox, outbox, hooks, plugins, store }: z.infer<typeof statusData>): Finding[] {
+  const findings: Finding[] = [{ name: "gateway", state: "ok", detail: "it runs" }];
+  for (const { platform, phase, reason } of adapters)
+    if (phase !== "online")
+      findings.push({
+        name: platform,
+        state: phase === "offline" ? "bad" : "warning",
+        detail: `${phase}${reason ? `: ${reason}` : ""}`,
+      });
+  if (!store.ok) findings.push({ name: "store", state: "bad", detail: store.error ?? "it cannot be written" });
+  for (const { module, reason } of plugins)
+    if (reason !== undefined) findings.push({ name: "plugins", state: "bad", detail: `${module}: ${reason}` });
+  const waiting = inbox.dead + outbox.dead + outbox.held;
+  if (waiting > 0)
+    findings.push({
+      name: "outbox",
+      state: "warning",
+      detail: `${waiting} messages wait for an operator`,
+      hint: "`hookgate outbox` lists them.",
+    });
+  if (hooks.failing.length > 0)
+    findings.push({
+      name: "hooks",
+      state: "warning",
+      detail: `failing in 24 h: ${hooks.failing.join(", ")}`,
+      hint: "`hookgate runs failed` shows how.",
+    });
+  if (hooks.neverFired.length > 0)
+    findings.push({
+      name: "hooks",
+      state: "warning",
+      detail: `never fired: ${hooks.neverFired.join(", ")}`,
+      hint: "`hookgate hooks why ID` tells why.",
+    });
+  for (const { message } of hooks.problems) findings.push({ name: "hooks", state: "bad", detail: message });
+  if (hooks.failing.length + hooks.neverFired.length + hooks.problems.length === 0)
+    findings.push({ name: "hooks", state: "ok", detail: `${hooks.total}, all of them fired and none fails` });
+  return findings;
+}

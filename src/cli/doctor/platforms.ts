@@ -1,0 +1,144 @@
+/** Asks each platform that has a token whether it knows it, and reads its clock on the way. */
+import { z } from "zod";
+import type { Environment } from "../../config/env.js";
+import type { Config } from "../../config/schema.js";
+import { errorMessage } from "../../lib/errors.js";
+import type { Finding } from "./finding.js";
+
+const TIMEOUT_MS = 10_000;
+/** HTTP dates have whole seconds; a slow answer adds to it. Beyond this, signatures and dedup by time go wrong. */
+const SKEW_WARNING_MS = 30_000;
+
+const discordUser = z.object({ id: z.string(), username: z.string() });
+/** https://docs.discord.com/developers/resources/application#application-object-application-flags */
+const MESSAGE_CONTENT_FLAGS = (1 << 18) | (1 << 19);
+const discordApplication = z.object({ flags: z.number() });
+const telegramUser = z.object({
+  result: z.object({ id: z.number(), username: z.string(), can_read_all_group_messages: z.boolean().optional() }),
+});
+const telegramWebhook = z.object({ result: z.object({ url: z.string() }) });
+
+export async function checkPlatforms(config: Config, env: Environment): Promise<Finding[]> {
+  const checks = await Promise.all([
+    env.DISCORD_TOKEN === undefined
+      ? off("discord", "DISCORD_TOKEN")
+      : checkDiscord(config, env.DISCORD_API_URL ?? "https://discord.com/api", env.DISCORD_TOKEN),
+    env.TELEGRAM_TOKEN === undefined
+      ? off("telegram", "TELEGRAM_TOKEN")
+      : checkTelegram(config, env.TELEGRAM_API_URL ?? "https://api.telegram.org", env.TELEGRAM_TOKEN),
+  ]);
+  return checks.flat();
+}
+
+function off(platform: string, variable: string): Finding[] {
+  return [{ name: platform, state: "ok", detail: `off: ${variable} is not set` }];
+}
+
+async function checkDiscord(config: Config, apiUrl: string, token: string): Promise<Finding[]> {
+  const ask = (path: string) => request("discord", `${trimmed(apiUrl)}/v10${path}`, { authorization: `Bot ${token}` });
+  const me = await ask("/users/@me");
+  if (me.kind === "unreachable") return [me.finding];
+  if (me.status === 401)
+    return [refused("discord", "DISCORD_TOKEN", "https://discord.com/developers/applications → Bot → Reset Token.")];
+  const user = discordUser.safeParse(me.body);
+  if (!user.success) return [unexpected("discord", me.status)];
+  const findings: Finding[] = [
+    { name: "discord", state: "ok", detail: `the token is ${user.data.username}'s (${user.data.id})` },
+  ];
+  const application = discordApplication.safeParse(
+    await ask("/applications/@me").then((answer) => (answer.kind === "answered" ? answer.body : undefined)),
+  );
+  if (config.discord.message_content && application.success && (application.data.flags & MESSAGE_CONTENT_FLAGS) === 0)
+    findings.push({
+      name: "discord intents",
+      state: "bad",
+      detail: "the Message Content intent is off, so Discord will refuse the connection (4014)",
+      hint: "Switch it on at https://discord.com/developers/applications → Bot, or set discord.message_content: false.",
+    });
+  return [...findings, ...skew("discord", me.date)];
+}
+
+async function checkTelegram(config: Config, apiUrl: string, token: string): Promise<Finding[]> {
+  const ask = (method: string) => request("telegram", `${trimmed(apiUrl)}/bot${token}/${method}`, {});
+  const me = await ask("getMe");
+  if (me.kind === "unreachable") return [me.finding];
+  if (me.status === 401 || me.status === 404)
+    return [refused("telegram", "TELEGRAM_TOKEN", "Ask @BotFather for /token.")];
+  const user = telegramUser.safeParse(me.body);
+  if (!user.success) return [unexpected("telegram", me.status)];
+  const { id, username, can_read_all_group_messages: readsAll } = user.data.result;
+  const findings: Finding[] = [{ name: "telegram", state: "ok", detail: `the token is @${username}'s (${id})` }];
+  if (config.telegram.access.mention === "always" && readsAll === false)
+    findings.push({
+      name: "telegram privacy",
+      state: "warning",
+      detail: "telegram.access.mention is always, but in groups the bot only sees commands, replies and mentions",
+      hint: "Switch privacy mode off: @BotFather → /setprivacy → Disable; then add the bot to the group anew.",
+    });
+  const webhook = telegramWebhook.safeParse(
+    await ask("getWebhookInfo").then((answer) => (answer.kind === "answered" ? answer.body : undefined)),
+  );
+  if (config.telegram.mode === "polling" && webhook.success && webhook.data.result.url !== "")
+    findings.push({
+      name: "telegram webhook",
+      state: "warning",
+      detail: `another program set a webhook (${hostOf(webhook.data.result.url)}); the gateway removes it when it starts`,
+      hint: "Make sure that no other program uses this token.",
+    });
+  return [...findings, ...skew("telegram", me.date)];
+}
+
+type Answer =
+  | { kind: "answered"; status: number; body: unknown; date: string | null }
+  | { kind: "unreachable"; finding: Finding };
+
+/** The address may hold the token, so no error shows it. */
+async function request(platform: string, url: string, headers: Record<string, string>): Promise<Answer> {
+  try {
+    const response = await fetch(url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const body: unknown = await response.json().catch(() => undefined); // not JSON: told by the schema that reads it
+    return { kind: "answered", status: response.status, body, date: response.headers.get("date") };
+  } catch (error) {
+    const why = errorMessage(error instanceof Error && error.cause ? error.cause : error);
+    return {
+      kind: "unreachable",
+      finding: {
+        name: platform,
+        state: "bad",
+        detail: `${hostOf(url)} cannot be reached: ${why.replaceAll(url, hostOf(url))}`,
+        hint: "Check the network, a proxy or firewall, and the configured API address.",
+      },
+    };
+  }
+}
+
+function refused(name: string, variable: string, where: string): Finding {
+  return { name, state: "bad", detail: `${variable} is not accepted`, hint: `Get a new one: ${where}` };
+}
+
+function unexpected(name: string, status: number): Finding {
+  return {
+    name,
+    state: "bad",
+    detail: `its API answered with status ${status} and nothing that we know`,
+    hint: "Check the configured API address; try again later.",
+  };
+}
+
+function skew(platform: string, date: string | null): Finding[] {
+  const theirs = date === null ? Number.NaN : Date.parse(date);
+  if (Number.isNaN(theirs)) return [];
+  const skewMs = Date.now() - theirs;
+  if (Math.abs(skewMs) < SKEW_WARNING_MS) return [{ name: "clock", state: "ok", detail: `agrees with ${platform}'s` }];
+  return [
+    {
+      name: "clock",
+      state: "warning",
+      detail: `${Math.round(Math.abs(skewMs) / 1000)} s ${skewMs > 0 ? "ahead of" : "behind"} ${platform}'s`,
+      hint: "Switch on time synchronisation (NTP).",
+    },
+  ];
+}
+
+const trimmed = (url: string) => url.replace(/\/+$/, "");
+const hostOf = (url: string) => new URL(url).host;

@@ -1,0 +1,200 @@
+/** A command that the live gateway runs: call, print, exit code. Lists get tables as wide as they need. */
+import { z } from "zod";
+import { align } from "../../commands/text.js";
+import { formatDuration } from "../lib/duration.js";
+import { HookgateError } from "../lib/errors.js";
+import { type Call, callGateway, type GatewayAnswer } from "./call-gateway.js";
+import { EXIT, type ExitCode, exitCodeOf } from "./exit.js";
+import { printError, printJson, type Terminal, terminalText } from "./terminal.js";
+
+export interface LiveCall extends Call {
+  /** Shown as a table of this kind when there are rows. */
+  view?: "hooks" | "runs" | "letters";
+}
+
+/** A list of hooks has at most so many pages on the command line. */
+const MAX_PAGES = 100;
+
+export async function runLive(call: LiveCall, json: boolean, terminal: Terminal): Promise<ExitCode> {
+  const answer =
+    call.view === "hooks" ? await allHooks(call) : await callGateway({ name: call.name, options: call.options });
+  const { data, message } = answer;
+  const told = toldError.safeParse(data);
+  if (json && data !== undefined) printJson(terminal, data);
+  if (told.success) printError(terminal, new HookgateError(told.data.error));
+  else if (!json || data === undefined) {
+    const text = (call.view && tableOf(call.view, data)) ?? terminalText(message, terminal.isTty);
+    if (data === undefined && codeOf(answer) !== EXIT.done) terminal.error(text);
+    else terminal.out(text);
+  }
+  return told.success ? exitCodeOf(new HookgateError(told.data.error)) : codeOf(answer);
+}
+
+/** What a command says of itself when it could not do what it was asked to. */
+const toldError = z.object({
+  error: z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }),
+});
+
+function codeOf({ outcome }: GatewayAnswer): ExitCode {
+  switch (outcome) {
+    case "refused":
+      return EXIT.refused;
+    case "failed":
+      return EXIT.failed;
+    case "done":
+    case undefined:
+      return EXIT.done;
+  }
+}
+
+const hooksPage = z.looseObject({
+  hooks: z.array(z.unknown()),
+  pages: z.number().optional(),
+  page: z.number().optional(),
+});
+
+/** The gateway pages the list for a chat; here it is one. */
+async function allHooks(call: LiveCall): Promise<GatewayAnswer> {
+  const first = await callGateway({ name: call.name, options: call.options });
+  const parsed = hooksPage.safeParse(first.data);
+  if (!parsed.success) return first;
+  const hooks = [...parsed.data.hooks];
+  for (let page = 2; page <= Math.min(parsed.data.pages ?? 1, MAX_PAGES); page++) {
+    const next = hooksPage.safeParse((await callGateway({ name: call.name, options: { ...call.options, page } })).data);
+    if (!next.success) break;
+    hooks.push(...next.data.hooks);
+  }
+  const { page: _page, pages: _pages, ...rest } = parsed.data;
+  return { ...first, data: { ...rest, hooks } };
+}
+
+const hookRows = z.object({
+  hooks: z
+    .array(
+      z.object({
+        id: z.string(),
+        family: z.string(),
+        point: z.string(),
+        phase: z.string().optional(),
+        enabled: z.boolean(),
+        lastFiredAt: z.number().optional(),
+        lastOutcome: z.string().optional(),
+        fires: z.number(),
+        failures: z.number(),
+        p95Ms: z.number().optional(),
+      }),
+    )
+    .min(1),
+});
+const runRows = z.object({
+  dispatches: z
+    .array(
+      z.object({
+        id: z.string(),
+        at: z.number(),
+        point: z.string(),
+        phase: z.string().optional(),
+        outcome: z.string(),
+        latencyMs: z.number(),
+        dryRun: z.boolean(),
+        runs: z.array(z.object({ outcome: z.string() })),
+      }),
+    )
+    .min(1),
+});
+const letterRows = z.object({
+  letters: z
+    .array(
+      z.object({
+        id: z.string(),
+        box: z.string(),
+        status: z.string(),
+        conversation: z.string(),
+        at: z.number(),
+        attempts: z.number(),
+        reason: z.string().optional(),
+        ambiguous: z.boolean(),
+      }),
+    )
+    .min(1),
+});
+
+/** Undefined when the data has no rows: the message's own words tell what that means. */
+function tableOf(view: NonNullable<LiveCall["view"]>, data: unknown): string | undefined {
+  switch (view) {
+    case "hooks": {
+      const parsed = hookRows.safeParse(data);
+      return parsed.success ? hooksTable(parsed.data.hooks) : undefined;
+    }
+    case "runs": {
+      const parsed = runRows.safeParse(data);
+      return parsed.success ? runsTable(parsed.data.dispatches) : undefined;
+    }
+    case "letters": {
+      const parsed = letterRows.safeParse(data);
+      return parsed.success ? lettersTable(parsed.data.letters) : undefined;
+    }
+  }
+}
+
+const WIDE = 80;
+const wide = (title: string) => ({ title, maxCharacters: WIDE });
+const right = (title: string) => ({ title, right: true });
+const time = (at: number) => new Date(at).toISOString().slice(0, 19).replace("T", " ");
+
+function hooksTable(rows: z.infer<typeof hookRows>["hooks"]): string {
+  return align(
+    [
+      wide("FAMILY"),
+      wide("POINT"),
+      wide("HOOK"),
+      wide("STATE"),
+      wide("LAST FIRED"),
+      wide("OUTCOME"),
+      right("24 H"),
+      right("FAILED"),
+      right("P95"),
+    ],
+    rows.map((row) => [
+      row.family,
+      row.phase ? `${row.point} ${row.phase}` : row.point,
+      row.id,
+      row.enabled ? "on" : "off",
+      row.lastFiredAt === undefined ? "never fired" : time(row.lastFiredAt),
+      row.lastOutcome ?? "",
+      String(row.fires),
+      String(row.failures),
+      row.p95Ms === undefined ? "" : formatDuration(row.p95Ms),
+    ]),
+  );
+}
+
+function runsTable(rows: z.infer<typeof runRows>["dispatches"]): string {
+  return align(
+    [wide("AT"), wide("DISPATCH"), wide("POINT"), wide("OUTCOME"), right("RUNS"), right("FAILED"), right("TOOK")],
+    rows.map((row) => [
+      time(row.at),
+      row.id,
+      row.phase ? `${row.point} ${row.phase}` : row.point,
+      row.dryRun ? `${row.outcome} (dry)` : row.outcome,
+      String(row.runs.length),
+      String(row.runs.filter(({ outcome }) => outcome === "failed" || outcome === "timed_out").length),
+      formatDuration(row.latencyMs),
+    ]),
+  );
+}
+
+function lettersTable(rows: z.infer<typeof letterRows>["letters"]): string {
+  return align(
+    [wide("ID"), wide("BOX"), wide("STATUS"), wide("CONVERSATION"), wide("SINCE"), right("TRIED"), wide("WHY")],
+    rows.map((row) => [
+      row.id,
+      row.box,
+      row.ambiguous ? `${row.status}, may have arrived` : row.status,
+      row.conversation,
+      time(row.at),
+      String(row.attempts),
+      row.reason ?? "",
+    ]),
+  );
+}

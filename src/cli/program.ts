@@ -1,0 +1,260 @@
+/** The command line as a table of commander commands. Each action resolves with its exit code; nothing here does the work. */
+import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { EXIT, type ExitCode, exitCodeOf } from "./exit.js";
+import type { LiveCall } from "./live.js";
+import { printError, type Terminal } from "./terminal.js";
+
+interface JsonFlag {
+  json?: boolean;
+}
+
+/** Runs one command line (without node and the script) and resolves with the exit code. Modules are loaded when needed. */
+export async function runCli(args: readonly string[], terminal: Terminal, version: string): Promise<ExitCode> {
+  let code: ExitCode = EXIT.done;
+  const program = buildProgram(version, terminal, (result) => {
+    code = result;
+  });
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return code;
+  } catch (error) {
+    // Commander has printed what is wrong, and the usage.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    printError(terminal, error);
+    return exitCodeOf(error);
+  }
+}
+
+function buildProgram(version: string, terminal: Terminal, done: (code: ExitCode) => void): Command {
+  const program = new Command("hookgate")
+    .description("A chat gateway whose every decision is a hook.")
+    .version(version)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.out(text.trimEnd()),
+      writeErr: (text) => terminal.error(text.trimEnd()),
+    })
+    .showHelpAfterError("(hookgate --help shows the commands)")
+    .showSuggestionAfterError(true)
+    .addHelpText("after", "\nExit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 refused.");
+  addLocal(program, terminal, done);
+  addLive(program, terminal, done);
+  return program;
+}
+
+function addLocal(program: Command, terminal: Terminal, done: (code: ExitCode) => void): void {
+  program
+    .command("start")
+    .description("start the gateway")
+    .option("-c, --config <file>", "the configuration file")
+    .action(async ({ config }: { config?: string }) =>
+      done(await (await import("./start.js")).start({ ...(config ? { path: config } : {}) }, terminal)),
+    );
+  program
+    .command("check")
+    .description("check the configuration: every problem at once")
+    .option("-c, --config <file>", "the configuration file")
+    .option("--json", "print JSON")
+    .action(async ({ config, json }: { config?: string } & JsonFlag) =>
+      done(
+        await (await import("./check.js")).check(
+          { ...(config ? { path: config } : {}), json: json === true },
+          terminal,
+        ),
+      ),
+    );
+  program
+    .command("points")
+    .description("the hook points of the product")
+    .argument("[filter]", "part of a name")
+    .option("--json", "print JSON, with the schemas")
+    .action(async (filter: string | undefined, { json }: JsonFlag) =>
+      done(await (await import("./points.js")).points({ filter: filter ?? "", json: json === true }, terminal)),
+    );
+  program
+    .command("doctor")
+    .description("tokens, reachability, clock, disk, database, hooks that never fired")
+    .option("-c, --config <file>", "the configuration file")
+    .option("--json", "print JSON")
+    .action(async ({ config, json }: { config?: string } & JsonFlag) =>
+      done(
+        await (await import("./doctor.js")).doctor(
+          { ...(config ? { path: config } : {}), json: json === true },
+          terminal,
+        ),
+      ),
+    );
+}
+
+/** Those that ask the live gateway: the same commands as in chat. */
+function addLive(program: Command, terminal: Terminal, done: (code: ExitCode) => void): void {
+  const live = async (call: LiveCall, flags: JsonFlag) =>
+    done(await (await import("./live.js")).runLive(call, flags.json === true, terminal));
+  const json = (command: Command) => command.option("--json", "print JSON");
+
+  const hooks = program
+    .command("hooks")
+    .description("list the hooks, look at one, switch it")
+    .enablePositionalOptions();
+  json(
+    hooks
+      .command("list", { isDefault: true })
+      .description("all hooks, or those that match")
+      .argument("[filter]", "part of an id or point; on, off, failing, never"),
+  ).action((filter: string | undefined, flags: JsonFlag) =>
+    live({ name: "hooks", options: { action: "list", ...(filter ? { id: filter } : {}) }, view: "hooks" }, flags),
+  );
+  for (const [action, summary] of [
+    ["show", "one hook, whole"],
+    ["enable", "switch a hook on, durably"],
+    ["disable", "switch a hook off, durably"],
+  ] as const)
+    json(hooks.command(action).description(summary).argument("<id>", "the hook")).action(
+      (id: string, flags: JsonFlag) => live({ name: "hooks", options: { action, id } }, flags),
+    );
+  json(
+    hooks
+      .command("why")
+      .description("why a hook ran or did not")
+      .argument("<id>", "the hook")
+      .argument("[message]", "a message id or a dispatch"),
+  ).action((id: string, message: string | undefined, flags: JsonFlag) =>
+    live({ name: "hooks", options: { action: "why", id, ...(message ? { message } : {}) } }, flags),
+  );
+  json(
+    hooks.command("order").description("who runs at a point, in what order").argument("<point>", "the hook point"),
+  ).action((id: string, flags: JsonFlag) => live({ name: "hooks", options: { action: "order", id } }, flags));
+
+  json(
+    program
+      .command("fire")
+      .description("fire one hook, or all hooks of a point")
+      .argument("<id>", "a hook or a hook point")
+      .option("-p, --payload <json>", "JSON, @file, @- (standard input), example or last", "example")
+      .option("-n, --dry-run", "send nothing, write no state")
+      .option("--phase <phase>", "before or after, of a point that has both", phase),
+  ).action(async (id: string, flags: { payload: string; dryRun?: boolean; phase?: string } & JsonFlag) => {
+    const payload = (await import("./payload-file.js")).readPayload(flags.payload);
+    return live(
+      {
+        name: "fire-hook",
+        options: {
+          id,
+          payload,
+          ...(flags.dryRun ? { "dry-run": true } : {}),
+          ...(flags.phase ? { phase: flags.phase } : {}),
+        },
+      },
+      flags,
+    );
+  });
+  json(
+    program
+      .command("runs")
+      .description("what fired lately")
+      .argument("[filter]", "a hook, a point, failed or last")
+      .option("--page <number>", "which page", integer),
+  ).action((filter: string | undefined, flags: { page?: number } & JsonFlag) =>
+    live(
+      {
+        name: "runs",
+        options: { ...(filter ? { filter } : {}), ...(flags.page ? { page: flags.page } : {}) },
+        ...(filter === "last" ? {} : { view: "runs" as const }),
+      },
+      flags,
+    ),
+  );
+  json(
+    program
+      .command("run")
+      .description("one dispatch: who ran, what each changed")
+      .argument("<id>", "a dispatch or a run")
+      .option("--reveal", "show what people wrote; recorded"),
+  ).action((id: string, flags: { reveal?: boolean } & JsonFlag) =>
+    live({ name: "run", options: { id, ...(flags.reveal ? { reveal: true } : {}) } }, flags),
+  );
+  json(
+    program
+      .command("replay")
+      .description("fire a past dispatch once more, dry")
+      .argument("<id>", "a dispatch or a run")
+      .option("--live", "let hooks send and write"),
+  ).action((id: string, flags: { live?: boolean } & JsonFlag) =>
+    live({ name: "replay", options: { id, ...(flags.live ? { live: true } : {}) } }, flags),
+  );
+  addOutbox(program, json, live);
+  json(program.command("status").description("platforms, queues, store and hooks at a glance")).action(
+    (flags: JsonFlag) => live({ name: "status", options: {} }, flags),
+  );
+  json(program.command("whoami").description("who the token makes you")).action((flags: JsonFlag) =>
+    live({ name: "whoami", options: {} }, flags),
+  );
+}
+
+function addOutbox(
+  program: Command,
+  json: (command: Command) => Command,
+  live: (call: LiveCall, flags: JsonFlag) => Promise<void>,
+): void {
+  const outbox = program.command("outbox").description("dead letters and held messages");
+  json(
+    outbox
+      .command("list", { isDefault: true })
+      .description("what waits for an operator, or has a status")
+      .argument("[status]", "held, dead, inbox, sent, …")
+      .option("--page <number>", "which page", integer),
+  ).action((status: string | undefined, flags: { page?: number } & JsonFlag) =>
+    live(
+      {
+        name: "outbox",
+        options: { action: "list", ...(status ? { id: status } : {}), ...(flags.page ? { page: flags.page } : {}) },
+        view: "letters",
+      },
+      flags,
+    ),
+  );
+  json(
+    outbox
+      .command("show")
+      .description("one message: where it stands and why")
+      .argument("<id>")
+      .option("--reveal", "show what it says; recorded"),
+  ).action((id: string, flags: { reveal?: boolean } & JsonFlag) =>
+    live({ name: "outbox", options: { action: "show", id, ...(flags.reveal ? { reveal: true } : {}) } }, flags),
+  );
+  json(
+    outbox
+      .command("retry")
+      .description("send a dead letter again")
+      .argument("<id>", "a delivery, m12 for an inbox message, or all"),
+  ).action((id: string, flags: JsonFlag) => live({ name: "outbox", options: { action: "retry", id } }, flags));
+  json(
+    outbox
+      .command("release")
+      .description("decide on a held message")
+      .argument("<id>")
+      .option("--confirmed", "it did arrive: count it as sent")
+      .option("--no-confirmed", "it did not arrive: send it again"),
+  ).action((id: string, flags: { confirmed?: boolean } & JsonFlag) =>
+    live(
+      {
+        name: "outbox",
+        options: { action: "release", id, ...(flags.confirmed === undefined ? {} : { confirmed: flags.confirmed }) },
+      },
+      flags,
+    ),
+  );
+  json(
+    outbox.command("purge").description("delete what will not be sent").argument("<id>", "a delivery or a status"),
+  ).action((id: string, flags: JsonFlag) => live({ name: "outbox", options: { action: "purge", id } }, flags));
+}
+
+function integer(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("expected a whole number from 1.");
+  return Number(text);
+}
+
+function phase(text: string): string {
+  if (text !== "before" && text !== "after") throw new InvalidArgumentError("expected before or after.");
+  return text;
+}

@@ -1,0 +1,67 @@
+/** Where the CLI writes: results to standard output, everything else to standard error. Colours on a terminal only. */
+import type { OutboundMessage } from "../domain/message.js";
+import { errorMessage, HookgateError } from "../lib/errors.js";
+import { secretMask } from "../lib/secret.js";
+
+export interface Terminal {
+  out(text: string): void;
+  error(text: string): void;
+  readonly isTty: boolean;
+}
+
+export const processTerminal: Terminal = {
+  out: (text) => void process.stdout.write(`${text}\n`),
+  error: (text) => void process.stderr.write(`${text}\n`),
+  isTty: process.stdout.isTTY === true,
+};
+
+const maskTokens = secretMask([]);
+
+export function printError(terminal: Terminal, error: unknown): void {
+  terminal.error(maskTokens(`error: ${errorMessage(error)}`));
+  if (error instanceof HookgateError && error.hint) terminal.error(maskTokens(`hint: ${error.hint}`));
+}
+
+export function printJson(terminal: Terminal, data: unknown): void {
+  terminal.out(JSON.stringify(data ?? null, null, 2));
+}
+
+/** A chat message as a terminal shows it: no Markdown signs, bold where the terminal can. */
+export function terminalText(message: OutboundMessage, isTty: boolean): string {
+  const bold = (text: string) => (isTty ? `\u001b[1m${text}\u001b[22m` : text);
+  const parts = [message.text];
+  const { card } = message;
+  if (card) {
+    if (card.title) parts.push(`**${card.title}**`);
+    if (card.text) parts.push(card.text);
+    const fields = card.fields ?? [];
+    const width = Math.max(0, ...fields.map(({ name }) => name.length));
+    const lines = fields.map(
+      ({ name, value }) => `${name.padEnd(width)}  ${value.replaceAll("\n", `\n${" ".repeat(width + 2)}`)}`,
+    );
+    if (lines.length > 0) parts.push(lines.join("\n"));
+    if (card.footer) parts.push(card.footer);
+  }
+  return plainLines(parts.filter((part) => part !== "").join("\n\n"), bold);
+}
+
+/** Fenced blocks stay as they are, without their fences; elsewhere the signs go. */
+function plainLines(markdown: string, bold: (text: string) => string): string {
+  let fence: string | undefined;
+  const lines: string[] = [];
+  for (const line of markdown.split("\n")) {
+    const [, ticks] = /^(`{3,})/.exec(line) ?? [];
+    if (fence === undefined && ticks !== undefined) fence = ticks;
+    else if (fence !== undefined && line === fence) fence = undefined;
+    else lines.push(fence === undefined ? withoutSigns(line, bold) : line);
+  }
+  return lines.join("\n");
+}
+
+function withoutSigns(line: string, bold: (text: string) => string): string {
+  return line
+    .replace(/(`+) ?(.*?) ?\1|\*\*(.+?)\*\*/g, (_all, _ticks, code?: string, strong?: string) =>
+      strong === undefined ? (code ?? "") : bold(strong.replace(/`/g, "")),
+    )
+    .replace(/\\([\\`*_~[\]<>|#@])/g, "$1");
+}

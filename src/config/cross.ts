@@ -1,0 +1,48 @@
+/** What the configuration needs of the environment: secrets that it names, and those that a mode cannot do without. */
+import type { Environment } from "./env.js";
+import type { Config } from "./schema.js";
+
+export interface CrossProblem {
+  path: (string | number)[];
+  message: string;
+  expected: string;
+}
+
+export const MIN_LOGIN_TOKEN = 16;
+
+export function crossProblems(config: Config, env: Environment): CrossProblem[] {
+  return [...loginTokens(config, env), ...webhook(config, env)];
+}
+
+function loginTokens({ web }: Config, env: Environment): CrossProblem[] {
+  if (!web.enabled) return [];
+  return web.people.flatMap(({ name, token_env }, index) => {
+    const token = env.variable(token_env);
+    if (token !== undefined && token.length >= MIN_LOGIN_TOKEN) return [];
+    return [
+      {
+        path: ["web", "people", index, "token_env"],
+        message: `the login token of ${name} is ${token === undefined ? "missing" : "too short"}`,
+        expected: `a secret of ${MIN_LOGIN_TOKEN} characters or more in the environment variable ${token_env}`,
+      },
+    ];
+  });
+}
+
+function webhook({ telegram }: Config, env: Environment): CrossProblem[] {
+  if (telegram.mode !== "webhook" || env.TELEGRAM_TOKEN === undefined) return [];
+  const problems: CrossProblem[] = [];
+  if (telegram.webhook.url === undefined)
+    problems.push({
+      path: ["telegram", "webhook", "url"],
+      message: "webhook mode needs the address that Telegram calls",
+      expected: "a public URL, path included",
+    });
+  if (env.TELEGRAM_WEBHOOK_SECRET === undefined)
+    problems.push({
+      path: ["telegram", "mode"],
+      message: "webhook mode needs a secret, so that nobody else can call",
+      expected: "the environment variable TELEGRAM_WEBHOOK_SECRET",
+    });
+  return problems;
+}

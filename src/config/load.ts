@@ -1,0 +1,175 @@
+/** Reads hookgate.yaml: every problem at once, each with its file, line, what was expected and what was found. */
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { type Document, isMap, isScalar, LineCounter, parseDocument } from "yaml";
+import type { z } from "zod";
+import { errorMessage } from "../lib/errors.js";
+import { nearest } from "../lib/nearest.js";
+import { crossProblems } from "./cross.js";
+import { keysAt } from "./describe.js";
+import { type Environment, readEnvironment } from "./env.js";
+import { type Config, configSchema } from "./schema.js";
+
+export interface ConfigProblem {
+  /** The file, or `environment`. */
+  file: string;
+  line?: number;
+  column?: number;
+  /** `discord.access.dms`, or the variable's name. */
+  path: string;
+  message: string;
+  expected?: string;
+  got?: string;
+}
+
+export interface LoadedConfig {
+  /** Absent when there are problems. */
+  config?: Config;
+  env?: Environment;
+  /** The file that was read; undefined when there is none and defaults hold. */
+  file?: string;
+  problems: ConfigProblem[];
+  /** Where a setting stands in the file, for problems that are found later. */
+  placeOf?: (path: (string | number)[]) => { line?: number; column?: number };
+}
+
+export interface LoadOptions {
+  /** `--config`, before HOOKGATE_CONFIG. */
+  path?: string;
+  /** Instead of the process's environment and `.env`. */
+  env?: Record<string, string | undefined>;
+}
+
+const DEFAULT_FILE = "hookgate.yaml";
+
+export function loadConfig(options: LoadOptions = {}): LoadedConfig {
+  const { env, problems: envProblems } = readEnvironment(options.env);
+  const problems: ConfigProblem[] = envProblems.map(({ variable, message }) => ({
+    file: "environment",
+    path: variable,
+    message,
+  }));
+  const named = options.path ?? env?.HOOKGATE_CONFIG;
+  const file = resolve(named ?? DEFAULT_FILE);
+  if (!existsSync(file)) {
+    if (named)
+      problems.push({ file, path: "", message: "there is no such file", expected: "a YAML file", got: "nothing" });
+    return finish(configSchema.parse({}), env, undefined, problems);
+  }
+  const read = readYaml(file);
+  problems.push(...read.problems);
+  if (read.config && env)
+    for (const { path, message, expected } of crossProblems(read.config, env))
+      problems.push({ file, ...read.placeOf?.(path), path: path.join("."), message, expected });
+  return { ...finish(read.config, env, file, problems), ...(read.placeOf ? { placeOf: read.placeOf } : {}) };
+}
+
+function finish(
+  config: Config | undefined,
+  env: Environment | undefined,
+  file: string | undefined,
+  problems: ConfigProblem[],
+): LoadedConfig {
+  const whole = problems.length === 0 && config && env ? { config, env } : {};
+  return { ...whole, ...(file ? { file } : {}), problems };
+}
+
+function readYaml(file: string): Pick<LoadedConfig, "config" | "problems" | "placeOf"> {
+  let source: string;
+  try {
+    source = readFileSync(file, "utf8");
+  } catch (error) {
+    return { problems: [{ file, path: "", message: `cannot be read: ${errorMessage(error)}` }] };
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(source, { lineCounter: lines, prettyErrors: false });
+  if (document.errors.length > 0)
+    return {
+      problems: document.errors.map((error) => {
+        const { line, col } = lines.linePos(error.pos[0]);
+        return { file, line, column: col, path: "", message: error.message };
+      }),
+    };
+  const parsed = configSchema.safeParse(document.toJS() ?? {});
+  if (parsed.success)
+    return { config: parsed.data, problems: [], placeOf: (path) => placeOf(document, lines, path, false) };
+  return { problems: parsed.error.issues.flatMap((issue) => problemsOf(issue, file, document, lines)) };
+}
+
+/** An unknown key is told by name and place; anything else by its value's place. */
+function problemsOf(issue: z.core.$ZodIssue, file: string, document: Document, lines: LineCounter): ConfigProblem[] {
+  const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
+  if (issue.code === "unrecognized_keys")
+    return issue.keys.map((key) => {
+      const known = keysAt(configSchema, path);
+      const near = nearest(key, known);
+      return {
+        file,
+        ...placeOf(document, lines, [...path, key], true),
+        path: [...path, key].join("."),
+        message: `unknown setting "${key}"${near ? ` (did you mean "${near}"?)` : ""}`,
+        ...(known.length > 0 ? { expected: `one of ${known.join(", ")}` } : {}),
+        got: key,
+      };
+    });
+  return [
+    {
+      file,
+      ...placeOf(document, lines, path, false),
+      path: path.join("."),
+      message: issue.message,
+      ...("expected" in issue ? { expected: String(issue.expected) } : {}),
+      ...("values" in issue && Array.isArray(issue.values) ? { expected: issue.values.map(String).join(" | ") } : {}),
+      got: shown(path.length > 0 ? document.getIn(path) : document.toJS()),
+    },
+  ];
+}
+
+function placeOf(
+  document: Document,
+  lines: LineCounter,
+  path: (string | number)[],
+  ofKey: boolean,
+): { line?: number; column?: number } {
+  for (let depth = path.length; depth >= 0; depth--) {
+    const parent = depth > 0 ? document.getIn(path.slice(0, depth - 1), true) : undefined;
+    const step = path[depth - 1];
+    const pair = isMap(parent)
+      ? parent.items.find((item) => isScalar(item.key) && String(item.key.value) === String(step))
+      : undefined;
+    const node =
+      ofKey && pair
+        ? pair.key
+        : depth > 0
+          ? (document.getIn(path.slice(0, depth), true) ?? pair?.key)
+          : document.contents;
+    if (node && typeof node === "object" && "range" in node && Array.isArray(node.range)) {
+      const { line, col } = lines.linePos(node.range[0]);
+      return { line, column: col };
+    }
+  }
+  return {};
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return "nothing";
+  const plain =
+    value && typeof value === "object" && "toJSON" in value && typeof value.toJSON === "function"
+      ? value.toJSON()
+      : value;
+  const text = JSON.stringify(plain) ?? String(plain);
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}
+
+/** One line a problem: `hookgate.yaml:12:5 discord.access.dms: Invalid option … (expected …, got …)`. */
+export function formatProblem(problem: ConfigProblem): string {
+  const place =
+    problem.line === undefined
+      ? problem.file
+      : `${problem.file}:${problem.line}${problem.column === undefined ? "" : `:${problem.column}`}`;
+  const facts = [
+    problem.expected && `expected ${problem.expected}`,
+    problem.got !== undefined && `got ${problem.got}`,
+  ].filter(Boolean);
+  return `${place}${problem.path ? ` ${problem.path}` : ""}: ${problem.message}${facts.length ? ` (${facts.join("; ")})` : ""}`;
+}

@@ -1,0 +1,57 @@
+/** All settings of hookgate.yaml, composed of the schemas that stand beside their owners. */
+import { z } from "zod";
+import { discordConfig } from "../../adapters/discord/config.js";
+import { telegramConfig } from "../../adapters/telegram/config.js";
+import { webConfig } from "../../adapters/web/config.js";
+import { accessConfig } from "../domain/access.js";
+import { gatewayConfig, operatorsConfig } from "../gateway/config.js";
+import { httpConfig } from "../http/config.js";
+import { someDuration } from "../lib/config-fields.js";
+import { pluginsConfig } from "../plugins/config.js";
+import { storeConfig } from "../store/config.js";
+
+/** A section that may be left out: its own defaults hold. */
+const section = <S extends z.ZodType>(schema: S, description: string) =>
+  schema.prefault({} as z.input<S>).describe(description);
+
+/** Whoever is in the web chat has logged in with a token: its rooms are listened to unless the configuration says otherwise. */
+const webAccess = accessConfig.extend({
+  chats: accessConfig.shape.chats
+    .unwrap()
+    .default(["*"])
+    .describe(accessConfig.shape.chats.description ?? ""),
+});
+
+const hookOverride = z.strictObject({
+  enabled: z.boolean().optional().describe("Off or on, before anything said in chat."),
+  timeout: someDuration().optional().describe("The hook's deadline."),
+  failure_policy: z
+    .enum(["fail-open", "fail-closed"])
+    .optional()
+    .describe("What a failure of the hook does: nothing (fail-open), or stop (fail-closed)."),
+});
+
+export const configSchema = z.strictObject({
+  operators: section(operatorsConfig, "Who may run commands. Nobody but the local console's token by default."),
+  gateway: section(gatewayConfig, "The flow of messages in and out."),
+  store: section(storeConfig, "What is kept, how safely and for how long."),
+  http: section(httpConfig, "The server of the web chat, the API and the probes."),
+  web: section(
+    webConfig.extend({ access: section(webAccess, "Who is listened to in the web chat.") }),
+    "The web chat.",
+  ),
+  discord: section(
+    discordConfig.extend({ access: section(accessConfig, "Who is listened to on Discord.") }),
+    "Discord; on when DISCORD_TOKEN is set.",
+  ),
+  telegram: section(
+    telegramConfig.extend({ access: section(accessConfig, "Who is listened to on Telegram.") }),
+    "Telegram; on when TELEGRAM_TOKEN is set.",
+  ),
+  plugins: pluginsConfig.describe("Modules that register hooks."),
+  hooks: z
+    .record(z.string(), hookOverride)
+    .default({})
+    .describe("The operator's word on single hooks, by id; stronger than what a plugin says."),
+});
+export type Config = z.output<typeof configSchema>;

@@ -1,0 +1,29 @@
+/** Settings of the HTTP server: `http:` in hookgate.yaml. Host, port and token come from the environment. */
+import { z } from "zod";
+import { duration } from "../lib/config-fields.js";
+
+export const httpConfig = z.strictObject({
+  trusted_hosts: z
+    .array(
+      z.string().regex(/^[\w.-]+(:\d+)?$|^\[[0-9a-f:]+\](:\d+)?$/i, "expected a host name such as chat.example.org"),
+    )
+    .default([])
+    .describe(
+      "Host names that browsers may use besides localhost and the address that is listened on; needed behind a proxy.",
+    ),
+  behind_proxy: z
+    .boolean()
+    .default(false)
+    .describe("Believe X-Forwarded-For and X-Forwarded-Proto. Only behind a proxy that sets them itself."),
+  session_life: duration("30d").describe("How long a login in the browser lasts."),
+  max_upload_mb: z
+    .number()
+    .int()
+    .min(1)
+    .max(1000)
+    .default(25)
+    .describe("The largest file that can be sent in the web chat, in MB."),
+  uploads_keep: duration("90d").describe("How long files sent in the web chat are kept."),
+  metrics_need_token: z.boolean().default(false).describe("Ask for a Bearer token at /metrics."),
+});
+export type HttpConfig = z.output<typeof httpConfig>;

@@ -1,0 +1,70 @@
+/** What goes wrong, as HTTP says it. The one place that maps codes to statuses. */
+import { HookgateError } from "../lib/errors.js";
+
+const STATUS: Record<string, number> = {
+  BODY_INVALID: 400,
+  TEXT_EMPTY: 400,
+  UNAUTHORIZED: 401,
+  TOKEN_WRONG: 401,
+  FORBIDDEN: 403,
+  HOST_UNKNOWN: 403,
+  ORIGIN_WRONG: 403,
+  NOT_YOURS: 403,
+  ROUTE_NOT_FOUND: 404,
+  ROOM_NOT_FOUND: 404,
+  MESSAGE_NOT_FOUND: 404,
+  FILE_NOT_FOUND: 404,
+  NAME_TAKEN: 409,
+  TOO_MANY_ROOMS: 409,
+  TOO_MANY_REACTIONS: 409,
+  TEXT_TOO_LONG: 413,
+  TOO_LARGE: 413,
+  MEDIA_TYPE: 415,
+  RATE_LIMITED: 429,
+  WEB_OFFLINE: 503,
+  TOO_MANY_PAGES: 503,
+  STORE_LOCKED: 503,
+  STORE_READ_ONLY: 503,
+  STORE_FULL: 507,
+  STORE_CORRUPT: 500,
+  STORE_FAILED: 500,
+  INTERNAL: 500,
+};
+
+/** Errors of fastify and its plugins, by status: their codes and texts are theirs, ours are for the person who must act. */
+const BY_STATUS: Record<number, string> = {
+  400: "BODY_INVALID",
+  413: "TOO_LARGE",
+  415: "MEDIA_TYPE",
+  429: "RATE_LIMITED",
+};
+
+export interface ErrorAnswer {
+  status: number;
+  body: { error: { code: string; message: string; hint?: string } };
+}
+
+/** Never tells a client what an unexpected error said: that is for the log. */
+export function errorAnswer(thrown: unknown): ErrorAnswer {
+  const error = known(thrown);
+  const status = STATUS[error.code] ?? (error.retryable ? 503 : 400);
+  return {
+    status,
+    body: {
+      error: { code: error.code, message: error.message, ...(error.hint === undefined ? {} : { hint: error.hint }) },
+    },
+  };
+}
+
+function known(thrown: unknown): HookgateError {
+  if (thrown instanceof HookgateError) return thrown;
+  const status = thrown instanceof Error && "statusCode" in thrown ? Number(thrown.statusCode) : 500;
+  const code = BY_STATUS[status];
+  if (code !== undefined && thrown instanceof Error) return new HookgateError({ code, message: thrown.message });
+  return new HookgateError({
+    code: "INTERNAL",
+    message: "something went wrong inside Hookgate",
+    hint: "The log tells more.",
+    cause: thrown,
+  });
+}

@@ -1,0 +1,120 @@
+/** A route as a declaration: who may use it, what it takes (zod), what it does. The server and docs/http-api.md derive from it. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import type { WebPort } from "../../adapters/web/port.js";
+import type { Gateway } from "../gateway/gateway.js";
+import type { Clock } from "../lib/clock.js";
+import { HookgateError } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+import type { Auth } from "./auth.js";
+import type { HttpConfig } from "./config.js";
+import type { Metrics } from "./metrics.js";
+import type { People, Person } from "./people.js";
+import type { Uploads } from "./uploads.js";
+
+/** What routes work with. */
+export interface HttpParts {
+  config: HttpConfig;
+  gateway: Pick<Gateway, "invoke" | "status" | "identify">;
+  /** Rejects with the error that writes would meet. */
+  checkStore(): Promise<void>;
+  /** Absent when the web chat is switched off. */
+  web: WebPort | undefined;
+  auth: Auth;
+  people: People;
+  uploads: Uploads;
+  metrics: Metrics;
+  clock: Clock;
+  logger: Logger;
+  /** Aborts when the server stops. */
+  stopping: AbortSignal;
+}
+
+export interface Route {
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  path: string;
+  /** `person`: a token or a session. `probe`: anyone, under any host name. */
+  access: "anyone" | "person" | "probe";
+  summary: string;
+  /** Requests a minute from one address. */
+  perMinute?: number;
+  /** The body is bytes, given as a stream. */
+  takesBytes?: boolean;
+  run(parts: HttpParts, request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
+}
+
+export interface Input<P, Q, B> {
+  params: P;
+  query: Q;
+  body: B;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+interface Declaration<P, Q, B> extends Omit<Route, "run" | "access"> {
+  params?: z.ZodType<P>;
+  query?: z.ZodType<Q>;
+  body?: z.ZodType<B>;
+}
+
+/** A route for somebody who is logged in. */
+export function personRoute<P = unknown, Q = unknown, B = unknown>(
+  declaration: Declaration<P, Q, B> & {
+    handle(parts: HttpParts, input: Input<P, Q, B> & { person: Person }): Promise<unknown>;
+  },
+): Route {
+  const { handle, params, query, body, ...rest } = declaration;
+  return {
+    ...rest,
+    access: "person",
+    async run(parts, request, reply) {
+      const person = await parts.auth.need(request);
+      const input = read({ params, query, body }, request);
+      return handle(parts, { ...input, person, request, reply });
+    },
+  };
+}
+
+/** A route for anyone. */
+export function openRoute<P = unknown, Q = unknown, B = unknown>(
+  declaration: Declaration<P, Q, B> & {
+    access: "anyone" | "probe";
+    handle(parts: HttpParts, input: Input<P, Q, B>): Promise<unknown>;
+  },
+): Route {
+  const { handle, params, query, body, ...rest } = declaration;
+  return {
+    ...rest,
+    run: async (parts, request, reply) => handle(parts, { ...read({ params, query, body }, request), request, reply }),
+  };
+}
+
+/** The web chat, for routes that are its. */
+export function needWeb({ web }: HttpParts): WebPort {
+  if (web) return web;
+  throw new HookgateError({
+    code: "ROUTE_NOT_FOUND",
+    message: "the web chat is switched off",
+    hint: "web.enabled in hookgate.yaml switches it on.",
+  });
+}
+
+function read<P, Q, B>(
+  schemas: { params?: z.ZodType<P>; query?: z.ZodType<Q>; body?: z.ZodType<B> },
+  request: FastifyRequest,
+): { params: P; query: Q; body: B } {
+  return {
+    params: parse(schemas.params, request.params, "the address"),
+    query: parse(schemas.query, request.query, "the query"),
+    body: parse(schemas.body, request.body, "the body"),
+  };
+}
+
+function parse<T>(schema: z.ZodType<T> | undefined, value: unknown, where: string): T {
+  const parsed = (schema ?? (z.unknown() as z.ZodType<T>)).safeParse(value);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) =>
+    path.length > 0 ? `${path.join(".")}: ${message}` : message,
+  );
+  throw new HookgateError({ code: "BODY_INVALID", message: `${where} is not as expected: ${problems.join("; ")}` });
+}

@@ -1,0 +1,74 @@
+/** Operator commands: the table, completion, and running one for a program or the command line. */
+import { z } from "zod";
+import type { OutboundMessage } from "../../domain/message.js";
+import { HookgateError } from "../../lib/errors.js";
+import { needWeb, personRoute } from "../route.js";
+
+const invocation = z
+  .strictObject({
+    line: z.string().min(1).max(100_000).optional(),
+    name: z.string().min(1).max(64).optional(),
+    options: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+  })
+  .refine(
+    ({ line, name }) => (line === undefined) !== (name === undefined),
+    "expected either line, or name and options",
+  );
+
+export const commandRoutes = [
+  personRoute({
+    method: "POST",
+    path: "/api/command",
+    summary: "`{ line }` or `{ name, options }`: runs an operator command; answers `{ outcome, text, message, data }`.",
+    body: invocation,
+    async handle({ gateway }, { person, body }) {
+      const role = gateway.identify("web", person.id);
+      const { line, name, options } = body;
+      const {
+        message,
+        data,
+        outcome = "done",
+      } = await gateway.invoke({
+        ...(line === undefined ? {} : { line: line.startsWith("/") ? line : `/${line}` }),
+        ...(name === undefined ? {} : { name, options: options ?? {} }),
+        operator: {
+          platform: "web",
+          userId: person.id,
+          displayName: person.name,
+          ...(role === undefined ? {} : { role }),
+        },
+      });
+      return { outcome, text: writtenOut(message), message, data: data ?? null };
+    },
+  }),
+  personRoute({
+    method: "GET",
+    path: "/api/commands",
+    summary: "The table of operator commands.",
+    async handle(parts) {
+      return { commands: needWeb(parts).commands() };
+    },
+  }),
+  personRoute({
+    method: "GET",
+    path: "/api/complete",
+    summary: "`?command=&option=&typed=`: values that an option may take.",
+    query: z.object({
+      command: z.string().max(64),
+      option: z.string().max(64),
+      typed: z.string().max(500).default(""),
+    }),
+    async handle(parts, { person, query }) {
+      return { choices: await needWeb(parts).complete(person, query) };
+    },
+  }),
+];
+
+/** The answer as one text, its card included, for terminals. */
+function writtenOut({ text, card }: OutboundMessage): string {
+  const fields = card?.fields?.map(({ name, value }) => `${name}: ${value}`) ?? [];
+  const parts = [text, card?.title, card?.text, fields.join("\n"), card?.footer];
+  const whole = parts.filter((part) => part !== undefined && part !== "").join("\n\n");
+  if (whole === "") throw new HookgateError({ code: "INTERNAL", message: "the command answered nothing" });
+  return whole;
+}

@@ -1,0 +1,121 @@
+/** Writing in the web chat. A `nonce` that the page chooses makes a repeated request the same request. */
+import { z } from "zod";
+import { needWeb, personRoute } from "../route.js";
+
+const room = z.object({ room: z.string().min(1).max(100) });
+const message = z.object({ message: z.coerce.number().int().positive() });
+const nonce = z.string().regex(/^[\w-]{8,64}$/, "expected 8 to 64 letters, digits, _ or -");
+const threadId = z
+  .string()
+  .regex(/^\d{1,15}$/)
+  .optional();
+/** One emoji, as a platform would send it: pictographs, flags and key caps, with their joiners. */
+const emoji = z
+  .string()
+  .max(40)
+  .regex(/^(\p{Extended_Pictographic}|\p{Emoji_Component}|\p{Regional_Indicator})+$/u, "expected an emoji");
+
+export const messageRoutes = [
+  personRoute({
+    method: "POST",
+    path: "/api/rooms/:room/messages",
+    summary: "`{ text, nonce, threadId?, replyToId?, uploads? }`: says something; answers when it is safe on disk.",
+    params: room,
+    body: z.strictObject({
+      text: z.string(),
+      nonce,
+      threadId,
+      replyToId: z.number().int().positive().optional(),
+      uploads: z.array(z.string()).max(10).default([]),
+    }),
+    async handle(parts, { person, params, body, reply }) {
+      const web = needWeb(parts);
+      const attachments = await Promise.all(body.uploads.map((id) => parts.uploads.take(person.id, id)));
+      const { text, threadId, replyToId } = body;
+      reply.code(201);
+      return {
+        message: await web.say(person, {
+          roomId: params.room,
+          text,
+          attachments,
+          nonce: body.nonce,
+          ...(threadId === undefined ? {} : { threadId }),
+          ...(replyToId === undefined ? {} : { replyToId }),
+        }),
+      };
+    },
+  }),
+  personRoute({
+    method: "POST",
+    path: "/api/rooms/:room/commands",
+    summary: "`{ name, options, nonce, threadId? }`: gives a command with named options, in the room.",
+    params: room,
+    body: z.strictObject({
+      name: z.string().min(1).max(64),
+      options: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+      nonce,
+      threadId,
+    }),
+    async handle(parts, { person, params, body, reply }) {
+      const { threadId, ...given } = body;
+      reply.code(201);
+      return {
+        message: await needWeb(parts).command(person, {
+          roomId: params.room,
+          ...given,
+          ...(threadId === undefined ? {} : { threadId }),
+        }),
+      };
+    },
+  }),
+  personRoute({
+    method: "PATCH",
+    path: "/api/messages/:message",
+    summary: "`{ text, nonce }`: edits one's own message.",
+    params: message,
+    body: z.strictObject({ text: z.string(), nonce }),
+    async handle(parts, { person, params, body }) {
+      return { message: await needWeb(parts).edit(person, params.message, body.text, body.nonce) };
+    },
+  }),
+  personRoute({
+    method: "DELETE",
+    path: "/api/messages/:message",
+    summary: "Deletes one's own message.",
+    params: message,
+    async handle(parts, { person, params }) {
+      return { message: await needWeb(parts).remove(person, params.message) };
+    },
+  }),
+  personRoute({
+    method: "PUT",
+    path: "/api/messages/:message/reactions",
+    summary: "`{ emoji, on }`: puts one's reaction on a message, or takes it back.",
+    params: message,
+    body: z.strictObject({ emoji, on: z.boolean() }),
+    async handle(parts, { person, params, body }) {
+      return { message: await needWeb(parts).react(person, params.message, body.emoji, body.on) };
+    },
+  }),
+  personRoute({
+    method: "POST",
+    path: "/api/messages/:message/press",
+    summary:
+      "`{ token, nonce, values? }`: presses a button, or sends its form in. Answers with a form when there is one.",
+    params: message,
+    body: z.strictObject({
+      token: z.string().min(1).max(200),
+      nonce,
+      values: z.record(z.string(), z.string().max(10_000)).optional(),
+    }),
+    async handle(parts, { person, params, body }) {
+      const { values, ...pressing } = body;
+      const acknowledge = await needWeb(parts).press(person, {
+        messageId: params.message,
+        ...pressing,
+        ...(values ? { values } : {}),
+      });
+      return acknowledge.kind === "modal" ? { modal: acknowledge.modal, token: acknowledge.token } : {};
+    },
+  }),
+];

@@ -1,0 +1,44 @@
+/** Rooms of the web chat and what was said in them. */
+import { z } from "zod";
+import { needWeb, personRoute } from "../route.js";
+
+const room = z.object({ room: z.string().min(1).max(100) });
+
+export const roomRoutes = [
+  personRoute({
+    method: "GET",
+    path: "/api/rooms",
+    summary: "The rooms that one can see, and `seq`, from which `/api/events?after=` goes on.",
+    async handle(parts, { person }) {
+      const web = needWeb(parts);
+      // First the place in the changes, then what is there: what comes in between is told twice, never lost.
+      const seq = await web.lastSeq();
+      return { seq, rooms: await web.rooms(person) };
+    },
+  }),
+  personRoute({
+    method: "POST",
+    path: "/api/rooms",
+    summary: "`{ name }`: a new room for everybody.",
+    perMinute: 30,
+    body: z.strictObject({ name: z.string().max(60) }),
+    async handle(parts, { person, body, reply }) {
+      const created = await needWeb(parts).createRoom(person, body.name);
+      reply.code(201);
+      return { room: created };
+    },
+  }),
+  personRoute({
+    method: "GET",
+    path: "/api/rooms/:room/messages",
+    summary: "`?before=ID&limit=N`: the newest messages before one, threads included, oldest first.",
+    params: room,
+    query: z.object({
+      before: z.coerce.number().int().positive().optional(),
+      limit: z.coerce.number().int().min(1).max(200).default(60),
+    }),
+    async handle(parts, { person, params, query }) {
+      return needWeb(parts).history(person, params.room, query.before, query.limit);
+    },
+  }),
+];

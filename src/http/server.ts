@@ -1,0 +1,213 @@
+/** The HTTP server: the page, the API, live changes, probes and the webhook, on one port. */
+import fastifyCookie from "@fastify/cookie";
+import fastifyHelmet from "@fastify/helmet";
+import fastifyRateLimit from "@fastify/rate-limit";
+import fastifyStatic from "@fastify/static";
+import Fastify, { type FastifyInstance } from "fastify";
+import type { KeyValueStore } from "../domain/store.js";
+import type { Timer } from "../lib/clock.js";
+import { errorMessage, HookgateError } from "../lib/errors.js";
+import { createAuth } from "./auth.js";
+import { watchConnections } from "./connections.js";
+import { errorAnswer } from "./errors.js";
+import { createGuard } from "./guard.js";
+import { createPeople, type PersonWithToken } from "./people.js";
+import type { HttpParts, Route } from "./route.js";
+import { routes } from "./routes/index.js";
+import { createUploads } from "./uploads.js";
+import { addWebhook, type Webhook } from "./webhook.js";
+
+export interface HttpServerOptions
+  extends Pick<HttpParts, "config" | "gateway" | "checkStore" | "metrics" | "clock" | "logger"> {
+  host: string;
+  /** 0 = any that is free. */
+  port: number;
+  /** Who may log in; the console's owner among them. */
+  people: readonly PersonWithToken[];
+  /** Signs sessions; a secret of this installation. */
+  sessionKey: string;
+  keyValue: KeyValueStore;
+  /** The web chat; absent = switched off. */
+  web?: { port: NonNullable<HttpParts["web"]>; pageFolder: string };
+  uploadsFolder: string;
+  webhook?: Webhook;
+}
+
+export interface HttpServer {
+  /** Resolves when it listens. Rejects with PORT_TAKEN or LISTEN_FAILED. */
+  start(): Promise<void>;
+  /** Ends live pages, lets requests under way finish, closes. */
+  stop(): Promise<void>;
+  /** Where it listens, after `start()`. */
+  readonly url: string;
+}
+
+const JSON_LIMIT_BYTES = 4 * 1024 * 1024;
+const SWEEP_EVERY_MS = 6 * 3_600_000;
+
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { config, host, port, clock, logger } = options;
+  const stopping = new AbortController();
+  const guard = createGuard(host, config.trusted_hosts);
+  const people = createPeople(options.people, options.keyValue, options.sessionKey);
+  const uploads = createUploads(options.uploadsFolder, config.max_upload_mb * 1_000_000);
+  const parts: HttpParts = {
+    config,
+    gateway: options.gateway,
+    checkStore: options.checkStore,
+    web: options.web?.port,
+    auth: createAuth({ people, guard, clock, sessionLifeMs: config.session_life }),
+    people,
+    uploads,
+    metrics: options.metrics,
+    clock,
+    logger,
+    stopping: stopping.signal,
+  };
+  const app = Fastify({
+    bodyLimit: JSON_LIMIT_BYTES,
+    trustProxy: config.behind_proxy,
+    forceCloseConnections: "idle",
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+  });
+  const connections = watchConnections(app.server, clock);
+  let sweep: Timer | undefined;
+  let url = "";
+
+  async function build(): Promise<void> {
+    answerErrors(app, parts);
+    const unguarded = new Set(routes.filter(({ access }) => access === "probe").map(({ path }) => path));
+    if (options.webhook) unguarded.add(options.webhook.path);
+    app.addHook("onRequest", async (request) => {
+      if (!unguarded.has(request.routeOptions.url ?? "")) guard.checkHost(request);
+    });
+    await app.register(fastifyHelmet, HELMET);
+    await app.register(fastifyCookie);
+    await app.register(fastifyRateLimit, { global: false, errorResponseBuilder: tooOften });
+    for (const route of routes) if (!route.takesBytes) addRoute(app, route, parts);
+    await app.register(async (scope) => {
+      scope.removeAllContentTypeParsers();
+      scope.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
+      for (const route of routes) if (route.takesBytes) addRoute(scope, route, parts);
+    });
+    if (options.webhook) addWebhook(app, options.webhook);
+    if (options.web)
+      await app.register(fastifyStatic, { root: options.web.pageFolder, cacheControl: false, etag: true });
+  }
+
+  function sweepUploads(): void {
+    const before = clock.now() - config.uploads_keep;
+    uploads.sweep(before).catch((error: unknown) => {
+      logger.warn({ error: errorMessage(error) }, "old uploads were not removed");
+    });
+    sweep = clock.after(SWEEP_EVERY_MS, sweepUploads);
+  }
+
+  return {
+    get url() {
+      return url;
+    },
+    async start() {
+      await build();
+      try {
+        await app.listen({ host, port });
+      } catch (error) {
+        throw cannotListen(error, host, port);
+      }
+      url = urlOf(app, host);
+      sweepUploads();
+      logger.info({ url }, "the web server listens");
+    },
+    async stop() {
+      stopping.abort();
+      sweep?.cancel();
+      await connections.end(() => app.close());
+    },
+  };
+}
+
+/** Scripts, styles and pictures come from here only; no frames; no plain-HTTP upgrade, because loopback has no certificate. */
+const HELMET = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'none'"],
+      scriptSrc: ["'self'"],
+      styleSrc: ["'self'"],
+      imgSrc: ["'self'", "data:", "blob:"],
+      mediaSrc: ["'self'", "blob:"],
+      connectSrc: ["'self'"],
+      fontSrc: ["'self'"],
+      manifestSrc: ["'self'"],
+      formAction: ["'self'"],
+      frameAncestors: ["'none'"],
+      baseUri: ["'none'"],
+    },
+  },
+  strictTransportSecurity: false,
+  referrerPolicy: { policy: "no-referrer" as const },
+};
+
+/** Routes parse with zod: fastify's compilers of JSON schemas, a tenth of the start, are never loaded. */
+function noSchemas(): never {
+  throw new Error("routes have no JSON schemas: they parse with zod");
+}
+
+function addRoute(app: FastifyInstance, route: Route, parts: HttpParts): void {
+  app.route({
+    method: route.method,
+    url: route.path,
+    ...(route.perMinute === undefined
+      ? {}
+      : { config: { rateLimit: { max: route.perMinute, timeWindow: "1 minute" } } }),
+    handler: (request, reply) => route.run(parts, request, reply),
+  });
+}
+
+function answerErrors(app: FastifyInstance, { logger }: HttpParts): void {
+  app.setErrorHandler((error, request, reply) => {
+    const { status, body } = errorAnswer(error);
+    if (status >= 500)
+      logger.error(
+        { method: request.method, route: request.routeOptions.url, error: errorMessage(error) },
+        "a request failed",
+      );
+    // A live stream has no way to answer any more: it ends, and the page comes back.
+    if (reply.raw.headersSent) return reply.raw.destroy();
+    return reply.code(status).send(body);
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const { pathname } = new URL(request.url, "http://localhost");
+    const { status, body } = errorAnswer(
+      new HookgateError({ code: "ROUTE_NOT_FOUND", message: `there is nothing at ${request.method} ${pathname}` }),
+    );
+    return reply.code(status).send(body);
+  });
+}
+
+function tooOften(_request: unknown, { after }: { after: string }): Error {
+  return new HookgateError({
+    code: "RATE_LIMITED",
+    message: `too many attempts; try again in ${after}`,
+    retryable: true,
+  });
+}
+
+function cannotListen(error: unknown, host: string, port: number): HookgateError {
+  const isTaken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+  return new HookgateError({
+    code: isTaken ? "PORT_TAKEN" : "LISTEN_FAILED",
+    message: isTaken ? `port ${port} on ${host} is taken` : `cannot listen on ${host}:${port}: ${errorMessage(error)}`,
+    hint: isTaken
+      ? "Is Hookgate running already? HOOKGATE_PORT chooses another port."
+      : "HOOKGATE_HOST and HOOKGATE_PORT say where.",
+    cause: error,
+  });
+}
+
+function urlOf(app: FastifyInstance, host: string): string {
+  const bound = app.server.address();
+  const port = bound !== null && typeof bound === "object" ? bound.port : 0;
+  const name = host === "0.0.0.0" || host === "::" ? "localhost" : host.includes(":") ? `[${host}]` : host;
+  return `http://${name}:${port}`;
+}

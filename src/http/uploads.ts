@@ -1,0 +1,141 @@
+/**
+ * Files that people send in the web chat: on disk before the message that names them, each under an id that nobody can guess, with its facts
+ * beside it. Only who sent a file may put it into a message.
+ */
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { z } from "zod";
+import type { Attachment } from "../domain/message.js";
+import { HookgateError } from "../lib/errors.js";
+import { newToken } from "../lib/id.js";
+
+const facts = z.object({
+  ownerId: z.string(),
+  filename: z.string(),
+  mimeType: z.string(),
+  sizeBytes: z.number(),
+});
+const ID = /^[\w-]{20,40}$/;
+
+export interface Uploads {
+  /** Resolves when the bytes are on disk. Rejects with TOO_LARGE. */
+  save(ownerId: string, file: { filename: string; mimeType: string; bytes: Readable }): Promise<Attachment>;
+  /** Rejects with FILE_NOT_FOUND, also when it is somebody else's. */
+  take(ownerId: string, id: string): Promise<Attachment>;
+  /** Removes files from before then; resolves with how many. */
+  sweep(before: number): Promise<number>;
+}
+
+export function createUploads(folder: string, maxBytes: number): Uploads {
+  const pathOf = (id: string) => join(folder, id);
+
+  return {
+    async save(ownerId, { filename, mimeType, bytes }) {
+      await mkdir(folder, { recursive: true });
+      const id = newToken(18);
+      const partial = pathOf(`${id}.part`);
+      let sizeBytes = 0;
+      const counter = new Transform({
+        transform(chunk: Buffer, _encoding, done) {
+          sizeBytes += chunk.length;
+          done(sizeBytes > maxBytes ? tooLarge(maxBytes) : null, chunk);
+        },
+      });
+      try {
+        await pipeline(bytes, counter, createWriteStream(partial));
+        await sync(partial);
+        const kept = { ownerId, filename: safeName(filename), mimeType, sizeBytes };
+        await writeFile(pathOf(`${id}.json`), JSON.stringify(kept));
+        await rename(partial, pathOf(id));
+        return attachmentOf(id, pathOf(id), kept);
+      } catch (error) {
+        await rm(partial, { force: true });
+        throw error;
+      }
+    },
+
+    async take(ownerId, id) {
+      const kept = ID.test(id) ? await readFacts(pathOf(`${id}.json`)) : undefined;
+      if (kept?.ownerId === ownerId) return attachmentOf(id, pathOf(id), kept);
+      throw new HookgateError({
+        code: "FILE_NOT_FOUND",
+        message: "there is no such upload",
+        hint: "Choose the file again.",
+      });
+    },
+
+    async sweep(before) {
+      let removed = 0;
+      for (const name of await readdir(folder).catch(() => [])) {
+        const path = join(folder, name);
+        const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY })); // gone meanwhile
+        if (mtimeMs >= before) continue;
+        await rm(path, { force: true });
+        if (ID.test(name)) removed++;
+      }
+      return removed;
+    },
+  };
+}
+
+/** The bytes of an attachment that is kept here, or undefined when it lies elsewhere. */
+export async function openAttachment({ url }: Attachment): Promise<Readable | undefined> {
+  if (url.startsWith("data:")) {
+    const [, base64, data = ""] = /^data:[^,]*?(;base64)?,(.*)$/s.exec(url) ?? [];
+    return Readable.from([base64 ? Buffer.from(data, "base64") : Buffer.from(decodeURIComponent(data))]);
+  }
+  if (!url.startsWith("file:")) return undefined;
+  const path = fileURLToPath(url);
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isFile()) return createReadStream(path);
+  throw new HookgateError({ code: "FILE_NOT_FOUND", message: "this file is no longer kept" });
+}
+
+async function readFacts(path: string) {
+  try {
+    return facts.parse(JSON.parse(await readFile(path, "utf8")));
+  } catch {
+    return undefined; // missing or damaged: there is no such upload
+  }
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, "r+");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function attachmentOf(id: string, path: string, { filename, mimeType, sizeBytes }: z.infer<typeof facts>): Attachment {
+  return { type: typeOf(mimeType), ref: id, url: pathToFileURL(path).href, mimeType, filename, sizeBytes };
+}
+
+function typeOf(mimeType: string): Attachment["type"] {
+  const family = mimeType.split("/")[0];
+  return family === "image" || family === "audio" || family === "video" ? family : "file";
+}
+
+/** The last step of whatever path was given, without control characters. */
+function safeName(name: string): string {
+  const last = name.split(/[\\/]/).at(-1) ?? "";
+  return (
+    last
+      .replace(/\p{Cc}/gu, "")
+      .trim()
+      .slice(0, 200) || "file"
+  );
+}
+
+function tooLarge(maxBytes: number): HookgateError {
+  return new HookgateError({
+    code: "TOO_LARGE",
+    message: `a file may have ${Math.floor(maxBytes / 1_000_000)} MB at most`,
+    hint: "http.max_upload_mb in hookgate.yaml sets the limit.",
+  });
+}

@@ -1,0 +1,57 @@
+/** The package's public API: what plugin authors and embedders import. */
+
+export { type Address, formatAddress, parseAddress } from "./domain/address.js";
+export type { Cause, DispatchRecord, JournalPort, Outcome, RunRecord } from "./domain/journal.js";
+export type { Attachment, Button, Card, InboundMessage, OutboundMessage } from "./domain/message.js";
+export type { BackgroundEnd, BackgroundPort, BackgroundRun, BackgroundRunner } from "./hooks/background.js";
+export type {
+  BeforeDispatchPayload,
+  BeforeDispatchResult,
+  CommandInvokedPayload,
+  DeliveryFailedPayload,
+  InboundClaimPayload,
+  InboundClaimResult,
+  MessageDeletedPayload,
+  MessageEditedPayload,
+  MessageReceivedPayload,
+  MessageSendingPayload,
+  MessageSendingResult,
+  MessageSentPayload,
+  ReactionAddedPayload,
+} from "./hooks/catalogue/gateway.js";
+export { type Catalogue, catalogue } from "./hooks/catalogue/index.js";
+export type { Contribution, ContributionKind } from "./hooks/contribution.js";
+export { inDryRun } from "./hooks/dry-run.js";
+export { HookFailedError, UnknownHookError } from "./hooks/errors.js";
+export type { Explanation } from "./hooks/explain.js";
+export { immutable } from "./hooks/isolate.js";
+export type { Matcher } from "./hooks/matcher.js";
+export type { DispatchOptions } from "./hooks/options.js";
+export { definePoint, type HookPoint, type LifecyclePhase, type Model } from "./hooks/point.js";
+export type { Execution, FailurePolicy, HookInfo, RegisterOptions, TurnOptions } from "./hooks/registration.js";
+export {
+  HookRegistry,
+  type Override,
+  type Problem,
+  type Registration,
+  type RegistryOptions,
+  type Unregister,
+} from "./hooks/registry.js";
+export type {
+  BeforeResult,
+  Claimed,
+  ClaimingHandler,
+  HookContext,
+  LifecycleContext,
+  LifecycleHandler,
+  ModifyingHandler,
+  PayloadOf,
+  PhaseResult,
+  ResultOf,
+  TurnHandler,
+  VoidHandler,
+} from "./hooks/signatures.js";
+export { HookgateError } from "./lib/errors.js";
+export type { Logger } from "./lib/logger.js";
+export type { PluginApi, PluginHooks, PluginSendOptions, PluginStore } from "./plugins/api.js";
+export { definePlugin, type PluginDefinition, type PluginEnd } from "./plugins/define.js";

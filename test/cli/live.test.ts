@@ -1,0 +1,282 @@
+/** The command line against a gateway that it started itself: two real processes, one database, real HTTP. */
+import type { ChildProcess } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../support/until.js";
+import { runCli, spawnCli } from "./run-cli.js";
+
+/** Its slow hook tells by a file that it has begun, and ends when another file is there. */
+const PLUGIN = `
+import { existsSync, writeFileSync } from "node:fs";
+export default {
+  id: "probe",
+  setup(api) {
+    api.hooks.registerModifying("message_sending", ({ message }) => ({ message: { ...message, text: message.text.toUpperCase() } }), { id: "shout" });
+    api.hooks.registerClaiming("inbound_claim", () => { throw new Error("no route today"); }, { id: "broken" });
+    api.hooks.registerVoid("message_sent", async () => {
+      writeFileSync("begun", "");
+      while (!existsSync("enough")) await new Promise((done) => setTimeout(done, 10));
+    }, { id: "slow" });
+  },
+};
+`;
+
+let cwd: string;
+let gateway: { child: ChildProcess; out: () => string; err: () => string };
+let env: Record<string, string>;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((done) => server.once("listening", done));
+  const address = server.address();
+  await new Promise((done) => server.close(done));
+  return typeof address === "object" && address ? address.port : 0;
+}
+
+async function startGateway() {
+  const child = spawnCli(["start"], { cwd, env });
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    out += chunk;
+  });
+  child.stderr.on("data", (chunk: Buffer) => {
+    err += chunk;
+  });
+  await until(() => {
+    if (child.exitCode !== null) throw new Error(`the gateway ended with ${child.exitCode}: ${err}${out}`);
+    return err.includes("chat ");
+  }, "the gateway's greeting");
+  return { child, out: () => out, err: () => err };
+}
+
+const stopped = ({ child }: { child: ChildProcess }) =>
+  child.exitCode !== null
+    ? Promise.resolve(child.exitCode)
+    : new Promise<number | null>((done) => child.once("exit", done));
+
+beforeAll(async () => {
+  cwd = mkdtempSync(join(tmpdir(), "hookgate-live-"));
+  mkdirSync(join(cwd, "plugins"));
+  writeFileSync(join(cwd, "plugins/probe.mjs"), PLUGIN);
+  writeFileSync(join(cwd, "hookgate.yaml"), "plugins:\n  - ./plugins/probe.mjs\n");
+  env = { HOOKGATE_PORT: String(await freePort()) };
+  gateway = await startGateway();
+});
+afterAll(async () => {
+  if (gateway?.child.exitCode === null) gateway.child.kill("SIGKILL");
+  rmSync(cwd, { recursive: true, force: true });
+});
+
+const cli = (...args: string[]) => runCli(args, { cwd, env });
+const json = async (...args: string[]) => {
+  const result = await cli(...args, "--json");
+  return { ...result, data: JSON.parse(result.out) };
+};
+
+describe("hookgate start", () => {
+  it("tells where the chat is, and the login token once, on standard error; standard output is the log as JSON lines", () => {
+    expect(gateway.err()).toContain(`http://127.0.0.1:${env.HOOKGATE_PORT}`);
+    const [, token] = /login token +(\S+)/.exec(gateway.err()) ?? [];
+    expect(token?.length).toBeGreaterThan(20);
+    for (const line of gateway.out().trim().split("\n").filter(Boolean)) expect(JSON.parse(line)).toHaveProperty("msg");
+    expect(gateway.out()).not.toContain(token);
+  });
+
+  it("refuses a second gateway on the same database, and says who has it", async () => {
+    const { code, err } = await runCli(["start"], { cwd, env: { HOOKGATE_PORT: String(await freePort()) } });
+    expect(code).toBe(1);
+    expect(err).toContain("another gateway");
+    expect(err).toContain(`process ${gateway.child.pid}`);
+  });
+
+  it("refuses a broken configuration with all its problems, and exits with 2", async () => {
+    writeFileSync(join(cwd, "broken.yaml"), "gateway:\n  ambiguous: maybe\n  tll: 1h\n");
+    const { code, err } = await cli("start", "-c", "broken.yaml");
+    expect(code).toBe(2);
+    expect(err).toMatch(/broken\.yaml:2.*ambiguous/s);
+    expect(err).toMatch(/broken\.yaml:3.*ttl/s);
+  });
+});
+
+describe("against the live gateway", () => {
+  it("lists the hooks as an aligned table and as JSON", async () => {
+    const [table, { code, data }] = await Promise.all([cli("hooks"), json("hooks", "list", "probe")]);
+    expect(table.code).toBe(0);
+    expect(table.out).toMatch(/^FAMILY +POINT +HOOK +STATE +LAST FIRED/);
+    expect(table.out).toMatch(/message_sending +probe\.shout +on/);
+    expect(code).toBe(0);
+    expect(data.hooks.map(({ id }: { id: string }) => id).sort()).toEqual([
+      "probe.broken",
+      "probe.shout",
+      "probe.slow",
+    ]);
+  });
+
+  it("fires a hook with a payload from a file, and with one from standard input", async () => {
+    writeFileSync(
+      join(cwd, "payload.json"),
+      JSON.stringify({
+        chatId: "c",
+        platform: "web",
+        deliveryId: "d_x",
+        cause: { kind: "api", id: "1", depth: 0 },
+        message: { text: "from a file" },
+      }),
+    );
+    const { code, data } = await json("fire", "probe.shout", "--payload", "@payload.json");
+    expect(code).toBe(0);
+    expect(data).toMatchObject({
+      dryRun: false,
+      runs: [{ hookId: "probe.shout", outcome: "modified" }],
+      result: { message: { text: "FROM A FILE" } },
+    });
+    const input = readFileSync(join(cwd, "payload.json"), "utf8").replace("a file", "a pipe");
+    const piped = await runCli(["fire", "probe.shout", "--payload", "@-", "--dry-run", "--json"], { cwd, env, input });
+    expect(JSON.parse(piped.out)).toMatchObject({ dryRun: true, result: { message: { text: "FROM A PIPE" } } });
+  });
+
+  it("exits with 1 when a hook failed, and shows it among the failed runs", async () => {
+    const fired = await cli("fire", "probe.broken");
+    expect(fired.code).toBe(1);
+    expect(fired.out).toContain("no route today");
+    const { data } = await json("runs", "failed");
+    expect(data.dispatches[0]).toMatchObject({
+      point: "inbound_claim",
+      runs: [{ hookId: "probe.broken", outcome: "failed" }],
+    });
+    const [one, again] = await Promise.all([json("run", data.dispatches[0].id), json("replay", data.dispatches[0].id)]);
+    expect(one.data).toMatchObject({ id: data.dispatches[0].id, redacted: true });
+    expect(again.code).toBe(1);
+    expect(again.data).toMatchObject({ replayOf: data.dispatches[0].id, dryRun: true });
+  });
+
+  it("exits with 2 for a payload that is none, with every field named on standard error", async () => {
+    const { code, out, err } = await cli("fire", "probe.shout", "--payload", '{"chatId": 5}');
+    expect(code).toBe(2);
+    expect(out).toBe("");
+    expect(err).toMatch(/error: .*chatId.*platform/);
+    expect(err).toContain("hint: ");
+  });
+
+  it("exits with 3 for a hook that is being fired already", async () => {
+    const first = cli("fire", "probe.slow");
+    await until(() => existsSync(join(cwd, "begun")), "the first run");
+    const refused = await cli("fire", "probe.slow");
+    writeFileSync(join(cwd, "enough"), "");
+    expect(refused.code).toBe(3);
+    expect(refused.err).toMatch(/is being fired already: run f_\w+, for /);
+    expect((await first).code).toBe(0);
+    expect((await cli("fire", "probe.slow")).code).toBe(0);
+  });
+
+  it("switches a hook off and on, for good", async () => {
+    expect((await cli("hooks", "disable", "probe.shout")).code).toBe(0);
+    expect((await json("hooks", "show", "probe.shout")).data).toMatchObject({
+      enabled: false,
+      switched: { by: "web:1" },
+    });
+    expect((await cli("hooks", "why", "probe.shout")).out).toContain("would not run");
+    expect((await cli("hooks", "enable", "probe.shout")).code).toBe(0);
+    const { data } = await json("hooks", "order", "message_sending");
+    expect(data.orders[0].hooks).toMatchObject([{ id: "probe.shout", enabled: true }]);
+  });
+
+  it("suggests the nearest id on standard error, and exits with 1", async () => {
+    const { code, out, err } = await cli("hooks", "show", "probe.shot");
+    expect(code).toBe(1);
+    expect(out).toBe("");
+    expect(err).toContain('Did you mean "probe.shout"?');
+  });
+
+  it("tells status, who one is, and an empty outbox", async () => {
+    const [status, shown, whoami, outbox, letters, none] = await Promise.all([
+      json("status"),
+      cli("status"),
+      json("whoami"),
+      cli("outbox"),
+      json("outbox"),
+      cli("outbox", "show", "d_none"),
+    ]);
+    expect(status.data).toMatchObject({
+      running: true,
+      adapters: [{ platform: "web", phase: "online" }],
+      store: { ok: true },
+      plugins: [{ id: "probe", state: "loaded" }],
+      version: "0.1.0",
+    });
+    expect(shown.out).toMatch(/Platforms +● web online/);
+    expect(whoami.data).toMatchObject({ person: "web:1", role: "owner" });
+    expect(outbox.out).toContain("Nothing waits for you");
+    expect(letters.data).toMatchObject({ letters: [] });
+    expect(none.code).toBe(1);
+  });
+
+  it("exits with 3 when the token is not the gateway's", async () => {
+    const { code, err } = await runCli(["status"], { cwd, env: { ...env, HOOKGATE_TOKEN: "not-the-right-token" } });
+    expect(code).toBe(3);
+    expect(err).toContain("does not accept this token");
+    const elsewhere = mkdtempSync(join(tmpdir(), "hookgate-elsewhere-"));
+    const noToken = await runCli(["status"], { cwd: elsewhere, env });
+    rmSync(elsewhere, { recursive: true });
+    expect(noToken.code).toBe(3);
+    expect(noToken.err).toContain("without a token");
+  });
+
+  it("the doctor names the hooks that never fired and those that fail", async () => {
+    const { code, data } = await json("doctor");
+    const hooks = data.findings
+      .filter(({ name }: { name: string }) => name === "hooks")
+      .map(({ detail }: { detail: string }) => detail);
+    expect(code).toBe(0);
+    expect(hooks).toEqual([expect.stringContaining("failing in 24 h: probe.broken")]);
+    expect(data.findings).toContainEqual({ name: "gateway", state: "ok", detail: "it runs" });
+  });
+});
+
+describe("signals", () => {
+  it("SIGHUP takes over a changed configuration; a broken one changes nothing", async () => {
+    writeFileSync(join(cwd, "hookgate.yaml"), "plugins:\n  - module: ./plugins/probe.mjs\n    enabled: maybe\n");
+    gateway.child.kill("SIGHUP");
+    await until(() => gateway.err().includes("error: "));
+    expect((await json("hooks", "list", "probe")).data.hooks).toHaveLength(3);
+    writeFileSync(join(cwd, "hookgate.yaml"), "plugins:\n  - module: ./plugins/probe.mjs\n    enabled: false\n");
+    gateway.child.kill("SIGHUP");
+    await until(() => gateway.err().includes("Reloaded"));
+    expect((await json("hooks", "list", "probe")).data.hooks).toEqual([]);
+  });
+
+  it("SIGTERM stops it well, and the next start tells no token again but keeps what was switched", async () => {
+    writeFileSync(join(cwd, "hookgate.yaml"), "plugins:\n  - ./plugins/probe.mjs\n");
+    gateway.child.kill("SIGHUP");
+    await until(async () => (await json("hooks", "list", "probe")).data.hooks.length === 3);
+    await cli("hooks", "disable", "probe.shout");
+    gateway.child.kill("SIGTERM");
+    expect(await stopped(gateway)).toBe(0);
+    gateway = await startGateway();
+    expect(gateway.err()).not.toContain("login token");
+    expect((await json("hooks", "show", "probe.shout")).data).toMatchObject({ enabled: false });
+    gateway.child.kill("SIGINT");
+    expect(await stopped(gateway)).toBe(0);
+  });
+});
+
+describe("as a viewer", () => {
+  it("is refused what a viewer may not do, with 3, and fires dry without being told to", async () => {
+    writeFileSync(join(cwd, "hookgate.yaml"), "operators:\n  console: viewer\nplugins:\n  - ./plugins/probe.mjs\n");
+    gateway = await startGateway();
+    const [enable, live, fired] = await Promise.all([
+      cli("hooks", "enable", "probe.shout"),
+      cli("replay", "last", "--live"),
+      json("fire", "message_sending"),
+    ]);
+    expect(enable).toMatchObject({ code: 3, out: "", err: expect.stringContaining("needs the role admin") });
+    expect(live).toMatchObject({ code: 3, out: "", err: expect.stringContaining("needs the role operator") });
+    expect(fired.data).toMatchObject({ dryRun: true });
+    gateway.child.kill("SIGINT");
+    expect(await stopped(gateway)).toBe(0);
+  });
+});

@@ -1,0 +1,173 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCli } from "./run-cli.js";
+
+let cwd: string;
+beforeAll(() => {
+  cwd = mkdtempSync(join(tmpdir(), "hookgate-cli-"));
+});
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+/** A port on which nothing listens. */
+const NOBODY = { HOOKGATE_PORT: "1" };
+
+describe("hookgate check", () => {
+  it("tells every problem at once, each with file, line, expected and got, and exits with 2", async () => {
+    const file = join(cwd, "broken.yaml");
+    writeFileSync(file, "operators:\n  ownr: []\ngateway:\n  ambiguous: maybe\n  ttl: 5 fortnights\n");
+    const { code, out, err } = await runCli(["check", "--config", file], { cwd, env: { HOOKGATE_PORT: "eighty" } });
+    expect(code).toBe(2);
+    expect(out).toBe("");
+    expect(err).toContain(`${file}:2`);
+    expect(err).toMatch(/ownr.*did you mean|ownr.*owner/);
+    expect(err).toContain(`${file}:4`);
+    expect(err).toMatch(/ambiguous.*hold.*got "?maybe/s);
+    expect(err).toContain(`${file}:5`);
+    expect(err).toContain("HOOKGATE_PORT");
+    expect(err).toContain("4 problems.");
+  });
+
+  it("tells of plugins that could not be loaded, with their line, without setting any up", async () => {
+    const file = join(cwd, "plugins.yaml");
+    writeFileSync(join(cwd, "throws.mjs"), 'throw new Error("on load")');
+    writeFileSync(join(cwd, "good.mjs"), 'export default { id: "good", setup() { throw new Error("set up"); } }');
+    writeFileSync(
+      file,
+      "plugins:\n  - ./good.mjs\n  - ./missing.mjs\n  - module: ./throws.mjs\n  - { module: ./good.mjs, config: { a: 1 } }\n",
+    );
+    const { code, err } = await runCli(["check", "--config", file], { cwd });
+    expect(code).toBe(2);
+    expect(err).toMatch(/plugins\.yaml:3:\d+ plugins\.1: .*missing\.mjs/);
+    expect(err).toMatch(/plugins\.yaml:4:\d+ plugins\.2: .*on load/);
+    expect(err).toMatch(/plugins\.yaml:5:\d+ plugins\.3: .*takes no config/);
+    expect(err).toContain("3 problems.");
+  });
+
+  it("tells the same as JSON", async () => {
+    writeFileSync(join(cwd, "hookgate.yaml"), "gateway:\n  ambiguous: maybe\n");
+    const { code, out } = await runCli(["check", "--json"], { cwd });
+    rmSync(join(cwd, "hookgate.yaml"));
+    expect(code).toBe(2);
+    expect(JSON.parse(out)).toMatchObject({ ok: false, problems: [{ line: 2, path: "gateway.ambiguous" }] });
+  });
+
+  it("is content with no configuration at all, and exits with 0", async () => {
+    const { code, out, err } = await runCli(["check"], { cwd });
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toContain("defaults hold");
+  });
+
+  it("refuses a file that is not there", async () => {
+    const { code, err } = await runCli(["check", "-c", "nowhere.yaml"], { cwd });
+    expect(code).toBe(2);
+    expect(err).toContain("nowhere.yaml");
+  });
+});
+
+describe("hookgate points", () => {
+  it("prints an aligned table of every point", async () => {
+    const { code, out } = await runCli(["points"], { cwd });
+    expect(code).toBe(0);
+    const lines = out.trimEnd().split("\n");
+    expect(lines[0]).toMatch(/^POINT +MODEL +VETO +FIRED$/);
+    expect(lines.find((line) => line.startsWith("message_sending "))).toMatch(/ modifying +yes /);
+    expect(new Set(lines.map((line) => line.search(/(?<=\s)(MODEL|void|modifying|claiming)\b/))).size).toBe(1);
+  });
+
+  it("prints JSON with the schemas and an example of each", async () => {
+    const { code, out } = await runCli(["points", "--json", "inbound_claim"], { cwd });
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject([
+      {
+        name: "inbound_claim",
+        model: "claiming",
+        vetoable: true,
+        payload: { type: "object", required: ["message"] },
+        result: { type: "object" },
+        example: { message: {} },
+      },
+    ]);
+  });
+
+  it("suggests the nearest name and exits with 2 when none matches", async () => {
+    const { code, err } = await runCli(["points", "mesage_sent"], { cwd });
+    expect(code).toBe(2);
+    expect(err).toContain('Did you mean "message_sent"?');
+  });
+});
+
+describe("usage", () => {
+  it("shows the commands and exits with 0 when asked for help", async () => {
+    const { code, out } = await runCli(["--help"], { cwd });
+    expect(code).toBe(0);
+    for (const name of [
+      "start",
+      "check",
+      "points",
+      "hooks",
+      "fire",
+      "runs",
+      "run",
+      "replay",
+      "outbox",
+      "status",
+      "whoami",
+      "doctor",
+    ])
+      expect(out).toMatch(new RegExp(`^  ${name}\\b`, "m"));
+    expect(out).toContain("Exit codes");
+  });
+
+  it("prints the version of the package", async () => {
+    const { code, out } = await runCli(["--version"], { cwd });
+    expect({ code, out: out.trim() }).toEqual({ code: 0, out: "0.1.0" });
+  });
+
+  it.each([
+    [["hoks"], /Did you mean hooks/],
+    [["fire"], /missing required argument/],
+    [["runs", "--page", "zero"], /whole number/],
+    [["hooks", "show"], /missing required argument/],
+    [["fire", "x", "--phase", "during"], /before or after/],
+    [["status", "--nope"], /unknown option/],
+  ])("exits with 2 and says what is wrong: %j", async (args, told) => {
+    const { code, out, err } = await runCli(args, { cwd, env: NOBODY });
+    expect(code).toBe(2);
+    expect(out).toBe("");
+    expect(err).toMatch(told);
+  });
+
+  it("refuses a payload that is no JSON before it calls anybody", async () => {
+    writeFileSync(join(cwd, "payload.json"), "{ text: 1 }");
+    const { code, err } = await runCli(["fire", "x", "--payload", "@payload.json"], { cwd, env: NOBODY });
+    expect(code).toBe(2);
+    expect(err).toContain("not JSON");
+    const missing = await runCli(["fire", "x", "--payload", "@missing.json"], { cwd, env: NOBODY });
+    expect(missing.code).toBe(2);
+    expect(missing.err).toContain("missing.json");
+  });
+});
+
+describe("without a live gateway", () => {
+  it("says so, and how to start one, and exits with 1", async () => {
+    const { code, out, err } = await runCli(["hooks"], { cwd, env: NOBODY });
+    expect(code).toBe(1);
+    expect(out).toBe("");
+    expect(err).toContain("No gateway answers at http://127.0.0.1:1");
+    expect(err).toContain("hookgate start");
+  });
+
+  it("the doctor looks at everything else", async () => {
+    const { code, out } = await runCli(["doctor", "--json"], { cwd, env: NOBODY });
+    const { ok, findings } = JSON.parse(out);
+    expect({ code, ok }).toEqual({ code: 0, ok: true });
+    const names = findings.map(({ name }: { name: string }) => name);
+    expect(names).toEqual(expect.arrayContaining(["configuration", "node", "disk", "database", "gateway"]));
+    expect(findings.find(({ name }: { name: string }) => name === "gateway")).toMatchObject({
+      state: "warning",
+      hint: expect.stringContaining("start"),
+    });
+  });
+});

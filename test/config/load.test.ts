@@ -1,0 +1,87 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { formatProblem, loadConfig } from "../../src/config/load.js";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "hookgate-config-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function load(yaml: string, env: Record<string, string> = {}) {
+  const path = join(folder, "hookgate.yaml");
+  writeFileSync(path, yaml);
+  return loadConfig({ path, env });
+}
+
+describe("loadConfig", () => {
+  it("tells every problem at once, each with its line, what was expected and what was found", () => {
+    const { config, problems } = load(
+      ["gateway:", "  ttl: soon", "  max_waitin: 5", "discord:", "  access:", "    dms: nobody", "plugins: yes"].join(
+        "\n",
+      ),
+      { HOOKGATE_PORT: "many" },
+    );
+    expect(config).toBeUndefined();
+    expect(problems.map(({ path, line }) => `${path}:${line}`).sort()).toEqual(
+      ["HOOKGATE_PORT:undefined", "discord.access.dms:6", "gateway.max_waitin:3", "gateway.ttl:2", "plugins:7"].sort(),
+    );
+    expect(problems.find(({ path }) => path === "gateway.max_waitin")?.message).toContain('did you mean "max_waiting"');
+    expect(problems.find(({ path }) => path === "discord.access.dms")).toMatchObject({
+      expected: "operators | everyone | off",
+      got: '"nobody"',
+    });
+    expect(problems.map(formatProblem).join("\n")).toContain("hookgate.yaml:2:8 gateway.ttl");
+  });
+
+  it("tells what it needs of the environment, all at once, before anything starts", () => {
+    const yaml = [
+      "web:",
+      "  people:",
+      "    - { id: '2', name: Bob, token_env: BOB_TOKEN }",
+      "    - { id: '3', name: Eve, token_env: EVE_TOKEN }",
+      "telegram:",
+      "  mode: webhook",
+    ].join("\n");
+    const telegram = { TELEGRAM_TOKEN: "1:a" };
+    const { config, problems } = load(yaml, { ...telegram, EVE_TOKEN: "short" });
+    expect(config).toBeUndefined();
+    expect(problems.map(({ path, line, message }) => `${line} ${path}: ${message}`)).toEqual([
+      "3 web.people.0.token_env: the login token of Bob is missing",
+      "4 web.people.1.token_env: the login token of Eve is too short",
+      expect.stringMatching(/^[56] telegram\.webhook\.url: /),
+      "6 telegram.mode: webhook mode needs a secret, so that nobody else can call",
+    ]);
+    expect(problems[3]?.expected).toContain("TELEGRAM_WEBHOOK_SECRET");
+    const tokens = { BOB_TOKEN: "b".repeat(16), EVE_TOKEN: "e".repeat(16) };
+    expect(load(yaml, tokens).problems).toEqual([]); // without its token, Telegram is off
+  });
+
+  it("tells the line of broken YAML", () => {
+    const { problems } = load("gateway:\n  ttl: [1\nweb: {}");
+    expect(problems[0]?.line).toBeGreaterThanOrEqual(2);
+  });
+
+  it("reads an empty file and a missing default file as the defaults", () => {
+    expect(load("").config?.gateway.ttl).toBe(86_400_000);
+    expect(load("# only a comment\n").config?.web.enabled).toBe(true);
+  });
+
+  it("refuses a named file that is not there", () => {
+    const { problems } = loadConfig({ path: join(folder, "none.yaml"), env: {} });
+    expect(problems).toMatchObject([{ message: "there is no such file" }]);
+  });
+
+  it("leaves what a hook override does not say unsaid", () => {
+    expect(load("hooks:\n  a.b: { enabled: false }").config?.hooks).toEqual({ "a.b": { enabled: false } });
+    expect(load("hooks:\n  a.b: { timeout: 3s }").config?.hooks).toEqual({ "a.b": { timeout: 3000 } });
+  });
+
+  it("treats empty variables as unset and reads others by name", () => {
+    const { env } = load("", { DISCORD_TOKEN: " ", GUEST: "x" });
+    expect(env?.DISCORD_TOKEN).toBeUndefined();
+    expect(env?.variable("GUEST")).toBe("x");
+  });
+});

@@ -1,0 +1,289 @@
+import { request } from "node:http";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../support/until.js";
+import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
+
+let app: RunningApp;
+beforeAll(async () => {
+  app = await runApp();
+});
+afterAll(() => app.close());
+
+let nonces = 0;
+const nonce = () => `nonce-${++nonces}-long`;
+const say = (token: string, room: string, text: string, more: object = {}) =>
+  app.call(token, "POST", `/api/rooms/${room}/messages`, { text, nonce: nonce(), ...more });
+const messages = async (token: string, room: string) =>
+  (await app.call(token, "GET", `/api/rooms/${room}/messages?limit=200`)).body.messages;
+
+/** A request with headers that fetch would not let through. */
+function raw(
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body = "",
+): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(app.url);
+    const sent = request({ hostname, port, method, path, headers }, (response) => {
+      let text = "";
+      response.on("data", (chunk) => {
+        text += chunk;
+      });
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
+
+async function login(token: string, more: object = {}) {
+  const answer = await app.call(undefined, "POST", "/api/login", { token, ...more });
+  return { ...answer, cookie: answer.headers.get("set-cookie")?.split(";")[0] ?? "" };
+}
+
+describe("who may come in", () => {
+  it("is nobody without a token, and nobody with a wrong one", async () => {
+    for (const token of [undefined, "wrong", `${OWNER}x`]) {
+      const { status, body } = await app.call(token, "GET", "/api/me");
+      expect([status, Object.keys(body.error)]).toEqual([401, ["code", "message", "hint"]]);
+    }
+  });
+
+  it("tells who one is: the owner by the console's token, others without a role", async () => {
+    expect((await app.call(OWNER, "GET", "/api/me")).body).toMatchObject({ person: { id: "1" }, role: "owner" });
+    expect((await app.call(BOB, "GET", "/api/me")).body).toMatchObject({
+      person: { id: "2", name: "Bob" },
+      role: null,
+    });
+  });
+
+  it("keeps the chosen name and the numeric id", async () => {
+    const { body, cookie } = await login(OWNER, { name: "  Ada  " });
+    expect(body).toEqual({ person: { id: "1", name: "Ada" } });
+    const me = await raw("GET", "/api/me", { cookie });
+    expect(JSON.parse(me.text).person).toEqual({ id: "1", name: "Ada" });
+    expect((await app.call(OWNER, "PATCH", "/api/me", { name: "" })).status).toBe(400);
+    expect((await app.call(OWNER, "PATCH", "/api/me", { name: "Grace" })).body.person).toEqual({
+      id: "1",
+      name: "Grace",
+    });
+  });
+
+  it("gives a cookie that scripts and other sites cannot use, and believes no forged one", async () => {
+    const { headers, cookie } = await login(BOB);
+    expect(headers.get("set-cookie")).toMatch(/HttpOnly; SameSite=Strict/);
+    expect(headers.get("set-cookie")).not.toContain(BOB);
+    expect((await raw("GET", "/api/me", { cookie })).status).toBe(200);
+    const [name, value = ""] = cookie.split("=");
+    const forged = [
+      value.replace(/^2\./, "1."),
+      value.replace(/\.(\d+)\./, ".9999999999999."),
+      value.slice(0, -1),
+      "2..x",
+    ];
+    for (const one of forged) expect((await raw("GET", "/api/me", { cookie: `${name}=${one}` })).status).toBe(401);
+  });
+
+  it("lets a cookie speak only for our own page", async () => {
+    const { cookie } = await login(BOB);
+    const body = JSON.stringify({ text: "by whom?", nonce: nonce() });
+    const post = (headers: Record<string, string>) =>
+      raw("POST", "/api/rooms/general/messages", { cookie, "content-type": "application/json", ...headers }, body);
+    const foreign: Record<string, string>[] = [
+      {},
+      { origin: "http://evil.example" },
+      { origin: "null" },
+      { origin: "http://127.0.0.1:1" },
+    ];
+    for (const headers of foreign) expect((await post(headers)).status).toBe(403);
+    expect((await post({ origin: app.url, "sec-fetch-site": "cross-site" })).status).toBe(403);
+    expect((await post({ origin: app.url, "sec-fetch-site": "same-origin" })).status).toBe(201);
+  });
+
+  it("answers under its own names only, against DNS rebinding", async () => {
+    const authorization = `Bearer ${OWNER}`;
+    for (const host of ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80"]) {
+      const { status, text } = await raw("GET", "/api/me", { host, authorization });
+      expect([status, JSON.parse(text).error.code]).toEqual([403, "HOST_UNKNOWN"]);
+      expect((await raw("GET", "/", { host })).status).toBe(403);
+    }
+    expect((await raw("GET", "/api/me", { host: "localhost:1234", authorization })).status).toBe(200);
+    expect((await raw("GET", "/healthz", { host: "10.0.0.7" })).status).toBe(200);
+  });
+
+  it("serves the page under a policy that runs nothing but its own scripts", async () => {
+    const page = await app.call(undefined, "GET", "/");
+    expect(page.body).toContain("<title>Hookgate</title>");
+    const policy = page.headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).not.toContain("unsafe");
+    expect(page.headers.get("x-content-type-options")).toBe("nosniff");
+    for (const path of ["/../package.json", "/%2e%2e/config.ts", "/..%2fconfig.ts"])
+      expect((await raw("GET", path, { host: "localhost" })).status).toBeGreaterThanOrEqual(400);
+  });
+});
+
+describe("the chat over HTTP", () => {
+  it("says something, and the answer of a hook comes back", async () => {
+    const { status, body } = await say(OWNER, "dm-1", "echo **hi**");
+    expect([status, body.message.text]).toEqual([201, "echo **hi**"]);
+    const answer = await until(async () =>
+      (await messages(OWNER, "dm-1")).find((one: { author: { id?: string } }) => !one.author.id),
+    );
+    expect(answer).toMatchObject({ text: "hi", html: "<p><strong>hi</strong></p>", author: { name: "Hookgate" } });
+  });
+
+  it("says it once when the same request comes again", async () => {
+    const body = { text: "echo again", nonce: nonce() };
+    const ids = [];
+    for (let n = 0; n < 3; n++)
+      ids.push((await app.call(BOB, "POST", "/api/rooms/dm-2/messages", body)).body.message.id);
+    expect(new Set(ids).size).toBe(1);
+    const answers = await until(async () => {
+      const found = (await messages(BOB, "dm-2")).filter((one: { text: string }) => one.text === "again");
+      return found.length > 0 && found;
+    });
+    expect(answers).toHaveLength(1);
+  });
+
+  it("edits, reacts and deletes", async () => {
+    const { id } = (await say(BOB, "general", "befor")).body.message;
+    expect((await app.call(BOB, "PATCH", `/api/messages/${id}`, { text: "before", nonce: nonce() })).status).toBe(200);
+    expect((await app.call(OWNER, "PATCH", `/api/messages/${id}`, { text: "x", nonce: nonce() })).status).toBe(403);
+    const reacted = await app.call(OWNER, "PUT", `/api/messages/${id}/reactions`, { emoji: "👍🏽", on: true });
+    expect(reacted.body.message).toMatchObject({ text: "before", reactions: [{ emoji: "👍🏽", userIds: ["1"] }] });
+    expect((await app.call(OWNER, "PUT", `/api/messages/${id}/reactions`, { emoji: "<b>", on: true })).status).toBe(
+      400,
+    );
+    expect((await app.call(BOB, "DELETE", `/api/messages/${id}`)).body.message).toMatchObject({ isDeleted: true });
+    expect((await app.call(BOB, "DELETE", "/api/messages/123456")).status).toBe(404);
+  });
+
+  it("presses buttons: a text through the hooks, a command, a form", async () => {
+    await say(OWNER, "dm-1", "card");
+    const card = await until(async () => (await messages(OWNER, "dm-1")).find((one: { card?: unknown }) => one.card));
+    const token = (label: string) =>
+      card.buttons.flat().find((button: { label: string }) => button.label === label).token;
+    const press = (label: string, more: object = {}) =>
+      app.call(OWNER, "POST", `/api/messages/${card.id}/press`, { token: token(label), nonce: nonce(), ...more });
+    expect((await press("Say it")).body).toEqual({});
+    await until(async () => (await messages(OWNER, "dm-1")).some((one: { text: string }) => one.text === "pressed"));
+    const asked = await press("Ask");
+    expect(asked.body.modal).toMatchObject({ title: "Help with what?" });
+    const before = (await messages(OWNER, "dm-1")).length;
+    const sentIn = await app.call(OWNER, "POST", `/api/messages/${card.id}/press`, {
+      token: asked.body.token,
+      nonce: nonce(),
+      values: { command: "whoami" },
+    });
+    expect(sentIn.status).toBe(200);
+    await until(async () => (await messages(OWNER, "dm-1")).length > before);
+    expect((await messages(OWNER, "dm-1")).at(-1).text).toContain("whoami");
+  });
+
+  it("carries files both ways, and serves nothing of others as a page of ours", async () => {
+    const upload = async (token: string, name: string, type: string, bytes: string) =>
+      fetch(`${app.url}/api/uploads?filename=${encodeURIComponent(name)}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${token}`, "content-type": type },
+        body: bytes,
+      }).then((response) => response.json() as Promise<{ upload: { id: string } }>);
+    const { upload: file } = await upload(BOB, "../../e vil.html", "text/html", "<script>alert(1)</script>");
+    expect(file).toMatchObject({ filename: "e vil.html", sizeBytes: 25, type: "file" });
+    expect((await say(OWNER, "general", "x", { uploads: [file.id] })).body.error.code).toBe("FILE_NOT_FOUND");
+    const { message } = (await say(BOB, "general", "", { uploads: [file.id] })).body;
+    const response = await fetch(`${app.url}${message.attachments[0].url}`, {
+      headers: { authorization: `Bearer ${OWNER}` },
+    });
+    expect(await response.text()).toBe("<script>alert(1)</script>");
+    expect(response.headers.get("content-type")).toBe("application/octet-stream");
+    expect(response.headers.get("content-disposition")).toBe("attachment; filename*=UTF-8''e%20vil.html");
+
+    await say(OWNER, "dm-1", "file");
+    const sent = await until(async () =>
+      (await messages(OWNER, "dm-1")).find((one: { text: string }) => one.text === "here it is"),
+    );
+    expect((await app.call(OWNER, "GET", sent.attachments[0].url)).body).toBe("hello");
+    expect((await app.call(BOB, "GET", sent.attachments[0].url)).status).toBe(404);
+  });
+
+  it("refuses what is too large, malformed or of an unknown shape, and says what was expected", async () => {
+    const wrong: [unknown, number, string][] = [
+      [{ text: "x".repeat(1_000_000), nonce: nonce() }, 413, "TEXT_TOO_LONG"],
+      [{ text: 5, nonce: nonce() }, 400, "BODY_INVALID"],
+      [{ text: "x" }, 400, "BODY_INVALID"],
+      [{ text: "x", nonce: nonce(), surprise: 1 }, 400, "BODY_INVALID"],
+      [{ text: "x", nonce: nonce(), threadId: "99999" }, 404, "MESSAGE_NOT_FOUND"],
+    ];
+    for (const [body, status, code] of wrong) {
+      const answer = await app.call(OWNER, "POST", "/api/rooms/general/messages", body);
+      expect([answer.status, answer.body.error.code]).toEqual([status, code]);
+    }
+    const headers = { authorization: `Bearer ${OWNER}`, "content-type": "application/json" };
+    expect((await raw("POST", "/api/rooms/general/messages", headers, "{not json")).status).toBe(400);
+    expect(
+      (await raw("POST", "/api/rooms/general/messages", { ...headers, "content-type": "text/xml" }, "<a/>")).status,
+    ).toBe(415);
+    expect((await say(OWNER, "nowhere", "hi")).status).toBe(404);
+    expect((await app.call(OWNER, "GET", "/api/nothing")).body.error.code).toBe("ROUTE_NOT_FOUND");
+  });
+
+  it("makes rooms", async () => {
+    expect((await app.call(BOB, "POST", "/api/rooms", { name: "Night shift" })).body.room.id).toBe("night-shift");
+    expect((await app.call(OWNER, "POST", "/api/rooms", { name: "night shift" })).status).toBe(409);
+    const { rooms } = (await app.call(OWNER, "GET", "/api/rooms")).body;
+    expect(rooms.map(({ id }: { id: string }) => id)).toEqual(["dm-1", "general", "night-shift"]);
+  });
+});
+
+describe("commands over HTTP", () => {
+  it("run by line or by name, as the token's person", async () => {
+    const byLine = (await app.call(OWNER, "POST", "/api/command", { line: "/whoami" })).body;
+    expect(byLine).toMatchObject({ outcome: "done" });
+    expect(byLine.text).toContain("owner");
+    const byName = (await app.call(OWNER, "POST", "/api/command", { name: "whoami", options: {} })).body;
+    expect(byName.outcome).toBe("done");
+    expect((await app.call(BOB, "POST", "/api/command", { line: "hooks" })).body.outcome).toBe("refused");
+    expect((await app.call(undefined, "POST", "/api/command", { line: "/whoami" })).status).toBe(401);
+    expect((await app.call(OWNER, "POST", "/api/command", { line: "/a", name: "b" })).status).toBe(400);
+  });
+
+  it("offer their table and their values", async () => {
+    const { commands } = (await app.call(OWNER, "GET", "/api/commands")).body;
+    expect(commands.map(({ name }: { name: string }) => name)).toContain("fire-hook");
+    const query = "/api/complete?command=hooks&option=id&typed=page";
+    expect((await app.call(OWNER, "GET", query)).body.choices).not.toEqual([]);
+    expect((await app.call(BOB, "GET", query)).body.choices).toEqual([]);
+  });
+});
+
+describe("probes", () => {
+  it("tell that it lives, what is ready, and what was counted", async () => {
+    expect((await app.call(undefined, "GET", "/healthz")).body).toEqual({ status: "ok" });
+    const ready = await app.call(undefined, "GET", "/readyz");
+    expect([ready.status, ready.body]).toMatchObject([
+      200,
+      { ready: true, store: { state: "ok" }, platforms: { web: { state: "online" } } },
+    ]);
+    const { body } = await app.call(undefined, "GET", "/metrics");
+    expect(body).toMatch(/hookgate_events_accepted_total\{platform="web",kind="message"\} [1-9]/);
+    expect(body).toMatch(/hookgate_dispatches_total\{point="inbound_claim",outcome="claimed"\} [1-9]/);
+    expect(body).toMatch(/hookgate_platform_state\{platform="web",phase="online"\} 1/);
+    expect(body).toMatch(/hookgate_outbox_deliveries\{status="sent"\} [1-9]/);
+    expect(body).toContain("hookgate_delivery_seconds_bucket");
+    expect(body).not.toContain(OWNER);
+  });
+});
+
+describe("too many logins", () => {
+  it("are slowed down", async () => {
+    const answers = [];
+    for (let n = 0; n < 12; n++) answers.push((await login("guess")).status);
+    expect(answers).toContain(401);
+    const last = await login(OWNER);
+    expect([last.status, last.body.error.code]).toEqual([429, "RATE_LIMITED"]);
+    expect((await app.call(OWNER, "GET", "/api/me")).status).toBe(200);
+  });
+});

@@ -1,0 +1,266 @@
+/** The page in a real browser, against the whole product. */
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { until } from "../support/until.js";
+import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
+
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+let app: RunningApp;
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+const wrong: string[] = [];
+
+beforeAll(async () => {
+  app = await runApp();
+  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: FLAGS });
+  context = await browser.newContext({ viewport: { width: 1200, height: 800 } });
+  page = await open(context);
+  await login(page, OWNER, "Ada");
+});
+afterAll(async () => {
+  await browser?.close();
+  await app?.close();
+});
+beforeEach(async () => {
+  await page.getByRole("button", { name: /^Hookgate/ }).click();
+});
+
+async function open(where: BrowserContext): Promise<Page> {
+  const opened = await where.newPage();
+  opened.setDefaultTimeout(10_000);
+  opened.on("pageerror", (error) => wrong.push(error.message));
+  opened.on("console", (message) => {
+    if (/Content Security Policy/i.test(message.text())) wrong.push(message.text());
+  });
+  await opened.goto(app.url);
+  return opened;
+}
+
+async function login(on: Page, token: string, name?: string): Promise<void> {
+  await on.getByLabel("Token").fill(token);
+  if (name) await on.getByLabel("Your name").fill(name);
+  await on.getByRole("button", { name: "Log in" }).click();
+  await on.getByRole("log").waitFor();
+}
+
+const composer = (on = page) => on.locator(".room-pane textarea");
+const say = async (text: string, on = page) => {
+  await composer(on).fill(text);
+  await composer(on).press("Enter");
+};
+const message = (text: string | RegExp, on = page) =>
+  on.locator(".room-pane .message[data-id]").filter({ hasText: text });
+const texts = (selector: string, on = page) => on.locator(selector).allInnerTexts();
+
+describe("the page", () => {
+  it("asks for the token, says when it is wrong, and takes the one in the printed link", async () => {
+    const other = await browser.newContext();
+    const stranger = await open(other);
+    await stranger.getByLabel("Token").fill("not the token");
+    await stranger.getByRole("button", { name: "Log in" }).click();
+    await stranger.getByText("this token is not known").waitFor();
+    await stranger.goto(`${app.url}/#token=${BOB}`);
+    await stranger.reload();
+    await stranger.goto("about:blank");
+    await stranger.goto(`${app.url}/#token=${BOB}`);
+    expect(await stranger.getByLabel("Token").inputValue()).toBe(BOB);
+    expect(stranger.url()).not.toContain(BOB);
+    await stranger.getByRole("button", { name: "Log in" }).click();
+    await stranger.getByText("Say hello, or type / to see commands").waitFor();
+    await other.close();
+  });
+
+  it("says something and shows the answer, formatted", async () => {
+    await say("echo **bold** and `code`");
+    await message(/^(?!.*echo).*bold and code/s)
+      .locator("strong", { hasText: "bold" })
+      .waitFor();
+    expect(await composer().inputValue()).toBe("");
+    expect(await page.locator(".who b").innerText()).toBe("Ada");
+  });
+
+  it("completes commands, options and hook ids from the keyboard", async () => {
+    await composer().pressSequentially("/hoo");
+    await page.getByRole("option", { name: "/hooks" }).waitFor();
+    await composer().press("Tab");
+    expect(await composer().inputValue()).toBe("/hooks ");
+    await page.getByRole("option", { name: "show" }).waitFor();
+    await composer().pressSequentially("sh");
+    await until(async () => (await page.getByRole("option").count()) === 1);
+    await composer().press("Tab");
+    await page.getByRole("option", { name: "page.inbound_claim" }).waitFor();
+    await composer().press("ArrowDown");
+    await composer().press("ArrowUp");
+    await composer().press("Tab");
+    expect(await composer().inputValue()).toMatch(/^\/hooks show \S+ $/);
+    await composer().press("Escape");
+    await composer().press("Enter");
+    await message(/inbound_claim/)
+      .nth(1)
+      .waitFor();
+  });
+
+  it("presses buttons, fills in forms and follows cards", async () => {
+    await say("card");
+    const card = message("Deploy of").last();
+    await card.locator("dd", { hasText: "12 s" }).waitFor();
+    await card.getByRole("button", { name: "Say it" }).click();
+    await message(/^(?!.*echo).*pressed/s)
+      .last()
+      .waitFor();
+    await card.getByRole("button", { name: "Ask" }).click();
+    const form = page.getByRole("dialog");
+    await form.getByLabel("Command").fill("whoami");
+    const before = await page.locator(".room-pane .message[data-id]").count();
+    await form.getByRole("button", { name: "Send" }).click();
+    await form.waitFor({ state: "detached" });
+    await until(async () => (await page.locator(".room-pane .message[data-id]").count()) > before);
+    expect(await card.getByRole("link", { name: "Docs" }).getAttribute("rel")).toContain("noopener");
+  });
+
+  it("shows the gateway's edits in place", async () => {
+    await say("draft");
+    const final = message("the final text");
+    await final.waitFor();
+    await final.getByText("(edited)").waitFor();
+    expect(await message("a draft").count()).toBe(0);
+  });
+
+  it("edits one's last message with the arrow key, reacts, and deletes after asking", async () => {
+    await say("a typpo");
+    await message("a typpo").waitFor();
+    await composer().press("ArrowUp");
+    await page.getByText("Editing your message").waitFor();
+    await say("a typo");
+    const mine = message(/a typo/);
+    await mine.getByText("(edited)").waitFor();
+    await mine.hover();
+    await mine.getByRole("button", { name: "React", exact: true }).click();
+    await mine.getByRole("menuitem", { name: "React 🎉" }).click();
+    await mine.getByRole("button", { name: "🎉 1" }).waitFor();
+    await mine.hover();
+    await mine.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByText("This message was deleted.").waitFor();
+  });
+
+  it("keeps a thread beside the room", async () => {
+    await say("something to discuss");
+    const root = message("something to discuss");
+    await root.hover();
+    await root.getByRole("button", { name: "Reply in thread" }).click();
+    const field = page.getByRole("textbox", { name: "Reply in the thread" });
+    await field.fill("echo below");
+    await field.press("Enter");
+    await until(async () => (await texts(".thread-pane .message[data-id] .text")).includes("below"));
+    await root.getByRole("button", { name: "2 replies" }).waitFor();
+    expect(await texts(".thread-pane .message[data-id] .text")).toEqual([
+      "something to discuss",
+      "echo below",
+      "below",
+    ]);
+    await field.press("Escape");
+    await page.locator(".thread-pane").waitFor({ state: "hidden" });
+  });
+
+  it("replies to a message, and sends files", async () => {
+    await say("the question");
+    await message("the question").hover();
+    await message("the question").getByRole("button", { name: "Reply", exact: true }).click();
+    const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+    await page.locator(".room-pane input[type=file]").setInputFiles([
+      { name: "dot.png", mimeType: "image/png", buffer: Buffer.from(pixel, "base64") },
+      { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("notes") },
+    ]);
+    await until(async () => (await page.locator(".chip.done").count()) === 2);
+    await say("the answer");
+    const answer = message("the answer");
+    await answer.locator(".reply-to", { hasText: "the question" }).waitFor();
+    await answer.getByRole("link", { name: "notes.txt" }).waitFor();
+    await answer.locator("img.picture").waitFor();
+    await page.waitForFunction("document.querySelector('img.picture').naturalWidth === 1");
+  });
+
+  it("shows what others say as it happens, and counts what one has not read", async () => {
+    const theirs = await browser.newContext();
+    const bob = await open(theirs);
+    await login(bob, BOB);
+    await bob.getByRole("button", { name: "General" }).click();
+    await say("one for Ada", bob);
+    await say("two for Ada", bob);
+    await page.getByRole("button", { name: "General 2 unread" }).waitFor();
+    expect(await page.title()).toBe("(2) Hookgate");
+    await page.getByRole("button", { name: "General" }).click();
+    await message("two for Ada").waitFor();
+    await until(async () => (await page.title()) === "Hookgate");
+    await say("/hooks", bob);
+    await bob.locator(".message.private").getByText("Only you can see this").waitFor();
+    expect(await page.locator(".message.private").count()).toBe(0);
+    await theirs.close();
+  });
+
+  it("adds a room for everybody", async () => {
+    await page.getByRole("button", { name: "Add a room" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("General");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("dialog").getByText("there is a room").waitFor();
+    await page.getByLabel("Name", { exact: true }).fill("Night shift");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("heading", { name: "Night shift" }).waitFor();
+    await page.getByText("Say hello, or type / to see commands").waitFor();
+  });
+
+  it("loses and doubles nothing when the server restarts, and keeps what is typed", async () => {
+    await say("echo before the restart");
+    await message(/^(?!.*echo).*before the restart/s).waitFor();
+    await app.stop();
+    await say("echo while it is down");
+    await page.getByText("Connection lost").waitFor();
+    await composer().fill("not sent yet");
+    await page.reload().catch(() => {});
+    await app.start();
+    await page.goto(app.url);
+    await until(async () => (await texts(".room-pane .message[data-id] .text")).includes("while it is down"));
+    expect(await composer().inputValue()).toBe("not sent yet");
+    await composer().fill("");
+    const all = (await texts(".room-pane .message[data-id] .text")).filter(
+      (text) => text.includes("restart") || text.includes("down"),
+    );
+    expect(all).toEqual(["echo before the restart", "before the restart", "echo while it is down", "while it is down"]);
+  });
+
+  it("comes back by itself after a restart, without a reload", async () => {
+    await app.stop();
+    await say("echo patience");
+    await app.start();
+    await message(/^(?!.*echo).*patience/s).waitFor({ timeout: 20_000 });
+    expect((await texts(".room-pane .message .text")).filter((text) => text.endsWith("patience"))).toEqual([
+      "echo patience",
+      "patience",
+    ]);
+  });
+
+  it("keeps what was refused, says why, and lets one mend it", async () => {
+    await say("x".repeat(40_000));
+    await page.getByText("Not sent:").waitFor();
+    await page.locator(".message.waiting").getByRole("button", { name: "Edit" }).click();
+    expect((await composer().inputValue()).length).toBe(40_000);
+    await say("short");
+    await message("short").waitFor();
+    expect(await page.locator(".message.waiting").count()).toBe(0);
+  });
+
+  it("ran no script that failed, and broke no policy", () => {
+    expect(wrong).toEqual([]);
+  });
+});
