@@ -1,0 +1,86 @@
+/** Who is listened to when the configuration says no more than where: the defaults, on the real clients. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../support/until.js";
+import { type Stack, startStack } from "./stack.js";
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack({
+    config: ({ discord, telegram }) => ({
+      discord: { access: { guilds: [discord.world.guildId] } },
+      telegram: { access: { chats: [String(telegram.chatId)] } },
+    }),
+  });
+});
+afterAll(() => stack.stop());
+
+/** How hooks saw the message with these words, and whether one was offered it. */
+async function seenAs(words: string): Promise<{ access: string; reason?: string; isOffered: boolean }> {
+  const received = await until(
+    () => stack.noted("message_received").find(({ payload }) => payload.message.text.includes(words)),
+    `"${words}" being received`,
+  );
+  const { access, reason } = received.payload;
+  const isOffered = () => stack.noted("inbound_claim").some(({ text }) => text?.includes(words));
+  if (access === "allowed") await until(isOffered, `"${words}" being offered`);
+  return { access, reason, isOffered: isOffered() };
+}
+
+describe("without a word in the configuration", () => {
+  it("direct messages are for operators, on Discord and Telegram", async () => {
+    const { discord, telegram } = stack;
+    const mallory = [...discord.world.users.values()].find(({ username }) => username === "mallory")?.id as string;
+    const grace = [...telegram.world.users.values()].find(({ first_name }) => first_name === "Grace")?.id as number;
+    discord.people.says("echo a stranger to Discord", { dm: true, userId: mallory });
+    telegram.people.says("echo a stranger to Telegram", { dm: true, userId: grace });
+    discord.people.says("echo the owner to Discord", { dm: true, userId: discord.userId });
+    telegram.people.says("echo the owner to Telegram", { dm: true, userId: telegram.userId });
+    for (const platform of ["Discord", "Telegram"]) {
+      expect(await seenAs(`the owner to ${platform}`)).toMatchObject({ access: "allowed" });
+      expect(await seenAs(`a stranger to ${platform}`)).toMatchObject({ access: "denied", isOffered: false });
+    }
+  });
+
+  it("a listed place is listened to when we are addressed, with the mention taken off", async () => {
+    const { discord, telegram, platforms } = stack;
+    await platforms.discord.say(platforms.discord.places[0], "guest", "echo among people");
+    await platforms.telegram.say({ chatId: String(telegram.chatId) }, "guest", "echo among the group");
+    await platforms.discord.say(platforms.discord.places[0], "guest", `<@${discord.world.bot.id}> echo to the bot`);
+    await platforms.telegram.say(
+      { chatId: String(telegram.chatId) },
+      "guest",
+      `@${telegram.world.bot.username} echo for the bot`,
+    );
+    for (const words of ["to the bot", "for the bot"]) {
+      expect(await seenAs(words)).toMatchObject({ access: "allowed", isOffered: true });
+      const claim = stack.noted("inbound_claim").find(({ text }) => text?.includes(words));
+      expect(claim?.text).toBe(`echo ${words}`);
+    }
+    for (const words of ["among people", "among the group"])
+      expect(await seenAs(words)).toMatchObject({ access: "denied", reason: "not addressed", isOffered: false });
+  });
+
+  it("a place that is not listed is seen by hooks as denied, and not answered", async () => {
+    const { telegram, platforms } = stack;
+    await platforms.telegram.say(
+      { chatId: String(telegram.groupId) },
+      "owner",
+      `@${telegram.world.bot.username} echo in an unlisted group`,
+    );
+    expect(await seenAs("unlisted group")).toMatchObject({ access: "denied", isOffered: false });
+    // Its conversation has settled: what is said later elsewhere is answered, and nothing was said there.
+    await platforms.telegram.say(
+      { chatId: String(telegram.chatId) },
+      "owner",
+      `@${telegram.world.bot.username} echo in the listed one`,
+    );
+    await until(
+      async () =>
+        (await platforms.telegram.seen({ chatId: String(telegram.chatId) })).some(({ text }) =>
+          text.includes("in the listed one"),
+        ),
+      "the answer",
+    );
+    expect(await platforms.telegram.seen({ chatId: String(telegram.groupId) })).toEqual([]);
+  });
+});

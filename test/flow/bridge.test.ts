@@ -1,0 +1,93 @@
+/** The bridge of examples/plugins between a Discord channel and a Telegram topic, through both real clients. */
+import { resolve } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { until } from "../support/until.js";
+import type { FlowPlatform, Place, Seen } from "./platform.js";
+import { type Stack, startStack } from "./stack.js";
+
+const BRIDGE = resolve(import.meta.dirname, "../../dist/examples/plugins/bridge.js");
+
+let stack: Stack;
+let discordRoom: Place;
+let telegramTopic: Place;
+
+beforeAll(async () => {
+  stack = await startStack({
+    plugins: ({ discord, telegram }) => {
+      discordRoom = discord.places[0];
+      telegramTopic = telegram.thread;
+      const ends = [`discord::${discordRoom.chatId}`, `telegram::${telegramTopic.chatId}:${telegramTopic.threadId}`];
+      return [{ module: BRIDGE, critical: true, config: { pairs: [ends] } }];
+    },
+  });
+});
+afterAll(() => stack.stop());
+
+const find = (platform: FlowPlatform, place: Place, part: string): Promise<Seen> =>
+  until(
+    async () => (await platform.seen(place)).find(({ text }) => text.includes(part)),
+    `"${part}" in ${platform.name}`,
+  );
+
+it("carries words both ways with their author, answers the counterpart, and follows edits and deletions", async () => {
+  const { discord, telegram } = stack.platforms;
+
+  const asked = await discord.say(discordRoom, "guest", "who has the key?");
+  const copy = await find(telegram, telegramTopic, "who has the key?");
+  expect(copy.text).toContain("grace");
+
+  // A reply to the copy becomes a reply to the original.
+  const answered = await telegram.say(telegramTopic, "guest", "it is with me", { replyToId: copy.id });
+  const back = await find(discord, discordRoom, "it is with me");
+  expect(back.text).toContain("Grace");
+  const posted = stack.discord.world.channels.get(discordRoom.chatId)?.messages.get(back.id);
+  expect(posted?.message_reference?.message_id).toBe(asked);
+
+  // And a reply to that copy becomes a reply to what was written in Telegram.
+  await discord.say(discordRoom, "guest", "thank you", { replyToId: back.id });
+  const thanks = await find(telegram, telegramTopic, "thank you");
+  const sent = stack.telegram.world.chats.get(Number(telegramTopic.chatId))?.messages.get(Number(thanks.id));
+  expect(String(sent?.reply_to_message?.message_id)).toBe(answered);
+
+  await discord.edit(discordRoom, "guest", asked, "who has the red key?");
+  await until(
+    async () => (await telegram.seen(telegramTopic)).find(({ id, text }) => id === copy.id && text.includes("red key")),
+    "the edit of the copy on Telegram",
+  );
+  await telegram.edit(telegramTopic, "guest", answered, "it is with me, come");
+  await until(
+    async () => (await discord.seen(discordRoom)).find(({ id, text }) => id === back.id && text.includes("come")),
+    "the edit of the copy on Discord",
+  );
+  await discord.remove?.(discordRoom, "guest", asked);
+  await until(
+    async () => !(await telegram.seen(telegramTopic)).some(({ id }) => id === copy.id),
+    "the deletion of the copy",
+  );
+});
+
+it("carries a file whose bytes only Telegram can give to Discord, bytes and all", async () => {
+  const { discord, telegram } = stack.platforms;
+  await telegram.say(telegramTopic, "guest", "the plan", { attachment: true });
+  await find(discord, discordRoom, "the plan");
+  const call = stack.discord.calls.find((one) => JSON.stringify(one.body)?.includes("the plan"));
+  expect(call?.files).toEqual(["note.txt"]);
+});
+
+it("sets off no echo: every message has one copy, and other places none", async () => {
+  const { discord, telegram } = stack.platforms;
+  await Promise.all([
+    discord.say(discordRoom, "guest", "from this side"),
+    telegram.say(telegramTopic, "guest", "from that side"),
+    telegram.say(telegram.places[1], "guest", "not joined"),
+  ]);
+  await find(telegram, telegramTopic, "from this side");
+  await find(discord, discordRoom, "from that side");
+  const count = async (platform: FlowPlatform, place: Place, part: string) =>
+    (await platform.seen(place)).filter(({ text }) => text.includes(part)).length;
+  expect(await count(telegram, telegramTopic, "from this side")).toBe(1);
+  expect(await count(discord, discordRoom, "from that side")).toBe(1);
+  expect(await count(discord, discordRoom, "from this side")).toBe(0);
+  expect(await count(telegram, telegramTopic, "from that side")).toBe(0);
+  expect(await count(discord, discordRoom, "not joined")).toBe(0);
+});

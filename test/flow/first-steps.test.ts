@@ -1,0 +1,59 @@
+/** What a newcomer does on a fresh clone: start with the shipped configuration, log in, say hello, look at the hooks. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type GatewayProcess, gatewayProcess } from "../support/gateway-process.js";
+import { until } from "../support/until.js";
+
+const SHIPPED = resolve(import.meta.dirname, "../../hookgate.yaml");
+
+let folder: string;
+let gateway: GatewayProcess;
+let token: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "hookgate-first-"));
+  gateway = await gatewayProcess({ folder, config: {}, env: { HOOKGATE_CONFIG: SHIPPED, HOOKGATE_TOKEN: "" } });
+  await gateway.start();
+  await gateway.ready();
+  token = await until(() => /login token\s+(\S+)/.exec(gateway.output())?.[1], "the login token being printed");
+});
+afterAll(async () => {
+  await gateway.kill();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function api(path: string, body?: unknown): Promise<string> {
+  const answer = await fetch(`${gateway.url}/api${path}`, {
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+  });
+  return answer.text();
+}
+
+it("greets the newcomer and answers hello, in the direct conversation and in General when mentioned", async () => {
+  await api("/rooms/dm-1/messages", { text: "hello", nonce: "first-hello" });
+  await until(async () => (await api("/rooms/dm-1/messages")).includes("A hook answered you"), "the answer");
+  await until(async () => (await api("/rooms/dm-1/messages")).includes("Welcome, Owner!"), "the greeting");
+  await api("/rooms/general/messages", { text: "@Hookgate hello", nonce: "hello-in-general" });
+  await until(
+    async () => (await api("/rooms/general/messages")).includes("A hook answered you"),
+    "the answer in General",
+  );
+});
+
+it("shows both hooks as fired, and fires one by hand", async () => {
+  const hooks = await api("/command", { line: "/hooks" });
+  expect(hooks).toContain("keyword-router.inbound_claim");
+  expect(hooks).not.toContain("never fired");
+  const fired = await api("/command", { line: "/fire-hook keyword-router.inbound_claim example dry-run" });
+  expect(JSON.parse(fired)).toMatchObject({ outcome: "done" });
+});
+
+it("prints the token at the first start only", async () => {
+  await gateway.stop();
+  const printed = gateway.output().split("login token").length;
+  await gateway.start();
+  await gateway.ready();
+  expect(gateway.output().split("login token")).toHaveLength(printed);
+});

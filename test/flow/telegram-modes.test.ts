@@ -1,0 +1,101 @@
+/** Telegram end to end where it is peculiar: webhooks through the gateway's own HTTP server, and groups that become supergroups. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../support/until.js";
+import { allOnline, type Stack, startStack } from "./stack.js";
+
+const SECRET = "a-webhook-secret-of-the-tests";
+const PATH = "/hooks/telegram";
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack({
+    env: { TELEGRAM_WEBHOOK_SECRET: SECRET },
+    config: ({ port }) => ({
+      telegram: {
+        access: { dms: "everyone", chats: ["*"], mention: "always" },
+        mode: "webhook",
+        webhook: { url: `http://127.0.0.1:${port}${PATH}`, path: PATH },
+        limits: { per_second: 1000, per_chat_per_second: 1000, per_group_per_minute: 60_000 },
+      },
+    }),
+  });
+});
+afterAll(() => stack.stop());
+
+const answered = (chatId: number, part: string) =>
+  until(
+    () =>
+      [...(stack.telegram.world.chats.get(chatId)?.messages.values() ?? [])].find(
+        (message) => message.from?.id === stack.telegram.world.bot.id && message.text?.includes(part),
+      ),
+    `"${part}" in ${chatId}`,
+  );
+
+describe("webhook mode", () => {
+  it("answers what Telegram calls us with, and polls nothing", async () => {
+    stack.telegram.people.says("echo over the webhook", { chatId: stack.telegram.chatId });
+    await answered(stack.telegram.chatId, "over the webhook");
+    expect(stack.telegram.callsOf("getUpdates")).toEqual([]);
+  });
+
+  it("refuses a call without the secret, or with a wrong one, and takes nothing from it", async () => {
+    const update = {
+      update_id: 999_000_001,
+      message: {
+        message_id: 77_001,
+        date: 1,
+        chat: { id: stack.telegram.userId, type: "private" },
+        from: { id: stack.telegram.userId, is_bot: false, first_name: "Ada" },
+        text: "echo forged",
+      },
+    };
+    const call = (headers: Record<string, string>, body: string) =>
+      fetch(`${stack.gateway.url}${PATH}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body,
+      });
+    const secret = (value: string) => ({ "x-telegram-bot-api-secret-token": value });
+    expect((await call({}, JSON.stringify(update))).status).toBe(401);
+    expect((await call(secret("wrong"), JSON.stringify(update))).status).toBe(401);
+    expect((await call(secret(SECRET), "no json at all")).status).toBe(400);
+    stack.telegram.people.says("echo after the forgery", { chatId: stack.telegram.chatId });
+    await answered(stack.telegram.chatId, "after the forgery");
+    expect(stack.noted("message_received").some(({ payload }) => payload.message.text === "echo forged")).toBe(false);
+  });
+
+  it("loses nothing that is said while the process is dead, and answers it once", async () => {
+    await stack.gateway.kill();
+    stack.telegram.people.says("echo said to nobody", { chatId: stack.telegram.chatId });
+    await stack.gateway.start();
+    await allOnline(stack.gateway.url);
+    await answered(stack.telegram.chatId, "said to nobody");
+    const sends = stack.telegram
+      .callsOf("sendMessage")
+      .filter(({ payload }) => String(payload.text).includes("said to nobody"));
+    expect(sends).toHaveLength(1);
+  });
+});
+
+describe("a group that becomes a supergroup", () => {
+  it("is served under its new id, and what was on its way follows it, once", async () => {
+    const { telegram } = stack;
+    const group = telegram.groupId;
+    telegram.people.says("echo before", { chatId: group });
+    await answered(group, "before ‹");
+    // The answer is asked for in the old chat and comes when there is a new one.
+    telegram.people.says("slow 700 under way", { chatId: group });
+    await until(
+      () => stack.noted("inbound_claim").some(({ text }) => text === "slow 700 under way"),
+      "the slow message",
+    );
+    const supergroup = telegram.people.migrates(group);
+    await answered(supergroup, "slow under way");
+    telegram.people.says("echo after", { chatId: supergroup });
+    await answered(supergroup, "after ‹");
+    const effective = telegram
+      .callsOf("sendMessage")
+      .filter(({ payload, status }) => status === 200 && String(payload.text).includes("slow under way"));
+    expect(effective).toHaveLength(1);
+  });
+});

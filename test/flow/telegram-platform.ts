@@ -1,0 +1,77 @@
+/** A person on the loopback Telegram. */
+import { carriesContent } from "../fakes/telegram/calls.js";
+import { FAKE_TOKEN, type FakeTelegram } from "../fakes/telegram/server.js";
+import type { FakeMessage } from "../fakes/telegram/world.js";
+import type { FlowPlatform, Place, Seen, Speaker } from "./platform.js";
+
+export function telegramPlatform(fake: FakeTelegram): FlowPlatform {
+  const people: Record<Speaker, number> = {
+    owner: fake.userId,
+    stranger: fake.world.addUser({ firstName: "Mallory" }).id,
+    guest: fake.world.addUser({ firstName: "Grace" }).id,
+  };
+  const places: readonly [Place, Place] = [{ chatId: String(fake.forumId) }, { chatId: String(fake.chatId) }];
+  const where = (place: Place, who: Speaker) => ({
+    chatId: Number(place.chatId),
+    userId: people[who],
+    ...(place.threadId === undefined ? {} : { threadId: Number(place.threadId) }),
+  });
+  const messagesOf = (chatId: number): FakeMessage[] => [...(fake.world.chats.get(chatId)?.messages.values() ?? [])];
+
+  return {
+    name: "telegram",
+    config: {
+      access: { dms: "everyone", chats: [String(fake.forumId), String(fake.chatId)], mention: "always" },
+      limits: { per_second: 1000, per_chat_per_second: 1000, per_group_per_minute: 60_000 },
+      poll_timeout: "5s",
+    },
+    env: { TELEGRAM_TOKEN: FAKE_TOKEN, TELEGRAM_API_URL: fake.apiUrl },
+    ownerRef: `telegram:${people.owner}`,
+    places,
+    thread: { chatId: String(fake.forumId), threadId: String(fake.topicId) },
+    botId: () => String(fake.world.bot.id),
+    begin: async () => {},
+    end: async () => {},
+    say: async (place, who, text, facts = {}) =>
+      String(
+        fake.people.says(text, {
+          ...where(place, who),
+          ...(facts.replyToId ? { replyTo: Number(facts.replyToId) } : {}),
+          ...(facts.attachment ? { file: { kind: "document", name: "note.txt", mime: "text/plain" } } : {}),
+        }).message_id,
+      ),
+    edit: async (place, who, id, text) => void fake.people.edits(Number(id), text, where(place, who)),
+    react: async (place, who, id, emoji) => void fake.people.reacts(Number(id), [emoji], where(place, who)),
+    command: async (place, who, line) => {
+      const [name = "", ...rest] = line.split(" ");
+      fake.people.says(
+        [`${name.replaceAll("-", "_")}@${fake.world.bot.username}`, ...rest].join(" "),
+        where(place, who),
+      );
+    },
+    press: async (place, who, id, label) => void fake.people.presses(Number(id), label, where(place, who)),
+    seen: async (place) =>
+      messagesOf(Number(place.chatId))
+        .filter((message) => message.from?.id === fake.world.bot.id)
+        .filter((message) => String(message.message_thread_id ?? "") === (place.threadId ?? ""))
+        .map(seenOf),
+    seenPrivately: async (who) =>
+      messagesOf(people[who])
+        .filter((message) => message.from?.id === fake.world.bot.id)
+        .map(seenOf),
+    contentCalls: async () =>
+      fake.calls.filter(carriesContent).map((call) => ({
+        kind: call.kind,
+        text: String(call.payload.text ?? call.payload.caption ?? ""),
+        ...(call.messageIds[0] === undefined ? {} : { messageId: String(call.messageIds[0]) }),
+      })),
+  };
+}
+
+function seenOf(message: FakeMessage): Seen {
+  return {
+    id: String(message.message_id),
+    text: message.text ?? message.caption ?? "",
+    buttons: (message.reply_markup?.inline_keyboard ?? []).flat().map(({ text }) => text),
+  };
+}
