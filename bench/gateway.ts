@@ -1,0 +1,114 @@
+/**
+ * The whole gateway (inbox, eight hooks, outbox, journal, everything durable) beside bare bots that only reply, on the same
+ * fake platform, in turn. Prints ratios: `npx tsx bench/gateway.ts [--messages N] [--rounds N] [--durability full|normal]`.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { type Measured, measure, median, type Platform, type Subject, startPlatform } from "./measure.js";
+
+const { values } = parseArgs({
+  options: {
+    messages: { type: "string", default: "20000" },
+    chats: { type: "string", default: "200" },
+    rounds: { type: "string", default: "3" },
+    durability: { type: "string", default: "full" },
+    only: { type: "string" },
+  },
+});
+const ROOT = resolve(import.meta.dirname, "..");
+const folders: string[] = [];
+
+/** Our gateway, listening to everybody, its own limits out of the way as those of the bare bots are. */
+function hookgate(platform: Platform): Subject {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-bench-"));
+  folders.push(folder);
+  const access = { dms: "everyone" };
+  const config = {
+    store: { durability: values.durability },
+    web: { enabled: false },
+    telegram: { access, limits: { per_second: 1e6, per_chat_per_second: 1e6, per_group_per_minute: 1e6 } },
+    discord: { access, requests_per_second: 1_000_000 },
+    plugins: [resolve(ROOT, "bench/eight-hooks.mjs")],
+  };
+  writeFileSync(join(folder, "hookgate.yaml"), JSON.stringify(config));
+  const token = String(platform.facts.token);
+  const env: Record<string, string> =
+    platform.name === "telegram"
+      ? { TELEGRAM_TOKEN: token, TELEGRAM_API_URL: platform.url }
+      : { DISCORD_TOKEN: token, DISCORD_API_URL: `${platform.url}/api` };
+  return {
+    label: "hookgate",
+    command: [resolve(ROOT, "dist/src/cli.js"), "start"],
+    cwd: folder,
+    env: { ...env, HOOKGATE_PORT: "0", HOOKGATE_TOKEN: "a-token-for-the-benchmark", LOG_LEVEL: "error" },
+  };
+}
+
+function bare(platform: Platform, file: string, label: string): Subject {
+  return {
+    label,
+    command: [resolve(ROOT, "bench/bare", file)],
+    env: { API_URL: platform.url, TOKEN: String(platform.facts.token) },
+  };
+}
+
+const BARE: Record<Platform["name"], { file: string; label: string }[]> = {
+  telegram: [{ file: "grammy.mjs", label: "bare grammY" }],
+  discord: [{ file: "discord-js.mjs", label: "bare discord.js" }],
+};
+
+for (const name of ["telegram", "discord"] as const) {
+  if (values.only && values.only !== name) continue;
+  const results = new Map<string, Measured[]>();
+  for (let round = 0; round < Number(values.rounds); round++) {
+    // A fresh platform a round and a subject: no leftovers of the one before.
+    for (const make of [
+      hookgate,
+      ...BARE[name].map(
+        ({ file, label }) =>
+          (platform: Platform) =>
+            bare(platform, file, label),
+      ),
+    ]) {
+      const platform = await startPlatform(name);
+      try {
+        const subject = make(platform);
+        const measured = await measure(platform, subject, {
+          messages: Number(values.messages),
+          chats: Number(values.chats),
+        });
+        results.set(subject.label, [...(results.get(subject.label) ?? []), measured]);
+      } finally {
+        platform.stop();
+      }
+    }
+  }
+  print(name, results);
+}
+for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+
+function print(name: string, results: Map<string, Measured[]>): void {
+  const rows = [...results].map(([label, list]) => {
+    const of = (key: keyof Measured) => median(list.map((one) => one[key]));
+    return {
+      [name]: label,
+      "messages/s": Math.round(of("messagesPerSecond")),
+      "CPU µs/message": Math.round(of("cpuMicrosPerMessage")),
+      "first answer ms": Math.round(of("readyMs")),
+      "idle MB": Math.round(of("idleMb")),
+      "peak MB": Math.round(of("loadedMb")),
+    };
+  });
+  console.table(rows);
+  const ours = results.get("hookgate") ?? [];
+  for (const { label } of BARE[name as Platform["name"]]) {
+    const ratios = (results.get(label) ?? []).map(
+      (other, i) => (ours[i]?.messagesPerSecond ?? 0) / other.messagesPerSecond,
+    );
+    console.log(
+      `throughput, hookgate / ${label}: ${median(ratios).toFixed(2)} (${ratios.map((ratio) => ratio.toFixed(2)).join(", ")}); target 0.9`,
+    );
+  }
+}
