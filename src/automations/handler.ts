@@ -1,0 +1,47 @@
+/** What a configured hook does, once its context is there. One file or folder a handler in `handlers/`; `handlers/index.ts` is their table. */
+import type { z } from "zod";
+import type { ModelUsage, ToolCallRecord } from "../domain/automation.js";
+import type { RunContext } from "./run-context.js";
+
+export interface Handler<Options = unknown> {
+  /** The key under `run:`: `shell`, `http`, `agent`, `chat`, `module`. */
+  readonly name: string;
+  readonly summary: string;
+  readonly options: z.ZodType<Options>;
+  /** Options that are never templates (`sh`). */
+  readonly verbatim?: readonly string[];
+  /** Secret variables that these options need; a missing one is refused at load. */
+  secrets?(options: Options): readonly string[];
+  /** Only an owner may fire, enable or reveal it. */
+  readonly ownerOnly?: boolean;
+  /** Never throws for what it was asked to do: a failure is a result. Must stop when `context.signal` aborts. */
+  run(options: Options, context: RunContext): Promise<HandlerResult>;
+}
+
+/** What a configured handler may decide. `by-point`: the catalogue says how each point carries it. */
+export type Decision =
+  | { readonly kind: "pass" }
+  | { readonly kind: "block"; readonly reason: string }
+  | { readonly kind: "modify"; readonly patch: Readonly<Record<string, unknown>> }
+  | { readonly kind: "claim"; readonly reply?: string };
+
+export interface HandlerFacts {
+  /** Rendered prompt, request body, message or command line, for the history (redacted there). */
+  readonly rendered?: string;
+  /** What came back: output, status, text. */
+  readonly output?: unknown;
+  readonly toolCalls?: readonly ToolCallRecord[];
+  readonly usage?: ModelUsage;
+}
+
+export type HandlerResult =
+  | ({ readonly kind: "decided"; readonly decision: Decision } & HandlerFacts)
+  | ({
+      readonly kind: "failed";
+      readonly error: string;
+      readonly timedOut?: boolean;
+      readonly isRetryable: boolean;
+      readonly retryAfterMs?: number;
+      /** The other side says that it is gone for good (410): the hook is switched off, with this reason. */
+      readonly disable?: string;
+    } & HandlerFacts);

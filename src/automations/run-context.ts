@@ -1,0 +1,37 @@
+/** What steps and handlers are given: who runs, why, with what, and the ways to reach the rest of the product. */
+import type { Address } from "../domain/address.js";
+import type { TriggerKind } from "../domain/automation.js";
+import type { Cause } from "../domain/journal.js";
+import type { OutboundMessage } from "../domain/message.js";
+import type { Clock } from "../lib/clock.js";
+import type { Logger } from "../lib/logger.js";
+
+export interface RunContext {
+  readonly hookId: string;
+  readonly runId: string;
+  readonly attempt: number;
+  readonly trigger: TriggerKind;
+  /** The hook point's or the event's name. */
+  readonly eventName: string;
+  /** The payload. Read-only. */
+  readonly event: Readonly<Record<string, unknown>>;
+  readonly cause: Cause;
+  readonly dryRun: boolean;
+  /** Where relative paths start: the folder of the file that defines the hook. */
+  readonly folder: string;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly reach: Reach;
+}
+
+/** The product as steps and handlers reach it. Filled by `app.ts`. */
+export interface Reach {
+  /** Environment variables that the definition names; undefined when not set. Never the gateway's own environment. */
+  secret(name: string): string | undefined;
+  /** Through the outbox and all its hooks. Once per `once`. Resolves with the delivery's id. */
+  send(at: Address, message: OutboundMessage, options: { cause: Cause; once?: string }): Promise<string>;
+  edit(deliveryId: string, message: OutboundMessage, options: { cause: Cause }): Promise<string>;
+  /** Named, read-only queries over what the product keeps: `runs`, `messages`, `deliveries`, … Unknown names reject. */
+  query(name: string, args: Readonly<Record<string, unknown>>): Promise<readonly Record<string, unknown>[]>;
+}

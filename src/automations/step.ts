@@ -1,0 +1,40 @@
+/** A context step: gathers something before the handler runs. One file a step in `steps/`; `steps/index.ts` is their table. */
+import type { z } from "zod";
+import type { RunContext } from "./run-context.js";
+
+export interface Step<Options = unknown> {
+  /** The key in the YAML: `shell`, `read_file`, `http`, … */
+  readonly name: string;
+  readonly summary: string;
+  /** Its own settings; `timeout`, `max_bytes`, `required` and `skip_if` belong to every step and are added by the definition. */
+  readonly options: z.ZodType<Options>;
+  /** Options that are never templates (`sh`). All other strings in the options are rendered before `run` gets them. */
+  readonly verbatim?: readonly string[];
+  /** Fields of the result that templates may name; a template that names another is refused at load. */
+  readonly fields: readonly string[];
+  /** Throws for a failure. Must stop when `context.signal` aborts, and keep its result within `context.maxBytes`. */
+  run(options: Options, context: StepContext): Promise<StepResult>;
+}
+
+export interface StepContext extends RunContext {
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
+
+/** What templates and conditions see of a step. */
+export interface StepResult {
+  /** `steps[0].stdout`, `steps[0].rows`, … */
+  readonly value: Readonly<Record<string, unknown>>;
+  /** What `{{ step_0 }}` prints. */
+  readonly text: string;
+  /** No output, no rows, no body, no diff, no files. */
+  readonly isEmpty: boolean;
+  /** Exit 0, 2xx, no red test; undefined where there is no such thing. */
+  readonly isOk?: boolean;
+}
+
+/** A failed step is this, in place of a result; it is neither empty nor ok. */
+export interface StepFailure {
+  readonly error: string;
+  readonly timedOut: boolean;
+}

@@ -1,0 +1,176 @@
+/**
+ * What operator-defined hooks keep on disk: their runs, when their triggers fired last and fire next, events that came in by HTTP,
+ * and what watched files looked like. Writes resolve after their commit; they reject as the rest of the store does.
+ */
+import type { Cause } from "./journal.js";
+
+/**
+ * queued: waits for a gate or a lease · running: under a lease · backgrounded: recorded, the caller went on · the rest are ends.
+ * `interrupted`: cut off by a crash or a stop and not repeatable. Nothing stays running: an expired lease is taken or ended.
+ */
+export const AUTOMATION_RUN_STATUSES = [
+  "queued",
+  "running",
+  "backgrounded",
+  "succeeded",
+  "failed",
+  "timed_out",
+  "skipped",
+  "blocked",
+  "interrupted",
+] as const;
+export type AutomationRunStatus = (typeof AUTOMATION_RUN_STATUSES)[number];
+
+export type TriggerKind = "on" | "every" | "cron" | "at" | "event" | "files" | "manual";
+
+export interface StepRecord {
+  /** `shell`, `http`, … */
+  step: string;
+  outcome: "passed" | "skipping" | "failed" | "timed_out";
+  latencyMs: number;
+  /** Redacted and cut to its cap. */
+  result?: unknown;
+  error?: string;
+}
+
+export interface ToolCallRecord {
+  tool: string;
+  args: unknown;
+  result?: unknown;
+  error?: string;
+  latencyMs: number;
+}
+
+/** As the model's provider reports it. */
+export interface ModelUsage {
+  model: string;
+  inputTokens?: number;
+  outputTokens?: number;
+  costUsd?: number;
+}
+
+/** One attempt of a run; a run that is retried has several. */
+export interface AttemptRecord {
+  attempt: number;
+  startedAt: number;
+  endedAt?: number;
+  status: AutomationRunStatus;
+  error?: string;
+  steps: StepRecord[];
+  /** The rendered prompt, message, body or command, redacted; and the hash of the original. */
+  rendered?: string;
+  renderedHash?: string;
+  toolCalls?: ToolCallRecord[];
+  usage?: ModelUsage;
+  /** What the handler gave back, redacted and cut. */
+  output?: unknown;
+}
+
+export interface AutomationRun {
+  id: string;
+  hookId: string;
+  trigger: TriggerKind;
+  /** `cron 0 9 * * * at 2026-11-21T09:00+01:00`, `fired by Ann`, … */
+  reason: string;
+  /** The hook point or event name; for `files` the path. */
+  event?: string;
+  cause?: Cause;
+  /** The dispatch that it belongs to, when a hook point triggered it. */
+  dispatchId?: string;
+  status: AutomationRunStatus;
+  /** Why it was skipped, blocked, interrupted or refused: `cooldown, 42 min left`; the gate's or condition's name comes first. */
+  statusReason?: string;
+  /** What started it, redacted; and the hash of the original. */
+  payload: unknown;
+  payloadHash: string;
+  /** Kept for a run that must still happen (queued, backgrounded); dropped at its end. */
+  pendingPayload?: unknown;
+  attempt: number;
+  attempts: AttemptRecord[];
+  createdAt: number;
+  startedAt?: number;
+  endedAt?: number;
+  /** When it is tried (again). */
+  dueAt: number;
+  leaseOwner?: string;
+  leaseUntil?: number;
+}
+
+export interface AutomationRunFilter {
+  hookId?: string;
+  status?: AutomationRunStatus | readonly AutomationRunStatus[];
+  before?: string;
+  limit: number;
+}
+
+export interface AutomationRunStore {
+  /** Once per id: false (and nothing is written) when it is known. */
+  insert(run: AutomationRun): Promise<boolean>;
+  /** Writes all but id, hookId and createdAt. With `leaseOwner`, only while that owner still holds the lease: else false. */
+  update(run: AutomationRun, leaseOwner?: string): Promise<boolean>;
+  /** Takes the due run with the oldest dueAt, or an expired lease of a running one; undefined when there is none. Atomic over processes. */
+  take(owner: string, now: number, leaseMs: number): Promise<AutomationRun | undefined>;
+  renew(id: string, owner: string, until: number): Promise<boolean>;
+  get(id: string): Promise<AutomationRun | undefined>;
+  /** Newest first. */
+  list(filter: AutomationRunFilter): Promise<AutomationRun[]>;
+  /** Runs of a hook that were started at or after `since`, for the hourly rate; and the start of the last one, for the cooldown. */
+  started(hookId: string, since: number): Promise<{ count: number; lastStartedAt?: number }>;
+  /** The earliest dueAt or leaseUntil of what is not ended. */
+  nextDue(): Promise<number | undefined>;
+}
+
+/** When a timed trigger fired last and fires next. */
+export interface TriggerState {
+  hookId: string;
+  /** Changes when the definition's schedule changes: then `nextAt` is reckoned anew. */
+  schedule: string;
+  lastAt?: number;
+  nextAt?: number;
+}
+
+export interface TriggerStore {
+  list(): Promise<TriggerState[]>;
+  get(hookId: string): Promise<TriggerState | undefined>;
+  set(state: TriggerState): Promise<void>;
+  /** Moves `nextAt` from `expected` to `next` and stores the run, in one transaction: false when another process was first. */
+  fire(hookId: string, expected: number, state: TriggerState, run: AutomationRun): Promise<boolean>;
+  forget(hookId: string): Promise<void>;
+}
+
+/** An event that came in by signed HTTP. */
+export interface IngestedEvent {
+  id: string;
+  name: string;
+  payload: unknown;
+  receivedAt: number;
+  handledAt?: number;
+}
+
+export interface IngestStore {
+  /** Once per id: false when it came before. */
+  accept(event: IngestedEvent): Promise<boolean>;
+  unhandled(limit: number): Promise<IngestedEvent[]>;
+  handled(id: string, at: number): Promise<void>;
+}
+
+/** What a watched file looked like when it was last seen. */
+export interface FileSnapshot {
+  path: string;
+  sizeBytes: number;
+  mtimeMs: number;
+}
+
+export interface SnapshotStore {
+  get(watchId: string): Promise<FileSnapshot[] | undefined>;
+  /** Replaces what differs; `removed` are paths. */
+  update(watchId: string, changed: readonly FileSnapshot[], removed: readonly string[]): Promise<void>;
+  forget(watchId: string): Promise<void>;
+}
+
+export interface AutomationStore {
+  runs: AutomationRunStore;
+  triggers: TriggerStore;
+  ingest: IngestStore;
+  snapshots: SnapshotStore;
+}
