@@ -10,6 +10,10 @@ export interface Handler<Options = unknown> {
   readonly options: z.ZodType<Options>;
   /** Options that are never templates (`sh`). */
   readonly verbatim?: readonly string[];
+  /** Options that a model reads: what templates put into them is data, and is enclosed in `DATA_BEGIN` and `DATA_END`. */
+  readonly forModel?: readonly string[];
+  /** The model that these options name; one that is not configured is refused at load. */
+  model?(options: Options): string | undefined;
   /** Secret variables that these options need; a missing one is refused at load. */
   secrets?(options: Options): readonly string[];
   /** Only an owner may fire, enable or reveal it. */
@@ -17,6 +21,13 @@ export interface Handler<Options = unknown> {
   /** Never throws for what it was asked to do: a failure is a result. Must stop when `context.signal` aborts. */
   run(options: Options, context: RunContext): Promise<HandlerResult>;
 }
+
+/**
+ * Around every value that a template puts into an option of `forModel`; taken out of the values themselves. Private-use
+ * characters, which the handler replaces by a fence that is new for every run, so that no data can forge its end.
+ */
+export const DATA_BEGIN = "\uE0D0";
+export const DATA_END = "\uE0D1";
 
 /** What a configured handler may decide. `by-point`: the catalogue says how each point carries it. */
 export type Decision =

@@ -3,6 +3,7 @@ import type { Address } from "../domain/address.js";
 import type { TriggerKind } from "../domain/automation.js";
 import type { Cause } from "../domain/journal.js";
 import type { OutboundMessage } from "../domain/message.js";
+import type { Models } from "../domain/model.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 
@@ -10,6 +11,8 @@ export interface RunContext {
   readonly hookId: string;
   readonly runId: string;
   readonly attempt: number;
+  /** When its trigger fired, the same for every attempt. */
+  readonly firedAt: number;
   readonly trigger: TriggerKind;
   /** The hook point's or the event's name. */
   readonly eventName: string;
@@ -34,4 +37,34 @@ export interface Reach {
   edit(deliveryId: string, message: OutboundMessage, options: { cause: Cause }): Promise<string>;
   /** Named, read-only queries over what the product keeps: `runs`, `messages`, `deliveries`, … Unknown names reject. */
   query(name: string, args: Readonly<Record<string, unknown>>): Promise<readonly Record<string, unknown>[]>;
+  /** One request to a place that a definition names, with the guard of outgoing requests. An answer of any status is an answer. */
+  request(url: string, request: OutgoingRequest): Promise<OutgoingAnswer>;
+  /** Language models, as `models:` configures them. */
+  readonly models: Models;
+  /** What this hook noted before, over runs and restarts; JSON. */
+  recall(key: string): Promise<unknown>;
+  remember(key: string, value: unknown): Promise<void>;
+  /** Whether a message to a thread id that is new opens a thread of that name. */
+  opensThreads(platform: string): boolean;
+}
+
+export interface OutgoingRequest {
+  method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
+  headers: Record<string, string>;
+  body?: string;
+  signal: AbortSignal;
+  timeoutMs: number;
+  /** More of the body is not read. */
+  maxBytes: number;
+  /** How many are followed; at 0 a redirect is the answer. */
+  redirects: number;
+}
+
+/** Rejections are HookgateErrors, `retryable` when the network or the other side is in trouble. */
+export interface OutgoingAnswer {
+  status: number;
+  /** By lower-case name. */
+  headers: Record<string, string>;
+  body: Buffer;
+  truncated: boolean;
 }

@@ -1,0 +1,56 @@
+/** Language models as hooks and agents use them: who answers, with which tools, within which bounds. No provider in here. */
+import type { z } from "zod";
+import type { ModelUsage, ToolCallRecord } from "./automation.js";
+
+export interface ModelTool<Args = unknown> {
+  name: string;
+  description: string;
+  args: z.ZodType<Args>;
+  /** What it resolves with is told to the model as JSON; what it throws is told as an error, and the model may go on. */
+  run(args: Args, signal: AbortSignal): Promise<unknown>;
+}
+
+/** Asking ends at the first that is reached; one round is one request to the model. */
+export interface ModelBounds {
+  rounds: number;
+  /** Of one answer. */
+  outputTokens: number;
+  /** In and out, over all rounds. */
+  totalTokens: number;
+  /** Over all rounds; holds where the price is known. */
+  costUsd?: number;
+}
+
+export interface ModelRequest {
+  /** A name of `models:`; the default one when absent. */
+  model?: string;
+  system: string;
+  prompt: string;
+  tools: readonly ModelTool[];
+  bounds: ModelBounds;
+  temperature?: number;
+  signal: AbortSignal;
+}
+
+export type BoundName = "rounds" | "output_tokens" | "total_tokens" | "cost";
+
+export interface ModelFacts {
+  usage: ModelUsage;
+  rounds: number;
+  toolCalls: readonly ToolCallRecord[];
+}
+
+export type ModelAnswer =
+  | ({ kind: "answered"; text: string } & ModelFacts)
+  /** It would have gone on. `text`: what it had said by then. */
+  | ({ kind: "bounded"; bound: BoundName; text: string } & ModelFacts)
+  /** Nobody answered, or nothing that can be read. What was spent before is still told. */
+  | ({ kind: "failed"; error: string; isRetryable: boolean; retryAfterMs?: number; timedOut?: boolean } & ModelFacts)
+  /** No such model is configured. */
+  | { kind: "unknown"; error: string };
+
+export interface Models {
+  readonly names: readonly string[];
+  /** Never rejects, not even when `signal` aborts: that is a failure that timed out. */
+  ask(request: ModelRequest): Promise<ModelAnswer>;
+}
