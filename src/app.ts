@@ -18,6 +18,7 @@ import { type Clock, systemClock } from "./lib/clock.js";
 import { errorMessage, HookgateError } from "./lib/errors.js";
 import { newToken } from "./lib/id.js";
 import type { Logger } from "./lib/logger.js";
+import { type Destinations, parseDestinations } from "./lib/outgoing/destinations.js";
 import { createLogger } from "./lib/pino-logger.js";
 import { secretMask } from "./lib/secret.js";
 import { createPlugins, type PluginInfo, type Plugins } from "./plugins/plugins.js";
@@ -201,15 +202,30 @@ async function overridesOf(config: Config, store: Store): Promise<Record<string,
 }
 
 function platformOptions(config: Config, env: Environment, store: Store) {
+  const outgoing = outgoingDestinations(config, env);
   return {
     web: config.web.enabled
       ? { chat: store.web, name: config.web.name, rooms: config.web.rooms, maxText: config.web.max_text }
       : undefined,
-    discord: env.DISCORD_TOKEN ? discordOptions(config.discord, env.DISCORD_TOKEN, env.DISCORD_API_URL) : undefined,
+    discord: env.DISCORD_TOKEN
+      ? discordOptions(config.discord, { token: env.DISCORD_TOKEN, apiUrl: env.DISCORD_API_URL, outgoing })
+      : undefined,
     telegram: env.TELEGRAM_TOKEN
-      ? telegramOptions(config.telegram, env.TELEGRAM_TOKEN, env.TELEGRAM_API_URL, env.TELEGRAM_WEBHOOK_SECRET)
+      ? telegramOptions(config.telegram, {
+          token: env.TELEGRAM_TOKEN,
+          apiUrl: env.TELEGRAM_API_URL,
+          webhookSecret: env.TELEGRAM_WEBHOOK_SECRET,
+          outgoing,
+        })
       : undefined,
   };
+}
+
+/** A platform's own server holds its files, wherever the operator runs it. */
+function outgoingDestinations({ outgoing }: Config, env: Environment): Destinations {
+  const own = [env.DISCORD_API_URL, env.TELEGRAM_API_URL].filter((url) => url !== undefined).map((url) => new URL(url));
+  const hostAndPort = own.map((url) => `${url.hostname}:${url.port || (url.protocol === "https:" ? 443 : 80)}`);
+  return parseDestinations([...outgoing.allow, ...hostAndPort]);
 }
 
 function peopleOf(config: Config, env: Environment, consoleToken: string) {

@@ -114,7 +114,8 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
     send(operation: SendOperation, sendSignal: AbortSignal): Promise<SendResult> {
       if (!self) return Promise.resolve(notConnected("Discord is not connected yet"));
       const { applicationId } = self;
-      const sending = { rest, channels, applicationId, unauthorized: () => fail(wrongToken()) };
+      const { outgoing } = options;
+      const sending = { rest, channels, applicationId, outgoing, unauthorized: () => fail(wrongToken()) };
       return send(sending, operation, sendSignal, aborts);
     },
     serve(): Promise<void> {

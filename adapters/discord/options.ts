@@ -1,4 +1,5 @@
 /** What the adapter is made with. Durations in milliseconds. */
+import { type Destinations, PUBLIC_ONLY } from "../../src/lib/outgoing/destinations.js";
 import type { DiscordConfig } from "./config.js";
 
 export interface DiscordOptions {
@@ -11,11 +12,22 @@ export interface DiscordOptions {
   requestTimeoutMs: number;
   requestsPerSecond: number;
   maxInvalidRequests: number;
+  /** Where the bytes of attachments may be fetched. */
+  outgoing: Destinations;
   catchUp: { maxAgeMs: number; maxMessages: number };
 }
 
+/** What the options need besides the `discord:` section. */
+export interface DiscordSurroundings {
+  token: string;
+  apiUrl?: string | undefined;
+  /** Nothing but public addresses by default. */
+  outgoing?: Destinations;
+}
+
 /** The options that a configuration means. */
-export function discordOptions(config: DiscordConfig, token: string, apiUrl?: string): DiscordOptions {
+export function discordOptions(config: DiscordConfig, surroundings: DiscordSurroundings): DiscordOptions {
+  const { token, apiUrl, outgoing = PUBLIC_ONLY } = surroundings;
   return {
     token,
     ...(apiUrl === undefined ? {} : { apiUrl }),
@@ -25,6 +37,7 @@ export function discordOptions(config: DiscordConfig, token: string, apiUrl?: st
     requestTimeoutMs: config.request_timeout,
     requestsPerSecond: config.requests_per_second,
     maxInvalidRequests: config.max_invalid_requests,
+    outgoing,
     catchUp: { maxAgeMs: config.catch_up.max_age, maxMessages: config.catch_up.max_messages },
   };
 }

@@ -10,6 +10,7 @@ import { z } from "zod";
 import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
 import type { InteractionRef } from "../../src/domain/event.js";
 import { errorMessage } from "../../src/lib/errors.js";
+import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import type { Aborts } from "./aborts.js";
 import type { Channels } from "./channels.js";
 import { type PartBody, partBody } from "./encode.js";
@@ -29,6 +30,8 @@ export interface SendContext {
   rest: REST;
   channels: Channels;
   applicationId: string;
+  /** Where the bytes of attachments may be fetched. */
+  outgoing: Destinations;
   /** The token was refused: the run cannot go on. */
   unauthorized(): void;
 }
@@ -81,7 +84,7 @@ function interrupted(operation: SendOperation): SendResult {
 type Create = SendOperation & { kind: "create" };
 
 async function create(context: SendContext, operation: Create, signal: AbortSignal): Promise<SendResult> {
-  const upload = await prepare(operation.part.body, signal);
+  const upload = await prepare(context, operation.part.body, signal);
   if ("kind" in upload) return upload;
   const { interaction } = operation;
   if (interaction?.first) return answer(context, interaction, upload);
@@ -150,7 +153,7 @@ async function edit(
   operation: SendOperation & { kind: "edit" },
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const upload = await prepare(operation.part.body, signal);
+  const upload = await prepare(context, operation.part.body, signal);
   if ("kind" in upload) return upload;
   const { route, isInteraction } = messageRoute(context, operation);
   try {
@@ -208,14 +211,18 @@ interface Upload {
 }
 
 /** Reads the files; those that cannot be read become lines of text. */
-async function prepare(raw: Record<string, unknown>, signal: AbortSignal): Promise<Upload | SendResult> {
+async function prepare(
+  { outgoing }: SendContext,
+  raw: Record<string, unknown>,
+  signal: AbortSignal,
+): Promise<Upload | SendResult> {
   const parsed = partBody.safeParse(raw);
   if (!parsed.success) return { kind: "permanent", error: `a stored part does not parse: ${parsed.error.message}` };
   const body = parsed.data;
   const { attachments, replyToId: _reply, plain, ...request } = body;
   if (!attachments?.length) return { body, isPlain: plain === true, request, extra: {} };
   try {
-    const { files, missing } = await readFiles(attachments, signal);
+    const { files, missing } = await readFiles(attachments, outgoing, signal);
     const content = [request.content, ...missing].filter(Boolean).join("\n").slice(0, 2000);
     return {
       body,

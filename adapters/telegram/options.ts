@@ -1,5 +1,6 @@
 /** What the adapter is made with. Durations in milliseconds. */
 import { HookgateError } from "../../src/lib/errors.js";
+import { type Destinations, PUBLIC_ONLY } from "../../src/lib/outgoing/destinations.js";
 import type { TelegramConfig } from "./config.js";
 
 export interface TelegramOptions {
@@ -13,6 +14,8 @@ export interface TelegramOptions {
   requestTimeoutMs: number;
   uploadTimeoutMs: number;
   maxFileBytes: number;
+  /** Where the bytes of attachments may be fetched. */
+  outgoing: Destinations;
   limits: { perSecond: number; perChatPerSecond: number; perGroupPerMinute: number };
 }
 
@@ -26,14 +29,19 @@ export interface WebhookOptions {
 
 const API_URL = "https://api.telegram.org";
 
+/** What the options need besides the `telegram:` section. */
+export interface TelegramSurroundings {
+  token: string;
+  apiUrl?: string | undefined;
+  webhookSecret?: string | undefined;
+  /** Nothing but public addresses by default. */
+  outgoing?: Destinations;
+}
+
 /** The options that a configuration means. Throws TELEGRAM_WEBHOOK_INCOMPLETE. */
-export function telegramOptions(
-  config: TelegramConfig,
-  token: string,
-  apiUrl: string = API_URL,
-  webhookSecret?: string,
-): TelegramOptions {
+export function telegramOptions(config: TelegramConfig, surroundings: TelegramSurroundings): TelegramOptions {
   const { limits } = config;
+  const { token, apiUrl = API_URL, webhookSecret, outgoing = PUBLIC_ONLY } = surroundings;
   return {
     token,
     apiUrl: apiUrl.replace(/\/+$/, ""),
@@ -43,6 +51,7 @@ export function telegramOptions(
     requestTimeoutMs: config.request_timeout,
     uploadTimeoutMs: config.upload_timeout,
     maxFileBytes: config.max_file_bytes,
+    outgoing,
     limits: {
       perSecond: limits.per_second,
       perChatPerSecond: limits.per_chat_per_second,

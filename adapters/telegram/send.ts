@@ -3,8 +3,10 @@ import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
 import type { Address } from "../../src/domain/address.js";
 import type { Clock } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
+import type { Destinations } from "../../src/lib/outgoing/destinations.js";
+import type { FileLimits } from "../../src/lib/outgoing/file-bytes.js";
 import { type PartBody, readBody } from "./body.js";
-import { type FileLimits, openFile } from "./files.js";
+import { openFile } from "./files.js";
 import { type Attempt, type Floods, readOutcome } from "./outcome.js";
 import type { BotApi, Transport } from "./transport.js";
 
@@ -14,6 +16,8 @@ export interface SendContext {
   clock: Clock;
   uploadTimeoutMs: number;
   maxFileBytes: number;
+  /** Where the bytes of attachments may be fetched. */
+  outgoing: Destinations;
 }
 
 type Create = Extract<SendOperation, { kind: "create" }>;
@@ -134,6 +138,6 @@ function threadOf({ threadId }: Address): { message_thread_id?: number } {
   return threadId !== undefined && Number.isSafeInteger(id) && id > 1 ? { message_thread_id: id } : {};
 }
 
-function fileLimits({ uploadTimeoutMs, maxFileBytes }: SendContext, signal: AbortSignal): FileLimits {
-  return { maxBytes: maxFileBytes, timeoutMs: uploadTimeoutMs, signal };
+function fileLimits({ uploadTimeoutMs, maxFileBytes, outgoing }: SendContext, signal: AbortSignal): FileLimits {
+  return { maxBytes: maxFileBytes, timeoutMs: uploadTimeoutMs, allow: outgoing, signal };
 }

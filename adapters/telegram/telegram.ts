@@ -56,8 +56,8 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
       try {
         await serve(options, context, transport, signal, (intake) => {
           const { clock } = context;
-          const { uploadTimeoutMs, maxFileBytes } = options;
-          const sending = { transport, floods, clock, uploadTimeoutMs, maxFileBytes };
+          const { uploadTimeoutMs, maxFileBytes, outgoing } = options;
+          const sending = { transport, floods, clock, uploadTimeoutMs, maxFileBytes, outgoing };
           running = { transport, intake, send: (operation, stop) => send(sending, operation, stop) };
         });
       } finally {
@@ -72,7 +72,7 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
       const { transport } = running;
       const { file_path: path } = await transport.call((api) => api.getFile({ file_id: ref }), signal);
       if (path === undefined)
-        throw new HookgateError({ code: "TELEGRAM_FILE_UNAVAILABLE", message: "Telegram gives no way to the file" });
+        throw new HookgateError({ code: "FILE_UNAVAILABLE", message: "Telegram gives no way to the file" });
       return transport.download(path, Math.min(options.maxFileBytes, DOWNLOAD_MAX), signal);
     },
     async send(operation, signal) {

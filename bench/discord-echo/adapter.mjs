@@ -7,7 +7,9 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 
 const config = discordConfig.parse({ requests_per_second: 1_000_000 });
-const adapter = createDiscordAdapter(discordOptions(config, process.env.TOKEN, `${process.env.API_URL}/api`));
+const adapter = createDiscordAdapter(
+  discordOptions(config, { token: process.env.TOKEN, apiUrl: `${process.env.API_URL}/api` }),
+);
 const cursors = new Map();
 const { signal } = new AbortController();
 const OK = { kind: "accepted", acknowledge: { kind: "none" } };

@@ -8,7 +8,7 @@ import { systemClock } from "../../src/lib/clock.js";
 import { silentLogger } from "../../src/lib/logger.js";
 
 const adapter = createTelegramAdapter(
-  telegramOptions(telegramConfig.parse({}), process.env.TOKEN ?? "", process.env.API_URL),
+  telegramOptions(telegramConfig.parse({}), { token: process.env.TOKEN ?? "", apiUrl: process.env.API_URL }),
 );
 const cursors = new Map<string, string>();
 const MOST_AT_ONCE = 500;

@@ -7,6 +7,7 @@ import { accessConfig } from "../domain/access.js";
 import { gatewayConfig, operatorsConfig } from "../gateway/config.js";
 import { httpConfig } from "../http/config.js";
 import { someDuration } from "../lib/config-fields.js";
+import { outgoingConfig } from "../lib/outgoing/config.js";
 import { pluginsConfig } from "../plugins/config.js";
 import { storeConfig } from "../store/config.js";
 
@@ -48,6 +49,7 @@ export const configSchema = z.strictObject({
     telegramConfig.extend({ access: section(accessConfig, "Who is listened to on Telegram.") }),
     "Telegram; on when TELEGRAM_TOKEN is set.",
   ),
+  outgoing: section(outgoingConfig, "Requests to places that messages and hooks name, such as attachments."),
   plugins: pluginsConfig.describe("Modules that register hooks."),
   hooks: z
     .record(z.string(), hookOverride)

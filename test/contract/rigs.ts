@@ -58,7 +58,8 @@ export const rigs: Record<"web" | "discord" | "telegram", (store: Store) => Prom
     const platform = discordPlatform(fake);
     const place = platform.places[0];
     return {
-      create: () => createDiscordAdapter(discordOptions(discordConfig.parse({}), DISCORD_TOKEN, fake.apiUrl)),
+      create: () =>
+        createDiscordAdapter(discordOptions(discordConfig.parse({}), { token: DISCORD_TOKEN, apiUrl: fake.apiUrl })),
       address: { platform: "discord", botId: fake.world.bot.id, chatId: place.chatId },
       say: (text) => platform.say(place, "guest", text),
       press: (messageId, label) => platform.press(place, "guest", messageId, label),
@@ -71,7 +72,10 @@ export const rigs: Record<"web" | "discord" | "telegram", (store: Store) => Prom
     const platform = telegramPlatform(fake);
     const place = platform.places[0];
     return {
-      create: () => createTelegramAdapter(telegramOptions(telegramConfig.parse({}), TELEGRAM_TOKEN, fake.apiUrl)),
+      create: () =>
+        createTelegramAdapter(
+          telegramOptions(telegramConfig.parse({}), { token: TELEGRAM_TOKEN, apiUrl: fake.apiUrl }),
+        ),
       address: { platform: "telegram", botId: platform.botId(), chatId: place.chatId },
       say: (text) => platform.say(place, "guest", text),
       press: (messageId, label) => platform.press(place, "guest", messageId, label),

@@ -8,6 +8,7 @@ import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { InteractionRef } from "../../../src/domain/event.js";
 import type { OutboundMessage } from "../../../src/domain/message.js";
+import { parseDestinations } from "../../../src/lib/outgoing/destinations.js";
 import { carriesContent } from "../../fakes/discord/calls.js";
 import { type FakeDiscord, startFakeDiscord } from "../../fakes/discord/server.js";
 import type { FakeInteraction } from "../../fakes/discord/world.js";
@@ -18,7 +19,7 @@ let fake: FakeDiscord;
 let rig: Rig;
 beforeAll(async () => {
   fake = await startFakeDiscord();
-  rig = await startRig(fake, { options: { requestTimeoutMs: 700 } });
+  rig = await startRig(fake, { options: { requestTimeoutMs: 700, outgoing: parseDestinations(["127.0.0.1"]) } });
 });
 afterAll(async () => {
   await rig.stop();
@@ -141,12 +142,16 @@ describe("a message", () => {
         file(pathToFileURL(join(folder, "a.txt")).href, "a.txt"),
         file(`${base}/w`, "w.txt"),
         file(pathToFileURL(join(folder, "gone.txt")).href, "gone.txt"),
+        file("http://169.254.169.254/latest/meta-data/", "secret.txt"),
       ],
     });
     web.close();
     const call = fake.calls.find((entry) => entry.kind === "send");
     expect(call?.files).toEqual(["d.txt", "a.txt", "w.txt"]);
-    expect(call?.body).toMatchObject({ content: expect.stringContaining("gone.txt"), enforce_nonce: true });
+    expect(call?.body).toMatchObject({
+      content: expect.stringMatching(/gone\.txt.*\nsecret\.txt \(may not be fetched\)$/),
+      enforce_nonce: true,
+    });
     expect(messages().at(-1)?.attachments).toMatchObject([{ size: 2 }, { size: 9 }, { size: 8 }]);
   });
 

@@ -17,6 +17,7 @@ import { addressOf, type InboundEvent, type InteractionRef } from "../../../src/
 import type { OutboundMessage } from "../../../src/domain/message.js";
 import { type Clock, systemClock } from "../../../src/lib/clock.js";
 import type { Logger } from "../../../src/lib/logger.js";
+import { PUBLIC_ONLY } from "../../../src/lib/outgoing/destinations.js";
 import type { FakeDiscord } from "../../fakes/discord/server.js";
 import { until } from "../../support/until.js";
 
@@ -151,6 +152,7 @@ export async function startRig(fake: FakeDiscord, given: RigOptions = {}): Promi
     requestTimeoutMs: 5000,
     requestsPerSecond: 10_000,
     maxInvalidRequests: 1000,
+    outgoing: PUBLIC_ONLY,
     catchUp: { maxAgeMs: 24 * 3_600_000, maxMessages: 1000 },
     ...given.options,
   });

@@ -10,6 +10,7 @@ import { addressOf, type InboundEvent } from "../../../src/domain/event.js";
 import type { OutboundMessage } from "../../../src/domain/message.js";
 import { type Clock, systemClock } from "../../../src/lib/clock.js";
 import type { Logger } from "../../../src/lib/logger.js";
+import { parseDestinations } from "../../../src/lib/outgoing/destinations.js";
 import { type FakeTelegram, type FakeTelegramOptions, startFakeTelegram } from "../../fakes/telegram/server.js";
 import { until } from "../../support/until.js";
 
@@ -107,6 +108,8 @@ export interface Setup {
   token?: string;
   apiUrl?: string;
   secret?: string;
+  /** Where attachments may be fetched besides public addresses. */
+  outgoing?: string[];
   /** Do not wait for it to be online. */
   isTroubled?: boolean;
 }
@@ -121,7 +124,12 @@ export async function startAdapter(setup: Setup = {}): Promise<Running> {
   const fake = setup.fake ?? (await newFake(setup.fakeOptions));
   const config: TelegramConfig = telegramConfig.parse({ request_timeout: "2s", ...setup.config });
   const adapter = createTelegramAdapter(
-    telegramOptions(config, setup.token ?? fake.token, setup.apiUrl ?? fake.apiUrl, setup.secret),
+    telegramOptions(config, {
+      token: setup.token ?? fake.token,
+      apiUrl: setup.apiUrl ?? fake.apiUrl,
+      webhookSecret: setup.secret,
+      outgoing: parseDestinations(setup.outgoing ?? []),
+    }),
   );
   const gateway = setup.gateway ?? new Recorder();
   const cursors = setup.cursors ?? new MemoryCursors();

@@ -165,7 +165,7 @@ describe("files", () => {
   });
 
   it("are fetched over HTTP first; a server's refusal is final, its trouble is not", async () => {
-    const running = await startAdapter();
+    const running = await startAdapter({ outgoing: ["127.0.0.1"] });
     const server = createServer((request, response) => {
       if (request.url === "/a/moved.bin") response.writeHead(302, { location: "/there.bin" }).end();
       else if (request.url === "/there.bin") response.end("bytes");
@@ -187,6 +187,24 @@ describe("files", () => {
     server.close();
     server.closeAllConnections();
     expect(await send("/a/moved.bin")).toMatchObject([{ kind: "retry" }]);
+  });
+
+  it("at an address that is not public are refused for good, and nothing is asked there", async () => {
+    const running = await startAdapter();
+    let asked = 0;
+    const server = createServer((_, response) => {
+      asked++;
+      response.end("inside");
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const url = `http://2130706433:${(server.address() as AddressInfo).port}/`;
+    const message = { text: "", attachments: [{ type: "file" as const, ref: "", url, mimeType: "text/plain" }] };
+    expect(await running.say(message)).toMatchObject([
+      { kind: "permanent", error: expect.stringContaining("127.0.0.1 is not a public address: loopback") },
+    ]);
+    expect(asked).toBe(0);
+    expect(running.fake.contentCalls()).toEqual([]);
   });
 
   it("that are missing, too large or at a strange address are refused before anything is sent", async () => {

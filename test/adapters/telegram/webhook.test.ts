@@ -164,7 +164,7 @@ describe("webhook", () => {
 
   it("cannot be configured without an address and a secret", () => {
     const config = telegramConfig.parse({ mode: "webhook" });
-    expect(() => telegramOptions(config, "1:a")).toThrow(/telegram.webhook.url and TELEGRAM_WEBHOOK_SECRET/);
+    expect(() => telegramOptions(config, { token: "1:a" })).toThrow(/telegram.webhook.url and TELEGRAM_WEBHOOK_SECRET/);
   });
 
   it("answers 503 when it does not run or does not use webhooks", async () => {

@@ -1,0 +1,73 @@
+/** The bytes behind an attachment's address: `data:`, `file:`, or fetched over guarded HTTP. */
+import { readFile, stat } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { errorMessage, HookgateError } from "../errors.js";
+import type { Destinations } from "./destinations.js";
+import { guardedRequest } from "./request.js";
+
+export interface FileLimits {
+  maxBytes: number;
+  timeoutMs: number;
+  allow: Destinations;
+  signal: AbortSignal;
+}
+
+const IN_PLAIN_WORDS: ReadonlySet<string> = new Set(["FILE_UNAVAILABLE", "OUTGOING_REFUSED"]);
+
+/** Rejects with OUTGOING_REFUSED, or FILE_UNAVAILABLE: retryable when the network or the other server is in trouble. */
+export async function fileBytes(url: string, limits: FileLimits): Promise<Buffer> {
+  const { maxBytes, signal } = limits;
+  if (url.startsWith("data:")) return within(dataBytes(url), maxBytes);
+  if (url.startsWith("file:")) return await localBytes(url, maxBytes, signal);
+  if (/^https?:/.test(url)) return await fetched(url, limits);
+  throw unavailable(`its address begins with "${url.slice(0, 12)}"; expected https:, http:, file: or data:`);
+}
+
+function dataBytes(url: string): Buffer {
+  const comma = url.indexOf(",");
+  if (comma < 0) throw unavailable("its data: address has no data");
+  const data = url.slice(comma + 1);
+  if (/;base64$/i.test(url.slice(0, comma))) return Buffer.from(data, "base64");
+  try {
+    return Buffer.from(decodeURIComponent(data));
+  } catch {
+    throw unavailable("its data: address is not well encoded");
+  }
+}
+
+async function localBytes(url: string, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
+  try {
+    const path = fileURLToPath(url);
+    if ((await stat(path)).size > maxBytes) throw tooLarge(maxBytes);
+    return within(await readFile(path, { signal }), maxBytes);
+  } catch (thrown) {
+    signal.throwIfAborted();
+    throw thrown instanceof HookgateError ? thrown : unavailable(errorMessage(thrown));
+  }
+}
+
+async function fetched(url: string, { maxBytes, timeoutMs, allow, signal }: FileLimits): Promise<Buffer> {
+  try {
+    const { status, body, truncated } = await guardedRequest(url, { maxBytes, timeoutMs, allow, signal });
+    if (status !== 200) throw unavailable(`its server answered HTTP ${status}`, status >= 500);
+    if (truncated) throw tooLarge(maxBytes);
+    return body;
+  } catch (thrown) {
+    signal.throwIfAborted();
+    if (!(thrown instanceof HookgateError) || IN_PLAIN_WORDS.has(thrown.code)) throw thrown;
+    throw unavailable(thrown.message, thrown.retryable);
+  }
+}
+
+function within(bytes: Buffer, maxBytes: number): Buffer {
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
+  return bytes;
+}
+
+function tooLarge(maxBytes: number): HookgateError {
+  return unavailable(`it is larger than ${maxBytes} bytes`);
+}
+
+function unavailable(why: string, retryable = false): HookgateError {
+  return new HookgateError({ code: "FILE_UNAVAILABLE", message: `a file cannot be had: ${why}`, retryable });
+}

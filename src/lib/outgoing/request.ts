@@ -1,0 +1,165 @@
+/**
+ * One HTTP request to a place that a person or a hook named: guarded when it connects, on every redirect, in size and in
+ * time. It never retries, and an answer of any status is an answer.
+ */
+import { type Agent, type Dispatcher, request } from "undici";
+import { errorMessage, HookgateError } from "../errors.js";
+import { guardedAgent, type Resolve } from "./connect.js";
+import { type Destinations, PUBLIC_ONLY } from "./destinations.js";
+
+export interface GuardedRequest {
+  method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
+  headers?: Record<string, string>;
+  body?: string | Buffer;
+  /** Aborting rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** For everything, redirects and body included. */
+  timeoutMs?: number;
+  /** More than this of the body is not read. */
+  maxBytes?: number;
+  /** How many are followed; at 0 a redirect is the answer. */
+  redirects?: number;
+  /** What may be reached besides public addresses. */
+  allow?: Destinations;
+  /** Instead of the system's resolver. */
+  resolve?: Resolve;
+}
+
+export interface GuardedResponse {
+  status: number;
+  /** By lower-case name; several of one name are joined with a comma. */
+  headers: Record<string, string>;
+  body: Buffer;
+  /** The body was longer than `maxBytes`, and is its beginning. */
+  truncated: boolean;
+  /** Where the answer came from, after redirects. */
+  url: string;
+}
+
+const TIMEOUT_MS = 15_000;
+const MAX_BYTES = 1_000_000;
+const REDIRECTS = 3;
+/** What another origin may be told after a redirect: credentials and signatures were meant for the first. */
+const FOR_ANYBODY: ReadonlySet<string> = new Set(["accept", "accept-language", "content-type", "user-agent"]);
+
+/** Rejects with OUTGOING_REFUSED or OUTGOING_REDIRECTS (final), OUTGOING_TIMED_OUT or OUTGOING_FAILED (retryable). */
+export async function guardedRequest(url: string, options: GuardedRequest = {}): Promise<GuardedResponse> {
+  const { signal, timeoutMs = TIMEOUT_MS, allow = PUBLIC_ONLY, resolve } = options;
+  signal?.throwIfAborted();
+  const ending = new AbortController();
+  const onAbort = () => ending.abort(signal?.reason);
+  signal?.addEventListener("abort", onAbort);
+  const timer = setTimeout(() => ending.abort(timedOut(url, timeoutMs)), timeoutMs);
+  const agent = guardedAgent({ allow, connectTimeoutMs: timeoutMs, ...(resolve ? { resolve } : {}) });
+  try {
+    return await follow(agent, url, options, ending.signal);
+  } catch (thrown) {
+    signal?.throwIfAborted();
+    if (ending.signal.aborted) throw ending.signal.reason;
+    throw thrown instanceof HookgateError ? thrown : failed(url, thrown);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+    await agent.destroy();
+  }
+}
+
+async function follow(agent: Agent, start: string, options: GuardedRequest, signal: AbortSignal) {
+  const { redirects = REDIRECTS, maxBytes = MAX_BYTES } = options;
+  let hop = firstHop(start, options);
+  for (let followed = 0; ; followed++) {
+    const { url, ...rest } = hop;
+    const answer = await request(url, { ...rest, signal, dispatcher: agent, headersTimeout: 0, bodyTimeout: 0 });
+    const next = redirects > 0 ? nextHop(hop, answer) : undefined;
+    if (!next) return await whole(answer, url, maxBytes);
+    if (followed >= redirects) throw tooManyRedirects(start, redirects);
+    // Of a redirect nobody reads the body: its connection goes with the agent.
+    answer.body.on("error", () => {}).destroy();
+    hop = next;
+  }
+}
+
+interface Hop {
+  url: URL;
+  method: NonNullable<GuardedRequest["method"]>;
+  headers: Record<string, string>;
+  body: string | Buffer | null;
+}
+
+function firstHop(url: string, { method = "GET", headers = {}, body }: GuardedRequest): Hop {
+  return { url: webAddress(url), method, headers, body: body ?? null };
+}
+
+/** As https://fetch.spec.whatwg.org/#http-redirect-fetch says: 307 and 308 repeat the request, the others turn it into a GET. */
+function nextHop(hop: Hop, { statusCode, headers }: Dispatcher.ResponseData): Hop | undefined {
+  const location = headers.location;
+  if (![301, 302, 303, 307, 308].includes(statusCode) || typeof location !== "string") return undefined;
+  const url = webAddress(location, hop.url);
+  const isRepeated = statusCode >= 307 || hop.method === "GET" || hop.method === "HEAD";
+  return {
+    url,
+    ...(isRepeated ? { method: hop.method, body: hop.body } : { method: "GET", body: null }),
+    headers: url.origin === hop.url.origin ? hop.headers : forAnybody(hop.headers),
+  };
+}
+
+function forAnybody(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => FOR_ANYBODY.has(name.toLowerCase())));
+}
+
+async function whole(answer: Dispatcher.ResponseData, url: URL, maxBytes: number): Promise<GuardedResponse> {
+  const chunks: Buffer[] = [];
+  let left = maxBytes;
+  let truncated = false;
+  for await (const chunk of answer.body) {
+    const bytes = Buffer.from(chunk);
+    chunks.push(bytes.subarray(0, left));
+    truncated = bytes.length > left;
+    if (truncated) break;
+    left -= bytes.length;
+  }
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(answer.headers))
+    if (value !== undefined) headers[name.toLowerCase()] = Array.isArray(value) ? value.join(", ") : value;
+  return { status: answer.statusCode, headers, body: Buffer.concat(chunks), truncated, url: url.href };
+}
+
+function webAddress(text: string, base?: URL): URL {
+  const url = URL.canParse(text, base?.href) ? new URL(text, base) : undefined;
+  if (url && (url.protocol === "http:" || url.protocol === "https:")) return url;
+  throw new HookgateError({
+    code: "OUTGOING_REFUSED",
+    message: `expected an address that begins with https: or http:, got "${text.slice(0, 40)}"`,
+  });
+}
+
+function tooManyRedirects(url: string, redirects: number): HookgateError {
+  return new HookgateError({
+    code: "OUTGOING_REDIRECTS",
+    message: `${hostOf(url)} redirects more than ${redirects} times`,
+  });
+}
+
+function timedOut(url: string, timeoutMs: number): HookgateError {
+  return new HookgateError({
+    code: "OUTGOING_TIMED_OUT",
+    message: `${hostOf(url)} did not answer within ${timeoutMs} ms`,
+    retryable: true,
+  });
+}
+
+function failed(url: string, thrown: unknown): HookgateError {
+  const isMany = thrown instanceof AggregateError;
+  const why = isMany ? thrown.errors.map(errorMessage).join("; ") : errorMessage(thrown);
+  return new HookgateError({
+    code: "OUTGOING_FAILED",
+    message: `the request to ${hostOf(url)} failed: ${why}`,
+    retryable: true,
+    cause: thrown,
+  });
+}
+
+/** Without path and query, which may hold secrets. */
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "the address";
+}
