@@ -44,8 +44,12 @@ export interface Reach {
   /** What this hook noted before, over runs and restarts; JSON. */
   recall(key: string): Promise<unknown>;
   remember(key: string, value: unknown): Promise<void>;
-  /** Whether a message to a thread id that is new opens a thread of that name. */
-  opensThreads(platform: string): boolean;
+  /** Posts the opener, once per `once`, and gives the address of the thread under it; undefined where the platform cannot. */
+  openThread(
+    at: Address,
+    opener: OutboundMessage,
+    options: { cause: Cause; once: string; signal: AbortSignal },
+  ): Promise<Address | undefined>;
 }
 
 export interface OutgoingRequest {

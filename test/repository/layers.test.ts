@@ -12,8 +12,9 @@ const LAYERS: Record<string, { from: string[]; types?: string[] }> = {
   "src/hooks": { from: ["src/domain", "src/lib"] },
   "src/store": { from: ["src/domain", "src/lib"] },
   "src/gateway": { from: ["src/hooks", "src/domain", "src/lib"] },
+  "src/agent": { from: ["src/domain", "src/lib"] },
   "src/plugins": { from: ["src/gateway", "src/hooks", "src/domain", "src/lib"] },
-  "src/automations": { from: ["src/gateway", "src/hooks", "src/domain", "src/lib"] },
+  "src/automations": { from: ["src/agent", "src/gateway", "src/hooks", "src/domain", "src/lib"] },
   "src/http": { from: ["src/gateway", "src/hooks", "src/domain", "src/lib"], types: ["adapters", "src/automations"] },
   commands: {
     from: ["src/domain", "src/lib", "src/gateway/commands.ts"],
@@ -23,6 +24,7 @@ const LAYERS: Record<string, { from: string[]; types?: string[] }> = {
   "src/config": {
     from: [
       "adapters",
+      "src/agent",
       "src/automations",
       "src/gateway",
       "src/hooks",
@@ -38,6 +40,7 @@ const LAYERS: Record<string, { from: string[]; types?: string[] }> = {
     from: [
       "adapters",
       "commands",
+      "src/agent",
       "src/automations",
       "src/config",
       "src/gateway",

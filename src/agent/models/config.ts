@@ -1,0 +1,47 @@
+/** Settings of language models: `models:` in hookgate.yaml. */
+import { z } from "zod";
+import { duration } from "../../lib/config-fields.js";
+
+const variableName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of an environment variable, such as OPENAI_API_KEY");
+
+const modelConfig = z.strictObject({
+  provider: z
+    .enum(["openai-compatible", "anthropic"])
+    .describe("The wire format: OpenAI's chat completions, which most servers speak, or Anthropic's messages."),
+  url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe("The API's address, version included. Default: that of OpenAI or Anthropic."),
+  key_env: variableName.optional().describe("The environment variable with the key; none for a server without keys."),
+  model: z.string().min(1).describe("The model's name, as the provider writes it."),
+  price: z
+    .strictObject({
+      input: z.number().nonnegative().describe("US dollars for a million tokens in."),
+      output: z.number().nonnegative().describe("US dollars for a million tokens out."),
+    })
+    .optional()
+    .describe("For the cost, where the provider does not tell it."),
+  timeout: duration("2m").describe("For one request."),
+  retries: z
+    .number()
+    .int()
+    .min(0)
+    .max(10)
+    .default(2)
+    .describe("How often a request that met 429, 5xx or no answer is repeated, with back-off and Retry-After."),
+});
+export type ModelConfig = z.output<typeof modelConfig>;
+
+export const modelsConfig = z.strictObject({
+  default: z
+    .string()
+    .optional()
+    .describe("The name of the model that is asked when none is named. Default: the only one."),
+  available: z
+    .record(z.string().regex(/^[\w.-]{1,64}$/), modelConfig)
+    .default({})
+    .describe("Models, by a name of yours."),
+});
+export type ModelsConfig = z.output<typeof modelsConfig>;

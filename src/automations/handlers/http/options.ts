@@ -1,0 +1,44 @@
+/** Options of the `http` handler. */
+import { z } from "zod";
+import { duration } from "../../../lib/config-fields.js";
+import { auth, body, headers, variableName, webAddress } from "../../outgoing/fields.js";
+
+export const httpOptions = z
+  .strictObject({
+    url: webAddress.describe("Where it goes."),
+    method: z.enum(["POST", "PUT", "PATCH", "DELETE", "GET"]).default("POST"),
+    headers,
+    body: body.describe(
+      "Text or JSON, with templates; by default `{ type, timestamp, data }` with the payload as data.",
+    ),
+    secret_env: z
+      .union([variableName, z.array(variableName).min(1).max(2)])
+      .optional()
+      .describe("The variable with the signing secret; two while it is changed, and both sign."),
+    signature: z
+      .enum(["standard", "crewship"])
+      .default("standard")
+      .describe("standard: Standard Webhooks headers. crewship: X-Crewship-Signature over the body besides."),
+    auth: auth.describe("Who we are to the other side."),
+    timeout: duration("30s").describe("For one attempt."),
+    attempts: z.int().min(1).max(20).default(4).describe("How often it is tried within one run."),
+    backoff: duration("1s").describe("The pause after the first failure; it doubles, up to max_backoff."),
+    max_backoff: duration("1m").describe(
+      "The longest pause. A Retry-After beyond it leaves the rest to the hook's retry.",
+    ),
+    redirects: z.int().min(0).max(10).default(0).describe("How many redirects are followed."),
+    decision: z
+      .enum(["explicit", "status"])
+      .default("explicit")
+      .describe("explicit: only a decision in the answer blocks. status: every answer that is not 2xx blocks."),
+    max_bytes: z.int().min(0).max(10_000_000).default(65_536).describe("How much of the answer is read."),
+  })
+  .refine(({ signature, secret_env }) => signature === "standard" || secret_env !== undefined, {
+    path: ["secret_env"],
+    message: "expected the variable that holds the secret: nothing is signed without one",
+  });
+export type HttpOptions = z.output<typeof httpOptions>;
+
+export function secretVariables({ secret_env }: Pick<HttpOptions, "secret_env">): readonly string[] {
+  return typeof secret_env === "string" ? [secret_env] : (secret_env ?? []);
+}

@@ -1,0 +1,27 @@
+/** Events that come in from outside: `events:` in hookgate.yaml. */
+import { z } from "zod";
+import { errorMessage } from "../../lib/errors.js";
+import { variableName } from "../outgoing/fields.js";
+
+const jsonSchema = z.record(z.string(), z.json()).superRefine((schema, context) => {
+  try {
+    z.fromJSONSchema(schema);
+  } catch (error) {
+    context.addIssue({ code: "custom", message: `this JSON schema cannot be used: ${errorMessage(error)}` });
+  }
+});
+
+const eventConfig = z.strictObject({
+  description: z.string().optional().describe("What it tells."),
+  secret_env: z
+    .union([variableName, z.array(variableName).min(1).max(2)])
+    .describe("The environment variable with the secret that signs it; two while it is changed."),
+  schema: jsonSchema.optional().describe("A JSON schema that its payload must match."),
+  max_bytes: z.number().int().min(1).max(4_000_000).default(262_144).describe("The largest body that is taken."),
+});
+export type EventConfig = z.output<typeof eventConfig>;
+
+export const eventsConfig = z
+  .record(z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/i, "expected a name such as deploy-finished"), eventConfig)
+  .default({});
+export type EventsConfig = z.output<typeof eventsConfig>;

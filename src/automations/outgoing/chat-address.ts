@@ -1,0 +1,28 @@
+/** Where a hook speaks: an address as text, or `here` for the conversation that the event is about. */
+import { z } from "zod";
+import { type Address, address, parseAddress } from "../../domain/address.js";
+import { isTemplate } from "./fields.js";
+
+export const HERE = "here";
+
+export const chatAddress = z.string().superRefine((text, context) => {
+  if (text === HERE || isTemplate(text) || parseAddress(text) !== undefined) return;
+  context.addIssue({
+    code: "custom",
+    message: `expected here, or platform:bot:chat or platform:bot:chat:thread, got "${text}"`,
+  });
+});
+
+/** The place that a text names; undefined when it names none (`here`, with an event that is about no conversation). */
+export function placeOf(text: string, event: Readonly<Record<string, unknown>>): Address | undefined {
+  return text.trim() === HERE ? conversationOf(event) : parseAddress(text.trim());
+}
+
+/** Payloads name a conversation in `message`, `address`, or themselves. */
+export function conversationOf(event: Readonly<Record<string, unknown>>): Address | undefined {
+  for (const candidate of [event.message, event.address, event]) {
+    const parsed = address.safeParse(candidate);
+    if (parsed.success) return parsed.data;
+  }
+  return undefined;
+}

@@ -1,0 +1,56 @@
+/** Option fields of whatever sends a request: the `http` handler and the `http` step. */
+import { z } from "zod";
+
+/** Whether a template will fill it in, so that its form can only be judged when it runs. */
+export function isTemplate(text: string): boolean {
+  return text.includes("{{") || text.includes("{%");
+}
+
+export const variableName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of an environment variable, such as DEPLOY_SECRET");
+
+export const webAddress = z.string().superRefine((text, context) => {
+  if (isTemplate(text)) return;
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return;
+  context.addIssue({ code: "custom", message: `expected an address that begins with https: or http:, got "${text}"` });
+});
+
+/** https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2 */
+const headerName = z
+  .string()
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "expected a header's name, such as X-Source")
+  .refine((name) => !SET_BY_US.has(name.toLowerCase()), "this header is set by Hookgate");
+const SET_BY_US: ReadonlySet<string> = new Set([
+  "host",
+  "content-length",
+  "transfer-encoding",
+  "connection",
+  "webhook-id",
+  "webhook-timestamp",
+  "webhook-signature",
+  "x-crewship-signature",
+]);
+
+export const headers = z.record(headerName, z.string()).default({}).describe("Further headers.");
+
+/** Text as it is, or anything else as JSON; templates stand in its strings. */
+export const body = z.union([z.string(), z.record(z.string(), z.json()), z.array(z.json())]).optional();
+
+/** Who we are to the other side. Only names of variables stand in a definition, and no result shows what they hold. */
+export const auth = z
+  .union([
+    z.strictObject({ bearer_env: variableName }).describe("Authorization: Bearer …"),
+    z
+      .strictObject({ user: z.string().min(1), password_env: variableName })
+      .describe("Authorization: Basic …, with a user name and a password."),
+    z.strictObject({ header: headerName, value_env: variableName }).describe("A header of its own, such as X-Api-Key."),
+  ])
+  .optional();
+export type Auth = NonNullable<z.output<typeof auth>>;
+
+export function authVariable(given: Auth | undefined): string[] {
+  if (given === undefined) return [];
+  if ("bearer_env" in given) return [given.bearer_env];
+  return ["password_env" in given ? given.password_env : given.value_env];
+}
