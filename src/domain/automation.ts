@@ -75,8 +75,11 @@ export interface AutomationRun {
   /** The hook point or event name; for `files` the path. */
   event?: string;
   cause?: Cause;
-  /** The dispatch that it belongs to, when a hook point triggered it. */
+  /** The dispatch that it belongs to, when a hook point triggered it, with what the kernel knows of that. */
   dispatchId?: string;
+  phase?: "before" | "after";
+  conversation?: string;
+  messageId?: string;
   status: AutomationRunStatus;
   /** Why it was skipped, blocked, interrupted or refused: `cooldown, 42 min left`; the gate's or condition's name comes first. */
   statusReason?: string;
@@ -85,6 +88,11 @@ export interface AutomationRun {
   payloadHash: string;
   /** Kept for a run that must still happen (queued, backgrounded); dropped at its end. */
   pendingPayload?: unknown;
+  /** What it decided, as the point takes it; a dispatch that runs again after a crash gets it instead of a second run. */
+  decision?: unknown;
+  /** It may happen twice: an expired lease is taken over. Otherwise such a run is ended as interrupted. */
+  isRepeatable: boolean;
+  /** Attempts begun. */
   attempt: number;
   attempts: AttemptRecord[];
   createdAt: number;
@@ -94,6 +102,11 @@ export interface AutomationRun {
   dueAt: number;
   leaseOwner?: string;
   leaseUntil?: number;
+}
+
+/** Not ended: it waits, or it is under way. */
+export function isOpen(status: AutomationRunStatus): boolean {
+  return status === "queued" || status === "backgrounded" || status === "running";
 }
 
 export interface AutomationRunFilter {
@@ -108,16 +121,33 @@ export interface AutomationRunStore {
   insert(run: AutomationRun): Promise<boolean>;
   /** Writes all but id, hookId and createdAt. With `leaseOwner`, only while that owner still holds the lease: else false. */
   update(run: AutomationRun, leaseOwner?: string): Promise<boolean>;
-  /** Takes the due run with the oldest dueAt, or an expired lease of a running one; undefined when there is none. Atomic over processes. */
-  take(owner: string, now: number, leaseMs: number): Promise<AutomationRun | undefined>;
+  /**
+   * Takes the due run with the oldest dueAt, which is running from then on (its attempt counted), or one that is running under a
+   * lease that expired (`isTakenOver`, its attempt as it was). Undefined when there is none. Atomic over processes. `except`: hooks
+   * that have no room for another run.
+   */
+  take(owner: string, now: number, leaseMs: number, except?: readonly string[]): Promise<TakenRun | undefined>;
   renew(id: string, owner: string, until: number): Promise<boolean>;
+  /** Ends the leases of everybody else at once: for a process that knows that it is the only one. */
+  expireOthers(owner: string, now: number): Promise<number>;
   get(id: string): Promise<AutomationRun | undefined>;
   /** Newest first. */
   list(filter: AutomationRunFilter): Promise<AutomationRun[]>;
-  /** Runs of a hook that were started at or after `since`, for the hourly rate; and the start of the last one, for the cooldown. */
-  started(hookId: string, since: number): Promise<{ count: number; lastStartedAt?: number }>;
-  /** The earliest dueAt or leaseUntil of what is not ended. */
-  nextDue(): Promise<number | undefined>;
+  /** When runs of a hook were started at or after `since`, oldest first, for the hourly rate; and the start of the last one ever, for the cooldown. */
+  started(hookId: string, since: number): Promise<{ at: number[]; lastStartedAt?: number }>;
+  /** How many wait, by hook. */
+  waiting(): Promise<Map<string, number>>;
+  /** The newest run of a hook that waits. */
+  newestWaiting(hookId: string): Promise<AutomationRun | undefined>;
+  /** The earliest dueAt or leaseUntil of what is not ended. `except` as for `take`. */
+  nextDue(except?: readonly string[]): Promise<number | undefined>;
+  /** Deletes ended runs that are older or more than their hook keeps; resolves with how many. */
+  sweep(now: number, keep: (hookId: string) => { forMs: number; runs: number }): Promise<number>;
+}
+
+export interface TakenRun {
+  run: AutomationRun;
+  isTakenOver: boolean;
 }
 
 /** When a timed trigger fired last and fires next. */
@@ -152,6 +182,8 @@ export interface IngestStore {
   accept(event: IngestedEvent): Promise<boolean>;
   unhandled(limit: number): Promise<IngestedEvent[]>;
   handled(id: string, at: number): Promise<void>;
+  /** Forgets handled events that came before `before`; resolves with how many. */
+  sweep(before: number): Promise<number>;
 }
 
 /** What a watched file looked like when it was last seen. */

@@ -1,0 +1,107 @@
+/** One operator-defined hook, as the loader hands it over: checked, its names resolved, its durations in milliseconds. */
+import type { TriggerKind } from "../../domain/automation.js";
+import type { ContributionKind } from "../../hooks/contribution.js";
+import type { Matcher } from "../../hooks/matcher.js";
+import type { LifecyclePhase } from "../../hooks/point.js";
+import type { Execution } from "../../hooks/registration.js";
+import type { Handler } from "../handler.js";
+import type { Step } from "../step.js";
+
+/** Where it stands in a file. */
+export interface Place {
+  file: string;
+  line?: number;
+  column?: number;
+}
+
+export const FILE_OPERATIONS = ["created", "modified", "deleted"] as const;
+export type FileOperation = (typeof FILE_OPERATIONS)[number];
+
+export type Trigger =
+  | { readonly kind: "on"; readonly hook: string; readonly phase?: LifecyclePhase }
+  | { readonly kind: "every"; readonly everyMs: number }
+  | { readonly kind: "cron"; readonly cron: string; readonly timezone?: string; readonly catchUp: boolean }
+  | { readonly kind: "at"; readonly at: number }
+  | { readonly kind: "event"; readonly event: string }
+  | {
+      readonly kind: "files";
+      /** Globs, relative to `folder` of the definition. */
+      readonly paths: readonly string[];
+      readonly ignore: readonly string[];
+      readonly operations: readonly FileOperation[];
+      readonly debounceMs: number;
+      readonly as: "file" | "folder";
+    }
+  | { readonly kind: "manual" };
+
+export type TriggerOf<K extends TriggerKind> = Extract<Trigger, { kind: K }>;
+
+/** `exit_zero`, `empty`, `status_ok`, or a CEL expression over `event` and `steps`. */
+export type SkipIf = string;
+
+export interface ContextStep {
+  readonly step: Step;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  /** Its failure ends the run. */
+  readonly required: boolean;
+  readonly skipIf?: SkipIf;
+}
+
+export interface HandlerCall {
+  readonly handler: Handler;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+export const NOTIFIED = ["failed", "timed_out", "blocked", "skipped", "interrupted", "succeeded"] as const;
+
+export interface Notify {
+  readonly on: readonly (typeof NOTIFIED)[number][];
+  /** Formatted addresses; the ones of `automations.notify` when there are none. */
+  readonly to: readonly string[];
+}
+
+export type WhenBusy = "skip" | "queue" | "coalesce";
+
+export interface Definition {
+  readonly id: string;
+  readonly description?: string;
+  readonly enabled: boolean;
+  readonly place: Place;
+  /** Where its relative paths start: the folder of its file. */
+  readonly folder: string;
+  readonly trigger: Trigger;
+  /** The hook point at which it is registered; `DUE_POINT` when it is time or a person that starts it. */
+  readonly point: string;
+  readonly phase?: LifecyclePhase;
+  readonly match?: Matcher;
+  readonly context: readonly ContextStep[];
+  readonly skipWhen: "any" | "all";
+  readonly run: HandlerCall;
+  readonly execution: Execution;
+  readonly timeoutMs?: number;
+  readonly onFailure: "open" | "closed" | "fallback";
+  readonly fallback?: unknown;
+  readonly cooldownMs: number;
+  readonly concurrency: number;
+  readonly maxPerHour?: number;
+  readonly whenBusy: WhenBusy;
+  /** How many may wait under `when_busy: queue`. */
+  readonly maxQueued: number;
+  /** Saying it declares that the hook may run twice for one event. */
+  readonly retry?: { readonly attempts: number; readonly backoffMs: number };
+  readonly notify?: Notify;
+  /** How much of its history is kept; the defaults of `automations.keep` where it says nothing. */
+  readonly keep: { readonly forMs?: number; readonly runs?: number };
+  readonly priority?: number;
+  readonly after: readonly string[];
+  readonly before: readonly string[];
+  readonly sees?: "original" | "merged";
+  readonly capabilities?: readonly ContributionKind[];
+  readonly critical: boolean;
+  /** Changes with every change of the definition's text. */
+  readonly hash: string;
+  /** Environment variables that it needs. */
+  readonly secrets: readonly string[];
+}

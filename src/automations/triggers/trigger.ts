@@ -1,0 +1,50 @@
+/**
+ * The seam between the pipeline and what starts hooks from outside of it: time, files, events that come in by HTTP.
+ *
+ * - Time (`every`, `cron`, `at`): `store.triggers.fire(id, expected, state, draft(definition, …))` stores the run and moves the
+ *   next time in one transaction, then `look()`: whoever holds the lease runs it. Two processes never both fire one.
+ * - Files: `registry.fireVoid("file.changed" | "folder.changed", { …, watchId: definition.id })`. A `files:` hook is registered
+ *   there and matches its own watch only.
+ * - Events: `registry.fireVoid("event:<name>", payload)`, with a dispatch id derived from the stored event, so that an event
+ *   that is handed over again starts nothing twice.
+ */
+import type { AutomationRun, AutomationStore } from "../../domain/automation.js";
+import type { HookRegistry } from "../../hooks/registry.js";
+import type { Clock } from "../../lib/clock.js";
+import type { Logger } from "../../lib/logger.js";
+import type { Definition } from "../definition/definition.js";
+
+/** Where hooks are registered that time or a person starts. Nobody else can subscribe there. */
+export const DUE_POINT = "hook.due";
+
+/** Why a hook starts now. */
+export interface DueStart {
+  kind: "every" | "cron" | "at";
+  /** `cron 0 9 * * * at 2026-11-21T09:00+01:00`. */
+  reason: string;
+  /** When it was due: after a time of being down, not now. */
+  dueAt: number;
+  /** When it fired before. */
+  lastAt?: number;
+}
+
+export interface TriggerParts {
+  store: Pick<AutomationStore, "triggers" | "ingest" | "snapshots">;
+  registry: HookRegistry;
+  /** The row of a run that is to happen at once, with the payload of `DUE_POINT`; nothing is stored yet. */
+  draft(definition: Definition, start: DueStart): AutomationRun;
+  /** Rows were stored: the queue looks at them. */
+  look(): void;
+  /** Switched off, or everything is paused: a time that comes meanwhile passes by. */
+  isOff(hookId: string): boolean;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface Triggers {
+  /** The hooks that there are now: timers and watches of those that went end, those that stayed go on. */
+  sync(definitions: readonly Definition[]): Promise<void>;
+  /** What fires when, soonest first. */
+  next(): { hookId: string; at: number }[];
+  stop(): Promise<void>;
+}
