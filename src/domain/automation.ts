@@ -191,11 +191,16 @@ export interface FileSnapshot {
   path: string;
   sizeBytes: number;
   mtimeMs: number;
+  /** Nobody can set it, so it tells two files of the same name, size and date apart. Fractions matter. */
+  ctimeMs: number;
 }
 
 export interface SnapshotStore {
+  /** The ids of all watches of which something is kept. */
+  watches(): Promise<string[]>;
+  /** Undefined when the watch was never updated; empty when it was, and there was no file. */
   get(watchId: string): Promise<FileSnapshot[] | undefined>;
-  /** Replaces what differs; `removed` are paths. */
+  /** Replaces what differs; `removed` are paths. In one transaction. */
   update(watchId: string, changed: readonly FileSnapshot[], removed: readonly string[]): Promise<void>;
   forget(watchId: string): Promise<void>;
 }

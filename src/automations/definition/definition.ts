@@ -19,9 +19,9 @@ export type FileOperation = (typeof FILE_OPERATIONS)[number];
 
 export type Trigger =
   | { readonly kind: "on"; readonly hook: string; readonly phase?: LifecyclePhase }
-  | { readonly kind: "every"; readonly everyMs: number }
-  | { readonly kind: "cron"; readonly cron: string; readonly timezone?: string; readonly catchUp: boolean }
-  | { readonly kind: "at"; readonly at: number }
+  | { readonly kind: "every"; readonly everyMs: number; readonly catchUp: boolean }
+  | { readonly kind: "cron"; readonly cron: string; readonly timezone: string; readonly catchUp: boolean }
+  | { readonly kind: "at"; readonly at: number; readonly catchUp: boolean }
   | { readonly kind: "event"; readonly event: string }
   | {
       readonly kind: "files";

@@ -41,10 +41,34 @@ export interface TriggerParts {
   logger: Logger;
 }
 
+/** When a timed hook fires next. */
+export interface NextFire {
+  hookId: string;
+  /** `every 5 min`, `cron 0 9 * * * (Europe/Berlin)`, … */
+  schedule: string;
+  at: number;
+  lastAt?: number;
+}
+
+/** Why a trigger cannot fire at the moment: a folder that is not there, a tree that is too big, a time that was past. */
+export interface TriggerProblem {
+  hookId: string;
+  message: string;
+}
+
 export interface Triggers {
-  /** The hooks that there are now: timers and watches of those that went end, those that stayed go on. */
-  sync(definitions: readonly Definition[]): Promise<void>;
+  /**
+   * The hooks that there are now: timers and watches of those that went end and are forgotten, those that stayed go on. What is
+   * known of `broken` ids is kept until they are mended.
+   */
+  sync(definitions: readonly Definition[], broken?: readonly string[]): Promise<void>;
+  /** A hook was switched on: a one-shot whose time came meanwhile fires now. */
+  look(hookId: string): void;
+  /** Events were accepted into the ingest store. */
+  ingested(): void;
   /** What fires when, soonest first. */
-  next(): { hookId: string; at: number }[];
+  next(): NextFire[];
+  problems(): TriggerProblem[];
+  /** Nothing fires any more; resolves when what was under way has been handed over. */
   stop(): Promise<void>;
 }

@@ -1,0 +1,21 @@
+/** `every: 5m`: at a steady interval, counted from when the hook was first seen. */
+import { z } from "zod";
+import { someDuration } from "../../lib/config-fields.js";
+import type { TriggerOf } from "../definition/definition.js";
+import { catchUp } from "./catch-up.js";
+
+const MIN_EVERY_MS = 1_000;
+
+export const everyOptions = z
+  .strictObject({
+    every: someDuration()
+      .refine((ms) => ms >= MIN_EVERY_MS, "expected one second or more")
+      .describe("The interval: 30s, 5m, 1h."),
+    catch_up: catchUp,
+  })
+  .transform(({ every, catch_up }): TriggerOf<"every"> => ({ kind: "every", everyMs: every, catchUp: catch_up }));
+
+/** Keeps its rhythm while firings are on time; one that came late starts the rhythm anew, so that two never follow closely. */
+export function nextEvery({ everyMs }: TriggerOf<"every">, now: number, lastDue: number | undefined): number {
+  return lastDue !== undefined && lastDue + everyMs > now ? lastDue + everyMs : now + everyMs;
+}

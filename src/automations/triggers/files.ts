@@ -1,0 +1,42 @@
+/** `files: { paths: [...] }`: when files change. */
+import picomatch from "picomatch";
+import { z } from "zod";
+import { duration } from "../../lib/config-fields.js";
+import { FILE_OPERATIONS, type TriggerOf } from "../definition/definition.js";
+
+const DEFAULT_IGNORE = ["**/.git/**", "**/node_modules/**"];
+
+const glob = z
+  .string()
+  .min(1)
+  .refine((text) => !isBadGlob(text), "expected a file, a folder or a glob with balanced brackets");
+const globs = z.union([glob.transform((one) => [one]), z.array(glob).min(1)]);
+
+export const filesOptions = z
+  .strictObject({
+    files: z.strictObject({
+      paths: globs.describe(
+        "Files, folders (everything in them) and globs, relative to the file that defines the hook.",
+      ),
+      ignore: globs.default(DEFAULT_IGNORE).describe("Globs of what to leave out; replaces the default."),
+      operations: z
+        .array(z.enum(FILE_OPERATIONS))
+        .min(1)
+        .default([...FILE_OPERATIONS])
+        .describe("Which changes count."),
+      debounce: duration("500ms").describe("How long a file must be quiet before its change counts."),
+      as: z.enum(["file", "folder"]).default("file").describe("One run a file, or one for all that changed together."),
+    }),
+  })
+  .transform(
+    ({ files: { debounce, ...files } }): TriggerOf<"files"> => ({ kind: "files", ...files, debounceMs: debounce }),
+  );
+
+function isBadGlob(text: string): boolean {
+  try {
+    picomatch.makeRe(text, { strictBrackets: true });
+    return false;
+  } catch {
+    return true;
+  }
+}
