@@ -66,7 +66,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     retention: { ...config.store.retention, dedup_for: config.store.dedup_for },
     clock,
     logger,
-    mask,
+    secrets,
   });
   const closers: (() => Promise<void>)[] = [() => store.close()];
   const stop = () => closeAll(closers, logger);

@@ -37,8 +37,8 @@ export interface StoreOptions {
   retention: Retention;
   clock: Clock;
   logger: Logger;
-  /** Masks secrets in whatever reaches the journal. */
-  mask?: (text: string) => string;
+  /** What must not reach the journal's file. May grow while the store is open. */
+  secrets?: (string | undefined)[];
   /** False: only look, beside a gateway that may be running; every write is refused. */
   exclusive?: boolean;
   /** How long a lock that another program holds on the file is waited for. */
@@ -84,8 +84,8 @@ async function assemble(
   mode: { readonly: boolean; inProcess: boolean },
   release: () => void,
 ): Promise<Store> {
-  const { clock, logger, mask, retention } = options;
-  const journal = await openJournal({ file: journalFile(connection.file), clock, logger, mask, ...mode });
+  const { clock, logger, secrets, retention } = options;
+  const journal = await openJournal({ file: journalFile(connection.file), clock, logger, secrets, ...mode });
   const insertDelivery = createInsertDelivery(connection.database);
   const sweepMain = createSweep(connection, retention);
   const check = createCheck(connection);

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
 import { silentLogger } from "../../src/lib/logger.js";
-import { secretMask } from "../../src/lib/secret.js";
+import { openJournalDatabase } from "../../src/store/journal/database.js";
 import { openJournal, type StoredJournal } from "../../src/store/journal/journal.js";
 import { openStore } from "../../src/store/open.js";
 import { ManualClock } from "../support/manual-clock.js";
@@ -93,7 +93,7 @@ describe("journal", () => {
 
   test("secrets do not reach the disk, wherever they stand and whatever characters they have", async () => {
     const secrets = ["hunter2-token", 'with"quote', "back\\slash", "12345678"];
-    const { journal } = await openTestStore({ url: IN_THIS_THREAD, mask: secretMask(secrets) });
+    const { journal } = await openTestStore({ url: IN_THIS_THREAD, secrets });
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...secrets), fc.string(), fc.string(), async (secret, before, after) => {
         const text = before + secret + after;
@@ -118,7 +118,7 @@ describe("journal", () => {
   });
 
   test("a number that happens to look like a secret does not break the record", async () => {
-    const { journal } = await openTestStore({ url: IN_THIS_THREAD, mask: secretMask(["12345678"]) });
+    const { journal } = await openTestStore({ url: IN_THIS_THREAD, secrets: ["12345678"] });
     journal.record(dispatch("x1", { payload: { number: 12345678, text: "12345678" } }));
     await journal.flush();
     expect((await journal.get("x1"))?.payload).toEqual({ number: 12345678, text: "[secret]" });
@@ -372,4 +372,64 @@ describe("the journal under load", () => {
     const file = join(temporaryFolder(), "journal.db");
     return openJournal({ file, clock, logger: silentLogger, readonly: false, inProcess: false, ...changes });
   }
+});
+
+describe("the segments of the journal", () => {
+  test("a quiet gateway's small batches are joined, and nothing in them moves or is lost", async () => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    const { journal, close } = await openStore(storeOptions(file));
+    for (let i = 0; i < 150; i++) {
+      journal.record(dispatch(`x${i}`, { conversation: `c${i % 7}` }));
+      await journal.flush();
+    }
+    const ids = (await journal.list({ limit: 999 })).map(({ id }) => id);
+    expect(ids).toEqual(Array.from({ length: 150 }, (_, i) => `x${149 - i}`));
+    expect(await journal.list({ conversation: "c3", limit: 999 })).toHaveLength(21);
+    expect(await journal.get("x5")).toMatchObject({ id: "x5" });
+    await close();
+    const database = openJournalDatabase(file.replace(".db", "-journal.db"), "reader");
+    const { segments } = database.prepare("SELECT count(*) AS segments FROM segments").get() as { segments: number };
+    expect(segments).toBeLessThan(40);
+    database.close();
+  });
+
+  test("retention removes records one by one where a segment holds both old and new ones", async () => {
+    const { journal, sweep } = await openTestStore({ retention: retentionOf({ journal_for: 1000, journal_rows: 5 }) });
+    for (let i = 0; i < 20; i++) journal.record(dispatch(`x${i}`, { at: i < 3 ? NOW - 5000 : NOW }));
+    await journal.flush();
+    expect(await sweep(NOW)).toMatchObject({ dispatches: 15 });
+    expect((await journal.list({ limit: 99 })).map(({ id }) => id)).toEqual(["x19", "x18", "x17", "x16", "x15"]);
+    expect(await journal.get("x3")).toBeUndefined();
+  });
+
+  test("a search finds what is there, whatever stands beside it", async () => {
+    const { journal } = await openTestStore({ url: IN_THIS_THREAD });
+    let n = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 60 }), async (words) => {
+        const ids = words.map((word) => `${n++}:${word}`);
+        for (const [i, id] of ids.entries())
+          journal.record(dispatch(id, { messageId: words[i] ?? "", runs: [run(`h ${words[i]}`, { dispatch: id })] }));
+        await journal.flush();
+        for (const [i, id] of ids.entries()) {
+          expect((await journal.get(id))?.id).toBe(id);
+          expect((await journal.getByRun(`${id}/1`))?.id).toBe(id);
+          const found = await journal.list({ messageId: words[i] ?? "", hookId: `h ${words[i]}`, limit: 9999 });
+          expect(found.map((one) => one.id)).toContain(id);
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  test("secrets that become known while the writer runs do not reach the disk either", async () => {
+    const secrets: string[] = [];
+    const { journal } = await openTestStore({ secrets });
+    journal.record(dispatch("x1", { payload: { text: "late-secret" } }));
+    await journal.flush();
+    secrets.push("late-secret");
+    journal.record(dispatch("x2", { payload: { text: "late-secret" } }));
+    await journal.flush();
+    expect((await journal.get("x2"))?.payload).toEqual({ text: "[secret]" });
+  });
 });

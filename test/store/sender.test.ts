@@ -5,8 +5,9 @@ import { silentLogger } from "../../src/lib/logger.js";
 import { openJournalDatabase } from "../../src/store/journal/database.js";
 import type { WriterLink } from "../../src/store/journal/link.js";
 import { journalMigrations } from "../../src/store/journal/migrations/index.js";
-import { createPack } from "../../src/store/journal/pack.js";
+import { packDispatch, readHeader } from "../../src/store/journal/pack.js";
 import type { JournalReply } from "../../src/store/journal/protocol.js";
+import { linesOf } from "../../src/store/journal/segments.js";
 import { Sender } from "../../src/store/journal/sender.js";
 import { createJournalWriter } from "../../src/store/journal/writer.js";
 import { migrate } from "../../src/store/migrate.js";
@@ -17,7 +18,7 @@ test("a batch that was written, but whose writer died before it said so, is not 
   const file = join(temporaryFolder(), "journal.db");
   const database = openJournalDatabase(file, "writer");
   await migrate(database, file, journalMigrations);
-  const facts = { file, session: "s_1" };
+  const facts = { file, session: "s_1", secrets: [] };
   // The real writer behind a line that can be cut: replies of the first one never arrive.
   let writer = createJournalWriter(database, facts);
   let isCut = true;
@@ -34,10 +35,9 @@ test("a batch that was written, but whose writer died before it said so, is not 
     close: async () => {},
   };
   const sender = new Sender(link, { clock: systemClock, logger: silentLogger, maxPending: 1000, file });
-  const pack = createPack(undefined);
   const push = (id: string) =>
     sender.push(
-      pack({
+      packDispatch({
         id,
         point: "p",
         model: "void",
@@ -52,14 +52,14 @@ test("a batch that was written, but whose writer died before it said so, is not 
     );
 
   push("x1");
-  await until(() => database.prepare("SELECT 1 FROM dispatches").get());
+  await until(() => database.prepare("SELECT 1 FROM segments").get());
   writer = createJournalWriter(database, facts);
   expect(writer.lastBatch).toBe(1);
   isCut = false;
   link.start();
   push("x2");
   await sender.flush();
-  const ids = database.prepare<[], { id: string }>("SELECT id FROM dispatches ORDER BY n").all();
-  expect(ids.map(({ id }) => id)).toEqual(["x1", "x2"]);
+  const segments = database.prepare<[], { lines: Buffer }>("SELECT lines FROM segments ORDER BY n").all();
+  expect(segments.flatMap(linesOf).map((line) => readHeader(line)[0])).toEqual(["x1", "x2"]);
   database.close();
 });

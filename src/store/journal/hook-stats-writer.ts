@@ -1,14 +1,15 @@
 /** Counts per hook: by the hour (fires, failures, latencies) and for ever (fires, when last and how it went). */
 import type { Database } from "better-sqlite3";
-import type { RunRecord } from "../../domain/journal.js";
+import type { Outcome } from "../../domain/journal.js";
 import { addLatency, type Histogram } from "./histogram.js";
+import { isFailure } from "./pack.js";
 
 export const HOUR_MS = 3_600_000;
 /** Hours kept in memory; the rest is read again when a late record comes in. */
 const MAX_CACHED = 2000;
 
 interface HourCounts {
-  hook: number;
+  hook: string;
   hour: number;
   fires: number;
   failures: number;
@@ -23,7 +24,7 @@ interface Totals {
 }
 
 export interface HookStatsWriter {
-  add(hook: number, at: number, run: RunRecord, failed: boolean): void;
+  add(hook: string, at: number, outcome: Outcome, latencyMs: number): void;
   /** Writes what has changed; inside the transaction of the dispatches. */
   save(): void;
   /** After a rollback. */
@@ -31,24 +32,24 @@ export interface HookStatsWriter {
 }
 
 export function createHookStatsWriter(database: Database): HookStatsWriter {
-  const readHour = database.prepare<[number, number], { fires: number; failures: number; latencies: string }>(
+  const readHour = database.prepare<[string, number], { fires: number; failures: number; latencies: string }>(
     "SELECT fires, failures, latencies FROM hook_hours WHERE hook = ? AND hour = ?",
   );
-  const writeHour = database.prepare<[number, number, number, number, string]>(
+  const writeHour = database.prepare<[string, number, number, number, string]>(
     "INSERT OR REPLACE INTO hook_hours (hook, hour, fires, failures, latencies) VALUES (?, ?, ?, ?, ?)",
   );
-  const readTotals = database.prepare<[number], { fires: number; lastAt: number; lastOutcome: string }>(
+  const readTotals = database.prepare<[string], { fires: number; lastAt: number; lastOutcome: string }>(
     "SELECT fires, last_at AS lastAt, last_outcome AS lastOutcome FROM hook_totals WHERE hook = ?",
   );
-  const writeTotals = database.prepare<[number, number, number, string]>(
+  const writeTotals = database.prepare<[string, number, number, string]>(
     "INSERT OR REPLACE INTO hook_totals (hook, fires, last_at, last_outcome) VALUES (?, ?, ?, ?)",
   );
   const hours = new Map<string, HourCounts>();
-  const totals = new Map<number, Totals>();
+  const totals = new Map<string, Totals>();
 
-  const hourOf = (hook: number, at: number): HourCounts => {
+  const hourOf = (hook: string, at: number): HourCounts => {
     const hour = Math.floor(at / HOUR_MS);
-    const key = `${hook}:${hour}`;
+    const key = `${hour}:${hook}`;
     let counts = hours.get(key);
     if (!counts) {
       const stored = readHour.get(hook, hour);
@@ -58,7 +59,7 @@ export function createHookStatsWriter(database: Database): HookStatsWriter {
     }
     return counts;
   };
-  const totalsOf = (hook: number): Totals => {
+  const totalsOf = (hook: string): Totals => {
     let counts = totals.get(hook);
     if (!counts) {
       counts = { fires: 0, lastAt: 0, lastOutcome: "", ...readTotals.get(hook), changed: false };
@@ -68,17 +69,17 @@ export function createHookStatsWriter(database: Database): HookStatsWriter {
   };
 
   return {
-    add(hook, at, run, failed) {
+    add(hook, at, outcome, latencyMs) {
       const hour = hourOf(hook, at);
       hour.fires++;
-      if (failed) hour.failures++;
-      addLatency(hour.latencies, run.latencyMs);
+      if (isFailure(outcome)) hour.failures++;
+      addLatency(hour.latencies, latencyMs);
       hour.changed = true;
       const total = totalsOf(hook);
       total.fires++;
       if (at >= total.lastAt) {
         total.lastAt = at;
-        total.lastOutcome = run.outcome;
+        total.lastOutcome = outcome;
       }
       total.changed = true;
     },

@@ -12,7 +12,7 @@ import { migrate, requireMigrated } from "../migrate.js";
 import { openJournalDatabase } from "./database.js";
 import { createLocalLink, createWorkerLink, type LinkOptions } from "./link.js";
 import { journalMigrations } from "./migrations/index.js";
-import { createPack } from "./pack.js";
+import { packDispatch } from "./pack.js";
 import type { JournalReply } from "./protocol.js";
 import { createJournalReader, type JournalReader } from "./reader.js";
 import { Sender } from "./sender.js";
@@ -22,7 +22,8 @@ export interface JournalOptions {
   file: string;
   clock: Clock;
   logger: Logger;
-  mask?: ((text: string) => string) | undefined;
+  /** What must not reach the disk. May grow while the journal is open. */
+  secrets?: (string | undefined)[] | undefined;
   /** Records nothing. */
   readonly: boolean;
   /** Writes in this thread: for databases that are gone when they are closed. */
@@ -89,15 +90,14 @@ async function openForReading({ file, readonly }: JournalOptions) {
 }
 
 function createWriting(options: JournalOptions) {
-  const { file, clock, logger, mask, inProcess, maxPending = MAX_PENDING, onWorker } = options;
-  const pack = createPack(mask);
+  const { file, clock, logger, secrets = [], inProcess, maxPending = MAX_PENDING, onWorker } = options;
   const onReply = (reply: JournalReply) => {
     if (reply.kind === "swept" || reply.kind === "sweep-failed") sweeps.onReply(reply);
     else sender.onReply(reply);
     if (reply.kind === "ready") sweeps.onReady();
   };
   const linkOptions: LinkOptions = {
-    facts: { file, session: newId("s", clock.now()) },
+    facts: { file, session: newId("s", clock.now()), secrets },
     clock,
     logger,
     onReply,
@@ -113,7 +113,7 @@ function createWriting(options: JournalOptions) {
     record(dispatch: Parameters<Journal["record"]>[0]): void {
       if (isClosed) return;
       try {
-        sender.push(pack(dispatch));
+        sender.push(packDispatch(dispatch));
       } catch (thrown) {
         // The port must never throw: whoever fires hooks must not fail because of the journal.
         logger.error({ err: thrown, dispatchId: dispatch.id }, `a dispatch was not recorded: ${errorMessage(thrown)}`);

@@ -57,6 +57,8 @@ class WorkerLink implements WriterLink {
   #isHeld = false;
   #isClosing = false;
   #deaths = 0;
+  /** Secrets that the writer knows. */
+  #secretsTold = 0;
   #restart: Timer | undefined;
   #onExit: (() => void) | undefined;
 
@@ -65,7 +67,9 @@ class WorkerLink implements WriterLink {
   }
 
   start(): void {
-    const worker = startWorker(this.#options.facts);
+    const { facts } = this.#options;
+    const worker = startWorker(facts);
+    this.#secretsTold = facts.secrets.length;
     this.#worker = worker;
     this.hold(this.#isHeld);
     this.#options.onWorker?.(worker);
@@ -83,11 +87,15 @@ class WorkerLink implements WriterLink {
   /** Lost when there is no writer at the moment; the next `ready` tells what has to be sent again. */
   post(request: JournalRequest): void {
     if (!this.#isReady) return;
+    const { secrets } = this.#options.facts;
+    if (secrets.length > this.#secretsTold) {
+      this.#worker?.postMessage({ kind: "secrets", more: secrets.slice(this.#secretsTold) } satisfies ThreadRequest);
+      this.#secretsTold = secrets.length;
+    }
     if (request.kind === "write") {
-      // JSON has no line breaks of its own.
-      const lines = encoder.encode(request.records.join("\n"));
-      const message: ThreadRequest = { kind: "write", batch: request.batch, lines };
-      this.#worker?.postMessage(message, [lines.buffer]);
+      const text = encoder.encode(request.lines.join("\n"));
+      const message: ThreadRequest = { kind: "write", batch: request.batch, text };
+      this.#worker?.postMessage(message, [text.buffer]);
     } else this.#worker?.postMessage(request satisfies ThreadRequest);
   }
 

@@ -1,68 +1,98 @@
-/** A dispatch as the JSON that is stored, and back: compact, without platforms' raw payloads, without secrets, never too long. */
+/**
+ * A dispatch as one line of text, and back: a header with what the journal is searched by, a tab, and a body that is only read
+ * when somebody looks at it. Compact, without platforms' raw payloads, never too long. (JSON writes tabs and line breaks as escapes.)
+ */
 import type { DispatchRecord, Outcome, RunRecord } from "../../domain/journal.js";
 import { errorMessage } from "../../lib/errors.js";
 
 /** Above this, long texts in a record are cut. */
-const MAX_RECORD_CHARS = 256 * 1024;
+const MAX_LINE_CHARS = 256 * 1024;
 const MAX_TEXT_CHARS = 8 * 1024;
 
 export interface PackedDispatch {
-  json: string;
+  line: string;
   failed: boolean;
 }
 
-type Mask = (text: string) => string;
-
-/** A dispatch with its runs as lists; most runs are an id, an outcome and a time. */
-type StoredDispatch = Omit<DispatchRecord, "runs"> & { runs: StoredRun[] };
+/** What the writer reads of a record. A list, because it is written and read for every dispatch. */
+export type Header = [
+  id: string,
+  point: string,
+  at: number,
+  outcome: Outcome,
+  isDryRun: 0 | 1,
+  conversation: string | null,
+  messageId: string | null,
+  runs: StoredRun[],
+];
+/** Most runs are an id, an outcome and a time. */
 type StoredRun = [hookId: string, position: number, outcome: Outcome, latencyMs: number, rest?: StoredRest];
 /** `id` and `attempt` only where they are not what the dispatch says. */
 type StoredRest = Partial<Pick<RunRecord, "id" | "pluginId" | "reason" | "attempt" | "error" | "diff">>;
+type Body = Pick<
+  DispatchRecord,
+  "model" | "phase" | "latencyMs" | "payload" | "cause" | "attempt" | "result" | "provenance"
+>;
 
-export function unpackDispatch(json: string): DispatchRecord {
-  const stored: StoredDispatch = JSON.parse(json);
-  const { id, attempt } = stored;
+export function packDispatch(dispatch: DispatchRecord): PackedDispatch {
+  // Written out, because a spread costs more than all of the rest here.
+  const { id, point, model, phase, at, latencyMs, cause, attempt, dryRun, outcome, result, provenance } = dispatch;
+  const runs = dispatch.runs.map((run) => packRun(run, id, attempt));
+  const { conversation = null, messageId = null } = dispatch;
+  const header: Header = [id, point, at, outcome, dryRun ? 1 : 0, conversation, messageId, runs];
+  const payload = withoutRaw(dispatch.payload);
+  const line = stringify(header, { model, phase, latencyMs, payload, cause, attempt, result, provenance });
   return {
-    ...stored,
-    runs: stored.runs.map(([hookId, position, outcome, latencyMs, rest]) => ({
+    line: line.length > MAX_LINE_CHARS ? mapTexts(line, shorten) : line,
+    failed: isFailure(outcome) || dispatch.runs.some((run) => isFailure(run.outcome)),
+  };
+}
+
+/** The header of a line; the body is not looked at. */
+export function readHeader(line: string): Header {
+  return JSON.parse(line.slice(0, line.indexOf("\t")));
+}
+
+export function unpackDispatch(line: string): DispatchRecord {
+  const [id, point, at, outcome, isDryRun, conversation, messageId, runs] = readHeader(line);
+  const body: Body = JSON.parse(line.slice(line.indexOf("\t") + 1));
+  return {
+    ...body,
+    id,
+    point,
+    at,
+    outcome,
+    dryRun: isDryRun === 1,
+    ...(conversation === null ? {} : { conversation }),
+    ...(messageId === null ? {} : { messageId }),
+    runs: runs.map(([hookId, position, runOutcome, latencyMs, rest]) => ({
       id: `${id}/${position}`,
       hookId,
       position,
-      outcome,
+      outcome: runOutcome,
       latencyMs,
-      attempt,
+      attempt: body.attempt,
       ...rest,
     })),
   };
 }
 
-export function createPack(mask: Mask | undefined): (dispatch: DispatchRecord) => PackedDispatch {
-  return (dispatch) => {
-    // Written out, because a spread costs more than all of the rest here.
-    const { id, point, model, phase, at, latencyMs, cause, attempt, dryRun, outcome, result, provenance } = dispatch;
-    const { conversation, messageId } = dispatch;
-    const runs = dispatch.runs.map((run) => packRun(run, id, attempt));
-    const payload = withoutRaw(dispatch.payload);
-    const record: StoredDispatch = {
-      id,
-      point,
-      model,
-      phase,
-      at,
-      latencyMs,
-      payload,
-      cause,
-      attempt,
-      dryRun,
-      outcome,
-      result,
-      provenance,
-      conversation,
-      messageId,
-      runs,
-    };
-    return { json: hide(stringify(record), mask), failed: hasFailed(dispatch) };
-  };
+/** A line with every text in it, keys included, as `change` gives it back. */
+export function mapTexts(line: string, change: (text: string) => string): string {
+  return line
+    .split("\t")
+    .map((json) =>
+      JSON.stringify(JSON.parse(json), (_key, value: unknown) => {
+        if (typeof value === "string") return change(value);
+        if (!isObject(value)) return value;
+        return Object.fromEntries(Object.entries(value).map(([key, inner]) => [change(key), inner]));
+      }),
+    )
+    .join("\t");
+}
+
+export function isFailure(outcome: Outcome): boolean {
+  return outcome === "failed" || outcome === "timed_out";
 }
 
 function packRun(run: RunRecord, dispatchId: string, attempt: number): StoredRun {
@@ -74,11 +104,6 @@ function packRun(run: RunRecord, dispatchId: string, attempt: number): StoredRun
   if (!isNamedAfter) rest.id = run.id;
   if (run.attempt !== attempt) rest.attempt = run.attempt;
   return [hookId, position, outcome, latencyMs, rest];
-}
-
-function hasFailed({ outcome, runs }: DispatchRecord): boolean {
-  const isFailure = (word: string) => word === "failed" || word === "timed_out";
-  return isFailure(outcome) || runs.some((run) => isFailure(run.outcome));
 }
 
 /** `raw` is a platform's own payload: of the message itself, or of a message or event inside. */
@@ -104,45 +129,18 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function stringify(record: StoredDispatch): string {
+function stringify(header: Header, body: Body): string {
   try {
-    return JSON.stringify(record);
+    return `${JSON.stringify(header)}\t${JSON.stringify(body)}`;
   } catch (thrown) {
     // A payload with a cycle or a BigInt: the rest of the record is worth keeping.
-    const note = `not recorded: ${errorMessage(thrown)}`;
-    const runs = record.runs.map(([hookId, position, outcome, latencyMs, rest]): StoredRun => {
-      return [hookId, position, outcome, latencyMs, { ...rest, diff: undefined }];
-    });
-    return JSON.stringify({ ...record, payload: note, result: undefined, provenance: undefined, runs });
+    const payload = `not recorded: ${errorMessage(thrown)}`;
+    for (const [, , , , rest] of header[7]) delete rest?.diff;
+    return `${JSON.stringify(header)}\t${JSON.stringify({ ...body, payload, result: undefined, provenance: undefined })}`;
   }
 }
 
-/**
- * Looking through the whole text at once is the usual, quick way; only when something has to change are the texts inside
- * looked at one by one.
- */
-function hide(json: string, mask: Mask | undefined): string {
-  const isTooLong = json.length > MAX_RECORD_CHARS;
-  if (!isTooLong && (mask === undefined || isClean(json, mask))) return json;
-  return JSON.stringify(JSON.parse(json), (_key, value: unknown) => {
-    if (typeof value === "string") return shorten(mask ? mask(value) : value, isTooLong);
-    return mask && isObject(value) ? withMaskedKeys(value, mask) : value;
-  });
-}
-
-/** A secret with a quote or a backslash in it stands escaped in JSON, so the text is also looked at without escapes. */
-function isClean(json: string, mask: Mask): boolean {
-  if (mask(json) !== json) return false;
-  if (!/\\["\\]/.test(json)) return true;
-  const plain = json.replace(/\\(["\\])/g, "$1");
-  return mask(plain) === plain;
-}
-
-function withMaskedKeys(value: Record<string, unknown>, mask: Mask): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [mask(key), inner]));
-}
-
-function shorten(text: string, isTooLong: boolean): string {
-  if (!isTooLong || text.length <= MAX_TEXT_CHARS) return text;
+function shorten(text: string): string {
+  if (text.length <= MAX_TEXT_CHARS) return text;
   return `${text.slice(0, MAX_TEXT_CHARS)}… (${text.length - MAX_TEXT_CHARS} more characters)`;
 }

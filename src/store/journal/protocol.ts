@@ -1,8 +1,8 @@
 /** What the gateway's thread and the journal's writer say to each other. */
 
 export type JournalRequest =
-  /** Dispatches as JSON. Batches of a session are numbered from 1 and written in order. */
-  | { kind: "write"; batch: number; records: string[] }
+  /** Dispatches, one a line (pack.ts). Batches of a session are numbered from 1 and written in order. */
+  | { kind: "write"; batch: number; lines: string[] }
   /** Removes a bounded number of rows, so that writing goes on in between. */
   | { kind: "sweep"; id: number; before: number; maxRows: number }
   | { kind: "close" };
@@ -16,14 +16,18 @@ export type JournalReply =
   | { kind: "swept"; id: number; removed: Record<string, number>; more: boolean }
   | { kind: "sweep-failed"; id: number; code: string; message: string };
 
-/** To a thread the records of a batch go as one piece of memory that is handed over: copying a list of texts costs ten times more. */
+/** To a thread the lines of a batch go as one piece of memory that is handed over: copying a list of texts costs ten times more. */
 export type ThreadRequest =
   | Exclude<JournalRequest, { kind: "write" }>
-  | { kind: "write"; batch: number; lines: Uint8Array };
+  | { kind: "write"; batch: number; text: Uint8Array }
+  /** These came to the list of secrets. */
+  | { kind: "secrets"; more: (string | undefined)[] };
 
 /** What a writer is started with. */
 export interface WriterFacts {
   file: string;
   /** One run of one gateway process. */
   session: string;
+  /** What must not reach the disk. May grow. */
+  secrets: (string | undefined)[];
 }

@@ -1,25 +1,19 @@
 /** Reads the journal's file through a connection of its own, beside the thread that writes it. */
-import type { Database, Statement } from "better-sqlite3";
+import type { Database } from "better-sqlite3";
 import type { DispatchFilter, DispatchRecord, HookStats, Journal, Outcome } from "../../domain/journal.js";
 import { storeError } from "../errors.js";
 import { addHistogram, type Histogram, percentile } from "./histogram.js";
 import { HOUR_MS } from "./hook-stats-writer.js";
-import { unpackDispatch } from "./pack.js";
+import { type Header, isFailure, readHeader, unpackDispatch } from "./pack.js";
+import { linesOf, type SegmentRow } from "./segments.js";
+import { foreignRunTrait, idTrait, mayHold, traitsOf } from "./traits.js";
 
 export type JournalReader = Pick<Journal, "get" | "getByRun" | "list"> & {
   stats(now: number): Promise<Map<string, HookStats>>;
 };
 
-interface RecordRow {
-  record: string;
-}
-
 export function createJournalReader(database: Database, file: string): JournalReader {
-  const byId = database.prepare<[string], RecordRow>("SELECT record FROM dispatches WHERE id = ? ORDER BY n DESC");
-  const byForeignRun = database.prepare<[string], RecordRow>(
-    "SELECT record FROM foreign_runs JOIN dispatches USING (n) WHERE run_id = ? ORDER BY n DESC LIMIT 1",
-  );
-  const list = createList(database);
+  const search = createSearch(database);
   const stats = createStats(database);
   const read = async <T>(job: () => T): Promise<T> => {
     try {
@@ -28,81 +22,88 @@ export function createJournalReader(database: Database, file: string): JournalRe
       throw storeError(thrown, file);
     }
   };
+  const byId = (id: string) => search([idTrait(id)], ([other]) => other === id);
+
   return {
-    get: (id) => read(() => parse(byId.get(id))),
+    get: (id) => read(() => first(byId(id))?.dispatch),
     getByRun: (runId) =>
       read(() => {
         const dispatchId = runId.slice(0, Math.max(0, runId.lastIndexOf("/")));
-        for (const row of byId.iterate(dispatchId)) {
-          const dispatch = parse(row);
-          if (dispatch?.runs.some((run) => run.id === runId)) return dispatch;
-        }
-        return parse(byForeignRun.get(runId));
+        for (const { dispatch } of byId(dispatchId)) if (dispatch.runs.some((run) => run.id === runId)) return dispatch;
+        return first(
+          search([foreignRunTrait(runId)], ([, , , , , , , runs]) => runs.some((run) => run[4]?.id === runId)),
+        )?.dispatch;
       }),
-    list: (filter) => read(() => list(filter)),
+    list: (filter) =>
+      read(() => {
+        const found: DispatchRecord[] = [];
+        const before = filter.before === undefined ? undefined : first(byId(filter.before))?.place;
+        if (filter.before !== undefined && !before) return found;
+        for (const { dispatch } of search(traitsOf(filter), (header) => fits(header, filter), before)) {
+          if (found.length >= filter.limit) break;
+          found.push(dispatch);
+        }
+        return found;
+      }),
     stats: (now) => read(() => stats(now)),
   };
 }
 
-function parse(row: RecordRow | undefined): DispatchRecord | undefined {
-  return row && unpackDispatch(row.record);
+/** Where a record stands: its segment, and its line in it. */
+interface Place {
+  segment: number;
+  line: number;
 }
 
-/** A message's own dispatches are few: they are found by message, and hooks looked for among them. Else by hook. */
-function createList(database: Database) {
-  const statements = new Map<string, Statement<(string | number)[], RecordRow>>();
-  const newestWith = database.prepare<[string], { n: number | null }>(
-    "SELECT max(n) AS n FROM dispatches WHERE id = ?",
-  );
+function first<T>(found: Iterable<T>): T | undefined {
+  for (const one of found) return one;
+  return undefined;
+}
 
-  return ({
-    hookId,
-    point,
-    conversation,
-    messageId,
-    outcome,
-    failed,
-    before,
-    limit,
-  }: DispatchFilter): DispatchRecord[] => {
-    const conditions: string[] = [];
-    const values: (string | number)[] = [];
-    const where = (condition: string, value: string | number): void => {
-      conditions.push(condition);
-      values.push(value);
-    };
-    let from = "dispatches d";
-    if (hookId !== undefined) {
-      const hook = "(SELECT id FROM names WHERE name = ?)";
-      if (messageId === undefined) {
-        // CROSS JOIN keeps this order: https://www.sqlite.org/optoverview.html#crossjoin
-        from = "hook_dispatches h CROSS JOIN dispatches d ON d.n = h.n";
-        where(`h.hook = ${hook}`, hookId);
-      } else where(`EXISTS (SELECT 1 FROM hook_dispatches h WHERE h.hook = ${hook} AND h.n = d.n)`, hookId);
+/** Newest first: segments that may hold it are read, and of their records those that fit are unpacked. */
+function createSearch(database: Database) {
+  const segments = database.prepare<[number], { n: number; traits: Buffer }>(
+    "SELECT n, traits FROM segments WHERE n <= ? ORDER BY n DESC",
+  );
+  const lines = database.prepare<[number], Pick<SegmentRow, "lines">>("SELECT lines FROM segments WHERE n = ?");
+
+  return function* search(
+    traits: readonly string[],
+    isWanted: (header: Header) => boolean,
+    before?: Place,
+  ): Generator<{ dispatch: DispatchRecord; place: Place }> {
+    for (const segment of segments.iterate(before?.segment ?? Number.MAX_SAFE_INTEGER)) {
+      if (!mayHold(segment.traits, traits)) continue;
+      const row = lines.get(segment.n);
+      if (!row) continue;
+      const all = linesOf(row);
+      const from = before?.segment === segment.n ? before.line : all.length;
+      for (let line = from - 1; line >= 0; line--) {
+        const text = all[line] ?? "";
+        if (isWanted(readHeader(text))) yield { dispatch: unpackDispatch(text), place: { segment: segment.n, line } };
+      }
     }
-    if (messageId !== undefined) where("d.message_id = ?", messageId);
-    if (conversation !== undefined) where("d.conversation = ?", conversation);
-    if (point !== undefined) where("d.point = (SELECT id FROM names WHERE name = ?)", point);
-    if (outcome !== undefined)
-      where(outcome === "passed" ? "d.outcome = ?" : "d.outcome <> 'passed' AND d.outcome = ?", outcome);
-    if (failed) conditions.push("d.failed = 1");
-    if (before !== undefined) where("d.n < ?", newestWith.get(before)?.n ?? 0);
-    const sql = `SELECT d.record FROM ${from} ${conditions.length > 0 ? `WHERE ${conditions.join(" AND ")}` : ""}
-      ORDER BY ${from === "dispatches d" ? "d.n" : "h.n"} DESC LIMIT ?`;
-    const statement = statements.get(sql) ?? database.prepare<(string | number)[], RecordRow>(sql);
-    statements.set(sql, statement);
-    return statement.all(...values, limit).flatMap((row) => parse(row) ?? []);
   };
+}
+
+function fits([, point, , outcome, , conversation, messageId, runs]: Header, wanted: DispatchFilter): boolean {
+  return (
+    (wanted.point === undefined || wanted.point === point) &&
+    (wanted.conversation === undefined || wanted.conversation === conversation) &&
+    (wanted.messageId === undefined || wanted.messageId === messageId) &&
+    (wanted.outcome === undefined || wanted.outcome === outcome) &&
+    (wanted.hookId === undefined || runs.some(([hookId]) => hookId === wanted.hookId)) &&
+    (!wanted.failed || isFailure(outcome) || runs.some((run) => isFailure(run[2])))
+  );
 }
 
 /** The last 24 h by whole hours: what is counted is between 24 and 25 hours. */
 function createStats(database: Database) {
   const totals = database.prepare<[], { hookId: string; fires: number; lastAt: number; lastOutcome: Outcome }>(
-    `SELECT name AS hookId, fires, last_at AS lastAt, last_outcome AS lastOutcome
-     FROM hook_totals JOIN names ON names.id = hook ORDER BY name`,
+    `SELECT hook AS hookId, fires, last_at AS lastAt, last_outcome AS lastOutcome FROM hook_totals ORDER BY hook`,
   );
   const hours = database.prepare<[number], { hookId: string; fires: number; failures: number; latencies: string }>(
-    `SELECT name AS hookId, fires, failures, latencies FROM hook_hours JOIN names ON names.id = hook WHERE hour >= ?`,
+    "SELECT hook AS hookId, fires, failures, latencies FROM hook_hours WHERE hour >= ?",
   );
   return (now: number): Map<string, HookStats> => {
     const stats = new Map<string, HookStats>();

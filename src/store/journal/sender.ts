@@ -7,9 +7,9 @@ import type { PackedDispatch } from "./pack.js";
 import type { JournalReply } from "./protocol.js";
 
 const MAX_BATCH_RECORDS = 1000;
-const LARGE_BATCH_RECORDS = 250;
-/** Waking the writer's thread costs as much as a message. */
-const TURNS_TO_GATHER = 20;
+/** Waking the writer's thread costs as much as a message, so records wait for company: so long, or until there are so many. */
+const GATHER_MS = 25;
+const LARGE_BATCH_RECORDS = 500;
 const MAX_BATCH_CHARS = 4 * 1024 * 1024;
 /** Two: one that is being written and one that is ready for the writer. The rest stays here, where it can be dropped. */
 const MAX_BATCHES_UNDER_WAY = 2;
@@ -28,7 +28,7 @@ interface Batch {
   batch: number;
   /** Number of the last record in it. */
   lastRecord: number;
-  records: string[];
+  lines: string[];
 }
 
 interface Flush {
@@ -49,7 +49,7 @@ export class Sender {
   #done = 0;
   #lastBatch = 0;
   #phase: "new" | "starting" | "ready" = "new";
-  #isScheduled = false;
+  #gathering: Timer | undefined;
   #flushes: Flush[] = [];
   #lost = 0;
   #lostAndWarned = 0;
@@ -66,19 +66,16 @@ export class Sender {
 
   push(packed: PackedDispatch): void {
     this.#buffer.push(packed);
-    this.#bufferedChars += packed.json.length;
+    this.#bufferedChars += packed.line.length;
     this.#taken++;
     if (this.#buffer.length > this.#options.maxPending || this.#bufferedChars > MAX_PENDING_CHARS) this.#dropOldest();
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    this.#sendAfter(TURNS_TO_GATHER);
+    if (this.#buffer.length === LARGE_BATCH_RECORDS) this.#send();
+    else this.#sendSoon();
   }
 
-  /** Waits for some turns of the event loop: no time at all when it is idle, and a good batch when it is busy. */
-  #sendAfter(turns: number): void {
-    setImmediate(() => {
-      if (turns > 1 && this.#buffer.length < LARGE_BATCH_RECORDS) return this.#sendAfter(turns - 1);
-      this.#isScheduled = false;
+  #sendSoon(): void {
+    this.#gathering ??= this.#options.clock.after(GATHER_MS, () => {
+      this.#gathering = undefined;
       this.#send();
     });
   }
@@ -118,34 +115,35 @@ export class Sender {
       case "ready":
         this.#phase = "ready";
         this.#confirm(reply.lastBatch);
-        for (const { batch, records } of this.#underWay) this.#link.post({ kind: "write", batch, records });
+        for (const { batch, lines } of this.#underWay) this.#link.post({ kind: "write", batch, lines });
         break;
       case "written":
         this.#confirm(reply.batch);
         break;
       case "refused":
-        this.#lose(this.#underWay.find(({ batch }) => batch === reply.batch)?.records.length ?? 0, reply.message);
+        this.#lose(this.#underWay.find(({ batch }) => batch === reply.batch)?.lines.length ?? 0, reply.message);
         this.#confirm(reply.batch);
         break;
     }
-    this.#send();
+    if (reply.kind === "ready" || this.#flushes.length > 0 || this.#buffer.length >= LARGE_BATCH_RECORDS) this.#send();
+    else if (this.#buffer.length > 0) this.#sendSoon();
   }
 
   #send(): void {
     if (this.#buffer.length === 0 || !this.wake()) return;
     while (this.#mayPost()) {
-      const records: string[] = [];
+      const lines: string[] = [];
       let chars = 0;
-      for (const { json } of this.#buffer) {
-        if (records.length >= MAX_BATCH_RECORDS || (records.length > 0 && chars + json.length > MAX_BATCH_CHARS)) break;
-        records.push(json);
-        chars += json.length;
+      for (const { line } of this.#buffer) {
+        if (lines.length >= MAX_BATCH_RECORDS || (lines.length > 0 && chars + line.length > MAX_BATCH_CHARS)) break;
+        lines.push(line);
+        chars += line.length;
       }
-      this.#buffer = records.length === this.#buffer.length ? [] : this.#buffer.slice(records.length);
+      this.#buffer = lines.length === this.#buffer.length ? [] : this.#buffer.slice(lines.length);
       this.#bufferedChars -= chars;
-      const batch = { batch: ++this.#lastBatch, lastRecord: this.#taken - this.#buffer.length, records };
+      const batch = { batch: ++this.#lastBatch, lastRecord: this.#taken - this.#buffer.length, lines };
       this.#underWay.push(batch);
-      this.#link.post({ kind: "write", batch: batch.batch, records });
+      this.#link.post({ kind: "write", batch: batch.batch, lines });
     }
   }
 
@@ -178,7 +176,7 @@ export class Sender {
     const rest = kept.length < this.#buffer.length ? kept : this.#buffer.slice(half);
     const dropped = this.#buffer.length - rest.length;
     this.#buffer = rest;
-    this.#bufferedChars = rest.reduce((sum, { json }) => sum + json.length, 0);
+    this.#bufferedChars = rest.reduce((sum, { line }) => sum + line.length, 0);
     this.#lose(dropped, "records come faster than the journal can be written");
   }
 

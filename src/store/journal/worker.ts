@@ -15,12 +15,13 @@ const reply = (message: JournalReply) => port.postMessage(message);
 port.on("message", (request: ThreadRequest) => {
   if (request.kind === "write") return reply(writer.handle(unpackWrite(request)));
   if (request.kind === "sweep") return reply(writer.handle(request));
+  if (request.kind === "secrets") return void facts.secrets.push(...request.more);
   database.close();
   port.close();
 });
 reply({ kind: "ready", lastBatch: writer.lastBatch });
 
-function unpackWrite({ batch, lines }: Extract<ThreadRequest, { kind: "write" }>) {
-  const text = Buffer.from(lines.buffer, lines.byteOffset, lines.byteLength).toString("utf8");
-  return { kind: "write", batch, records: text.split("\n") } as const;
+function unpackWrite({ batch, text }: Extract<ThreadRequest, { kind: "write" }>) {
+  const whole = Buffer.from(text.buffer, text.byteOffset, text.byteLength).toString("utf8");
+  return { kind: "write", batch, lines: whole.split("\n") } as const;
 }

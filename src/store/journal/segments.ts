@@ -1,0 +1,124 @@
+/**
+ * The journal's records as segments: one row a batch, its lines as they came, and what it may hold (traits.ts). A quiet
+ * gateway makes small batches; small segments at the end are joined now and then, so that a search need not ask thousands.
+ */
+import type { Database } from "better-sqlite3";
+import { type Header, readHeader } from "./pack.js";
+import { addTraits, bloomOf } from "./traits.js";
+
+const SMALL_RECORDS = 200;
+/** Small ones in a row that become one. */
+const JOIN_SEGMENTS = 32;
+/** Segments that one transaction of a sweep removes. */
+const SWEEP_SEGMENTS = 20;
+
+export interface SegmentRow {
+  n: number;
+  records: number;
+  lines: Buffer;
+}
+
+export interface SegmentWriter {
+  /** Inside an open transaction. */
+  add(lines: readonly string[], headers: readonly Header[]): void;
+  /** Deletes records that are older than `before` or above `maxRows`, oldest first, some at a time. Inside an open transaction. */
+  sweep(before: number, maxRows: number): { removed: number; more: boolean };
+  /** After a rollback. */
+  forget(): void;
+}
+
+export function linesOf({ lines }: Pick<SegmentRow, "lines">): string[] {
+  return lines.toString("utf8").split("\n");
+}
+
+export function createSegmentWriter(database: Database): SegmentWriter {
+  const insert = database.prepare<[number, number, number, Uint8Array, Buffer]>(
+    "INSERT INTO segments (records, first_at, last_at, traits, lines) VALUES (?, ?, ?, ?, ?)",
+  );
+  const replace = database.prepare<[number, number, number, Uint8Array, Buffer, number]>(
+    "UPDATE segments SET records = ?, first_at = ?, last_at = ?, traits = ?, lines = ? WHERE n = ?",
+  );
+  const newest = database.prepare<[number], { n: number; records: number }>(
+    "SELECT n, records FROM segments ORDER BY n DESC LIMIT ?",
+  );
+  const lines = database.prepare<[number], SegmentRow>("SELECT n, records, lines FROM segments WHERE n = ?");
+  const oldest = database.prepare<[number], { n: number; records: number; first_at: number; last_at: number }>(
+    "SELECT n, records, first_at, last_at FROM segments ORDER BY n LIMIT ?",
+  );
+  const total = database.prepare<[], { records: number | null }>("SELECT sum(records) AS records FROM segments");
+  const remove = database.prepare<[number]>("DELETE FROM segments WHERE n = ?");
+  /** Small segments at the end, in order. */
+  let small: { n: number; records: number }[] | undefined;
+
+  const trailing = (): { n: number; records: number }[] => {
+    const found = newest.all(JOIN_SEGMENTS);
+    const large = found.findIndex(({ records }) => records >= SMALL_RECORDS);
+    return (large < 0 ? found : found.slice(0, large)).reverse();
+  };
+
+  const join = (rows: readonly { n: number }[]): { n: number; records: number } => {
+    const joined = rows.flatMap(({ n }) => {
+      const row = lines.get(n);
+      return row ? linesOf(row) : [];
+    });
+    const last = rows.at(-1)?.n ?? 0;
+    for (const { n } of rows) if (n !== last) remove.run(n);
+    replace.run(...columnsOf(joined), last);
+    return { n: last, records: joined.length };
+  };
+
+  return {
+    add(added, headers) {
+      small ??= trailing();
+      const { lastInsertRowid } = insert.run(...columnsOf(added, headers));
+      if (added.length >= SMALL_RECORDS) {
+        small = [];
+        return;
+      }
+      small.push({ n: Number(lastInsertRowid), records: added.length });
+      if (small.length < JOIN_SEGMENTS) return;
+      const one = join(small);
+      small = one.records < SMALL_RECORDS ? [one] : [];
+    },
+    sweep(before, maxRows) {
+      small = undefined;
+      let excess = (total.get()?.records ?? 0) - maxRows;
+      let removed = 0;
+      const rows = oldest.all(SWEEP_SEGMENTS);
+      for (const { n, records, first_at, last_at } of rows) {
+        if (first_at >= before && excess <= 0) return { removed, more: false };
+        if (last_at < before || excess >= records) {
+          remove.run(n);
+          removed += records;
+          excess -= records;
+          continue;
+        }
+        // Some of it stays.
+        const all = linesOf(lines.get(n) ?? { lines: Buffer.alloc(0) });
+        const kept = all.slice(Math.max(0, excess)).filter((line) => readHeader(line)[2] >= before);
+        if (kept.length > 0) replace.run(...columnsOf(kept), n);
+        else remove.run(n);
+        return { removed: removed + all.length - kept.length, more: false };
+      }
+      return { removed, more: rows.length === SWEEP_SEGMENTS };
+    },
+    forget() {
+      small = undefined;
+    },
+  };
+}
+
+function columnsOf(
+  lines: readonly string[],
+  headers: readonly Header[] = lines.map(readHeader),
+): [number, number, number, Uint8Array, Buffer] {
+  const traits = new Set<string>();
+  let first = Number.POSITIVE_INFINITY;
+  let last = 0;
+  for (const header of headers) {
+    first = Math.min(first, header[2]);
+    last = Math.max(last, header[2]);
+    addTraits(traits, header);
+  }
+  return [lines.length, first, last, bloomOf(traits), Buffer.from(lines.join("\n"))];
+}
