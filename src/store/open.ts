@@ -10,6 +10,7 @@ import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { createActions } from "./actions.js";
 import { createAudit } from "./audit.js";
+import { createAutomationStore } from "./automation/automation.js";
 import { createCheck } from "./check.js";
 import type { Retention, StoreConfig } from "./config.js";
 import { type Connection, connect, type Durability, openDatabase } from "./connection.js";
@@ -97,6 +98,7 @@ async function assemble(
     links: createLinks(connection),
     pauses: createPauses(connection),
     audit: createAudit(connection),
+    automation: createAutomationStore(connection),
     hookState: createHookState(connection),
     keyValue: createKeyValue(connection),
     web: createWebChat(connection),

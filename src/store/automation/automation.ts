@@ -1,0 +1,17 @@
+/** What operator-defined hooks keep on disk. */
+import type { AutomationStore } from "../../domain/automation.js";
+import type { Connection } from "../connection.js";
+import { createIngest } from "./ingest.js";
+import { createInsertRun, createRuns } from "./runs.js";
+import { createSnapshots } from "./snapshots.js";
+import { createTriggers } from "./triggers.js";
+
+export function createAutomationStore(connection: Connection): AutomationStore {
+  const insertRun = createInsertRun(connection);
+  return {
+    runs: createRuns(connection, insertRun),
+    triggers: createTriggers(connection, insertRun),
+    ingest: createIngest(connection),
+    snapshots: createSnapshots(connection),
+  };
+}

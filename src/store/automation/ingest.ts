@@ -1,0 +1,49 @@
+/** Events that came in by signed HTTP: stored once per id before they are acknowledged, kept after it so that a replay is known. */
+import type { IngestedEvent, IngestStore } from "../../domain/automation.js";
+import type { Connection } from "../connection.js";
+
+interface EventRow {
+  id: string;
+  name: string;
+  payload: string;
+  received_at: number;
+  handled_at: number | null;
+}
+
+const CHUNK = 500;
+
+export function createIngest({ database, read, write }: Connection): IngestStore {
+  const insert = database.prepare<[string, string, string, number]>(
+    "INSERT INTO automation_events (id, name, payload, received_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+  );
+  const unhandled = database.prepare<[number], EventRow>(
+    "SELECT * FROM automation_events WHERE handled_at IS NULL ORDER BY received_at, id LIMIT ?",
+  );
+  const handled = database.prepare<[number, string]>("UPDATE automation_events SET handled_at = ? WHERE id = ?");
+  const sweep = database.prepare<[number, number]>(
+    `DELETE FROM automation_events WHERE id IN (
+       SELECT id FROM automation_events WHERE handled_at IS NOT NULL AND received_at < ? LIMIT ?)`,
+  );
+  return {
+    accept: ({ id, name, payload, receivedAt }) =>
+      write(() => insert.run(id, name, JSON.stringify(payload ?? null), receivedAt).changes === 1),
+    unhandled: (limit) => read(() => unhandled.all(limit).map(eventOf)),
+    handled: (id, at) => write(() => void handled.run(at, id)),
+    async sweep(before) {
+      let removed = 0;
+      for (let some = CHUNK; some === CHUNK; removed += some)
+        some = await write(() => sweep.run(before, CHUNK).changes);
+      return removed;
+    },
+  };
+}
+
+function eventOf({ id, name, payload, received_at, handled_at }: EventRow): IngestedEvent {
+  return {
+    id,
+    name,
+    payload: JSON.parse(payload),
+    receivedAt: received_at,
+    ...(handled_at === null ? {} : { handledAt: handled_at }),
+  };
+}

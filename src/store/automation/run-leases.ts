@@ -1,0 +1,54 @@
+/** Who runs what: a run is held by one owner until its lease ends, and every step of that is one transaction. */
+import type { AutomationRunStore } from "../../domain/automation.js";
+import type { Connection } from "../connection.js";
+import { RUN_COLUMNS, type RunRecord, runOf } from "./run-rows.js";
+
+const WAITING = "status IN ('queued', 'backgrounded')";
+/** The ids come as one JSON list. */
+const NOT_EXCEPT = "hook_id NOT IN (SELECT value FROM json_each(?))";
+
+export function createRunLeases({
+  database,
+  read,
+  write,
+}: Connection): Pick<AutomationRunStore, "take" | "renew" | "expireOthers" | "nextDue"> {
+  const expired = database.prepare<[number], RunRecord>(
+    `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE status = 'running' AND lease_until <= ? ORDER BY lease_until LIMIT 1`,
+  );
+  const due = database.prepare<[number, string], RunRecord>(
+    `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE ${WAITING} AND due_at <= ? AND ${NOT_EXCEPT} ORDER BY due_at, seq LIMIT 1`,
+  );
+  const hold = database.prepare<[number, string, number, number], RunRecord>(
+    `UPDATE automation_runs SET status = 'running', attempt = attempt + ?, lease_owner = ?, lease_until = ? WHERE seq = ?
+     RETURNING ${RUN_COLUMNS}`,
+  );
+  const renew = database.prepare<[number, string, string]>(
+    "UPDATE automation_runs SET lease_until = ? WHERE id = ? AND status = 'running' AND lease_owner = ?",
+  );
+  const expireOthers = database.prepare<[number, string]>(
+    "UPDATE automation_runs SET lease_until = ? WHERE status = 'running' AND lease_owner IS NOT ?",
+  );
+  const firstExpiry = database.prepare<[], { at: number | null }>(
+    "SELECT min(lease_until) AS at FROM automation_runs WHERE status = 'running'",
+  );
+  const firstDue = database.prepare<[string], { at: number }>(
+    `SELECT due_at AS at FROM automation_runs WHERE ${WAITING} AND ${NOT_EXCEPT} ORDER BY due_at, seq LIMIT 1`,
+  );
+  return {
+    take: (owner, now, leaseMs, except = []) =>
+      write(() => {
+        const stale = expired.get(now);
+        const found = stale ?? due.get(now, JSON.stringify(except));
+        const held = found && hold.get(stale ? 0 : 1, owner, now + leaseMs, found.seq);
+        return held && { run: runOf(held), isTakenOver: stale !== undefined };
+      }),
+    renew: (id, owner, until) => write(() => renew.run(until, id, owner).changes === 1),
+    expireOthers: (owner, now) => write(() => expireOthers.run(now, owner).changes),
+    nextDue: (except = []) =>
+      read(() => {
+        const times = [firstExpiry.get()?.at, firstDue.get(JSON.stringify(except))?.at];
+        const known = times.filter((at) => typeof at === "number");
+        return known.length === 0 ? undefined : Math.min(...known);
+      }),
+  };
+}

@@ -1,0 +1,66 @@
+/** Looking at runs: the history that operators see, and what the gates need to know after a restart. */
+import type { AutomationRunStore } from "../../domain/automation.js";
+import type { Connection } from "../connection.js";
+import { RUN_COLUMNS, type RunRecord, runOf } from "./run-rows.js";
+
+type Queries = Pick<AutomationRunStore, "get" | "list" | "started" | "waiting" | "newestWaiting">;
+
+const WAITING = "status IN ('queued', 'backgrounded')";
+const EVER = Number.MAX_SAFE_INTEGER;
+
+export function createRunQueries({ database, read }: Connection): Queries {
+  const get = database.prepare<[string], RunRecord>(`SELECT ${RUN_COLUMNS} FROM automation_runs WHERE id = ?`);
+  const started = database.prepare<[string, number], { at: number }>(
+    "SELECT started_at AS at FROM automation_runs WHERE hook_id = ? AND started_at >= ? ORDER BY started_at",
+  );
+  const lastStarted = database.prepare<[string], { at: number | null }>(
+    "SELECT max(started_at) AS at FROM automation_runs WHERE hook_id = ? AND started_at IS NOT NULL",
+  );
+  const waiting = database.prepare<[], { hookId: string; count: number }>(
+    `SELECT hook_id AS hookId, count(*) AS count FROM automation_runs WHERE ${WAITING} GROUP BY hook_id`,
+  );
+  const newestWaiting = database.prepare<[string], RunRecord>(
+    `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE hook_id = ? AND ${WAITING} ORDER BY seq DESC LIMIT 1`,
+  );
+  const seqOf = (id: string | undefined) => (id === undefined ? EVER : (get.get(id)?.seq ?? 0));
+
+  return {
+    get: (id) =>
+      read(() => {
+        const row = get.get(id);
+        return row && runOf(row);
+      }),
+    list: ({ hookId, status, before, limit }) =>
+      read(() => {
+        const statuses = status === undefined ? undefined : typeof status === "string" ? [status] : status;
+        const conditions = ["seq < ?", ...(hookId === undefined ? [] : ["hook_id = ?"])];
+        if (statuses) conditions.push("status IN (SELECT value FROM json_each(?))");
+        const values = [
+          seqOf(before),
+          ...(hookId === undefined ? [] : [hookId]),
+          ...(statuses ? [JSON.stringify(statuses)] : []),
+          limit,
+        ];
+        return database
+          .prepare<unknown[], RunRecord>(
+            `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE ${conditions.join(" AND ")} ORDER BY seq DESC LIMIT ?`,
+          )
+          .all(...values)
+          .map(runOf);
+      }),
+    started: (hookId, since) =>
+      read(() => {
+        const last = lastStarted.get(hookId)?.at;
+        return {
+          at: started.all(hookId, since).map(({ at }) => at),
+          ...(typeof last === "number" ? { lastStartedAt: last } : {}),
+        };
+      }),
+    waiting: () => read(() => new Map(waiting.all().map(({ hookId, count }) => [hookId, count]))),
+    newestWaiting: (hookId) =>
+      read(() => {
+        const row = newestWaiting.get(hookId);
+        return row && runOf(row);
+      }),
+  };
+}

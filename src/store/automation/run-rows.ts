@@ -1,0 +1,96 @@
+/** A run of an operator-defined hook as a row: columns for what is asked for, JSON for what is only read back. */
+import type { AutomationRun, AutomationRunStatus } from "../../domain/automation.js";
+
+export interface RunRecord {
+  seq: number;
+  id: string;
+  hook_id: string;
+  status: AutomationRunStatus;
+  attempt: number;
+  repeatable: number;
+  created_at: number;
+  due_at: number;
+  started_at: number | null;
+  ended_at: number | null;
+  lease_owner: string | null;
+  lease_until: number | null;
+  data: string;
+  pending: string | null;
+}
+
+type Data = Pick<
+  AutomationRun,
+  | "trigger"
+  | "reason"
+  | "event"
+  | "cause"
+  | "dispatchId"
+  | "phase"
+  | "conversation"
+  | "messageId"
+  | "statusReason"
+  | "payload"
+  | "payloadHash"
+  | "decision"
+  | "attempts"
+>;
+
+export const RUN_COLUMNS =
+  "seq, id, hook_id, status, attempt, repeatable, created_at, due_at, started_at, ended_at, lease_owner, lease_until, data, pending";
+
+/** What an update may change, in the order of the statement. */
+export type RunValues = [
+  status: AutomationRunStatus,
+  attempt: number,
+  repeatable: number,
+  dueAt: number,
+  startedAt: number | null,
+  endedAt: number | null,
+  leaseOwner: string | null,
+  leaseUntil: number | null,
+  data: string,
+  pending: string | null,
+];
+
+export function valuesOf(run: AutomationRun): RunValues {
+  return [
+    run.status,
+    run.attempt,
+    run.isRepeatable ? 1 : 0,
+    run.dueAt,
+    run.startedAt ?? null,
+    run.endedAt ?? null,
+    run.leaseOwner ?? null,
+    run.leaseUntil ?? null,
+    JSON.stringify(dataOf(run)),
+    run.pendingPayload === undefined ? null : JSON.stringify(run.pendingPayload),
+  ];
+}
+
+/** What is undefined is left out by JSON. */
+function dataOf(run: AutomationRun): { [K in keyof Data]: Data[K] | undefined } {
+  const { trigger, reason, event, cause, dispatchId, phase, conversation, messageId } = run;
+  const { statusReason, payload, payloadHash, decision, attempts } = run;
+  return {
+    ...{ trigger, reason, event, cause, dispatchId, phase, conversation, messageId },
+    ...{ statusReason, payload, payloadHash, decision, attempts },
+  };
+}
+
+export function runOf(row: RunRecord): AutomationRun {
+  return {
+    ...(JSON.parse(row.data) as Data),
+    id: row.id,
+    hookId: row.hook_id,
+    status: row.status,
+    attempt: row.attempt,
+    isRepeatable: row.repeatable === 1,
+    createdAt: row.created_at,
+    dueAt: row.due_at,
+    ...(row.started_at === null ? {} : { startedAt: row.started_at }),
+    ...(row.ended_at === null ? {} : { endedAt: row.ended_at }),
+    ...(row.lease_owner === null ? {} : { leaseOwner: row.lease_owner }),
+    ...(row.lease_until === null ? {} : { leaseUntil: row.lease_until }),
+    ...(row.pending === null ? {} : { pendingPayload: JSON.parse(row.pending) as unknown }),
+  };
+}
