@@ -200,13 +200,14 @@ describe("snapshots of files", () => {
     await snapshots.update(
       "w",
       [
-        { path: "/a", sizeBytes: 1, mtimeMs: 1.5 },
-        { path: "/b", sizeBytes: 1, mtimeMs: 2 },
+        { path: "/a", sizeBytes: 1, mtimeMs: 1.5, ctimeMs: 7 },
+        { path: "/b", sizeBytes: 1, mtimeMs: 2, ctimeMs: 7 },
       ],
       [],
     );
-    await snapshots.update("w", [{ path: "/a", sizeBytes: 2, mtimeMs: 3 }], ["/b"]);
-    expect(await snapshots.get("w")).toEqual([{ path: "/a", sizeBytes: 2, mtimeMs: 3 }]);
+    await snapshots.update("w", [{ path: "/a", sizeBytes: 2, mtimeMs: 3, ctimeMs: 7 }], ["/b"]);
+    expect(await snapshots.get("w")).toEqual([{ path: "/a", sizeBytes: 2, mtimeMs: 3, ctimeMs: 7 }]);
+    expect(await snapshots.watches()).toEqual(["w"]);
     await snapshots.forget("w");
     expect(await snapshots.get("w")).toBeUndefined();
   });

@@ -26,7 +26,7 @@ export const automations = migrationOf([
   ) WITHOUT ROWID`,
   "CREATE INDEX automation_events_open ON automation_events (received_at) WHERE handled_at IS NULL",
   `CREATE TABLE automation_files (
-    watch_id TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, mtime REAL NOT NULL,
+    watch_id TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, mtime REAL NOT NULL, ctime REAL NOT NULL,
     PRIMARY KEY (watch_id, path)
   ) WITHOUT ROWID`,
   // A watch that saw an empty folder is not one that never looked.
