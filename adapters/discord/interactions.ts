@@ -128,6 +128,7 @@ function callbackBody(acknowledge: Acknowledgement): object | undefined {
       return { type: CallbackType.deferUpdate };
     case "modal":
       return { type: CallbackType.modal, data: modalBody(acknowledge.modal, acknowledge.token) };
+    case "notice":
     case "none":
       return undefined;
   }

@@ -57,9 +57,10 @@ export class Intake {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
   }
 
-  /** Takes the spinner off a pressed button. Late or repeated acknowledgements are refused by Telegram and do no harm. */
+  /** Takes the spinner off a pressed button, unless words that do so follow through the outbox. Late or repeated acknowledgements are refused by Telegram and do no harm. */
   #acknowledge(callbackId: string, accepted: Accepted | undefined): void {
     const { transport, logger } = this.#context;
+    if (accepted?.acknowledge.kind === "notice") return;
     if (accepted?.kind === "duplicate") logger.debug({ callbackId }, "a press came again");
     void this.#track(
       transport

@@ -6,6 +6,7 @@ import { HookgateError } from "../../src/lib/errors.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import type { FileLimits } from "../../src/lib/outgoing/file-bytes.js";
 import { type PartBody, readBody } from "./body.js";
+import { describeFailure, readFailure } from "./errors.js";
 import { openFile } from "./files.js";
 import { type Attempt, type Floods, readOutcome } from "./outcome.js";
 import type { BotApi, Transport } from "./transport.js";
@@ -19,6 +20,9 @@ export interface SendContext {
   /** Where the bytes of attachments may be fetched. */
   outgoing: Destinations;
 }
+
+/** https://core.telegram.org/bots/api#answercallbackquery */
+const NOTICE_MAX = 200;
 
 type Create = Extract<SendOperation, { kind: "create" }>;
 type Edit = Extract<SendOperation, { kind: "edit" }>;
@@ -41,8 +45,13 @@ export async function send(context: SendContext, operation: SendOperation, signa
   }
 }
 
-async function create(context: SendContext, { address, part }: Create, signal: AbortSignal): Promise<SendResult> {
+async function create(
+  context: SendContext,
+  { address, part, interaction }: Create,
+  signal: AbortSignal,
+): Promise<SendResult> {
   const body = readBody(part.body);
+  if (interaction) return notice(context, interaction, body, signal);
   const common = {
     chat_id: chatIdOf(address),
     ...threadOf(address),
@@ -76,6 +85,30 @@ async function create(context: SendContext, { address, part }: Create, signal: A
     }
   })();
   return { kind: "sent", messageId: String(posted.message_id) };
+}
+
+/**
+ * The answer to a press, which only the person who pressed sees. Words that do not fit in it, or come too late, go as a
+ * message; the button stops spinning all the same.
+ */
+async function notice(
+  { transport }: SendContext,
+  { token, first }: NonNullable<Create["interaction"]>,
+  { text, keyboard, file }: PartBody,
+  signal: AbortSignal,
+): Promise<SendResult> {
+  const isFitting = text.length <= NOTICE_MAX && !keyboard && !file;
+  if (!first) return { kind: "interaction-closed", error: "a press is answered once" };
+  try {
+    const answer = { callback_query_id: token, ...(isFitting ? { text } : {}) };
+    await transport.call((api) => api.answerCallbackQuery(answer), signal);
+  } catch (thrown) {
+    const failure = readFailure(thrown);
+    if (failure.kind !== "refused" || failure.status !== 400) throw thrown;
+    return { kind: "interaction-closed", error: describeFailure(failure) };
+  }
+  if (!isFitting) return { kind: "interaction-closed", error: "it does not fit in the answer to a press" };
+  return { kind: "sent", messageId: `callback:${token}` };
 }
 
 /** An edit names no topic: the message id is unique in the whole chat, and the Bot API has no such parameter. */

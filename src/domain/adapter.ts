@@ -25,6 +25,8 @@ export type Acknowledgement =
   | { kind: "defer"; isPrivate: boolean }
   | { kind: "defer-update" }
   | { kind: "modal"; modal: Modal; token: string }
+  /** Not at all: a short private word follows through the interaction (`isNotice`), and is its acknowledgement. */
+  | { kind: "notice" }
   | { kind: "none" };
 
 /** `duplicate`: the event was seen before; acknowledge it to the platform and do nothing else. */

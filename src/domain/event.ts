@@ -11,6 +11,8 @@ export interface InteractionRef {
   expiresAt: number;
   /** The acknowledgement promised a private answer. */
   isPrivate: boolean;
+  /** It can show one short private word (a refusal) and nothing else: Telegram's answer to a press. */
+  isNotice?: true;
   /** True when the answer replaces the message that carried the button. */
   updatesMessageId?: string;
 }

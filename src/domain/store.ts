@@ -107,6 +107,8 @@ export interface NewDelivery {
   visibleTo?: string;
   /** A word that nobody misses, such as a refusal: when it cannot be said it is cancelled, and no operator is bothered with it. */
   isCourtesy?: boolean;
+  /** Said once more, there and in other words, when this person cannot be reached privately. */
+  openly?: { address: Address; message: OutboundMessage };
   /** A forward: the message that it mirrors; the pair is stored as a link when it is sent. */
   mirrors?: { address: Address; messageId: string };
 }

@@ -49,6 +49,12 @@ export const gatewayConfig = z.strictObject({
       "A send without an answer, on a platform that cannot deduplicate: hold it for an operator, or send it again (it may then appear twice).",
     ),
   ttl: duration("1d").describe("Deliveries that could not be sent for this long become dead letters."),
+  refuse_openly: z
+    .boolean()
+    .default(true)
+    .describe(
+      "Tell somebody whose command is refused in a group, and who cannot be written to privately, in the group: one short line, at most every ten minutes.",
+    ),
   button_life: duration("7d").describe("How long the buttons of a message work."),
   command_timeout: duration("2m").describe("How long an operator command may run."),
   send_timeout: duration("30s").describe("How long one platform request may take before it counts as unanswered."),

@@ -14,7 +14,7 @@ import { judge } from "./inbound/judge.js";
 import type { LaneRow } from "./inbound/lanes.js";
 import { offer } from "./inbound/offer.js";
 import { checkOptions, parseOptions } from "./inbound/parse-command.js";
-import { planAction } from "./inbound/plan-action.js";
+import { type ActionPlan, isRefusal, planAction } from "./inbound/plan-action.js";
 import { afterMove, type Inbound } from "./inbound/receiving.js";
 
 export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
@@ -74,8 +74,8 @@ async function handleCommand(row: LaneRow, event: CommandEvent, inbound: Inbound
 /** A press on a button, or a form sent in: done as the person who pressed. */
 async function handleAction(row: LaneRow, event: ActionEvent, inbound: Inbound): Promise<Handling> {
   const { message } = event;
-  const interaction: InteractionRef | undefined = event.interaction;
   const plan = await planAction(event, inbound);
+  const interaction = usable(event.interaction, plan);
   switch (plan.kind) {
     case "refuse":
       return settled("denied", [note(row, message, interaction, plan.text, inbound)]);
@@ -97,4 +97,9 @@ async function handleAction(row: LaneRow, event: ActionEvent, inbound: Inbound):
       return answerCommand(row, call, inbound);
     }
   }
+}
+
+/** What can show a short word only is good for a refusal; for anything else it was acknowledged when the event was accepted. */
+function usable(interaction: InteractionRef | undefined, plan: ActionPlan): InteractionRef | undefined {
+  return interaction?.isNotice && !isRefusal(plan) ? undefined : interaction;
 }

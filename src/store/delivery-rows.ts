@@ -5,7 +5,7 @@ import type { Delivery, DeliveryPart, DeliveryStatus, NewDelivery } from "../dom
 /** What a delivery is made of and no query looks into. */
 type DeliveryData = Pick<
   NewDelivery,
-  "address" | "operation" | "targetId" | "cause" | "interaction" | "visibleTo" | "isCourtesy" | "mirrors"
+  "address" | "operation" | "targetId" | "cause" | "interaction" | "visibleTo" | "isCourtesy" | "openly" | "mirrors"
 >;
 
 export interface DeliveryRecord {
@@ -47,9 +47,20 @@ export function deliveryData({
   interaction,
   visibleTo,
   isCourtesy,
+  openly,
   mirrors,
 }: DeliveryData): string {
-  const data: DeliveryData = { address, operation, targetId, cause, interaction, visibleTo, isCourtesy, mirrors };
+  const data: DeliveryData = {
+    address,
+    operation,
+    targetId,
+    cause,
+    interaction,
+    visibleTo,
+    isCourtesy,
+    openly,
+    mirrors,
+  };
   return JSON.stringify(data);
 }
 

@@ -84,8 +84,35 @@ describe("a person whom nobody listed", () => {
   });
 });
 
-describe("a refusal that cannot be said", () => {
-  it("to somebody who never wrote to the bot bothers no operator, and goes on record", async () => {
+describe("a refusal on Telegram", () => {
+  it("of a press in a group is shown to its person alone, through the hooks, and the button stops spinning", async () => {
+    const { telegram, platforms } = stack;
+    const [room] = platforms.telegram.places;
+    await platforms.telegram.say(room, "guest", "card");
+    const card = await find(platforms.telegram, room, /The title/);
+    await platforms.telegram.press(room, "stranger", card.id, "Status");
+    const answered = await until(
+      () => telegram.callsOf("answerCallbackQuery").find(({ payload }) => String(payload.text).includes("no role")),
+      "the word to the stranger",
+    );
+    expect(telegram.people.isAnswered(String(answered.payload.callback_query_id))).toBe(true);
+    expect(
+      telegram
+        .callsOf("answerCallbackQuery")
+        .filter(({ payload }) => payload.callback_query_id === answered.payload.callback_query_id),
+    ).toHaveLength(1);
+    const sent = await until(
+      () => stack.noted("message_sent").find(({ payload }) => payload.message.text.includes("no role")),
+      "message_sent",
+    );
+    const isSame = ({ payload }: { payload?: { deliveryId: string } }) =>
+      payload?.deliveryId === sent.payload.deliveryId;
+    expect(stack.noted("message_sending").filter(isSame)).toHaveLength(1);
+    expect((await platforms.telegram.seen(room)).some(({ text }) => text.includes("no role"))).toBe(false);
+    expect(telegram.callsOf("sendMessage").some(({ payload }) => String(payload.text).includes("no role"))).toBe(false);
+  });
+
+  it("to somebody who never wrote to the bot is one short line in the group; it bothers no operator, and goes on record", async () => {
     const { telegram, platforms } = stack;
     const [room] = platforms.telegram.places;
     const counts = async () => /\d+ held, \d+ dead/.exec((await run("/status")).text)?.[0];
@@ -99,7 +126,7 @@ describe("a refusal that cannot be said", () => {
       () =>
         telegram.calls.some(
           ({ method, status, payload }) =>
-            method === "sendMessage" && status === 400 && String(payload.text).includes("no role"),
+            method === "sendMessage" && status === 403 && String(payload.text).includes("no role"),
         ),
       "Telegram saying that the person cannot be written to",
     );
@@ -108,6 +135,7 @@ describe("a refusal that cannot be said", () => {
       "the refusal being settled",
     );
     expect(await counts()).toBe(then);
+    await find(platforms.telegram, room, /You may not do that here/);
     expect((await platforms.telegram.seen(room)).some(({ text }) => text.includes("no role"))).toBe(false);
   });
 });

@@ -145,6 +145,41 @@ describe("who may", () => {
     expect(invoked).toEqual(audit.map(({ target, operator, outcome }) => [target, operator.userId, outcome]).reverse());
   });
 
+  it("is told in the group when the person cannot be written to: one line in ten minutes, in words of its own", async () => {
+    const platform = new LoopbackPlatform("loop", {
+      privateAddress: (at, userId) => ({ ...at, chatId: `dm-${userId}` }),
+    });
+    platform.script = ({ address }) =>
+      address.chatId.startsWith("dm-") ? { kind: "permanent", error: "403 can't initiate conversation" } : undefined;
+    const rig = await start({ platforms: [platform] });
+    const sending: string[] = [];
+    rig.registry.registerVoid("message_sent", ({ message }) => void sending.push(message.text));
+    for (const messageId of ["a", "b", "c"]) await rig.say("/fire-hook x", { userId: "3", messageId });
+    await rig.say("/list", { userId: "99", messageId: "d" });
+    await rig.idle();
+    expect(platform.messages.map(({ text, body }) => [text, body.replyToId])).toEqual([
+      ["You may not do that here.", "a"],
+      ["You may not do that here.", "d"],
+    ]);
+    expect(sending).toHaveLength(2);
+    expect(await rig.store.outbox.counts()).toMatchObject({ held: 0, dead: 0 });
+    await rig.clock.advance(10 * 60_000);
+    await rig.say("/fire-hook x", { userId: "3", messageId: "e" });
+    await rig.idle();
+    expect(platform.messages).toHaveLength(3);
+  });
+
+  it("is not told in the group when the configuration says so", async () => {
+    const platform = new LoopbackPlatform("loop", {
+      privateAddress: (at, userId) => ({ ...at, chatId: `dm-${userId}` }),
+    });
+    platform.script = () => ({ kind: "permanent", error: "403" });
+    const rig = await start({ platforms: [platform], gateway: { refuse_openly: false } });
+    await rig.say("/list", { userId: "99" });
+    await rig.idle();
+    expect(platform.requests.map(({ address }) => address.chatId)).toEqual(["dm-99"]);
+  });
+
   it("is nobody when no operator is configured, and never a name", async () => {
     const rig = await start({ operators: {} });
     await rig.say("/list", { userId: "1", username: "owner", displayName: "1" });

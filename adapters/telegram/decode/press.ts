@@ -5,8 +5,14 @@ import { personOf, threadOf } from "./message.js";
 import type { Around } from "./self.js";
 
 /**
- * Undefined for a button that is no button of ours: on an inline message, or one that starts a game. There is no
- * `interaction`: Telegram cannot answer one person in place, so private answers take the way of `privateAddress`.
+ * How long a press can be answered. Telegram names no time and refuses late answers itself: this only spares the attempt.
+ * https://core.telegram.org/bots/api#answercallbackquery
+ */
+const ANSWERABLE_MS = 60_000;
+
+/**
+ * Undefined for a button that is no button of ours: on an inline message, or one that starts a game. In a group the press can
+ * show its person a short word that the others do not see; anything longer takes the way of `privateAddress`.
  */
 export function decodePress(payload: CallbackPayload, { self, receivedAt, raw }: Around): ActionEvent | undefined {
   const { id, from, message, data } = payload;
@@ -32,5 +38,8 @@ export function decodePress(payload: CallbackPayload, { self, receivedAt, raw }:
       raw,
     },
     token: data,
+    ...(isDm
+      ? {}
+      : { interaction: { id, token: id, expiresAt: receivedAt + ANSWERABLE_MS, isPrivate: true, isNotice: true } }),
   };
 }

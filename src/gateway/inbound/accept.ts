@@ -3,7 +3,7 @@ import type { Accepted, Acknowledgement } from "../../domain/adapter.js";
 import { type ActionEvent, addressOf, type InboundEvent } from "../../domain/event.js";
 import { HookgateError } from "../../lib/errors.js";
 import type { LaneRow, Lanes } from "./lanes.js";
-import { planAction } from "./plan-action.js";
+import { isRefusal, planAction } from "./plan-action.js";
 import type { Pressure } from "./pressure.js";
 import { conversationOf, type Inbound } from "./receiving.js";
 
@@ -97,6 +97,7 @@ async function acknowledgement(event: InboundEvent, inbound: Inbound): Promise<A
   try {
     const plan = await planAction(event, inbound);
     if (plan.kind === "form") return { kind: "modal", modal: plan.modal, token: event.token };
+    if (event.interaction?.isNotice && isRefusal(plan)) return { kind: "notice" };
     const isInPlace = plan.kind === "say" || (plan.kind === "run" && plan.inPlaceOf !== undefined);
     return isInPlace ? { kind: "defer-update" } : { kind: "defer", isPrivate: true };
   } catch (error) {

@@ -1,5 +1,5 @@
 /** Runs a command that was given in chat and says its answer: privately where the platform can, where it was asked otherwise. */
-import type { Address } from "../../domain/address.js";
+import { type Address, formatAddress } from "../../domain/address.js";
 import type { InteractionRef } from "../../domain/event.js";
 import type { Operator } from "../../domain/identity.js";
 import type { InboundMessage, OutboundMessage } from "../../domain/message.js";
@@ -46,7 +46,9 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
     inbound,
   );
   const delivery = await live.finish(answering(answer.message, message, interaction));
-  return settled("command", [answer.outcome === "refused" ? away(delivery, message, inbound) : delivery]);
+  if (answer.outcome !== "refused") return settled("command", [delivery]);
+  const refusal = away(delivery, message, inbound);
+  return settled("command", [interaction ? refusal : orOpenly(refusal, message, at, inbound)]);
 }
 
 /** A short private word that is no command's answer: a button that expired, a press that is not for them. */
@@ -101,9 +103,18 @@ function answering(
 /** A refusal is nobody else's business: where it cannot be shown to one person in place, it goes to them directly, if it can. */
 function away(answer: NewDelivery, message: InboundMessage, { adapters }: Inbound): NewDelivery {
   const delivery: NewDelivery = { ...answer, isCourtesy: true };
-  if (delivery.interaction || message.isDm || delivery.operation !== "send") return delivery;
+  if (message.isDm || delivery.operation !== "send") return delivery;
+  // A notice that comes too late becomes a message, which must be private too.
+  if (delivery.interaction && !delivery.interaction.isNotice) return delivery;
   const address = adapters.get(message.platform)?.traits.privateAddress(delivery.address, message.userId);
   if (!address) return delivery;
   const { replyToId: _, ...bare } = delivery.message ?? { text: "" };
   return { ...delivery, address, message: bare };
+}
+
+/** Who typed a command in a group may be out of reach (Telegram lets nobody be written to who did not write first): then a word in the group. */
+function orOpenly(refusal: NewDelivery, message: InboundMessage, at: Address, { config }: Inbound): NewDelivery {
+  if (!config.refuse_openly || formatAddress(refusal.address) === formatAddress(at)) return refusal;
+  const word = { text: "You may not do that here.", replyToId: message.messageId };
+  return { ...refusal, openly: { address: at, message: word } };
 }

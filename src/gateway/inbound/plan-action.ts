@@ -39,6 +39,11 @@ export async function planAction(event: ActionEvent, inbound: Inbound): Promise<
   return { kind: "run", command, parsed, isAllowed, ...(inPlaceOf === undefined ? {} : { inPlaceOf }) };
 }
 
+/** Answered with a short private word and nothing else. */
+export function isRefusal(plan: ActionPlan): boolean {
+  return plan.kind === "refuse" || (plan.kind === "run" && !plan.isAllowed);
+}
+
 function withValues(
   command: Command,
   parsed: ParsedOptions,

@@ -7,6 +7,7 @@ import { orExpiry } from "./expiry.js";
 import { finish } from "./finish.js";
 import { followMove } from "./follow-move.js";
 import { postAnew, withoutFormat, withoutInteraction } from "./reencode.js";
+import { sayOpenly } from "./say-openly.js";
 import type { Outbound, Then } from "./sending.js";
 
 type Unsent = Exclude<SendResult, { kind: "sent" }>;
@@ -42,6 +43,7 @@ export async function takeResult(
     case "interaction-closed":
       return withoutInteraction(delivery, adapter, out);
     case "permanent":
+      await sayOpenly(delivery, out);
       return finish(tried(delivery), "dead", withPartCount(delivery, result.error), out);
   }
 }

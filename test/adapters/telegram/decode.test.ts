@@ -165,7 +165,7 @@ describe("other events", () => {
     );
   });
 
-  it("a press is an action in its topic, without a way to answer one person in place", () => {
+  it("a press is an action in its topic; in a group it can show its person one short word", () => {
     expect(eventsOf("callback")).toMatchObject([
       {
         kind: "action",
@@ -174,7 +174,8 @@ describe("other events", () => {
         message: { chatId: "-1001000000003", threadId: "7", userId: "1001", messageId: "50", text: "", isDm: false },
       },
     ]);
-    expect(eventsOf("callback")[0]).not.toHaveProperty("interaction");
+    expect(eventsOf("callback")[0]).toMatchObject({ interaction: { token: "4382", isPrivate: true, isNotice: true } });
+    expect(eventsOf("callback-inaccessible")[0]).not.toHaveProperty("interaction");
     expect(eventsOf("callback-inaccessible")).toMatchObject([
       { token: "tok_old", message: { messageId: "9", isDm: true } },
     ]);

@@ -3,7 +3,14 @@ import { onTestFinished } from "vitest";
 import { type TelegramConfig, telegramConfig } from "../../../adapters/telegram/config.js";
 import { telegramOptions } from "../../../adapters/telegram/options.js";
 import { createTelegramAdapter, type TelegramAdapter } from "../../../adapters/telegram/telegram.js";
-import type { Accepted, AdapterState, CursorStore, GatewayPort, SendOperation } from "../../../src/domain/adapter.js";
+import type {
+  Accepted,
+  Acknowledgement,
+  AdapterState,
+  CursorStore,
+  GatewayPort,
+  SendOperation,
+} from "../../../src/domain/adapter.js";
 import type { Address } from "../../../src/domain/address.js";
 import type { CommandSpec } from "../../../src/domain/command.js";
 import { addressOf, type InboundEvent } from "../../../src/domain/event.js";
@@ -26,16 +33,18 @@ export class Recorder implements GatewayPort {
   commandTable: CommandSpec[] = COMMANDS;
   /** Awaited before an event counts as stored. */
   hold: ((event: InboundEvent) => Promise<void>) | undefined;
+  acknowledge: Acknowledgement = { kind: "none" };
   readonly #seen = new Set<string>();
 
   async accept(event: InboundEvent): Promise<Accepted> {
+    const { acknowledge } = this;
     await this.hold?.(event);
     const { platform, botId, chatId } = addressOf(event);
     const key = `${platform}:${botId}:${chatId}:${event.eventId}`;
-    if (this.#seen.has(key)) return { kind: "duplicate", acknowledge: { kind: "none" } };
+    if (this.#seen.has(key)) return { kind: "duplicate", acknowledge };
     this.#seen.add(key);
     this.events.push(event);
-    return { kind: "accepted", acknowledge: { kind: "none" } };
+    return { kind: "accepted", acknowledge };
   }
   async complete() {
     return [];

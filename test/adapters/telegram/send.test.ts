@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { SendOperation } from "../../../src/domain/adapter.js";
 import type { Attachment, OutboundMessage } from "../../../src/domain/message.js";
 import type { Fault } from "../../fakes/telegram/faults.js";
-import { type Running, startAdapter } from "./harness.js";
+import { Recorder, type Running, startAdapter } from "./harness.js";
 
 const PNG =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -87,6 +87,41 @@ describe("a new message", () => {
     const id = running.fake.people.presses(1, "Yes");
     expect((await running.events(1))[0]).toMatchObject({ kind: "action", token: "tok_1" });
     await expect.poll(() => running.fake.people.isAnswered(id)).toBe(true);
+  });
+
+  it("that answers a press is shown to its person only; too long, too late or a second one goes another way", async () => {
+    const gateway = new Recorder();
+    gateway.acknowledge = { kind: "notice" };
+    const running = await startAdapter({ gateway });
+    await running.say({ text: "Sure?", buttons: [[{ label: "Yes", token: "tok_1" }]] });
+    const answer = (token: string, text: string, first = true) => {
+      const interaction = { id: token, token, expiresAt: 0, isPrivate: true, isNotice: true as const, first };
+      return running.send({
+        kind: "create",
+        address: running.at,
+        part: part(running, { text }),
+        nonce: "n",
+        interaction,
+      });
+    };
+    const answers = () => running.fake.callsOf("answerCallbackQuery").map(({ payload }) => payload);
+    const id = running.fake.people.presses(1, "Yes");
+    await running.events(1);
+    running.fake.people.says("let time pass");
+    await running.events(2);
+    expect(answers()).toEqual([]);
+    expect(await answer(id, "Not **you**.")).toEqual({ kind: "sent", messageId: `callback:${id}` });
+    expect(answers()).toEqual([{ callback_query_id: id, text: "Not you." }]);
+    const closed = { kind: "interaction-closed" };
+    expect(await answer(id, "Not you.")).toMatchObject({ ...closed, error: expect.stringContaining("too old") });
+    const other = running.fake.people.presses(1, "Yes");
+    expect(await answer(other, "x", false)).toMatchObject(closed);
+    expect(await answer(other, "x".repeat(201))).toMatchObject(closed);
+    expect(answers().at(-1)).toEqual({ callback_query_id: other });
+    const lost = running.fake.people.presses(1, "Yes");
+    running.fake.fail({ method: "answerCallbackQuery", action: { kind: "drop-after" } });
+    expect(await answer(lost, "x")).toMatchObject({ kind: "ambiguous" });
+    expect(running.fake.callsOf("sendMessage")).toHaveLength(1);
   });
 
   it("of 30,000 characters arrives whole, in as many parts as it takes", async () => {

@@ -183,6 +183,8 @@ function scopeKey(payload: Record<string, unknown>): string {
 function openChat({ world, floods }: MethodContext, payload: Record<string, unknown>, isSend: boolean): FakeChat {
   if (payload.chat_id === undefined || payload.chat_id === "") throw badRequest("chat_id is empty");
   const chat = world.chats.get(Number(payload.chat_id));
+  if (!chat && world.users.has(Number(payload.chat_id)))
+    throw new Refused(403, "Forbidden: bot can't initiate conversation with a user");
   if (!chat) throw badRequest("chat not found");
   if (chat.migratedTo !== undefined)
     throw badRequest("group chat was upgraded to a supergroup chat", { migrate_to_chat_id: chat.migratedTo });
