@@ -6,6 +6,7 @@ import type { OutboundMessage } from "../domain/message.js";
 import type { Models } from "../domain/model.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
+import type { GuardedRequest, GuardedResponse } from "../lib/outgoing/request.js";
 
 export interface RunContext {
   readonly hookId: string;
@@ -38,7 +39,7 @@ export interface Reach {
   /** Named, read-only queries over what the product keeps: `runs`, `messages`, `deliveries`, … Unknown names reject. */
   query(name: string, args: Readonly<Record<string, unknown>>): Promise<readonly Record<string, unknown>[]>;
   /** One request to a place that a definition names, with the guard of outgoing requests. An answer of any status is an answer. */
-  request(url: string, request: OutgoingRequest): Promise<OutgoingAnswer>;
+  request(url: string, request: OutgoingRequest): Promise<GuardedResponse>;
   /** Language models, as `models:` configures them. */
   readonly models: Models;
   /** What this hook noted before, over runs and restarts; JSON. */
@@ -52,23 +53,5 @@ export interface Reach {
   ): Promise<Address | undefined>;
 }
 
-export interface OutgoingRequest {
-  method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
-  headers: Record<string, string>;
-  body?: string;
-  signal: AbortSignal;
-  timeoutMs: number;
-  /** More of the body is not read. */
-  maxBytes: number;
-  /** How many are followed; at 0 a redirect is the answer. */
-  redirects: number;
-}
-
-/** Rejections are HookgateErrors, `retryable` when the network or the other side is in trouble. */
-export interface OutgoingAnswer {
-  status: number;
-  /** By lower-case name. */
-  headers: Record<string, string>;
-  body: Buffer;
-  truncated: boolean;
-}
+/** Where it may go is the configuration's business (`outgoing:`), not the caller's. */
+export type OutgoingRequest = Omit<GuardedRequest, "allow" | "resolve">;

@@ -1,14 +1,123 @@
-/** `run: http`: tells another system by a signed request. */
-import type { Handler } from "../../handler.js";
+/** `run: http`: tells another system by a signed request, until it has heard or the attempts are used up. */
+import { backoffMs } from "../../../lib/backoff.js";
+import { wait } from "../../../lib/clock.js";
+import { errorMessage, HookgateError } from "../../../lib/errors.js";
+import type { Handler, HandlerFacts, HandlerResult } from "../../handler.js";
+import { authHeaders } from "../../outgoing/authorize.js";
+import { compose, placeOfUrl } from "../../outgoing/compose.js";
 import { authVariable } from "../../outgoing/fields.js";
+import type { RunContext } from "../../run-context.js";
+import { type Judgement, judge, judgeThrown } from "./judge.js";
 import { type HttpOptions, httpOptions, secretVariables } from "./options.js";
+import { signatureHeaders } from "./signature-headers.js";
 
 export const httpHandler: Handler<HttpOptions> = {
   name: "http",
   summary: "Sends a signed request (Standard Webhooks); the answer may carry a decision.",
   options: httpOptions,
   secrets: (options) => [...secretVariables(options), ...authVariable(options.auth)],
-  async run() {
-    return { kind: "failed", error: "not yet", isRetryable: false };
+  async run(options, context) {
+    let request: Prepared;
+    try {
+      request = prepare(options, context);
+    } catch (error) {
+      // A missing secret or a broken header: nothing went out, and nothing will.
+      return { kind: "failed", error: errorMessage(error), isRetryable: false };
+    }
+    if (context.dryRun) return { kind: "decided", decision: { kind: "pass" }, ...facts(request, []) };
+    return deliver(request, options, context);
   },
 };
+
+interface Prepared {
+  url: string;
+  body: string | undefined;
+  headers: Record<string, string>;
+  /** What a person may read of it. */
+  rendered: string;
+}
+
+function prepare(options: HttpOptions, context: RunContext): Prepared {
+  const given = options.body ?? (options.method === "GET" ? undefined : defaultBody(context));
+  const { body, headers } = compose(given, options.headers);
+  const authorized = { ...headers, ...authHeaders(options.auth, context.reach) };
+  // Made once for nothing but its errors: a secret that is missing or no key is told before anything goes out.
+  signatureHeaders(options, body ?? "", context);
+  const line = `${options.method} ${placeOfUrl(options.url)}`;
+  return {
+    url: options.url,
+    body,
+    headers: authorized,
+    rendered: body === undefined ? line : `${line}\n\n${body}`,
+  };
+}
+
+/** The shape that Standard Webhooks recommends; the same bytes for every attempt. */
+function defaultBody({ eventName, event, firedAt, hookId, runId }: RunContext) {
+  return {
+    type: eventName,
+    timestamp: new Date(firedAt).toISOString(),
+    data: event,
+    hook_id: hookId,
+    run_id: runId,
+  };
+}
+
+interface Try {
+  status?: number;
+  error?: string;
+}
+
+async function deliver(request: Prepared, options: HttpOptions, context: RunContext): Promise<HandlerResult> {
+  const { clock, signal } = context;
+  const tries: Try[] = [];
+  for (let attempt = 1; ; attempt++) {
+    const judgement = await once(request, options, context);
+    tries.push({
+      ...(judgement.status === undefined ? {} : { status: judgement.status }),
+      ...(judgement.result.kind === "failed" ? { error: judgement.result.error } : {}),
+    });
+    const result = { ...judgement.result, ...facts(request, tries, judgement) };
+    const pauseMs =
+      judgement.retryAfterMs ?? backoffMs({ firstMs: options.backoff, maxMs: options.max_backoff }, attempt);
+    if (!judgement.mayRepeat || attempt >= options.attempts || pauseMs > options.max_backoff) return result;
+    try {
+      await wait(clock, pauseMs, signal);
+    } catch {
+      // The run's deadline came during the pause: what the last attempt met is the better reason.
+      return result.kind === "failed" ? { ...result, timedOut: true } : result;
+    }
+  }
+}
+
+async function once(request: Prepared, options: HttpOptions, context: RunContext): Promise<Judgement> {
+  const { url, body } = request;
+  try {
+    const answer = await context.reach.request(url, {
+      method: options.method,
+      headers: { ...request.headers, ...signatureHeaders(options, body ?? "", context) },
+      ...(body === undefined ? {} : { body }),
+      signal: context.signal,
+      timeoutMs: options.timeout,
+      maxBytes: options.max_bytes,
+      redirects: options.redirects,
+    });
+    return judge(answer, options, url, context.clock.now());
+  } catch (error) {
+    const known = error instanceof HookgateError ? error : undefined;
+    return judgeThrown(known, context.signal.aborted, errorMessage(error));
+  }
+}
+
+function facts({ rendered }: Prepared, tries: readonly Try[], judgement?: Judgement): HandlerFacts {
+  if (!judgement) return { rendered, output: { dryRun: true } };
+  const { status, text } = judgement;
+  return {
+    rendered,
+    output: {
+      ...(status === undefined ? {} : { status }),
+      ...(text === undefined || text === "" ? {} : { body: text }),
+      attempts: tries,
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/** Decisions as programs and servers write them: `{ "decision": "block", "reason": "…" }`. Shared by `shell` and `http`. */
+import { z } from "zod";
+import type { Decision } from "../handler.js";
+
+const written = z.discriminatedUnion("decision", [
+  z.object({ decision: z.literal("pass") }),
+  z.object({ decision: z.literal("block"), reason: z.string().min(1) }),
+  z.object({ decision: z.literal("modify"), patch: z.record(z.string(), z.unknown()) }),
+  z.object({ decision: z.literal("claim"), reply: z.string().optional() }),
+]);
+
+export type ReadDecision =
+  | { readonly kind: "decision"; readonly decision: Decision }
+  /** It says something else, or nothing. */
+  | { readonly kind: "none" }
+  /** It means to decide and cannot be understood: a failure, never a pass by accident. */
+  | { readonly kind: "unreadable"; readonly error: string };
+
+/** JSON with the key `decision` means to decide; so may what begins like it and names the key. */
+export function readDecision(text: string): ReadDecision {
+  const trimmed = text.trim();
+  if (!trimmed.startsWith("{")) return { kind: "none" };
+  let value: unknown;
+  try {
+    value = JSON.parse(trimmed);
+  } catch {
+    if (!trimmed.includes('"decision"')) return { kind: "none" };
+    return { kind: "unreadable", error: "it begins with { and is no JSON" };
+  }
+  if (typeof value !== "object" || value === null || !("decision" in value)) return { kind: "none" };
+  const parsed = written.safeParse(value);
+  if (parsed.success) return { kind: "decision", decision: decisionOf(parsed.data) };
+  const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
+  return { kind: "unreadable", error: `its decision is not as expected: ${problems}` };
+}
+
+function decisionOf(read: z.output<typeof written>): Decision {
+  switch (read.decision) {
+    case "pass":
+      return { kind: "pass" };
+    case "block":
+      return { kind: "block", reason: read.reason };
+    case "modify":
+      return { kind: "modify", patch: read.patch };
+    case "claim":
+      return { kind: "claim", ...(read.reply === undefined ? {} : { reply: read.reply }) };
+  }
+}

@@ -1,0 +1,77 @@
+/** What an answer means: passed, decided, failed, or worth another attempt. */
+import type { HookgateError } from "../../../lib/errors.js";
+import type { GuardedResponse } from "../../../lib/outgoing/request.js";
+import { retryAfterMs } from "../../../lib/retry-after.js";
+import type { HandlerResult } from "../../handler.js";
+import { placeOfUrl } from "../../outgoing/compose.js";
+import { readDecision } from "../decision.js";
+import type { HttpOptions } from "./options.js";
+
+export interface Judgement {
+  result: HandlerResult;
+  /** The same request may work later. */
+  mayRepeat: boolean;
+  retryAfterMs?: number;
+  status?: number;
+  /** Of the answer. */
+  text?: string;
+}
+
+/** Timeouts, "too early", "too many", and whatever is wrong on the other side. */
+const isTransient = (status: number) => status === 408 || status === 425 || status === 429 || status >= 500;
+
+export function judge(answer: GuardedResponse, options: HttpOptions, url: string, now: number): Judgement {
+  const { status } = answer;
+  const text = answer.body.toString("utf8");
+  const seen = { status, text };
+  if (status >= 200 && status < 300) return { ...seen, mayRepeat: false, result: passed(answer, text, options) };
+  const host = URL.canParse(url) ? new URL(url).host : "the address";
+  if (status === 410)
+    return {
+      ...seen,
+      mayRepeat: false,
+      result: { ...failed(`${host} answered 410 Gone`), disable: `${host} answered 410 Gone` },
+    };
+  const error = wordsFor(answer, host, options);
+  const pause = retryAfterMs(answer.headers["retry-after"], now);
+  const isBlock = options.decision === "status";
+  return {
+    ...seen,
+    mayRepeat: isTransient(status),
+    ...(isTransient(status) && pause !== undefined ? { retryAfterMs: pause } : {}),
+    result: isBlock
+      ? { kind: "decided", decision: { kind: "block", reason: error } }
+      : {
+          ...failed(error, isTransient(status)),
+          ...(isTransient(status) && pause !== undefined ? { retryAfterMs: pause } : {}),
+        },
+  };
+}
+
+/** No answer came. */
+export function judgeThrown(error: HookgateError | undefined, isAborted: boolean, message: string): Judgement {
+  if (isAborted) return { mayRepeat: false, result: { ...failed("it took too long", true), timedOut: true } };
+  const mayRepeat = error?.retryable ?? false;
+  const timedOut = error?.code === "OUTGOING_TIMED_OUT";
+  return { mayRepeat, result: { ...failed(message, mayRepeat), ...(timedOut ? { timedOut } : {}) } };
+}
+
+function passed({ truncated }: GuardedResponse, text: string, { max_bytes }: HttpOptions): HandlerResult {
+  const read = readDecision(text);
+  if (read.kind === "decision") return { kind: "decided", decision: read.decision };
+  if (truncated && text.trimStart().startsWith("{"))
+    return failed(`the answer is longer than max_bytes (${max_bytes}): whether it decides cannot be read`);
+  if (read.kind === "unreadable") return failed(`the answer cannot be read: ${read.error}`);
+  return { kind: "decided", decision: { kind: "pass" } };
+}
+
+function wordsFor({ status, headers }: GuardedResponse, host: string, { redirects }: HttpOptions): string {
+  const target = headers.location;
+  if (status < 300 || status >= 400 || target === undefined) return `${host} answered ${status}`;
+  const place = URL.canParse(target) ? placeOfUrl(target) : "another path";
+  return `${host} answered ${status}, a redirect to ${place}; ${redirects === 0 ? "redirects are not followed (redirects: 0)" : "it is none that can be followed"}`;
+}
+
+function failed(error: string, isRetryable = false) {
+  return { kind: "failed" as const, error, isRetryable };
+}

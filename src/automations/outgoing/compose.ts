@@ -1,0 +1,47 @@
+/** Body and headers of a request as a definition wrote them. */
+import { validateHeaderValue } from "node:http";
+import { HookgateError } from "../../lib/errors.js";
+
+export interface Composed {
+  body: string | undefined;
+  /** Lower-case names. */
+  headers: Record<string, string>;
+}
+
+/** Throws REQUEST_INVALID for a header value that a template broke into lines. */
+export function compose(given: unknown, headers: Readonly<Record<string, string>>): Composed {
+  const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value.trim()]));
+  for (const [name, value] of Object.entries(lower)) checkValue(name, value);
+  const base = { "user-agent": "hookgate", accept: "application/json, */*;q=0.5" };
+  if (given === undefined) return { body: undefined, headers: { ...base, ...lower } };
+  const body = typeof given === "string" ? given : JSON.stringify(given);
+  const type = typeof given !== "string" || isJson(given) ? "application/json" : "text/plain; charset=utf-8";
+  return { body, headers: { ...base, "content-type": type, ...lower } };
+}
+
+function checkValue(name: string, value: string): void {
+  try {
+    validateHeaderValue(name, value);
+  } catch {
+    throw new HookgateError({
+      code: "REQUEST_INVALID",
+      message: `the header ${name} has characters that no header may have`,
+    });
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false; // then it is text
+  }
+}
+
+/** Where a request goes, for people: without query, fragment and credentials, which may hold secrets. */
+export function placeOfUrl(url: string): string {
+  if (!URL.canParse(url)) return "an address that cannot be read";
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+}

@@ -1,0 +1,10 @@
+/** The Retry-After header: seconds, or a date. https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3 */
+
+/** Milliseconds from `now`, never negative; undefined when the header is absent or says nothing that can be read. */
+export function retryAfterMs(header: string | undefined, now: number): number | undefined {
+  const text = header?.trim();
+  if (!text) return undefined;
+  if (/^\d{1,9}(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000);
+  const at = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
+}
