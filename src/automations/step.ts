@@ -10,6 +10,8 @@ export interface Step<Options = unknown> {
   readonly options: z.ZodType<Options>;
   /** Options that are never templates (`sh`). All other strings in the options are rendered before `run` gets them. */
   readonly verbatim?: readonly string[];
+  /** Secret variables that these options need; a missing one is refused at load. */
+  secrets?(options: Options): readonly string[];
   /** Fields of the result that templates may name; a template that names another is refused at load. */
   readonly fields: readonly string[];
   /** Throws for a failure. Must stop when `context.signal` aborts, and keep its result within `context.maxBytes`. */

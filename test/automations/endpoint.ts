@@ -72,7 +72,10 @@ async function read(request: IncomingMessage): Promise<Seen> {
 }
 
 function behave(next: Behaviour, one: Seen, request: IncomingMessage, response: ServerResponse): void {
-  if (typeof next === "function") return next(one, response);
+  if (typeof next === "function") {
+    next(one, response);
+    return;
+  }
   if (next === "hang") return;
   if (next === "reset") {
     request.socket.resetAndDestroy();

@@ -1,0 +1,59 @@
+/** `- http:`: asks another system before the handler runs. An answer of any status is a result; only no answer is a failure. */
+import { z } from "zod";
+import { authHeaders } from "../outgoing/authorize.js";
+import { compose } from "../outgoing/compose.js";
+import { auth, authVariable, body, headers, webAddress } from "../outgoing/fields.js";
+import type { Step } from "../step.js";
+
+const httpStepOptions = z.strictObject({
+  url: webAddress.describe("Where it goes."),
+  method: z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]).default("GET"),
+  headers,
+  body: body.describe("Text or JSON, with templates."),
+  auth: auth.describe("Who we are to the other side."),
+  redirects: z.int().min(0).max(10).default(3).describe("How many redirects are followed."),
+});
+
+export const httpStep: Step<z.output<typeof httpStepOptions>> = {
+  name: "http",
+  summary: "Asks a server: status, headers, body and, where it is JSON, its value.",
+  options: httpStepOptions,
+  fields: ["status", "ok", "headers", "body", "json"],
+  secrets: (options) => authVariable(options.auth),
+  async run(options, { reach, signal, timeoutMs, maxBytes }) {
+    const request = compose(options.body, options.headers);
+    const answer = await reach.request(options.url, {
+      method: options.method,
+      headers: { ...request.headers, ...authHeaders(options.auth, reach) },
+      ...(request.body === undefined ? {} : { body: request.body }),
+      signal,
+      timeoutMs,
+      maxBytes,
+      redirects: options.redirects,
+    });
+    const text = answer.body.toString("utf8");
+    const isOk = answer.status >= 200 && answer.status < 300;
+    return {
+      value: { status: answer.status, ok: isOk, headers: shownHeaders(answer.headers), body: text, json: jsonOf(text) },
+      text,
+      // An error page without words is still an error: it must not pass for "nothing to do".
+      isEmpty: isOk && text.trim() === "",
+      isOk,
+    };
+  },
+};
+
+/** A session that a server opened for us is nobody's business. */
+function shownHeaders(headers: Record<string, string>): Record<string, string> {
+  const { "set-cookie": _cookies, ...shown } = headers;
+  return shown;
+}
+
+/** Null where it is none. Cut-off JSON is none. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null; // most answers are no JSON, and that is no failure
+  }
+}

@@ -1,0 +1,109 @@
+/** The `http` step against a real server. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { httpStep } from "../../../src/automations/steps/http.js";
+import { type Endpoint, openEndpoint } from "../endpoint.js";
+import { type FixtureOptions, handlerContext } from "../handler-context.js";
+
+let endpoint: Endpoint;
+beforeAll(async () => {
+  endpoint = await openEndpoint();
+});
+afterAll(() => endpoint.close());
+
+async function run(
+  given: Record<string, unknown> = {},
+  fixture: FixtureOptions = {},
+  maxBytes = 10_000,
+  timeoutMs = 10_000,
+) {
+  const { context } = handlerContext(fixture);
+  const options = httpStep.options.parse({ url: `${endpoint.url}/status`, ...given });
+  return httpStep.run(options, { ...context, timeoutMs, maxBytes });
+}
+
+describe("the http step", () => {
+  it("gives status, headers, body and JSON of an answer", async () => {
+    endpoint.script({
+      status: 200,
+      headers: { "content-type": "text/plain", "x-build": "7", "set-cookie": "session=1" },
+      body: '{"open":3}',
+    });
+    expect(await run()).toEqual({
+      value: {
+        status: 200,
+        ok: true,
+        headers: expect.objectContaining({ "x-build": "7" }),
+        body: '{"open":3}',
+        json: { open: 3 },
+      },
+      text: '{"open":3}',
+      isEmpty: false,
+      isOk: true,
+    });
+    expect(endpoint.seen[0]).toMatchObject({ method: "GET", body: "" });
+    endpoint.script({ status: 200, headers: { "set-cookie": "session=1" } });
+    expect((await run()).value.headers).not.toHaveProperty("set-cookie");
+  });
+
+  it.each(["POST", "PUT", "PATCH", "DELETE"])("sends %s with a JSON body and headers", async (method) => {
+    endpoint.script({ status: 201 });
+    await run({ method, body: { a: ["x", 1] }, headers: { "X-Source": "hooks" } });
+    expect(endpoint.seen[0]).toMatchObject({
+      method,
+      body: '{"a":["x",1]}',
+      headers: { "x-source": "hooks", "content-type": "application/json" },
+    });
+  });
+
+  it("is empty only when all is well and there is nothing", async () => {
+    endpoint.script({ status: 204 });
+    expect(await run()).toMatchObject({ isEmpty: true, isOk: true });
+    endpoint.script({ status: 500 });
+    expect(await run()).toMatchObject({ isEmpty: false, isOk: false, value: { status: 500, ok: false, json: null } });
+  });
+
+  it.each([
+    [{ bearer_env: "T" }, "authorization", "Bearer topsecret"],
+    [{ user: "ann", password_env: "T" }, "authorization", `Basic ${Buffer.from("ann:topsecret").toString("base64")}`],
+    [{ header: "X-Api-Key", value_env: "T" }, "x-api-key", "topsecret"],
+  ])("authorizes by %j", async (auth, header, value) => {
+    endpoint.script({ status: 200, body: "hello" });
+    const result = await run({ auth }, { secrets: { T: "topsecret" } });
+    expect(endpoint.seen[0]?.headers[header]).toBe(value);
+    expect(JSON.stringify(result)).not.toContain("topsecret");
+    expect(httpStep.secrets?.(httpStep.options.parse({ url: "https://x.example", auth }))).toEqual(["T"]);
+  });
+
+  it("asks nobody when its secret is missing", async () => {
+    endpoint.script({ status: 200 });
+    await expect(run({ auth: { bearer_env: "T" } })).rejects.toMatchObject({ code: "SECRET_MISSING" });
+    expect(endpoint.seen).toHaveLength(0);
+  });
+
+  it("reads no more than its cap, and takes what is cut off for no JSON", async () => {
+    endpoint.script({ status: 200, body: `["${"x".repeat(50_000)}"]` });
+    const { value } = await run({}, {}, 100);
+    expect(value).toMatchObject({ body: expect.stringMatching(/^\["x{98}$/), json: null });
+  });
+
+  it("fails when nobody answers, in time or at all", async () => {
+    endpoint.script("hang");
+    await expect(run({}, {}, 100, 150)).rejects.toMatchObject({ code: "OUTGOING_TIMED_OUT" });
+    endpoint.script("reset");
+    await expect(run()).rejects.toMatchObject({ code: "OUTGOING_FAILED" });
+    await expect(run({}, { allow: [] })).rejects.toMatchObject({ code: "OUTGOING_REFUSED" });
+  });
+
+  it("follows redirects, and takes its secrets to nobody else", async () => {
+    const other = await openEndpoint();
+    try {
+      other.script({ status: 200, body: "there" });
+      endpoint.script({ status: 302, headers: { location: `${other.url}/moved` } });
+      const result = await run({ auth: { bearer_env: "T" } }, { secrets: { T: "topsecret" } });
+      expect(result).toMatchObject({ text: "there" });
+      expect(other.seen[0]?.headers.authorization).toBeUndefined();
+    } finally {
+      await other.close();
+    }
+  });
+});
