@@ -1,0 +1,38 @@
+/** LiquidJS, shut in: strict names and filters, own properties only, no files, bounded time, memory and output. */
+import { Liquid } from "liquidjs";
+
+const MAX_SOURCE_CHARACTERS = 100_000;
+export const MAX_OUTPUT_CHARACTERS = 1_000_000;
+/** Objects and characters that one rendering may make; the library counts them. */
+const MEMORY_LIMIT = 8_000_000;
+/** Rendering is synchronous, so this is also the longest that a template can hold everybody up. */
+const RENDER_LIMIT_MS = 1000;
+
+/** Tags that read other templates. */
+const FOREIGN_TAGS = ["include", "render", "layout", "block"];
+
+export function createEngine(): Liquid {
+  const engine = new Liquid({
+    strictVariables: true,
+    strictFilters: true,
+    lenientIf: true,
+    ownPropertyOnly: true,
+    templates: {},
+    parseLimit: MAX_SOURCE_CHARACTERS,
+    memoryLimit: MEMORY_LIMIT,
+    renderLimit: RENDER_LIMIT_MS,
+    timezoneOffset: 0,
+    locale: "en",
+    dateFormat: "%Y-%m-%dT%H:%M:%SZ",
+    outputEscape: printed,
+  });
+  for (const tag of FOREIGN_TAGS) delete engine.tags[tag];
+  return engine;
+}
+
+/** What `{{ … }}` prints: text as it is, nothing for nothing, and everything else as JSON instead of `[object Object]`. */
+export function printed(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (value === undefined || value === null) return "";
+  return Array.isArray(value) ? JSON.stringify(value) : String(value);
+}

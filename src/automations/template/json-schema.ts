@@ -1,0 +1,88 @@
+/** Reading a JSON schema for the names in it: which fields a payload can have. Only what names need; values are never validated here. */
+import { z } from "zod";
+
+export interface JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly additionalProperties?: boolean | JsonSchema;
+  readonly items?: JsonSchema | readonly JsonSchema[] | boolean;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  readonly allOf?: readonly JsonSchema[];
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, JsonSchema>>;
+  readonly definitions?: Readonly<Record<string, JsonSchema>>;
+}
+
+/** The JSON schema of what a zod schema gives out. */
+export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
+  return z.toJSONSchema(schema, { unrepresentable: "any", io: "output" }) as JsonSchema;
+}
+
+export interface Properties {
+  readonly fields: ReadonlyMap<string, JsonSchema>;
+  readonly items?: JsonSchema;
+  /** Whether other fields than these may be there: then nothing about names can be said. */
+  readonly isOpen: boolean;
+  /** Whether it can be something with fields at all (no plain text or number). */
+  readonly isScalar: boolean;
+}
+
+const OPEN: Properties = { fields: new Map(), isOpen: true, isScalar: false };
+const MAX_REFERENCES = 20;
+
+/** The fields that a value of this schema can have, in any of its forms. */
+export function propertiesOf(schema: JsonSchema, root: JsonSchema, references = 0): Properties {
+  if (schema.$ref !== undefined) {
+    const target = references < MAX_REFERENCES ? resolveReference(schema.$ref, root) : undefined;
+    return target === undefined ? OPEN : propertiesOf(target, root, references + 1);
+  }
+  const forms = schema.anyOf ?? schema.oneOf ?? schema.allOf;
+  if (forms !== undefined) {
+    const read = forms.filter((form) => form.type !== "null").map((form) => propertiesOf(form, root, references + 1));
+    if (schema.properties !== undefined)
+      read.push(propertiesOf({ ...schema, anyOf: undefined, oneOf: undefined, allOf: undefined }, root));
+    return join(read);
+  }
+  const types = typeof schema.type === "string" ? [schema.type] : schema.type;
+  if (types === undefined && schema.properties === undefined) return OPEN;
+  if (types?.includes("array")) {
+    const { items } = schema;
+    const one = typeof items === "object" && !Array.isArray(items) ? (items as JsonSchema) : undefined;
+    return {
+      fields: new Map(),
+      ...(one === undefined ? {} : { items: one }),
+      isOpen: one === undefined,
+      isScalar: false,
+    };
+  }
+  if (types !== undefined && !types.includes("object")) return { fields: new Map(), isOpen: false, isScalar: true };
+  const fields = new Map(Object.entries(schema.properties ?? {}));
+  return {
+    fields,
+    isOpen: fields.size === 0 || (schema.additionalProperties !== false && schema.additionalProperties !== undefined),
+    isScalar: false,
+  };
+}
+
+function join(forms: readonly Properties[]): Properties {
+  const fields = new Map<string, JsonSchema>();
+  for (const form of forms)
+    for (const [field, schema] of form.fields) {
+      const known = fields.get(field);
+      fields.set(field, known === undefined ? schema : { anyOf: [known, schema] });
+    }
+  const items = forms.map((form) => form.items).filter((one) => one !== undefined);
+  return {
+    fields,
+    ...(items.length === 0 ? {} : { items: items.length === 1 ? (items[0] as JsonSchema) : { anyOf: items } }),
+    isOpen: forms.some((form) => form.isOpen),
+    isScalar: forms.every((form) => form.isScalar),
+  };
+}
+
+function resolveReference(reference: string, root: JsonSchema): JsonSchema | undefined {
+  if (reference === "#") return root;
+  const [, place, name] = /^#\/(\$defs|definitions)\/(.+)$/.exec(reference) ?? [];
+  return place === undefined || name === undefined ? undefined : root[place as "$defs" | "definitions"]?.[name];
+}

@@ -1,0 +1,76 @@
+/** The names that a template uses, against those that there are: a wrong one is refused at load, with the nearest suggested. */
+import { type Liquid, type Template, Variable } from "liquidjs";
+import { nearest } from "../../lib/nearest.js";
+import { COMMON_STEP_FIELDS, TIMING_NAMES } from "./data.js";
+import { type JsonSchema, propertiesOf } from "./json-schema.js";
+
+/** What a template may name. */
+export interface TemplateNames {
+  /** Absent: any field of the event. */
+  readonly event?: JsonSchema;
+  /** The steps before the one that uses the template; all of them for a handler. */
+  readonly steps: readonly { readonly name: string; readonly fields: readonly string[] }[];
+}
+
+/** What is wrong with the names; empty when all is well. */
+export function nameProblems(engine: Liquid, template: Template[], names: TemplateNames): string[] {
+  const used = Object.values(engine.analyzeSync(template, { partials: false }).globals).flat();
+  return [...new Set(used.map((variable) => variableProblem(variable, names)).filter((one) => one !== undefined))];
+}
+
+function variableProblem({ segments }: Variable, names: TemplateNames): string | undefined {
+  const [root, ...path] = segments;
+  if (typeof root !== "string") return undefined;
+  if (root === "event") return names.event && eventProblem(path, names.event);
+  if (root === "steps") return stepsProblem(path, names);
+  const numbered = /^step_(\d+)$/.exec(root);
+  if (numbered) return stepProblem(Number(numbered[1]), path, root, names);
+  if ((TIMING_NAMES as readonly string[]).includes(root)) return undefined;
+  return `there is no "${root}"${suggest(root, ["event", "steps", ...names.steps.map((_, index) => `step_${index}`), ...TIMING_NAMES])}`;
+}
+
+function eventProblem(path: readonly unknown[], schema: JsonSchema): string | undefined {
+  let at = schema;
+  let place = "event";
+  for (const segment of path) {
+    if (segment instanceof Variable) return undefined;
+    const known = propertiesOf(at, schema);
+    const isIndex = typeof segment === "number" || segment === "first" || segment === "last";
+    if (isIndex && known.items !== undefined) at = known.items;
+    else if (known.fields.has(String(segment))) at = known.fields.get(String(segment)) as JsonSchema;
+    else if (known.isOpen || segment === "size") return undefined;
+    else if (known.isScalar) return `${place} has no fields, so no "${segment}" either`;
+    else return `${place} has no "${segment}"${suggest(String(segment), known.fields.keys())}`;
+    place += typeof segment === "number" ? `[${segment}]` : `.${segment}`;
+  }
+  return undefined;
+}
+
+function stepsProblem([index, ...path]: readonly unknown[], names: TemplateNames): string | undefined {
+  if (index === undefined || index instanceof Variable || index === "size") return undefined;
+  const last = names.steps.length - 1;
+  if (index === "first") return stepProblem(0, path, "steps.first", names);
+  if (index === "last") return stepProblem(last, path, "steps.last", names);
+  if (typeof index !== "number" && !/^\d+$/.test(String(index))) return `steps is a list: write steps[0].${index}`;
+  const number = Number(index);
+  return stepProblem(number < 0 ? last + 1 + number : number, path, `steps[${index}]`, names);
+}
+
+function stepProblem(index: number, path: readonly unknown[], place: string, names: TemplateNames): string | undefined {
+  const step = names.steps[index];
+  if (step === undefined)
+    return names.steps.length === 0
+      ? `${place}: no step comes before this`
+      : `${place}: the steps before this are steps[0]${names.steps.length > 1 ? ` to steps[${names.steps.length - 1}]` : ""}`;
+  const [field] = path;
+  if (typeof field !== "string") return undefined;
+  const known = [...step.fields, ...COMMON_STEP_FIELDS];
+  return known.includes(field) ? undefined : `${place} (${step.name}) has no "${field}"${suggest(field, known)}`;
+}
+
+function suggest(name: string, candidates: Iterable<string>): string {
+  const known = [...candidates];
+  const near = nearest(name, known);
+  if (near !== undefined) return `; did you mean "${near}"?`;
+  return known.length === 0 ? "" : `; there is ${known.slice(0, 12).join(", ")}`;
+}
