@@ -7,6 +7,7 @@ import type { Models } from "../domain/model.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 import type { GuardedRequest, GuardedResponse } from "../lib/outgoing/request.js";
+import type { Processes } from "../lib/process.js";
 
 export interface RunContext {
   readonly hookId: string;
@@ -14,6 +15,8 @@ export interface RunContext {
   readonly attempt: number;
   /** When its trigger fired, the same for every attempt. */
   readonly firedAt: number;
+  /** When it ran before: `last_run_time` and `seconds_since_last_run` of templates. */
+  readonly lastRunAt?: number;
   readonly trigger: TriggerKind;
   /** The hook point's or the event's name. */
   readonly eventName: string;
@@ -40,6 +43,8 @@ export interface Reach {
   query(name: string, args: Readonly<Record<string, unknown>>): Promise<readonly Record<string, unknown>[]>;
   /** One request to a place that a definition names, with the guard of outgoing requests. An answer of any status is an answer. */
   request(url: string, request: OutgoingRequest): Promise<GuardedResponse>;
+  /** Programs, each in a group of its own that is ended whole. */
+  readonly processes: Processes;
   /** Language models, as `models:` configures them. */
   readonly models: Models;
   /** What this hook noted before, over runs and restarts; JSON. */

@@ -10,8 +10,12 @@ export interface Step<Options = unknown> {
   readonly options: z.ZodType<Options>;
   /** Options that are never templates (`sh`). All other strings in the options are rendered before `run` gets them. */
   readonly verbatim?: readonly string[];
+  /** The word of `skip_if` that asks whether its result is ok; a step without one has no such word. */
+  readonly okWord?: "exit_zero" | "status_ok";
   /** Secret variables that these options need; a missing one is refused at load. */
   secrets?(options: Options): readonly string[];
+  /** Only an owner may fire, enable or reveal a hook with it. */
+  readonly ownerOnly?: boolean;
   /** Fields of the result that templates may name; a template that names another is refused at load. */
   readonly fields: readonly string[];
   /** Throws for a failure. Must stop when `context.signal` aborts, and keep its result within `context.maxBytes`. */

@@ -73,7 +73,11 @@ function renderOne(engine: Liquid, parsed: LiquidTemplate[], data: object, path:
 
 function failed(path: readonly (string | number)[], message: string, cause?: unknown): HookgateError {
   const place = formatPath(path);
-  return new HookgateError({ code: "TEMPLATE_FAILED", message: `${place === "" ? "template" : place}: ${message}`, cause });
+  return new HookgateError({
+    code: "TEMPLATE_FAILED",
+    message: `${place === "" ? "template" : place}: ${message}`,
+    cause,
+  });
 }
 
 const firstLine = (error: unknown) => errorMessage(error).split("\n")[0] as string;

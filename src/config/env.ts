@@ -49,7 +49,11 @@ export const environment = z.object({
 export interface Environment extends z.infer<typeof environment> {
   /** Any other variable, for secrets that the configuration names. */
   variable(name: string): string | undefined;
+  /** What programs that hooks start get to see: where things are and which language to speak, and nothing of ours. */
+  forPrograms(): Record<string, string>;
 }
+
+const FOR_PROGRAMS = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|SYSTEMROOT)$/;
 
 export interface EnvironmentProblem {
   variable: string;
@@ -68,5 +72,15 @@ export function readEnvironment(source?: Record<string, string | undefined>): {
     return {
       problems: parsed.error.issues.map((issue) => ({ variable: String(issue.path[0]), message: issue.message })),
     };
-  return { env: { ...parsed.data, variable: (name) => variables[name]?.trim() || undefined }, problems: [] };
+  const env: Environment = {
+    ...parsed.data,
+    variable: (name) => variables[name]?.trim() || undefined,
+    forPrograms: () =>
+      Object.fromEntries(
+        Object.entries(variables).filter(
+          (one): one is [string, string] => FOR_PROGRAMS.test(one[0]) && one[1] !== undefined,
+        ),
+      ),
+  };
+  return { env, problems: [] };
 }

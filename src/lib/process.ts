@@ -1,0 +1,249 @@
+/**
+ * Runs programs: each in a process group of its own, ended whole at its deadline or when its signal aborts, its output capped.
+ *
+ * `child_process` and not execa: execa ends the program that it started and then waits for the pipes, which a grandchild may hold
+ * open for as long as it likes. Here the group is ended, and nothing is waited for beyond a short grace.
+ *
+ * Three things see to it that no child outlives its gateway: `stop`, a watchdog that ends the groups when the gateway is
+ * killed, and `sweep`, which ends at the next start what both missed (Linux).
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import type { Clock } from "./clock.js";
+import { errorMessage, HookgateError } from "./errors.js";
+import { captureOutput } from "./process/capture.js";
+import { endGroup, endLeftovers, type Group, groupAlive, signalOne } from "./process/group.js";
+import { CHILD_MARK, findMarked, parseMark, processStart } from "./process/table.js";
+import { startWatchdog, type Watchdog } from "./process/watchdog.js";
+
+export interface Program {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** Over the variables that every program gets. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Written whole, whatever its size; a program that does not read it does not fail for that. */
+  readonly stdin?: string;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+  /** Kept of standard output, and of standard error. */
+  readonly maxBytes: number;
+}
+
+export interface ProgramEnd {
+  /** flooded: it printed without end and was stopped. */
+  readonly how: "exited" | "timed_out" | "aborted" | "flooded";
+  /** Null when a signal ended it. */
+  readonly exitCode: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Beginning and end, with a note of what was cut between them. */
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Whether something was cut. */
+  readonly stdoutCut: boolean;
+  readonly stderrCut: boolean;
+  readonly latencyMs: number;
+}
+
+export interface Processes {
+  /** Resolves however it ends, at the latest a second after its deadline. Rejects with PROCESS_NOT_STARTED when it cannot be started. */
+  run(program: Program): Promise<ProgramEnd>;
+  /** Ends what a gateway of this installation left behind that is no longer there. Resolves with how many. */
+  sweep(): Promise<number>;
+  /** Ends all that run; nothing can be started after it. */
+  stop(): Promise<void>;
+}
+
+export interface ProcessesParts {
+  clock: Clock;
+  /** The variables that every program gets: PATH, HOME, LANG and the like, never the gateway's own. */
+  env: Readonly<Record<string, string>>;
+  /** Tells this installation's programs from another's on the same machine: letters and digits. */
+  owner: string;
+}
+
+/** SIGTERM first; SIGKILL this long after. */
+const GRACE_MS = 500;
+/** After SIGKILL the pipes close at once, unless somebody who left the group holds them. */
+const LAST_WAIT_MS = 250;
+/** A program that prints more is stopped: reading it would take the time of everybody else. */
+const FLOOD_BYTES = 64 * 1024 * 1024;
+
+export function createProcesses({ clock, env, owner }: ProcessesParts): Processes {
+  const running = new Map<ChildProcess, AbortController>();
+  const ends = new Set<Promise<unknown>>();
+  const marks = `${owner}:${process.pid}:${processStart(process.pid) ?? 0}:`;
+  let watchdog: Watchdog | undefined;
+  let started = 0;
+  let isStopped = false;
+
+  async function run(program: Program): Promise<ProgramEnd> {
+    const startedAt = clock.monotonic();
+    if (isStopped || program.signal?.aborted) return notRun(startedAt);
+    const mark = `${marks}${++started}`;
+    const child = start(program, { ...env, ...program.env, [CHILD_MARK]: mark });
+    const stopping = new AbortController();
+    running.set(child, stopping);
+    try {
+      await spawned(child, program);
+      watchdog ??= startWatchdog(env);
+      watchdog.add(child.pid as number);
+      return await attend(child, program, stopping.signal, mark, startedAt);
+    } finally {
+      running.delete(child);
+      if (child.pid !== undefined) watchdog?.remove(child.pid);
+    }
+  }
+
+  async function attend(
+    child: ChildProcess,
+    program: Program,
+    stopping: AbortSignal,
+    mark: string,
+    startedAt: number,
+  ): Promise<ProgramEnd> {
+    const group: Group = {
+      pid: child.pid as number,
+      leaderEnded: () => child.exitCode !== null || child.signalCode !== null,
+    };
+    const flood = new AbortController();
+    const stdout = captureOutput(child.stdout, program.maxBytes, FLOOD_BYTES, () => flood.abort());
+    const stderr = captureOutput(child.stderr, program.maxBytes, FLOOD_BYTES, () => flood.abort());
+    const closed = new Promise<true>((done) => child.once("close", () => done(true)));
+    // The reader may be gone before it has read anything: its exit status tells what that meant.
+    child.stdin?.on("error", () => {});
+    child.stdin?.end(program.stdin ?? "");
+
+    const how = await Promise.race([
+      closed.then(() => "exited" as const),
+      expiry(clock, program.timeoutMs, closed),
+      aborted([program.signal, stopping], closed),
+      once(flood.signal, closed).then(() => "flooded" as const),
+    ]);
+    if (how === "exited") {
+      if (groupAlive(group)) await endLeftovers(clock, group, GRACE_MS);
+    } else {
+      await endGroup(clock, group, mark, GRACE_MS, closed);
+      await Promise.race([closed, pause(clock, LAST_WAIT_MS)]);
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      child.unref();
+    }
+    return {
+      how,
+      exitCode: child.exitCode,
+      signal: child.signalCode,
+      stdout: stdout.text(),
+      stderr: stderr.text(),
+      stdoutCut: stdout.isCut(),
+      stderrCut: stderr.isCut(),
+      latencyMs: clock.monotonic() - startedAt,
+    };
+  }
+
+  const notRun = (startedAt: number): ProgramEnd => ({
+    how: "aborted",
+    exitCode: null,
+    signal: null,
+    stdout: "",
+    stderr: "",
+    stdoutCut: false,
+    stderrCut: false,
+    latencyMs: clock.monotonic() - startedAt,
+  });
+
+  return {
+    run(program) {
+      const end = run(program);
+      const settled = end.then(
+        () => {},
+        () => {},
+      );
+      ends.add(settled);
+      void settled.then(() => ends.delete(settled));
+      return end;
+    },
+    async sweep() {
+      const orphans = await findMarked((mark) => {
+        const parsed = parseMark(mark);
+        return parsed?.owner === owner && processStart(parsed.gatewayPid) !== parsed.gatewayStart;
+      });
+      for (const pid of orphans) signalOne(pid);
+      return orphans.length;
+    },
+    async stop() {
+      isStopped = true;
+      for (const stopping of running.values()) stopping.abort();
+      await Promise.all(ends);
+      if (started > 0) for (const pid of await findMarked((mark) => mark.startsWith(marks))) signalOne(pid);
+      watchdog?.stop();
+    },
+  };
+}
+
+function start(program: Program, env: Record<string, string>): ChildProcess {
+  try {
+    return spawn(program.command, program.args, {
+      cwd: program.cwd,
+      env,
+      detached: true,
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+  } catch (error) {
+    throw notStarted(program, error);
+  }
+}
+
+function spawned(child: ChildProcess, program: Program): Promise<void> {
+  return new Promise((done, fail) => {
+    child.once("spawn", done);
+    // Later errors (a signal that could not be sent) change nothing: how it ended is known by its close.
+    child.on("error", (error) => fail(notStarted(program, error)));
+  });
+}
+
+function notStarted(program: Program, error: unknown): HookgateError {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const why =
+    code === "ENOENT" && !existsSync(program.cwd)
+      ? `the working directory ${program.cwd} is not there`
+      : code === "ENOENT"
+        ? "there is no such program"
+        : code === "EACCES"
+          ? "it may not be executed"
+          : code === "E2BIG"
+            ? "its arguments and environment are too large"
+            : errorMessage(error);
+  return new HookgateError({
+    code: "PROCESS_NOT_STARTED",
+    message: `${program.command} could not be started: ${why}`,
+    retryable: code === "EAGAIN" || code === "EMFILE" || code === "ENOMEM",
+    cause: error,
+  });
+}
+
+function expiry(clock: Clock, timeoutMs: number, closed: Promise<true>): Promise<"timed_out"> {
+  return new Promise((done) => {
+    const timer = clock.after(timeoutMs, () => done("timed_out"));
+    void closed.then(() => timer.cancel());
+  });
+}
+
+function aborted(signals: readonly (AbortSignal | undefined)[], closed: Promise<true>): Promise<"aborted"> {
+  return Promise.race(signals.filter((signal) => signal !== undefined).map((signal) => once(signal, closed))).then(
+    () => "aborted" as const,
+  );
+}
+
+function once(signal: AbortSignal, closed: Promise<true>): Promise<void> {
+  return new Promise((done) => {
+    const onAbort = () => done();
+    if (signal.aborted) done();
+    signal.addEventListener("abort", onAbort, { once: true });
+    void closed.then(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
+function pause(clock: Clock, delayMs: number): Promise<void> {
+  return new Promise((done) => void clock.after(delayMs, done));
+}

@@ -1,0 +1,93 @@
+/**
+ * The system's table of processes, on Linux: who carries our mark in its environment, who descends from whom. Elsewhere it
+ * is not readable and everything here finds nobody.
+ */
+import { readFileSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+
+/** The variable by which our programs and all that they start are known: owner, the gateway's process id, its start, a number. */
+export const CHILD_MARK = "HOOKGATE_CHILD_OF";
+
+export interface Mark {
+  owner: string;
+  gatewayPid: number;
+  gatewayStart: string;
+}
+
+export function parseMark(mark: string): Mark | undefined {
+  const [, owner, pid, start] = /^([^:]+):(\d+):([^:]+):\d+$/.exec(mark) ?? [];
+  return owner === undefined || start === undefined
+    ? undefined
+    : { owner, gatewayPid: Number(pid), gatewayStart: start };
+}
+
+/** Process ids whose mark is accepted. */
+export async function findMarked(accept: (mark: string) => boolean): Promise<number[]> {
+  const found: number[] = [];
+  for (const pid of await processIds()) {
+    const mark = await markOf(pid);
+    if (mark !== undefined && pid !== process.pid && accept(mark)) found.push(pid);
+  }
+  return found;
+}
+
+/** All that carry the mark, or descend from the leader (while it lives) or from those: process ids, each with its start. */
+export async function findFamily(leader: number | undefined, mark: string): Promise<Map<number, string>> {
+  const parents = new Map<number, number>();
+  const starts = new Map<number, string>();
+  const family = new Set(leader === undefined ? [] : [leader]);
+  for (const pid of await processIds()) {
+    const stat = parseStat(await textOf(`/proc/${pid}/stat`));
+    if (stat === undefined) continue;
+    parents.set(pid, stat.parent);
+    starts.set(pid, stat.start);
+    if ((await markOf(pid)) === mark || (leader !== undefined && stat.session === leader)) family.add(pid);
+  }
+  const belongs = (pid: number | undefined, steps = 0): boolean =>
+    pid !== undefined && steps < MAX_GENERATIONS && (family.has(pid) || belongs(parents.get(pid), steps + 1));
+  return new Map([...starts].filter(([pid]) => pid !== process.pid && pid !== 1 && belongs(pid)));
+}
+
+const MAX_GENERATIONS = 100;
+
+/** With the process id it names one process for good: ids are used again, starts are not. */
+export function processStart(pid: number): string | undefined {
+  try {
+    return parseStat(readFileSync(`/proc/${pid}/stat`, "utf8"))?.start;
+  } catch {
+    return undefined; // Not there, or not Linux.
+  }
+}
+
+/** https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html; the name, in brackets, may hold anything. */
+function parseStat(stat: string | undefined): { parent: number; session: number; start: string } | undefined {
+  const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [, parent, , session] = fields ?? [];
+  const start = fields?.[19];
+  return start === undefined ? undefined : { parent: Number(parent), session: Number(session), start };
+}
+
+async function processIds(): Promise<number[]> {
+  try {
+    return (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+async function markOf(pid: number): Promise<string | undefined> {
+  const variables = await textOf(`/proc/${pid}/environ`);
+  if (variables === undefined || !variables.includes(CHILD_MARK)) return undefined;
+  return variables
+    .split("\0")
+    .find((one) => one.startsWith(`${CHILD_MARK}=`))
+    ?.slice(CHILD_MARK.length + 1);
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch {
+    return undefined; // It ended, or belongs to somebody else.
+  }
+}
