@@ -3,11 +3,12 @@ import type { RunContext } from "../../src/automations/run-context.js";
 import { type Address, formatAddress } from "../../src/domain/address.js";
 import type { OutboundMessage } from "../../src/domain/message.js";
 import type { Models } from "../../src/domain/model.js";
-import type { Clock } from "../../src/lib/clock.js";
+import { type Clock, systemClock } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { silentLogger } from "../../src/lib/logger.js";
 import { parseDestinations } from "../../src/lib/outgoing/destinations.js";
 import { guardedRequest } from "../../src/lib/outgoing/request.js";
+import { createProcesses } from "../../src/lib/process.js";
 
 /** Tells the real time; whoever waits, waits for one turn of the loop only, and `waits` says how long it would have been. */
 export function hurriedClock(): Clock & { waits: number[] } {
@@ -103,6 +104,11 @@ export function handlerContext(options: FixtureOptions = {}): ContextFixture {
       },
       query: query ?? (async (name) => Promise.reject(new Error(`no query ${name}`))),
       request: (url, request) => guardedRequest(url, { ...request, allow: destinations }),
+      processes: createProcesses({
+        clock: systemClock,
+        env: { PATH: process.env.PATH ?? "", LANG: "C.UTF-8" },
+        owner: `test${process.pid}`,
+      }),
       models,
       recall: async (key) => notes.get(key),
       async remember(key, value) {
