@@ -19,11 +19,18 @@ const NEVER = 2 ** 30 - 1;
 /** Something with a deadline. Its owner extends it, so that arming allocates nothing. */
 export abstract class Armed {
   /** The tick at which `expire` is due. */
-  deadline = NEVER;
+  declare deadline: number;
   /** The tick at which the wheel looks at it next, while it is on the wheel. */
-  lookAt = 0;
-  next: Armed | undefined = undefined;
-  previous: Armed | undefined = undefined;
+  declare lookAt: number;
+  declare next: Armed | undefined;
+  declare previous: Armed | undefined;
+
+  constructor() {
+    this.deadline = NEVER;
+    this.lookAt = 0;
+    this.next = undefined;
+    this.previous = undefined;
+  }
 
   /** Called at the deadline. It is off the wheel then, and may arm again. */
   abstract expire(): void;

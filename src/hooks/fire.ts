@@ -1,9 +1,10 @@
 /** Starts the dispatch of a point that has handlers: dry or not, unless it is part of a loop. */
 import type { DispatchRecord } from "../domain/journal.js";
 import { HookgateError } from "../lib/errors.js";
-import { ClaimingDispatch, type ClaimResult } from "./dispatch/claiming.js";
-import { BeforeDispatch, BeforeSyncDispatch } from "./dispatch/lifecycle.js";
-import { ModifyingDispatch } from "./dispatch/modifying.js";
+import { ClaimingRules, type ClaimResult } from "./dispatch/claiming.js";
+import { BeforeRules, BeforeSyncDispatch } from "./dispatch/lifecycle.js";
+import { ModifyingRules } from "./dispatch/modifying.js";
+import { Sequence } from "./dispatch/sequence.js";
 import { type PhaseLimits, TurnDispatch } from "./dispatch/turn.js";
 import { RESOLVED, VoidDispatch } from "./dispatch/void.js";
 import { runDry } from "./dry-run.js";
@@ -44,7 +45,11 @@ export function startModifying(
   payload: unknown,
   firing?: Firing,
 ): Promise<Fields> {
-  return startGuarded(kernel, new ModifyingDispatch(kernel, point, main, payload, firing), firing);
+  return startGuarded(
+    kernel,
+    new Sequence(kernel, point, main, payload, firing, undefined, new ModifyingRules()),
+    firing,
+  );
 }
 
 export function startClaiming(
@@ -53,7 +58,11 @@ export function startClaiming(
   payload: unknown,
   firing?: Firing,
 ): Promise<ClaimResult> {
-  return startGuarded(kernel, new ClaimingDispatch(kernel, point, main, payload, firing), firing);
+  return startGuarded(
+    kernel,
+    new Sequence(kernel, point, main, payload, firing, undefined, new ClaimingRules()),
+    firing,
+  );
 }
 
 export function startBefore(
@@ -62,7 +71,7 @@ export function startBefore(
   data: unknown,
   firing?: Firing,
 ): Promise<BeforeResult<unknown>> {
-  return startGuarded(kernel, new BeforeDispatch(kernel, point, main, data, firing), firing);
+  return startGuarded(kernel, new Sequence(kernel, point, main, data, firing, "before", new BeforeRules(data)), firing);
 }
 
 export function runBeforeSync(

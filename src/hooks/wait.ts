@@ -4,6 +4,7 @@
  * back once; a wait whose handler is late is never used again.
  */
 import { Armed, type DeadlineWheel } from "./deadline-wheel.js";
+import type { Entry } from "./entry.js";
 import { deadlineError, HookRun } from "./run.js";
 
 /** The free waits of a registry. */
@@ -16,62 +17,20 @@ export interface Waits {
 /** How many of a kind are kept. */
 const MOST_FREE = 2_000;
 
-/** Each kind has callbacks of its own: shared ones would be slower for both. */
-abstract class Wait extends Armed {
-  readonly waits: Waits;
-  /** The handler that is waited for. */
-  run: HookRun | undefined;
-  startedMs: number;
-  /** Past its deadline, or abandoned: what its promise brings is dropped. */
-  isLate: boolean;
-
-  constructor(waits: Waits) {
-    super();
-    this.waits = waits;
-    this.run = undefined;
-    this.startedMs = 0;
-    this.isLate = false;
-  }
-
-  /** A handler was started whose promise will call back. */
-  begin(run: HookRun, startedMs: number, timeoutTicks: number): void {
-    this.run = run;
-    this.startedMs = startedMs;
-    this.waits.wheel.arm(this, timeoutTicks);
-  }
-
-  /** The promise that it waited for has called back, and no other will: it may be used again. */
-  protected putBack<Kind extends Wait>(this: Kind, free: Kind[]): void {
-    this.run = undefined;
-    if (free.length < MOST_FREE) {
-      this.waits.wheel.rest(this);
-      free.push(this);
-    } else this.waits.wheel.disarm(this);
-  }
-
-  override expire(): void {
-    this.abandon(deadlineError(HookRun.entryOf(this.run as HookRun)));
-  }
-
-  /** Stops waiting: the signal fires, what comes later is dropped. */
-  abandon(reason: unknown): void {
-    const run = this.run as HookRun;
-    this.isLate = true;
-    this.waits.wheel.disarm(this);
-    HookRun.abandon(run, reason);
-    this.timedOut(run, reason);
-  }
-
-  protected abstract timedOut(run: HookRun, reason: unknown): void;
+function putBack<Wait extends Armed>(wheel: DeadlineWheel, free: Wait[], wait: Wait): void {
+  if (free.length < MOST_FREE) {
+    wheel.rest(wait);
+    free.push(wait);
+  } else wheel.disarm(wait);
 }
 
 /** A dispatch that runs one handler after the other. */
 interface Sequential {
-  onValue(run: HookRun, startedMs: number, value: unknown): void;
-  /** `timed_out`: its wait is left to its promise. */
-  onError(run: HookRun, startedMs: number, error: unknown, outcome: "failed" | "timed_out"): void;
+  onValue(value: unknown): void;
+  onError(error: unknown): void;
+  onDeadline(): void;
   /** A handler that timed out was rejected after all. */
-  onLate(run: HookRun, error: unknown): void;
+  onLate(entry: Entry, error: unknown): void;
 }
 
 export function takeSequenceWait(waits: Waits, sequence: Sequential): SequenceWait {
@@ -81,31 +40,43 @@ export function takeSequenceWait(waits: Waits, sequence: Sequential): SequenceWa
 }
 
 /** Waits for the handlers of a sequence, one after the other. */
-export class SequenceWait extends Wait {
-  sequence: Sequential | undefined;
-  readonly onValue: (value: unknown) => void;
-  readonly onError: (error: unknown) => void;
+export class SequenceWait extends Armed {
+  declare private readonly waits: Waits;
+  declare sequence: Sequential | undefined;
+  /** Whose promise is all that it still waits for: past its deadline, or abandoned. What it brings is dropped. */
+  declare private late: Entry | undefined;
+  declare readonly onValue: (value: unknown) => void;
+  declare readonly onError: (error: unknown) => void;
 
   constructor(waits: Waits) {
-    super(waits);
+    super();
+    this.waits = waits;
     this.sequence = undefined;
+    this.late = undefined;
     this.onValue = (value) => {
-      // A late result is discarded.
-      if (!this.isLate) this.sequence?.onValue(this.run as HookRun, this.startedMs, value);
+      if (this.late === undefined) (this.sequence as Sequential).onValue(value);
     };
     this.onError = (error) => {
-      if (this.isLate) this.sequence?.onLate(this.run as HookRun, error);
-      else this.sequence?.onError(this.run as HookRun, this.startedMs, error, "failed");
+      const sequence = this.sequence as Sequential;
+      if (this.late === undefined) sequence.onError(error);
+      else sequence.onLate(this.late, error);
     };
   }
 
+  /** All promises that it waited for have called back: it may be used again. */
   release(): void {
     this.sequence = undefined;
-    this.putBack(this.waits.sequence);
+    putBack(this.waits.wheel, this.waits.sequence, this);
   }
 
-  protected override timedOut(run: HookRun, reason: unknown): void {
-    this.sequence?.onError(run, this.startedMs, reason, "timed_out");
+  /** The dispatch goes on without the handler that is waited for. */
+  leave(entry: Entry): void {
+    this.late = entry;
+    this.waits.wheel.disarm(this);
+  }
+
+  override expire(): void {
+    this.sequence?.onDeadline();
   }
 }
 
@@ -116,21 +87,31 @@ interface Parallel {
   onLate(run: HookRun, error: unknown): void;
 }
 
-export function takeVoidWait(waits: Waits, dispatch: Parallel): VoidWait {
+export function takeVoidWait(waits: Waits, dispatch: Parallel, run: HookRun, startedMs: number): VoidWait {
   const wait = waits.void.pop() ?? new VoidWait(waits);
   wait.dispatch = dispatch;
+  wait.run = run;
+  wait.startedMs = startedMs;
   return wait;
 }
 
 /** Waits for one of the handlers that run at once. */
-export class VoidWait extends Wait {
-  dispatch: Parallel | undefined;
-  readonly onValue: () => void;
-  readonly onError: (error: unknown) => void;
+export class VoidWait extends Armed {
+  declare private readonly waits: Waits;
+  declare dispatch: Parallel | undefined;
+  declare run: HookRun | undefined;
+  declare startedMs: number;
+  declare private isLate: boolean;
+  declare readonly onValue: () => void;
+  declare readonly onError: (error: unknown) => void;
 
   constructor(waits: Waits) {
-    super(waits);
+    super();
+    this.waits = waits;
     this.dispatch = undefined;
+    this.run = undefined;
+    this.startedMs = 0;
+    this.isLate = false;
     this.onValue = () => {
       if (this.isLate) return; // a late result is discarded
       const { run, startedMs } = this;
@@ -146,11 +127,21 @@ export class VoidWait extends Wait {
   private release(): Parallel | undefined {
     const { dispatch } = this;
     this.dispatch = undefined;
-    this.putBack(this.waits.void);
+    this.run = undefined;
+    putBack(this.waits.wheel, this.waits.void, this);
     return dispatch;
   }
 
-  protected override timedOut(run: HookRun, reason: unknown): void {
+  override expire(): void {
+    this.abandon(deadlineError(HookRun.entryOf(this.run as HookRun)));
+  }
+
+  /** Stops waiting: the signal fires, what comes later is dropped. */
+  abandon(reason: unknown): void {
+    const run = this.run as HookRun;
+    this.isLate = true;
+    this.waits.wheel.disarm(this);
+    HookRun.abandon(run, reason);
     this.dispatch?.onError(this, run, this.startedMs, reason, "timed_out");
   }
 }

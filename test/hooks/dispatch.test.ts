@@ -3,6 +3,66 @@ import type { RunRecord } from "../../src/index.js";
 import { HookRegistry, inDryRun } from "../../src/index.js";
 import { gate, never, outcomes, points, seen, sending, setUp } from "./points.js";
 
+describe("a caller who gives up", () => {
+  it("is answered at once; the handler under way is abandoned, nobody runs after it", async () => {
+    const { hooks, records } = setUp();
+    const caller = new AbortController();
+    let signal: AbortSignal | undefined;
+    hooks.registerModifying("sending", (_payload, context) => {
+      signal = context.signal;
+      return never();
+    });
+    let ran = false;
+    hooks.registerModifying("sending", () => {
+      ran = true;
+      return null;
+    });
+    const fired = hooks.fireModifying("sending", sending(), undefined, { signal: caller.signal });
+    caller.abort(new Error("the person left"));
+    await expect(fired).rejects.toThrow("the person left");
+    expect(signal?.reason).toMatchObject({ message: "the person left" });
+    expect(ran).toBe(false);
+    expect(records.map(outcomes)).toEqual([[["sending-1", "timed_out"]]]);
+  });
+
+  it.each([
+    { what: "returns", handler: () => null },
+    { what: "has to be waited for", handler: never },
+  ])("may do so inside a handler that $what: each run is recorded once", async ({ handler }) => {
+    for (const before of [[], [async () => null]]) {
+      const { hooks, records } = setUp();
+      const caller = new AbortController();
+      let ran = false;
+      for (const earlier of before) hooks.registerModifying("sending", earlier);
+      hooks.registerModifying("sending", () => {
+        caller.abort(new Error("the person left"));
+        return handler();
+      });
+      hooks.registerModifying("sending", () => {
+        ran = true;
+        return null;
+      });
+      await expect(hooks.fireModifying("sending", sending(), undefined, { signal: caller.signal })).rejects.toThrow(
+        "the person left",
+      );
+      expect(ran).toBe(false);
+      expect(records.map((record) => record.runs.length)).toEqual([before.length + 1]);
+    }
+  });
+
+  it("is answered too when a handler of a parallel point gives up for it while all are started", async () => {
+    const { hooks } = setUp();
+    const caller = new AbortController();
+    hooks.registerVoid("seen", () => {
+      caller.abort(new Error("the person left"));
+      return never();
+    });
+    await expect(hooks.fireVoid("seen", seen(), undefined, { signal: caller.signal })).rejects.toThrow(
+      "the person left",
+    );
+  });
+});
+
 describe("the journal", () => {
   it("gets dispatch, runs, cause, ids and what the caller said about it", async () => {
     const { hooks, records, clock } = setUp();

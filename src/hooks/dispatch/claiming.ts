@@ -1,11 +1,9 @@
 /** Handlers are asked in order whether it is theirs; the first that says so ends the asking. */
 import type { Entry } from "../entry.js";
-import type { Kernel } from "../kernel.js";
-import type { Firing } from "../options.js";
-import type { HookPoint } from "../point.js";
 import { overall } from "../recording.js";
 import { checkClaim } from "../results.js";
-import { Sequence } from "./sequence.js";
+import { HookRun } from "../run.js";
+import type { Rules, Sequence } from "./sequence.js";
 
 export interface ClaimResult {
   handled: boolean;
@@ -13,26 +11,27 @@ export interface ClaimResult {
   reason?: unknown;
 }
 
-export class ClaimingDispatch extends Sequence<ClaimResult> {
-  private claim: ClaimResult | undefined;
+export class ClaimingRules implements Rules<ClaimResult> {
+  declare private claim: ClaimResult | undefined;
 
-  constructor(
-    kernel: Kernel,
-    point: HookPoint,
-    entries: readonly Entry[],
-    payload: unknown,
-    firing: Firing | undefined,
-  ) {
-    super(kernel, point, entries, payload, firing, undefined);
+  constructor() {
     this.claim = undefined;
   }
 
-  protected override absorb(entry: Entry, value: unknown, startedMs: number): boolean {
-    const claim = this.take(entry, value);
-    if (this.recording === undefined) return claim !== undefined;
-    if (claim === undefined) this.note(entry, startedMs, { outcome: "passed" });
+  contextFor(sequence: Sequence<ClaimResult>, entry: Entry): HookRun {
+    return new HookRun(sequence, entry);
+  }
+
+  mergedView(sequence: Sequence<ClaimResult>): unknown {
+    return sequence.view();
+  }
+
+  absorb(sequence: Sequence<ClaimResult>, entry: Entry, value: unknown, startedMs: number): boolean {
+    const claim = this.take(sequence, entry, value);
+    if (sequence.recording === undefined) return claim !== undefined;
+    if (claim === undefined) sequence.note(entry, startedMs, { outcome: "passed" });
     else
-      this.note(entry, startedMs, {
+      sequence.note(entry, startedMs, {
         outcome: "claimed",
         ...(typeof claim.reason === "string" ? { reason: claim.reason } : {}),
         diff: claim,
@@ -40,22 +39,25 @@ export class ClaimingDispatch extends Sequence<ClaimResult> {
     return claim !== undefined;
   }
 
-  private take(entry: Entry, value: unknown): ClaimResult | undefined {
-    const claim = checkClaim(value, this.point.result);
+  private take(sequence: Sequence<ClaimResult>, entry: Entry, value: unknown): ClaimResult | undefined {
+    const claim = checkClaim(value, sequence.point.result);
     if (claim !== undefined) this.claim = { ...claim, claimedBy: entry.id };
     return this.claim;
   }
 
-  protected override fallBack(entry: Entry, fallback: unknown): boolean {
-    return this.take(entry, fallback) !== undefined;
+  fallBack(sequence: Sequence<ClaimResult>, entry: Entry, fallback: unknown): boolean {
+    return this.take(sequence, entry, fallback) !== undefined;
   }
 
-  protected override revert(): void {}
+  revert(): void {}
 
-  protected override conclude(): ClaimResult {
-    const { claim, recording } = this;
-    if (claim === undefined) recording?.end(this, { outcome: overall(recording.runs, this.failure) });
-    else recording?.end(this, { outcome: "claimed", result: claim });
+  conclude(sequence: Sequence<ClaimResult>): ClaimResult {
+    const { claim } = this;
+    const { recording } = sequence;
+    if (recording !== undefined) {
+      if (claim === undefined) recording.end(sequence, { outcome: overall(recording.runs, sequence.failure) });
+      else recording.end(sequence, { outcome: "claimed", result: claim });
+    }
     return claim ?? { handled: false };
   }
 }

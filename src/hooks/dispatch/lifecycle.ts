@@ -12,7 +12,7 @@ import { type Ending, overall, type Recording, type RunEnd } from "../recording.
 import { HookRun, type Origin } from "../run.js";
 import type { BeforeResult, LifecycleContext } from "../signatures.js";
 import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
-import { Sequence } from "./sequence.js";
+import type { Rules, Sequence } from "./sequence.js";
 
 /** What handlers of one dispatch share. */
 export interface Cancellation {
@@ -63,54 +63,57 @@ export class LifecycleRun extends HookRun implements LifecycleContext {
   }
 }
 
-export class BeforeDispatch extends Sequence<BeforeResult<unknown>> {
-  private data: unknown;
-  private snapshot: unknown;
-  private readonly cancellation: Cancellation;
-  private wasCancelled: boolean;
+export class BeforeRules implements Rules<BeforeResult<unknown>> {
+  declare private data: unknown;
+  declare private snapshot: unknown;
+  declare private readonly cancellation: Cancellation;
+  declare private wasCancelled: boolean;
 
-  constructor(
-    kernel: Kernel,
-    point: HookPoint,
-    entries: readonly Entry[],
-    payload: unknown,
-    firing: Firing | undefined,
-  ) {
-    super(kernel, point, entries, payload, firing, "before");
+  constructor(payload: unknown) {
     this.data = copyOf(payload);
     this.snapshot = undefined;
     this.cancellation = { cancelled: false, reason: undefined, by: undefined };
     this.wasCancelled = false;
   }
 
-  protected override lifecycleRun(entry: Entry): HookRun {
-    if (entry.execution === "fire_and_record") return new LifecycleRun(this, entry, "before", this.view());
+  contextFor(sequence: Sequence<BeforeResult<unknown>>, entry: Entry): HookRun {
+    if (entry.execution === "fire_and_record") return new LifecycleRun(sequence, entry, "before", sequence.view());
     this.snapshot = copyOf(this.data);
     this.wasCancelled = this.cancellation.cancelled;
-    return new LifecycleRun(this, entry, "before", this.data, this.cancellation);
+    return new LifecycleRun(sequence, entry, "before", this.data, this.cancellation);
   }
 
-  protected override absorb(entry: Entry, _value: unknown, startedMs: number, run: HookRun): boolean {
+  mergedView(sequence: Sequence<BeforeResult<unknown>>): unknown {
+    return sequence.view();
+  }
+
+  absorb(
+    sequence: Sequence<BeforeResult<unknown>>,
+    entry: Entry,
+    _value: unknown,
+    startedMs: number,
+    run: HookRun,
+  ): boolean {
     this.data = LifecycleRun.close(run as LifecycleRun);
-    if (this.recording !== undefined)
-      this.note(entry, startedMs, beforeEnd(this.cancellation, this.wasCancelled, this.snapshot, this.data));
+    if (sequence.recording !== undefined)
+      sequence.note(entry, startedMs, beforeEnd(this.cancellation, this.wasCancelled, this.snapshot, this.data));
     return false;
   }
 
   /** The failed handler keeps the object that it changed; everybody else goes on with the snapshot. */
-  protected override revert(run: HookRun): void {
+  revert(run: HookRun): void {
     LifecycleRun.close(run as LifecycleRun);
     this.data = this.snapshot;
   }
 
-  protected override fallBack(_entry: Entry, fallback: unknown): boolean {
+  fallBack(_sequence: Sequence<BeforeResult<unknown>>, _entry: Entry, fallback: unknown): boolean {
     change(this.data, fallback);
     return false;
   }
 
-  protected override conclude(): BeforeResult<unknown> {
+  conclude(sequence: Sequence<BeforeResult<unknown>>): BeforeResult<unknown> {
     const result = beforeResult(this.data, this.cancellation);
-    this.recording?.end(this, beforeEnding(this.recording, this.failure, result));
+    sequence.recording?.end(sequence, beforeEnding(sequence.recording, sequence.failure, result));
     return result;
   }
 }
@@ -120,8 +123,8 @@ export class BeforeDispatch extends Sequence<BeforeResult<unknown>> {
  * from then on that handler holds an object that nobody else sees.
  */
 export class BeforeSyncDispatch extends Dispatch {
-  private data: unknown;
-  private readonly cancellation: Cancellation;
+  declare private data: unknown;
+  declare private readonly cancellation: Cancellation;
 
   constructor(
     kernel: Kernel,

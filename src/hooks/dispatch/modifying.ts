@@ -1,45 +1,40 @@
 /** Handlers run in order and return a partial result; who has seen a value may replace it, who has not may not. */
 import type { Entry } from "../entry.js";
 import { copyOf, isolate } from "../isolate.js";
-import type { Kernel } from "../kernel.js";
-import type { Firing } from "../options.js";
-import type { HookPoint } from "../point.js";
 import { overall } from "../recording.js";
 import { checkPatch, type Fields } from "../results.js";
-import { Sequence } from "./sequence.js";
+import { HookRun } from "../run.js";
+import type { Rules, Sequence } from "./sequence.js";
 
-export class ModifyingDispatch extends Sequence<Fields> {
-  private merged: Fields | undefined;
+export class ModifyingRules implements Rules<Fields> {
+  declare private merged: Fields | undefined;
   /** key → the hook that set it. */
-  private provenance: Record<string, string>;
+  declare private provenance: Record<string, string>;
 
-  constructor(
-    kernel: Kernel,
-    point: HookPoint,
-    entries: readonly Entry[],
-    payload: unknown,
-    firing: Firing | undefined,
-  ) {
-    super(kernel, point, entries, payload, firing, undefined);
+  constructor() {
     this.merged = undefined;
     this.provenance = NOBODY;
   }
 
-  protected override mergedView(): unknown {
-    if (this.merged === undefined) return this.view();
-    return isolate({ ...(this.payload as Fields), ...this.merged }, { unfreezable: false });
+  contextFor(sequence: Sequence<Fields>, entry: Entry): HookRun {
+    return new HookRun(sequence, entry);
   }
 
-  protected override absorb(entry: Entry, value: unknown, startedMs: number): boolean {
-    const diff = value === null || value === undefined ? undefined : this.merge(entry, value);
-    if (this.recording !== undefined)
-      this.note(entry, startedMs, diff === undefined ? { outcome: "passed" } : { outcome: "modified", diff });
+  mergedView(sequence: Sequence<Fields>): unknown {
+    if (this.merged === undefined) return sequence.view();
+    return isolate({ ...(sequence.payload as Fields), ...this.merged }, { unfreezable: false });
+  }
+
+  absorb(sequence: Sequence<Fields>, entry: Entry, value: unknown, startedMs: number): boolean {
+    const diff = value === null || value === undefined ? undefined : this.merge(sequence, entry, value);
+    if (sequence.recording !== undefined)
+      sequence.note(entry, startedMs, diff === undefined ? { outcome: "passed" } : { outcome: "modified", diff });
     return false;
   }
 
   /** Gives what this handler set. */
-  private merge(entry: Entry, value: unknown): Fields | undefined {
-    const patch = checkPatch(value, this.point.result);
+  private merge(sequence: Sequence<Fields>, entry: Entry, value: unknown): Fields | undefined {
+    const patch = checkPatch(value, sequence.point.result);
     const replaces = entry.seesMerged;
     let diff: Fields | undefined;
     for (const key of Object.keys(patch)) {
@@ -57,20 +52,21 @@ export class ModifyingDispatch extends Sequence<Fields> {
     return diff;
   }
 
-  protected override fallBack(entry: Entry, fallback: unknown): boolean {
-    this.merge(entry, fallback);
+  fallBack(sequence: Sequence<Fields>, entry: Entry, fallback: unknown): boolean {
+    this.merge(sequence, entry, fallback);
     return false;
   }
 
-  protected override revert(): void {}
+  revert(): void {}
 
-  protected override conclude(): Fields {
+  conclude(sequence: Sequence<Fields>): Fields {
     const { merged } = this;
-    if (this.recording !== undefined) {
-      if (merged === undefined) this.recording.end(this, { outcome: overall(this.recording.runs, this.failure) });
+    const { recording, failure } = sequence;
+    if (recording !== undefined) {
+      if (merged === undefined) recording.end(sequence, { outcome: overall(recording.runs, failure) });
       else
-        this.recording.end(this, {
-          outcome: this.failure === undefined ? "modified" : "failed",
+        recording.end(sequence, {
+          outcome: failure === undefined ? "modified" : "failed",
           result: copyOf(merged),
           provenance: this.provenance,
         });

@@ -1,5 +1,5 @@
 /**
- * One handler after the other: modifying, claiming and `before` dispatches.
+ * One handler after the other: modifying, claiming and `before` dispatches, which differ in their rules only.
  *
  * Synchronous until the first thenable. From then on one `Wait` is what the handlers' promises call back, one after the
  * other; at a deadline the dispatch goes on with another.
@@ -8,20 +8,41 @@ import type { Entry } from "../entry.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
-import { HookRun } from "../run.js";
+import { deadlineError, HookRun } from "../run.js";
 import { type SequenceWait, takeSequenceWait } from "../wait.js";
 import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
 import { TimedCall } from "./timed-call.js";
 
-export abstract class Sequence<Result> extends Dispatch {
-  private at = 0;
-  private isOver = false;
-  private wait: SequenceWait | undefined = undefined;
-  private resolve: ((result: Result) => void) | undefined = undefined;
-  private reject: ((error: unknown) => void) | undefined = undefined;
-  private unwatch: (() => void) | undefined = undefined;
+/** What a model makes of its handlers. One for each dispatch: it holds what has come of them so far. */
+export interface Rules<Result> {
+  /** The context of a handler. */
+  contextFor(sequence: Sequence<Result>, entry: Entry): HookRun;
+  /** The payload with everything merged so far, where handlers merge. */
+  mergedView(sequence: Sequence<Result>): unknown;
+  /** Takes in what a handler returned, and notes it; true = nobody after it runs. May throw: then the handler failed. */
+  absorb(sequence: Sequence<Result>, entry: Entry, value: unknown, startedMs: number, run: HookRun): boolean;
+  /** Takes back what a failed handler did. */
+  revert(run: HookRun): void;
+  /** Takes in the fallback of a failed handler, whose failure is already noted; true = nobody after it runs. */
+  fallBack(sequence: Sequence<Result>, entry: Entry, fallback: unknown): boolean;
+  /** Ends the recording and gives what the caller gets. */
+  conclude(sequence: Sequence<Result>): Result;
+}
+
+export class Sequence<Result> extends Dispatch {
+  declare private readonly rules: Rules<Result>;
   /** False when a handler that returned nothing has changed nothing, and nobody wants to know that it ran. */
-  private readonly needsEveryReturn: boolean;
+  declare private readonly needsEveryReturn: boolean;
+  /** How many entries had their turn. */
+  declare private at: number;
+  declare private isOver: boolean;
+  declare private wait: SequenceWait | undefined;
+  /** The run that is waited for. */
+  declare private awaited: HookRun | undefined;
+  declare private awaitedSinceMs: number;
+  declare private resolve: ((result: Result) => void) | undefined;
+  declare private reject: ((error: unknown) => void) | undefined;
+  declare private unwatch: (() => void) | undefined;
 
   constructor(
     kernel: Kernel,
@@ -30,48 +51,42 @@ export abstract class Sequence<Result> extends Dispatch {
     payload: unknown,
     firing: Firing | undefined,
     phase: LifecyclePhase | undefined,
+    rules: Rules<Result>,
   ) {
     super(kernel, point, entries, payload, firing, phase);
+    this.rules = rules;
     this.needsEveryReturn = phase !== undefined || this.recording !== undefined;
+    this.at = 0;
+    this.isOver = false;
+    this.wait = undefined;
+    this.awaited = undefined;
+    this.awaitedSinceMs = 0;
+    this.resolve = undefined;
+    this.reject = undefined;
+    this.unwatch = undefined;
   }
-
-  /** Takes in what a handler returned, and notes it; true = nobody after it runs. May throw: then the handler failed. */
-  protected abstract absorb(entry: Entry, value: unknown, startedMs: number, run: HookRun): boolean;
-  /** Takes back what a failed handler did. */
-  protected abstract revert(run: HookRun): void;
-  /** Takes in the fallback of a failed handler, whose failure is already noted; true = nobody after it runs. */
-  protected abstract fallBack(entry: Entry, fallback: unknown): boolean;
-  /** Lifecycle dispatches only: a context on the data as it stands. */
-  protected lifecycleRun(entry: Entry): HookRun {
-    return new HookRun(this, entry);
-  }
-  /** Modifying dispatches only: the payload with everything merged so far. */
-  protected mergedView(): unknown {
-    return this.view();
-  }
-  /** Ends the recording and gives what the caller gets. */
-  protected abstract conclude(): Result;
 
   start(): Promise<Result> {
     const signal = this.firing?.signal;
-    if (signal?.aborted) return Promise.reject(signal.reason);
+    if (signal !== undefined) {
+      if (signal.aborted) return Promise.reject(signal.reason);
+      this.watch(signal);
+    }
     const pending = this.advance();
     if (pending === undefined) {
-      const result = this.conclude();
+      const result = this.end();
       return this.failure === undefined ? Promise.resolve(result) : Promise.reject(this.failure);
     }
-    if (signal !== undefined) this.watch(signal);
     return new Promise<Result>((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
-      const wait = this.wait as SequenceWait;
-      pending.then(wait.onValue, wait.onError);
+      this.waitFor(pending);
     });
   }
 
   /** Runs handlers until one has to be waited for; gives its promise, or undefined at the end. */
   private advance(): Promise<unknown> | undefined {
-    const { entries, firing, recording } = this;
+    const { entries, firing } = this;
     while (this.at < entries.length && !this.isOver) {
       const entry = entries[this.at++] as Entry;
       if ((!entry.ready || firing !== undefined) && !this.isWanted(entry)) continue;
@@ -79,20 +94,22 @@ export abstract class Sequence<Result> extends Dispatch {
         this.launch(entry);
         continue;
       }
-      const run = this.phase === undefined ? new HookRun(this, entry) : this.lifecycleRun(entry);
-      const startedMs = recording === undefined ? 0 : this.kernel.clock.monotonic();
+      const run = this.phase === undefined ? new HookRun(this, entry) : this.rules.contextFor(this, entry);
+      const startedMs = this.startMs();
       let value: unknown;
       let waits: boolean;
       try {
         value = entry.execution === "background" ? this.enqueue(entry) : this.invoke(entry, run);
-        waits = value !== undefined && value !== null && isThenable(value);
+        waits = value instanceof Promise || isThenable(value);
       } catch (error) {
         this.failed(entry, run, startedMs, error, "failed");
         continue;
       }
       if (waits) {
+        this.awaited = run;
+        this.awaitedSinceMs = startedMs;
         this.wait ??= takeSequenceWait(this.kernel.waits, this);
-        this.wait.begin(run, startedMs, entry.timeoutTicks);
+        this.kernel.wheel.arm(this.wait, entry.timeoutTicks);
         return promiseOf(value as PromiseLike<unknown>);
       }
       if ((value !== undefined && value !== null) || this.needsEveryReturn) this.took(entry, run, startedMs, value);
@@ -100,9 +117,16 @@ export abstract class Sequence<Result> extends Dispatch {
     return undefined;
   }
 
+  private waitFor(pending: Promise<unknown>): void {
+    const { onValue, onError } = this.wait as SequenceWait;
+    pending.then(onValue, onError);
+    // The handler itself made the caller give up.
+    if (this.isOver) this.giveUp(this.failure);
+  }
+
   private invoke(entry: Entry, run: HookRun): unknown {
     if (this.phase !== undefined) return entry.handler(run);
-    return entry.handler(entry.seesMerged ? this.mergedView() : this.view(), run);
+    return entry.handler(entry.seesMerged ? this.rules.mergedView(this) : this.view(), run);
   }
 
   private took(entry: Entry, run: HookRun, startedMs: number, value: unknown): void {
@@ -111,46 +135,75 @@ export abstract class Sequence<Result> extends Dispatch {
       return;
     }
     try {
-      if (this.absorb(entry, value, startedMs, run)) this.isOver = true;
+      if (this.rules.absorb(this, entry, value, startedMs, run)) this.isOver = true;
     } catch (error) {
       this.failed(entry, run, startedMs, error, "failed");
     }
   }
 
   private failed(entry: Entry, run: HookRun, startedMs: number, error: unknown, outcome: "failed" | "timed_out"): void {
-    this.revert(run);
+    this.rules.revert(run);
     this.fail(entry, startedMs, error, outcome);
     if (this.failure !== undefined) this.isOver = true;
-    else if (entry.closing === "fallback" && this.fallBack(entry, entry.options.fallback)) this.isOver = true;
+    else if (entry.closing === "fallback" && this.rules.fallBack(this, entry, entry.options.fallback))
+      this.isOver = true;
   }
 
   /** The handler that is waited for returned. */
-  onValue(run: HookRun, startedMs: number, value: unknown): void {
-    if (value !== undefined || this.needsEveryReturn) this.took(HookRun.entryOf(run), run, startedMs, value);
-    const pending = this.advance();
-    if (pending === undefined) this.finish();
-    else pending.then((this.wait as SequenceWait).onValue, (this.wait as SequenceWait).onError);
+  onValue(value: unknown): void {
+    const run = this.awaited as HookRun;
+    this.awaited = undefined;
+    if (value !== undefined || this.needsEveryReturn)
+      this.took(this.entries[this.at - 1] as Entry, run, this.awaitedSinceMs, value);
+    this.proceed();
   }
 
-  /** The handler that is waited for failed, or (then its wait is left to its promise) is late. */
-  onError(run: HookRun, startedMs: number, error: unknown, outcome: "failed" | "timed_out"): void {
-    if (outcome === "timed_out") this.wait = undefined;
-    this.failed(HookRun.entryOf(run), run, startedMs, error, outcome);
-    const pending = this.advance();
-    if (pending === undefined) this.finish();
-    else pending.then((this.wait as SequenceWait).onValue, (this.wait as SequenceWait).onError);
+  /** The handler that is waited for failed. */
+  onError(error: unknown): void {
+    const run = this.awaited as HookRun;
+    this.awaited = undefined;
+    this.failed(this.entries[this.at - 1] as Entry, run, this.awaitedSinceMs, error, "failed");
+    this.proceed();
   }
 
-  onLate(run: HookRun, error: unknown): void {
-    this.ignoreLate(HookRun.entryOf(run), error);
+  /** The handler that is waited for is past its deadline. */
+  onDeadline(): void {
+    this.giveUp(deadlineError(this.entries[this.at - 1] as Entry));
+  }
+
+  /** Stops waiting for a handler: its signal fires, and its wait is left to its promise. */
+  private giveUp(reason: unknown): void {
+    const { awaited: run, wait } = this;
+    if (run === undefined || wait === undefined) return;
+    const entry = this.entries[this.at - 1] as Entry;
+    this.awaited = undefined;
+    this.wait = undefined;
+    wait.leave(entry);
+    HookRun.abandon(run, reason);
+    this.failed(entry, run, this.awaitedSinceMs, reason, "timed_out");
+    this.proceed();
+  }
+
+  private proceed(): void {
+    const pending = this.advance();
+    if (pending === undefined) this.finish();
+    else this.waitFor(pending);
+  }
+
+  onLate(entry: Entry, error: unknown): void {
+    this.ignoreLate(entry, error);
   }
 
   private finish(): void {
     this.wait?.release();
-    this.unwatch?.();
-    const result = this.conclude();
+    const result = this.end();
     if (this.failure === undefined) this.resolve?.(result);
     else this.reject?.(this.failure);
+  }
+
+  private end(): Result {
+    this.unwatch?.();
+    return this.rules.conclude(this);
   }
 
   /** When the caller gives up nobody else runs, and the handler under way is abandoned. */
@@ -158,7 +211,7 @@ export abstract class Sequence<Result> extends Dispatch {
     const onAbort = () => {
       this.isOver = true;
       this.failure = signal.reason;
-      this.wait?.abandon(signal.reason);
+      this.giveUp(signal.reason);
     };
     signal.addEventListener("abort", onAbort, { once: true });
     this.unwatch = () => signal.removeEventListener("abort", onAbort);
@@ -166,7 +219,7 @@ export abstract class Sequence<Result> extends Dispatch {
 
   /** `fire_and_record`: started in its place in the order, waited for by nobody but the record. */
   private launch(entry: Entry): void {
-    const run = this.phase === undefined ? new HookRun(this, entry) : this.lifecycleRun(entry);
+    const run = this.rules.contextFor(this, entry);
     const startedMs = this.startMs();
     const ended = this.recording?.detach(this);
     TimedCall.start(

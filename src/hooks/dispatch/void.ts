@@ -12,12 +12,12 @@ import { TimedCall } from "./timed-call.js";
 
 export class VoidDispatch extends Dispatch {
   /** Unsettled handlers that the caller waits for. */
-  private waiting: number;
+  declare private waiting: number;
   /** Those under way, kept when the caller may give up. */
-  private open: Set<VoidWait> | undefined;
-  private resolve: (() => void) | undefined;
-  private reject: ((error: unknown) => void) | undefined;
-  private unwatch: (() => void) | undefined;
+  declare private open: Set<VoidWait> | undefined;
+  declare private resolve: (() => void) | undefined;
+  declare private reject: ((error: unknown) => void) | undefined;
+  declare private unwatch: (() => void) | undefined;
 
   constructor(
     kernel: Kernel,
@@ -47,10 +47,10 @@ export class VoidDispatch extends Dispatch {
       this.conclude();
       return this.failure === undefined ? RESOLVED : Promise.reject(this.failure);
     }
-    if (signal !== undefined) this.watch(signal);
     return new Promise<void>((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
+      if (signal !== undefined) this.watch(signal);
     });
   }
 
@@ -66,7 +66,7 @@ export class VoidDispatch extends Dispatch {
     let waits: boolean;
     try {
       value = entry.execution === "background" ? this.enqueue(entry) : this.invoke(entry, run);
-      waits = value !== undefined && value !== null && isThenable(value);
+      waits = value instanceof Promise || isThenable(value);
     } catch (error) {
       this.fail(entry, startedMs, error, "failed");
       return;
@@ -76,8 +76,8 @@ export class VoidDispatch extends Dispatch {
       return;
     }
     this.waiting++;
-    const wait = takeVoidWait(this.kernel.waits, this);
-    wait.begin(run, startedMs, entry.timeoutTicks);
+    const wait = takeVoidWait(this.kernel.waits, this, run, startedMs);
+    this.kernel.wheel.arm(wait, entry.timeoutTicks);
     if (this.firing?.signal !== undefined) {
       this.open ??= new Set();
       this.open.add(wait);
@@ -140,6 +140,10 @@ export class VoidDispatch extends Dispatch {
       this.failure = signal.reason;
       for (const wait of [...(this.open ?? [])]) wait.abandon(signal.reason);
     };
+    if (signal.aborted) {
+      onAbort(); // by a handler, while they were started
+      return;
+    }
     signal.addEventListener("abort", onAbort, { once: true });
     this.unwatch = () => signal.removeEventListener("abort", onAbort);
   }
