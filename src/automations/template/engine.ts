@@ -1,5 +1,6 @@
 /** LiquidJS, shut in: strict names and filters, own properties only, no files, bounded time, memory and output. */
 import { Liquid } from "liquidjs";
+import { DATA_BEGIN, DATA_END } from "../handler.js";
 
 const MAX_SOURCE_CHARACTERS = 100_000;
 export const MAX_OUTPUT_CHARACTERS = 1_000_000;
@@ -11,7 +12,11 @@ const RENDER_LIMIT_MS = 1000;
 /** Tags that read other templates. */
 const FOREIGN_TAGS = ["include", "render", "layout", "block"];
 
-export function createEngine(): Liquid {
+export const plainEngine = createEngine(printed);
+/** What it prints is enclosed, so that a model can be told where data begins and ends. */
+export const fencingEngine = createEngine(fenced);
+
+function createEngine(outputEscape: (value: unknown) => string): Liquid {
   const engine = new Liquid({
     strictVariables: true,
     strictFilters: true,
@@ -24,15 +29,23 @@ export function createEngine(): Liquid {
     timezoneOffset: 0,
     locale: "en",
     dateFormat: "%Y-%m-%dT%H:%M:%SZ",
-    outputEscape: printed,
+    outputEscape,
   });
+  // It would print without `outputEscape`.
+  engine.unregisterFilter("raw");
   for (const tag of FOREIGN_TAGS) delete engine.tags[tag];
   return engine;
 }
 
 /** What `{{ … }}` prints: text as it is, nothing for nothing, and everything else as JSON instead of `[object Object]`. */
-export function printed(value: unknown): string {
+function printed(value: unknown): string {
   if (typeof value === "string") return value;
   if (value === undefined || value === null) return "";
   return Array.isArray(value) ? JSON.stringify(value) : String(value);
+}
+
+const MARKS = new RegExp(`[${DATA_BEGIN}${DATA_END}]`, "g");
+
+function fenced(value: unknown): string {
+  return `${DATA_BEGIN}${printed(value).replace(MARKS, "")}${DATA_END}`;
 }
