@@ -141,6 +141,8 @@ function exampleConfig(): string {
     const parent = steps.slice(0, -1).join(".");
     if (steps.length === 1) lines.push("");
     if (path === "plugins") lines.push(`## ${description}`, ...SHIPPED_PLUGINS);
+    else if (path.includes("<name>") || path.includes("[]"))
+      lines.push(`## ${indent}${steps.at(-1)}: ${description} (${type.replaceAll("\\", "")})`);
     else if (type === "settings") lines.push(`# ${indent}${steps.at(-1)}: # ${description}`);
     else if (fallback !== undefined && (parent === "" || isSection(parent)))
       lines.push(`# ${indent}${steps.at(-1)}: ${fallback} # ${description}`);

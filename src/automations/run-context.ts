@@ -22,6 +22,7 @@ export interface RunContext {
   readonly eventName: string;
   /** The payload. Read-only. */
   readonly event: Readonly<Record<string, unknown>>;
+  /** What this run names as the cause of what it does: itself, one deeper than what started it. */
   readonly cause: Cause;
   readonly dryRun: boolean;
   /** Where relative paths start: the folder of the file that defines the hook. */

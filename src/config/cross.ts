@@ -3,7 +3,7 @@ import type { Environment } from "./env.js";
 import type { Config } from "./schema.js";
 
 export interface CrossProblem {
-  path: [section: string, ...(string | number)[]];
+  path: (string | number)[];
   message: string;
   expected: string;
 }
@@ -11,7 +11,7 @@ export interface CrossProblem {
 export const MIN_LOGIN_TOKEN = 16;
 
 export function crossProblems(config: Config, env: Environment): CrossProblem[] {
-  return [...loginTokens(config, env), ...webhook(config, env)];
+  return [...loginTokens(config, env), ...webhook(config, env), ...models(config)];
 }
 
 function loginTokens({ web }: Config, env: Environment): CrossProblem[] {
@@ -41,8 +41,21 @@ function webhook({ telegram }: Config, env: Environment): CrossProblem[] {
   if (env.TELEGRAM_WEBHOOK_SECRET === undefined)
     problems.push({
       path: ["telegram", "mode"],
-      message: "webhook mode needs TELEGRAM_WEBHOOK_SECRET",
-      expected: "a secret in that environment variable, so that nobody else can call",
+      message: "webhook mode needs a secret, so that nobody else can call",
+      expected: "the environment variable TELEGRAM_WEBHOOK_SECRET",
     });
   return problems;
+}
+
+/** A key that is missing stops nothing but the hooks that ask this model; a default that is no model is a slip. */
+function models({ models: { default: name, available } }: Config): CrossProblem[] {
+  const names = Object.keys(available);
+  if (name === undefined || names.includes(name)) return [];
+  return [
+    {
+      path: ["models", "default"],
+      message: `there is no model "${name}"`,
+      expected: names.length > 0 ? `one of ${names.join(", ")}` : "a name of models.available",
+    },
+  ];
 }

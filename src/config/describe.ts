@@ -69,7 +69,8 @@ function settingOf(path: string, schema: z.core.$ZodType): Setting {
 
 function typeName(schema: z.core.$ZodType): string {
   const { inner, transformed } = unwrap(schema);
-  if (inner instanceof z.ZodString) return transformed && isDuration(schema) ? "duration" : "text";
+  if (inner instanceof z.ZodString || inner instanceof z.ZodStringFormat)
+    return transformed && isDuration(schema) ? "duration" : "text";
   if (inner instanceof z.ZodNumber) return "number";
   if (inner instanceof z.ZodBoolean) return "yes/no";
   if (inner instanceof z.ZodEnum) return inner.options.join(" \\| ");

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { discordConfig } from "../../adapters/discord/config.js";
 import { telegramConfig } from "../../adapters/telegram/config.js";
 import { webConfig } from "../../adapters/web/config.js";
+import { modelsConfig } from "../agent/models/config.js";
 import { accessConfig } from "../domain/access.js";
 import { gatewayConfig, operatorsConfig } from "../gateway/config.js";
 import { httpConfig } from "../http/config.js";
@@ -50,6 +51,7 @@ export const configSchema = z.strictObject({
     "Telegram; on when TELEGRAM_TOKEN is set.",
   ),
   outgoing: section(outgoingConfig, "Requests to places that messages and hooks name, such as attachments."),
+  models: section(modelsConfig, "Language models, for the agents of hooks."),
   plugins: pluginsConfig.describe("Modules that register hooks."),
   hooks: z
     .record(z.string(), hookOverride)
@@ -57,11 +59,3 @@ export const configSchema = z.strictObject({
     .describe("The operator's word on single hooks, by id; stronger than what a plugin says."),
 });
 export type Config = z.output<typeof configSchema>;
-
-/** Sections that concern one platform alone: what is wrong in one switches that platform off, and nothing else. */
-export const PLATFORMS = ["web", "discord", "telegram"] as const satisfies (keyof Config)[];
-export type PlatformName = (typeof PLATFORMS)[number];
-
-export function platformOf(section: unknown): PlatformName | undefined {
-  return PLATFORMS.find((platform) => platform === section);
-}

@@ -22,8 +22,6 @@ export interface BackgroundRun {
   cause?: Cause;
   conversation?: string;
   messageId?: string;
-  /** Its hook was declared so: when a crash cut it off, it is run again. */
-  idempotent?: true;
   recordedAt: number;
 }
 

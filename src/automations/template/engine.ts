@@ -12,11 +12,8 @@ const RENDER_LIMIT_MS = 1000;
 /** Tags that read other templates. */
 const FOREIGN_TAGS = ["include", "render", "layout", "block"];
 
-export const plainEngine = createEngine(printed);
-/** What it prints is enclosed, so that a model can be told where data begins and ends. */
-export const fencingEngine = createEngine(fenced);
-
-function createEngine(outputEscape: (value: unknown) => string): Liquid {
+/** `forModel`: everything that is printed is enclosed in marks, without exception. */
+export function createEngine({ forModel = false }: { forModel?: boolean } = {}): Liquid {
   const engine = new Liquid({
     strictVariables: true,
     strictFilters: true,
@@ -29,16 +26,16 @@ function createEngine(outputEscape: (value: unknown) => string): Liquid {
     timezoneOffset: 0,
     locale: "en",
     dateFormat: "%Y-%m-%dT%H:%M:%SZ",
-    outputEscape,
+    outputEscape: forModel ? enclosed : printed,
   });
-  // It would print without `outputEscape`.
-  engine.unregisterFilter("raw");
   for (const tag of FOREIGN_TAGS) delete engine.tags[tag];
+  // It would print without the marks.
+  if (forModel) delete engine.filters.raw;
   return engine;
 }
 
 /** What `{{ … }}` prints: text as it is, nothing for nothing, and everything else as JSON instead of `[object Object]`. */
-function printed(value: unknown): string {
+export function printed(value: unknown): string {
   if (typeof value === "string") return value;
   if (value === undefined || value === null) return "";
   return Array.isArray(value) ? JSON.stringify(value) : String(value);
@@ -46,6 +43,6 @@ function printed(value: unknown): string {
 
 const MARKS = new RegExp(`[${DATA_BEGIN}${DATA_END}]`, "g");
 
-function fenced(value: unknown): string {
+function enclosed(value: unknown): string {
   return `${DATA_BEGIN}${printed(value).replace(MARKS, "")}${DATA_END}`;
 }

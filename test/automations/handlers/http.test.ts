@@ -4,6 +4,7 @@ import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { httpHandler } from "../../../src/automations/handlers/http/http.js";
 import { httpOptions } from "../../../src/automations/handlers/http/options.js";
+import { until } from "../../support/until.js";
 import { type Endpoint, openEndpoint } from "../endpoint.js";
 import { type FixtureOptions, handlerContext, hurriedClock } from "../handler-context.js";
 
@@ -216,7 +217,7 @@ describe("the http handler", () => {
     const options = httpOptions.parse({ url: endpoint.url });
     const first = handlerContext();
     const running = httpHandler.run(options, first.context);
-    await expect.poll(() => endpoint.seen.length).toBe(1);
+    await until(() => endpoint.seen.length === 1, "the request");
     first.abort();
     expect(await running).toMatchObject({ kind: "failed", timedOut: true });
 
@@ -224,7 +225,7 @@ describe("the http handler", () => {
     const clock = { ...hurriedClock(), after: () => ({ cancel: () => {} }) };
     const second = handlerContext({ clock });
     const waiting = httpHandler.run(options, second.context);
-    await expect.poll(() => endpoint.seen.length).toBe(1);
+    await until(() => endpoint.seen.length === 1, "the request");
     second.abort();
     expect(await waiting).toMatchObject({ kind: "failed", timedOut: true, error: expect.stringContaining("503") });
   });

@@ -1,6 +1,10 @@
 /** `run: agent`: asks a language model, fresh for every run, with a named set of tools. */
-import type { Handler } from "../../handler.js";
+import type { ModelAnswer } from "../../../domain/model.js";
+import type { Decision, Handler, HandlerFacts, HandlerResult } from "../../handler.js";
+import { newFence } from "./fence.js";
 import { type AgentOptions, agentOptions } from "./options.js";
+import { decideTool } from "./tools/decide.js";
+import { toolsNamed } from "./tools/index.js";
 
 export const agentHandler: Handler<AgentOptions> = {
   name: "agent",
@@ -8,7 +12,72 @@ export const agentHandler: Handler<AgentOptions> = {
   options: agentOptions,
   forModel: ["prompt", "system"],
   model: ({ model }) => model,
-  async run() {
-    return { kind: "failed", error: "not yet", isRetryable: false };
+  async run(options, context) {
+    const fence = newFence();
+    const prompt = fence.apply(options.prompt);
+    if (context.dryRun)
+      return { kind: "decided", decision: { kind: "pass" }, rendered: prompt, output: { dryRun: true } };
+    const deciding = options.decides ? decideTool() : undefined;
+    const answer = await context.reach.models.ask({
+      ...(options.model === undefined ? {} : { model: options.model }),
+      system: [options.system === undefined ? undefined : fence.apply(options.system), fence.rules]
+        .filter((part) => part !== undefined)
+        .join("\n\n"),
+      prompt,
+      tools: [...toolsNamed(options.tools, options, context), ...(deciding ? [deciding.tool] : [])],
+      bounds: {
+        rounds: options.max_rounds,
+        outputTokens: options.max_output_tokens,
+        totalTokens: options.max_tokens,
+        ...(options.max_cost_usd === undefined ? {} : { costUsd: options.max_cost_usd }),
+      },
+      ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
+      signal: context.signal,
+    });
+    return resultOf(answer, prompt, deciding && (() => deciding.decision()));
   },
 };
+
+function resultOf(
+  answer: ModelAnswer,
+  rendered: string,
+  decided: (() => Decision | undefined) | undefined,
+): HandlerResult {
+  if (answer.kind === "unknown") return { kind: "failed", error: answer.error, isRetryable: false, rendered };
+  const facts: HandlerFacts = { rendered, toolCalls: answer.toolCalls, usage: answer.usage };
+  // What was decided counts, whatever came after it.
+  const decision = decided?.();
+  switch (answer.kind) {
+    case "answered": {
+      const output = { text: answer.text, rounds: answer.rounds };
+      if (decided && !decision)
+        return { kind: "failed", error: "the model ended without a decision", isRetryable: false, ...facts, output };
+      return { kind: "decided", decision: decision ?? { kind: "pass" }, ...facts, output };
+    }
+    case "bounded": {
+      const output = { text: answer.text, rounds: answer.rounds, bound: answer.bound };
+      if (decision) return { kind: "decided", decision, ...facts, output };
+      return { kind: "failed", error: BOUNDS[answer.bound], isRetryable: false, ...facts, output };
+    }
+    case "failed": {
+      const { error, isRetryable, retryAfterMs, timedOut, rounds } = answer;
+      if (decision) return { kind: "decided", decision, ...facts, output: { rounds, error } };
+      return {
+        kind: "failed",
+        error,
+        isRetryable,
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+        ...(timedOut === undefined ? {} : { timedOut }),
+        ...facts,
+        output: { rounds },
+      };
+    }
+  }
+}
+
+const BOUNDS = {
+  rounds: "the model was still at work after max_rounds requests",
+  output_tokens: "the model's answer was longer than max_output_tokens",
+  total_tokens: "the model used up max_tokens",
+  cost: "the model used up max_cost_usd",
+} as const;

@@ -1,0 +1,119 @@
+/** One question to one model: rounds of answers and tool calls, until it has answered or a bound is reached. */
+import { APICallError, generateText, type StepResult, stepCountIs, type ToolSet } from "ai";
+import type { ModelUsage, ToolCallRecord } from "../../domain/automation.js";
+import type { BoundName, ModelAnswer, ModelBounds, ModelFacts, ModelRequest } from "../../domain/model.js";
+import type { Clock } from "../../lib/clock.js";
+import { errorMessage } from "../../lib/errors.js";
+import type { ModelConfig } from "./config.js";
+import { patientFetch, RequestTimedOut } from "./patient-fetch.js";
+import { languageModel } from "./provider.js";
+import { type RecordedTools, recordedTools } from "./recorded-tools.js";
+import { addUsage, usageOf } from "./usage.js";
+
+export interface Asked {
+  /** As the configuration calls it. */
+  name: string;
+  model: ModelConfig;
+  key: string | undefined;
+  clock: Clock;
+}
+
+export async function askModel({ name, model, key, clock }: Asked, request: ModelRequest): Promise<ModelAnswer> {
+  const { bounds, signal } = request;
+  // The library writes warnings about settings that a model lacks to the console; ours go nowhere near it.
+  globalThis.AI_SDK_LOG_WARNINGS = false;
+  const spent: { usage: ModelUsage; rounds: number; text: string } = { usage: { model: name }, rounds: 0, text: "" };
+  const recorded = recordedTools(request.tools, signal, clock);
+  const facts = (): ModelFacts => ({ usage: spent.usage, rounds: spent.rounds, toolCalls: recorded.calls });
+  try {
+    const result = await generateText({
+      model: languageModel(
+        model,
+        key,
+        patientFetch({ clock, timeoutMs: model.timeout, retries: model.retries, signal }),
+      ),
+      system: request.system,
+      prompt: request.prompt,
+      tools: recorded.tools,
+      stopWhen: [stepCountIs(bounds.rounds), () => spentBound(spent.usage, bounds) !== undefined],
+      maxOutputTokens: bounds.outputTokens,
+      ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
+      // Repeating is the transport's: it knows Retry-After, and never runs a tool twice.
+      maxRetries: 0,
+      abortSignal: signal,
+      onStepFinish(step) {
+        spent.rounds++;
+        spent.usage = addUsage(spent.usage, usageOf(step.usage, model));
+        if (step.text !== "") spent.text = step.text;
+        recordRefused(step, recorded);
+      },
+    });
+    return conclude(result.finishReason, spent, bounds, facts());
+  } catch (error) {
+    return { ...failure(error, signal), ...facts() };
+  }
+}
+
+function conclude(
+  finishReason: string,
+  spent: { usage: ModelUsage; rounds: number; text: string },
+  bounds: ModelBounds,
+  facts: ModelFacts,
+): ModelAnswer {
+  const { text } = spent;
+  switch (finishReason) {
+    case "stop":
+      return { kind: "answered", text, ...facts };
+    case "length":
+      return { kind: "bounded", bound: "output_tokens", text, ...facts };
+    case "tool-calls": {
+      // It wants to see what its tools said, and may not.
+      const bound = spentBound(spent.usage, bounds) ?? "rounds";
+      return { kind: "bounded", bound, text, ...facts };
+    }
+    case "content-filter":
+      return { kind: "failed", error: "the provider's content filter ended the answer", isRetryable: false, ...facts };
+    default:
+      if (text !== "") return { kind: "answered", text, ...facts };
+      return { kind: "failed", error: "the model answered nothing", isRetryable: true, ...facts };
+  }
+}
+
+function spentBound(
+  { inputTokens = 0, outputTokens = 0, costUsd = 0 }: ModelUsage,
+  bounds: ModelBounds,
+): BoundName | undefined {
+  if (inputTokens + outputTokens >= bounds.totalTokens) return "total_tokens";
+  return bounds.costUsd !== undefined && costUsd >= bounds.costUsd ? "cost" : undefined;
+}
+
+/** Calls that never reached a tool: a tool that there is not, arguments that it does not take. The model is told by the library. */
+function recordRefused({ content }: StepResult<ToolSet>, { calls }: RecordedTools): void {
+  for (const part of content)
+    if (part.type === "tool-call" && part.dynamic === true && part.invalid === true)
+      calls.push({
+        tool: part.toolName,
+        args: part.input,
+        error: errorMessage(part.error),
+        latencyMs: 0,
+      } satisfies ToolCallRecord);
+}
+
+type Failure = Omit<Extract<ModelAnswer, { kind: "failed" }>, keyof ModelFacts>;
+
+function failure(error: unknown, signal: AbortSignal): Failure {
+  if (signal.aborted) return { kind: "failed", error: "it took too long", isRetryable: true, timedOut: true };
+  const cause = APICallError.isInstance(error) ? error.cause : undefined;
+  if (error instanceof RequestTimedOut || cause instanceof RequestTimedOut)
+    return { kind: "failed", error: "the model's server did not answer in time", isRetryable: true, timedOut: true };
+  if (APICallError.isInstance(error)) {
+    const { statusCode } = error;
+    const isAnswer = statusCode !== undefined && statusCode >= 200 && statusCode < 300;
+    if (isAnswer)
+      return { kind: "failed", error: "the model's server answered what cannot be read", isRetryable: true };
+    const place =
+      statusCode === undefined ? "the model's server cannot be reached" : `the model's server answered ${statusCode}`;
+    return { kind: "failed", error: `${place}: ${errorMessage(error).slice(0, 500)}`, isRetryable: error.isRetryable };
+  }
+  return { kind: "failed", error: errorMessage(error).slice(0, 500), isRetryable: false };
+}

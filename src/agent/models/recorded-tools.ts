@@ -1,0 +1,36 @@
+/** Tools in the library's form; every call of them is written down. */
+import { type ToolSet, tool } from "ai";
+import type { ToolCallRecord } from "../../domain/automation.js";
+import type { ModelTool } from "../../domain/model.js";
+import type { Clock } from "../../lib/clock.js";
+import { errorMessage } from "../../lib/errors.js";
+
+export interface RecordedTools {
+  tools: ToolSet;
+  calls: ToolCallRecord[];
+}
+
+export function recordedTools(given: readonly ModelTool[], signal: AbortSignal, clock: Clock): RecordedTools {
+  const calls: ToolCallRecord[] = [];
+  const tools: ToolSet = {};
+  for (const one of given)
+    tools[one.name] = tool({
+      description: one.description,
+      inputSchema: one.args,
+      async execute(args: unknown) {
+        const startedAt = clock.monotonic();
+        const record: ToolCallRecord = { tool: one.name, args, latencyMs: 0 };
+        calls.push(record);
+        try {
+          record.result = await one.run(args, signal);
+          return record.result;
+        } catch (error) {
+          record.error = errorMessage(error);
+          throw error;
+        } finally {
+          record.latencyMs = clock.monotonic() - startedAt;
+        }
+      },
+    });
+  return { tools, calls };
+}
