@@ -23,3 +23,15 @@ export function formatDuration(ms: number): string {
   if (h < 24) return m % 60 ? `${h} h ${m % 60} min` : `${h} h`;
   return h % 24 ? `${Math.floor(h / 24)} d ${h % 24} h` : `${Math.floor(h / 24)} d`;
 }
+
+/** The way people write it, exactly: `1h30m`, `500ms`. The inverse of `parseDuration`. */
+export function writeDuration(ms: number): string {
+  let rest = Math.round(ms);
+  let text = "";
+  for (const unit of ["d", "h", "m", "s", "ms"]) {
+    const unitMs = UNIT_MS[unit] as number;
+    if (rest >= unitMs) text += `${Math.floor(rest / unitMs)}${unit}`;
+    rest %= unitMs;
+  }
+  return text || "0s";
+}

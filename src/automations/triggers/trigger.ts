@@ -44,7 +44,7 @@ export interface TriggerParts {
 /** When a timed hook fires next. */
 export interface NextFire {
   hookId: string;
-  /** `every 5 min`, `cron 0 9 * * * (Europe/Berlin)`, … */
+  /** `every 5m`, `cron 0 9 * * * (Europe/Berlin)`, … */
   schedule: string;
   at: number;
   lastAt?: number;

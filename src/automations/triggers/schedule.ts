@@ -1,0 +1,59 @@
+/** When a timed trigger comes: its name, its next time, and whether a time counts as missed. Nothing in here waits. */
+import { formatDuration, writeDuration } from "../../lib/duration.js";
+import type { TriggerOf } from "../definition/definition.js";
+import { nextCron } from "./cron.js";
+import { nextEvery } from "./every.js";
+import { timeIn } from "./timezone.js";
+
+export type TimedTrigger = TriggerOf<"every"> | TriggerOf<"cron"> | TriggerOf<"at">;
+
+/** Says when it comes, and nothing else: as long as it stays the same the times that are reckoned hold. */
+export function scheduleOf(trigger: TimedTrigger): string {
+  switch (trigger.kind) {
+    case "every":
+      return `every ${writeDuration(trigger.everyMs)}`;
+    case "cron":
+      return `cron ${trigger.cron} (${trigger.timezone})`;
+    case "at":
+      return `at ${new Date(trigger.at).toISOString()}`;
+  }
+}
+
+/** The first time of a trigger that is new. */
+export function firstTime(trigger: TimedTrigger, now: number): number | undefined {
+  switch (trigger.kind) {
+    case "every":
+      return nextEvery(trigger, now, undefined);
+    case "cron":
+      return nextCron(trigger, now);
+    case "at":
+      // What is long past was meant for a time before this gateway: it is told, and not done.
+      return trigger.at >= now - LATE_MS ? trigger.at : undefined;
+  }
+}
+
+/** The time after the one that was due at `dueAt` and is dealt with now: however many were missed, the next one lies ahead. */
+export function timeAfter(trigger: TimedTrigger, dueAt: number, now: number): number | undefined {
+  switch (trigger.kind) {
+    case "every":
+      return nextEvery(trigger, now, dueAt);
+    case "cron":
+      return nextCron(trigger, Math.max(dueAt, now));
+    case "at":
+      return undefined;
+  }
+}
+
+/** Later than this, the machine slept or the clock was set: nobody was there when it was due. */
+const LATE_MS = 60_000;
+
+export function isMissed(dueAt: number, now: number, startedAt: number): boolean {
+  return dueAt < startedAt || now - dueAt > LATE_MS;
+}
+
+/** `cron 0 9 * * * (Europe/Berlin) at 2026-11-21T09:00:00+01:00`; of a time that is made good, how late. */
+export function reasonOf(trigger: TimedTrigger, dueAt: number, now: number, startedAt: number): string {
+  const due = timeIn(trigger.kind === "cron" ? trigger.timezone : "UTC", dueAt);
+  const name = trigger.kind === "at" ? `at ${due}` : `${scheduleOf(trigger)} at ${due}`;
+  return isMissed(dueAt, now, startedAt) ? `${name}, caught up ${formatDuration(now - dueAt)} later` : name;
+}

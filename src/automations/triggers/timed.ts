@@ -1,0 +1,143 @@
+/**
+ * Hooks that time starts. The rows say when each fires next; a look at one that is due stores its run and moves its next time in
+ * one transaction, so that a crash loses neither and another process cannot do it again.
+ */
+import type { TriggerState } from "../../domain/automation.js";
+import { createWork } from "../../lib/work.js";
+import type { Definition } from "../definition/definition.js";
+import { firstTime, isMissed, reasonOf, scheduleOf, type TimedTrigger, timeAfter } from "./schedule.js";
+import type { NextFire, TriggerParts, TriggerProblem, Triggers } from "./trigger.js";
+
+const MAX_PARALLEL = 16;
+
+type Parts = Pick<TriggerParts, "draft" | "look" | "isOff" | "clock" | "logger"> & {
+  store: TriggerParts["store"]["triggers"];
+};
+
+interface Timed {
+  definition: Definition;
+  trigger: TimedTrigger;
+  schedule: string;
+}
+
+export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
+  const { store, clock } = parts;
+  const startedAt = clock.now();
+  let timed = new Map<string, Timed>();
+  /** As last read or written here. */
+  const states = new Map<string, TriggerState>();
+  const work = createWork({ look, maxParallel: MAX_PARALLEL, clock, logger: parts.logger });
+
+  async function sync(definitions: readonly Definition[], broken: readonly string[] = []): Promise<void> {
+    const wanted = new Map(
+      definitions.flatMap((definition) => timedOf(definition) ?? []).map((one) => [one.definition.id, one]),
+    );
+    const kept = new Set(broken);
+    const known = new Map((await store.list()).map((state) => [state.hookId, state]));
+    timed = wanted;
+    await Promise.all([...known.keys()].filter((id) => !wanted.has(id) && !kept.has(id)).map((id) => store.forget(id)));
+    states.clear();
+    await Promise.all([...wanted.values()].map((one) => plan(one, known.get(one.definition.id))));
+  }
+
+  /** Takes up the row, or makes it anew when it says nothing of this schedule. */
+  async function plan(
+    { definition: { id }, trigger, schedule }: Timed,
+    known: TriggerState | undefined,
+  ): Promise<void> {
+    const now = clock.now();
+    const holds = known?.schedule === schedule && !isOutOfReach(trigger, known, now);
+    const state = holds ? known : stateOf(id, schedule, firstTime(trigger, now), known?.lastAt);
+    if (state !== known) await store.set(state);
+    remember(state);
+  }
+
+  function remember(state: TriggerState): void {
+    states.set(state.hookId, state);
+    if (state.nextAt !== undefined) work.look(state.hookId, state.nextAt);
+  }
+
+  /** The next time to look at the hook. */
+  async function look(id: string): Promise<number | undefined> {
+    const one = timed.get(id);
+    const state = one && (await store.get(id));
+    if (state?.nextAt === undefined || state.schedule !== one?.schedule) return undefined;
+    states.set(id, state);
+    const now = clock.now();
+    if (state.nextAt > now) return state.nextAt;
+    const dueAt = state.nextAt;
+    const next = timeAfter(one.trigger, dueAt, now);
+    if (parts.isOff(id)) return one.trigger.kind === "at" ? undefined : passBy(one, state, next);
+    if (!one.trigger.catchUp && isMissed(dueAt, now, startedAt)) return passBy(one, state, next);
+    return fire(one, dueAt, stateOf(id, one.schedule, next, now), state.lastAt);
+  }
+
+  async function passBy({ definition: { id }, schedule }: Timed, state: TriggerState, next: number | undefined) {
+    const passed = stateOf(id, schedule, next, state.lastAt);
+    await store.set(passed);
+    states.set(id, passed);
+    return next;
+  }
+
+  async function fire({ definition, trigger }: Timed, dueAt: number, after: TriggerState, lastAt: number | undefined) {
+    const { id } = definition;
+    const run = parts.draft(definition, {
+      kind: trigger.kind,
+      reason: reasonOf(trigger, dueAt, clock.now(), startedAt),
+      dueAt,
+      ...(lastAt === undefined ? {} : { lastAt }),
+    });
+    const isOurs = await store.fire(id, dueAt, after, run);
+    if (isOurs) parts.look();
+    const state = isOurs ? after : await store.get(id);
+    if (state) states.set(id, state);
+    return state?.nextAt;
+  }
+
+  return {
+    sync,
+    look: (hookId) => work.look(hookId),
+    next: () => [...states.values()].flatMap((state) => nextOf(state) ?? []).sort((a, b) => a.at - b.at),
+    problems: () => [...timed.values()].flatMap((one) => problemOf(one, states.get(one.definition.id)) ?? []),
+    stop: () => work.stop(),
+  };
+}
+
+function timedOf(definition: Definition): Timed | undefined {
+  const { trigger } = definition;
+  if (trigger.kind !== "every" && trigger.kind !== "cron" && trigger.kind !== "at") return undefined;
+  return { definition, trigger, schedule: scheduleOf(trigger) };
+}
+
+/** The clock was set back: an interval does not wait until it is where it was. */
+function isOutOfReach(trigger: TimedTrigger, { nextAt }: TriggerState, now: number): boolean {
+  return trigger.kind === "every" && nextAt !== undefined && nextAt > now + trigger.everyMs;
+}
+
+function stateOf(
+  hookId: string,
+  schedule: string,
+  nextAt: number | undefined,
+  lastAt: number | undefined,
+): TriggerState {
+  return {
+    hookId,
+    schedule,
+    ...(nextAt === undefined ? {} : { nextAt }),
+    ...(lastAt === undefined ? {} : { lastAt }),
+  };
+}
+
+function nextOf({ hookId, schedule, nextAt, lastAt }: TriggerState): NextFire | undefined {
+  if (nextAt === undefined) return undefined;
+  return { hookId, schedule, at: nextAt, ...(lastAt === undefined ? {} : { lastAt }) };
+}
+
+function problemOf({ definition, trigger }: Timed, state: TriggerState | undefined): TriggerProblem | undefined {
+  const neverComes = trigger.kind === "at" && state !== undefined && state.nextAt === undefined;
+  if (!neverComes || state.lastAt !== undefined) return undefined;
+  return {
+    hookId: definition.id,
+    message: `its time, ${new Date(trigger.at).toISOString()}, was past: it never fires`,
+  };
+}
