@@ -1,0 +1,129 @@
+/**
+ * The watch of one `files:` hook. What is touched has a quiet time; then it is looked at, compared with what was known of it, and
+ * what became of it is fired. Only when that is handed over is it known, on disk too: after a crash before that it is found again.
+ */
+import { createHash } from "node:crypto";
+import type { FileSnapshot } from "../../../domain/automation.js";
+import { createWork } from "../../../lib/work.js";
+import type { Definition, TriggerOf } from "../../definition/definition.js";
+import type { TriggerParts } from "../trigger.js";
+import { createBatches, type Touched } from "./batches.js";
+import { type Change, dispatchIdOf, operationOf, snapshotAt } from "./change.js";
+import { firingOf, type WatchFiring } from "./firing.js";
+import { type Selection, selectionOf, within } from "./selection.js";
+import { openSource } from "./source.js";
+
+export type WatchParts = Pick<TriggerParts, "clock" | "logger"> & {
+  store: TriggerParts["store"]["snapshots"];
+  /** Resolves when all have settled; never rejects for what a hook does. */
+  fire(change: WatchFiring, dispatchId: string): Promise<void>;
+};
+
+export interface Watch {
+  /** Under which its snapshot is kept: another one when it selects other files. */
+  readonly key: string;
+  /** Resolves when what changed while nobody watched was found and no later change can be missed. */
+  readonly ready: Promise<void>;
+  problems(): string[];
+  stop(): Promise<void>;
+}
+
+const MAX_PARALLEL = 8;
+
+export function watchKey(hookId: string, { paths, ignore }: TriggerOf<"files">, folder: string): string {
+  const hash = createHash("sha256").update(JSON.stringify([paths, ignore, folder]));
+  return `${hookId}#${hash.digest("hex").slice(0, 12)}`;
+}
+
+export function openWatch(definition: Definition, trigger: TriggerOf<"files">, parts: WatchParts): Watch {
+  const { clock, logger, store } = parts;
+  const key = watchKey(definition.id, trigger, definition.folder);
+  const batches = createBatches(trigger);
+  const work = createWork({ look, maxParallel: MAX_PARALLEL, clock, logger });
+  /** As far as it was handed over. */
+  let known = new Map<string, FileSnapshot>();
+  /** While the start gathers what is there. */
+  let found: Map<string, FileSnapshot> | undefined = new Map();
+
+  const sources = trigger.paths
+    .map((pattern) => selectionOf(pattern, trigger.ignore, definition.folder))
+    .map((selection) => openSource(selection, { touched, vanished: () => vanished(selection), clock, logger }));
+
+  async function start(): Promise<void> {
+    const stored = await store.get(key);
+    await Promise.all(sources.map(({ ready }) => ready));
+    const there = found ?? new Map<string, FileSnapshot>();
+    found = undefined;
+    if (stored === undefined) {
+      known = there;
+      return store.update(key, [...there.values()], []);
+    }
+    known = new Map(stored.map((one) => [one.path, one]));
+    for (const path of new Set([...known.keys(), ...there.keys()]))
+      if (operationOf(known.get(path), there.get(path), false)) touch(path, { at: 0, wasDeleted: false });
+  }
+
+  function touched(path: string, now: FileSnapshot | undefined): void {
+    if (found === undefined) touch(path, { at: clock.now(), wasDeleted: now === undefined });
+    else if (now) found.set(path, now);
+    else found.delete(path);
+  }
+
+  function vanished({ root }: Selection): void {
+    for (const path of [...(found ?? known).keys()]) if (within(path, root)) touched(path, undefined);
+  }
+
+  function touch(path: string, how: Touched): void {
+    const { batch, dueAt } = batches.touch(path, how);
+    work.look(batch, dueAt);
+  }
+
+  async function look(batch: string): Promise<number | undefined> {
+    const dueAt = batches.dueAt(batch);
+    if (dueAt === undefined || dueAt > clock.now()) return dueAt;
+    const taken = batches.take(batch);
+    try {
+      await settle(taken);
+    } catch (error) {
+      for (const [path, wasDeleted] of taken) batches.touch(path, { at: 0, wasDeleted });
+      throw error;
+    }
+    return undefined;
+  }
+
+  async function settle(paths: ReadonlyMap<string, boolean>): Promise<void> {
+    const changes: Change[] = [];
+    for (const [path, wasDeleted] of paths) {
+      const before = known.get(path);
+      const now = await snapshotAt(path);
+      const operation = operationOf(before, now, wasDeleted);
+      if (operation) changes.push({ path, operation, before, now });
+    }
+    if (changes.length === 0) return;
+    const counted = changes.filter(({ operation }) => trigger.operations.includes(operation));
+    const firing = firingOf(definition, trigger, counted);
+    if (firing) await parts.fire(firing, dispatchIdOf(key, counted));
+    await know(changes);
+  }
+
+  async function know(changes: readonly Change[]): Promise<void> {
+    await store.update(
+      key,
+      changes.flatMap(({ now }) => now ?? []),
+      changes.flatMap(({ path, now }) => (now ? [] : path)),
+    );
+    for (const { path, now } of changes)
+      if (now) known.set(path, now);
+      else known.delete(path);
+  }
+
+  return {
+    key,
+    ready: start(),
+    problems: () => sources.flatMap(({ problem }) => problem ?? []),
+    async stop() {
+      await Promise.all(sources.map((source) => source.stop()));
+      await work.stop();
+    },
+  };
+}

@@ -1,0 +1,75 @@
+/** The watches of all `files:` hooks. A watch ends and begins anew only when its hook selects other files. */
+import { wait } from "../../lib/clock.js";
+import { errorMessage } from "../../lib/errors.js";
+import type { Definition } from "../definition/definition.js";
+import type { TriggerProblem } from "./trigger.js";
+import { openWatch, type Watch, type WatchParts } from "./watch/watch.js";
+
+/** A big or slow tree does not hold up the start for longer; it is taken up when it is ready. */
+const PATIENCE_MS = 15_000;
+
+export interface Watches {
+  sync(definitions: readonly Definition[], broken?: readonly string[]): Promise<void>;
+  problems(): TriggerProblem[];
+  stop(): Promise<void>;
+}
+
+export function createWatches(parts: WatchParts): Watches {
+  /** By the text of all that the watch depends on. */
+  let open = new Map<string, { hookId: string; watch: Watch }>();
+
+  async function sync(definitions: readonly Definition[], broken: readonly string[] = []): Promise<void> {
+    const before = open;
+    open = new Map();
+    const fresh: Watch[] = [];
+    const wanted = definitions.flatMap((definition) => watchedOf(definition) ?? []);
+    const names = new Set(wanted.map(({ name }) => name));
+    for (const [name, { watch }] of before) if (!names.has(name)) await watch.stop();
+    for (const { name, definition, trigger } of wanted) {
+      const kept = before.get(name);
+      const watch = kept?.watch ?? openWatch(definition, trigger, parts);
+      if (kept === undefined) fresh.push(watch);
+      open.set(name, { hookId: definition.id, watch });
+    }
+    await forgetOthers(new Set(broken));
+    await inPatience(Promise.all(fresh.map(taken)));
+  }
+
+  /** Snapshots of hooks that are gone, or that select other files now. */
+  async function forgetOthers(broken: ReadonlySet<string>): Promise<void> {
+    const keys = new Set([...open.values()].map(({ watch }) => watch.key));
+    for (const key of await parts.store.watches())
+      if (!keys.has(key) && !broken.has(key.slice(0, key.lastIndexOf("#")))) await parts.store.forget(key);
+  }
+
+  async function taken(watch: Watch): Promise<void> {
+    await watch.ready.catch((error: unknown) =>
+      parts.logger.error({ watch: watch.key, error: errorMessage(error) }, "files are not watched"),
+    );
+  }
+
+  async function inPatience(ready: Promise<unknown>): Promise<void> {
+    const enough = new AbortController();
+    const late = wait(parts.clock, PATIENCE_MS, enough.signal).then(
+      () => parts.logger.warn({}, "watches of files take long to begin; the start goes on without them"),
+      () => {}, // all were ready in time
+    );
+    await Promise.race([ready, late]);
+    enough.abort();
+  }
+
+  return {
+    sync,
+    problems: () =>
+      [...open.values()].flatMap(({ hookId, watch }) => watch.problems().map((message) => ({ hookId, message }))),
+    async stop() {
+      await Promise.all([...open.values()].map(({ watch }) => watch.stop()));
+    },
+  };
+}
+
+function watchedOf(definition: Definition) {
+  const { id, folder, trigger } = definition;
+  if (trigger.kind !== "files") return undefined;
+  return { name: JSON.stringify([id, folder, trigger]), definition, trigger };
+}

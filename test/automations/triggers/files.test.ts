@@ -1,0 +1,282 @@
+/** Watches of real files, with chokidar, a registry and a store on disk. */
+import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import type { Definition, TriggerOf } from "../../../src/automations/definition/definition.js";
+import { triggerOptions } from "../../../src/automations/triggers/index.js";
+import type { Triggers } from "../../../src/automations/triggers/trigger.js";
+import { createTriggers } from "../../../src/automations/triggers/triggers.js";
+import type { Store } from "../../../src/domain/store.js";
+import { HookRegistry } from "../../../src/hooks/registry.js";
+import { systemClock } from "../../../src/lib/clock.js";
+import { silentLogger } from "../../../src/lib/logger.js";
+import { openTestStore } from "../../store/support/open-test-store.js";
+import { until } from "../../support/until.js";
+import { definition } from "./support/definition.js";
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function folderOf(files: Record<string, string> = {}): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "watch-")));
+  closers.push(() => rm(folder, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) await write(folder, name, text);
+  return folder;
+}
+
+async function write(folder: string, name: string, text: string): Promise<void> {
+  await mkdir(join(folder, name, ".."), { recursive: true });
+  await writeFile(join(folder, name), text);
+}
+
+/** `watch file operation`, in the order fired. */
+interface Watching {
+  seen: string[];
+  /** Dispatch ids, in the same order. */
+  ids: string[];
+  batches: { watchId: string; count: number; changes: string[]; path: string }[];
+  triggers: Triggers;
+  registry: HookRegistry;
+  store: Store;
+  stop(): Promise<void>;
+}
+
+async function watching(definitions: readonly Definition[], given?: Store): Promise<Watching> {
+  const store = given ?? (await openTestStore());
+  const registry = new HookRegistry({ logger: silentLogger });
+  const seen: string[] = [];
+  const ids: string[] = [];
+  const batches: Watching["batches"] = [];
+  registry.registerVoid("file.changed", ({ watchId, relativePath, operation }, { dispatchId }) => {
+    ids.push(dispatchId);
+    seen.push(`${watchId} ${relativePath} ${operation}`);
+  });
+  registry.registerVoid("folder.changed", ({ watchId, count, changes, path }) => {
+    batches.push({
+      watchId,
+      count,
+      path,
+      changes: changes.map((one) => `${one.relativePath} ${one.operation}`).sort(),
+    });
+  });
+  const triggers = createTriggers({
+    store: store.automation,
+    registry,
+    draft: () => {
+      throw new Error("no timed hook in these tests");
+    },
+    look() {},
+    isOff: () => false,
+    clock: systemClock,
+    logger: silentLogger,
+  });
+  closers.push(() => triggers.stop());
+  await triggers.sync(definitions);
+  return { seen, ids, batches, triggers, registry, store, stop: () => triggers.stop() };
+}
+
+function watch(id: string, folder: string, files: Record<string, unknown>): Definition {
+  return definition(id, triggerOptions.parse({ files: { debounce: "60ms", ...files } }) as TriggerOf<"files">, folder);
+}
+
+const has = (seen: string[], what: string) => until(() => seen.includes(what), what);
+
+describe("a watch of files", () => {
+  it("tells what was created, modified and deleted, and fires only for its own files", async () => {
+    const folder = await folderOf({ "posts/a.md": "a", "posts/b.txt": "b", "other/c.md": "c" });
+    const { seen } = await watching([
+      watch("posts", folder, { paths: "posts/**/*.md" }),
+      watch("others", folder, { paths: ["other"], operations: ["deleted"] }),
+    ]);
+    await write(folder, "posts/a.md", "longer");
+    await has(seen, "posts posts/a.md modified");
+    await write(folder, "posts/deep/er/new.md", "new");
+    await has(seen, "posts posts/deep/er/new.md created");
+    await write(folder, "posts/b.txt", "not mine");
+    await write(folder, "other/c.md", "modified is not asked for");
+    await rm(join(folder, "posts/a.md"));
+    await has(seen, "posts posts/a.md deleted");
+    await rm(join(folder, "other/c.md"));
+    await has(seen, "others other/c.md deleted");
+    expect(seen.filter((one) => one.includes("b.txt") || one.includes("c.md modified"))).toEqual([]);
+    expect(new Set(seen).size).toBe(seen.length);
+  });
+
+  it("finds at the start what changed while nobody watched, once", async () => {
+    const folder = await folderOf({ "a.md": "a", "b.md": "b", "c.md": "c" });
+    const hooks = [watch("notes", folder, { paths: "*.md" })];
+    const first = await watching(hooks);
+    expect(first.seen).toEqual([]);
+    await first.stop();
+    await write(folder, "a.md", "longer");
+    await rm(join(folder, "b.md"));
+    await write(folder, "d.md", "d");
+
+    const second = await watching(hooks, first.store);
+    await until(() => second.seen.length === 3, "three changes");
+    expect([...second.seen].sort()).toEqual(["notes a.md modified", "notes b.md deleted", "notes d.md created"]);
+    await second.stop();
+    const third = await watching(hooks, first.store);
+    await write(folder, "e.md", "e");
+    await has(third.seen, "notes e.md created");
+    expect(third.seen).toEqual(["notes e.md created"]);
+  });
+
+  it("merges what happens to a file within its quiet time", async () => {
+    const folder = await folderOf({ "modified-deleted": "1", "deleted-created": "2" });
+    const { seen } = await watching([watch("merge", folder, { paths: ["."], debounce: "1500ms" })]);
+    await write(folder, "created-modified", "1");
+    await write(folder, "created-modified", "12");
+    await write(folder, "created-deleted", "1");
+    await rm(join(folder, "created-deleted"));
+    await write(folder, "modified-deleted", "12");
+    await rm(join(folder, "modified-deleted"));
+    await rm(join(folder, "deleted-created"));
+    await write(folder, "deleted-created", "another");
+    await until(() => seen.length === 3, "three changes");
+    await write(folder, "last", "x");
+    await has(seen, "merge last created");
+    expect([...seen].sort()).toEqual([
+      "merge created-modified created",
+      "merge deleted-created modified",
+      "merge last created",
+      "merge modified-deleted deleted",
+    ]);
+  });
+
+  it("fires once for all files of a folder watch that change together", async () => {
+    const folder = await folderOf({ "in/a": "a" });
+    const { batches, seen } = await watching([
+      watch("batch", folder, { paths: "in", as: "folder", debounce: "1500ms" }),
+    ]);
+    await write(folder, "in/a", "aa");
+    await write(folder, "in/b", "b");
+    await write(folder, "in/c/d", "d");
+    await until(() => batches.length > 0, "a batch");
+    expect(batches).toEqual([
+      {
+        watchId: "batch",
+        count: 3,
+        path: join(folder, "in"),
+        changes: ["in/a modified", "in/b created", "in/c/d created"],
+      },
+    ]);
+    expect(seen).toEqual([]);
+  });
+
+  it("leaves out what is ignored, and .git and node_modules unless they are named", async () => {
+    const folder = await folderOf({ ".git/HEAD": "main", "src/a": "a" });
+    const { seen } = await watching([
+      watch("all", folder, { paths: "." }),
+      watch("some", folder, { paths: ["**/*"], ignore: ["src/gen/**", "**/*.tmp"] }),
+      watch("head", folder, { paths: ".git/HEAD" }),
+    ]);
+    await write(folder, "node_modules/x/index.js", "x");
+    await write(folder, "src/gen/x", "x");
+    await write(folder, "src/x.tmp", "x");
+    await write(folder, ".git/HEAD", "a branch");
+    await has(seen, "head .git/HEAD modified");
+    await write(folder, "src/z", "z");
+    await until(() => seen.length >= 6, "six changes");
+    expect([...seen].sort()).toEqual([
+      "all src/gen/x created",
+      "all src/x.tmp created",
+      "all src/z created",
+      "head .git/HEAD modified",
+      "some node_modules/x/index.js created",
+      "some src/z created",
+    ]);
+  });
+
+  it("waits for a folder that is not there, says so, and follows it when it vanishes and comes back", async () => {
+    const folder = await folderOf();
+    const { seen, triggers } = await watching([watch("later", folder, { paths: "made/by/others/*.csv" })]);
+    expect(triggers.problems()).toEqual([
+      { hookId: "later", message: "made/by/others/*.csv is not there; it is watched as soon as it is" },
+    ]);
+    await write(folder, "made/by/others/1.csv", "1");
+    await has(seen, "later made/by/others/1.csv created");
+    expect(triggers.problems()).toEqual([]);
+    await rm(join(folder, "made"), { recursive: true });
+    await has(seen, "later made/by/others/1.csv deleted");
+    await until(() => triggers.problems().length === 1, "the problem");
+    await write(folder, "made/by/others/2.csv", "2");
+    await has(seen, "later made/by/others/2.csv created");
+    await write(folder, "made/by/others/2.csv", "22");
+    await has(seen, "later made/by/others/2.csv modified");
+  });
+
+  it("follows a folder that is replaced at once", async () => {
+    const folder = await folderOf({ "dist/a.js": "a" });
+    const { seen } = await watching([watch("dist", folder, { paths: "dist" })]);
+    await write(folder, "next/a.js", "other");
+    await write(folder, "next/b.js", "b");
+    await rm(join(folder, "dist"), { recursive: true });
+    await rename(join(folder, "next"), join(folder, "dist"));
+    await has(seen, "dist dist/b.js created");
+    await write(folder, "dist/c.js", "c");
+    await has(seen, "dist dist/c.js created");
+  });
+
+  it("watches through a link that is named, and not through links that lie inside", async () => {
+    const folder = await folderOf({ "real/a": "a", "elsewhere/b": "b" });
+    await symlink(join(folder, "real"), join(folder, "link"));
+    await symlink(join(folder, "elsewhere"), join(folder, "real/out"));
+    const { seen } = await watching([watch("linked", folder, { paths: "link" })]);
+    await write(folder, "elsewhere/b", "bb");
+    await write(folder, "real/a", "aa");
+    await has(seen, "linked link/a modified");
+    expect(seen).toEqual(["linked link/a modified"]);
+  });
+
+  it("keeps watches over a reload, ends those that are gone and begins anew where other files are selected", async () => {
+    const folder = await folderOf({ "a/1": "1", "b/1": "1" });
+    const { seen, triggers, store } = await watching([
+      watch("stays", folder, { paths: "a" }),
+      watch("moves", folder, { paths: "a" }),
+      watch("goes", folder, { paths: "a" }),
+    ]);
+    await triggers.sync([watch("stays", folder, { paths: "a" }), watch("moves", folder, { paths: "b" })]);
+    await write(folder, "a/1", "12");
+    await has(seen, "stays a/1 modified");
+    await write(folder, "b/1", "12");
+    await has(seen, "moves b/1 modified");
+    expect(seen).toEqual(["stays a/1 modified", "moves b/1 modified"]);
+    const kept = await store.automation.snapshots.watches();
+    expect(kept.map((key) => key.split("#")[0]).sort()).toEqual(["moves", "stays"]);
+  });
+
+  it("keeps what it knew of a hook that is broken for a while", async () => {
+    const folder = await folderOf({ a: "1" });
+    const hook = watch("mended", folder, { paths: "a" });
+    const { seen, triggers } = await watching([hook]);
+    await triggers.sync([], ["mended"]);
+    await write(folder, "a", "12");
+    await triggers.sync([hook]);
+    await has(seen, "mended a modified");
+  });
+
+  it("gives the same dispatch id to a change that is found again, and another to every other change", async () => {
+    const folder = await folderOf({ a: "1" });
+    const hooks = [watch("again", folder, { paths: "a" })];
+    const first = await watching(hooks);
+    const { snapshots } = first.store.automation;
+    const [key = ""] = await snapshots.watches();
+    const before = (await snapshots.get(key)) ?? [];
+    await write(folder, "a", "12");
+    await until(() => first.ids.length === 1, "the change");
+    await first.stop();
+
+    // As a crash leaves it that came before the change was known: the file is as it was then.
+    await snapshots.update(key, before, []);
+    const second = await watching(hooks, first.store);
+    await until(() => second.ids.length === 1, "the change found again");
+    expect(second.ids).toEqual(first.ids);
+    await write(folder, "a", "123");
+    await until(() => second.ids.length === 2, "another change");
+    expect(new Set(second.ids).size).toBe(2);
+  });
+});
