@@ -5,7 +5,3 @@ import type { TriggerOf } from "../definition/definition.js";
 export const eventOptions = z
   .strictObject({ event: z.string().min(1).describe("The name of an event that is declared under `events:`.") })
   .transform(({ event }): TriggerOf<"event"> => ({ kind: "event", event }));
-
-export function eventPoint(name: string): string {
-  return `event:${name}`;
-}

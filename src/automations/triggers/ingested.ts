@@ -1,0 +1,79 @@
+/** Fires the events that came in by HTTP: in order for each name, and after a crash again those that were not handed over to the end. */
+import type { IngestedEvent } from "../../domain/automation.js";
+import { HookFailedError } from "../../hooks/errors.js";
+import type { HookRegistry } from "../../hooks/registry.js";
+import { createWork } from "../../lib/work.js";
+import { type EventPoint, type EventSpec, eventName, eventPoint } from "./event-point.js";
+import type { TriggerParts } from "./trigger.js";
+
+type Parts = Pick<TriggerParts, "clock" | "logger" | "registry"> & { store: TriggerParts["store"]["ingest"] };
+
+const KEY = "events";
+/** Events in memory at once. */
+const BATCH = 200;
+
+export interface Ingested {
+  look(): void;
+  stop(): Promise<void>;
+}
+
+/** What stands under `events:` becomes hook points; call it before the hooks that want them are registered. */
+export function declareEvents(registry: HookRegistry, events: Readonly<Record<string, EventSpec>>): void {
+  for (const [name, spec] of Object.entries(events)) registry.declare(eventPoint(name, spec));
+}
+
+export function createIngested({ store, registry, clock, logger }: Parts): Ingested {
+  const work = createWork({ look, maxParallel: 1, clock, logger });
+  let isStopped = false;
+
+  async function look(): Promise<undefined> {
+    for (let batch = await store.unhandled(BATCH); batch.length > 0; batch = await store.unhandled(BATCH)) {
+      await Promise.all([...byName(batch).values()].map(inOrder));
+      if (isStopped) return;
+    }
+  }
+
+  async function inOrder(queue: readonly IngestedEvent[]): Promise<void> {
+    for (const event of queue) {
+      if (isStopped) return;
+      await hand(event);
+      await store.handled(event.id, clock.now());
+    }
+  }
+
+  async function hand({ id, name, payload }: IngestedEvent): Promise<void> {
+    const point = registry.points.find((one): one is EventPoint => one.name === eventName(name));
+    if (point === undefined) {
+      logger.warn({ event: id, name }, `event ${name} is not declared any more: nobody gets it`);
+      return;
+    }
+    const body = typeof payload === "object" && payload !== null ? { ...payload } : { value: payload };
+    // The same dispatch id when it is handed over again: what was recorded for it is not recorded twice.
+    const firing = { dispatchId: `d_event_${id}`, cause: { kind: "api" as const, id, depth: 0 } };
+    const events = registry.declare(point);
+    await events.fireVoid(point.name, body, undefined, firing).catch(inJournal);
+  }
+
+  return {
+    look: () => work.look(KEY),
+    stop() {
+      isStopped = true;
+      return work.stop();
+    },
+  };
+}
+
+/** That a fail-closed hook failed is in the journal; the event happened all the same. */
+export function inJournal(error: unknown): void {
+  if (!(error instanceof HookFailedError)) throw error;
+}
+
+function byName(batch: readonly IngestedEvent[]): Map<string, IngestedEvent[]> {
+  const queues = new Map<string, IngestedEvent[]>();
+  for (const event of batch) {
+    const queue = queues.get(event.name);
+    if (queue) queue.push(event);
+    else queues.set(event.name, [event]);
+  }
+  return queues;
+}

@@ -1,0 +1,36 @@
+/** All that starts hooks besides messages and people: time, files, events. */
+import { createIngested, inJournal } from "./ingested.js";
+import { createTimed } from "./timed.js";
+import type { TriggerParts, Triggers } from "./trigger.js";
+import { createWatches } from "./watches.js";
+
+export function createTriggers(parts: TriggerParts): Triggers {
+  const { registry, store, clock, logger } = parts;
+  const timed = createTimed({ ...parts, store: store.triggers });
+  const watches = createWatches({
+    store: store.snapshots,
+    clock,
+    logger,
+    async fire(change, dispatchId) {
+      const fired =
+        change.point === "file.changed"
+          ? registry.fireVoid(change.point, change.payload, undefined, { dispatchId })
+          : registry.fireVoid(change.point, change.payload, undefined, { dispatchId });
+      await fired.catch(inJournal);
+    },
+  });
+  const ingested = createIngested({ ...parts, store: store.ingest });
+  return {
+    async sync(definitions, broken) {
+      await Promise.all([timed.sync(definitions, broken), watches.sync(definitions, broken)]);
+      ingested.look();
+    },
+    look: timed.look,
+    ingested: ingested.look,
+    next: timed.next,
+    problems: () => [...timed.problems(), ...watches.problems()],
+    async stop() {
+      await Promise.all([timed.stop(), watches.stop(), ingested.stop()]);
+    },
+  };
+}
