@@ -9,7 +9,7 @@ import type { HooksInFlight } from "./in-flight.js";
 /** The registry as commands use it: they look, switch and fire by name; they never register. */
 export type HookDesk = Pick<
   HookRegistry,
-  "list" | "get" | "points" | "point" | "order" | "explain" | "validate" | "setEnabled" | "dispatch"
+  "list" | "get" | "points" | "point" | "order" | "explain" | "running" | "validate" | "setEnabled" | "dispatch"
 >;
 
 export interface CommandDeps {

@@ -34,6 +34,7 @@ export async function fire(deps: CommandDeps, context: CommandContext, firing: F
           .map((hook) => hook.id)
       : [hookId];
   refuseRunning(deps, hookIds);
+  if (hookId !== undefined) refuseLive(deps, context, hookId);
 
   const now = deps.clock.now();
   const dispatchId = newId(BY_HAND, now);
@@ -75,6 +76,20 @@ function refuseRunning(deps: CommandDeps, hookIds: readonly string[]): void {
   throw new HookgateError({
     code: "HOOK_RUNNING",
     message: `${running.hookId} is being fired already: run ${running.runId}, for ${formatDuration(deps.clock.now() - running.since)}.`,
+    hint: "Wait until it has ended; it has a deadline.",
+    retryable: true,
+  });
+}
+
+/** Of one hook only: at a busy point somebody always runs. What the command itself set off does not count. */
+function refuseLive({ registry }: CommandDeps, { causeId }: CommandContext, hookId: string): void {
+  const running = registry
+    .running()
+    .find((run) => run.hookId === hookId && (causeId === undefined || !run.dispatchId.startsWith(`${causeId}:`)));
+  if (!running) return;
+  throw new HookgateError({
+    code: "HOOK_RUNNING",
+    message: `${hookId} is running already: run ${running.runId}, for ${formatDuration(running.forMs)}.`,
     hint: "Wait until it has ended; it has a deadline.",
     retryable: true,
   });

@@ -21,6 +21,8 @@ export interface CommandContext {
   at?: Address;
   /** Facts of the message that gave it, for `/whoami`: what of it the configuration can name. */
   from?: Pick<InboundMessage, "isDm" | "guildId" | "parentChatId" | "userRoleIds">;
+  /** What the ids of dispatches begin with that the command's own message set off; undefined over HTTP and the CLI. */
+  causeId?: string;
   /** The message it answers to, when given as a reply: `/hooks why x` on a message. */
   replyToId?: string;
   /** Replaces the answer shown so far; for work that takes long. The last value wins; `run`'s own answer comes last. */

@@ -88,6 +88,13 @@ export class DeadlineWheel {
     this.#linked--;
   }
 
+  /** Whatever is armed now, with the ticks until its deadline. Walks the whole wheel: for whoever asks, not for hot paths. */
+  *armed(): Generator<{ item: Armed; leftTicks: number }> {
+    for (const slot of this.#slots)
+      for (let item = slot.next as Armed; item !== slot; item = item.next as Armed)
+        if (item.deadline !== NEVER) yield { item, leftTicks: item.deadline - this.#tick };
+  }
+
   /** What of the clock is not counted in ticks yet, rounded up. */
   #ticksSinceRead(): number {
     const ms = this.#clock.monotonic() - this.#readAtMs + (this.#elapsedMs - this.#tick * TICK_MS);

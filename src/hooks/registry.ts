@@ -28,6 +28,7 @@ import type { DispatchOptions } from "./options.js";
 import type { LifecyclePhase, Model } from "./point.js";
 import type { HookInfo, RegisterOptions, TurnOptions } from "./registration.js";
 import { type Applicant, type Override, Roster } from "./roster.js";
+import { type RunningHook, runningHooks } from "./running.js";
 import type {
   AnyPoint,
   BeforeResult,
@@ -278,6 +279,11 @@ export class HookRegistry<P extends Points = Catalogue> {
   get(id: string): HookInfo | undefined {
     const entry = this.#roster.entries.get(id);
     return entry === undefined ? undefined : infoOf(entry);
+  }
+
+  /** The runs that are waited for at this moment, the longest first. */
+  running(): RunningHook[] {
+    return runningHooks(this.#kernel.wheel);
   }
 
   /** False when there is no such hook. Holds from the next handler's turn on, in dispatches under way too. */

@@ -31,6 +31,8 @@ interface Sequential {
   onDeadline(): void;
   /** A handler that timed out was rejected after all. */
   onLate(entry: Entry, error: unknown): void;
+  /** The run that is waited for. */
+  awaitedRun(): HookRun | undefined;
 }
 
 export function takeSequenceWait(waits: Waits, sequence: Sequential): SequenceWait {
@@ -61,6 +63,10 @@ export class SequenceWait extends Armed {
       if (this.late === undefined) sequence.onError(error);
       else sequence.onLate(this.late, error);
     };
+  }
+
+  awaitedRun(): HookRun | undefined {
+    return this.sequence?.awaitedRun();
   }
 
   /** All promises that it waited for have called back: it may be used again. */
@@ -122,6 +128,10 @@ export class VoidWait extends Armed {
       if (this.isLate) this.dispatch?.onLate(run as HookRun, error);
       else this.release()?.onError(this, run as HookRun, startedMs, error, "failed");
     };
+  }
+
+  awaitedRun(): HookRun | undefined {
+    return this.run;
   }
 
   private release(): Parallel | undefined {

@@ -195,6 +195,47 @@ describe("/fire-hook", () => {
     expect((await desk.say("/fire-hook slow")).data).toMatchObject({ runs: [{ hookId: "slow" }] });
   });
 
+  it("refuses a hook that runs for live traffic, in every model, with that run's id and age; a point is fired all the same", async () => {
+    const finish: (() => void)[] = [];
+    const held = () => new Promise<undefined>((done) => void finish.push(() => done(undefined)));
+    const firstOnly = () => (finish.length < 3 ? held() : undefined);
+    desk.registry.registerVoid("message_sent", firstOnly, { id: "slow-void", timeoutMs: 60_000 });
+    desk.registry.registerModifying("message_sending", firstOnly, { id: "slow-modifying", timeoutMs: 60_000 });
+    desk.registry.registerVoid("delivery_failed", firstOnly, { id: "slow-detached", execution: "fire_and_record" });
+    const target = {
+      chatId: "c",
+      platform: "web",
+      deliveryId: "d",
+      cause: { kind: "reply", id: "m1", depth: 0 },
+    } as const;
+    const message = { text: "x" };
+    const dispatch = (dispatchId: string) => ({ dispatchId });
+    const sent = { ...target, messageId: "1", messageIds: ["1"], message };
+    const live = [
+      desk.registry.fireVoid("message_sent", sent, undefined, dispatch("m7:a")),
+      desk.registry.fireModifying("message_sending", { ...target, message }, undefined, dispatch("m7:b")),
+      desk.registry.fireVoid("delivery_failed", { ...target, error: "e", attempts: 1 }, undefined, dispatch("m7:c")),
+    ];
+    await desk.clock.advance(4000);
+    for (const [id, run] of [
+      ["slow-void", "m7:a/1"],
+      ["slow-modifying", "m7:b/1"],
+      ["slow-detached", "m7:c/1"],
+    ])
+      await expect(desk.say(`/fire-hook ${id}`)).rejects.toMatchObject({
+        code: "HOOK_RUNNING",
+        message: `${id} is running already: run ${run}, for 4 s.`,
+      });
+    expect((await desk.say("/fire-hook message_sent")).data).toMatchObject({ runs: [{ hookId: "slow-void" }] });
+    // What the command's own message set off does not stand in its way.
+    expect((await desk.say("/fire-hook slow-void", { causeId: "m7" })).data).toMatchObject({ dryRun: false });
+    for (const end of finish) end();
+    await Promise.all(live);
+    await until(() => desk.registry.running().length === 0);
+    for (const id of ["slow-void", "slow-modifying", "slow-detached"])
+      expect((await desk.say(`/fire-hook ${id}`)).data).toMatchObject({ runs: [{ hookId: id }] });
+  });
+
   it("tells why nobody ran", async () => {
     desk.registry.registerVoid("message_sent", () => {}, { id: "note", enabled: false });
     expect((await desk.say("/fire-hook note")).shown).toMatch(/did not run: .*disabled/);

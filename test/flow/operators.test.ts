@@ -65,6 +65,31 @@ describe("a slow hook that is fired by hand", () => {
   );
 });
 
+describe("a hook that runs for live traffic", () => {
+  it("is refused with its run and age, and fired when it has ended", async () => {
+    const [room] = stack.platforms.discord.places;
+    await stack.platforms.discord.say(room, "guest", "slow 1500 live traffic");
+    const { dispatchId } = await until(
+      () => stack.noted("inbound_claim").find(({ text }) => text === "slow 1500 live traffic"),
+      "the live run",
+    );
+    const refused = await run("/fire-hook flow.inbound_claim example");
+    expect(refused.text.replaceAll("\\", "")).toContain(`running already: run ${dispatchId}/`);
+    await find(stack.platforms.discord, room, /slow live traffic/);
+    const fired = await until(async () => {
+      const answer = await run("/fire-hook flow.inbound_claim example");
+      return answer.outcome === "failed" ? undefined : answer;
+    }, "the hook being free again");
+    expect(fired.text).toContain("flow.inbound_claim");
+  });
+
+  it("is fired from the chat whose command it is observing", async () => {
+    const [room] = stack.platforms.discord.places;
+    await stack.platforms.discord.command(room, "owner", "/fire-hook traps.hangs example");
+    await find(stack.platforms.discord, room, /Fired\W+traps\.hangs/);
+  });
+});
+
 describe("a person whom nobody listed", () => {
   it("gets an answer to /whoami, and to nothing else, in a Telegram group and on Discord", async () => {
     const { telegram, platforms } = stack;

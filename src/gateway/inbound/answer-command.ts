@@ -34,6 +34,7 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
       operator,
       at,
       from: message,
+      causeId: causeId(row),
       ...(message.replyToId === undefined ? {} : { replyToId: message.replyToId }),
       progress: (shown) => live.progress(answering(shown, message, interaction)),
       fire: {

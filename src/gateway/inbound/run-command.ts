@@ -16,6 +16,7 @@ export interface Call {
   operator: Operator;
   at?: Address;
   from?: CommandContext["from"];
+  causeId?: string;
   replyToId?: string;
   progress(message: OutboundMessage): void;
   /** Of the command_invoked dispatch. */
@@ -53,6 +54,7 @@ async function run({ command, parsed, operator, ...call }: Call, parts: Parts): 
         options: parsed.options,
         ...(call.at ? { at: call.at } : {}),
         ...(call.from ? { from: call.from } : {}),
+        ...(call.causeId === undefined ? {} : { causeId: call.causeId }),
         ...(call.replyToId === undefined ? {} : { replyToId: call.replyToId }),
         progress: call.progress,
         need(role) {

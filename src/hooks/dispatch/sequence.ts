@@ -190,6 +190,10 @@ export class Sequence<Result> extends Dispatch {
     else this.waitFor(pending);
   }
 
+  awaitedRun(): HookRun | undefined {
+    return this.awaited;
+  }
+
   onLate(entry: Entry, error: unknown): void {
     this.ignoreLate(entry, error);
   }

@@ -50,6 +50,10 @@ export class TimedCall extends Armed {
     return call;
   }
 
+  awaitedRun(): HookRun {
+    return this.#run;
+  }
+
   override expire(): void {
     this.abandon(deadlineError(HookRun.entryOf(this.#run)));
   }

@@ -1,0 +1,30 @@
+/**
+ * Who runs at this moment, read off the deadline wheel when somebody asks: every handler that is waited for is armed there,
+ * so dispatches keep no list of their own. A synchronous handler is never seen running.
+ */
+import { type DeadlineWheel, TICK_MS } from "./deadline-wheel.js";
+import { TimedCall } from "./dispatch/timed-call.js";
+import { HookRun } from "./run.js";
+import { SequenceWait, VoidWait } from "./wait.js";
+
+export interface RunningHook {
+  hookId: string;
+  runId: string;
+  dispatchId: string;
+  /** To a hundredth of a second. */
+  forMs: number;
+}
+
+/** The longest first. */
+export function runningHooks(wheel: DeadlineWheel): RunningHook[] {
+  const running: RunningHook[] = [];
+  for (const { item, leftTicks } of wheel.armed()) {
+    const isRun = item instanceof SequenceWait || item instanceof VoidWait || item instanceof TimedCall;
+    const run = isRun ? item.awaitedRun() : undefined;
+    if (run === undefined) continue;
+    const { id: hookId, runId, dispatchId } = run;
+    const forTicks = Math.max(0, HookRun.entryOf(run).timeoutTicks - leftTicks);
+    running.push({ hookId, runId, dispatchId, forMs: forTicks * TICK_MS });
+  }
+  return running.sort((a, b) => b.forMs - a.forMs);
+}
