@@ -1,12 +1,125 @@
-/** `run: chat`: says something at one or more addresses, through the outbox. */
-import type { Handler } from "../../handler.js";
+/** `run: chat`: says something at one or more addresses, through the outbox. A run that is done again says nothing twice. */
+import { type Address, formatAddress } from "../../../domain/address.js";
+import type { OutboundMessage } from "../../../domain/message.js";
+import { errorMessage, HookgateError } from "../../../lib/errors.js";
+import type { Handler, HandlerResult } from "../../handler.js";
+import { placeOf } from "../../outgoing/chat-address.js";
+import type { RunContext } from "../../run-context.js";
 import { type ChatOptions, chatOptions } from "./options.js";
+import { findThread } from "./thread.js";
 
 export const chatHandler: Handler<ChatOptions> = {
   name: "chat",
   summary: "Sends a message or a card to chats.",
   options: chatOptions,
-  async run() {
-    return { kind: "failed", error: "not yet", isRetryable: false };
+  async run(options, context) {
+    const message = messageOf(options);
+    const rendered = preview(message);
+    if (isEmpty(message))
+      return {
+        kind: "decided",
+        decision: { kind: "pass" },
+        rendered,
+        output: { said: [], reason: "there is nothing to say" },
+      };
+    if (context.dryRun) return { kind: "decided", decision: { kind: "pass" }, rendered, output: { dryRun: true } };
+    const said: Said[] = [];
+    for (const to of addressesOf(options, context)) said.push(await say(to, message, options, context));
+    return { ...conclude(said), rendered, output: { said: said.map(({ retryable: _retryable, ...shown }) => shown) } };
   },
 };
+
+interface Said {
+  to: string;
+  /** The delivery that says it. */
+  delivery?: string;
+  edited?: boolean;
+  /** Of the thread it went to. */
+  thread?: string;
+  error?: string;
+  retryable?: boolean;
+}
+
+/** Each once, whatever templates made of them. */
+function addressesOf({ to }: ChatOptions, { event }: RunContext): { text: string; place: Address | undefined }[] {
+  const found = new Map<string, { text: string; place: Address | undefined }>();
+  for (const text of typeof to === "string" ? [to] : to) {
+    const place = placeOf(text, event);
+    found.set(place ? formatAddress(place) : text, { text, place });
+  }
+  return [...found.values()];
+}
+
+async function say(
+  { text, place }: { text: string; place: Address | undefined },
+  message: OutboundMessage,
+  options: ChatOptions,
+  context: RunContext,
+): Promise<Said> {
+  if (!place)
+    return { to: text, error: text.trim() === "here" ? "the event is about no conversation" : "this is no address" };
+  const to = formatAddress(place);
+  try {
+    const thread = await findThread(place, options.thread, context);
+    const at = thread ?? place;
+    const facts = { to, ...(thread ? { thread: formatAddress(thread) } : {}) };
+    const edited = options.update ? await editLast(at, message, context) : undefined;
+    if (edited !== undefined) return { ...facts, delivery: edited, edited: true };
+    const { reach, cause, runId } = context;
+    const delivery = await reach.send(at, message, { cause, once: `${runId}:${formatAddress(at)}` });
+    if (options.update) await reach.remember(lastSaid(at), delivery);
+    return { ...facts, delivery };
+  } catch (error) {
+    const retryable = error instanceof HookgateError && error.retryable;
+    return { to, error: errorMessage(error), retryable };
+  }
+}
+
+const lastSaid = (at: Address) => `said:${formatAddress(at)}`;
+
+/** The delivery whose message has the new words; undefined when there is none that can be edited (any more). */
+async function editLast(
+  at: Address,
+  message: OutboundMessage,
+  { reach, cause }: RunContext,
+): Promise<string | undefined> {
+  const last = await reach.recall(lastSaid(at));
+  if (typeof last !== "string") return undefined;
+  try {
+    await reach.edit(last, message, { cause });
+    return last;
+  } catch (error) {
+    // Swept away, or posted before the store was moved: it is said anew.
+    if (error instanceof HookgateError && error.code === "DELIVERY_UNKNOWN") return undefined;
+    throw error;
+  }
+}
+
+function messageOf({ text = "", card, buttons, silent, mentions }: ChatOptions): OutboundMessage {
+  return {
+    text,
+    ...(card === undefined ? {} : { card }),
+    ...(buttons === undefined ? {} : { buttons }),
+    ...(silent === undefined ? {} : { silent }),
+    ...(mentions === undefined ? {} : { mentions }),
+  };
+}
+
+function isEmpty({ text, card }: OutboundMessage): boolean {
+  const parts = [text, card?.title, card?.text, ...(card?.fields?.map(({ value }) => value) ?? [])];
+  return parts.every((part) => part === undefined || part.trim() === "");
+}
+
+function preview({ text, card }: OutboundMessage): string {
+  const fields = card?.fields?.map(({ name, value }) => `${name}: ${value}`) ?? [];
+  return [text, card?.title, card?.text, ...fields, card?.footer]
+    .filter((part) => part !== undefined && part !== "")
+    .join("\n");
+}
+
+function conclude(said: readonly Said[]): HandlerResult {
+  const wrong = said.filter(({ error }) => error !== undefined);
+  if (wrong.length === 0) return { kind: "decided", decision: { kind: "pass" } };
+  const error = wrong.map(({ to, error: why }) => `${to}: ${why}`).join("; ");
+  return { kind: "failed", error, isRetryable: wrong.some(({ retryable }) => retryable) };
+}
