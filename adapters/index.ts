@@ -1,6 +1,7 @@
 /** The table of chat platforms. A platform's code is loaded only when it is switched on. */
 import type { Adapter } from "../src/domain/adapter.js";
 import type { DiscordOptions } from "./discord/options.js";
+import { createMisconfiguredAdapter } from "./misconfigured.js";
 import type { TelegramAdapter, TelegramOptions } from "./telegram/telegram.js";
 import type { WebAdapter, WebAdapterOptions } from "./web/web.js";
 
@@ -9,6 +10,8 @@ export interface PlatformOptions {
   web?: WebAdapterOptions | undefined;
   discord?: DiscordOptions | undefined;
   telegram?: TelegramOptions | undefined;
+  /** Switched on with settings that cannot be used: why, by platform. */
+  misconfigured?: Partial<Record<"web" | "discord" | "telegram", string>>;
 }
 
 export interface Platforms {
@@ -18,12 +21,23 @@ export interface Platforms {
   telegram?: TelegramAdapter | undefined;
 }
 
-export async function createPlatforms({ web, discord, telegram }: PlatformOptions): Promise<Platforms> {
+export async function createPlatforms({
+  web,
+  discord,
+  telegram,
+  misconfigured = {},
+}: PlatformOptions): Promise<Platforms> {
   const [webChat, discordBot, telegramBot] = await Promise.all([
     web && import("./web/web.js").then(({ createWebAdapter }) => createWebAdapter(web)),
     discord && import("./discord/discord.js").then(({ createDiscordAdapter }) => createDiscordAdapter(discord)),
     telegram && import("./telegram/telegram.js").then(({ createTelegramAdapter }) => createTelegramAdapter(telegram)),
   ]);
-  const all = [webChat, discordBot, telegramBot].filter((adapter) => adapter !== undefined);
+  const standIn = (platform: keyof typeof misconfigured) => {
+    const why = misconfigured[platform];
+    return why === undefined ? undefined : createMisconfiguredAdapter(platform, why);
+  };
+  const all = [webChat ?? standIn("web"), discordBot ?? standIn("discord"), telegramBot ?? standIn("telegram")].filter(
+    (adapter) => adapter !== undefined,
+  );
   return { all, web: webChat, telegram: telegramBot };
 }

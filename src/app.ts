@@ -3,12 +3,12 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { discordOptions } from "../adapters/discord/options.js";
-import { createPlatforms, type Platforms } from "../adapters/index.js";
+import { createPlatforms, type PlatformOptions, type Platforms } from "../adapters/index.js";
 import { telegramOptions } from "../adapters/telegram/options.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
 import type { Environment } from "./config/env.js";
-import { formatProblem, type LoadedConfig } from "./config/load.js";
-import type { Config } from "./config/schema.js";
+import { brokenPlatform, formatProblem, type LoadedConfig } from "./config/load.js";
+import { type Config, PLATFORMS, type PlatformName } from "./config/schema.js";
 import type { Store } from "./domain/store.js";
 import { createGateway, type Gateway } from "./gateway/gateway.js";
 import { HookRegistry, type Override } from "./hooks/registry.js";
@@ -77,7 +77,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     const metrics = createMetrics();
     const overrides = await overridesOf(config, store);
     const registry = new HookRegistry({ journal: metrics.journal(store.journal), logger, clock, overrides });
-    const platforms = await createPlatforms(platformOptions(config, env, store));
+    for (const problem of loaded.problems) logger.error({ path: problem.path }, formatProblem(problem));
+    const platforms = await createPlatforms(platformOptions(loaded, { config, env, store }));
     const commands = createCommands({
       registry,
       store,
@@ -131,7 +132,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       gateway,
       checkStore: () => store.check(),
       metrics,
-      people: peopleOf(config, env, consoleToken),
+      people: peopleOf(loaded, { config, env }, consoleToken),
       sessionKey: await store.ownSecret("session-key"),
       keyValue: store.keyValue,
       ...webOf(platforms),
@@ -169,12 +170,22 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
 
 function needValid(loaded: LoadedConfig): { config: Config; env: Environment } {
   const { config, env, problems } = loaded;
-  if (config && env && problems.length === 0) return { config, env };
+  if (config && env && (problems.length === 0 || isAnyPlatformLeft(config, env, problems))) return { config, env };
   throw new HookgateError({
     code: "CONFIG_INVALID",
     message: `The configuration has ${problems.length} problem${problems.length === 1 ? "" : "s"}:\n${problems.map(formatProblem).join("\n")}`,
     hint: "`hookgate check` shows them again after you have mended them.",
   });
+}
+
+/** A gateway that serves nobody would only hide what is wrong. */
+function isAnyPlatformLeft({ web }: Config, env: Environment, problems: LoadedConfig["problems"]): boolean {
+  const on: Record<PlatformName, boolean> = {
+    web: web.enabled,
+    discord: env.DISCORD_TOKEN !== undefined,
+    telegram: env.TELEGRAM_TOKEN !== undefined,
+  };
+  return PLATFORMS.some((platform) => on[platform] && brokenPlatform(platform, problems) === undefined);
 }
 
 function secretsOf(config: Config, env: Environment): (string | undefined)[] {
@@ -202,24 +213,40 @@ async function overridesOf(config: Config, store: Store): Promise<Record<string,
   return overrides;
 }
 
-function platformOptions(config: Config, env: Environment, store: Store) {
+function platformOptions(
+  { problems }: LoadedConfig,
+  { config, env, store }: { config: Config; env: Environment; store: Store },
+): PlatformOptions {
   const outgoing = outgoingDestinations(config, env);
-  return {
-    web: config.web.enabled
-      ? { chat: store.web, name: config.web.name, rooms: config.web.rooms, maxText: config.web.max_text }
-      : undefined,
-    discord: env.DISCORD_TOKEN
-      ? discordOptions(config.discord, { token: env.DISCORD_TOKEN, apiUrl: env.DISCORD_API_URL, outgoing })
-      : undefined,
-    telegram: env.TELEGRAM_TOKEN
-      ? telegramOptions(config.telegram, {
-          token: env.TELEGRAM_TOKEN,
-          apiUrl: env.TELEGRAM_API_URL,
-          webhookSecret: env.TELEGRAM_WEBHOOK_SECRET,
-          outgoing,
-        })
-      : undefined,
+  const broken = (platform: PlatformName) => brokenPlatform(platform, problems);
+  const options: PlatformOptions = { misconfigured: {} };
+  const add = <P extends PlatformName>(platform: P, make: () => PlatformOptions[P]) => {
+    const why = broken(platform);
+    if (why === undefined) options[platform] = make();
+    else options.misconfigured = { ...options.misconfigured, [platform]: why };
   };
+  const { DISCORD_TOKEN, TELEGRAM_TOKEN } = env;
+  if (config.web.enabled)
+    add("web", () => ({
+      chat: store.web,
+      name: config.web.name,
+      rooms: config.web.rooms,
+      maxText: config.web.max_text,
+    }));
+  if (DISCORD_TOKEN)
+    add("discord", () =>
+      discordOptions(config.discord, { token: DISCORD_TOKEN, apiUrl: env.DISCORD_API_URL, outgoing }),
+    );
+  if (TELEGRAM_TOKEN)
+    add("telegram", () =>
+      telegramOptions(config.telegram, {
+        token: TELEGRAM_TOKEN,
+        apiUrl: env.TELEGRAM_API_URL,
+        webhookSecret: env.TELEGRAM_WEBHOOK_SECRET,
+        outgoing,
+      }),
+    );
+  return options;
 }
 
 /** A platform's own server holds its files, wherever the operator runs it. */
@@ -229,9 +256,14 @@ function outgoingDestinations({ outgoing }: Config, env: Environment): Destinati
   return parseDestinations([...outgoing.allow, ...hostAndPort]);
 }
 
-function peopleOf(config: Config, env: Environment, consoleToken: string) {
-  // Checked with the configuration: every token is there and long enough.
-  const others = config.web.people.map(({ id, name, token_env }) => ({
+function peopleOf(
+  { problems }: LoadedConfig,
+  { config, env }: { config: Config; env: Environment },
+  consoleToken: string,
+) {
+  // Checked with the configuration: every token is there and long enough, or there are problems and nobody else logs in.
+  const people = brokenPlatform("web", problems) === undefined ? config.web.people : [];
+  const others = people.map(({ id, name, token_env }) => ({
     id,
     name,
     token: env.variable(token_env) ?? "",

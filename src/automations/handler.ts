@@ -10,6 +10,8 @@ export interface Handler<Options = unknown> {
   readonly options: z.ZodType<Options>;
   /** Options that are never templates (`sh`). */
   readonly verbatim?: readonly string[];
+  /** Options that are argument lists of programs: no template makes an option (`-x`) of what was none. */
+  readonly argumentLists?: readonly string[];
   /** Options that a model reads: what templates put into them is data, and is enclosed in `DATA_BEGIN` and `DATA_END`. */
   readonly forModel?: readonly string[];
   /** The model that these options name; one that is not configured is refused at load. */

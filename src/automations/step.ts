@@ -10,6 +10,8 @@ export interface Step<Options = unknown> {
   readonly options: z.ZodType<Options>;
   /** Options that are never templates (`sh`). All other strings in the options are rendered before `run` gets them. */
   readonly verbatim?: readonly string[];
+  /** Options that are argument lists of programs: no template makes an option (`-x`) of what was none. */
+  readonly argumentLists?: readonly string[];
   /** The word of `skip_if` that asks whether its result is ok; a step without one has no such word. */
   readonly okWord?: "exit_zero" | "status_ok";
   /** Secret variables that these options need; a missing one is refused at load. */

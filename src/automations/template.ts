@@ -5,7 +5,8 @@
 import type { Liquid, Template as LiquidTemplate } from "liquidjs";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { type TemplateScope, templateData } from "./template/data.js";
-import { createEngine, MAX_OUTPUT_CHARACTERS } from "./template/engine.js";
+import { fencingEngine, MAX_OUTPUT_CHARACTERS, plainEngine } from "./template/engine.js";
+import { isTemplate } from "./template/is-template.js";
 import { nameProblems, type TemplateNames } from "./template/names.js";
 
 export type { TemplateScope } from "./template/data.js";
@@ -18,6 +19,16 @@ export interface TemplateProblem {
   readonly message: string;
 }
 
+/** What a step or handler says about its options. */
+export interface TemplateRules {
+  /** Top-level options that are never templates. */
+  readonly verbatim?: readonly string[];
+  /** Options that a model reads: what templates put into them is enclosed in `DATA_BEGIN` and `DATA_END`. */
+  readonly forModel?: readonly string[];
+  /** Options that are argument lists: no template makes an option (`-x`) of what was none. */
+  readonly argumentLists?: readonly string[];
+}
+
 /** Options with their templates compiled. */
 export interface Rendering<T> {
   readonly problems: readonly TemplateProblem[];
@@ -25,37 +36,29 @@ export interface Rendering<T> {
   render(scope: TemplateScope): T;
 }
 
-export const isTemplate = (text: string) => text.includes("{{") || text.includes("{%");
+interface Compiled {
+  readonly path: readonly (string | number)[];
+  readonly source: string;
+  readonly engine: Liquid;
+  readonly parsed: LiquidTemplate[];
+}
 
-/**
- * Compiles options: every string in them, at any depth, except under the top-level keys named in `verbatim`. What is printed
- * under those named in `forModel` is enclosed in `DATA_BEGIN` and `DATA_END`. Never throws.
- */
-export function compileOptions<T>(
-  options: T,
-  names: TemplateNames,
-  verbatim: readonly string[] = [],
-  forModel: readonly string[] = [],
-): Rendering<T> {
+/** Compiles options: every string in them, at any depth, but the verbatim ones. Never throws. */
+export function compileOptions<T>(options: T, names: TemplateNames, rules: TemplateRules = {}): Rendering<T> {
   const problems: TemplateProblem[] = [];
-  const templates: { path: readonly (string | number)[]; engine: Liquid; parsed: LiquidTemplate[] }[] = [];
-  const engines: { plain?: Liquid; marking?: Liquid } = {};
-  const engineOf = (key: string): Liquid => {
-    const kind = forModel.includes(key) ? "marking" : "plain";
-    engines[kind] ??= createEngine({ forModel: kind === "marking" });
-    return engines[kind];
-  };
-  for (const { path, text } of stringsOf(options, []))
-    if (isTemplate(text) && !verbatim.includes(String(path[0]))) {
-      const engine = engineOf(String(path[0]));
-      try {
-        const parsed = engine.parse(text);
-        for (const message of nameProblems(engine, parsed, names)) problems.push({ path, message });
-        templates.push({ path, engine, parsed });
-      } catch (error) {
-        problems.push({ path, message: firstLine(error) });
-      }
+  const templates: Compiled[] = [];
+  for (const { path, text } of stringsOf(options, [])) {
+    const option = String(path[0]);
+    if (!isTemplate(text) || rules.verbatim?.includes(option)) continue;
+    const engine = rules.forModel?.includes(option) ? fencingEngine : plainEngine;
+    try {
+      const parsed = engine.parse(text);
+      for (const message of nameProblems(engine, parsed, names)) problems.push({ path, message });
+      templates.push({ path, source: text, engine, parsed });
+    } catch (error) {
+      problems.push({ path, message: firstLine(error) });
     }
+  }
   return {
     problems,
     render(scope) {
@@ -67,16 +70,16 @@ export function compileOptions<T>(
         names.steps.map((step) => step.fields),
         names.event,
       );
-      const texts = templates.map(({ path, engine, parsed }) => ({
-        path,
-        text: renderOne(engine, parsed, data, path),
-      }));
-      return texts.reduce((whole, { path, text }) => replaceAt(whole, path, text) as T, options);
+      return templates.reduce((whole, one) => {
+        const text = renderOne(one, data);
+        if (rules.argumentLists?.includes(String(one.path[0]))) refuseNewOption(one, text);
+        return replaceAt(whole, one.path, text) as T;
+      }, options);
     },
   };
 }
 
-function renderOne(engine: Liquid, parsed: LiquidTemplate[], data: object, path: readonly (string | number)[]): string {
+function renderOne({ engine, parsed, path }: Compiled, data: object): string {
   try {
     const text = String(engine.renderSync(parsed, data));
     if (text.length > MAX_OUTPUT_CHARACTERS) throw new Error(`it prints more than ${MAX_OUTPUT_CHARACTERS} characters`);
@@ -93,6 +96,11 @@ function failed(path: readonly (string | number)[], message: string, cause?: unk
     message: `${place === "" ? "template" : place}: ${message}`,
     cause,
   });
+}
+
+function refuseNewOption({ path, source }: Compiled, text: string): void {
+  if (text.startsWith("-") && !source.startsWith("-"))
+    throw failed(path, `it begins with "-" and would be an option: ${text.slice(0, 60)}`);
 }
 
 const firstLine = (error: unknown) => errorMessage(error).split("\n")[0] as string;

@@ -14,7 +14,7 @@ export async function check({ path, json }: { path?: string; json: boolean }, te
   else if (isGood) terminal.out(`${file ?? "No hookgate.yaml: the defaults hold. The environment"} is good.`);
   else {
     for (const problem of problems) terminal.error(formatProblem(problem));
-    terminal.error(`${problems.length} ${problems.length === 1 ? "problem" : "problems"}.`);
+    terminal.error(`${problems.length} ${problems.length === 1 ? "problem" : "problems"}.${consequence(problems)}`);
   }
   return isGood ? EXIT.done : EXIT.usage;
 }
@@ -29,4 +29,10 @@ async function pluginProblems({ config, file, placeOf }: LoadedConfig): Promise<
     path: `plugins.${index}`,
     message: `${module}: ${message}`,
   }));
+}
+
+/** What a start would make of problems that concern single platforms. */
+function consequence(problems: readonly ConfigProblem[]): string {
+  const off = new Set(problems.map(({ platform }) => platform));
+  return off.has(undefined) ? "" : ` Until they are mended, off: ${[...off].join(", ")}. Other platforms go on.`;
 }

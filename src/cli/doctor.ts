@@ -1,7 +1,7 @@
 /** `hookgate doctor`: looks at everything that a start needs and at what a running gateway says, and says what to do. */
 
 import { readEnvironment } from "../config/env.js";
-import { formatProblem, loadConfig } from "../config/load.js";
+import { brokenPlatform, formatProblem, loadConfig } from "../config/load.js";
 import { databaseFile } from "./database-file.js";
 import type { Finding } from "./doctor/finding.js";
 import { checkLive } from "./doctor/live.js";
@@ -25,7 +25,7 @@ export async function doctor({ path, json }: { path?: string; json: boolean }, t
           hint: "Repair it; `hookgate check` tells the same.",
         },
     ...(env ? checkMachine(databaseFile(env.DATABASE_URL)) : []),
-    ...(env && config ? await checkPlatforms(config, env) : []),
+    ...(env && config ? await checkPlatforms(config, env, (platform) => brokenPlatform(platform, problems)) : []),
     ...(env ? await checkLive() : []),
   ];
   const isBad = findings.some(({ state }) => state === "bad");

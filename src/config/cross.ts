@@ -3,7 +3,7 @@ import type { Environment } from "./env.js";
 import type { Config } from "./schema.js";
 
 export interface CrossProblem {
-  path: (string | number)[];
+  path: [section: string, ...(string | number)[]];
   message: string;
   expected: string;
 }
@@ -41,8 +41,8 @@ function webhook({ telegram }: Config, env: Environment): CrossProblem[] {
   if (env.TELEGRAM_WEBHOOK_SECRET === undefined)
     problems.push({
       path: ["telegram", "mode"],
-      message: "webhook mode needs a secret, so that nobody else can call",
-      expected: "the environment variable TELEGRAM_WEBHOOK_SECRET",
+      message: "webhook mode needs TELEGRAM_WEBHOOK_SECRET",
+      expected: "a secret in that environment variable, so that nobody else can call",
     });
   return problems;
 }

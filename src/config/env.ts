@@ -60,20 +60,26 @@ export interface EnvironmentProblem {
   message: string;
 }
 
-/** Reads the environment (and `.env` of the working directory, which never overrides what is set). */
+/** Of what concerns one platform alone the rest of the environment does not depend. */
+export const isOfPlatform = (variable: string) => /^(DISCORD|TELEGRAM)_/.test(variable);
+
+/**
+ * Reads the environment (and `.env` of the working directory, which never overrides what is set). Bad variables of a platform
+ * count as unset; any other bad one, and there is no environment.
+ */
 export function readEnvironment(source?: Record<string, string | undefined>): {
   env?: Environment;
   problems: EnvironmentProblem[];
 } {
   if (!source && existsSync(".env")) process.loadEnvFile(".env");
   const variables = source ?? process.env;
-  const parsed = environment.safeParse(variables);
-  if (!parsed.success)
-    return {
-      problems: parsed.error.issues.map((issue) => ({ variable: String(issue.path[0]), message: issue.message })),
-    };
+  const { error } = environment.safeParse(variables);
+  const problems = (error?.issues ?? []).map(({ path, message }) => ({ variable: String(path[0]), message }));
+  const bad = problems.map(({ variable }) => variable);
+  const { data } = environment.safeParse({ ...variables, ...Object.fromEntries(bad.filter(isOfPlatform).map(unset)) });
+  if (!data) return { problems };
   const env: Environment = {
-    ...parsed.data,
+    ...data,
     variable: (name) => variables[name]?.trim() || undefined,
     forPrograms: () =>
       Object.fromEntries(
@@ -82,5 +88,7 @@ export function readEnvironment(source?: Record<string, string | undefined>): {
         ),
       ),
   };
-  return { env, problems: [] };
+  return { env, problems };
 }
+
+const unset = (variable: string) => [variable, undefined] as const;

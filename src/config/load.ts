@@ -7,10 +7,12 @@ import { errorMessage } from "../lib/errors.js";
 import { nearest } from "../lib/nearest.js";
 import { crossProblems } from "./cross.js";
 import { keysAt } from "./describe.js";
-import { type Environment, readEnvironment } from "./env.js";
-import { type Config, configSchema } from "./schema.js";
+import { type Environment, isOfPlatform, readEnvironment } from "./env.js";
+import { type Config, configSchema, type PlatformName, platformOf } from "./schema.js";
 
 export interface ConfigProblem {
+  /** The only platform that it concerns: that one is off until it is mended, and the others go on. */
+  platform?: PlatformName;
   /** The file, or `environment`. */
   file: string;
   line?: number;
@@ -23,7 +25,7 @@ export interface ConfigProblem {
 }
 
 export interface LoadedConfig {
-  /** Absent when there are problems. */
+  /** Absent when there are problems that concern more than one platform. What it says of a platform with problems is not to be used. */
   config?: Config;
   env?: Environment;
   /** The file that was read; undefined when there is none and defaults hold. */
@@ -48,6 +50,7 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
     file: "environment",
     path: variable,
     message,
+    ...only(isOfPlatform(variable) ? platformOf(variable.split("_")[0]?.toLowerCase()) : undefined),
   }));
   const named = options.path ?? env?.HOOKGATE_CONFIG;
   const file = resolve(named ?? DEFAULT_FILE);
@@ -60,7 +63,14 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
   problems.push(...read.problems);
   if (read.config && env)
     for (const { path, message, expected } of crossProblems(read.config, env))
-      problems.push({ file, ...read.placeOf?.(path), path: path.join("."), message, expected });
+      problems.push({
+        file,
+        ...read.placeOf?.(path),
+        path: path.join("."),
+        message,
+        expected,
+        ...only(platformOf(path[0])),
+      });
   return { ...finish(read.config, env, file, problems), ...(read.placeOf ? { placeOf: read.placeOf } : {}) };
 }
 
@@ -70,7 +80,8 @@ function finish(
   file: string | undefined,
   problems: ConfigProblem[],
 ): LoadedConfig {
-  const whole = problems.length === 0 && config && env ? { config, env } : {};
+  const isUsable = problems.every(({ platform }) => platform !== undefined);
+  const whole = isUsable && config && env ? { config, env } : {};
   return { ...whole, ...(file ? { file } : {}), problems };
 }
 
@@ -90,15 +101,27 @@ function readYaml(file: string): Pick<LoadedConfig, "config" | "problems" | "pla
         return { file, line, column: col, path: "", message: error.message };
       }),
     };
-  const parsed = configSchema.safeParse(document.toJS() ?? {});
-  if (parsed.success)
-    return { config: parsed.data, problems: [], placeOf: (path) => placeOf(document, lines, path, false) };
-  return { problems: parsed.error.issues.flatMap((issue) => problemsOf(issue, file, document, lines)) };
+  const raw: unknown = document.toJS() ?? {};
+  const { data, error } = configSchema.safeParse(raw);
+  const problems = (error?.issues ?? []).flatMap((issue) => problemsOf(issue, file, document, lines));
+  const config = data ?? withoutBroken(raw, problems);
+  return { ...(config ? { config } : {}), problems, placeOf: (path) => placeOf(document, lines, path, false) };
 }
+
+/** With the defaults for platforms whose sections have problems; undefined when something else has, too. */
+function withoutBroken(raw: unknown, problems: readonly ConfigProblem[]): Config | undefined {
+  const broken = new Set(problems.map(({ platform }) => platform));
+  if (broken.has(undefined)) return undefined;
+  const rest = Object.entries(Object(raw)).filter(([section]) => !broken.has(platformOf(section)));
+  return configSchema.safeParse(Object.fromEntries(rest)).data;
+}
+
+const only = (platform: PlatformName | undefined) => (platform ? { platform } : {});
 
 /** An unknown key is told by name and place; anything else by its value's place. */
 function problemsOf(issue: z.core.$ZodIssue, file: string, document: Document, lines: LineCounter): ConfigProblem[] {
   const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
+  const ofPlatform = only(platformOf(path[0]));
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => {
       const known = keysAt(configSchema, path);
@@ -110,6 +133,7 @@ function problemsOf(issue: z.core.$ZodIssue, file: string, document: Document, l
         message: `unknown setting "${key}"${near ? ` (did you mean "${near}"?)` : ""}`,
         ...(known.length > 0 ? { expected: `one of ${known.join(", ")}` } : {}),
         got: key,
+        ...ofPlatform,
       };
     });
   return [
@@ -120,6 +144,7 @@ function problemsOf(issue: z.core.$ZodIssue, file: string, document: Document, l
       message: issue.message,
       ...("expected" in issue ? { expected: String(issue.expected) } : {}),
       ...("values" in issue && Array.isArray(issue.values) ? { expected: issue.values.map(String).join(" | ") } : {}),
+      ...ofPlatform,
       got: shown(path.length > 0 ? document.getIn(path) : document.toJS()),
     },
   ];
@@ -159,6 +184,13 @@ function shown(value: unknown): string {
       : value;
   const text = JSON.stringify(plain) ?? String(plain);
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}
+
+/** Why a platform is off, in short and without values: `/status` and `/readyz` show it. Undefined when it is not. */
+export function brokenPlatform(platform: PlatformName, problems: readonly ConfigProblem[]): string | undefined {
+  const own = problems.filter((problem) => problem.platform === platform);
+  if (own.length === 0) return undefined;
+  return `misconfigured: ${own.map(({ path, message }) => `${path}: ${message}`).join("; ")}`;
 }
 
 /** One line a problem: `hookgate.yaml:12:5 discord.access.dms: Invalid option … (expected …, got …)`. */

@@ -59,3 +59,11 @@ export const configSchema = z.strictObject({
     .describe("The operator's word on single hooks, by id; stronger than what a plugin says."),
 });
 export type Config = z.output<typeof configSchema>;
+
+/** Sections that concern one platform alone: what is wrong in one switches that platform off, and nothing else. */
+export const PLATFORMS = ["web", "discord", "telegram"] as const satisfies (keyof Config)[];
+export type PlatformName = (typeof PLATFORMS)[number];
+
+export function platformOf(section: unknown): PlatformName | undefined {
+  return PLATFORMS.find((platform) => platform === section);
+}

@@ -23,6 +23,7 @@ export async function runBackground(
     dispatchId: `${run.id}:${attempt}`,
     attempt,
     cause,
+    recordId: run.id,
     ...(run.conversation === undefined ? {} : { conversation: run.conversation }),
     ...(run.messageId === undefined ? {} : { messageId: run.messageId }),
   };

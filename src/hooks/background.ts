@@ -22,6 +22,8 @@ export interface BackgroundRun {
   cause?: Cause;
   conversation?: string;
   messageId?: string;
+  /** Its hook was declared so: when a crash cut it off, it is run again. */
+  idempotent?: true;
   recordedAt: number;
 }
 

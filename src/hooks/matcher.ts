@@ -19,6 +19,8 @@ export interface Matcher {
   users?: readonly string[];
   /** Hook ids, at points that are about hooks. */
   hooks?: readonly string[];
+  /** Ids of watches, at points that are about files. */
+  watches?: readonly string[];
   /** A CEL expression over `payload` that says yes or no. */
   when?: string;
   /** `any`: also what a denied person caused. Without it, a handler registered in code sees everything. */
@@ -37,7 +39,7 @@ export interface Mismatch {
 type Check = (payload: Facts, access: "allowed" | "denied" | undefined) => Mismatch | undefined;
 type Facts = Readonly<Record<string, unknown>>;
 
-const LISTS = ["agents", "crews", "platforms", "chats", "users", "hooks"] as const;
+const LISTS = ["agents", "crews", "platforms", "chats", "users", "hooks", "watches"] as const;
 
 /** Undefined when the matcher matches everything. Throws a `HookgateError` (HOOK_MATCHER_INVALID) that names the field. */
 export function compileMatcher(matcher: Matcher | undefined, schema: z.ZodType): CompiledMatcher | undefined {
@@ -135,7 +137,7 @@ function checkWhen(predicate: Predicate): Check {
   };
 }
 
-const singular = (field: string) => field.slice(0, -1);
+const singular = (field: string) => (field === "watches" ? "watch" : field.slice(0, -1));
 
 /** What a payload says it is about, wherever its family carries it. */
 function subjectOf(field: (typeof LISTS)[number], payload: Facts): string | undefined {
@@ -159,6 +161,8 @@ function subjectOf(field: (typeof LISTS)[number], payload: Facts): string | unde
       return text(payload.crewId) ?? text(part(payload.task, "crewId"));
     case "hooks":
       return text(payload.hookId);
+    case "watches":
+      return text(payload.watchId);
   }
 }
 

@@ -30,4 +30,6 @@ export interface DispatchOptions {
 /** The caller's options, and who wants the record besides the journal. Inside the kernel only. */
 export interface Firing extends DispatchOptions {
   onRecord?: (record: DispatchRecord) => void;
+  /** A background run's own id. */
+  recordId?: string;
 }

@@ -95,9 +95,17 @@ function isNode(value: unknown): value is ASTNode {
 
 /** The CEL declaration of a schema. Numbers are `dyn`: payload numbers are doubles, and `payload.attempts == 3` must do what it says. */
 function declare(schema: z.ZodType): Declared {
-  const json = z.toJSONSchema(schema, { unrepresentable: "any", io: "output" });
-  return declareJson(json as JsonSchema, 0);
+  let declared = declarations.get(schema);
+  if (declared === undefined) {
+    const json = z.toJSONSchema(schema, { unrepresentable: "any", io: "output" });
+    declared = declareJson(json as JsonSchema, 0);
+    declarations.set(schema, declared);
+  }
+  return declared;
 }
+
+/** Thousands of hooks may ask about the same few points. */
+const declarations = new WeakMap<z.ZodType, Declared>();
 
 interface JsonSchema {
   type?: string;

@@ -43,6 +43,8 @@ export class Recording {
   /** Runs that go on after the caller was answered: the record waits for them. */
   #detached = 0;
   #ending: Ending | undefined;
+  /** What handlers say of themselves. */
+  #stated: Map<Entry, RunEnd> | undefined;
 
   constructor(clock: Clock, journal: JournalPort | undefined) {
     this.#clock = clock;
@@ -51,7 +53,15 @@ export class Recording {
     this.#startedMs = clock.monotonic();
   }
 
-  note(dispatch: Recorded, entry: Entry, startedMs: number, end: RunEnd): void {
+  /** In place of `passed`, when it passes. */
+  state(entry: Entry, outcome: Outcome, reason: string): void {
+    this.#stated ??= new Map();
+    this.#stated.set(entry, { outcome, reason });
+  }
+
+  note(dispatch: Recorded, entry: Entry, startedMs: number, given: RunEnd): void {
+    const stated = given.outcome === "passed" ? this.#stated?.get(entry) : undefined;
+    const end = stated === undefined ? given : { ...given, ...stated };
     const latencyMs = startedMs === 0 ? 0 : this.#clock.monotonic() - startedMs;
     const run: RunRecord = {
       id: dispatch.runIdOf(entry),

@@ -1,4 +1,5 @@
 /** One execution of one handler, and the context that the handler gets: nothing in it is made before it is read. */
+import type { Cause, Outcome } from "../domain/journal.js";
 import type { Logger } from "../lib/logger.js";
 import type { Entry } from "./entry.js";
 import type { HookContext } from "./signatures.js";
@@ -10,7 +11,10 @@ export interface Origin {
   readonly dryRun: boolean;
   readonly timestamp: string;
   readonly logger: Logger;
+  readonly cause: Cause | undefined;
+  readonly recordId: string | undefined;
   runIdOf(entry: Entry): string;
+  state(entry: Entry, outcome: Outcome, reason: string): void;
 }
 
 export class HookRun implements HookContext {
@@ -51,6 +55,15 @@ export class HookRun implements HookContext {
   }
   get dryRun(): boolean {
     return this.#dispatch.dryRun;
+  }
+  get cause(): Cause | undefined {
+    return this.#dispatch.cause;
+  }
+  get recordId(): string | undefined {
+    return this.#dispatch.recordId;
+  }
+  state(outcome: "skipped" | "blocked" | "deferred", reason: string): void {
+    this.#dispatch.state(this.#entry, outcome, reason);
   }
 
   /** For the kernel; a handler has no use for it. */

@@ -1,5 +1,5 @@
 /** The types that a hook name decides: payload, result and handler, derived from the list of points. */
-import type { Outcome } from "../domain/journal.js";
+import type { Cause, Outcome } from "../domain/journal.js";
 import type { Logger } from "../lib/logger.js";
 import type { Aliases } from "./aliases.js";
 import type { Contribution } from "./contribution.js";
@@ -52,6 +52,12 @@ export interface HookContext<N extends string = string> {
   readonly timestamp: string;
   readonly attempt: number;
   readonly dryRun: boolean;
+  /** What led to the dispatch, where its caller said so. */
+  readonly cause: Cause | undefined;
+  /** A background run: the id under which it was recorded, the same for every attempt. */
+  readonly recordId: string | undefined;
+  /** What the journal says of this run instead of `passed`: a handler that looked and did nothing, or could not do what it wished. */
+  state(outcome: "skipped" | "blocked" | "deferred", reason: string): void;
 }
 
 /** What a lifecycle handler gets. */

@@ -46,6 +46,8 @@ export interface ProgramEnd {
 }
 
 export interface Processes {
+  /** The variables that every program gets. */
+  readonly env: Readonly<Record<string, string>>;
   /** Resolves however it ends, at the latest a second after its deadline. Rejects with PROCESS_NOT_STARTED when it cannot be started. */
   run(program: Program): Promise<ProgramEnd>;
   /** Ends what a gateway of this installation left behind that is no longer there. Resolves with how many. */
@@ -153,6 +155,7 @@ export function createProcesses({ clock, env, owner }: ProcessesParts): Processe
   });
 
   return {
+    env,
     run(program) {
       const end = run(program);
       const settled = end.then(

@@ -102,6 +102,15 @@ describe("hookgate start", () => {
   });
 });
 
+describe("hookgate start without any platform left", () => {
+  it("is refused: a gateway that serves nobody would only hide what is wrong", async () => {
+    writeFileSync(join(cwd, "nobody.yaml"), "web:\n  name: two words\n");
+    const { code, err } = await cli("start", "-c", "nobody.yaml");
+    expect(code).toBe(2);
+    expect(err).toMatch(/nobody\.yaml:2.*web\.name/s);
+  });
+});
+
 describe("against the live gateway", () => {
   it("lists the hooks as an aligned table and as JSON", async () => {
     const [table, { code, data }] = await Promise.all([cli("hooks"), json("hooks", "list", "probe")]);

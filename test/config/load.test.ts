@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { formatProblem, loadConfig } from "../../src/config/load.js";
+import { brokenPlatform, formatProblem, loadConfig } from "../../src/config/load.js";
 
 let folder: string;
 beforeEach(() => {
@@ -47,16 +47,33 @@ describe("loadConfig", () => {
     ].join("\n");
     const telegram = { TELEGRAM_TOKEN: "1:a" };
     const { config, problems } = load(yaml, { ...telegram, EVE_TOKEN: "short" });
-    expect(config).toBeUndefined();
+    expect(config).toBeDefined();
+    expect(problems.map(({ platform }) => platform)).toEqual(["web", "web", "telegram", "telegram"]);
     expect(problems.map(({ path, line, message }) => `${line} ${path}: ${message}`)).toEqual([
       "3 web.people.0.token_env: the login token of Bob is missing",
       "4 web.people.1.token_env: the login token of Eve is too short",
       expect.stringMatching(/^[56] telegram\.webhook\.url: /),
-      "6 telegram.mode: webhook mode needs a secret, so that nobody else can call",
+      "6 telegram.mode: webhook mode needs TELEGRAM_WEBHOOK_SECRET",
     ]);
-    expect(problems[3]?.expected).toContain("TELEGRAM_WEBHOOK_SECRET");
     const tokens = { BOB_TOKEN: "b".repeat(16), EVE_TOKEN: "e".repeat(16) };
     expect(load(yaml, tokens).problems).toEqual([]); // without its token, Telegram is off
+  });
+
+  it("goes on without a platform whose own settings or variables are wrong, and says which it is", () => {
+    const yaml = "telegram:\n  mode: webhok\n  acces: {}\ngateway:\n  ttl: 2h\n";
+    const { config, env, problems } = load(yaml, { DISCORD_API_URL: "no address", DISCORD_TOKEN: "x" });
+    expect(config?.gateway.ttl).toBe(7_200_000);
+    expect(env).toMatchObject({ DISCORD_TOKEN: "x", DISCORD_API_URL: undefined });
+    expect(problems.map(({ path, platform }) => `${path} ${platform}`).sort()).toEqual([
+      "DISCORD_API_URL discord",
+      "telegram.acces telegram",
+      "telegram.mode telegram",
+    ]);
+    expect(brokenPlatform("telegram", problems)).toMatch(/telegram\.mode: .*polling.*telegram\.acces: .*access/s);
+    expect(brokenPlatform("web", problems)).toBeUndefined();
+    const whole = load(`${yaml}  ttll: 1h\n`);
+    expect(whole.config).toBeUndefined();
+    expect(whole.problems).toHaveLength(3);
   });
 
   it("tells the line of broken YAML", () => {

@@ -122,6 +122,22 @@ describe("background hooks", () => {
     expect(records.slice(1).map(outcomes)).toEqual([[["bad", "failed"]], [["good", "passed"]]]);
   });
 
+  it("know under which id they were recorded, whatever the attempt", async () => {
+    const { hooks, clock } = setUp();
+    const known: (string | undefined)[] = [];
+    hooks.registerVoid(
+      "seen",
+      (_payload, { recordId, cause }) => {
+        known.push(recordId, cause?.id);
+        throw new Error("again");
+      },
+      { id: "bg", execution: "background", retry: { attempts: 2, backoffMs: 10, idempotent: true } },
+    );
+    await hooks.fireVoid("seen", seen(), undefined, { dispatchId: "x1" });
+    await clock.advance(1000);
+    expect(known).toEqual(["x1/1", "x1", "x1/1", "x1"]);
+  });
+
   it("are not recorded by a dry run", async () => {
     const { hooks, clock, records } = setUp();
     let ran = false;

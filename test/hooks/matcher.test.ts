@@ -35,6 +35,9 @@ describe("matchers", () => {
     [{ severities: ["HIGH", "critical"] }, { severity: "high" }, true],
     [{ severities: ["high"] }, { severity: "low" }, false],
     [{ severities: ["high"] }, {}, false],
+    [{ watches: ["docs"] }, { watchId: "docs" }, true],
+    [{ watches: ["docs"] }, { watchId: "src" }, false],
+    [{ watches: ["docs"] }, {}, false],
     [{ tools: ["shell"], severities: ["high"] }, { toolName: "shell", severity: "high" }, true],
     [{ tools: ["shell"], severities: ["high"] }, { toolName: "shell", severity: "low" }, false],
   ])("%o of %o: %s", async (match, payload, expected) => {

@@ -20,6 +20,26 @@ describe("void hooks", () => {
     expect(events).toEqual(["first starts", "second", "first ends", "fired"]);
   });
 
+  it("are journalled as they say themselves, unless they fail", async () => {
+    const { hooks, records } = setUp();
+    hooks.registerVoid("seen", (_payload, context) => context.state("skipped", "cooldown, 2 min left"), { id: "idle" });
+    hooks.registerVoid(
+      "seen",
+      async (_payload, context) => {
+        context.state("skipped", "no");
+        throw new Error("broken");
+      },
+      { id: "broken" },
+    );
+    hooks.registerVoid("seen", () => {}, { id: "plain" });
+    await hooks.fireVoid("seen", seen());
+    expect(records[0]?.runs).toMatchObject([
+      { hookId: "idle", outcome: "skipped", reason: "cooldown, 2 min left" },
+      { hookId: "broken", outcome: "failed", error: "broken" },
+      { hookId: "plain", outcome: "passed" },
+    ]);
+  });
+
   it("treat a handler that throws synchronously like one that rejects: the others run, nothing comes out", async () => {
     const { hooks, log, records } = setUp();
     const ran: string[] = [];

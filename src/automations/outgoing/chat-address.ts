@@ -1,7 +1,7 @@
 /** Where a hook speaks: an address as text, or `here` for the conversation that the event is about. */
 import { z } from "zod";
 import { type Address, address, parseAddress } from "../../domain/address.js";
-import { isTemplate } from "./fields.js";
+import { isTemplate } from "../template/is-template.js";
 
 export const HERE = "here";
 

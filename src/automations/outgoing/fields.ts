@@ -1,15 +1,12 @@
 /** Option fields of whatever sends a request: the `http` handler and the `http` step. */
 import { z } from "zod";
-
-/** Whether a template will fill it in, so that its form can only be judged when it runs. */
-export function isTemplate(text: string): boolean {
-  return text.includes("{{") || text.includes("{%");
-}
+import { isTemplate } from "../template/is-template.js";
 
 export const variableName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of an environment variable, such as DEPLOY_SECRET");
 
+/** One with a template in it can only be judged when it runs. */
 export const webAddress = z.string().superRefine((text, context) => {
   if (isTemplate(text)) return;
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return;

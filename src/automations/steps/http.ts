@@ -18,6 +18,7 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
   name: "http",
   summary: "Asks a server: status, headers, body and, where it is JSON, its value.",
   options: httpStepOptions,
+  okWord: "status_ok",
   fields: ["status", "ok", "headers", "body", "json"],
   secrets: (options) => authVariable(options.auth),
   async run(options, { reach, signal, timeoutMs, maxBytes }) {

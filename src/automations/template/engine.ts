@@ -12,8 +12,11 @@ const RENDER_LIMIT_MS = 1000;
 /** Tags that read other templates. */
 const FOREIGN_TAGS = ["include", "render", "layout", "block"];
 
-/** `forModel`: everything that is printed is enclosed in marks, without exception. */
-export function createEngine({ forModel = false }: { forModel?: boolean } = {}): Liquid {
+export const plainEngine = createEngine(printed);
+/** What it prints is enclosed, so that a model can be told where data begins and ends. */
+export const fencingEngine = createEngine(fenced);
+
+function createEngine(outputEscape: (value: unknown) => string): Liquid {
   const engine = new Liquid({
     strictVariables: true,
     strictFilters: true,
@@ -26,16 +29,16 @@ export function createEngine({ forModel = false }: { forModel?: boolean } = {}):
     timezoneOffset: 0,
     locale: "en",
     dateFormat: "%Y-%m-%dT%H:%M:%SZ",
-    outputEscape: forModel ? enclosed : printed,
+    outputEscape,
   });
+  // It would print without `outputEscape`.
+  engine.unregisterFilter("raw");
   for (const tag of FOREIGN_TAGS) delete engine.tags[tag];
-  // It would print without the marks.
-  if (forModel) delete engine.filters.raw;
   return engine;
 }
 
 /** What `{{ … }}` prints: text as it is, nothing for nothing, and everything else as JSON instead of `[object Object]`. */
-export function printed(value: unknown): string {
+function printed(value: unknown): string {
   if (typeof value === "string") return value;
   if (value === undefined || value === null) return "";
   return Array.isArray(value) ? JSON.stringify(value) : String(value);
@@ -43,6 +46,6 @@ export function printed(value: unknown): string {
 
 const MARKS = new RegExp(`[${DATA_BEGIN}${DATA_END}]`, "g");
 
-function enclosed(value: unknown): string {
+function fenced(value: unknown): string {
   return `${DATA_BEGIN}${printed(value).replace(MARKS, "")}${DATA_END}`;
 }

@@ -1,7 +1,7 @@
 /** Asks each platform that has a token whether it knows it, and reads its clock on the way. */
 import { z } from "zod";
 import type { Environment } from "../../config/env.js";
-import type { Config } from "../../config/schema.js";
+import type { Config, PlatformName } from "../../config/schema.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Finding } from "./finding.js";
 
@@ -18,16 +18,28 @@ const telegramUser = z.object({
 });
 const telegramWebhook = z.object({ result: z.object({ url: z.string() }) });
 
-export async function checkPlatforms(config: Config, env: Environment): Promise<Finding[]> {
+/** `whyBroken`: why a platform's settings cannot be used; such a platform is not asked. */
+export async function checkPlatforms(
+  config: Config,
+  env: Environment,
+  whyBroken: (platform: PlatformName) => string | undefined,
+): Promise<Finding[]> {
   const checks = await Promise.all([
     env.DISCORD_TOKEN === undefined
       ? off("discord", "DISCORD_TOKEN")
-      : checkDiscord(config, env.DISCORD_API_URL ?? "https://discord.com/api", env.DISCORD_TOKEN),
+      : (broken("discord", whyBroken) ??
+        checkDiscord(config, env.DISCORD_API_URL ?? "https://discord.com/api", env.DISCORD_TOKEN)),
     env.TELEGRAM_TOKEN === undefined
       ? off("telegram", "TELEGRAM_TOKEN")
-      : checkTelegram(config, env.TELEGRAM_API_URL ?? "https://api.telegram.org", env.TELEGRAM_TOKEN),
+      : (broken("telegram", whyBroken) ??
+        checkTelegram(config, env.TELEGRAM_API_URL ?? "https://api.telegram.org", env.TELEGRAM_TOKEN)),
   ]);
   return checks.flat();
+}
+
+function broken(name: PlatformName, whyBroken: (platform: PlatformName) => string | undefined): Finding[] | undefined {
+  const detail = whyBroken(name);
+  return detail === undefined ? undefined : [{ name, state: "bad", detail: `stays offline: ${detail}` }];
 }
 
 function off(platform: string, variable: string): Finding[] {

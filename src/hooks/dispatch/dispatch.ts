@@ -1,4 +1,5 @@
 /** One firing of a hook point: what all five models share. Who is skipped, what a failure does, and what handlers see. */
+import type { Cause, Outcome } from "../../domain/journal.js";
 import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import type { Logger } from "../../lib/logger.js";
@@ -77,6 +78,15 @@ export abstract class Dispatch implements IsolationNote {
     this.startedAt ??= this.kernel.clock.now();
     return new Date(this.startedAt).toISOString();
   }
+  get cause(): Cause | undefined {
+    return this.firing?.cause;
+  }
+  get recordId(): string | undefined {
+    return this.firing?.recordId;
+  }
+  state(entry: Entry, outcome: Outcome, reason: string): void {
+    this.recording?.state(entry, outcome, reason);
+  }
   runIdOf(entry: Entry): string {
     return `${this.id}/${this.entries.indexOf(entry) + 1}`;
   }
@@ -149,6 +159,7 @@ export abstract class Dispatch implements IsolationNote {
       payload: this.view(),
       dispatchId: this.id,
       recordedAt: this.kernel.clock.now(),
+      ...(entry.options.retry === undefined ? {} : { idempotent: true }),
       ...(this.phase === undefined ? {} : { phase: this.phase }),
       ...(firing?.cause === undefined ? {} : { cause: firing.cause }),
       ...(firing?.conversation === undefined ? {} : { conversation: firing.conversation }),

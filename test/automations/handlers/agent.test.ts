@@ -254,8 +254,7 @@ describe.each(PROVIDERS)("the agent handler over the $provider format", ({ provi
     const compiled = compileOptions(
       agentOptions.parse({ prompt: "Task {{ event.taskId }} failed.", system: "You watch {{ event.taskId }}." }),
       { steps: [] },
-      [],
-      agentHandler.forModel,
+      agentHandler,
     );
     expect(compiled.problems).toEqual([]);
     const fences: string[] = [];

@@ -1,0 +1,26 @@
+/** Stands in for a platform whose settings cannot be used: offline for good, with the reason. What is sent to it waits. */
+import type { Adapter } from "../src/domain/adapter.js";
+import { HookgateError } from "../src/lib/errors.js";
+
+export function createMisconfiguredAdapter(platform: string, why: string): Adapter {
+  const refuse = () => {
+    throw new HookgateError({
+      code: "PLATFORM_MISCONFIGURED",
+      message: why,
+      hint: "Mend it (`hookgate check` shows where) and restart.",
+    });
+  };
+  return {
+    platform,
+    traits: {
+      idempotentCreate: false,
+      limits: { perSecond: 1 },
+      isGroup: () => false,
+      privateAddress: () => undefined,
+    },
+    run: async () => refuse(),
+    // Never reached: nothing is encoded for, or sent to, a platform that is not online.
+    encode: refuse,
+    send: async () => refuse(),
+  };
+}

@@ -1,0 +1,93 @@
+/** Paths of definitions: relative to their folder and never outside of it, whatever a template, `..` or a symbolic link says. */
+import { constants } from "node:fs";
+import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import { z } from "zod";
+import { errorMessage, HookgateError } from "../lib/errors.js";
+import { isTemplate } from "./template/is-template.js";
+
+/** The one way to files elsewhere. No template: what happens must not decide where is read. */
+export const rootField = z
+  .string()
+  .min(1)
+  .refine((root) => !isTemplate(root), "a root is no template")
+  .optional()
+  .describe("The folder that paths start in and stay within. Default: the folder of the definition.");
+
+export interface Place {
+  /** Without links. */
+  root: string;
+  path: string;
+  /** From the root; `.` for itself. */
+  name: string;
+}
+
+/** Where the path leads, links followed. Throws PATH_OUTSIDE, or PATH_MISSING when nothing is there. */
+export async function locate(path: string, root: string | undefined, folder: string): Promise<Place> {
+  if (path.includes("\0")) throw outside(path, root ?? folder);
+  const top = await real(resolve(folder, root ?? "."));
+  const asked = resolve(top, path);
+  // Said before anything is looked at, so that nobody learns what is there.
+  if (!within(asked, top)) throw outside(path, top);
+  const found = await real(asked);
+  if (!within(found, top)) throw outside(path, top);
+  return { root: top, path: found, name: relative(top, found) || "." };
+}
+
+/** Opens a regular file for reading. A pipe or a device is refused without waiting for it. */
+export async function openFile(place: Place): Promise<FileHandle> {
+  const file = await open(place.path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    if (!(await file.stat()).isFile())
+      throw new HookgateError({ code: "PATH_NOT_A_FILE", message: `${place.name} is no file` });
+    // Whoever exchanged a folder for a link between the look and the opening is found out here (Linux).
+    const opened = await realpath(`/proc/self/fd/${file.fd}`).catch(() => place.path);
+    if (!within(opened, place.root)) throw outside(place.name, place.root);
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** The first bytes of a file. */
+export async function readStart(file: FileHandle, maxBytes: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(Math.min(maxBytes, (await file.stat()).size || maxBytes));
+  let filled = 0;
+  while (filled < bytes.length) {
+    const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return bytes.subarray(0, filled);
+}
+
+export function within(path: string, root: string): boolean {
+  const way = relative(root, path);
+  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}
+
+async function real(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    const isLink = await lstat(path).then(
+      (stat) => stat.isSymbolicLink(),
+      () => false,
+    );
+    throw new HookgateError({
+      code: "PATH_MISSING",
+      message: isLink ? `${path} is a link to nothing` : `there is no ${path}`,
+      hint: errorMessage(error),
+      cause: error,
+    });
+  }
+}
+
+function outside(path: string, root: string): HookgateError {
+  return new HookgateError({
+    code: "PATH_OUTSIDE",
+    message: `${path} is outside of ${root}`,
+    hint: "Name the folder with `root:`.",
+  });
+}

@@ -1,0 +1,117 @@
+/**
+ * A program as a definition names it: `command: [git, log]` or `sh: "git log | head"`. What happened reaches it by environment and
+ * standard input only; a template may fill in one whole argument, which no shell ever reads.
+ */
+import { resolve } from "node:path";
+import { z } from "zod";
+import { HookgateError } from "../lib/errors.js";
+import type { ProgramEnd } from "../lib/process.js";
+import { variableName } from "./outgoing/fields.js";
+import { argumentProblems } from "./program/arguments.js";
+import { programVariables } from "./program/variables.js";
+import type { RunContext } from "./run-context.js";
+import { isTemplate } from "./template/is-template.js";
+
+const ownVariableName = variableName.refine(
+  (name) => !/^HOOKGATE_/i.test(name),
+  "HOOKGATE_… variables are set by Hookgate",
+);
+
+export const programFields = {
+  command: z
+    .array(z.string())
+    .min(1)
+    .optional()
+    .describe("The program and its arguments, each as it is: no shell reads them. A template fills in one argument."),
+  sh: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'A command line for /bin/sh, without templates: what happened is in variables, such as "$HOOKGATE_EVENT".',
+    ),
+  cwd: z.string().min(1).optional().describe("Where it runs; relative to the folder of the definition."),
+  env: z.record(ownVariableName, z.string()).default({}).describe("Variables, with templates."),
+  secrets: z.array(variableName).default([]).describe("Variables of Hookgate's own environment that it gets, too."),
+  stdin: z.string().optional().describe("Standard input, with templates. Default: the payload as JSON."),
+};
+
+/** Options that are no templates. */
+export const PROGRAM_VERBATIM = ["sh", "cwd", "secrets"] as const;
+
+const programOptions = z.object(programFields);
+export type ProgramOptions = z.output<typeof programOptions>;
+
+/** The rules over several fields, for `superRefine`. */
+export function checkProgram(
+  { command, sh, cwd }: Pick<ProgramOptions, "command" | "sh" | "cwd">,
+  context: { addIssue(issue: { code: "custom"; message: string; path: (string | number)[] }): void },
+): void {
+  const refuse = (message: string, ...path: (string | number)[]) => context.addIssue({ code: "custom", message, path });
+  if ((command === undefined) === (sh === undefined))
+    refuse("expected one of `command` (a list) and `sh` (a command line)");
+  if (sh !== undefined && isTemplate(sh))
+    refuse(
+      'templates never reach a shell: give the value by `env: { NAME: "{{ … }}" }` and write "$NAME"; the payload is on standard input',
+      "sh",
+    );
+  if (cwd !== undefined && isTemplate(cwd)) refuse("a working directory is no template", "cwd");
+  for (const { index, message } of argumentProblems(command ?? [])) refuse(message, "command", index);
+}
+
+/** Runs it. Throws a HookgateError when it did not end by itself (PROGRAM_TIMED_OUT, …) or could not be started. */
+export async function runProgram(
+  options: ProgramOptions,
+  context: RunContext,
+  limits: { timeoutMs: number; maxBytes: number; signal: AbortSignal },
+): Promise<ProgramEnd & { commandLine: string }> {
+  const [command, ...args] = options.command ?? ["/bin/sh", "-c", options.sh as string];
+  const secrets = options.secrets.map((name) => [name, secretOf(name, context)] as const);
+  const payload = JSON.stringify(context.event) ?? "{}";
+  const end = await context.reach.processes.run({
+    command: command as string,
+    args,
+    cwd: resolve(context.folder, options.cwd ?? "."),
+    env: withoutNul({ ...options.env, ...Object.fromEntries(secrets), ...programVariables(context, payload) }),
+    stdin: options.stdin ?? payload,
+    ...limits,
+  });
+  if (end.how !== "exited") throw cutShort(end, limits.timeoutMs);
+  return { ...end, commandLine: commandLine(options) };
+}
+
+/** For people to read. */
+export const commandLine = ({ command, sh }: Pick<ProgramOptions, "command" | "sh">) =>
+  sh ?? (command ?? []).map((one) => (/^[\w@%+=:,./-]+$/.test(one) ? one : JSON.stringify(one))).join(" ");
+
+function secretOf(name: string, { reach }: RunContext): string {
+  const value = reach.secret(name);
+  if (value !== undefined) return value;
+  throw new HookgateError({ code: "SECRET_MISSING", message: `the variable ${name} is not set` });
+}
+
+function cutShort(end: ProgramEnd, timeoutMs: number): HookgateError {
+  const last = (end.stderr.trim() || end.stdout.trim()).split("\n").slice(-3).join("\n").slice(-500);
+  const said = last === "" ? "" : `; it said last: ${last}`;
+  switch (end.how) {
+    case "timed_out":
+      return new HookgateError({ code: "PROGRAM_TIMED_OUT", message: `it did not end within ${timeoutMs} ms${said}` });
+    case "flooded":
+      return new HookgateError({ code: "PROGRAM_FLOODED", message: "it printed without end and was stopped" });
+    default:
+      return new HookgateError({ code: "PROGRAM_ABORTED", message: `it was ended before it was done${said}` });
+  }
+}
+
+/** The system ends a variable's value there, and refuses the program. */
+function withoutNul(env: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value.replaceAll("\0", "")]));
+}
+
+/** Whether a thrown thing says that the time was over. */
+export const isTimeout = (error: unknown) => error instanceof HookgateError && error.code === "PROGRAM_TIMED_OUT";
+
+/** How a program ended, for people: `exited with 3`, `was ended by SIGSEGV`. */
+export function endingOf(end: ProgramEnd): string {
+  return end.signal === null ? `exited with ${end.exitCode}` : `was ended by ${end.signal}`;
+}

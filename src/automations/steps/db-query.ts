@@ -1,0 +1,75 @@
+/** `- db_query:`: a named, read-only query over what the product keeps. */
+import { z } from "zod";
+import { HookgateError } from "../../lib/errors.js";
+import { nearest } from "../../lib/nearest.js";
+import { LATER_QUERIES, queries } from "../queries.js";
+import type { Step, StepContext, StepResult } from "../step.js";
+
+const NAMES = Object.keys(queries);
+
+const dbQueryOptions = z
+  .strictObject({
+    query: z.string().describe(`What is asked: ${NAMES.join(", ")}.`),
+    args: z
+      .record(z.string(), z.union([z.string(), z.number()]))
+      .default({})
+      .describe("Its arguments, with templates."),
+  })
+  .superRefine(({ query, args }, context) => {
+    const problem = queryProblem(query);
+    if (problem !== undefined) return context.addIssue({ code: "custom", message: problem, path: ["query"] });
+    const known = Object.keys(queries[query as keyof typeof queries].args.shape);
+    for (const name of Object.keys(args))
+      if (!known.includes(name))
+        context.addIssue({
+          code: "custom",
+          message: `${query} takes ${known.join(", ")}${suggest(name, known)}`,
+          path: ["args", name],
+        });
+  });
+
+export const dbQueryStep: Step<z.output<typeof dbQueryOptions>> = {
+  name: "db_query",
+  summary: "Asks what Hookgate keeps: runs, messages, deliveries, dispatches, hooks.",
+  options: dbQueryOptions,
+  verbatim: ["query"],
+  fields: ["rows", "count", "truncated"],
+  run: ({ query, args }, context) => askRows(query, args, context),
+};
+
+/** Rows within the step's bytes; the newest come first, so the oldest are left out. */
+export async function askRows(
+  query: string,
+  args: Readonly<Record<string, unknown>>,
+  context: StepContext,
+): Promise<StepResult> {
+  const checked = queries[query as keyof typeof queries].args.safeParse(args);
+  if (!checked.success)
+    throw new HookgateError({
+      code: "QUERY_ARGUMENTS",
+      message: checked.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; "),
+    });
+  const found = await context.reach.query(query, checked.data);
+  const rows: Record<string, unknown>[] = [];
+  let bytes = 2;
+  for (const row of found) {
+    bytes += Buffer.byteLength(JSON.stringify(row)) + 1;
+    if (bytes > context.maxBytes) break;
+    rows.push(row);
+  }
+  return {
+    value: { rows, count: found.length, truncated: rows.length < found.length },
+    text: JSON.stringify(rows),
+    isEmpty: found.length === 0,
+  };
+}
+
+function queryProblem(query: string): string | undefined {
+  if (NAMES.includes(query)) return undefined;
+  return LATER_QUERIES[query] ?? `there is no query "${query}": there are ${NAMES.join(", ")}${suggest(query, NAMES)}`;
+}
+
+function suggest(name: string, known: readonly string[]): string {
+  const near = nearest(name, known);
+  return near === undefined ? "" : `; did you mean "${near}"?`;
+}

@@ -1,0 +1,117 @@
+/** `- git_diff:`: what changed in a git repository. Read-only: nothing that the repository configures is run. */
+import { resolve } from "node:path";
+import { type SimpleGit, simpleGit } from "simple-git";
+import { z } from "zod";
+import { HookgateError } from "../../lib/errors.js";
+import type { Step, StepContext } from "../step.js";
+import { isTemplate } from "../template/is-template.js";
+
+const revision = z.string().min(1).optional();
+
+const gitDiffOptions = z
+  .strictObject({
+    repo: z
+      .string()
+      .min(1)
+      .refine((repo) => !isTemplate(repo), "a repository is no template")
+      .optional()
+      .describe("The repository's folder. Default: the folder of the definition."),
+    from: revision.describe("A commit, branch or tag. Default: what is committed, or staged."),
+    to: revision.describe("Another one. Default: the working tree."),
+    staged: z.boolean().default(false).describe("What is staged, against `from` or the last commit."),
+    untracked: z.boolean().default(false).describe("Whether files that git does not know count as changes, too."),
+    paths: z.array(z.string().min(1)).default([]).describe("Only these files and folders."),
+  })
+  .superRefine(({ from, to, staged }, context) => {
+    if (to !== undefined && from === undefined)
+      context.addIssue({ code: "custom", message: "`to` needs a `from`", path: ["to"] });
+    if (to !== undefined && staged)
+      context.addIssue({ code: "custom", message: "what is staged has no `to`", path: ["staged"] });
+  });
+type GitDiffOptions = z.output<typeof gitDiffOptions>;
+
+export const gitDiffStep: Step<GitDiffOptions> = {
+  name: "git_diff",
+  summary: "Shows what changed in a git repository: the diff, the files, the lines.",
+  options: gitDiffOptions,
+  verbatim: ["repo"],
+  fields: ["diff", "files", "added", "removed", "count", "branch", "commit", "truncated"],
+  async run(options, context) {
+    const git = repository(options, context);
+    const range = rangeOf(options);
+    const paths = options.paths.length === 0 ? [] : ["--", ...options.paths];
+    const [numbers, whole, branch, commit, strangers] = [
+      await git.raw(["diff", ...QUIET, "--numstat", "-z", ...range, ...paths]),
+      await git.raw(["diff", ...QUIET, ...range, ...paths]),
+      await git.raw(["rev-parse", "--abbrev-ref", "HEAD"]).catch(() => ""), // no commit yet
+      await git.raw(["rev-parse", "HEAD"]).catch(() => ""),
+      options.untracked ? await git.raw(["ls-files", "--others", "--exclude-standard", "-z", ...paths]) : "",
+    ];
+    const untracked = strangers.split("\0").filter((path) => path !== "");
+    const files = [
+      ...readNumbers(numbers),
+      ...untracked.map((path) => ({ path, added: null, removed: null, isUntracked: true })),
+    ];
+    const note = untracked.map((path) => `untracked: ${path}\n`).join("");
+    const text = `${whole}${note}`;
+    const diff = Buffer.byteLength(text) > context.maxBytes ? text.slice(0, context.maxBytes) : text;
+    return {
+      value: {
+        diff,
+        files: files.slice(0, MAX_FILES),
+        added: sum(files.map((file) => file.added)),
+        removed: sum(files.map((file) => file.removed)),
+        count: files.length,
+        branch: branch.trim() || null,
+        commit: commit.trim() || null,
+        truncated: diff.length < text.length || files.length > MAX_FILES,
+      },
+      text: diff,
+      isEmpty: files.length === 0 && text.trim() === "",
+    };
+  },
+};
+
+const MAX_FILES = 1000;
+/** No program that the repository's configuration names is run. */
+const QUIET = ["--no-ext-diff", "--no-textconv", "--no-color"];
+
+function repository({ repo }: GitDiffOptions, { folder, signal, reach }: StepContext): SimpleGit {
+  const baseDir = resolve(folder, repo ?? ".");
+  try {
+    return simpleGit({ baseDir, abort: signal }).env({
+      ...reach.processes.env,
+      GIT_TERMINAL_PROMPT: "0",
+      GIT_OPTIONAL_LOCKS: "0",
+    });
+  } catch (error) {
+    throw new HookgateError({ code: "PATH_MISSING", message: `there is no ${baseDir}`, cause: error });
+  }
+}
+
+function rangeOf({ from, to, staged }: GitDiffOptions): string[] {
+  for (const one of [from, to])
+    if (one?.startsWith("-"))
+      throw new HookgateError({ code: "ARGUMENT_REFUSED", message: `"${one}" is no commit, branch or tag` });
+  return [...(staged ? ["--cached"] : []), ...(from === undefined ? [] : [from]), ...(to === undefined ? [] : [to])];
+}
+
+/** `added TAB removed TAB path NUL`; a renamed file has an empty path and then both. Binary files have `-` for numbers. */
+function readNumbers(output: string) {
+  const parts = output.split("\0");
+  const files: { path: string; added: number | null; removed: number | null; isUntracked: boolean }[] = [];
+  for (let index = 0; index < parts.length; index++) {
+    const [added, removed, name] = (parts[index] as string).split("\t");
+    if (removed === undefined) continue;
+    let path = name as string;
+    if (path === "") {
+      path = parts[index + 2] ?? "";
+      index += 2;
+    }
+    files.push({ path, added: numberOf(added), removed: numberOf(removed), isUntracked: false });
+  }
+  return files;
+}
+
+const numberOf = (text: string | undefined) => (text === undefined || text === "-" ? null : Number(text));
+const sum = (numbers: readonly (number | null)[]) => numbers.reduce<number>((total, one) => total + (one ?? 0), 0);

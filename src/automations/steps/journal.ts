@@ -1,0 +1,32 @@
+/** `- journal:`: what happened lately: runs of hooks, or messages. */
+import { z } from "zod";
+import type { Step } from "../step.js";
+import { askRows } from "./db-query.js";
+
+const journalOptions = z
+  .strictObject({
+    of: z.enum(["runs", "messages", "dispatches"]).default("runs").describe("What is looked at."),
+    hook: z.string().min(1).optional().describe("Runs and dispatches of this hook only."),
+    chat: z.string().min(1).optional().describe("Messages of this chat only."),
+    since: z.string().min(1).optional().describe("Not older than this: `1h`, or a time."),
+    limit: z.int().min(1).max(200).default(10).describe("How many, newest first."),
+  })
+  .superRefine(({ of, hook, chat }, context) => {
+    if (hook !== undefined && of === "messages")
+      context.addIssue({
+        code: "custom",
+        message: "messages are of no hook: name a `chat`, or ask for runs",
+        path: ["hook"],
+      });
+    if (chat !== undefined && of !== "messages")
+      context.addIssue({ code: "custom", message: "only messages are of a chat", path: ["chat"] });
+  });
+
+export const journalStep: Step<z.output<typeof journalOptions>> = {
+  name: "journal",
+  summary: "Looks at recent runs, messages or dispatches.",
+  options: journalOptions,
+  verbatim: ["of"],
+  fields: ["rows", "count", "truncated"],
+  run: ({ of, ...args }, context) => askRows(of, args, context),
+};

@@ -1,0 +1,50 @@
+/** `- read_file:`: the text of a file in the definition's folder. */
+import { z } from "zod";
+import { locate, openFile, readStart, rootField } from "../paths.js";
+import type { Step } from "../step.js";
+
+const readFileOptions = z.strictObject({
+  path: z.string().min(1).describe("Which file."),
+  root: rootField,
+});
+
+export const readFileStep: Step<z.output<typeof readFileOptions>> = {
+  name: "read_file",
+  summary: "Reads a file: its text, its size, and its value where it is JSON.",
+  options: readFileOptions,
+  verbatim: ["root"],
+  fields: ["path", "text", "json", "sizeBytes", "modifiedAt", "truncated"],
+  async run({ path, root }, { folder, maxBytes }) {
+    const place = await locate(path, root, folder);
+    const file = await openFile(place);
+    try {
+      const { size, mtime } = await file.stat();
+      const bytes = await readStart(file, maxBytes);
+      const isTruncated = size > bytes.length;
+      // A character that was cut in two at the end is left out.
+      const text = new TextDecoder("utf-8").decode(bytes, { stream: isTruncated });
+      return {
+        value: {
+          path: place.name,
+          text,
+          json: isTruncated ? null : jsonOf(text),
+          sizeBytes: size,
+          modifiedAt: mtime.toISOString(),
+          truncated: isTruncated,
+        },
+        text: isTruncated ? `${text}\n[… ${size - bytes.length} bytes cut]` : text,
+        isEmpty: text.trim() === "",
+      };
+    } finally {
+      await file.close();
+    }
+  },
+};
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null; // most files are no JSON, and that is no failure
+  }
+}

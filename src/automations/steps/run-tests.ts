@@ -1,0 +1,116 @@
+/**
+ * `- run_tests:`: runs a test suite and reads what it says: how many passed and failed, and which. It is ok only when the exit code AND
+ * every summary say so.
+ */
+import { z } from "zod";
+import { HookgateError } from "../../lib/errors.js";
+import { locate, openFile, readStart } from "../paths.js";
+import { checkProgram, endingOf, PROGRAM_VERBATIM, programFields, runProgram } from "../program.js";
+import type { Step, StepContext } from "../step.js";
+import { readJunit } from "./run-tests/junit.js";
+import { type Runner, readers, readTally } from "./run-tests/read-tally.js";
+import { sumTallies, type Tally } from "./run-tests/tally.js";
+
+const runTestsOptions = z
+  .strictObject({
+    ...programFields,
+    runner: z
+      .enum(["auto", ...(Object.keys(readers) as [Runner, ...Runner[]])])
+      .default("auto")
+      .describe("Whose output it is. `auto` recognises it."),
+    report: z.string().min(1).optional().describe("A JUnit report that the tests write, read besides the output."),
+  })
+  .superRefine(checkProgram);
+type RunTestsOptions = z.output<typeof runTestsOptions>;
+
+/** Read in full as far as this; a summary stands at the end, which is always kept. */
+const MAX_READ_BYTES = 8 * 1024 * 1024;
+const MAX_FAILURES = 200;
+
+export const runTestsStep: Step<RunTestsOptions> = {
+  name: "run_tests",
+  summary: "Runs tests: how many passed, failed and were skipped, and the names of those that failed.",
+  options: runTestsOptions,
+  verbatim: [...PROGRAM_VERBATIM, "runner"],
+  argumentLists: ["command"],
+  okWord: "exit_zero",
+  ownerOnly: true,
+  fields: [
+    "passed",
+    "failed",
+    "skipped",
+    "total",
+    "failures",
+    "runner",
+    "recognised",
+    "exitCode",
+    "stdout",
+    "stderr",
+    "latencyMs",
+  ],
+  secrets: (options) => options.secrets,
+  async run(options, context) {
+    const startedAt = context.clock.now();
+    const end = await runProgram(options, context, {
+      ...context,
+      maxBytes: Math.max(MAX_READ_BYTES, context.maxBytes),
+    });
+    const runner = options.runner === "auto" ? undefined : options.runner;
+    const printed = readTally(`${end.stdout}\n${end.stderr}`, runner);
+    const report = options.report === undefined ? undefined : await readReport(options.report, startedAt, context);
+    // The report tells each test; a summary of the same tests would count them twice, but a red one must not be lost.
+    const tally = report === undefined ? printed : { ...report, failed: Math.max(report.failed, printed?.failed ?? 0) };
+    const failures = (tally?.failures ?? []).slice(0, MAX_FAILURES);
+    const isOk = end.exitCode === 0 && (tally?.failed ?? 0) === 0;
+    const total = tally === undefined ? null : tally.passed + tally.failed + tally.skipped;
+    return {
+      value: {
+        passed: tally?.passed ?? null,
+        failed: tally?.failed ?? null,
+        skipped: tally?.skipped ?? null,
+        total,
+        failures,
+        runner: tally?.runner ?? null,
+        recognised: tally !== undefined,
+        exitCode: end.exitCode,
+        stdout: lastBytes(end.stdout, context.maxBytes),
+        stderr: lastBytes(end.stderr, context.maxBytes),
+        latencyMs: Math.round(end.latencyMs),
+      },
+      text: `${summary(tally, endingOf(end), isOk)}${failures.map((name) => `\n- ${name}`).join("")}`,
+      isEmpty: end.exitCode === 0 && (total === null ? `${end.stdout}${end.stderr}`.trim() === "" : total === 0),
+      isOk,
+    };
+  },
+};
+
+function summary(tally: Tally | undefined, ending: string, isOk: boolean): string {
+  const verdict = isOk ? "green" : "red";
+  if (tally === undefined) return `Tests ${verdict}: the command ${ending}; no known runner in its output`;
+  const { passed, failed, skipped, runner } = tally;
+  return `Tests ${verdict}: ${passed} passed, ${failed} failed, ${skipped} skipped (${runner}); the command ${ending}`;
+}
+
+/** A report that was there before says nothing about this run. File systems keep times less exactly than we do. */
+async function readReport(path: string, startedAt: number, { folder }: StepContext): Promise<Tally> {
+  const file = await openFile(await locate(path, undefined, folder));
+  try {
+    if ((await file.stat()).mtimeMs < startedAt - 2000)
+      throw new HookgateError({ code: "REPORT_STALE", message: `${path} was not written by this run` });
+    const tally = readJunit((await readStart(file, MAX_READ_BYTES)).toString("utf8"));
+    if (tally === undefined)
+      throw new HookgateError({ code: "REPORT_UNREADABLE", message: `${path} is no JUnit report` });
+    return sumTallies([tally]);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The end of the output, where the verdict is. */
+function lastBytes(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= maxBytes) return text;
+  let start = bytes.length - maxBytes;
+  while (start < bytes.length && ((bytes[start] as number) & 0xc0) === 0x80) start++;
+  return `[… ${start} bytes cut …]\n${bytes.subarray(start).toString("utf8")}`;
+}

@@ -1,0 +1,36 @@
+/** `- shell:`: runs a program and keeps what it printed. Its exit code is a result; only one that did not start or end is a failure. */
+import { z } from "zod";
+import { checkProgram, PROGRAM_VERBATIM, programFields, runProgram } from "../program.js";
+import type { Step } from "../step.js";
+
+const shellStepOptions = z.strictObject(programFields).superRefine(checkProgram);
+
+export const shellStep: Step<z.output<typeof shellStepOptions>> = {
+  name: "shell",
+  summary: "Runs a program: its output, its errors, its exit code.",
+  options: shellStepOptions,
+  verbatim: PROGRAM_VERBATIM,
+  argumentLists: ["command"],
+  okWord: "exit_zero",
+  ownerOnly: true,
+  fields: ["stdout", "stderr", "exitCode", "signal", "truncated", "latencyMs"],
+  secrets: (options) => options.secrets,
+  async run(options, context) {
+    const end = await runProgram(options, context, context);
+    const isOk = end.exitCode === 0;
+    return {
+      value: {
+        stdout: end.stdout,
+        stderr: end.stderr,
+        exitCode: end.exitCode,
+        signal: end.signal,
+        truncated: end.stdoutCut || end.stderrCut,
+        latencyMs: Math.round(end.latencyMs),
+      },
+      text: isOk ? end.stdout : `${end.stdout}${end.stderr}`,
+      // A program that fails without a word has not found nothing.
+      isEmpty: isOk && end.stdout.trim() === "",
+      isOk,
+    };
+  },
+};
