@@ -7,17 +7,30 @@ import { errorMessage, HookgateError } from "../lib/errors.js";
 /** True, or why not. */
 export type Predicate = (payload: unknown) => true | string;
 
+/** The same over several variables, by name. */
+export type Condition = (variables: Readonly<Record<string, unknown>>) => true | string;
+
 /** A field declaration of the CEL checker: a type name, or the fields of an object. */
 type Declared = string | { [field: string]: Declared };
 
 /** Throws a `HookgateError` (HOOK_MATCHER_INVALID) for bad syntax, for a field that the payload type does not have, and when it says no yes or no. */
 export function compilePredicate(source: string, schema: z.ZodType): Predicate {
+  const holds = compileCondition(source, { payload: jsonSchema(schema) }, "match.when");
+  return (payload) => holds({ payload });
+}
+
+/** Like `compilePredicate`, with a JSON schema for each variable; `place` begins the message of the error. */
+export function compileCondition(
+  source: string,
+  variables: Readonly<Record<string, JsonSchema>>,
+  place: string,
+): Condition {
   try {
-    check(source, schema);
+    check(source, variables);
     const evaluate: ParseResult = environment().parse(withLinearMatches(source));
-    return (payload) => {
+    return (values) => {
       try {
-        return evaluate({ payload }) === true ? true : `not so: ${source}`;
+        return evaluate(values) === true ? true : `not so: ${source}`;
       } catch (error) {
         // A field that this payload does not carry, or has another type: it does not match.
         return `${firstLine(error)}: ${source}`;
@@ -26,7 +39,7 @@ export function compilePredicate(source: string, schema: z.ZodType): Predicate {
   } catch (error) {
     throw new HookgateError({
       code: "HOOK_MATCHER_INVALID",
-      message: `match.when: ${firstLine(error)}: ${source}`,
+      message: `${place}: ${firstLine(error)}: ${source}`,
       cause: error,
     });
   }
@@ -34,11 +47,13 @@ export function compilePredicate(source: string, schema: z.ZodType): Predicate {
 
 const firstLine = (error: unknown) => errorMessage(error).split("\n")[0];
 
-function check(source: string, schema: z.ZodType): void {
-  const declared = declare(schema);
+function check(source: string, variables: Readonly<Record<string, JsonSchema>>): void {
   const typed = environment(false);
-  if (typeof declared === "string") typed.registerVariable("payload", declared);
-  else typed.registerVariable({ name: "payload", schema: declared });
+  for (const [name, schema] of Object.entries(variables)) {
+    const declared = declare(schema);
+    if (typeof declared === "string") typed.registerVariable(name, declared);
+    else typed.registerVariable({ name, schema: declared });
+  }
   const result = typed.check(source);
   if (!result.valid) throw result.error ?? new Error("it cannot be read");
   if (result.type !== "bool" && result.type !== "dyn") throw new Error(`it gives a ${result.type}, not yes or no`);
@@ -93,31 +108,38 @@ function isNode(value: unknown): value is ASTNode {
   return typeof value === "object" && value !== null && "op" in value && "args" in value && "range" in value;
 }
 
-/** The CEL declaration of a schema. Numbers are `dyn`: payload numbers are doubles, and `payload.attempts == 3` must do what it says. */
-function declare(schema: z.ZodType): Declared {
-  let declared = declarations.get(schema);
+function jsonSchema(schema: z.ZodType): JsonSchema {
+  let json = schemas.get(schema);
+  if (json === undefined) {
+    json = z.toJSONSchema(schema, { unrepresentable: "any", io: "output" }) as JsonSchema;
+    schemas.set(schema, json);
+  }
+  return json;
+}
+
+function declare(json: JsonSchema): Declared {
+  let declared = declarations.get(json);
   if (declared === undefined) {
-    const json = z.toJSONSchema(schema, { unrepresentable: "any", io: "output" });
-    declared = declareJson(json as JsonSchema, 0);
-    declarations.set(schema, declared);
+    declared = declareJson(json, 0);
+    declarations.set(json, declared);
   }
   return declared;
 }
 
 /** Thousands of hooks may ask about the same few points. */
-const declarations = new WeakMap<z.ZodType, Declared>();
+const schemas = new WeakMap<z.ZodType, JsonSchema>();
+const declarations = new WeakMap<JsonSchema, Declared>();
 
-interface JsonSchema {
-  type?: string;
-  properties?: Record<string, JsonSchema>;
-  additionalProperties?: unknown;
-  enum?: unknown[];
-  const?: unknown;
-  items?: JsonSchema;
+/** What is read of a JSON schema. */
+export interface JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly additionalProperties?: unknown;
 }
 
 const MAX_DEPTH = 6;
 
+/** Numbers are `dyn`: payload numbers are doubles, and `payload.attempts == 3` must do what it says. */
 function declareJson(json: JsonSchema, depth: number): Declared {
   if (depth > MAX_DEPTH) return "dyn";
   switch (json.type) {

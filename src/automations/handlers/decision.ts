@@ -27,6 +27,11 @@ export function readDecision(text: string): ReadDecision {
     if (!trimmed.includes('"decision"')) return { kind: "none" };
     return { kind: "unreadable", error: "it begins with { and is no JSON" };
   }
+  return decisionFromValue(value);
+}
+
+/** The same for what a module's function returned, or for JSON that is read already. */
+export function decisionFromValue(value: unknown): ReadDecision {
   if (typeof value !== "object" || value === null || !("decision" in value)) return { kind: "none" };
   const parsed = written.safeParse(value);
   if (parsed.success) return { kind: "decision", decision: decisionOf(parsed.data) };

@@ -3,8 +3,13 @@ import type { Handler } from "../handler.js";
 import { agentHandler } from "./agent/agent.js";
 import { chatHandler } from "./chat/chat.js";
 import { httpHandler } from "./http/http.js";
+import { moduleHandler } from "./module.js";
+import { shellHandler } from "./shell.js";
 
-export const handlers = { http: httpHandler, agent: agentHandler, chat: chatHandler } as const satisfies Record<
-  string,
-  Handler
->;
+export const handlers = {
+  shell: shellHandler,
+  http: httpHandler,
+  agent: agentHandler,
+  chat: chatHandler,
+  module: moduleHandler,
+} as const satisfies Record<string, Handler>;

@@ -1,5 +1,4 @@
 /** Every step that a definition may name under `context:`. */
-import { nearest } from "../../lib/nearest.js";
 import type { Step } from "../step.js";
 import { dbQueryStep } from "./db-query.js";
 import { fileDiffStep } from "./file-diff.js";
@@ -23,18 +22,8 @@ export const steps = {
   journal: journalStep,
 } as const satisfies Record<string, Step>;
 
-/** Steps that come with what they are about. */
-const LATER: Readonly<Record<string, string>> = {
+/** Steps that come with what they are about: whoever names one is told so. */
+export const LATER_STEPS: Readonly<Record<string, string>> = {
   memory_search: "memory_search comes with the agents' memory, which this version does not have",
   create_task: "create_task comes with the orchestrator, which this version does not have",
 };
-
-/** The step of this name, or why there is none. */
-export function findStep(name: string): Step | string {
-  if (Object.hasOwn(steps, name)) return steps[name as keyof typeof steps];
-  const later = LATER[name];
-  if (later !== undefined) return later;
-  const known = Object.keys(steps);
-  const near = nearest(name, known);
-  return `there is no step "${name}"${near === undefined ? `; there are ${known.join(", ")}` : `; did you mean "${near}"?`}`;
-}

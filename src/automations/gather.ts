@@ -1,0 +1,155 @@
+/** The context of a run: its steps, one after the other, each with its deadline, and what they mean for the handler. */
+import type { StepRecord } from "../domain/automation.js";
+import { errorMessage } from "../lib/errors.js";
+import { isTimeout } from "./program.js";
+import type { RunContext } from "./run-context.js";
+import { isFailure, type Judged, type SkipCondition, type StepOutcome, shortCircuit } from "./short-circuit.js";
+import type { Step, StepResult } from "./step.js";
+import type { Rendering } from "./template.js";
+
+export interface GatheredStep {
+  readonly step: Step;
+  readonly rendering: Rendering<unknown>;
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  readonly required: boolean;
+  readonly skip?: SkipCondition;
+}
+
+export interface Gathered {
+  /** By index; shorter than the steps when a required one ended the run. */
+  readonly outcomes: readonly StepOutcome[];
+  readonly records: readonly StepRecord[];
+  readonly next:
+    | { readonly kind: "run" }
+    /** A recorded outcome, by `skip_if`. */
+    | { readonly kind: "skip"; readonly reason: string }
+    /** A required step failed. */
+    | { readonly kind: "stop"; readonly error: string; readonly timedOut: boolean };
+}
+
+/** `onStep` hears of each as it ends. Records hold what the step brought as it is: whoever stores it redacts it. */
+export async function gather(
+  steps: readonly GatheredStep[],
+  skipWhen: "any" | "all",
+  context: RunContext,
+  onStep: (index: number, record: StepRecord) => void = () => {},
+): Promise<Gathered> {
+  const judged: Judged[] = [];
+  const records: StepRecord[] = [];
+  for (const [index, one] of steps.entries()) {
+    const startedAt = context.clock.monotonic();
+    const outcome = await runStep(one, judged.map(outcomeOf), context);
+    const latencyMs = context.clock.monotonic() - startedAt;
+    const holds =
+      one.skip === undefined
+        ? undefined
+        : !isFailure(outcome) && one.skip.holds(outcome, context.event, [...judged.map(outcomeOf), outcome]);
+    judged.push({
+      name: one.step.name,
+      outcome,
+      ...(one.skip === undefined ? {} : { skip: one.skip }),
+      ...(holds === undefined ? {} : { holds }),
+    });
+    const record = recordOf(one.step.name, outcome, holds === true, latencyMs);
+    records.push(record);
+    onStep(index, record);
+    const problem = one.required ? problemOf(outcome) : undefined;
+    if (problem !== undefined)
+      return { outcomes: judged.map(outcomeOf), records, next: stop(index, one.step, problem) };
+  }
+  const reason = shortCircuit(judged, skipWhen);
+  return {
+    outcomes: judged.map(outcomeOf),
+    records,
+    next: reason === undefined ? { kind: "run" } : { kind: "skip", reason },
+  };
+}
+
+const outcomeOf = ({ outcome }: Judged) => outcome;
+
+/** What it started is given this long to end after the deadline; then the step has failed, whatever it still does. */
+const SETTLE_MS = 1500;
+
+/** Never rejects. The deadline holds even for a step that does not hear its signal. */
+async function runStep(
+  { step, rendering, timeoutMs, maxBytes }: GatheredStep,
+  before: readonly StepOutcome[],
+  context: RunContext,
+): Promise<StepOutcome> {
+  const deadline = new AbortController();
+  const abort = () => deadline.abort(context.signal.reason);
+  if (context.signal.aborted) abort();
+  context.signal.addEventListener("abort", abort, { once: true });
+  let isOver = false;
+  const timer = context.clock.after(timeoutMs, () => {
+    isOver = true;
+    deadline.abort(new Error(`the step's ${timeoutMs} ms are over`));
+  });
+  const late = lateness(context, deadline.signal);
+  try {
+    const options = rendering.render(templateScope(context, before));
+    const running = step.run(options, { ...context, signal: deadline.signal, timeoutMs, maxBytes });
+    return await Promise.race([running, late.promise]);
+  } catch (error) {
+    const timedOut = isOver || isTimeout(error);
+    const overdue = timedOut && !isTimeout(error) ? `not done within ${timeoutMs} ms` : undefined;
+    return {
+      error: overdue ?? (context.signal.aborted ? "the run was ended before the step was done" : errorMessage(error)),
+      timedOut,
+    };
+  } finally {
+    timer.cancel();
+    late.cancel();
+    context.signal.removeEventListener("abort", abort);
+  }
+}
+
+/** Rejects a while after the signal aborts. */
+function lateness({ clock }: RunContext, signal: AbortSignal): { promise: Promise<never>; cancel(): void } {
+  let cancel = () => {};
+  const promise = new Promise<never>((_, fail) => {
+    const onAbort = () => {
+      const timer = clock.after(SETTLE_MS, () => fail(signal.reason));
+      cancel = () => timer.cancel();
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    cancel = () => signal.removeEventListener("abort", onAbort);
+    if (signal.aborted) onAbort();
+  });
+  return { promise, cancel: () => cancel() };
+}
+
+/** What templates of this run read. */
+export function templateScope(context: RunContext, outcomes: readonly StepOutcome[]) {
+  return {
+    event: context.event,
+    steps: outcomes,
+    now: context.clock.now(),
+    ...(context.lastRunAt === undefined ? {} : { lastRunAt: context.lastRunAt }),
+  };
+}
+
+function recordOf(name: string, outcome: StepOutcome, isSkipping: boolean, latencyMs: number): StepRecord {
+  if (isFailure(outcome))
+    return { step: name, outcome: outcome.timedOut ? "timed_out" : "failed", latencyMs, error: outcome.error };
+  return { step: name, outcome: isSkipping ? "skipping" : "passed", latencyMs, result: resultOf(outcome) };
+}
+
+const resultOf = ({ value, isEmpty, isOk }: StepResult) => ({
+  ...value,
+  empty: isEmpty,
+  ...(isOk === undefined ? {} : { ok: isOk }),
+});
+
+/** A required step must not only end but be ok, where there is such a thing. */
+function problemOf(outcome: StepOutcome): { error: string; timedOut: boolean } | undefined {
+  if (isFailure(outcome)) return outcome;
+  return outcome.isOk === false
+    ? { error: `it is not ok: ${outcome.text.trim().slice(0, 300)}`, timedOut: false }
+    : undefined;
+}
+
+function stop(index: number, { name }: Step, { error, timedOut }: { error: string; timedOut: boolean }) {
+  return { kind: "stop" as const, error: `steps[${index}] ${name} is required: ${error}`, timedOut };
+}

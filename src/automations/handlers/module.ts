@@ -1,0 +1,134 @@
+/**
+ * `run: module`: an exported function of a local JavaScript module. It runs inside the gateway, so that only a file that the owner
+ * controls may be named, and it is loaded anew when that file has changed.
+ */
+import { stat } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { z } from "zod";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
+import type { Handler, HandlerResult } from "../handler.js";
+import type { RunContext } from "../run-context.js";
+import { isTemplate } from "../template/is-template.js";
+import { decisionFromValue } from "./decision.js";
+
+const moduleOptions = z.strictObject({
+  path: z
+    .string()
+    .min(1)
+    .refine((path) => !isTemplate(path), "a module's path is no template")
+    .refine((path) => /\.[cm]?js$/.test(path), "expected a JavaScript file: .js, .mjs or .cjs")
+    .describe("The module: .js or .mjs, relative to the folder of the definition."),
+  export: z.string().min(1).default("default").describe("The name of the exported function."),
+  with: z
+    .record(z.string(), z.json())
+    .default({})
+    .describe("Given to the function as `context.options`; with templates."),
+});
+type ModuleOptions = z.output<typeof moduleOptions>;
+
+/** What the function is given besides the payload. */
+export interface ModuleContext {
+  readonly hookId: string;
+  readonly runId: string;
+  readonly attempt: number;
+  readonly event: string;
+  readonly options: Readonly<Record<string, unknown>>;
+  /** Aborts at the deadline: what the function returns after that is not heard. */
+  readonly signal: AbortSignal;
+  readonly logger: RunContext["logger"];
+}
+
+export const moduleHandler: Handler<ModuleOptions> = {
+  name: "module",
+  summary: "Calls an exported function of a local module; what it returns decides.",
+  options: moduleOptions,
+  verbatim: ["path", "export"],
+  ownerOnly: true,
+  async run(options, context) {
+    const rendered = `${options.path}#${options.export}`;
+    try {
+      const call = await load(options, context);
+      if (context.dryRun) return { kind: "decided", decision: { kind: "pass" }, rendered, output: { dryRun: true } };
+      const returned = await untilAborted(call(copyOf(context.event), given(options, context)), context.signal);
+      return { ...judge(returned), rendered, output: kept(returned) };
+    } catch (error) {
+      const timedOut = context.signal.aborted;
+      const isRetryable = !(error instanceof HookgateError) || error.retryable;
+      return { kind: "failed", error: errorMessage(error), ...(timedOut ? { timedOut } : {}), isRetryable, rendered };
+    }
+  },
+};
+
+function given(options: ModuleOptions, context: RunContext): ModuleContext {
+  const { hookId, runId, attempt, eventName, signal, logger } = context;
+  return { hookId, runId, attempt, event: eventName, options: options.with, signal, logger };
+}
+
+function judge(returned: unknown): HandlerResult {
+  const read = decisionFromValue(returned);
+  switch (read.kind) {
+    case "decision":
+      return { kind: "decided", decision: read.decision };
+    case "none":
+      return { kind: "decided", decision: { kind: "pass" } };
+    case "unreadable":
+      return {
+        kind: "failed",
+        error: `what the function returned means to decide, but ${read.error}`,
+        isRetryable: false,
+      };
+  }
+}
+
+type Call = (event: unknown, context: ModuleContext) => unknown;
+
+/** Node keeps a module for good under its address: the file's time and size in it make a changed file a new one. */
+async function load(options: ModuleOptions, { folder }: RunContext): Promise<Call> {
+  const path = resolve(folder, options.path);
+  const found = await stat(path).catch((error: unknown) => {
+    throw new HookgateError({ code: "MODULE_MISSING", message: `there is no module ${path}`, cause: error });
+  });
+  // What `require` would load is kept under its path alone.
+  delete createRequire(path).cache[path];
+  const version = `${found.mtimeMs}-${found.size}-${found.ino}`;
+  const loaded = (await import(`${pathToFileURL(path).href}?version=${version}`)) as Record<string, unknown>;
+  const call = loaded[options.export];
+  if (typeof call === "function") return call as Call;
+  const known = Object.keys(loaded).filter((name) => typeof loaded[name] === "function");
+  throw new HookgateError({
+    code: "MODULE_EXPORT_MISSING",
+    message: `${options.path} exports no function "${options.export}"${known.length === 0 ? "" : `; it exports ${known.join(", ")}`}`,
+  });
+}
+
+/** Its own to change. */
+function copyOf(event: unknown): unknown {
+  try {
+    return structuredClone(event);
+  } catch {
+    return JSON.parse(JSON.stringify(event)); // a payload of a plugin's point may hold functions
+  }
+}
+
+/** For the history, which keeps JSON. */
+function kept(returned: unknown): unknown {
+  try {
+    return returned === undefined ? undefined : JSON.parse(JSON.stringify(returned) ?? "null");
+  } catch {
+    return String(returned);
+  }
+}
+
+/** A function cannot be stopped from outside; it is not waited for any longer. */
+function untilAborted(value: unknown, signal: AbortSignal): Promise<unknown> {
+  return new Promise((done, fail) => {
+    const onAbort = () => fail(signal.reason instanceof Error ? signal.reason : new Error("the run was ended"));
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    Promise.resolve(value)
+      .then(done, fail)
+      .finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}

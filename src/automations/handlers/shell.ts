@@ -1,0 +1,98 @@
+/**
+ * `run: shell`: a program decides. It has the payload on standard input and the names in its environment; exit 0 passes (JSON on standard
+ * output may say more), exit 2 blocks with standard error as the reason, and anything else is a failure, never a veto by accident.
+ */
+import { z } from "zod";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
+import type { ProgramEnd } from "../../lib/process.js";
+import type { Handler, HandlerFacts, HandlerResult } from "../handler.js";
+import {
+  checkProgram,
+  commandLine,
+  endingOf,
+  isTimeout,
+  PROGRAM_VERBATIM,
+  programFields,
+  runProgram,
+} from "../program.js";
+import type { RunContext } from "../run-context.js";
+import { readDecision } from "./decision.js";
+
+const shellOptions = z
+  .strictObject({
+    ...programFields,
+    decision: z
+      .enum(["explicit", "status"])
+      .default("explicit")
+      .describe("status: any exit code but 0 blocks. Default: only 2 and a decision on standard output do."),
+    max_bytes: z.int().min(100).max(4_000_000).default(256_000).describe("How much of its output is kept."),
+  })
+  .superRefine(checkProgram);
+type ShellOptions = z.output<typeof shellOptions>;
+
+/** The run's own deadline ends it; this is only a bound for what has none. */
+const LONGEST_MS = 24 * 60 * 60 * 1000;
+const BLOCKS = 2;
+
+export const shellHandler: Handler<ShellOptions> = {
+  name: "shell",
+  summary: "Runs a program with the payload on standard input; its exit code or its output decides.",
+  options: shellOptions,
+  verbatim: [...PROGRAM_VERBATIM, "decision"],
+  argumentLists: ["command"],
+  ownerOnly: true,
+  secrets: (options) => options.secrets,
+  async run(options, context) {
+    const rendered = commandLine(options);
+    if (context.dryRun) return { kind: "decided", decision: { kind: "pass" }, rendered, output: { dryRun: true } };
+    const limits = { timeoutMs: LONGEST_MS, maxBytes: options.max_bytes, signal: context.signal };
+    try {
+      const end = await runProgram(options, context, limits);
+      return { ...judge(end, options), ...facts(end, rendered) };
+    } catch (error) {
+      return { ...thrown(error, context), rendered };
+    }
+  },
+};
+
+function judge(end: ProgramEnd, options: ShellOptions): HandlerResult {
+  if (end.exitCode === 0) return decided(end);
+  const words = end.stderr.trim() || end.stdout.trim();
+  const isVeto = end.exitCode === BLOCKS || (options.decision === "status" && end.exitCode !== null);
+  if (isVeto)
+    return { kind: "decided", decision: { kind: "block", reason: words.slice(0, MAX_REASON) || endingOf(end) } };
+  const said = words === "" ? "" : `: ${lastLines(words)}`;
+  return { kind: "failed", error: `the program ${endingOf(end)}${said}`, isRetryable: true };
+}
+
+const MAX_REASON = 2000;
+
+function decided(end: ProgramEnd): HandlerResult {
+  const read = readDecision(end.stdout);
+  switch (read.kind) {
+    case "decision":
+      return { kind: "decided", decision: read.decision };
+    case "none":
+      return { kind: "decided", decision: { kind: "pass" } };
+    case "unreadable":
+      return {
+        kind: "failed",
+        error: `standard output means to decide, but ${read.error}${end.stdoutCut ? " (it was cut: see max_bytes)" : ""}`,
+        isRetryable: false,
+      };
+  }
+}
+
+function thrown(error: unknown, { signal }: RunContext): HandlerResult {
+  const timedOut = isTimeout(error) || signal.aborted;
+  const known = error instanceof HookgateError ? error : undefined;
+  const isRetryable = timedOut || known?.retryable === true;
+  return { kind: "failed", error: errorMessage(error), ...(timedOut ? { timedOut } : {}), isRetryable };
+}
+
+function facts(end: ProgramEnd, rendered: string): HandlerFacts {
+  const { exitCode, signal, stdout, stderr } = end;
+  return { rendered, output: { exitCode, ...(signal === null ? {} : { signal }), stdout, stderr } };
+}
+
+const lastLines = (words: string) => words.split("\n").slice(-5).join("\n").slice(-500);

@@ -1,0 +1,95 @@
+/**
+ * `skip_if` and `skip_when`: whether the handler need not run. Something that failed is neither empty nor ok, and nothing green stands
+ * for something red beside it: as long as a step failed, or is not ok and nobody asked for that, the handler runs.
+ */
+import { compileCondition } from "../hooks/predicate.js";
+import { HookgateError } from "../lib/errors.js";
+import type { Step, StepFailure, StepResult } from "./step.js";
+import type { JsonSchema } from "./template/json-schema.js";
+import type { TemplateNames } from "./template/names.js";
+
+export type StepOutcome = StepResult | StepFailure;
+
+export const isFailure = (outcome: StepOutcome): outcome is StepFailure => "error" in outcome;
+
+/** `skip_if` of one step, compiled. */
+export interface SkipCondition {
+  /** As it was written. */
+  readonly source: string;
+  holds(outcome: StepResult, event: unknown, outcomes: readonly StepOutcome[]): boolean;
+}
+
+/** Throws a HookgateError SKIP_IF_INVALID; `names` are those of the steps before this one. */
+export function compileSkipIf(source: string, step: Step, names: TemplateNames): SkipCondition {
+  switch (source) {
+    case "empty":
+      return { source, holds: (outcome) => outcome.isEmpty && outcome.isOk !== false };
+    case "exit_zero":
+    case "status_ok":
+      if (step.okWord !== source) throw invalid(`${step.name} has no ${source}${words(step)}`);
+      return { source, holds: (outcome) => outcome.isOk === true };
+    default:
+      return compileExpression(source, step, names);
+  }
+}
+
+function compileExpression(source: string, step: Step, names: TemplateNames): SkipCondition {
+  // `exit_zeroo` is a slip, not an expression.
+  if (/^[a-z_]+$/.test(source)) throw invalid(`there is no "${source}"${words(step)}`);
+  const variables = { step: fieldsSchema(step), steps: { type: "array" }, event: names.event ?? {} };
+  try {
+    const condition = compileCondition(source, variables, "skip_if");
+    return {
+      source,
+      holds: (outcome, event, outcomes) =>
+        condition({ step: visible(outcome), steps: outcomes.map(visible), event }) === true,
+    };
+  } catch (error) {
+    throw invalid(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function fieldsSchema(step: Step): JsonSchema {
+  const fields = [...step.fields, "ok", "empty", "text"];
+  return {
+    type: "object",
+    properties: Object.fromEntries(fields.map((field) => [field, {}])),
+    additionalProperties: false,
+  };
+}
+
+/** What an expression sees of a step. */
+function visible(outcome: StepOutcome): Record<string, unknown> {
+  if (isFailure(outcome)) return { error: outcome.error, timedOut: outcome.timedOut, ok: false, empty: false };
+  return { ok: outcome.isOk ?? null, empty: outcome.isEmpty, text: outcome.text, ...outcome.value };
+}
+
+function words({ okWord, fields }: Step): string {
+  return `: expected ${okWord === undefined ? "" : `${okWord}, `}empty, or an expression over step.${fields[0]} and the like`;
+}
+
+function invalid(message: string): HookgateError {
+  return new HookgateError({ code: "SKIP_IF_INVALID", message });
+}
+
+export interface Judged {
+  readonly name: string;
+  readonly outcome: StepOutcome;
+  readonly skip?: SkipCondition;
+  /** Whether its own condition holds; undefined when it has none. */
+  readonly holds?: boolean;
+}
+
+/** Why the handler need not run, for the history; undefined when it must. */
+export function shortCircuit(steps: readonly Judged[], skipWhen: "any" | "all"): string | undefined {
+  if (steps.some(isRed)) return undefined;
+  const asked = steps.filter((step) => step.holds !== undefined);
+  const held = asked.filter((step) => step.holds);
+  if (held.length === 0 || (skipWhen === "all" && held.length < asked.length)) return undefined;
+  return held.map((step) => `steps[${steps.indexOf(step)}] ${step.name}: ${step.skip?.source}`).join("; ");
+}
+
+/** Failed, or not ok although its own condition did not ask for just that. */
+function isRed({ outcome, holds }: Judged): boolean {
+  return isFailure(outcome) || (outcome.isOk === false && holds !== true);
+}
