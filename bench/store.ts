@@ -104,13 +104,11 @@ async function bare(durability: Durability, perCommit: number): Promise<number> 
     const enqueue = database.prepare(
       `INSERT INTO deliveries (id, conversation, status, created_at, due_at, data, message) VALUES (?, ?, 'waiting', 2, 2, ?, ?)`,
     );
-    const freeze = database.prepare("UPDATE deliveries SET status = 'sending', frozen = '' WHERE seq = ?");
-    const part = database.prepare(
-      `INSERT INTO delivery_parts (delivery, position, operation, status, attempts, nonce, platform, bot, chat, encoded)
-       VALUES (?, 0, 'create', 'sending', 1, ?, ?, ?, ?, ?)`,
+    const freeze = database.prepare("UPDATE deliveries SET status = 'sending', frozen = '', parts = ? WHERE seq = ?");
+    const posted = database.prepare(
+      "INSERT INTO posted (message_id, chat, bot, platform, delivery) VALUES (?, ?, ?, ?, ?)",
     );
-    const partSent = database.prepare("UPDATE delivery_parts SET status = 'sent', message_id = ? WHERE delivery = ?");
-    const sent = database.prepare("UPDATE deliveries SET status = 'sent', settled_at = 3 WHERE seq = ?");
+    const sent = database.prepare("UPDATE deliveries SET status = 'sent', parts = ?, settled_at = 3 WHERE seq = ?");
     const { platform, botId, chatId } = address;
     const steps: ((group: Message[]) => void)[] = [
       (group) => {
@@ -133,14 +131,14 @@ async function bare(durability: Durability, perCommit: number): Promise<number> 
       },
       (group) => {
         for (const { delivery, seq } of group) {
-          freeze.run(seq);
-          part.run(seq, delivery.id, platform, botId, chatId, JSON.stringify(partOf(delivery).part));
+          freeze.run(JSON.stringify([partOf(delivery)]), seq);
         }
       },
       (group) => {
-        for (const { number, seq } of group) {
-          partSent.run(String(1_000_000 + number), seq);
-          sent.run(seq);
+        for (const { number, seq, delivery } of group) {
+          const messageId = String(1_000_000 + number);
+          posted.run(messageId, chatId, botId, platform, seq);
+          sent.run(JSON.stringify([{ ...partOf(delivery), status: "sent", messageId }]), seq);
         }
       },
     ];

@@ -23,21 +23,12 @@ export interface DeliveryRecord {
   message: string | null;
   /** The message after the hooks; empty = as it was before them; null = not decided yet. */
   frozen: string | null;
-}
-
-export interface PartRecord {
-  position: number;
-  operation: DeliveryPart["operation"];
-  status: DeliveryPart["status"];
-  attempts: number;
-  nonce: string;
-  message_id: string | null;
-  encoded: string | null;
+  /** JSON; null = not decided yet. */
+  parts: string | null;
 }
 
 export const DELIVERY_COLUMNS = `seq, id, conversation, status, attempts, created_at, due_at, expires_at, settled_at, reason,
-  data, message, frozen`;
-export const PART_COLUMNS = "position, operation, status, attempts, nonce, message_id, encoded";
+  data, message, frozen, parts`;
 
 export function deliveryData({
   address,
@@ -68,11 +59,15 @@ export function parseData(record: Pick<DeliveryRecord, "data">): DeliveryData {
   return JSON.parse(record.data);
 }
 
+export function parseParts({ parts }: Pick<DeliveryRecord, "parts">): DeliveryPart[] {
+  return parts === null ? [] : JSON.parse(parts);
+}
+
 export function conversationOf(delivery: Pick<NewDelivery, "address">): string {
   return formatAddress(delivery.address);
 }
 
-export function toDelivery(record: DeliveryRecord, parts: readonly PartRecord[]): Delivery {
+export function toDelivery(record: DeliveryRecord): Delivery {
   return {
     ...parseData(record),
     id: record.id,
@@ -87,22 +82,10 @@ export function toDelivery(record: DeliveryRecord, parts: readonly PartRecord[])
     ...(record.settled_at === null ? {} : { settledAt: record.settled_at }),
     ...(record.reason === null ? {} : { reason: record.reason }),
     ...(record.frozen === null ? {} : frozenMessage(record.frozen || record.message)),
-    parts: parts.map(toPart),
+    parts: parseParts(record),
   };
 }
 
 function frozenMessage(json: string | null): Pick<Delivery, "frozen"> {
   return json === null ? {} : { frozen: JSON.parse(json) };
-}
-
-function toPart(record: PartRecord): DeliveryPart {
-  return {
-    index: record.position,
-    operation: record.operation,
-    nonce: record.nonce,
-    status: record.status,
-    attempts: record.attempts,
-    ...(record.message_id === null ? {} : { messageId: record.message_id }),
-    ...(record.encoded === null ? {} : { part: JSON.parse(record.encoded) }),
-  };
 }

@@ -15,6 +15,8 @@ const MAX_GROUP = 500;
 const TURNS_TO_GATHER = 4;
 const LARGE_GROUP = 200;
 const LOCK_RETRY_MS = 20;
+/** So few writes are waited for by few: their sync is done at once where the disk is quick, instead of beside other work. */
+const HURRIED_GROUP = 4;
 
 /** A write that waits for its commit. `attempt` may be called more than once: a group that failed is run again one by one. */
 interface Pending {
@@ -150,7 +152,7 @@ export class GroupCommit {
       return;
     }
     this.#isSyncing = true;
-    walSync.sync((error) => {
+    walSync.sync(group.length <= HURRIED_GROUP && this.#queue.length === 0, (error) => {
       this.#isSyncing = false;
       if (error === undefined) for (const write of group) write.committed();
       else this.#break(group, error);

@@ -30,9 +30,12 @@ export function createInbox(
   insertDelivery: (delivery: NewDelivery, at: number) => void,
 ): InboxStore {
   const { database, read, write } = connection;
-  const insert = database.prepare<[...EventKey, string, InboxStatus, number, number, number, string]>(
+  // The WHERE also tells SQLite that ON belongs to the conflict: https://www.sqlite.org/lang_upsert.html#parsing_ambiguity
+  const insert = database.prepare<[...EventKey, string, InboxStatus, number, number, number, string, ...EventKey]>(
     `INSERT INTO inbox (chat, event_id, bot, platform, lane, status, attempts, due_at, received_at, event)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+     SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+     WHERE NOT EXISTS (SELECT 1 FROM inbox_seen WHERE chat = ? AND event_id = ? AND bot = ? AND platform = ?)
+     ON CONFLICT DO NOTHING`,
   );
   const known = database.prepare<EventKey, { id: number }>(
     "SELECT id FROM inbox WHERE chat = ? AND event_id = ? AND bot = ? AND platform = ?",
@@ -93,20 +96,10 @@ export function createInbox(
       const json = JSON.stringify(event);
       return write(() => {
         const key: EventKey = [chatId, event.eventId, botId, platform];
-        const before = seen.get(...key);
-        if (before) return { id: before.id, duplicate: true };
         const status = started ? "running" : "waiting";
-        const { changes, lastInsertRowid } = insert.run(
-          ...key,
-          laneName,
-          status,
-          started ? 1 : 0,
-          receivedAt,
-          receivedAt,
-          json,
-        );
-        if (changes > 0) return { id: Number(lastInsertRowid), duplicate: false };
-        return { id: known.get(...key)?.id ?? 0, duplicate: true };
+        const added = insert.run(...key, laneName, status, started ? 1 : 0, receivedAt, receivedAt, json, ...key);
+        if (added.changes > 0) return { id: Number(added.lastInsertRowid), duplicate: false };
+        return { id: (known.get(...key) ?? seen.get(...key))?.id ?? 0, duplicate: true };
       });
     },
     start: (id) => write(() => start.get(id)?.attempts ?? noSuchRow(id)),

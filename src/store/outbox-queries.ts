@@ -1,7 +1,7 @@
 /** What can be asked of the outbox, and the operator's purge. */
 import type { Delivery, DeliveryStatus, OutboxStore } from "../domain/store.js";
 import type { Connection } from "./connection.js";
-import { DELIVERY_COLUMNS, type DeliveryRecord, PART_COLUMNS, type PartRecord, toDelivery } from "./delivery-rows.js";
+import { DELIVERY_COLUMNS, type DeliveryRecord, toDelivery } from "./delivery-rows.js";
 
 type Queries = Pick<OutboxStore, "next" | "pending" | "get" | "findByMessage" | "list" | "counts" | "purge">;
 
@@ -22,9 +22,6 @@ export function outboxQueries({ database, read, write }: Connection): Queries {
   const next = database.prepare<[string], DeliveryRecord>(
     `${select} INDEXED BY deliveries_open WHERE conversation = ? AND status IN ('waiting', 'sending') ORDER BY seq LIMIT 1`,
   );
-  const partsOf = database.prepare<[number], PartRecord>(
-    `SELECT ${PART_COLUMNS} FROM delivery_parts WHERE delivery = ? ORDER BY position`,
-  );
   // SQLite takes the bare columns from the row that min() found: https://www.sqlite.org/lang_select.html#bareagg
   const pending = database.prepare<[], { conversation: string; dueAt: number }>(
     `SELECT conversation, due_at AS dueAt, min(seq) FROM deliveries
@@ -32,10 +29,8 @@ export function outboxQueries({ database, read, write }: Connection): Queries {
   );
   const byId = database.prepare<[string], DeliveryRecord>(`${select} WHERE id = ?`);
   const byMessage = database.prepare<[string, string, string, string], DeliveryRecord>(
-    `${select} WHERE seq = (
-       SELECT delivery FROM delivery_parts
-       WHERE chat = ? AND message_id = ? AND bot = ? AND platform = ? AND operation = 'create' AND status = 'sent'
-     )`,
+    `${select} WHERE seq =
+       (SELECT delivery FROM posted WHERE chat = ? AND message_id = ? AND bot = ? AND platform = ?)`,
   );
   const byStatus = (condition: string) =>
     database.prepare<[number], DeliveryRecord>(`${select} WHERE ${condition} ORDER BY seq DESC LIMIT ?`);
@@ -70,10 +65,8 @@ export function outboxQueries({ database, read, write }: Connection): Queries {
   );
   const purgeAll = database.prepare("DELETE FROM deliveries WHERE status NOT IN ('waiting', 'sending', 'held')");
 
-  const whole = (record: DeliveryRecord | undefined): Delivery | undefined =>
-    record && toDelivery(record, partsOf.all(record.seq));
-  const all = (records: DeliveryRecord[]): Delivery[] =>
-    records.map((record) => toDelivery(record, partsOf.all(record.seq)));
+  const whole = (record: DeliveryRecord | undefined): Delivery | undefined => record && toDelivery(record);
+  const all = (records: DeliveryRecord[]): Delivery[] => records.map(toDelivery);
 
   return {
     next: (conversation) => read(() => whole(next.get(conversation))),

@@ -5,29 +5,23 @@ import type { DeliveryPart, DeliveryStatus, NewDelivery, OutboxStore } from "../
 import { HookgateError } from "../lib/errors.js";
 import type { Connection } from "./connection.js";
 import {
+  confirmSending,
+  isUnsent,
+  markNotSent,
+  markSending,
+  markSent,
+  type Parts,
+  replaceUnsent,
+} from "./delivery-parts.js";
+import {
   conversationOf,
   DELIVERY_COLUMNS,
   type DeliveryRecord,
   deliveryData,
-  PART_COLUMNS,
-  type PartRecord,
   parseData,
+  parseParts,
 } from "./delivery-rows.js";
 import { outboxQueries } from "./outbox-queries.js";
-
-type PartRow = [
-  delivery: number,
-  position: number,
-  operation: DeliveryPart["operation"],
-  status: DeliveryPart["status"],
-  attempts: number,
-  nonce: string,
-  platform: string,
-  bot: string,
-  chat: string,
-  messageId: string | null,
-  encoded: string | null,
-];
 
 /** Sends under way are far fewer. */
 const MAX_SHORT = 2_000;
@@ -54,29 +48,30 @@ export function createInsertDelivery(database: Database): InsertDelivery {
 export function createOutbox(connection: Connection, insertDelivery: InsertDelivery): OutboxStore {
   const { database, write } = connection;
   const find = database.prepare<[string], DeliveryRecord>(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`);
-  const parts = createParts(database);
-  // A delivery that waits has no parts yet, so that there is nothing to replace. `IS`: a delete has no message.
-  const freezeFirst = database.prepare<[string | null, string | null, string], { seq: number; data: string }>(
-    `UPDATE deliveries SET status = 'sending', frozen = iif(message IS ?, '', ifnull(?, '')) WHERE id = ? AND status = 'waiting'
-     RETURNING seq, data`,
+  // `IS`: a delete has no message.
+  const freeze = database.prepare<[string | null, string | null, string, string], { seq: number; data: string }>(
+    `UPDATE deliveries SET status = 'sending', frozen = iif(message IS ?, '', ifnull(?, '')), parts = ?
+     WHERE id = ? AND status = 'waiting' RETURNING seq, data`,
   );
-  const freezeAgain = database.prepare<[string | null, string | null, number]>(
-    "UPDATE deliveries SET status = 'sending', frozen = iif(message IS ?, '', ifnull(?, '')) WHERE seq = ?",
+  const freezeAgain = database.prepare<[string | null, string | null, string, number]>(
+    "UPDATE deliveries SET status = 'sending', frozen = iif(message IS ?, '', ifnull(?, '')), parts = ? WHERE seq = ?",
   );
+  const setParts = database.prepare<[string, number]>("UPDATE deliveries SET parts = ? WHERE seq = ?");
   const addToken = database.prepare<[string, string, string, number]>(
     "INSERT OR REPLACE INTO action_tokens (token, delivery_id, action, expires_at) VALUES (?, ?, ?, ?)",
   );
   const setData = database.prepare<[string, string, number]>(
     "UPDATE deliveries SET data = ?, conversation = ? WHERE seq = ?",
   );
-  const setSent = database.prepare<[number, number]>(
-    "UPDATE deliveries SET status = 'sent', settled_at = ?, reason = NULL WHERE seq = ?",
+  const setSent = database.prepare<[string, number, number]>(
+    "UPDATE deliveries SET status = 'sent', parts = ?, settled_at = ?, reason = NULL WHERE seq = ?",
   );
-  const setShortSent = database.prepare<[number, number]>(
-    "UPDATE deliveries SET status = 'sent', settled_at = ?, reason = NULL WHERE seq = ? AND status = 'sending'",
+  const setShortSent = database.prepare<[string, number, number]>(
+    `UPDATE deliveries SET status = 'sent', parts = ?, settled_at = ?, reason = NULL
+     WHERE seq = ? AND status = 'sending'`,
   );
-  const retry = database.prepare<[number, string, string]>(
-    `UPDATE deliveries SET due_at = ?, reason = ?, attempts = attempts + 1 WHERE id = ? AND ${OPEN}`,
+  const retry = database.prepare<[number, string, string, number]>(
+    "UPDATE deliveries SET due_at = ?, reason = ?, attempts = attempts + 1, parts = ? WHERE seq = ?",
   );
   const finish = database.prepare<[DeliveryStatus, string, number, string]>(
     `UPDATE deliveries SET status = ?, reason = ?, settled_at = ? WHERE id = ? AND (${OPEN} OR status = 'held')`,
@@ -85,6 +80,7 @@ export function createOutbox(connection: Connection, insertDelivery: InsertDeliv
     `UPDATE deliveries SET status = ?, due_at = ?, attempts = 0, expires_at = NULL, settled_at = NULL, reason = NULL
      WHERE seq = ?`,
   );
+  const addPosted = createAddPosted(database);
   const addLink = createAddLink(database);
   const short = new ShortDeliveries();
 
@@ -96,14 +92,15 @@ export function createOutbox(connection: Connection, insertDelivery: InsertDeliv
   };
 
   /** After a part was confirmed: the next part goes on the wire, or the delivery is done. */
-  const advance = (delivery: DeliveryRecord, at: number, nextWaits: boolean): void => {
-    if (nextWaits ? parts.isUnsent(delivery.seq) : parts.sendNext(delivery.seq)) return;
-    setSent.run(at, delivery.seq);
+  const advance = (delivery: DeliveryRecord, parts: Parts, at: number, nextWaits: boolean): void => {
+    const next = parts.find(isUnsent);
+    if (next)
+      return void setParts.run(JSON.stringify(nextWaits ? parts : markSending(parts, next.index)), delivery.seq);
+    setSent.run(JSON.stringify(parts), at, delivery.seq);
     const { address, mirrors } = parseData(delivery);
     if (!mirrors) return;
-    for (const part of parts.of(delivery.seq))
-      if (part.operation === "create" && part.message_id !== null)
-        addLink(delivery.id, mirrors, { address, messageId: part.message_id }, at);
+    for (const { operation, messageId } of parts)
+      if (operation === "create" && messageId !== undefined) addLink(delivery.id, mirrors, { address, messageId }, at);
   };
 
   return {
@@ -112,23 +109,24 @@ export function createOutbox(connection: Connection, insertDelivery: InsertDeliv
       write(() => {
         for (const delivery of deliveries) insertDelivery(delivery, at);
       }),
-    freeze: (id, message, newParts, tokens) => {
+    freeze: (id, message, parts, tokens) => {
       const json = message === undefined ? null : JSON.stringify(message);
+      const partsJson = JSON.stringify(parts);
+      const [only] = parts;
       return write(() => {
-        const first = freezeFirst.get(json, json, id);
-        const { seq, data } = first ?? open(id);
-        const { address, mirrors } = parseData({ data });
-        if (first) for (const part of newParts) parts.add(seq, address, part);
-        else {
-          freezeAgain.run(json, json, seq);
-          parts.replace(seq, address, newParts);
+        const first = freeze.get(json, json, partsJson, id);
+        if (!first) {
+          const { seq, parts: before } = open(id);
+          freezeAgain.run(json, json, JSON.stringify(replaceUnsent(parseParts({ parts: before }), parts)), seq);
         }
-        if (first && newParts.length === 1 && !mirrors) short.add(id, seq);
+        const { address, mirrors } = first ? parseData(first) : {};
+        if (first && address && only && parts.length === 1 && !mirrors)
+          short.add(id, { seq: first.seq, part: only, address });
         else short.take(id);
         for (const { token, action, expiresAt } of tokens) addToken.run(token, id, JSON.stringify(action), expiresAt);
       });
     },
-    reencode: (id, newParts, change) =>
+    reencode: (id, parts, change) =>
       write(() => {
         short.take(id);
         const delivery = open(id);
@@ -136,26 +134,34 @@ export function createOutbox(connection: Connection, insertDelivery: InsertDeliv
         if (change?.address) data.address = change.address;
         if (change?.withoutInteraction) delete data.interaction;
         if (change) setData.run(deliveryData(data), conversationOf(data), delivery.seq);
-        parts.replace(delivery.seq, data.address, newParts);
+        setParts.run(JSON.stringify(replaceUnsent(parseParts(delivery), parts)), delivery.seq);
       }),
-    partSending: (id, index) => write(() => parts.sending(open(id).seq, index)),
+    partSending: (id, index) =>
+      write(() => {
+        const delivery = open(id);
+        setParts.run(JSON.stringify(markSending(parseParts(delivery), index)), delivery.seq);
+      }),
     partSent: (id, index, messageId, at, nextWaits = false) =>
       write(() => {
-        const seq = short.take(id);
-        if (seq !== undefined) {
-          if (parts.sent(seq, index, messageId)) setShortSent.run(at, seq);
-          return;
+        const known = short.take(id);
+        if (known && known.part.index === index) {
+          const sent: DeliveryPart = { ...known.part, status: "sent", messageId };
+          if (setShortSent.run(JSON.stringify([sent]), at, known.seq).changes > 0)
+            return addPosted(known.seq, known.address, sent);
         }
         const delivery = find.get(id);
+        const parts = delivery && markSent(parseParts(delivery), index, messageId);
         // Settled by an operator meanwhile, or confirmed twice: the platform's id is kept, the status is not touched.
-        if (!delivery || !parts.sent(delivery.seq, index, messageId)) return;
-        if (delivery.status === "sending") advance(delivery, at, nextWaits);
+        if (!delivery || !parts) return;
+        for (const part of parts) if (part.index === index) addPosted(delivery.seq, parseData(delivery).address, part);
+        if (delivery.status === "sending") advance(delivery, parts, at, nextWaits);
+        else setParts.run(JSON.stringify(parts), delivery.seq);
       }),
     retryAt: (id, dueAt, reason) =>
       write(() => {
         const record = find.get(id);
-        // Nothing was posted: after a restart the part must not look as if it had been on the wire.
-        if (record && retry.run(dueAt, reason, id).changes > 0) parts.notSent(record.seq);
+        if (record?.status !== "waiting" && record?.status !== "sending") return;
+        retry.run(dueAt, reason, JSON.stringify(markNotSent(parseParts(record))), record.seq);
       }),
     finish: (id, status, reason, at) => write(() => void finish.run(status, reason, at, id)),
     release: (id, at, confirmed) =>
@@ -165,12 +171,17 @@ export function createOutbox(connection: Connection, insertDelivery: InsertDeliv
         const isFrozen = record.frozen !== null;
         release.run(isFrozen ? "sending" : "waiting", at, record.seq);
         if (!isFrozen) return true;
-        if (confirmed) parts.confirm(record.seq);
-        else parts.notSent(record.seq);
-        if (confirmed) advance(record, at, true);
+        if (confirmed) advance(record, confirmSending(parseParts(record)), at, true);
+        else setParts.run(JSON.stringify(markNotSent(parseParts(record))), record.seq);
         return true;
       }),
   };
+}
+
+interface ShortDelivery {
+  seq: number;
+  part: DeliveryPart;
+  address: Address;
 }
 
 /**
@@ -178,76 +189,31 @@ export function createOutbox(connection: Connection, insertDelivery: InsertDeliv
  * rows need not be asked. Only a hint: whatever is not here (any more) is looked up.
  */
 class ShortDeliveries {
-  readonly #seqs = new Map<string, number>();
+  readonly #known = new Map<string, ShortDelivery>();
 
-  add(id: string, seq: number): void {
-    this.#seqs.set(id, seq);
-    if (this.#seqs.size <= MAX_SHORT) return;
-    for (const oldest of this.#seqs.keys()) {
-      this.#seqs.delete(oldest);
+  add(id: string, delivery: ShortDelivery): void {
+    this.#known.set(id, delivery);
+    if (this.#known.size <= MAX_SHORT) return;
+    for (const oldest of this.#known.keys()) {
+      this.#known.delete(oldest);
       break;
     }
   }
 
-  take(id: string): number | undefined {
-    const seq = this.#seqs.get(id);
-    if (seq !== undefined) this.#seqs.delete(id);
-    return seq;
+  take(id: string): ShortDelivery | undefined {
+    const known = this.#known.get(id);
+    if (known !== undefined) this.#known.delete(id);
+    return known;
   }
 }
 
-function createParts(database: Database) {
-  const insert = database.prepare<PartRow>(
-    `INSERT INTO delivery_parts (delivery, position, operation, status, attempts, nonce, platform, bot, chat, message_id, encoded)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+/** Where a platform's message came from. Only what was created: an edit's message is found already. */
+function createAddPosted(database: Database) {
+  const insert = database.prepare<[string, string, string, string, number]>(
+    "INSERT OR REPLACE INTO posted (message_id, chat, bot, platform, delivery) VALUES (?, ?, ?, ?, ?)",
   );
-  const removeUnsent = database.prepare<[number]>("DELETE FROM delivery_parts WHERE delivery = ? AND status <> 'sent'");
-  const sendNext = database.prepare<[number, number]>(
-    `UPDATE delivery_parts SET status = 'sending', attempts = attempts + 1 WHERE delivery = ? AND position =
-       (SELECT min(position) FROM delivery_parts WHERE delivery = ? AND status <> 'sent')`,
-  );
-  const sending = database.prepare<[number, number]>(
-    `UPDATE delivery_parts SET status = 'sending', attempts = attempts + 1
-     WHERE delivery = ? AND position = ? AND status <> 'sent'`,
-  );
-  const sent = database.prepare<[string, number, number]>(
-    "UPDATE delivery_parts SET status = 'sent', message_id = ? WHERE delivery = ? AND position = ? AND status <> 'sent'",
-  );
-  const notSent = database.prepare<[number]>(
-    "UPDATE delivery_parts SET status = 'waiting' WHERE delivery = ? AND status = 'sending'",
-  );
-  const confirm = database.prepare<[number]>(
-    "UPDATE delivery_parts SET status = 'sent' WHERE delivery = ? AND status = 'sending'",
-  );
-  const isUnsent = database.prepare<[number]>(
-    "SELECT 1 FROM delivery_parts WHERE delivery = ? AND status <> 'sent' LIMIT 1",
-  );
-  const of = database.prepare<[number], PartRecord>(
-    `SELECT ${PART_COLUMNS} FROM delivery_parts WHERE delivery = ? ORDER BY position`,
-  );
-  const add = (delivery: number, { platform, botId, chatId }: Address, part: DeliveryPart): void => {
-    const { index, operation, nonce, messageId, status, attempts } = part;
-    const encoded = part.part === undefined ? null : JSON.stringify(part.part);
-    const id = messageId ?? null;
-    insert.run(delivery, index, operation, status, attempts, nonce, platform, botId, chatId, id, encoded);
-  };
-  return {
-    /** Those that were sent stay; the rest is replaced. */
-    replace(delivery: number, address: Address, parts: readonly DeliveryPart[]): void {
-      removeUnsent.run(delivery);
-      const kept = new Set(of.all(delivery).map((part) => part.position));
-      for (const part of parts) if (!kept.has(part.index)) add(delivery, address, part);
-    },
-    add,
-    isUnsent: (delivery: number): boolean => isUnsent.get(delivery) !== undefined,
-    /** False when all are sent. */
-    sendNext: (delivery: number): boolean => sendNext.run(delivery, delivery).changes > 0,
-    sending: (delivery: number, index: number): void => void sending.run(delivery, index),
-    sent: (delivery: number, index: number, messageId: string): boolean =>
-      sent.run(messageId, delivery, index).changes > 0,
-    notSent: (delivery: number): void => void notSent.run(delivery),
-    confirm: (delivery: number): void => void confirm.run(delivery),
-    of: (delivery: number): PartRecord[] => of.all(delivery),
+  return (delivery: number, { platform, botId, chatId }: Address, { operation, messageId }: DeliveryPart): void => {
+    if (operation === "create" && messageId !== undefined) insert.run(messageId, chatId, botId, platform, delivery);
   };
 }
 

@@ -2,7 +2,7 @@
  * Durability `full` without blocking the event loop. SQLite commits to the write-ahead log without waiting for the disk
  * (`synchronous = NORMAL`), and this waits for the disk beside it: a write counts as done when the log has been synced after
  * its commit. That is what `synchronous = FULL` does, except that SQLite would hold the thread meanwhile; a disk that takes
- * a millisecond would leave no time for anything else. On a quick disk it is done at once, which is cheaper than waiting.
+ * a millisecond would leave no time for anything else. A lone write on a quick disk is synced at once, which is sooner done.
  *
  * Opening the log beside SQLite is safe: its locks are on the database and its index, never on the log
  * (https://www.sqlite.org/walformat.html#wal_locks), and checkpoints sync the log by themselves before they reuse it.
@@ -11,8 +11,8 @@ import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs";
 import type { Clock } from "../lib/clock.js";
 
 export interface WalSync {
-  /** Calls `done` when everything that is in the log now is on disk: at once, or later. */
-  sync(done: (error?: unknown) => void): void;
+  /** Calls `done` when everything that is in the log now is on disk: at once, or later. `isHurried`: there is nothing else to do meanwhile. */
+  sync(isHurried: boolean, done: (error?: unknown) => void): void;
   close(): void;
 }
 
@@ -34,9 +34,9 @@ export function createWalSync(databaseFile: string, clock: Pick<Clock, "monotoni
     isQuick = clock.monotonic() - startedMs < QUICK_MS;
   };
   return {
-    sync(done) {
+    sync(isHurried, done) {
       const startedMs = clock.monotonic();
-      if (!isQuick) {
+      if (!isQuick || !isHurried) {
         disk.syncLater(log, (error) => {
           judge(startedMs);
           done(error ?? undefined);

@@ -216,6 +216,21 @@ describe("outbox", () => {
     ]);
   });
 
+  test("a deleted delivery is not found by its platform messages any more, and leaves nothing behind", async () => {
+    const { outbox } = await openTestStore();
+    await outbox.enqueue([reply({ id: "d_1" }), reply({ id: "d_2", address: OTHER })], 1);
+    await outbox.freeze("d_1", { text: "x" }, partsOf("a", "b"), []);
+    await outbox.partSent("d_1", 0, "100", 2);
+    await outbox.partSent("d_1", 1, "101", 2);
+    await outbox.freeze("d_2", { text: "x" }, partsOf("a"), []);
+    await outbox.partSent("d_2", 0, "102", 2);
+    expect((await outbox.findByMessage(CHAT, "101"))?.id).toBe("d_1");
+    expect(await outbox.purge({ ids: ["d_1"] })).toBe(1);
+    expect(await outbox.findByMessage(CHAT, "100")).toBeUndefined();
+    expect(await outbox.findByMessage(CHAT, "101")).toBeUndefined();
+    expect((await outbox.findByMessage(OTHER, "102"))?.id).toBe("d_2");
+  });
+
   test("an operator's purge takes settled deliveries, held ones only when named, and never unfinished ones", async () => {
     const { outbox } = await openTestStore();
     await outbox.enqueue(

@@ -1,4 +1,4 @@
-/** The two queues, and what hangs on deliveries: their parts, links between mirrored messages, action tokens, pauses. */
+/** The two queues, and what hangs on deliveries: platform messages, links between mirrored messages, action tokens, pauses. */
 import { migrationOf } from "../migrate.js";
 
 export const inboxAndOutbox = migrationOf([
@@ -28,7 +28,8 @@ export const inboxAndOutbox = migrationOf([
   ) WITHOUT ROWID`,
   "CREATE INDEX inbox_seen_age ON inbox_seen (received_at)",
 
-  // `data` is everything that is only read back; `frozen` is the message after the hooks, empty when they left it as it was.
+  // `data` is everything that is only read back; `frozen` is the message after the hooks, empty when they left it as it was;
+  // `parts` is the list of its requests (JSON): most deliveries have one, and one row is written quicker than two.
   `CREATE TABLE deliveries (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -37,22 +38,21 @@ export const inboxAndOutbox = migrationOf([
     attempts INTEGER NOT NULL DEFAULT 0,
     created_at INTEGER NOT NULL, due_at INTEGER NOT NULL, expires_at INTEGER, settled_at INTEGER,
     target_id TEXT, reason TEXT,
-    data TEXT NOT NULL, message TEXT, frozen TEXT
+    data TEXT NOT NULL, message TEXT, frozen TEXT, parts TEXT
   )`,
   "CREATE INDEX deliveries_open ON deliveries (conversation, seq) WHERE status IN ('waiting', 'sending')",
   `CREATE INDEX deliveries_exceptions ON deliveries (status, seq)
     WHERE status IN ('held', 'suppressed', 'cancelled', 'superseded', 'dead')`,
   "CREATE INDEX deliveries_target ON deliveries (target_id, seq) WHERE target_id IS NOT NULL",
-  `CREATE TABLE delivery_parts (
-    delivery INTEGER NOT NULL REFERENCES deliveries (seq) ON DELETE CASCADE,
-    position INTEGER NOT NULL,
-    operation TEXT NOT NULL, status TEXT NOT NULL, attempts INTEGER NOT NULL, nonce TEXT NOT NULL,
-    platform TEXT NOT NULL, bot TEXT NOT NULL, chat TEXT NOT NULL, message_id TEXT,
-    encoded TEXT,
-    PRIMARY KEY (delivery, position)
+  // The delivery that created a platform's message.
+  `CREATE TABLE posted (
+    message_id TEXT NOT NULL, chat TEXT NOT NULL, bot TEXT NOT NULL, platform TEXT NOT NULL, delivery INTEGER NOT NULL,
+    PRIMARY KEY (message_id, chat, bot, platform)
   ) WITHOUT ROWID`,
-  `CREATE INDEX delivery_parts_message ON delivery_parts (message_id, chat, bot, platform)
-    WHERE operation = 'create' AND status = 'sent'`,
+  `CREATE TRIGGER deliveries_posted AFTER DELETE ON deliveries WHEN OLD.parts IS NOT NULL BEGIN
+    DELETE FROM posted WHERE delivery = OLD.seq
+      AND message_id IN (SELECT json_extract(value, '$.messageId') FROM json_each(OLD.parts));
+  END`,
 
   `CREATE TABLE links (
     id INTEGER PRIMARY KEY,

@@ -1,0 +1,36 @@
+/** The parts of a delivery as they stand in its row: a list, changed as a whole. Where each stands on its way is told by `status`. */
+import type { DeliveryPart } from "../domain/store.js";
+
+export type Parts = readonly DeliveryPart[];
+
+export const isUnsent = ({ status }: DeliveryPart) => status !== "sent";
+
+/** Those that were sent stay; the rest is replaced. */
+export function replaceUnsent(parts: Parts, replacements: Parts): Parts {
+  const sent = parts.filter((part) => !isUnsent(part));
+  const kept = new Set(sent.map(({ index }) => index));
+  return [...sent, ...replacements.filter(({ index }) => !kept.has(index))].sort((a, b) => a.index - b.index);
+}
+
+/** About to be written to the wire. */
+export function markSending(parts: Parts, index: number): Parts {
+  return parts.map((part) =>
+    part.index === index && isUnsent(part) ? { ...part, status: "sending", attempts: part.attempts + 1 } : part,
+  );
+}
+
+/** Undefined when there is no such part that waits for its confirmation. */
+export function markSent(parts: Parts, index: number, messageId: string): Parts | undefined {
+  if (!parts.some((part) => part.index === index && isUnsent(part))) return undefined;
+  return parts.map((part) => (part.index === index ? { ...part, status: "sent", messageId } : part));
+}
+
+/** Nothing was posted: after a restart no part may look as if it had been on the wire. */
+export function markNotSent(parts: Parts): Parts {
+  return parts.map((part) => (part.status === "sending" ? { ...part, status: "waiting" } : part));
+}
+
+/** An operator says that what was on the wire did arrive. */
+export function confirmSending(parts: Parts): Parts {
+  return parts.map((part) => (part.status === "sending" ? { ...part, status: "sent" } : part));
+}
