@@ -1,9 +1,9 @@
 /** The Discord adapter: puts the parts together for one run, and tears them down after it. */
 import type { Adapter, AdapterContext, AdapterTraits, SendOperation, SendResult } from "../../src/domain/adapter.js";
+import { Aborts } from "../../src/lib/aborts.js";
 import { backoffMs } from "../../src/lib/backoff.js";
 import { wait } from "../../src/lib/clock.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
-import { Aborts } from "./aborts.js";
 import { CatchUp } from "./catch-up.js";
 import { Channels } from "./channels.js";
 import { registerCommands } from "./commands.js";

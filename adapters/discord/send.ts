@@ -9,9 +9,9 @@ import { type RESTPostAPIChannelMessageResult, Routes } from "discord-api-types/
 import { z } from "zod";
 import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
 import type { InteractionRef } from "../../src/domain/event.js";
+import type { Aborts } from "../../src/lib/aborts.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
-import type { Aborts } from "./aborts.js";
 import type { Channels } from "./channels.js";
 import { type PartBody, partBody } from "./encode.js";
 import { readFiles } from "./files.js";

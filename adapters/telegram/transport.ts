@@ -1,15 +1,26 @@
 /**
- * Requests to the Bot API: grammY's client over a keep-alive pool, four times cheaper than its own node-fetch. Knows of a
+ * Requests to the Bot API: grammY's methods over a keep-alive pool, four times cheaper than its own node-fetch. Knows of a
  * request that failed whether any of it was written, because only an unwritten one may be repeated blindly.
  */
-import { Readable } from "node:stream";
-import { Api } from "grammy";
+import type { Readable } from "node:stream";
+import { Api, type Transformer } from "grammy";
 import { Pool } from "undici";
+import { Aborts } from "../../src/lib/aborts.js";
 
 /** Polls have a connection of their own, so that they never wait for sends. */
 const CONNECTIONS = 64;
 const POLL_CONNECTIONS = 2;
 const POLL_METHOD = "getUpdates";
+/** What may carry a file. */
+const UPLOADS: ReadonlySet<string> = new Set([
+  "sendPhoto",
+  "sendDocument",
+  "sendAudio",
+  "sendVideo",
+  "sendAnimation",
+  "sendSticker",
+  "editMessageMedia",
+]);
 /** What a poll may take beyond the time that Telegram was asked to hold it. */
 const POLL_SLACK_MS = 15_000;
 
@@ -67,38 +78,53 @@ export function openTransport(options: TransportOptions): Transport {
   const connect = { timeout: Math.min(10_000, options.requestTimeoutMs) };
   const pool = new Pool(origin, { connections: CONNECTIONS, connect });
   const polls = new Pool(origin, { connections: POLL_CONNECTIONS, connect });
+  const aborts = new Aborts();
 
-  /** Of the call that is being made: grammY fetches before its method returns. */
+  /** Of the call that is being made: grammY asks for its request before its method returns. */
   let current: AbortSignal | undefined;
 
-  async function fetch(path: string, request: ClientRequest = {}): Promise<ClientResponse> {
-    const signal = current;
-    const isPoll = path.endsWith(POLL_METHOD);
-    const isUpload = request.body instanceof Readable;
-    const timeoutMs = isPoll
-      ? options.pollTimeoutMs + POLL_SLACK_MS
-      : isUpload
-        ? options.uploadTimeoutMs
-        : options.requestTimeoutMs;
-    const { status, body } = await exchange(isPoll ? polls : pool, {
+  const ask = async (request: Omit<Exchange, "aborts" | "signal">, isPoll = false) => {
+    const { status, body } = await exchange(isPoll ? polls : pool, { ...request, aborts, signal: current });
+    const answer = parseAnswer(body);
+    if (answer === undefined) throw new TransportError(`the answer was HTTP ${status} without JSON`, true, status);
+    return answer;
+  };
+
+  /** Calls without a file go past grammY's client, whose signals and payload walk cost more than the request. */
+  const plainly: Transformer = (previous, method, payload, signal) => {
+    if (UPLOADS.has(method)) return previous(method, payload, signal);
+    const isPoll = method === POLL_METHOD;
+    return ask(
+      {
+        path: `${prefix}/bot${options.token}/${method}`,
+        body: JSON.stringify(payload ?? {}),
+        contentType: "application/json",
+        timeoutMs: isPoll ? options.pollTimeoutMs + POLL_SLACK_MS : options.requestTimeoutMs,
+      },
+      isPoll,
+    );
+  };
+
+  /** Uploads: grammY makes the form, this sends it. */
+  const fetch = async (path: string, request: ClientRequest = {}): Promise<ClientResponse> => {
+    const answer = await ask({
       path: prefix + path,
       body: request.body,
       contentType: request.headers?.["content-type"],
-      timeoutMs,
-      signal,
+      timeoutMs: options.uploadTimeoutMs,
     });
-    const answer = parseAnswer(body);
-    if (answer === undefined) throw new TransportError(`the answer was HTTP ${status} without JSON`, true, status);
     return { json: () => answer };
-  }
+  };
 
-  const { raw } = new Api(options.token, {
+  const api = new Api(options.token, {
     apiRoot: options.apiUrl,
     // Timeouts are ours, by method; grammY's must only never come first.
     timeoutSeconds: Math.ceil((options.pollTimeoutMs + options.uploadTimeoutMs) / 1000) + 60,
     buildUrl: (_root, token, method) => `/bot${token}/${method}`,
     fetch,
   });
+  api.config.use(plainly);
+  const { raw } = api;
 
   return {
     call(request, signal) {
@@ -111,7 +137,13 @@ export function openTransport(options: TransportOptions): Transport {
     },
     async download(filePath, maxBytes, signal) {
       const path = `${prefix}/file/bot${options.token}/${filePath}`;
-      const { status, body } = await exchange(pool, { path, timeoutMs: options.uploadTimeoutMs, signal, maxBytes });
+      const { status, body } = await exchange(pool, {
+        path,
+        timeoutMs: options.uploadTimeoutMs,
+        aborts,
+        signal,
+        maxBytes,
+      });
       if (status !== 200) throw new TransportError(`the file was answered with HTTP ${status}`, true, status);
       return body;
     },
@@ -126,6 +158,7 @@ interface Exchange {
   body?: string | Readable | undefined;
   contentType?: string | undefined;
   timeoutMs: number;
+  aborts: Aborts;
   signal?: AbortSignal | undefined;
   maxBytes?: number;
 }
@@ -133,14 +166,14 @@ interface Exchange {
 /** One request and its whole answer, at undici's lowest level: `onConnect` comes just before the first byte is written. */
 function exchange(pool: Pool, request: Exchange): Promise<{ status: number; body: Buffer }> {
   return new Promise((resolve, reject) => {
-    const { signal, maxBytes = Number.POSITIVE_INFINITY } = request;
+    const { aborts, signal, maxBytes = Number.POSITIVE_INFINITY } = request;
     const chunks: Buffer[] = [];
     let sizeBytes = 0;
     let status = 0;
     let isWritten = false;
     let cancel: ((error: Error) => void) | undefined;
     const fail = (error: Error) => {
-      signal?.removeEventListener("abort", onAbort);
+      off?.();
       reject(new TransportError(describe(error), isWritten));
     };
     const onAbort = () => {
@@ -148,8 +181,9 @@ function exchange(pool: Pool, request: Exchange): Promise<{ status: number; body
       cancel?.(error);
       fail(error);
     };
+    let off: (() => void) | undefined;
     if (signal?.aborted) return onAbort();
-    signal?.addEventListener("abort", onAbort);
+    if (signal) off = aborts.on(signal, onAbort);
     pool.dispatch(
       {
         path: request.path,
@@ -176,7 +210,7 @@ function exchange(pool: Pool, request: Exchange): Promise<{ status: number; body
           return true;
         },
         onComplete() {
-          signal?.removeEventListener("abort", onAbort);
+          off?.();
           resolve({ status, body: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks) });
         },
         onError: fail,
@@ -185,14 +219,17 @@ function exchange(pool: Pool, request: Exchange): Promise<{ status: number; body
   });
 }
 
-function parseAnswer(body: Buffer): object | undefined {
+function parseAnswer(body: Buffer): Answer | undefined {
   try {
     const value: unknown = JSON.parse(body.toString("utf8"));
-    return typeof value === "object" && value !== null && "ok" in value ? value : undefined;
+    // The shape of its result is the method's, as grammY types it.
+    return typeof value === "object" && value !== null && "ok" in value ? (value as Answer) : undefined;
   } catch {
     return undefined; // said by the caller, with the status
   }
 }
+
+type Answer = Awaited<ReturnType<Transformer>>;
 
 /** Undici's errors name the host at most; several of them come as one without a message of its own. */
 function describe(error: Error): string {

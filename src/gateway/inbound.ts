@@ -4,6 +4,7 @@
  */
 import type { ActionEvent, CommandEvent, InteractionRef } from "../domain/event.js";
 import type { InboundMessage } from "../domain/message.js";
+import { immutable } from "../hooks/isolate.js";
 import { answerCommand, note } from "./inbound/answer-command.js";
 import { noteDeletion, noteEdit, noteMove, noteReaction } from "./inbound/changes.js";
 import { defaultRoute } from "./inbound/default-route.js";
@@ -21,7 +22,8 @@ export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
   const event = afterMove(row.event, inbound);
   switch (event.kind) {
     case "message":
-      return handleMessage(row, event.message, inbound);
+      // Ours alone from here on: frozen once, it need not be copied for every dispatch.
+      return handleMessage(row, immutable(event.message), inbound);
     case "command":
       return handleCommand(row, event, inbound);
     case "action":

@@ -3,6 +3,7 @@ import type { Adapter, SendOperation, SendResult } from "../../domain/adapter.js
 import type { Clock, Timer } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 
+/** Its request is left to itself, and ends by the adapter's own time limit: nobody waits for its answer any more. */
 interface UnderWay {
   dueAt: number;
   giveUp(why: string): void;
@@ -13,6 +14,8 @@ export class Requests {
   readonly #limitMs: number;
   /** In order of `dueAt`, because all have the same limit. */
   readonly #underWay = new Set<UnderWay>();
+  /** One for all requests: a signal of its own for each costs more than the rest of this file. */
+  readonly #stopping = new AbortController();
   #timer: Timer | undefined;
 
   constructor(clock: Clock, limitMs: number) {
@@ -22,13 +25,11 @@ export class Requests {
 
   send(adapter: Adapter, operation: SendOperation): Promise<SendResult> {
     return new Promise((resolve) => {
-      const abort = new AbortController();
       const one: UnderWay = {
         dueAt: this.#clock.now() + this.#limitMs,
         giveUp: (why) => {
           this.#underWay.delete(one);
           resolve({ kind: "ambiguous", error: why });
-          abort.abort();
         },
       };
       this.#underWay.add(one);
@@ -37,7 +38,7 @@ export class Requests {
         this.#underWay.delete(one);
         resolve(result);
       };
-      this.#call(adapter, operation, abort.signal).then(settle, (error) =>
+      this.#call(adapter, operation, this.#stopping.signal).then(settle, (error) =>
         settle({ kind: "ambiguous", error: errorMessage(error) }),
       );
     });
@@ -48,6 +49,7 @@ export class Requests {
     this.#timer?.cancel();
     this.#timer = undefined;
     for (const one of this.#underWay) one.giveUp(why);
+    this.#stopping.abort();
   }
 
   /** An adapter that throws at once is the same as one that rejects. */
