@@ -25,6 +25,7 @@ export const hooksSpec: CommandSpec = {
     },
     { name: "message", summary: "why: the message (or dispatch) in question", type: "string" },
     { name: "page", summary: "list: which page", type: "integer" },
+    { name: "limit", summary: "list: how many on a page, 12 when absent", type: "integer" },
   ],
 };
 

@@ -14,6 +14,11 @@ export function pageOf<T>(all: readonly T[], wanted: number, size: number): Page
   return { entries: all.slice((number - 1) * size, number * size), number, pages, total: all.length };
 }
 
+/** How many on a page: what was asked for, within bounds. */
+export function sizeOf(asked: unknown, usual: number, most: number): number {
+  return typeof asked === "number" && asked >= 1 ? Math.min(Math.trunc(asked), most) : usual;
+}
+
 /** Previous and Next, as far as there are such pages. `line` is the command without its page. */
 export function pageButtons({ number, pages }: Page<unknown>, line: string): Button[] {
   const to = (label: string, page: number): Button => ({

@@ -6,7 +6,7 @@ import { formatDuration } from "../src/lib/duration.js";
 import { answer, commandButton, word } from "./answer.js";
 import { catchUp } from "./catch-up.js";
 import type { CommandDeps } from "./deps.js";
-import { pageButtons, pageOf } from "./page.js";
+import { pageButtons, pageOf, sizeOf } from "./page.js";
 import { resolveTarget } from "./resolve.js";
 import { showDispatch } from "./run.js";
 import { dispatchData, hasFailed, outcomeText } from "./show-dispatch.js";
@@ -28,6 +28,7 @@ export const runsSpec: CommandSpec = {
       complete: "hooks-and-points",
     },
     { name: "page", summary: "Which page", type: "integer" },
+    { name: "limit", summary: "How many on a page, 10 when absent", type: "integer" },
   ],
 };
 
@@ -44,8 +45,10 @@ export function runs(deps: CommandDeps): Command {
       const { filter, hookId } = filterOf(deps, asked);
       const found = await deps.store.journal.list({ ...filter, limit: REACH });
       if (found.length === 0) return nothing(asked);
-      const page = pageOf(found, Number(context.options.page ?? 1), PAGE_SIZE);
+      const size = sizeOf(context.options.limit, PAGE_SIZE, REACH);
+      const page = pageOf(found, Number(context.options.page ?? 1), size);
       const now = deps.clock.now();
+      const at = (page.number - 1) * size;
       return answer({
         text: [
           `**${found.length === REACH ? `The last ${REACH} dispatches` : count(found.length, "dispatch", "dispatches")}**${asked ? ` of ${code(asked)}` : ""}${page.pages > 1 ? ` · page ${page.number} of ${page.pages}` : ""}`,
@@ -59,7 +62,7 @@ export function runs(deps: CommandDeps): Command {
             ],
             page.entries.map((dispatch) => rowOf(dispatch, hookId, now)),
           ),
-          `${page.entries.map((dispatch, index) => `${index + 1 + (page.number - 1) * PAGE_SIZE}. ${code(dispatch.id)}`).join("\n")}`,
+          `${page.entries.map((dispatch, index) => `${index + 1 + at}. ${code(dispatch.id)}`).join("\n")}`,
           remark && `⚠ ${plain(remark)}`,
           `${code("/run ID")} shows one.`,
         ],
@@ -112,7 +115,7 @@ function nothing(asked: string) {
         ? undefined
         : `Send the gateway a message, or try ${code("/fire-hook POINT example dry-run=true")}.`,
     ],
-    data: { dispatches: [], total: 0 },
+    data: { dispatches: [], total: 0, page: 1, pages: 1 },
     buttons: [[commandButton("Hooks", "/hooks list")]],
   });
 }

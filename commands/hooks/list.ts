@@ -3,12 +3,13 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { pageButtons, pageOf } from "../page.js";
+import { pageButtons, pageOf, sizeOf } from "../page.js";
 import { familyOf } from "../resolve.js";
 import { code, count, plain, table } from "../text.js";
 import { type HookRow, readHookRows } from "./rows.js";
 
 const PAGE_SIZE = 12;
+const MAX_PAGE_SIZE = 500;
 
 export async function listHooks(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const { rows: all, remark } = await readHookRows(deps);
@@ -20,11 +21,15 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
       text: [
         `No hook matches ${code(filter)}. Filters: part of an id or point, ${["on", "off", "failing", "never"].map(code).join(", ")}.`,
       ],
-      data: { hooks: [], total: 0 },
+      data: { hooks: [], total: 0, page: 1, pages: 1 },
       buttons: [[commandButton("All hooks", "/hooks list")]],
     });
 
-  const page = pageOf(matching, Number(context.options.page ?? 1), PAGE_SIZE);
+  const page = pageOf(
+    matching,
+    Number(context.options.page ?? 1),
+    sizeOf(context.options.limit, PAGE_SIZE, MAX_PAGE_SIZE),
+  );
   const line = `/hooks list${filter ? ` id=${word(filter)}` : ""}`;
   const never = matching.filter((row) => row.neverFired && row.enabled).length;
   return answer({
@@ -118,6 +123,6 @@ function noHooks(): CommandAnswer {
       "```yaml\nplugins:\n  - ./examples/plugins/greeter.js\n```",
       `${code("hookgate points")} lists what hooks can subscribe to.`,
     ],
-    data: { hooks: [], total: 0 },
+    data: { hooks: [], total: 0, page: 1, pages: 1 },
   });
 }

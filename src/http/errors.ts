@@ -3,6 +3,7 @@ import { HookgateError } from "../lib/errors.js";
 
 const STATUS: Record<string, number> = {
   BODY_INVALID: 400,
+  BAD_USAGE: 400,
   TEXT_EMPTY: 400,
   UNAUTHORIZED: 401,
   TOKEN_WRONG: 401,
@@ -11,10 +12,13 @@ const STATUS: Record<string, number> = {
   ORIGIN_WRONG: 403,
   NOT_YOURS: 403,
   ROUTE_NOT_FOUND: 404,
+  NOT_FOUND: 404,
   ROOM_NOT_FOUND: 404,
   MESSAGE_NOT_FOUND: 404,
   FILE_NOT_FOUND: 404,
   NAME_TAKEN: 409,
+  HOOK_RUNNING: 409,
+  NOT_REPLAYABLE: 409,
   TOO_MANY_ROOMS: 409,
   TOO_MANY_REACTIONS: 409,
   TEXT_TOO_LONG: 413,

@@ -3,13 +3,15 @@ import fastifyCookie from "@fastify/cookie";
 import fastifyHelmet from "@fastify/helmet";
 import fastifyRateLimit from "@fastify/rate-limit";
 import fastifyStatic from "@fastify/static";
-import Fastify, { type FastifyInstance } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { KeyValueStore } from "../domain/store.js";
 import type { Timer } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
+import { API_ROOT } from "./api/endpoint.js";
+import { PROBLEM_TYPE, problemOf } from "./api/problem.js";
 import { createAuth } from "./auth.js";
 import { watchConnections } from "./connections.js";
-import { errorAnswer } from "./errors.js";
+import { type ErrorAnswer, errorAnswer } from "./errors.js";
 import { createGuard } from "./guard.js";
 import { createPeople, type PersonWithToken } from "./people.js";
 import type { HttpParts, Route } from "./route.js";
@@ -174,15 +176,20 @@ function answerErrors(app: FastifyInstance, { logger }: HttpParts): void {
       );
     // A live stream has no way to answer any more: it ends, and the page comes back.
     if (reply.raw.headersSent) return reply.raw.destroy();
-    return reply.code(status).send(body);
+    return answerError(request, reply, { status, body });
   });
   app.setNotFoundHandler((request, reply) => {
     const { pathname } = new URL(request.url, "http://localhost");
-    const { status, body } = errorAnswer(
-      new HookgateError({ code: "ROUTE_NOT_FOUND", message: `there is nothing at ${request.method} ${pathname}` }),
-    );
-    return reply.code(status).send(body);
+    const missing = `there is nothing at ${request.method} ${pathname}`;
+    return answerError(request, reply, errorAnswer(new HookgateError({ code: "ROUTE_NOT_FOUND", message: missing })));
   });
+}
+
+function answerError(request: FastifyRequest, reply: FastifyReply, answer: ErrorAnswer): FastifyReply {
+  reply.code(answer.status);
+  if (answer.status === 401) reply.header("www-authenticate", "Bearer");
+  if (!request.url.startsWith(`${API_ROOT}/`)) return reply.send(answer.body);
+  return reply.header("content-type", PROBLEM_TYPE).send(JSON.stringify(problemOf(answer)));
 }
 
 function tooOften(_request: unknown, { after }: { after: string }): Error {

@@ -1,4 +1,5 @@
 /** Every route, in the order of docs/http-api.md. */
+import { apiRoutes } from "../api/index.js";
 import type { Route } from "../route.js";
 import { commandRoutes } from "./commands.js";
 import { eventRoutes } from "./events.js";
@@ -16,6 +17,7 @@ export const routes: readonly Route[] = [
   ...messageRoutes,
   ...fileRoutes,
   ...eventRoutes,
+  ...apiRoutes,
 ];
 
 /** For docs/http-api.md: with the page and the webhook, which are no part of the API's declarations. */

@@ -1,0 +1,93 @@
+/**
+ * An endpoint of /api/v1: an operator command under an address of its own, with everything it takes and answers declared. Roles,
+ * audit, masking and the work itself are the command's, so that no entrance allows what another refuses.
+ */
+import type { z } from "zod";
+import type { OptionValue } from "../../domain/command.js";
+import type { CommandAnswer } from "../../gateway/commands.js";
+import { HookgateError } from "../../lib/errors.js";
+import { personRoute, type Route } from "../route.js";
+
+export const API_ROOT = "/api/v1";
+
+export interface Endpoint extends Route {
+  /** What the OpenAPI document tells besides. */
+  readonly id: string;
+  readonly schemas: {
+    readonly params?: z.ZodType;
+    readonly query?: z.ZodType;
+    readonly body?: z.ZodType;
+    readonly answer: z.ZodType;
+  };
+}
+
+export interface Given<P, Q, B> {
+  params: P;
+  query: Q;
+  body: B;
+}
+
+interface Declaration<P, Q, B, A> {
+  method: "GET" | "POST";
+  /** Below the root: `/hooks/:id`. */
+  path: string;
+  /** The name of the operation in generated clients. */
+  id: string;
+  summary: string;
+  params?: z.ZodType<P>;
+  query?: z.ZodType<Q>;
+  body?: z.ZodType<B>;
+  /** What the command gives as data; fields that it does not name are left out. */
+  answer: z.ZodType<A>;
+  command(given: Given<P, Q, B>): { name: string; options: Record<string, OptionValue | undefined> };
+}
+
+export function endpoint<P = unknown, Q = unknown, B = unknown, A = unknown>(
+  declaration: Declaration<P, Q, B, A>,
+): Endpoint {
+  const { id, answer, command, ...rest } = declaration;
+  const { params, query, body } = declaration;
+  const route = personRoute<P, Q, B>({
+    ...rest,
+    path: `${API_ROOT}${declaration.path}`,
+    async handle({ gateway }, { person, ...given }) {
+      const { name, options } = command(given);
+      const role = gateway.identify("web", person.id);
+      const answered = await gateway.invoke({
+        name,
+        options: said(options),
+        operator: {
+          platform: "web",
+          userId: person.id,
+          displayName: person.name,
+          ...(role === undefined ? {} : { role }),
+        },
+      });
+      return answer.parse(dataOf(answered));
+    },
+  });
+  const schemas = { ...(params && { params }), ...(query && { query }), ...(body && { body }), answer };
+  return { ...route, id, schemas };
+}
+
+function said(options: Record<string, OptionValue | undefined>): Record<string, OptionValue> {
+  const given: Record<string, OptionValue> = {};
+  for (const [name, value] of Object.entries(options)) if (value !== undefined) given[name] = value;
+  return given;
+}
+
+/** A hook that failed is an answer; a command that could not do what it was asked is an error. */
+function dataOf({ message, data, outcome }: CommandAnswer): unknown {
+  if (outcome === "refused") throw new HookgateError({ code: "FORBIDDEN", message: message.text });
+  const error = errorIn(data);
+  if (error) throw new HookgateError(error);
+  return data;
+}
+
+function errorIn(data: unknown): { code: string; message: string; hint?: string } | undefined {
+  if (typeof data !== "object" || data === null || !("error" in data)) return undefined;
+  const { error } = data;
+  if (typeof error !== "object" || error === null || !("code" in error) || !("message" in error)) return undefined;
+  const hint = "hint" in error && typeof error.hint === "string" ? { hint: error.hint } : {};
+  return { code: String(error.code), message: String(error.message), ...hint };
+}

@@ -1,0 +1,19 @@
+/** /api/v1: its endpoints, and the document that describes them. */
+import { openRoute, type Route } from "../route.js";
+import { API_ROOT, type Endpoint } from "./endpoint.js";
+import { hookEndpoints } from "./hooks.js";
+import { openApiDocument } from "./openapi.js";
+import { runEndpoints } from "./runs.js";
+
+export const endpoints: readonly Endpoint[] = [...hookEndpoints, ...runEndpoints];
+
+export const apiRoutes: readonly Route[] = [
+  ...endpoints,
+  openRoute({
+    method: "GET",
+    path: `${API_ROOT}/openapi.json`,
+    access: "anyone",
+    summary: "This part of the API as an OpenAPI 3.1 document.",
+    handle: async () => openApiDocument(endpoints),
+  }),
+];

@@ -1,0 +1,49 @@
+/** /api/v1/runs: what fired, what came of it, and firing it once more. */
+import { z } from "zod";
+import { dispatch, page } from "./answers.js";
+import { endpoint } from "./endpoint.js";
+
+const id = z.object({ id: z.string().min(1).max(200).describe("The id of a dispatch or of a run.") });
+
+export const runEndpoints = [
+  endpoint({
+    method: "GET",
+    path: "/runs",
+    id: "listRuns",
+    summary: "What fired lately, newest first.",
+    query: z.object({
+      filter: z.string().max(200).optional().describe("A hook, a hook point, or `failed`."),
+      page: z.coerce.number().int().min(1).optional(),
+      limit: z.coerce.number().int().min(1).max(200).default(50),
+    }),
+    answer: z.object({ dispatches: z.array(dispatch), ...page }),
+    command: ({ query }) => ({ name: "runs", options: query }),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/runs/:id",
+    id: "showRun",
+    summary: "One dispatch: who ran, what each changed, how long it took.",
+    params: id,
+    query: z.object({
+      reveal: z.enum(["true", "false"]).default("false").describe("Show what people wrote: for admins, and recorded."),
+    }),
+    answer: dispatch,
+    command: ({ params, query }) => ({
+      name: "run",
+      options: { id: params.id, ...(query.reveal === "true" ? { reveal: true } : {}) },
+    }),
+  }),
+  endpoint({
+    method: "POST",
+    path: "/runs/:id/replay",
+    id: "replayRun",
+    summary: "Fires a past dispatch (or one run of it) once more, with the payload that it had.",
+    params: id,
+    body: z
+      .strictObject({ live: z.boolean().default(false).describe("Let hooks send and write; else it is a dry run.") })
+      .prefault({}),
+    answer: dispatch.extend({ replayOf: z.string(), changes: z.array(z.string()) }),
+    command: ({ params, body }) => ({ name: "replay", options: { id: params.id, live: body.live } }),
+  }),
+];
