@@ -6,13 +6,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { type Measured, measure, median, type Platform, type Subject, startPlatform } from "./measure.js";
+import { bot, compare, LOAD_OPTIONS, printTable, type Results, readLoad } from "./compare.js";
+import { median, type Platform, type Subject } from "./measure.js";
 
 const { values } = parseArgs({
   options: {
-    messages: { type: "string", default: "20000" },
-    chats: { type: "string", default: "200" },
-    rounds: { type: "string", default: "3" },
+    ...LOAD_OPTIONS,
     durability: { type: "string", default: "full" },
     only: { type: "string" },
   },
@@ -46,69 +45,27 @@ function hookgate(platform: Platform): Subject {
   };
 }
 
-function bare(platform: Platform, file: string, label: string): Subject {
-  return {
-    label,
-    command: [resolve(ROOT, "bench/bare", file)],
-    env: { API_URL: platform.url, TOKEN: String(platform.facts.token) },
-  };
-}
-
-const BARE: Record<Platform["name"], { file: string; label: string }[]> = {
-  telegram: [{ file: "grammy.mjs", label: "bare grammY" }],
-  discord: [{ file: "discord-js.mjs", label: "bare discord.js" }],
+const BARE: Record<Platform["name"], { file: string; label: string }> = {
+  telegram: { file: "grammy.mjs", label: "bare grammY" },
+  discord: { file: "discord-js.mjs", label: "bare discord.js" },
 };
 
 for (const name of ["telegram", "discord"] as const) {
   if (values.only && values.only !== name) continue;
-  const results = new Map<string, Measured[]>();
-  for (let round = 0; round < Number(values.rounds); round++) {
-    // A fresh platform a round and a subject: no leftovers of the one before.
-    for (const make of [
-      hookgate,
-      ...BARE[name].map(
-        ({ file, label }) =>
-          (platform: Platform) =>
-            bare(platform, file, label),
-      ),
-    ]) {
-      const platform = await startPlatform(name);
-      try {
-        const subject = make(platform);
-        const measured = await measure(platform, subject, {
-          messages: Number(values.messages),
-          chats: Number(values.chats),
-        });
-        results.set(subject.label, [...(results.get(subject.label) ?? []), measured]);
-      } finally {
-        platform.stop();
-      }
-    }
-  }
-  print(name, results);
+  const { file, label } = BARE[name];
+  const bare = bot(label, resolve(ROOT, "bench/bare", file));
+  const results = await compare(name, [hookgate, bare], readLoad(values));
+  printTable(name, results);
+  printRatio(results, label);
 }
 for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 
-function print(name: string, results: Map<string, Measured[]>): void {
-  const rows = [...results].map(([label, list]) => {
-    const of = (key: keyof Measured) => median(list.map((one) => one[key]));
-    return {
-      [name]: label,
-      "messages/s": Math.round(of("messagesPerSecond")),
-      "CPU µs/message": Math.round(of("cpuMicrosPerMessage")),
-      "first answer ms": Math.round(of("readyMs")),
-      "idle MB": Math.round(of("idleMb")),
-      "peak MB": Math.round(of("loadedMb")),
-    };
-  });
-  console.table(rows);
+function printRatio(results: Results, label: string): void {
   const ours = results.get("hookgate") ?? [];
-  for (const { label } of BARE[name as Platform["name"]]) {
-    const ratios = (results.get(label) ?? []).map(
-      (other, i) => (ours[i]?.messagesPerSecond ?? 0) / other.messagesPerSecond,
-    );
-    console.log(
-      `throughput, hookgate / ${label}: ${median(ratios).toFixed(2)} (${ratios.map((ratio) => ratio.toFixed(2)).join(", ")}); target 0.9`,
-    );
-  }
+  const ratios = (results.get(label) ?? []).map(
+    (other, i) => (ours[i]?.messagesPerSecond ?? 0) / other.messagesPerSecond,
+  );
+  console.log(
+    `throughput, hookgate / ${label}: ${median(ratios).toFixed(2)} (${ratios.map((ratio) => ratio.toFixed(2)).join(", ")}); target 0.9`,
+  );
 }
