@@ -1,5 +1,5 @@
 /** Every hook with what the journal knows of it: the rows of /hooks, /status and the doctor. */
-import type { HookStats, Outcome } from "../../src/domain/journal.js";
+import type { HookStats } from "../../src/domain/journal.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import { catchUp } from "../catch-up.js";
@@ -7,7 +7,7 @@ import type { CommandDeps } from "../deps.js";
 import { familyOf } from "../resolve.js";
 
 /** One row of `/hooks --json`. */
-export interface HookRow {
+export interface HookRow extends Omit<HookStats, "hookId"> {
   id: string;
   family: string;
   point: string;
@@ -15,13 +15,6 @@ export interface HookRow {
   enabled: boolean;
   priority: number;
   pluginId?: string;
-  lastFiredAt?: number;
-  lastOutcome?: Outcome;
-  /** In the last 24 h. */
-  fires: number;
-  failures: number;
-  p95Ms?: number;
-  totalFires: number;
   /** Not said when the journal cannot be read. */
   neverFired: boolean;
 }

@@ -1,5 +1,11 @@
 /** `/outbox [list] [status]`: by default what waits for an operator: held and dead deliveries, dead inbox messages. */
-import type { Delivery, DeliveryStatus, InboxRow, InboxStatus } from "../../src/domain/store.js";
+import {
+  DELIVERY_STATUSES,
+  type Delivery,
+  type DeliveryStatus,
+  type InboxRow,
+  type InboxStatus,
+} from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, badUsage, commandButton, word } from "../answer.js";
@@ -10,16 +16,6 @@ import { isAmbiguous } from "./letter.js";
 
 const PAGE_SIZE = 8;
 const REACH = 200;
-export const DELIVERY_STATUSES = [
-  "waiting",
-  "sending",
-  "held",
-  "sent",
-  "suppressed",
-  "cancelled",
-  "superseded",
-  "dead",
-] as const satisfies readonly DeliveryStatus[];
 
 /** One row of `/outbox --json`. */
 export interface LetterRow {

@@ -80,15 +80,17 @@ export interface InboxStore {
  * decide (ambiguous, or a fail-closed hook failed) · sent · suppressed (before_dispatch) · cancelled (message_sending) ·
  * superseded (a newer edit of the same target) · dead (dead letter; TTL included).
  */
-export type DeliveryStatus =
-  | "waiting"
-  | "sending"
-  | "held"
-  | "sent"
-  | "suppressed"
-  | "cancelled"
-  | "superseded"
-  | "dead";
+export const DELIVERY_STATUSES = [
+  "waiting",
+  "sending",
+  "held",
+  "sent",
+  "suppressed",
+  "cancelled",
+  "superseded",
+  "dead",
+] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 export interface NewDelivery {
   /** `newId("d")`; made by whoever enqueues, so that it is known before the write. Enqueuing an id that exists is a no-op. */

@@ -1,21 +1,11 @@
 /** What can be asked of the outbox, and the operator's purge. */
-import type { Delivery, DeliveryStatus, OutboxStore } from "../domain/store.js";
+import { DELIVERY_STATUSES, type Delivery, type DeliveryStatus, type OutboxStore } from "../domain/store.js";
 import type { Connection } from "./connection.js";
 import { DELIVERY_COLUMNS, type DeliveryRecord, toDelivery } from "./delivery-rows.js";
 
 type Queries = Pick<OutboxStore, "next" | "pending" | "get" | "findByMessage" | "list" | "counts" | "purge">;
 
 const EXCEPTIONS = "status IN ('held', 'suppressed', 'cancelled', 'superseded', 'dead')";
-const STATUSES: readonly DeliveryStatus[] = [
-  "waiting",
-  "sending",
-  "held",
-  "sent",
-  "suppressed",
-  "cancelled",
-  "superseded",
-  "dead",
-];
 
 export function outboxQueries({ database, read, write }: Connection): Queries {
   const select = `SELECT ${DELIVERY_COLUMNS} FROM deliveries`;
@@ -36,7 +26,7 @@ export function outboxQueries({ database, read, write }: Connection): Queries {
     database.prepare<[number], DeliveryRecord>(`${select} WHERE ${condition} ORDER BY seq DESC LIMIT ?`);
   const newest = byStatus("true");
   // The status stands in the text, not in a parameter: only so does SQLite see that a partial index fits.
-  const newestOf = new Map(STATUSES.map((status) => [status, byStatus(listCondition(status))]));
+  const newestOf = new Map(DELIVERY_STATUSES.map((status) => [status, byStatus(listCondition(status))]));
   const newestIn = database.prepare<[string, number], DeliveryRecord>(
     `${select} WHERE conversation = ? ORDER BY seq DESC LIMIT ?`,
   );

@@ -1,10 +1,10 @@
 /** The command line against a gateway that it started itself: two real processes, one database, real HTTP. */
 import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 import { runCli, spawnCli } from "./run-cli.js";
 
@@ -27,14 +27,6 @@ export default {
 let cwd: string;
 let gateway: { child: ChildProcess; out: () => string; err: () => string };
 let env: Record<string, string>;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((done) => server.once("listening", done));
-  const address = server.address();
-  await new Promise((done) => server.close(done));
-  return typeof address === "object" && address ? address.port : 0;
-}
 
 async function startGateway() {
   const child = spawnCli(["start"], { cwd, env });

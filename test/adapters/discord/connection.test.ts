@@ -3,8 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { HookgateError } from "../../../src/lib/errors.js";
 import { type FakeDiscord, startFakeDiscord } from "../../fakes/discord/server.js";
 import { ManualClock } from "../../support/manual-clock.js";
+import { MemoryCursors } from "../../support/memory-cursors.js";
 import { until } from "../../support/until.js";
-import { MemoryCursors, RecordingGateway, type Rig, type RigOptions, startRig } from "./rig.js";
+import { RecordingGateway, type Rig, type RigOptions, startRig } from "./rig.js";
 
 let fake: FakeDiscord;
 const rigs: Rig[] = [];

@@ -6,7 +6,6 @@ import type {
   Acknowledgement,
   Adapter,
   AdapterState,
-  CursorStore,
   EncodedPart,
   GatewayPort,
   SendOperation,
@@ -19,28 +18,8 @@ import { type Clock, systemClock } from "../../../src/lib/clock.js";
 import type { Logger } from "../../../src/lib/logger.js";
 import { PUBLIC_ONLY } from "../../../src/lib/outgoing/destinations.js";
 import type { FakeDiscord } from "../../fakes/discord/server.js";
+import { MemoryCursors } from "../../support/memory-cursors.js";
 import { until } from "../../support/until.js";
-
-/** Cursors that outlive an adapter, as the store's do. */
-export class MemoryCursors implements CursorStore {
-  readonly map = new Map<string, string>();
-  writes = 0;
-
-  get(key: string): string | undefined {
-    return this.map.get(key);
-  }
-
-  async set(key: string, value: string | undefined): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
-    this.writes++;
-    if (value === undefined) this.map.delete(key);
-    else this.map.set(key, value);
-  }
-
-  list(prefix: string): { key: string; value: string }[] {
-    return [...this.map].filter(([key]) => key.startsWith(prefix)).map(([key, value]) => ({ key, value }));
-  }
-}
 
 /** An inbox in memory: unique by chat and event id; what is stored survives the adapter. */
 export class RecordingGateway implements GatewayPort {

@@ -19,6 +19,7 @@ import { type Clock, systemClock } from "../../../src/lib/clock.js";
 import type { Logger } from "../../../src/lib/logger.js";
 import { parseDestinations } from "../../../src/lib/outgoing/destinations.js";
 import { type FakeTelegram, type FakeTelegramOptions, startFakeTelegram } from "../../fakes/telegram/server.js";
+import { MemoryCursors } from "../../support/memory-cursors.js";
 import { until } from "../../support/until.js";
 
 export const COMMANDS: CommandSpec[] = [
@@ -57,20 +58,6 @@ export class Recorder implements GatewayPort {
   }
   get phase() {
     return this.states.at(-1)?.phase;
-  }
-}
-
-class MemoryCursors implements CursorStore {
-  readonly #values = new Map<string, string>();
-  get(key: string) {
-    return this.#values.get(key);
-  }
-  async set(key: string, value: string | undefined) {
-    if (value === undefined) this.#values.delete(key);
-    else this.#values.set(key, value);
-  }
-  list(prefix: string) {
-    return [...this.#values].filter(([key]) => key.startsWith(prefix)).map(([key, value]) => ({ key, value }));
   }
 }
 

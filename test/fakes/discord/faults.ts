@@ -1,4 +1,5 @@
-/** Trouble on demand: what the fake does instead of answering properly, and how often. */
+/** Trouble on demand: what the fake does instead of answering properly. */
+import type { Rule } from "../rules.js";
 
 export type FaultAction =
   /** The socket dies before the request is looked at. */
@@ -10,47 +11,16 @@ export type FaultAction =
   /** The request takes effect; the answer comes late. */
   | { kind: "slow"; delayMs: number };
 
-export interface Fault {
+export interface Fault extends Rule<FaultAction> {
   method?: string;
   /** Tested against the path without `/api/v10`. */
   path?: string;
-  /** Let this many matching requests through first. */
-  skip?: number;
-  /** Then hit this many; default 1. */
-  times?: number;
-  /** Hit only with this likelihood. */
-  chance?: number;
-  action: FaultAction;
 }
 
-export class Faults {
-  #rules: (Fault & { left: number; toSkip: number })[] = [];
-
-  add(fault: Fault): void {
-    this.#rules.push({ ...fault, left: fault.times ?? 1, toSkip: fault.skip ?? 0 });
-  }
-
-  clear(): void {
-    this.#rules = [];
-  }
-
-  /** The fault that hits this request, counted down. */
-  take(method: string, path: string): FaultAction | undefined {
-    for (const rule of this.#rules) {
-      if (rule.left <= 0) continue;
-      if (rule.method !== undefined && rule.method !== method) continue;
-      if (rule.path !== undefined && !new RegExp(rule.path).test(path)) continue;
-      if (rule.toSkip > 0) {
-        rule.toSkip--;
-        continue;
-      }
-      if (rule.chance !== undefined && Math.random() >= rule.chance) continue;
-      rule.left--;
-      return rule.action;
-    }
-    return undefined;
-  }
-}
+/** Whether a fault is for this request. */
+export const isFor = (method: string, path: string) => (fault: Fault) =>
+  (fault.method === undefined || fault.method === method) &&
+  (fault.path === undefined || new RegExp(fault.path).test(path));
 
 /** Fixed-window buckets as Discord's headers describe them. Off (a very wide bucket) unless configured. */
 export class RateLimits {

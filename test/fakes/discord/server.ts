@@ -5,8 +5,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import busboy from "busboy";
+import { Rules } from "../rules.js";
 import type { Call } from "./calls.js";
-import { type Fault, Faults, RateLimits } from "./faults.js";
+import { type Fault, type FaultAction, isFor, RateLimits } from "./faults.js";
 import { FakeGateway } from "./gateway.js";
 import { People } from "./people.js";
 import { answer, failed, isAuthFree, type RestAnswer, type RestContext, type RestRequest } from "./rest.js";
@@ -27,7 +28,7 @@ export interface FakeDiscordOptions {
 export class FakeDiscord {
   readonly token: string;
   readonly world = new World();
-  readonly faults = new Faults();
+  readonly faults = new Rules<FaultAction, Fault>();
   readonly limits = new RateLimits();
   readonly calls: Call[] = [];
   readonly gateway: FakeGateway;
@@ -124,7 +125,7 @@ export class FakeDiscord {
 
   async #api(request: IncomingMessage, response: ServerResponse, path: string, query: URLSearchParams): Promise<void> {
     const method = request.method ?? "GET";
-    const fault = this.faults.take(method, path);
+    const fault = this.faults.take(isFor(method, path));
     if (fault?.kind === "drop-before") return void request.socket.destroy();
     const parsed = await readBody(request);
     const restRequest: RestRequest = { method, path, query, ...parsed };

@@ -1,4 +1,5 @@
 /** Trouble on demand, and the flood limits: what the fake does instead of answering properly. */
+import type { Rule } from "../rules.js";
 import { Refused } from "./calls.js";
 
 export type FaultAction =
@@ -16,48 +17,16 @@ export type FaultAction =
   /** The request takes effect; the answer never comes. */
   | { kind: "hang" };
 
-export interface Fault {
+export interface Fault extends Rule<FaultAction> {
   /** Tested against the method's name; all when absent. */
   method?: string;
   chatId?: number;
-  /** Let this many matching requests through first. */
-  skip?: number;
-  /** Then hit this many; default 1. */
-  times?: number;
-  /** Hit only with this likelihood. */
-  chance?: number;
-  action: FaultAction;
 }
 
-export class Faults {
-  #rules: (Fault & { left: number; toSkip: number })[] = [];
-
-  add(fault: Fault): void {
-    this.#rules.push({ ...fault, left: fault.times ?? 1, toSkip: fault.skip ?? 0 });
-  }
-
-  clear(): void {
-    this.#rules = [];
-  }
-
-  /** The fault that hits this request, counted down. */
-  take(method: string, chatId: unknown): FaultAction | undefined {
-    if (this.#rules.length === 0) return undefined;
-    for (const rule of this.#rules) {
-      if (rule.left <= 0) continue;
-      if (rule.method !== undefined && !new RegExp(`^(${rule.method})$`, "i").test(method)) continue;
-      if (rule.chatId !== undefined && String(rule.chatId) !== String(chatId)) continue;
-      if (rule.toSkip > 0) {
-        rule.toSkip--;
-        continue;
-      }
-      if (rule.chance !== undefined && Math.random() >= rule.chance) continue;
-      rule.left--;
-      return rule.action;
-    }
-    return undefined;
-  }
-}
+/** Whether a fault is for this request. */
+export const isFor = (method: string, chatId: unknown) => (fault: Fault) =>
+  (fault.method === undefined || new RegExp(`^(${fault.method})$`, "i").test(method)) &&
+  (fault.chatId === undefined || String(fault.chatId) === String(chatId));
 
 export interface FloodLimits {
   perSecond?: number;

@@ -1,20 +1,5 @@
-/**
- * The fake as a process of its own: `tsx test/fakes/telegram/main.ts [--port N] [--calls] [--no-record]`. Prints JSON lines:
- * first `{"kind":"listening",…}`, with `--calls` one line a call. Driven over `POST /__control/<operation>`.
- */
-import { parseArgs } from "node:util";
+/** The fake as a process of its own: `tsx test/fakes/telegram/main.ts [--port N] [--calls] [--no-record]`. */
+import { runAsProcess } from "../process.js";
 import { startFakeTelegram } from "./server.js";
 
-const { values } = parseArgs({
-  options: {
-    port: { type: "string", default: "0" },
-    calls: { type: "boolean", default: false },
-    "no-record": { type: "boolean", default: false },
-  },
-});
-const print = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
-
-const fake = await startFakeTelegram({ port: Number(values.port), recordCalls: !values["no-record"] });
-if (values.calls) fake.onCall = (call) => print({ kind: "call", call });
-print({ kind: "listening", port: fake.port, ...((await fake.control("facts", [])) as object) });
-process.on("SIGTERM", () => void fake.stop().then(() => process.exit(0)));
+await runAsProcess(startFakeTelegram);

@@ -4,8 +4,9 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Rules } from "../rules.js";
 import { type Call, carriesContent, kindOf, Refused } from "./calls.js";
-import { type Fault, type FaultAction, Faults, type FloodLimits, Floods, tooMany } from "./faults.js";
+import { type Fault, type FaultAction, type FloodLimits, Floods, isFor, tooMany } from "./faults.js";
 import { METHODS, type MethodContext, type Request, type Upload } from "./methods.js";
 import { readMultipart } from "./multipart.js";
 import { People } from "./people.js";
@@ -35,7 +36,7 @@ export class FakeTelegram {
   readonly token: string;
   readonly world: World;
   readonly updates: Updates;
-  readonly faults = new Faults();
+  readonly faults = new Rules<FaultAction, Fault>();
   readonly floods = new Floods();
   readonly calls: Call[] = [];
   /** What people do: say, edit, react, press, … */
@@ -136,7 +137,7 @@ export class FakeTelegram {
 
   async #api(request: IncomingMessage, response: ServerResponse, method: string): Promise<void> {
     const body = await readBody(request);
-    const fault = this.faults.take(method, body.payload.chat_id);
+    const fault = this.faults.take(isFor(method, body.payload.chat_id));
     if (fault?.kind === "drop-before") return void request.socket.destroy();
     const asked = { method, ...body };
     const answer = await this.#answer(asked, fault, response);
