@@ -1,0 +1,262 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  compileOptions,
+  formatPath,
+  type JsonSchema,
+  jsonSchemaOf,
+  type TemplateNames,
+  type TemplateScope,
+} from "../../src/automations/template.js";
+import { inboundMessage } from "../../src/domain/message.js";
+
+const event = jsonSchemaOf(
+  z.object({
+    taskId: z.string(),
+    note: z.string().optional(),
+    task: z.object({
+      title: z.string(),
+      score: z.number().nullable(),
+      labels: z.array(z.object({ name: z.string() })),
+    }),
+    anything: z.unknown(),
+    byName: z.record(z.string(), z.number()),
+    either: z.union([z.object({ left: z.string() }), z.object({ right: z.string() })]),
+  }),
+);
+const shell = { name: "shell", fields: ["stdout", "exitCode"] };
+const query = { name: "db_query", fields: ["rows", "count"] };
+const names: TemplateNames = { event, steps: [shell, query] };
+const scope: TemplateScope = {
+  event: {
+    taskId: "t1",
+    task: { title: "Deploy", score: null, labels: [{ name: "red" }, { name: "blue" }] },
+    anything: { deep: [1, 2] },
+    byName: { ada: 1 },
+    either: { left: "L" },
+  },
+  steps: [
+    { value: { stdout: "two commits", exitCode: 0 }, text: "two commits", isEmpty: false, isOk: true },
+    { value: { rows: [{ id: 7 }], count: 1 }, text: '[{"id":7}]', isEmpty: false },
+  ],
+  now: Date.UTC(2026, 10, 21, 9),
+  lastRunAt: Date.UTC(2026, 10, 21, 8, 58, 30),
+};
+
+function render(template: string, over: Partial<TemplateScope> = {}, known: TemplateNames = names): string {
+  const compiled = compileOptions({ text: template }, known);
+  expect(compiled.problems).toEqual([]);
+  return compiled.render({ ...scope, ...over }).text;
+}
+const problems = (template: string, known: TemplateNames = names) =>
+  compileOptions({ text: template }, known).problems.map(({ message }) => message);
+
+describe("a template prints", () => {
+  it.each([
+    ["a field of the event", "Task {{ event.taskId }} failed", "Task t1 failed"],
+    ["a field deep in it", "{{ event.task.labels[1].name }}", "blue"],
+    [
+      "an object as JSON, not as [object Object]",
+      "{{ event.task }}",
+      '{"title":"Deploy","score":null,"labels":[{"name":"red"},{"name":"blue"}]}',
+    ],
+    ["an object as JSON inside of a filter, too", "{{ event.anything | append: '!' }}", '{"deep":[1,2]}!'],
+    ["a list as JSON", "{{ event.anything.deep }}", "[1,2]"],
+    ["what may be there and is not, as nothing", "[{{ event.note }}]", "[]"],
+    ["null as nothing", "[{{ event.task.score }}]", "[]"],
+    ["a step's field", "{{ steps[0].stdout }}", "two commits"],
+    ["a step as its text", "{{ steps[0] }} and {{ steps[1] }}", 'two commits and [{"id":7}]'],
+    ["rows of a step in a loop", "{% for row in steps[1].rows %}{{ row.id }};{% endfor %}", "7;"],
+    ["whether a step is ok", "{% if steps[0].ok %}green{% endif %}", "green"],
+    ["the seed's form of a step", "{{step_0}} / {{step_0.stdout}} / {{step_1.count}}", "two commits / two commits / 1"],
+    ["the seed's form of the event", "{{event.taskId}}", "t1"],
+    [
+      "the time, and when it ran before",
+      "{{ current_time }} {{ last_run_time }} {{ seconds_since_last_run }}",
+      "2026-11-21T09:00:00.000Z 2026-11-21T08:58:30.000Z 90",
+    ],
+    ["values as JSON text", "{{ event.task.title | json }}", '"Deploy"'],
+    ["what stands in quotes", "{{ 'a' | upcase }}", "A"],
+  ])("%s", (_, template, expected) => {
+    expect(render(template)).toBe(expected);
+  });
+
+  it("the whole event as JSON, without fields that are not there", () => {
+    expect(JSON.parse(render("{{event}}"))).toEqual(scope.event);
+  });
+
+  it("nothing for the time since a run that there never was", () => {
+    const { lastRunAt: _, ...never } = scope;
+    const compiled = compileOptions("[{{ last_run_time }}{{ seconds_since_last_run }}]", names);
+    expect(compiled.render(never)).toBe("[]");
+  });
+
+  it("that a step failed, wherever one of its fields is quoted", () => {
+    const failed = [
+      { error: "no such program", timedOut: false },
+      { error: "2000 ms are over", timedOut: true },
+    ];
+    expect(render("{{ steps[0].stdout }}|{{ steps[1] }}|{{ step_0.error }}", { steps: failed })).toBe(
+      "[step 0 failed: no such program]|[step 1 timed out: 2000 ms are over]|no such program",
+    );
+    expect(render("{% if steps[0].ok or steps[0].empty %}fine{% else %}not fine{% endif %}", { steps: failed })).toBe(
+      "not fine",
+    );
+  });
+});
+
+describe("a template is refused at load", () => {
+  it.each([
+    ["an event field that the payload has not", "{{ event.taskID }}", 'event has no "taskID"; did you mean "taskId"?'],
+    ["one deep in it", "{{ event.task.labels[0].nam }}", 'event.task.labels[0] has no "nam"; did you mean "name"?'],
+    ["a field of what is text", "{{ event.taskId.x }}", 'event.taskId has no fields, so no "x" either'],
+    [
+      "a step's field that it has not",
+      "{{ steps[0].stdot }}",
+      'steps[0] (shell) has no "stdot"; did you mean "stdout"?',
+    ],
+    ["the seed's form of it", "{{step_1.row}}", 'step_1 (db_query) has no "row"; did you mean "rows"?'],
+    [
+      "a step that comes later, or never",
+      "{{ steps[2].stdout }}",
+      "steps[2]: the steps before this are steps[0] to steps[1]",
+    ],
+    ["a name that there is not", "{{ evnt.taskId }}", 'there is no "evnt"; did you mean "event"?'],
+    ["a name in a condition", "{% if event.taskIdd %}{% endif %}", 'event has no "taskIdd"; did you mean "taskId"?'],
+    [
+      "a name in a loop",
+      "{% for x in event.task.lables %}{% endfor %}",
+      'event.task has no "lables"; did you mean "labels"?',
+    ],
+    [
+      "a filter that there is not",
+      "{{ event.taskId | upercase }}",
+      expect.stringContaining("undefined filter: upercase"),
+    ],
+    ["a way to other templates", "{% include 'x' %}", expect.stringContaining('tag "include" not found')],
+    ["another", "{% render 'x' %}", expect.stringContaining('tag "render" not found')],
+    ["a layout", "{% layout 'x' %}", expect.stringContaining('tag "layout" not found')],
+    ["what is not closed", "{{ event.taskId", expect.stringContaining("not closed")],
+    ["our own insides", "{{ event.constructor }}", expect.stringContaining('no "constructor"')],
+  ])("for %s", (_, template, expected) => {
+    expect(problems(template)).toEqual([expected]);
+  });
+
+  it("with all its problems at once", () => {
+    expect(problems("{{ event.a }} {{ steps[9] }} {{ nobody }}")).toHaveLength(3);
+  });
+
+  it("and is not rendered then", () => {
+    const compiled = compileOptions({ text: "{{ event.a }}" }, names);
+    expect(() => compiled.render(scope)).toThrow(expect.objectContaining({ code: "TEMPLATE_FAILED" }));
+  });
+});
+
+describe("names are known", () => {
+  it("where the payload has any fields, or one of several forms", () => {
+    expect(
+      problems("{{ event.anything.x.y }} {{ event.byName.bob }} {{ event.either.left }}{{ event.either.right }}"),
+    ).toEqual([]);
+    expect(problems("{{ event.either.lefd }}")).toEqual([expect.stringContaining('did you mean "left"')]);
+  });
+
+  it("in a real payload", () => {
+    const message: TemplateNames = { event: jsonSchemaOf(z.object({ message: inboundMessage })), steps: [] };
+    expect(problems("{{ event.message.text }} {{ event.message.attachments[0].url }}", message)).toEqual([]);
+    expect(problems("{{ event.message.txt }}", message)).toEqual([expect.stringContaining('did you mean "text"')]);
+  });
+
+  it("behind references, also those that come back to themselves", () => {
+    const tree: JsonSchema = {
+      type: "object",
+      properties: { name: { type: "string" }, child: { $ref: "#/$defs/node" } },
+      $defs: { node: { type: "object", properties: { name: { type: "string" }, child: { $ref: "#/$defs/node" } } } },
+    };
+    const known: TemplateNames = { event: tree, steps: [] };
+    expect(problems("{{ event.child.child.child.name }}", known)).toEqual([]);
+    expect(problems("{{ event.child.child.nane }}", known)).toEqual([expect.stringContaining('did you mean "name"')]);
+    const value = { name: "a", child: { name: "b" } };
+    expect(
+      render(
+        "{{ event.child.child.name }}{{ event.child.name }}",
+        { event: value },
+        { ...known, steps: [shell, query] },
+      ),
+    ).toBe("b");
+  });
+
+  it("where nothing is declared about the event", () => {
+    expect(problems("{{ event.whatever }}", { steps: [] })).toEqual([]);
+  });
+});
+
+describe("a rendering", () => {
+  it("fills in every string at any depth, and none of the verbatim ones", () => {
+    const options = {
+      sh: "echo {{ event.taskId }}",
+      headers: { "X-Task": "{{ event.taskId }}", n: 3 },
+      list: ["{{ steps[0].exitCode }}", true, { deep: "{{ event.taskId }}" }],
+      plain: "as it is",
+    };
+    const compiled = compileOptions(options, names, { verbatim: ["sh"] });
+    expect(compiled.render(scope)).toEqual({
+      sh: "echo {{ event.taskId }}",
+      headers: { "X-Task": "t1", n: 3 },
+      list: ["0", true, { deep: "t1" }],
+      plain: "as it is",
+    });
+    expect(options.list[0]).toBe("{{ steps[0].exitCode }}");
+  });
+
+  it("says where a problem is", () => {
+    const { problems } = compileOptions({ list: ["ok", { "X-A": "{{ nobody }}" }] }, names);
+    expect(problems.map(({ path }) => formatPath(path))).toEqual(["list[1].X-A"]);
+  });
+
+  it("makes no option of what was none", () => {
+    const compiled = compileOptions({ command: ["rm", "{{ event.taskId }}"] }, names, { argumentLists: ["command"] });
+    expect(compiled.render(scope).command).toEqual(["rm", "t1"]);
+    expect(() => compiled.render({ ...scope, event: { taskId: "-rf" } })).toThrow(/command\[1\]: it begins with "-"/);
+  });
+
+  it("is not shown functions, getters, prototypes or bytes", () => {
+    const nasty = Object.assign(Object.create({ inherited: "secret" }), {
+      run: () => "called",
+      bytes: Buffer.from("abc"),
+      date: new Date(0),
+      big: 10n,
+      __proto__: "x",
+      toString: "own",
+    });
+    nasty.self = nasty;
+    const open: TemplateNames = { steps: [] };
+    const one = (template: string) => compileOptions(template, open).render({ ...scope, event: nasty });
+    expect(one("{{ event.bytes }} {{ event.date }} {{ event.big }} {{ event.toString }}")).toBe(
+      "[3 bytes] 1970-01-01T00:00:00.000Z 10 own",
+    );
+    for (const field of ["inherited", "run", "constructor", "__proto__", "hasOwnProperty"])
+      expect(() => one(`{{ event.${field} }}`), field).toThrow(/undefined variable/);
+    expect(() => one("{{ steps[0].constructor }}")).toThrow();
+  });
+
+  it.each([
+    ["a long loop", "{% for a in (1..90000) %}{% for b in (1..90000) %}x{% endfor %}{% endfor %}"],
+    ["a large range", "{% for a in (1..100000000) %}x{% endfor %}"],
+    ["a text that doubles", `{% assign x = "0123456789" %}${"{% assign x = x | append: x %}".repeat(40)}{{ x }}`],
+  ])("ends in bounded time for %s", (_, template) => {
+    const started = performance.now();
+    expect(() => render(template)).toThrow(/limit exceeded/);
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+
+  it("is bounded in length", () => {
+    const event = { taskId: "x".repeat(300_000) };
+    expect(() => render("{{ event.taskId }}".repeat(4), { event })).toThrow(/more than 1000000 characters/);
+  });
+
+  it("takes data that looks like a template as data", () => {
+    expect(render("{{ event.taskId }}", { event: { taskId: "{{ steps[0].stdout }}{% include 'x' %}" } })).toBe(
+      "{{ steps[0].stdout }}{% include 'x' %}",
+    );
+  });
+});
