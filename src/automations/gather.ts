@@ -84,7 +84,7 @@ async function runStep(
   let isOver = false;
   const timer = context.clock.after(timeoutMs, () => {
     isOver = true;
-    deadline.abort(new Error(`the step's ${timeoutMs} ms are over`));
+    deadline.abort(new DOMException("the step's time is over", "TimeoutError"));
   });
   const late = lateness(context, deadline.signal);
   try {
@@ -93,16 +93,18 @@ async function runStep(
     return await Promise.race([running, late.promise]);
   } catch (error) {
     const timedOut = isOver || isTimeout(error);
-    const overdue = timedOut && !isTimeout(error) ? `not done within ${timeoutMs} ms` : undefined;
-    return {
-      error: overdue ?? (context.signal.aborted ? "the run was ended before the step was done" : errorMessage(error)),
-      timedOut,
-    };
+    return { error: whyNot(error, { timedOut, timeoutMs, isRunOver: context.signal.aborted }), timedOut };
   } finally {
     timer.cancel();
     late.cancel();
     context.signal.removeEventListener("abort", abort);
   }
+}
+
+function whyNot(error: unknown, over: { timedOut: boolean; timeoutMs: number; isRunOver: boolean }): string {
+  if (!over.timedOut) return over.isRunOver ? "the run was ended before the step was done" : errorMessage(error);
+  // A program says what it printed last; what an interrupted request or file says tells nobody anything.
+  return `${over.timeoutMs} ms are over${isTimeout(error) ? `: ${errorMessage(error)}` : ""}`;
 }
 
 /** Rejects a while after the signal aborts. */

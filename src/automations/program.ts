@@ -12,11 +12,6 @@ import { programVariables } from "./program/variables.js";
 import type { RunContext } from "./run-context.js";
 import { isTemplate } from "./template/is-template.js";
 
-const ownVariableName = variableName.refine(
-  (name) => !/^HOOKGATE_/i.test(name),
-  "HOOKGATE_… variables are set by Hookgate",
-);
-
 export const programFields = {
   command: z
     .array(z.string())
@@ -31,7 +26,7 @@ export const programFields = {
       'A command line for /bin/sh, without templates: what happened is in variables, such as "$HOOKGATE_EVENT".',
     ),
   cwd: z.string().min(1).optional().describe("Where it runs; relative to the folder of the definition."),
-  env: z.record(ownVariableName, z.string()).default({}).describe("Variables, with templates."),
+  env: z.record(z.string(), z.string()).default({}).describe("Variables, with templates."),
   secrets: z.array(variableName).default([]).describe("Variables of Hookgate's own environment that it gets, too."),
   stdin: z.string().optional().describe("Standard input, with templates. Default: the payload as JSON."),
 };
@@ -44,7 +39,7 @@ export type ProgramOptions = z.output<typeof programOptions>;
 
 /** The rules over several fields, for `superRefine`. */
 export function checkProgram(
-  { command, sh, cwd }: Pick<ProgramOptions, "command" | "sh" | "cwd">,
+  { command, sh, cwd, env }: Pick<ProgramOptions, "command" | "sh" | "cwd" | "env">,
   context: { addIssue(issue: { code: "custom"; message: string; path: (string | number)[] }): void },
 ): void {
   const refuse = (message: string, ...path: (string | number)[]) => context.addIssue({ code: "custom", message, path });
@@ -56,6 +51,10 @@ export function checkProgram(
       "sh",
     );
   if (cwd !== undefined && isTemplate(cwd)) refuse("a working directory is no template", "cwd");
+  for (const name of Object.keys(env)) {
+    if (!variableName.safeParse(name).success) refuse(`"${name}" is no name of a variable`, "env", name);
+    if (/^HOOKGATE_/i.test(name)) refuse("HOOKGATE_… variables are set by Hookgate", "env", name);
+  }
   for (const { index, message } of argumentProblems(command ?? [])) refuse(message, "command", index);
 }
 
@@ -76,7 +75,7 @@ export async function runProgram(
     stdin: options.stdin ?? payload,
     ...limits,
   });
-  if (end.how !== "exited") throw cutShort(end, limits.timeoutMs);
+  if (end.how !== "exited") throw cutShort(end);
   return { ...end, commandLine: commandLine(options) };
 }
 
@@ -90,12 +89,12 @@ function secretOf(name: string, { reach }: RunContext): string {
   throw new HookgateError({ code: "SECRET_MISSING", message: `the variable ${name} is not set` });
 }
 
-function cutShort(end: ProgramEnd, timeoutMs: number): HookgateError {
+function cutShort(end: ProgramEnd): HookgateError {
   const last = (end.stderr.trim() || end.stdout.trim()).split("\n").slice(-3).join("\n").slice(-500);
   const said = last === "" ? "" : `; it said last: ${last}`;
   switch (end.how) {
     case "timed_out":
-      return new HookgateError({ code: "PROGRAM_TIMED_OUT", message: `it did not end within ${timeoutMs} ms${said}` });
+      return new HookgateError({ code: "PROGRAM_TIMED_OUT", message: `it did not end in time${said}` });
     case "flooded":
       return new HookgateError({ code: "PROGRAM_FLOODED", message: "it printed without end and was stopped" });
     default:

@@ -232,11 +232,18 @@ function expiry(clock: Clock, timeoutMs: number, closed: Promise<true>): Promise
   });
 }
 
-function aborted(signals: readonly (AbortSignal | undefined)[], closed: Promise<true>): Promise<"aborted"> {
-  return Promise.race(signals.filter((signal) => signal !== undefined).map((signal) => once(signal, closed))).then(
-    () => "aborted" as const,
+/** A signal that says that the time is over (as `AbortSignal.timeout` does) is a deadline like our own. */
+function aborted(
+  signals: readonly (AbortSignal | undefined)[],
+  closed: Promise<true>,
+): Promise<"aborted" | "timed_out"> {
+  const given = signals.filter((signal) => signal !== undefined);
+  return Promise.race(
+    given.map((signal) => once(signal, closed).then(() => (isTimeout(signal.reason) ? "timed_out" : "aborted"))),
   );
 }
+
+const isTimeout = (reason: unknown) => reason instanceof Error && reason.name === "TimeoutError";
 
 function once(signal: AbortSignal, closed: Promise<true>): Promise<void> {
   return new Promise((done) => {

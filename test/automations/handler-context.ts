@@ -49,6 +49,8 @@ export interface FixtureOptions extends Partial<Omit<RunContext, "reach">> {
   /** Deliveries that are gone. */
   unknownDeliveries?: Set<string>;
   openThread?: RunContext["reach"]["openThread"];
+  /** What earlier runs noted. */
+  notes?: Map<string, unknown>;
 }
 
 const NO_MODELS: Models = {
@@ -64,11 +66,11 @@ export function handlerContext(options: FixtureOptions = {}): ContextFixture {
     query,
     unknownDeliveries,
     openThread,
+    notes = new Map(),
     ...rest
   } = options;
   const ending = new AbortController();
   const said: Said[] = [];
-  const notes = new Map<string, unknown>();
   const sent = new Map<string, string>();
   const destinations = parseDestinations(allow);
   const context: RunContext = {
