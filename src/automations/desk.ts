@@ -1,0 +1,50 @@
+/** Operator-defined hooks as the commands use them: they look, fire and pause; definitions are changed in files only. */
+import type { AutomationRun, AutomationRunStore, StepRecord } from "../domain/automation.js";
+import type { Cause } from "../domain/journal.js";
+import type { Definition, Place } from "./definition/definition.js";
+import type { NextFire, TriggerProblem } from "./triggers/trigger.js";
+
+/** A definition that is not in force, and everything that is wrong with it. */
+export interface BrokenHook {
+  readonly id: string;
+  readonly place: Place;
+  readonly problems: readonly (Place & { path: string; message: string })[];
+}
+
+export interface HandFiring {
+  readonly hookId: string;
+  /** Of the hook's point; for a hook that time or a person starts, what its templates see as `event.input`. */
+  readonly payload: Readonly<Record<string, unknown>>;
+  /** Steps gather, the handler is not called. Nothing is stored. */
+  readonly dryRun: boolean;
+  /** `fired by Ann`. */
+  readonly reason: string;
+  readonly cause: Cause;
+  /** Aborts the run. */
+  readonly signal: AbortSignal;
+  /** The run's id, as soon as it has one. Must not throw. */
+  began?(runId: string): void;
+  stepBegan?(index: number, step: string, total: number): void;
+  stepEnded?(index: number, record: StepRecord): void;
+  handlerBegan?(handler: string): void;
+}
+
+export interface AutomationDesk {
+  get(hookId: string): Definition | undefined;
+  list(): readonly Definition[];
+  broken(): readonly BrokenHook[];
+  /** When timed hooks fire next, soonest first. */
+  next(): readonly NextFire[];
+  /** Triggers that cannot fire at the moment. */
+  problems(): readonly TriggerProblem[];
+  readonly runs: Pick<AutomationRunStore, "get" | "list">;
+  /**
+   * Runs a hook now, whatever its cooldown, and resolves with its row when it has ended. Rejects with HOOK_RUNNING when it has
+   * no room, HOOK_OFF when it is switched off, HOOK_PAYLOAD_INVALID for a payload that its point does not take.
+   */
+  fire(firing: HandFiring): Promise<AutomationRun>;
+  paused(): { by: string; at: number } | undefined;
+  /** No hook of a file runs until `resume`, unless a person fires it. Outlives a restart. */
+  pause(by: string): Promise<void>;
+  resume(): Promise<void>;
+}
