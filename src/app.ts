@@ -6,6 +6,8 @@ import { discordOptions } from "../adapters/discord/options.js";
 import { createPlatforms, type PlatformOptions, type Platforms } from "../adapters/index.js";
 import { telegramOptions } from "../adapters/telegram/options.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
+import { createIngest } from "./automations/ingest/ingest.js";
+import { createIngested, declareEvents } from "./automations/triggers/ingested.js";
 import type { Environment } from "./config/env.js";
 import { brokenPlatform, formatProblem, type LoadedConfig } from "./config/load.js";
 import { type Config, PLATFORMS, type PlatformName } from "./config/schema.js";
@@ -125,6 +127,15 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       keepFile: (bytes) => keepFile(uploadsFolder(env.DATABASE_URL), bytes),
       observe: metrics.observer,
     });
+    declareEvents(registry, config.events);
+    const ingested = createIngested({ store: store.automation.ingest, registry, clock, logger });
+    const ingest = createIngest({
+      events: () => config.events,
+      secret: (name) => env.variable(name),
+      store: store.automation.ingest,
+      stored: () => ingested.look(),
+      clock,
+    });
     const http = createHttpServer({
       host: env.HOOKGATE_HOST,
       port: env.HOOKGATE_PORT,
@@ -138,6 +149,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       ...webOf(platforms),
       uploadsFolder: uploadsFolder(env.DATABASE_URL),
       ...webhookOf(config, platforms),
+      ingest,
       clock,
       logger,
     });
@@ -145,10 +157,12 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     closers.push(() => plugins.stop());
     await plugins.load();
     warnOfProblems(registry, logger);
+    closers.push(() => ingested.stop());
     closers.push(() => http.stop());
     await http.start();
     closers.push(() => gateway.stop());
     await gateway.start();
+    ingested.look();
     closers.push(keepSwept(store, clock, logger));
 
     return {
@@ -195,6 +209,7 @@ function secretsOf(config: Config, env: Environment): (string | undefined)[] {
     env.TELEGRAM_TOKEN,
     env.TELEGRAM_WEBHOOK_SECRET,
     ...config.web.people.map(({ token_env }) => env.variable(token_env)),
+    ...Object.values(config.events).flatMap(({ secret_env }) => [secret_env].flat().map((name) => env.variable(name))),
     ...Object.values(config.models.available).map(({ key_env }) => key_env && env.variable(key_env)),
   ];
 }

@@ -1,4 +1,6 @@
 /** What the configuration needs of the environment: secrets that it names, and those that a mode cannot do without. */
+import { errorMessage } from "../lib/errors.js";
+import { signingKey } from "../lib/webhook-signature.js";
 import type { Environment } from "./env.js";
 import type { Config } from "./schema.js";
 
@@ -11,7 +13,7 @@ export interface CrossProblem {
 export const MIN_LOGIN_TOKEN = 16;
 
 export function crossProblems(config: Config, env: Environment): CrossProblem[] {
-  return [...loginTokens(config, env), ...webhook(config, env), ...models(config)];
+  return [...loginTokens(config, env), ...webhook(config, env), ...models(config), ...events(config, env)];
 }
 
 function loginTokens({ web }: Config, env: Environment): CrossProblem[] {
@@ -58,4 +60,30 @@ function models({ models: { default: name, available } }: Config): CrossProblem[
       expected: names.length > 0 ? `one of ${names.join(", ")}` : "a name of models.available",
     },
   ];
+}
+
+function events(config: Config, env: Environment): CrossProblem[] {
+  return Object.entries(config.events).flatMap(([name, { secret_env }]) =>
+    (typeof secret_env === "string" ? [secret_env] : secret_env).flatMap((variable) => {
+      const wrong = whyNoKey(env.variable(variable));
+      if (wrong === undefined) return [];
+      return [
+        {
+          path: ["events", name, "secret_env"],
+          message: `the secret that signs the event ${name} ${wrong}`,
+          expected: `a secret in the environment variable ${variable}: whsec_ and base64, or any text`,
+        },
+      ];
+    }),
+  );
+}
+
+function whyNoKey(secret: string | undefined): string | undefined {
+  if (secret === undefined) return "is missing";
+  try {
+    signingKey(secret);
+    return undefined;
+  } catch (error) {
+    return `cannot be used: ${errorMessage(error)}`;
+  }
 }

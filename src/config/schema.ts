@@ -4,6 +4,7 @@ import { discordConfig } from "../../adapters/discord/config.js";
 import { telegramConfig } from "../../adapters/telegram/config.js";
 import { webConfig } from "../../adapters/web/config.js";
 import { modelsConfig } from "../agent/models/config.js";
+import { eventsConfig } from "../automations/ingest/config.js";
 import { accessConfig } from "../domain/access.js";
 import { gatewayConfig, operatorsConfig } from "../gateway/config.js";
 import { httpConfig } from "../http/config.js";
@@ -52,6 +53,7 @@ export const configSchema = z.strictObject({
   ),
   outgoing: section(outgoingConfig, "Requests to places that messages and hooks name, such as attachments."),
   models: section(modelsConfig, "Language models, for the agents of hooks."),
+  events: eventsConfig.describe("Events that other systems send to POST /ingest/<name>, by name."),
   plugins: pluginsConfig.describe("Modules that register hooks."),
   hooks: z
     .record(z.string(), hookOverride)

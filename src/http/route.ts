@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { WebPort } from "../../adapters/web/port.js";
+import type { Ingest } from "../automations/ingest/ingest.js";
 import type { Gateway } from "../gateway/gateway.js";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
@@ -23,6 +24,8 @@ export interface HttpParts {
   auth: Auth;
   people: People;
   uploads: Uploads;
+  /** Absent when no events are declared. */
+  ingest: Ingest | undefined;
   metrics: Metrics;
   clock: Clock;
   logger: Logger;
@@ -33,8 +36,8 @@ export interface HttpParts {
 export interface Route {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
-  /** `person`: a token or a session. `probe`: anyone, under any host name. */
-  access: "anyone" | "person" | "probe";
+  /** `person`: a token or a session. `probe`: anyone, under any host name. `signed`: so too, and what comes proves itself. */
+  access: "anyone" | "person" | "probe" | "signed";
   summary: string;
   /** Requests a minute from one address. */
   perMinute?: number;
@@ -78,7 +81,7 @@ export function personRoute<P = unknown, Q = unknown, B = unknown>(
 /** A route for anyone. */
 export function openRoute<P = unknown, Q = unknown, B = unknown>(
   declaration: Declaration<P, Q, B> & {
-    access: "anyone" | "probe";
+    access: "anyone" | "probe" | "signed";
     handle(parts: HttpParts, input: Input<P, Q, B>): Promise<unknown>;
   },
 ): Route {

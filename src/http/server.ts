@@ -16,6 +16,7 @@ import { createGuard } from "./guard.js";
 import { createPeople, type PersonWithToken } from "./people.js";
 import type { HttpParts, Route } from "./route.js";
 import { routes } from "./routes/index.js";
+import { INGEST_ROOT } from "./routes/ingest.js";
 import { createUploads } from "./uploads.js";
 import { addWebhook, type Webhook } from "./webhook.js";
 
@@ -33,6 +34,7 @@ export interface HttpServerOptions
   web?: { port: NonNullable<HttpParts["web"]>; pageFolder: string };
   uploadsFolder: string;
   webhook?: Webhook;
+  ingest?: HttpParts["ingest"];
 }
 
 export interface HttpServer {
@@ -61,6 +63,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     auth: createAuth({ people, guard, clock, sessionLifeMs: config.session_life }),
     people,
     uploads,
+    ingest: options.ingest,
     metrics: options.metrics,
     clock,
     logger,
@@ -78,7 +81,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   async function build(): Promise<void> {
     answerErrors(app, parts);
-    const unguarded = new Set(routes.filter(({ access }) => access === "probe").map(({ path }) => path));
+    const unguarded = new Set(
+      routes.filter(({ access }) => access === "probe" || access === "signed").map(({ path }) => path),
+    );
     if (options.webhook) unguarded.add(options.webhook.path);
     app.addHook("onRequest", async (request) => {
       if (!unguarded.has(request.routeOptions.url ?? "")) guard.checkHost(request);
@@ -187,8 +192,11 @@ function answerErrors(app: FastifyInstance, { logger }: HttpParts): void {
 
 function answerError(request: FastifyRequest, reply: FastifyReply, answer: ErrorAnswer): FastifyReply {
   reply.code(answer.status);
-  if (answer.status === 401) reply.header("www-authenticate", "Bearer");
-  if (!request.url.startsWith(`${API_ROOT}/`)) return reply.send(answer.body);
+  const isEvent = request.url.startsWith(`${INGEST_ROOT}/`);
+  if (answer.status === 401 && !isEvent) reply.header("www-authenticate", "Bearer");
+  // The rest of a body that nobody reads would hold the connection.
+  if (answer.status === 413) reply.header("connection", "close");
+  if (!isEvent && !request.url.startsWith(`${API_ROOT}/`)) return reply.send(answer.body);
   return reply.header("content-type", PROBLEM_TYPE).send(JSON.stringify(problemOf(answer)));
 }
 

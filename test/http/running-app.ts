@@ -29,7 +29,10 @@ export interface Answer {
   body: any;
 }
 
-export async function runApp(config: Record<string, unknown> = {}): Promise<RunningApp> {
+export async function runApp(
+  config: Record<string, unknown> = {},
+  variables: Record<string, string> = {},
+): Promise<RunningApp> {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-http-"));
   let port = 0;
   let app: App | undefined;
@@ -50,6 +53,7 @@ export async function runApp(config: Record<string, unknown> = {}): Promise<Runn
         HOOKGATE_PORT: String(port),
         HOOKGATE_TOKEN: OWNER,
         BOB_TOKEN: BOB,
+        ...variables,
       });
       const parsed = configSchema.parse({
         plugins: [resolve(import.meta.dirname, "page-plugin.mjs")],

@@ -4,6 +4,7 @@ import type { Route } from "../route.js";
 import { commandRoutes } from "./commands.js";
 import { eventRoutes } from "./events.js";
 import { fileRoutes } from "./files.js";
+import { ingestRoutes } from "./ingest.js";
 import { messageRoutes } from "./messages.js";
 import { probeRoutes } from "./probes.js";
 import { roomRoutes } from "./rooms.js";
@@ -18,6 +19,7 @@ export const routes: readonly Route[] = [
   ...fileRoutes,
   ...eventRoutes,
   ...apiRoutes,
+  ...ingestRoutes,
 ];
 
 /** For docs/http-api.md: with the page and the webhook, which are no part of the API's declarations. */
@@ -26,7 +28,7 @@ export const routeTable: readonly { method: string; path: string; access: string
   ...routes.map(({ method, path, access, summary }) => ({
     method,
     path,
-    access: access === "person" ? "a person" : "anyone",
+    access: access === "person" ? "a person" : access === "signed" ? "anyone, by signature" : "anyone",
     summary,
   })),
   {

@@ -1,0 +1,140 @@
+/**
+ * Events from outside: proven to be their sender's, known to be new, on disk before anybody is told that they are. What they
+ * start is the triggers' business.
+ */
+import { z } from "zod";
+import type { IngestStore } from "../../domain/automation.js";
+import type { Clock } from "../../lib/clock.js";
+import { HookgateError } from "../../lib/errors.js";
+import { nearest } from "../../lib/nearest.js";
+import { isSignedBy } from "../../lib/webhook-signature.js";
+import type { EventConfig, EventsConfig } from "./config.js";
+
+export interface Incoming {
+  name: string;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  body: Buffer;
+}
+
+export interface Ingest {
+  /** How much of a body is taken. Throws EVENT_UNKNOWN. */
+  maxBytes(name: string): number;
+  /**
+   * Resolves when it is on disk. Rejects with EVENT_UNKNOWN, EVENT_UNAVAILABLE, SIGNATURE_MISSING, SIGNATURE_STALE,
+   * SIGNATURE_WRONG, BODY_INVALID, PAYLOAD_INVALID or the store's error.
+   */
+  accept(incoming: Incoming): Promise<{ id: string; isDuplicate: boolean }>;
+}
+
+export interface IngestParts {
+  /** As the configuration has them now. */
+  events(): EventsConfig;
+  secret(variable: string): string | undefined;
+  store: Pick<IngestStore, "accept">;
+  /** One more is on disk. */
+  stored(): void;
+  clock: Clock;
+}
+
+/** As Standard Webhooks recommends. */
+const TOLERANCE_MS = 5 * 60_000;
+
+export function createIngest({ events, secret, store, stored, clock }: IngestParts): Ingest {
+  const schemas = new WeakMap<EventConfig, z.ZodType>();
+
+  function schemaOf(event: EventConfig): z.ZodType | undefined {
+    if (event.schema === undefined) return undefined;
+    const schema = schemas.get(event) ?? z.fromJSONSchema(event.schema);
+    schemas.set(event, schema);
+    return schema;
+  }
+
+  return {
+    maxBytes: (name) => find(events(), name).max_bytes,
+    async accept({ name, headers, body }) {
+      const event = find(events(), name);
+      const text = readText(body);
+      const id = prove(headers, text, secretsOf(name, event, secret), clock.now());
+      const payload = readPayload(text, schemaOf(event));
+      // Senders choose their ids: one may use what another has used.
+      const isNew = await store.accept({ id: `${name}:${id}`, name, payload, receivedAt: clock.now() });
+      if (isNew) stored();
+      return { id, isDuplicate: !isNew };
+    },
+  };
+}
+
+function find(events: EventsConfig, name: string): EventConfig {
+  const event = Object.hasOwn(events, name) ? events[name] : undefined;
+  if (event) return event;
+  const near = nearest(name, Object.keys(events));
+  throw new HookgateError({
+    code: "EVENT_UNKNOWN",
+    message: `there is no event "${name.slice(0, 64)}"${near === undefined ? "" : ` (did you mean "${near}"?)`}`,
+    hint: "Events are declared under events: in hookgate.yaml.",
+  });
+}
+
+function secretsOf(name: string, { secret_env }: EventConfig, secret: IngestParts["secret"]): string[] {
+  const variables = typeof secret_env === "string" ? [secret_env] : secret_env;
+  const secrets = variables.map(secret).filter((one) => one !== undefined && one !== "");
+  if (secrets.length > 0) return secrets as string[];
+  throw new HookgateError({
+    code: "EVENT_UNAVAILABLE",
+    message: `the event "${name}" cannot be taken at the moment`,
+    hint: "Its secret is not set on the server.",
+    retryable: true,
+  });
+}
+
+/** The sender's id of the event, when the signature proves it and the time is now. */
+function prove(headers: Incoming["headers"], body: string, secrets: readonly string[], now: number): string {
+  const id = headers["webhook-id"];
+  const timestamp = headers["webhook-timestamp"];
+  const signature = headers["webhook-signature"];
+  if (typeof id !== "string" || typeof timestamp !== "string" || typeof signature !== "string")
+    throw new HookgateError({
+      code: "SIGNATURE_MISSING",
+      message: "expected the headers webhook-id, webhook-timestamp and webhook-signature",
+      hint: "Events are signed as Standard Webhooks says: https://www.standardwebhooks.com",
+    });
+  if (!/^[\x21-\x7e]{1,256}$/.test(id) || !/^\d{1,12}$/.test(timestamp) || signature.length > 2_000)
+    throw new HookgateError({ code: "SIGNATURE_WRONG", message: "the signature's headers cannot be read" });
+  const at = Number(timestamp) * 1000;
+  // The signature first: nobody learns about our clock who has no secret.
+  if (!isSignedBy({ id, at, body }, signature, secrets))
+    throw new HookgateError({ code: "SIGNATURE_WRONG", message: "the signature is not that of this event's secret" });
+  if (Math.abs(now - at) > TOLERANCE_MS)
+    throw new HookgateError({
+      code: "SIGNATURE_STALE",
+      message: "it was signed more than five minutes ago, or in the future",
+      hint: "Sign every attempt anew, and compare the clocks of both machines.",
+    });
+  return id;
+}
+
+function readText(body: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+  } catch {
+    throw new HookgateError({ code: "BODY_INVALID", message: "the body is no UTF-8 text" });
+  }
+}
+
+function readPayload(text: string, schema: z.ZodType | undefined): unknown {
+  let payload: unknown;
+  try {
+    payload = JSON.parse(text);
+  } catch {
+    throw new HookgateError({ code: "BODY_INVALID", message: "the body is no JSON" });
+  }
+  const parsed = schema?.safeParse(payload);
+  if (!parsed || parsed.success) return payload;
+  const problems = parsed.error.issues
+    .slice(0, 10)
+    .map(({ path, message }) => (path.length > 0 ? `${path.join(".")}: ${message}` : message));
+  throw new HookgateError({
+    code: "PAYLOAD_INVALID",
+    message: `the body does not match the event's schema: ${problems.join("; ")}`,
+  });
+}

@@ -1,0 +1,42 @@
+/** Events from other systems. The signature is the login: there is no token, and any host name will do. */
+import { Readable } from "node:stream";
+import { z } from "zod";
+import { HookgateError } from "../../lib/errors.js";
+import { openRoute } from "../route.js";
+
+/** Errors under it are answered as application/problem+json. */
+export const INGEST_ROOT = "/ingest";
+
+export const ingestRoutes = [
+  openRoute({
+    method: "POST",
+    path: `${INGEST_ROOT}/:name`,
+    access: "signed",
+    takesBytes: true,
+    summary:
+      "An event that is declared under `events:`, signed as Standard Webhooks says, JSON as body. 202 when it is on disk, 200 when it was before.",
+    params: z.object({ name: z.string() }),
+    async handle({ ingest }, { params: { name }, request, reply }) {
+      if (!ingest)
+        throw new HookgateError({ code: "EVENT_UNKNOWN", message: `there is no event "${name.slice(0, 64)}"` });
+      const body = await bytesOf(request.body, ingest.maxBytes(name));
+      const { id, isDuplicate } = await ingest.accept({ name, headers: request.headers, body });
+      reply.code(isDuplicate ? 200 : 202);
+      return { id, status: isDuplicate ? "duplicate" : "accepted" };
+    },
+  }),
+];
+
+async function bytesOf(body: unknown, maxBytes: number): Promise<Buffer> {
+  if (body === undefined || body === null) return Buffer.alloc(0);
+  if (!(body instanceof Readable)) throw new HookgateError({ code: "BODY_INVALID", message: "expected JSON as body" });
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of body) {
+    sizeBytes += (chunk as Buffer).length;
+    if (sizeBytes > maxBytes)
+      throw new HookgateError({ code: "TOO_LARGE", message: `the body is larger than ${maxBytes} bytes` });
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,223 @@
+/** Signed events over real HTTP: who may send, what is refused, and that nothing acknowledged is lost. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { request as httpRequest } from "node:http";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { Webhook } from "standardwebhooks";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { gatewayProcess } from "../support/gateway-process.js";
+import { until } from "../support/until.js";
+import { type RunningApp, runApp } from "./running-app.js";
+
+const SECRET = `whsec_${Buffer.from("the secret of the deploy pipeline").toString("base64")}`;
+const OLD = `whsec_${Buffer.from("the secret that is being replaced").toString("base64")}`;
+const PLUGIN = resolve(import.meta.dirname, "../fixtures/plugins/event-log.mjs");
+
+const events = {
+  deploy: {
+    secret_env: ["DEPLOY_SECRET", "DEPLOY_SECRET_OLD"],
+    schema: { type: "object", properties: { branch: { type: "string" } }, required: ["branch"] },
+    max_bytes: 2000,
+  },
+  "build-finished": { secret_env: "DEPLOY_SECRET" },
+};
+const variables = { DEPLOY_SECRET: SECRET, DEPLOY_SECRET_OLD: OLD };
+
+const folder = mkdtempSync(join(tmpdir(), "hookgate-ingest-"));
+const log = join(folder, "events.log");
+let app: RunningApp;
+beforeAll(async () => {
+  process.env.EVENT_LOG = log;
+  app = await runApp({ events, plugins: [PLUGIN] }, variables);
+});
+afterAll(async () => {
+  await app.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Sending {
+  name?: string;
+  id?: string;
+  body?: string;
+  secret?: string;
+  at?: Date;
+  headers?: Record<string, string>;
+  url?: string;
+}
+
+async function send({
+  name = "deploy",
+  id = "msg_1",
+  body = '{"branch":"main"}',
+  secret = SECRET,
+  at = new Date(),
+  headers = {},
+  url,
+}: Sending = {}) {
+  const response = await fetch(`${url ?? app.url}/ingest/${name}`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "webhook-id": id,
+      "webhook-timestamp": String(Math.floor(at.getTime() / 1000)),
+      "webhook-signature": new Webhook(secret).sign(id, at, body),
+      ...headers,
+    },
+    body,
+  });
+  return {
+    status: response.status,
+    type: response.headers.get("content-type"),
+    body: (await response.json()) as Record<string, unknown>,
+  };
+}
+
+const logged = (file = log) =>
+  existsSync(file)
+    ? readFileSync(file, "utf8")
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as unknown)
+    : [];
+
+describe("an event from outside", () => {
+  it("is accepted by its signature alone, under any host name, and fires its hook point", async () => {
+    const answer = await send({ id: "msg_first", body: '{"branch":"first"}' });
+    expect(answer).toMatchObject({ status: 202, body: { id: "msg_first", status: "accepted" } });
+    await until(() => logged().length === 1, "the event");
+    expect(logged()).toEqual([{ branch: "first" }]);
+    const other = await underHost("hooks.example.org", "msg_other_host");
+    expect(other).toBe(202);
+    await until(() => logged().length === 2, "the second event");
+  });
+
+  it("is taken once: a second delivery is acknowledged and starts nothing", async () => {
+    const before = logged().length;
+    expect(await send({ id: "msg_twice" })).toMatchObject({ status: 202 });
+    expect(await send({ id: "msg_twice", at: new Date(Date.now() + 2000) })).toMatchObject({
+      status: 200,
+      body: { status: "duplicate" },
+    });
+    // The same id from another sender is another event.
+    expect(await send({ id: "msg_twice", name: "build-finished" })).toMatchObject({ status: 202 });
+    expect(await send({ id: "msg_after" })).toMatchObject({ status: 202 });
+    await until(() => logged().length >= before + 2, "both events");
+    expect(logged()).toHaveLength(before + 2);
+  });
+
+  it("may be signed with either secret while one is replaced", async () => {
+    expect(await send({ id: "msg_old", secret: OLD })).toMatchObject({ status: 202 });
+    expect(await send({ id: "msg_other", secret: OLD, name: "build-finished" })).toMatchObject({ status: 401 });
+  });
+
+  it.each<[string, Sending, number, string]>([
+    [
+      "another secret",
+      { secret: `whsec_${Buffer.from("somebody else's secret").toString("base64")}` },
+      401,
+      "SIGNATURE_WRONG",
+    ],
+    [
+      "a signature of another body",
+      { headers: { "webhook-signature": new Webhook(SECRET).sign("x", new Date(), "{}") } },
+      401,
+      "SIGNATURE_WRONG",
+    ],
+    ["no signature", { headers: { "webhook-signature": "" } }, 401, "SIGNATURE"],
+    ["an id that is not the signed one", { headers: { "webhook-id": "msg_forged" } }, 401, "SIGNATURE_WRONG"],
+    [
+      "a time that is not the signed one",
+      { headers: { "webhook-timestamp": String(Math.floor(Date.now() / 1000) + 60) } },
+      401,
+      "SIGNATURE_WRONG",
+    ],
+    ["a time long ago", { at: new Date(Date.now() - 600_000) }, 401, "SIGNATURE_STALE"],
+    ["a time to come", { at: new Date(Date.now() + 600_000) }, 401, "SIGNATURE_STALE"],
+    ["a body that is no JSON", { body: "branch=main" }, 400, "BODY_INVALID"],
+    ["an empty body", { body: "" }, 400, "BODY_INVALID"],
+    ["a body that does not match its schema", { body: '{"branch":7}' }, 422, "PAYLOAD_INVALID"],
+    ["a body that is too large", { body: JSON.stringify({ branch: "x".repeat(5000) }) }, 413, "TOO_LARGE"],
+  ])("is refused with %s", async (_, sending, status, code) => {
+    const before = logged().length;
+    const answer = await send({ id: `msg_${code}_${status}`, ...sending });
+    expect(answer).toMatchObject({
+      status,
+      type: expect.stringContaining("application/problem+json"),
+      body: { status, code: expect.stringContaining(code) },
+    });
+    expect(JSON.stringify(answer.body)).not.toContain("whsec_");
+    expect(logged()).toHaveLength(before);
+  });
+
+  it("that nobody declared is refused, with the nearest name", async () => {
+    expect(await send({ name: "deplpy" })).toMatchObject({
+      status: 404,
+      type: expect.stringContaining("application/problem+json"),
+      body: { code: "EVENT_UNKNOWN", detail: expect.stringContaining('did you mean "deploy"') },
+    });
+    expect(await send({ name: "constructor" })).toMatchObject({ status: 404 });
+  });
+
+  it("is on disk before it is acknowledged: killed at once, it still happens", {
+    timeout: 120_000,
+  }, async () => {
+    const file = join(folder, "killed.log");
+    const gateway = await gatewayProcess({
+      folder: join(folder, "killed"),
+      config: { events, plugins: [PLUGIN] },
+      env: { ...variables, EVENT_LOG: file },
+    });
+    const acknowledged: string[] = [];
+    try {
+      for (let round = 0; round < 3; round++) {
+        await gateway.start();
+        await gateway.ready();
+        // A burst, cut off as soon as the first is acknowledged.
+        let killing: Promise<void> | undefined;
+        const burst = Array.from({ length: 20 }, (_, n) => `r${round}n${n}`).map(async (id) => {
+          const { status } = await send({ id, body: JSON.stringify({ branch: id }), url: gateway.url });
+          if (status === 202) acknowledged.push(id);
+          killing ??= gateway.kill();
+        });
+        await Promise.allSettled(burst);
+        await killing;
+      }
+      await gateway.start();
+      await gateway.ready();
+      const branches = () => logged(file).map((one) => (one as { branch: string }).branch);
+      await until(() => acknowledged.every((id) => branches().includes(id)), "every acknowledged event");
+      expect(acknowledged.length).toBeGreaterThanOrEqual(3);
+      // The sender that heard nothing sends again: what was stored is known.
+      const [known] = acknowledged;
+      expect(
+        await send({ id: known as string, body: JSON.stringify({ branch: known }), url: gateway.url }),
+      ).toMatchObject({ status: 200 });
+    } finally {
+      await gateway.kill();
+    }
+  });
+});
+
+/** With a Host header of its own, which `fetch` does not allow. */
+function underHost(host: string, id: string): Promise<number | undefined> {
+  const body = '{"branch":"elsewhere"}';
+  const at = new Date();
+  return new Promise((done, fail) => {
+    const request = httpRequest(`${app.url}/ingest/deploy`, {
+      method: "POST",
+      headers: {
+        host,
+        "content-type": "application/json",
+        "webhook-id": id,
+        "webhook-timestamp": String(Math.floor(at.getTime() / 1000)),
+        "webhook-signature": new Webhook(SECRET).sign(id, at, body),
+      },
+    });
+    request.on("response", (response) => {
+      response.resume();
+      done(response.statusCode);
+    });
+    request.on("error", fail);
+    request.end(body);
+  });
+}
