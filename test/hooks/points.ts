@@ -21,7 +21,12 @@ export const points = [
     ...common,
     name: "sending",
     model: "modifying",
-    payload: z.object({ message, toolName: z.string().optional(), severity: z.string().optional() }),
+    payload: z.object({
+      message,
+      toolName: z.string().optional(),
+      severity: z.string().optional(),
+      watchId: z.string().optional(),
+    }),
     result: z.object({
       message: message.optional(),
       text: z.string().optional(),
