@@ -16,7 +16,7 @@ export interface Recorded {
   readonly attempt: number;
   readonly dryRun: boolean;
   view(): unknown;
-  runIdOf(entry: Entry): string;
+  runIdAt(position: number): string;
 }
 
 /** How a run ended. */
@@ -35,91 +35,110 @@ export interface Ending {
 }
 
 export class Recording {
-  readonly runs: RunRecord[] = [];
-  readonly #clock: Clock;
-  readonly #journal: JournalPort | undefined;
-  readonly #startedAt: number;
-  readonly #startedMs: number;
+  // Declared, like those of a dispatch: see dispatch.ts.
+  declare readonly runs: RunRecord[];
+  /** The last reading of the monotonic clock. Where one handler runs after the other, the end of one is the start of the next. */
+  declare readMs: number;
+  declare private readonly clock: Clock;
+  declare private readonly journal: JournalPort | undefined;
+  declare private readonly startedAt: number;
+  declare private readonly startedMs: number;
   /** Runs that go on after the caller was answered: the record waits for them. */
-  #detached = 0;
-  #ending: Ending | undefined;
+  declare private detached: number;
+  declare private ending: Ending | undefined;
+  declare private isOrdered: boolean;
   /** What handlers say of themselves. */
-  #stated: Map<Entry, RunEnd> | undefined;
+  declare private stated: Map<Entry, RunEnd> | undefined;
 
   constructor(clock: Clock, journal: JournalPort | undefined) {
-    this.#clock = clock;
-    this.#journal = journal;
-    this.#startedAt = clock.now();
-    this.#startedMs = clock.monotonic();
+    this.runs = [];
+    this.clock = clock;
+    this.journal = journal;
+    this.startedAt = clock.now();
+    this.startedMs = clock.monotonic();
+    this.readMs = this.startedMs;
+    this.detached = 0;
+    this.ending = undefined;
+    this.isOrdered = true;
+    this.stated = undefined;
   }
 
   /** In place of `passed`, when it passes. */
   state(entry: Entry, outcome: Outcome, reason: string): void {
-    this.#stated ??= new Map();
-    this.#stated.set(entry, { outcome, reason });
+    this.stated ??= new Map();
+    this.stated.set(entry, { outcome, reason });
   }
 
-  note(dispatch: Recorded, entry: Entry, startedMs: number, given: RunEnd): void {
-    const stated = given.outcome === "passed" ? this.#stated?.get(entry) : undefined;
+  /** Reading the clock costs as much as a handler that does nothing: not more often than needed. */
+  read(): number {
+    this.readMs = this.clock.monotonic();
+    return this.readMs;
+  }
+
+  /** `startedMs`: undefined when it did not run. */
+  note(dispatch: Recorded, entry: Entry, startedMs: number | undefined, given: RunEnd): void {
+    const stated = given.outcome === "passed" ? this.stated?.get(entry) : undefined;
     const end = stated === undefined ? given : { ...given, ...stated };
-    const latencyMs = startedMs === 0 ? 0 : this.#clock.monotonic() - startedMs;
+    const position = dispatch.entries.indexOf(entry) + 1;
     const run: RunRecord = {
-      id: dispatch.runIdOf(entry),
+      id: dispatch.runIdAt(position),
       hookId: entry.id,
-      position: dispatch.entries.indexOf(entry) + 1,
+      position,
       outcome: end.outcome,
-      latencyMs: rounded(latencyMs),
+      latencyMs: startedMs === undefined ? 0 : rounded(this.read() - startedMs),
       attempt: dispatch.attempt,
     };
     if (entry.pluginId !== undefined) run.pluginId = entry.pluginId;
     if (end.reason !== undefined) run.reason = end.reason;
     if (end.error !== undefined) run.error = errorMessage(end.error);
     if (end.diff !== undefined) run.diff = end.diff;
+    const last = this.runs.at(-1);
+    if (last !== undefined && last.position > position) this.isOrdered = false;
     this.runs.push(run);
     dispatch.firing?.onRun?.(run);
   }
 
   /** A run goes on beside the caller; the returned function ends it. */
   detach(dispatch: Recorded): () => void {
-    this.#detached++;
+    this.detached++;
     return () => {
-      this.#detached--;
-      this.#emit(dispatch);
+      this.detached--;
+      this.emit(dispatch);
     };
   }
 
   /** The dispatch is over for its caller. */
   end(dispatch: Recorded, ending: Ending): void {
-    this.#ending = ending;
-    this.#emit(dispatch);
+    this.ending = ending;
+    this.emit(dispatch);
   }
 
-  #emit(dispatch: Recorded): void {
-    if (this.#ending === undefined || this.#detached > 0) return;
-    const ending = this.#ending;
-    this.#ending = undefined;
+  private emit(dispatch: Recorded): void {
+    if (this.ending === undefined || this.detached > 0) return;
+    const ending = this.ending;
+    this.ending = undefined;
     const { firing } = dispatch;
     const isEmpty = this.runs.length === 0 && firing?.recordEmpty !== true;
     if (isEmpty && firing?.onRecord === undefined) return;
-    const record = this.#recordOf(dispatch, ending);
+    const record = this.recordOf(dispatch, ending);
     firing?.onRecord?.(record);
-    if (!isEmpty) this.#journal?.record(record);
+    if (!isEmpty) this.journal?.record(record);
   }
 
-  #recordOf(dispatch: Recorded, { outcome, result, provenance }: Ending): DispatchRecord {
+  private recordOf(dispatch: Recorded, { outcome, result, provenance }: Ending): DispatchRecord {
     const { point, phase, firing } = dispatch;
     const payload = dispatch.view();
     const record: DispatchRecord = {
       id: dispatch.id,
       point: point.name,
       model: point.model,
-      at: this.#startedAt,
-      latencyMs: rounded(this.#clock.monotonic() - this.#startedMs),
+      at: this.startedAt,
+      latencyMs: rounded(this.readMs - this.startedMs),
       payload: point.journalled === undefined ? payload : point.journalled(payload),
       attempt: dispatch.attempt,
       dryRun: dispatch.dryRun,
       outcome,
-      runs: this.runs.sort((a, b) => a.position - b.position),
+      runs: this.isOrdered ? this.runs : this.runs.sort((a, b) => a.position - b.position),
     };
     if (phase !== undefined) record.phase = phase;
     if (firing?.cause !== undefined) record.cause = firing.cause;

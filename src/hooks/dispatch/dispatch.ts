@@ -88,7 +88,10 @@ export abstract class Dispatch implements IsolationNote {
     this.recording?.state(entry, outcome, reason);
   }
   runIdOf(entry: Entry): string {
-    return `${this.id}/${this.entries.indexOf(entry) + 1}`;
+    return this.runIdAt(this.entries.indexOf(entry) + 1);
+  }
+  runIdAt(position: number): string {
+    return `${this.id}/${position}`;
   }
 
   /** The payload as handlers may see it. */
@@ -104,7 +107,7 @@ export abstract class Dispatch implements IsolationNote {
     if (entry.ready) return true;
     const reason = this.skipReason(entry);
     if (reason === undefined) return true;
-    this.note(entry, 0, { outcome: "skipped", reason });
+    this.note(entry, undefined, { outcome: "skipped", reason });
     return false;
   }
 
@@ -120,10 +123,11 @@ export abstract class Dispatch implements IsolationNote {
 
   /** Monotonic start of a run; 0 when nothing is recorded. */
   protected startMs(): number {
-    return this.recording === undefined ? 0 : this.kernel.clock.monotonic();
+    return this.recording === undefined ? 0 : this.recording.read();
   }
 
-  note(entry: Entry, startedMs: number, end: RunEnd): void {
+  /** `startedMs`: undefined when it did not run. */
+  note(entry: Entry, startedMs: number | undefined, end: RunEnd): void {
     this.recording?.note(this, entry, startedMs, end);
   }
 

@@ -146,7 +146,7 @@ export class BeforeSyncDispatch extends Dispatch {
       if (reason === undefined) this.call(entry);
       else {
         this.warn(entry, reason);
-        this.note(entry, 0, { outcome: "skipped", reason });
+        this.note(entry, undefined, { outcome: "skipped", reason });
       }
       if (this.failure !== undefined) break;
     }

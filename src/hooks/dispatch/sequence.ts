@@ -86,7 +86,7 @@ export class Sequence<Result> extends Dispatch {
 
   /** Runs handlers until one has to be waited for; gives its promise, or undefined at the end. */
   private advance(): Promise<unknown> | undefined {
-    const { entries, firing } = this;
+    const { entries, firing, recording } = this;
     while (this.at < entries.length && !this.isOver) {
       const entry = entries[this.at++] as Entry;
       if ((!entry.ready || firing !== undefined) && !this.isWanted(entry)) continue;
@@ -95,7 +95,7 @@ export class Sequence<Result> extends Dispatch {
         continue;
       }
       const run = this.phase === undefined ? new HookRun(this, entry) : this.rules.contextFor(this, entry);
-      const startedMs = this.startMs();
+      const startedMs = recording === undefined ? 0 : recording.readMs;
       let value: unknown;
       let waits: boolean;
       try {
@@ -237,5 +237,6 @@ export class Sequence<Result> extends Dispatch {
       },
       (error) => this.ignoreLate(entry, error),
     );
+    this.recording?.read(); // what it did before its first await is not the next handler's time
   }
 }
