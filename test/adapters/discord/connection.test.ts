@@ -145,6 +145,18 @@ describe("a restarted process", () => {
   });
 });
 
+/** A process saw "first" and is gone; Discord has forgotten its session. */
+async function afterLostSession() {
+  const cursors = new MemoryCursors();
+  const gateway = new RecordingGateway();
+  const first = await start({ cursors, gateway });
+  fake.people.says("first");
+  await until(() => gateway.texts.length === 1);
+  await first.stop();
+  fake.gateway.forgetSessions();
+  return { cursors, gateway };
+}
+
 describe("a lost session", () => {
   it("after op 9 false: what was missed is read over REST, per channel and DM, with roles and parents", async () => {
     const rig = await start();
@@ -177,13 +189,7 @@ describe("a lost session", () => {
   });
 
   it("hundreds in one channel come page by page, oldest first, before what is said after", async () => {
-    const cursors = new MemoryCursors();
-    const gateway = new RecordingGateway();
-    const first = await start({ cursors, gateway });
-    fake.people.says("first");
-    await until(() => gateway.texts.length === 1);
-    await first.stop();
-    fake.gateway.forgetSessions();
+    const { cursors, gateway } = await afterLostSession();
     for (let i = 0; i < 250; i++) fake.people.says(`m${i}`, { isSilent: true });
     fake.fail({ method: "GET", path: "/messages", times: 1, action: { kind: "slow", delayMs: 100 } });
     await start({ cursors, gateway });
@@ -195,13 +201,7 @@ describe("a lost session", () => {
   });
 
   it("is bounded by count and by age, and says so", async () => {
-    const cursors = new MemoryCursors();
-    const gateway = new RecordingGateway();
-    const first = await start({ cursors, gateway });
-    fake.people.says("first");
-    await until(() => gateway.texts.length === 1);
-    await first.stop();
-    fake.gateway.forgetSessions();
+    const { cursors, gateway } = await afterLostSession();
     for (let i = 0; i < 30; i++) fake.people.says(`m${i}`, { isSilent: true });
     const rig = await start({ cursors, gateway, options: { catchUp: { maxAgeMs: 3_600_000, maxMessages: 10 } } });
     await until(() => rig.logger.lines.some((line) => line.includes("caught up")));
@@ -222,13 +222,7 @@ describe("a lost session", () => {
 
   it("does not ask for channels that we may not read, nor for those without news", async () => {
     const hidden = fake.world.addChannel({ type: 0, name: "secret", isHidden: true });
-    const cursors = new MemoryCursors();
-    const gateway = new RecordingGateway();
-    const first = await start({ cursors, gateway });
-    fake.people.says("first");
-    await until(() => gateway.texts.length === 1);
-    await first.stop();
-    fake.gateway.forgetSessions();
+    const { cursors, gateway } = await afterLostSession();
     fake.people.says("not for us", { channelId: hidden.id, isSilent: true });
     fake.people.says("for us", { channelId: fake.threadId, isSilent: true });
     await start({ cursors, gateway });
@@ -240,13 +234,7 @@ describe("a lost session", () => {
   });
 
   it("a catch-up that was cut off is finished by the next process", async () => {
-    const cursors = new MemoryCursors();
-    const gateway = new RecordingGateway();
-    const first = await start({ cursors, gateway });
-    fake.people.says("first");
-    await until(() => gateway.texts.length === 1);
-    await first.stop();
-    fake.gateway.forgetSessions();
+    const { cursors, gateway } = await afterLostSession();
     for (let i = 0; i < 150; i++) fake.people.says(`m${i}`, { isSilent: true });
     fake.fail({ method: "GET", path: "/messages", skip: 1, times: 1000, action: { kind: "status", status: 500 } });
     const cut = await start({ cursors, gateway });
