@@ -1,7 +1,11 @@
 /** One platform whose settings cannot be used never stops the others, and everybody who looks is told why. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { runCli } from "../cli/run-cli.js";
+import { startFakeDiscord } from "../fakes/discord/server.js";
+import { gatewayProcess } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 import type { FlowPlatform } from "./platform.js";
 import { invoke, readiness, type Stack, startStack } from "./stack.js";
@@ -57,5 +61,29 @@ describe("webhook mode without an address and a secret", () => {
     expect(err).toMatch(new RegExp(`${join(folder, "hookgate.yaml")}:\\d+:\\d+ telegram\\.webhook\\.url`));
     expect(err).toMatch(WHY);
     expect(err).toContain("2 problems. Until they are mended, off: telegram. Other platforms go on.");
+  });
+});
+
+describe("without the web chat", () => {
+  it("the gateway is ready when one platform is online, so that a probe does not take that one away too", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "hookgate-alone-"));
+    const fake = await startFakeDiscord();
+    const gateway = await gatewayProcess({
+      folder,
+      config: { web: { enabled: false }, telegram: { limits: { per_second: "many" } } },
+      env: { DISCORD_TOKEN: fake.token, DISCORD_API_URL: fake.apiUrl, TELEGRAM_TOKEN: "1:a" },
+    });
+    onTestFinished(async () => {
+      await gateway.kill();
+      await fake.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+    await gateway.start();
+    await gateway.ready();
+    const { platforms } = await readiness(gateway.url);
+    expect(platforms).toMatchObject({ discord: { state: "online" }, telegram: { state: "offline" } });
+    fake.gateway.behaviour.refuse = true;
+    fake.gateway.drop();
+    await until(async () => (await fetch(`${gateway.url}/readyz`)).status === 503, "nobody being left");
   });
 });
