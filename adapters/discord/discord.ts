@@ -1,5 +1,7 @@
 /** The Discord adapter: puts the parts together for one run, and tears them down after it. */
+
 import type { Adapter, AdapterContext, AdapterTraits, SendOperation, SendResult } from "../../src/domain/adapter.js";
+import type { Address } from "../../src/domain/address.js";
 import { Aborts } from "../../src/lib/aborts.js";
 import { backoffMs } from "../../src/lib/backoff.js";
 import { wait } from "../../src/lib/clock.js";
@@ -18,6 +20,7 @@ import { openRest } from "./rest.js";
 import { parseSelf } from "./self.js";
 import { dmChatId, notConnected, send } from "./send.js";
 import { Session } from "./session.js";
+import { openThread } from "./thread.js";
 
 /** "A few minutes", says Discord of enforce_nonce; two are counted on. */
 const NONCE_MEMORY_MS = 2 * 60_000;
@@ -28,6 +31,7 @@ const REGISTER_ATTEMPTS = 6;
 interface Running {
   channels: Channels;
   send(operation: SendOperation, signal: AbortSignal): Promise<SendResult>;
+  openThread(at: Address, messageId: string, name: string): Promise<Address | undefined>;
 }
 
 export function createDiscordAdapter(options: DiscordOptions): Adapter {
@@ -61,7 +65,15 @@ export function createDiscordAdapter(options: DiscordOptions): Adapter {
       if (!running) return notConnected("Discord is not connected");
       return running.send(operation, signal);
     },
+    async openThread(at, messageId, name) {
+      if (!running) throw notRunning();
+      return running.openThread(at, messageId, name);
+    },
   };
+}
+
+function notRunning(): HookgateError {
+  return new HookgateError({ code: "DISCORD_OFFLINE", message: "Discord is not connected", retryable: true });
 }
 
 function beginRun(options: DiscordOptions, context: AdapterContext, signal: AbortSignal) {
@@ -118,6 +130,7 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
       const sending = { rest, channels, applicationId, outgoing, unauthorized: () => fail(wrongToken()) };
       return send(sending, operation, sendSignal, aborts);
     },
+    openThread: (at: Address, messageId: string, name: string) => openThread({ rest, channels }, at, messageId, name),
     serve(): Promise<void> {
       gateway.state({ phase: "connecting", ...known(self) });
       catchUp.resume();

@@ -125,6 +125,7 @@ export function createWebAdapter({ chat, name, rooms: configured, maxText }: Web
       if (!running) return { kind: "retry", error: "the web chat is not running", scope: "bot" };
       return send({ store: chat, rooms, feed, serial, clock: running.clock }, operation);
     },
+    openThread: async (at, messageId) => ({ ...at, threadId: messageId }),
   };
 }
 

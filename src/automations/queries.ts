@@ -26,6 +26,10 @@ export const queries = {
     summary: "Hook points that fired, with the runs of their hooks.",
     args: z.strictObject({ point: text, hook: text, outcome: text, since, limit }),
   },
+  status: {
+    summary: "How the gateway is: its platforms, and what waits in its queues.",
+    args: z.strictObject({}),
+  },
   hooks: {
     summary: "Hooks, with how often they fired and failed over the last day.",
     args: z.strictObject({ hook: text, limit }),

@@ -146,6 +146,11 @@ export interface Adapter {
    * is gone or too large. Absent: every file of the platform has an address.
    */
   fetchAttachment?(file: Attachment, signal: AbortSignal): Promise<Uint8Array>;
+  /**
+   * Opens the thread under a message of ours, or finds it; undefined where it may not or this chat has none. Rejects when it
+   * may work later. Absent: the platform has no threads under messages.
+   */
+  openThread?(at: Address, messageId: string, name: string): Promise<Address | undefined>;
   /** One request. Never throws for what a platform can answer; a thrown error counts as ambiguous. Only valid while `run` is under way. */
   send(operation: SendOperation, signal: AbortSignal): Promise<SendResult>;
 }

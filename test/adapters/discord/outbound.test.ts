@@ -471,3 +471,23 @@ describe("interactions", () => {
     rig.gateway.complete = complete;
   });
 });
+
+describe("threads", () => {
+  it("are opened under a message once, with a name that Discord takes", async () => {
+    const messageId = await sentId({ text: "the night watch begins" });
+    const thread = await rig.adapter.openThread?.(address(), messageId, "n".repeat(300));
+    expect(thread).toEqual({ ...address(), chatId: messageId });
+    expect(fake.world.channels.get(messageId)).toMatchObject({ name: "n".repeat(100), parentId: fake.channelId });
+    expect(await rig.adapter.openThread?.(address(), messageId, "again")).toEqual(thread);
+    await sentId({ text: "all is quiet" }, messageId);
+    expect(ownTexts(messageId)).toEqual(["all is quiet"]);
+  });
+
+  it("are not opened where there are none", async () => {
+    const dm = fake.world.dmWith(fake.userId).id;
+    await sentId({ text: "hello" }, dm);
+    const messageId = [...(fake.world.channels.get(dm)?.messages.keys() ?? [])].at(-1) as string;
+    expect(await rig.adapter.openThread?.({ ...address(), chatId: dm }, messageId, "x")).toBeUndefined();
+    expect(await rig.adapter.openThread?.(address(), "1", "x")).toBeUndefined();
+  });
+});

@@ -105,6 +105,7 @@ function channels(
   if (part === undefined && request.method === "GET") return ok(context.world.channelPayload(channel));
   if (part === "threads" && request.method === "POST") return startThread(context, request, channel);
   if (part !== "messages") return failed({ status: 404, code: 0, message: "404: Not Found" });
+  if (request.path.endsWith("/threads") && messageId) return threadUnder(context, request, channel, messageId);
   if (request.method === "GET") return messageId ? one(channel, messageId) : history(channel, request.query);
   if (request.method === "POST" && messageId === undefined) return create(context, request, channel);
   if (request.method === "PATCH" && messageId) return edit(context, request, channel, messageId, "edit");
@@ -240,6 +241,32 @@ function remove(context: RestContext, channel: FakeChannel, messageId: string, k
   if (!channel.messages.delete(messageId)) return failed(unknownMessage, kind);
   announce(context, "MESSAGE_DELETE", channel, { id: messageId, channel_id: channel.id });
   return { status: 204, kind, messageId };
+}
+
+/** A thread under a message: it has the message's id. */
+function threadUnder(
+  context: RestContext,
+  { body: { name } }: RestRequest,
+  channel: FakeChannel,
+  messageId: string,
+): RestAnswer {
+  if (!channel.messages.has(messageId)) return failed(unknownMessage);
+  if (context.world.channels.has(messageId))
+    return failed({ status: 400, code: 160004, message: "A thread has already been created for this message" });
+  if (channel.type !== ChannelType.text || typeof name !== "string" || name.length < 1 || name.length > 100)
+    return failed({ status: 400, code: 50035, message: "Invalid Form Body" });
+  const thread = context.world.addChannel({
+    id: messageId,
+    type: ChannelType.publicThread,
+    name,
+    parentId: channel.id,
+  });
+  context.gateway.dispatch(
+    "THREAD_CREATE",
+    { ...context.world.channelPayload(thread), newly_created: true },
+    { isDm: false, needs: "guilds" },
+  );
+  return { status: 201, kind: "other", body: context.world.channelPayload(thread) };
 }
 
 function startThread(context: RestContext, request: RestRequest, channel: FakeChannel): RestAnswer {

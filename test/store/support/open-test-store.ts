@@ -50,14 +50,17 @@ export function keep(store: Store): Store {
   return store;
 }
 
-export function messageEvent(messageId: string, changes: { chatId?: string; text?: string } = {}): InboundEvent {
+export function messageEvent(
+  messageId: string,
+  changes: { chatId?: string; userId?: string; text?: string } = {},
+): InboundEvent {
   return {
     kind: "message",
     eventId: messageId,
     message: {
       ...CHAT,
       chatId: changes.chatId ?? CHAT.chatId,
-      userId: "7",
+      userId: changes.userId ?? "7",
       text: changes.text ?? `text of ${messageId}`,
       attachments: [],
       isDm: false,

@@ -1,0 +1,212 @@
+/** Answers the named queries of `queries.ts` from the store: newest first, bounded, only what is worth telling. */
+import { AUTOMATION_RUN_STATUSES, type AutomationRun } from "../domain/automation.js";
+import { OUTCOMES } from "../domain/journal.js";
+import { DELIVERY_STATUSES, type DeliveryStatus, type InboxStatus, type Store } from "../domain/store.js";
+import type { HookRegistry } from "../hooks/registry.js";
+import type { Clock } from "../lib/clock.js";
+import { parseDuration } from "../lib/duration.js";
+import { HookgateError } from "../lib/errors.js";
+import { nearest } from "../lib/nearest.js";
+import { type QueryName, queries } from "./queries.js";
+
+type Row = Record<string, unknown>;
+export type Ask = (name: string, args: Readonly<Record<string, unknown>>) => Promise<readonly Row[]>;
+
+export interface AnswerParts {
+  store: Pick<Store, "inbox" | "outbox" | "journal" | "automation">;
+  registry: Pick<HookRegistry, "list">;
+  /** How the gateway is. */
+  status(): Promise<object>;
+  clock: Clock;
+}
+
+/** Rows that are looked through for those that a query wants, newest first: what is older is not found. */
+const LOOKED_THROUGH = 2_000;
+
+interface Wanted {
+  limit: number;
+  /** Milliseconds since the epoch. */
+  since: number;
+  /** Of the further arguments. */
+  text(name: string): string | undefined;
+}
+
+export function answers(parts: AnswerParts): Ask {
+  const byName: Record<QueryName, (wanted: Wanted) => Promise<Row[]>> = {
+    runs: (wanted) => runs(parts, wanted),
+    messages: (wanted) => messages(parts, wanted),
+    deliveries: (wanted) => deliveries(parts, wanted),
+    dispatches: (wanted) => dispatches(parts, wanted),
+    hooks: (wanted) => hooks(parts, wanted),
+    status: async () => [{ ...(await parts.status()) }],
+  };
+  return async (name, given) => {
+    if (!isQuery(name)) {
+      const near = nearest(name, Object.keys(queries));
+      throw wrong(`there is no query "${name}"${near === undefined ? "" : ` (did you mean "${near}"?)`}`);
+    }
+    const parsed = queries[name].args.safeParse(given);
+    if (!parsed.success)
+      throw wrong(parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "));
+    return byName[name](wantedOf(parsed.data, parts.clock.now()));
+  };
+}
+
+const isQuery = (name: string): name is QueryName => Object.hasOwn(queries, name);
+
+function wantedOf(args: Readonly<Record<string, unknown>>, now: number): Wanted {
+  const text = (name: string) => (typeof args[name] === "string" ? args[name] : undefined);
+  return {
+    limit: typeof args.limit === "number" ? args.limit : 1000,
+    since: sinceOf(text("since"), now),
+    text,
+  };
+}
+
+function sinceOf(text: string | undefined, now: number): number {
+  if (text === undefined) return 0;
+  const ago = parseDuration(text);
+  const at = ago === undefined ? Date.parse(text) : now - ago;
+  if (Number.isNaN(at)) throw wrong(`since: expected 1h or a time such as 2026-11-21T09:00:00Z, got "${text}"`);
+  return at;
+}
+
+function wrong(message: string): HookgateError {
+  return new HookgateError({ code: "QUERY_ARGUMENTS", message });
+}
+
+/** A status that there is not would find nothing, and a hook would take that for good news. */
+function oneOf<T extends string>(known: readonly T[], given: string | undefined, name: string): T | undefined {
+  if (given === undefined) return undefined;
+  const found = known.find((one) => one === given);
+  if (found === undefined) throw wrong(`${name}: expected ${known.join(", ")}, got "${given}"`);
+  return found;
+}
+
+async function runs({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<Row[]> {
+  const hookId = text("hook");
+  const status = oneOf(AUTOMATION_RUN_STATUSES, text("status"), "status");
+  const found = await store.automation.runs.list({
+    limit: Math.max(limit, 1),
+    ...(hookId === undefined ? {} : { hookId }),
+    ...(status === undefined ? {} : { status }),
+  });
+  return found.filter(({ createdAt }) => createdAt >= since).map(runRow);
+}
+
+function runRow(run: AutomationRun): Row {
+  const last = run.attempts.at(-1);
+  return {
+    id: run.id,
+    hook: run.hookId,
+    status: run.status,
+    reason: run.statusReason ?? null,
+    trigger: run.reason,
+    event: run.event ?? null,
+    error: last?.error ?? null,
+    attempt: run.attempt,
+    at: timeOf(run.createdAt),
+    ended_at: timeOf(run.endedAt),
+  };
+}
+
+const INBOX_STATUSES = ["waiting", "running", "deferred", "done", "dead"] as const satisfies readonly InboxStatus[];
+
+async function messages({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<Row[]> {
+  const status = oneOf(INBOX_STATUSES, text("status"), "status");
+  const found = await store.inbox.list({ limit: LOOKED_THROUGH, ...(status === undefined ? {} : { status }) });
+  const [platform, chat, user] = [text("platform"), text("chat"), text("user")];
+  const rows: Row[] = [];
+  for (const { event, status: now, receivedAt, outcome } of found) {
+    if (rows.length >= limit || receivedAt < since) break;
+    if (event.kind !== "message") continue;
+    const { message } = event;
+    if (platform !== undefined && message.platform !== platform) continue;
+    if (chat !== undefined && message.chatId !== chat) continue;
+    if (user !== undefined && message.userId !== user) continue;
+    rows.push({
+      platform: message.platform,
+      chat: message.chatId,
+      user: message.userId,
+      name: message.displayName ?? message.username ?? null,
+      text: message.text,
+      status: now,
+      outcome: outcome ?? null,
+      at: timeOf(receivedAt),
+    });
+  }
+  return rows;
+}
+
+async function deliveries({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<Row[]> {
+  const status: DeliveryStatus | undefined = oneOf(DELIVERY_STATUSES, text("status"), "status");
+  const found = await store.outbox.list({ limit: LOOKED_THROUGH, ...(status === undefined ? {} : { status }) });
+  const [platform, chat] = [text("platform"), text("chat")];
+  return found
+    .filter(
+      ({ address, createdAt }) =>
+        createdAt >= since &&
+        (platform === undefined || address.platform === platform) &&
+        (chat === undefined || address.chatId === chat),
+    )
+    .slice(0, limit)
+    .map((one) => ({
+      id: one.id,
+      platform: one.address.platform,
+      chat: one.address.chatId,
+      status: one.status,
+      reason: one.reason ?? null,
+      text: (one.frozen ?? one.message)?.text ?? null,
+      attempts: one.attempts,
+      at: timeOf(one.createdAt),
+    }));
+}
+
+async function dispatches({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<Row[]> {
+  const [point, hookId] = [text("point"), text("hook")];
+  const outcome = oneOf(OUTCOMES, text("outcome"), "outcome");
+  const found = await store.journal.list({
+    limit,
+    ...(point === undefined ? {} : { point }),
+    ...(hookId === undefined ? {} : { hookId }),
+    ...(outcome === undefined ? {} : { outcome }),
+  });
+  return found
+    .filter(({ at }) => at >= since)
+    .map((one) => ({
+      id: one.id,
+      point: one.point,
+      outcome: one.outcome,
+      latency_ms: one.latencyMs,
+      at: timeOf(one.at),
+      runs: one.runs.map((run) => ({
+        hook: run.hookId,
+        outcome: run.outcome,
+        reason: run.reason ?? run.error ?? null,
+      })),
+    }));
+}
+
+async function hooks({ store, registry }: AnswerParts, { limit, text }: Wanted): Promise<Row[]> {
+  const stats = await store.journal.stats();
+  const wanted = text("hook");
+  return registry
+    .list()
+    .filter(({ id }) => wanted === undefined || id === wanted)
+    .slice(0, limit)
+    .map(({ id, hook, enabled, pluginId }) => {
+      const one = stats.get(id);
+      return {
+        id,
+        point: hook,
+        enabled,
+        plugin: pluginId ?? null,
+        fires: one?.fires ?? 0,
+        failures: one?.failures ?? 0,
+        last_fired_at: timeOf(one?.lastFiredAt),
+        last_outcome: one?.lastOutcome ?? null,
+      };
+    });
+}
+
+const timeOf = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());

@@ -1,0 +1,88 @@
+/** How steps and handlers of a hook reach the rest of the product: each hook gets the secrets that its definition names, and notes of its own. */
+import { createHash } from "node:crypto";
+import type { Address } from "../domain/address.js";
+import type { Models } from "../domain/model.js";
+import type { KeyValueStore, OutboxStore } from "../domain/store.js";
+import type { Gateway } from "../gateway/contract.js";
+import { type Clock, wait } from "../lib/clock.js";
+import { HookgateError } from "../lib/errors.js";
+import type { Destinations } from "../lib/outgoing/destinations.js";
+import { guardedRequest } from "../lib/outgoing/request.js";
+import type { Processes } from "../lib/process.js";
+import type { Ask } from "./answers.js";
+import type { Reach } from "./run-context.js";
+
+export interface ReachParts {
+  /** Of the environment. */
+  variable(name: string): string | undefined;
+  gateway: Pick<Gateway, "send" | "edit">;
+  outbox: Pick<OutboxStore, "get">;
+  /** The thread under a message, where the platform has such. */
+  openThread(at: Address, messageId: string, name: string): Promise<Address | undefined>;
+  /** Whether the platform has threads that can be opened. */
+  hasThreads(platform: string): boolean;
+  ask: Ask;
+  /** Where requests may go besides the public internet. */
+  allow: Destinations;
+  processes: Processes;
+  models: Models;
+  keyValue: KeyValueStore;
+  clock: Clock;
+}
+
+/** Of a definition: who it is, and which variables it names. */
+export interface Reaching {
+  readonly id: string;
+  readonly secrets: readonly string[];
+}
+
+export function createReachOf(parts: ReachParts): (definition: Reaching) => Reach {
+  const { gateway, keyValue, processes, models } = parts;
+  return ({ id, secrets }) => {
+    const scope = `hook:${id}`;
+    return {
+      secret: (name) => (secrets.includes(name) ? parts.variable(name) : undefined),
+      send: (at, message, { cause, once }) =>
+        gateway.send(at, message, { cause, ...(once === undefined ? {} : { deliveryId: deliveryOf(once) }) }),
+      edit: (deliveryId, message, { cause }) => gateway.edit(deliveryId, message, { cause }),
+      query: parts.ask,
+      request: (url, request) => guardedRequest(url, { ...request, allow: parts.allow }),
+      processes,
+      models,
+      recall: (key) => keyValue.get(scope, key),
+      remember: (key, value) => keyValue.set(scope, key, value),
+      async openThread(at, opener, { cause, once, signal }) {
+        if (!parts.hasThreads(at.platform)) return undefined;
+        const deliveryId = await gateway.send(at, opener, { cause, deliveryId: deliveryOf(once) });
+        const messageId = await posted(deliveryId, parts, signal);
+        return parts.openThread(at, messageId, opener.text);
+      },
+    };
+  };
+}
+
+/** The same words for the same cause are the same delivery, however often a run is done again. */
+function deliveryOf(once: string): string {
+  return `d_once_${createHash("sha256").update(once).digest("base64url").slice(0, 27)}`;
+}
+
+const LOOK_EVERY_MS = 50;
+const POSTED_WITHIN_MS = 20_000;
+
+/** The platform's id of what a delivery posted, once it has. */
+async function posted(deliveryId: string, { outbox, clock }: ReachParts, signal: AbortSignal): Promise<string> {
+  const until = clock.now() + POSTED_WITHIN_MS;
+  for (;;) {
+    const delivery = await outbox.get(deliveryId);
+    const messageId = delivery?.parts.find(({ status }) => status === "sent")?.messageId;
+    if (messageId !== undefined) return messageId;
+    const isOver = delivery === undefined || !["waiting", "sending"].includes(delivery.status);
+    if (isOver || clock.now() > until)
+      throw new HookgateError({
+        code: "THREAD_NOT_OPENED",
+        message: `the first message of a thread was not posted${delivery?.reason === undefined ? "" : `: ${delivery.reason}`}`,
+        retryable: !isOver,
+      });
+    await wait(clock, LOOK_EVERY_MS, signal);
+  }
+}
