@@ -46,7 +46,7 @@ export interface App {
   readonly gateway: Gateway;
   readonly logger: Logger;
   readonly plugins: readonly PluginInfo[];
-  /** Takes over a new configuration's plugins. Rejects with CONFIG_INVALID and changes nothing when there are problems. */
+  /** Takes over a new configuration's plugins. Rejects with CONFIG_INVALID and changes nothing when it cannot be used. */
   reload(loaded: LoadedConfig): Promise<PluginInfo[]>;
   /** Lets what is under way end; what is left is on disk. */
   stop(): Promise<void>;

@@ -1,9 +1,8 @@
 /** The bytes of outgoing attachments, for a multipart upload. */
 import type { RawFile } from "@discordjs/rest";
 import type { Attachment } from "../../src/domain/message.js";
-import { errorMessage, HookgateError } from "../../src/lib/errors.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
-import { fileBytes } from "../../src/lib/outgoing/file-bytes.js";
+import { fileBytes, missingFileLine } from "../../src/lib/outgoing/file-bytes.js";
 
 /** What a bot may upload without server boosts. https://discord.com/developers/docs/reference#uploading-files */
 const MAX_BYTES = 10 * 1024 * 1024;
@@ -27,16 +26,10 @@ export async function readFiles(
       files.push({ name, data, contentType: attachment.mimeType });
     } catch (error) {
       if (signal.aborted) throw error;
-      missing.push(lineFor(name, attachment, error));
+      missing.push(missingFileLine(name, attachment.url, error));
     }
   }
   return { files, missing };
-}
-
-/** A web address that failed here may work for the reader; one that was refused is nobody's business in the chat. */
-function lineFor(name: string, { url }: Attachment, error: unknown): string {
-  if (error instanceof HookgateError && error.code === "OUTGOING_REFUSED") return `${name} (may not be fetched)`;
-  return /^https?:/.test(url) ? `${name}: ${url}` : `${name} (${errorMessage(error)})`;
 }
 
 function defaultName({ mimeType }: Attachment, index: number): string {

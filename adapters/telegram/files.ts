@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { InputFile } from "grammy";
 import type { Attachment } from "../../src/domain/message.js";
 import { HookgateError } from "../../src/lib/errors.js";
-import { type FileLimits, fileBytes } from "../../src/lib/outgoing/file-bytes.js";
+import { type FileLimits, fileBytes, missingFileLine } from "../../src/lib/outgoing/file-bytes.js";
 
 export type FileMethod = "photo" | "document" | "audio" | "video" | "animation" | "sticker";
 
@@ -13,6 +13,20 @@ const PHOTO_MAX = 10_000_000;
 export interface OutgoingFile {
   method: FileMethod;
   media: InputFile | string;
+}
+
+/** The file, or a line that stands for it when it cannot be had. Throws FILE_UNAVAILABLE when it may be had later. */
+export async function fileOrLine(
+  file: Attachment,
+  asDocument: boolean,
+  limits: FileLimits,
+): Promise<OutgoingFile | string> {
+  try {
+    return await openFile(file, asDocument, limits);
+  } catch (thrown) {
+    if (!(thrown instanceof HookgateError) || thrown.retryable) throw thrown;
+    return missingFileLine(fileName(file), file.url, thrown);
+  }
 }
 
 /** Throws FILE_UNAVAILABLE (retryable when it was the network) or OUTGOING_REFUSED. */

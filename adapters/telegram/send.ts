@@ -7,7 +7,7 @@ import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import type { FileLimits } from "../../src/lib/outgoing/file-bytes.js";
 import { type PartBody, readBody } from "./body.js";
 import { describeFailure, readFailure } from "./errors.js";
-import { openFile } from "./files.js";
+import { fileOrLine, openFile } from "./files.js";
 import { type Attempt, type Floods, readOutcome } from "./outcome.js";
 import type { BotApi, Transport } from "./transport.js";
 
@@ -21,6 +21,8 @@ export interface SendContext {
   outgoing: Destinations;
 }
 
+/** https://core.telegram.org/bots/api#sendmessage */
+const TEXT_MAX = 4096;
 /** https://core.telegram.org/bots/api#answercallbackquery */
 const NOTICE_MAX = 200;
 
@@ -62,11 +64,15 @@ async function create(
       : { reply_parameters: { message_id: body.replyToId, allow_sending_without_reply: true } }),
   };
   const call = <T>(request: (api: BotApi) => Promise<T>) => context.transport.call(request, signal);
-  if (!body.file) {
-    const message = await call((api) => api.sendMessage({ ...common, ...textOf(body) }));
+  const file = body.file && (await fileOrLine(body.file, body.asDocument === true, fileLimits(context, signal)));
+  if (file === undefined || typeof file === "string") {
+    const text = [body.text, file ?? ""].filter((line) => line !== "").join("\n");
+    const message = await call((api) =>
+      api.sendMessage({ ...common, ...textOf({ ...body, text: text.slice(0, TEXT_MAX) }) }),
+    );
     return { kind: "sent", messageId: String(message.message_id) };
   }
-  const { method, media } = await openFile(body.file, body.asDocument === true, fileLimits(context, signal));
+  const { method, media } = file;
   const caption = captionOf(body);
   const posted = await (() => {
     switch (method) {

@@ -23,6 +23,15 @@ export async function fileBytes(url: string, limits: FileLimits): Promise<Buffer
   throw unavailable(`its address begins with "${url.slice(0, 12)}"; expected https:, http:, file: or data:`);
 }
 
+/**
+ * What stands for a file that cannot be had, so that a message is not lost to it. A web address that failed here may work for
+ * the reader; one that was refused is nobody's business in the chat.
+ */
+export function missingFileLine(name: string, url: string, error: unknown): string {
+  if (error instanceof HookgateError && error.code === "OUTGOING_REFUSED") return `${name} (may not be fetched)`;
+  return /^https?:/.test(url) ? `${name}: ${url}` : `${name} (${errorMessage(error)})`;
+}
+
 function dataBytes(url: string): Buffer {
   const comma = url.indexOf(",");
   if (comma < 0) throw unavailable("its data: address has no data");
@@ -42,7 +51,10 @@ async function localBytes(url: string, maxBytes: number, signal: AbortSignal): P
     return within(await readFile(path, { signal }), maxBytes);
   } catch (thrown) {
     signal.throwIfAborted();
-    throw thrown instanceof HookgateError ? thrown : unavailable(errorMessage(thrown));
+    if (thrown instanceof HookgateError) throw thrown;
+    // Node's own words hold the path, and these may be read in a chat.
+    const why = thrown instanceof Error && "code" in thrown ? ` (${thrown.code})` : "";
+    throw unavailable(`it cannot be read${why}`);
   }
 }
 

@@ -199,7 +199,7 @@ describe("files", () => {
     });
   });
 
-  it("are fetched over HTTP first; a server's refusal is final, its trouble is not", async () => {
+  it("are fetched over HTTP first; a server's refusal leaves the address, its trouble is waited for", async () => {
     const running = await startAdapter({ outgoing: ["127.0.0.1"] });
     const server = createServer((request, response) => {
       if (request.url === "/a/moved.bin") response.writeHead(302, { location: "/there.bin" }).end();
@@ -217,14 +217,15 @@ describe("files", () => {
       running.say({ text: "", attachments: [{ type: "file", ref: "", url: url(path), mimeType: "application/x" }] });
     expect(await send("/a/moved.bin")).toMatchObject([{ kind: "sent" }]);
     expect(posted(running)[0]?.document).toMatchObject({ file_size: 5, file_name: "moved.bin" });
-    expect(await send("/gone")).toMatchObject([{ kind: "permanent", error: expect.stringContaining("404") }]);
+    expect(await send("/gone")).toMatchObject([{ kind: "sent" }]);
+    expect(posted(running)[1]?.text).toBe(`gone: ${url("/gone")}`);
     expect(await send("/broken")).toMatchObject([{ kind: "retry", error: expect.stringContaining("500") }]);
     server.close();
     server.closeAllConnections();
     expect(await send("/a/moved.bin")).toMatchObject([{ kind: "retry" }]);
   });
 
-  it("at an address that is not public are refused for good, and nothing is asked there", async () => {
+  it("at an address that is not public are left out with a word, and nothing is asked there", async () => {
     const running = await startAdapter();
     let asked = 0;
     const server = createServer((_, response) => {
@@ -234,21 +235,27 @@ describe("files", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void server.close());
     const url = `http://2130706433:${(server.address() as AddressInfo).port}/`;
-    const message = { text: "", attachments: [{ type: "file" as const, ref: "", url, mimeType: "text/plain" }] };
-    expect(await running.say(message)).toMatchObject([
-      { kind: "permanent", error: expect.stringContaining("127.0.0.1 is not a public address: loopback") },
-    ]);
+    const file = { type: "file" as const, ref: "", url, mimeType: "text/plain", filename: "x.txt" };
+    expect(await running.say({ text: "see **this**", attachments: [file] })).toMatchObject([{ kind: "sent" }]);
     expect(asked).toBe(0);
-    expect(running.fake.contentCalls()).toEqual([]);
+    expect(posted(running)[0]).toMatchObject({
+      text: "see this\nx.txt (may not be fetched)",
+      entities: [{ type: "bold", offset: 4, length: 4 }],
+    });
   });
 
-  it("that are missing, too large or at a strange address are refused before anything is sent", async () => {
+  it("that are missing, too large or at a strange address do not lose the message, and give no path away", async () => {
     const running = await startAdapter({ config: { max_file_bytes: 3 } });
-    for (const url of ["file:///nowhere/x", "data:,four", "ftp://x/y", "data:nothing"]) {
-      const message = { text: "", attachments: [{ type: "file" as const, ref: "", url, mimeType: "text/plain" }] };
-      expect(await running.say(message)).toMatchObject([{ kind: "permanent" }]);
+    const urls = ["file:///nowhere/x", "data:,four", "ftp://x/y", "data:nothing"];
+    for (const url of urls) {
+      const file = { type: "file" as const, ref: "", url, mimeType: "text/plain", filename: "f.txt" };
+      expect(await running.say({ text: "words", attachments: [file] })).toMatchObject([{ kind: "sent" }]);
     }
-    expect(running.fake.contentCalls()).toEqual([]);
+    const texts = posted(running).map(({ text }) => text ?? "");
+    expect(texts).toHaveLength(urls.length);
+    for (const text of texts) expect(text).toMatch(/^words\nf\.txt \(a file cannot be had: /);
+    expect(texts[0]).toContain("ENOENT");
+    expect(texts.join()).not.toContain("nowhere");
   });
 
   it("that Telegram refuses as photos go as plain files in the second form", async () => {
