@@ -79,11 +79,14 @@ const QUIET = ["--no-ext-diff", "--no-textconv", "--no-color"];
 function repository({ repo }: GitDiffOptions, { folder, signal, reach }: StepContext): SimpleGit {
   const baseDir = resolve(folder, repo ?? ".");
   try {
-    return simpleGit({ baseDir, abort: signal }).env({
-      ...reach.processes.env,
-      GIT_TERMINAL_PROMPT: "0",
-      GIT_OPTIONAL_LOCKS: "0",
-    });
+    return simpleGit({
+      baseDir,
+      abort: signal,
+      // A repository may name a program that is asked what changed.
+      config: ["core.fsmonitor=false"],
+      unsafe: { allowUnsafeFsMonitor: true },
+      allowEnvironment: ["GIT_OPTIONAL_LOCKS"],
+    }).env({ ...reach.processes.env, GIT_OPTIONAL_LOCKS: "0" });
   } catch (error) {
     throw new HookgateError({ code: "PATH_MISSING", message: `there is no ${baseDir}`, cause: error });
   }

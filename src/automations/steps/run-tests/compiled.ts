@@ -6,28 +6,24 @@ export const go: TallyReader = (output) => {
   const asJson = goJson(output);
   if (asJson !== undefined) return [asJson];
   const ok = every(output, /^ok\s+(\S+)\s+(?:[\d.]+s|\(cached\)).*$/gm);
-  const failedPackages = every(output, /^FAIL\s+(\S+)(?:\s+(?:[\d.]+s|\[.+\]))?$/gm);
-  const verdicts = /^(PASS|FAIL)$/m.test(output);
+  const failedPackages = every(output, /^FAIL\t(\S+)\t[\d.]+s$/gm);
+  const notBuilt = every(output, /^FAIL\t(\S+ \[.+\])$/gm);
   const passed = every(output, /^\s*--- PASS: (\S+)/gm);
   const failed = every(output, /^\s*--- FAIL: (\S+)/gm);
   const skipped = every(output, /^\s*--- SKIP: (\S+)/gm);
-  if (ok.length + failedPackages.length === 0 && !(verdicts && passed.length + failed.length + skipped.length > 0))
-    return [];
-  // A package that does not build, or panics, fails without a failing test.
-  const failures = failed.length > 0 ? failed : failedPackages;
+  const isGo =
+    ok.length + failedPackages.length + notBuilt.length > 0 ||
+    /^\s*--- (?:PASS|FAIL|SKIP): \S+ \([\d.]+s\)$/m.test(output);
+  if (!isGo) return [];
+  // A package that panics fails without a failing test; one that does not build fails beside those that do.
+  const failures = [...(failed.length > 0 ? failed : failedPackages), ...notBuilt];
   return [
     {
       runner: "go",
       passed: passed.length > 0 ? passed.length : ok.length,
       failed: failures.length,
       skipped: skipped.length,
-      failures: [
-        ...new Set([
-          ...failed,
-          ...every(output, /^FAIL\s+(\S+ \[.+\])$/gm),
-          ...(failed.length === 0 ? failedPackages : []),
-        ]),
-      ],
+      failures,
     },
   ];
 };

@@ -4,7 +4,8 @@ import { every, type TallyReader } from "./tally.js";
 /** `# tests 3`, `# pass 2`, `# fail 1`, `# cancelled 0`, …; `ℹ` instead of `#` in the spec form. */
 export const nodeTest: TallyReader = (output) => {
   const blocks = [...output.matchAll(/^([#ℹ]) tests (\d+)$((?:\n\1 \w+ [\d.]+)+)/gmu)];
-  const failures = [...tapFailures(output), ...every(output, /^\s*✖ (.+?)(?: \([\d.]+ms\))?$/gmu)];
+  const listed = output.split(/^✖ failing tests:$/mu)[1] ?? "";
+  const failures = [...tapFailures(output), ...every(listed, /^✖ (.+?)(?: \([\d.]+ms\))?$/gmu)];
   return blocks.map(([, , , counts]) => {
     const count = (word: string) => Number(new RegExp(`^. ${word} (\\d+)$`, "mu").exec(counts as string)?.[1] ?? 0);
     return {
@@ -12,7 +13,7 @@ export const nodeTest: TallyReader = (output) => {
       passed: count("pass"),
       failed: count("fail") + count("cancelled"),
       skipped: count("skipped") + count("todo"),
-      failures: failures.filter((name) => name !== "failing tests:"),
+      failures,
     };
   });
 };
@@ -38,6 +39,11 @@ export const tap: TallyReader = (output) => {
   ];
 };
 
+/** Without those that failed only because one inside of them did (node:test says so in the details below). */
 function tapFailures(output: string): string[] {
-  return every(output, /^\s*not ok \d*(?: - )?(.*)$/gm).filter((name) => !/# *(skip|todo)/i.test(name));
+  const parts = output.split(/^\s*(?=(?:not )?ok\b)/m);
+  return parts
+    .filter((part) => part.startsWith("not ok") && !part.includes("'subtestsFailed'"))
+    .map((part) => /^not ok ?\d*(?: - )?(.*)$/m.exec(part)?.[1] as string)
+    .filter((name) => !/# *(skip|todo)/i.test(name));
 }
