@@ -24,7 +24,7 @@ export interface Gathered {
     | { readonly kind: "run" }
     /** A recorded outcome, by `skip_if`. */
     | { readonly kind: "skip"; readonly reason: string }
-    /** A required step failed. */
+    /** A required step failed, or the run was ended. */
     | { readonly kind: "stop"; readonly error: string; readonly timedOut: boolean };
 }
 
@@ -54,6 +54,7 @@ export async function gather(
     const record = recordOf(one.step.name, outcome, holds === true, latencyMs);
     records.push(record);
     onStep(index, record);
+    if (context.signal.aborted) return { outcomes: judged.map(outcomeOf), records, next: ended(index, one.step) };
     const problem = one.required ? problemOf(outcome) : undefined;
     if (problem !== undefined)
       return { outcomes: judged.map(outcomeOf), records, next: stop(index, one.step, problem) };
@@ -154,4 +155,9 @@ function problemOf(outcome: StepOutcome): { error: string; timedOut: boolean } |
 
 function stop(index: number, { name }: Step, { error, timedOut }: { error: string; timedOut: boolean }) {
   return { kind: "stop" as const, error: `steps[${index}] ${name} is required: ${error}`, timedOut };
+}
+
+/** Nothing more is started in a run that was ended. */
+function ended(index: number, { name }: Step) {
+  return { kind: "stop" as const, error: `the run was ended during steps[${index}] ${name}`, timedOut: false };
 }
