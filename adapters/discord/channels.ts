@@ -46,6 +46,9 @@ export class Channels {
     if (THREAD_TYPES.has(channel.type) && channel.parent_id) known.parentId = channel.parent_id;
     this.#known.delete(channel.id);
     this.#known.set(channel.id, known);
+    // On disk, because a resumed session is told nothing, and what a crash cut off must be known for a post in a forum.
+    if (known.isForum !== (this.#ledger.get(`forum:${channel.id}`) !== undefined))
+      this.#ledger.note(`forum:${channel.id}`, known.isForum ? "yes" : undefined);
     if (this.#known.size > MAX_CHANNELS)
       for (const oldest of this.#known.keys()) return void this.#known.delete(oldest);
   }
@@ -53,10 +56,15 @@ export class Channels {
   forget(channelId: string): void {
     this.#known.delete(channelId);
     this.#ledger.note(`seen:${channelId}`, undefined);
+    if (this.#ledger.get(`forum:${channelId}`) !== undefined) this.#ledger.note(`forum:${channelId}`, undefined);
   }
 
   get(channelId: string): KnownChannel | undefined {
     return this.#known.get(channelId);
+  }
+
+  isForum(channelId: string): boolean {
+    return this.#known.get(channelId)?.isForum ?? this.#ledger.get(`forum:${channelId}`) !== undefined;
   }
 
   learnOwnRole(guildId: string, roleId: string): void {

@@ -39,6 +39,8 @@ export function createDiscordAdapter(options: DiscordOptions): Adapter {
   const traits: AdapterTraits = {
     idempotentCreate: true,
     idempotentForMs: NONCE_MEMORY_MS,
+    // Opening a thread takes no nonce.
+    isExceptionIn: (chatId) => running?.channels.isForum(chatId) === true,
     forms: true,
     limits: { perSecond: options.requestsPerSecond },
     isGroup: (chatId) => running?.channels.isDm(chatId) !== true,

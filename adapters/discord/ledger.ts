@@ -5,7 +5,7 @@
  *   session:<shard>  what a restarted process needs for RESUME       bot           our ids, which a RESUME does not tell
  *   seen:<channel>   last message accepted there                     seen          the newest message accepted anywhere
  *   dm:<channel>     the person at the other end                     gap           a lost session: what must be caught up
- *   owed:<channel>   a catch-up that is not finished
+ *   owed:<channel>   a catch-up that is not finished         forum:<channel>  where a send opens a thread
  */
 import type { CursorStore } from "../../src/domain/adapter.js";
 import type { Clock, Timer } from "../../src/lib/clock.js";

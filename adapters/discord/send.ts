@@ -94,7 +94,7 @@ async function create(context: SendContext, operation: Create, signal: AbortSign
 
 async function post(context: SendContext, operation: Create, upload: Upload): Promise<SendResult> {
   const { chatId } = operation.address;
-  if (context.channels.get(chatId)?.isForum) return startThread(context, chatId, upload);
+  if (context.channels.isForum(chatId)) return startThread(context, chatId, upload);
   const { replyToId } = upload.body;
   const body = {
     ...upload.request,
@@ -181,7 +181,7 @@ function messageRoute(
 ): { route: `/${string}`; isInteraction: boolean } {
   if (interaction)
     return { route: Routes.webhookMessage(context.applicationId, interaction.token, messageId), isInteraction: true };
-  const chatId = context.channels.get(address.chatId)?.isForum ? messageId : address.chatId;
+  const chatId = context.channels.isForum(address.chatId) ? messageId : address.chatId;
   return { route: Routes.channelMessage(chatId, messageId), isInteraction: false };
 }
 

@@ -119,6 +119,8 @@ export interface RateLimits {
 export interface AdapterTraits {
   /** A create with the same nonce posts once: an ambiguous send may be repeated. */
   idempotentCreate: boolean;
+  /** Chats where that does not hold (a forum, where a create opens a thread). Absent: it holds in all. */
+  isExceptionIn?(chatId: string): boolean;
   /** How long the platform remembers a nonce; absent = for ever. */
   idempotentForMs?: number;
   /** It can show modals. Absent = no: a button with a form runs its command without one. */

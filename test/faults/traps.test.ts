@@ -193,3 +193,25 @@ describe("a 429", () => {
     expect((await invoke(stack.gateway.url, "/status")).text).toMatch(HELD_BACK);
   });
 });
+
+describe("a post in a forum that a kill cut off", () => {
+  it("is held for an operator: Discord cannot tell a second one from the first", async () => {
+    const { discord, platforms } = stack;
+    const text = `open ${discord.forumId} once only`;
+    const posts = () => [...discord.world.channels.values()].filter(({ name }) => name?.startsWith(text));
+    discord.fail({
+      method: "POST",
+      path: `/channels/${discord.forumId}/threads$`,
+      action: { kind: "slow", delayMs: 60_000 },
+    });
+    await platforms.discord.say(platforms.discord.places[0], "guest", text);
+    await until(() => posts().length === 1, "the post");
+    await restart();
+    await until(
+      async () =>
+        (await invoke(stack.gateway.url, "/outbox list held")).text.includes("cut off while it was being sent"),
+      "the held delivery",
+    );
+    expect(posts()).toHaveLength(1);
+  });
+});

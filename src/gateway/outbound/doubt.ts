@@ -13,7 +13,7 @@ function isIdempotent(delivery: Delivery, part: DeliveryPart, { traits }: Adapte
   // The first answer to an interaction replaces the pending one; private follow-ups have no nonce, public ones go to the chat.
   if (delivery.interaction && part.index === 0) return delivery.operation === "send";
   if (delivery.interaction?.isPrivate) return false;
-  if (!traits.idempotentCreate) return false;
+  if (!traits.idempotentCreate || traits.isExceptionIn?.(delivery.address.chatId)) return false;
   if (traits.idempotentForMs === undefined) return true;
   // One attempt was made after the row fell due; of more, the first may be as old as the row.
   const since = part.attempts <= 1 ? Math.max(delivery.createdAt, delivery.dueAt) : delivery.createdAt;
