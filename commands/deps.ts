@@ -1,4 +1,5 @@
 /** What the commands drive, as types: the composition root passes the real parts in. Nothing here names a platform. */
+import type { AutomationDesk } from "../src/automations/desk.js";
 import type { Store } from "../src/domain/store.js";
 import type { GatewayStatus } from "../src/gateway/status.js";
 import type { HookRegistry } from "../src/hooks/registry.js";
@@ -21,6 +22,8 @@ export interface CommandDeps {
   release(deliveryId: string, confirmed: boolean): Promise<boolean>;
   /** A dead inbox row is handled again, now. False when it is not dead. */
   revive(inboxId: number): Promise<boolean>;
+  /** Hooks that stand in files. */
+  automations?: AutomationDesk;
   /** What was loaded, and what could not be. */
   plugins?(): readonly PluginInfo[];
   /** What is said of hooks beside the registry. */

@@ -5,6 +5,8 @@ import type { DispatchRecord } from "../src/domain/journal.js";
 import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import type { LifecyclePhase } from "../src/hooks/point.js";
 import { answer, badUsage, commandButton, word } from "./answer.js";
+import { fireConfigured, readHandPayload } from "./automations/fire.js";
+import { showFired } from "./automations/show-fired.js";
 import type { CommandDeps } from "./deps.js";
 import { fire } from "./fire.js";
 import { type FirePayload, readPayload } from "./payload.js";
@@ -47,6 +49,13 @@ export function fireHook(deps: CommandDeps): Command {
     async run(context) {
       const target = resolveTarget(deps.registry, context.options.id);
       const { text, dryRun } = readOptions(context);
+      const { automations } = deps;
+      const definition = target.kind === "hook" ? automations?.get(target.hook.id) : undefined;
+      if (automations && definition) {
+        const given = { ...(await readHandPayload(deps, definition, text)), dryRun };
+        const run = await fireConfigured({ ...deps, automations }, context, definition, given);
+        return showFired(deps, context, definition, run, { ...given, text });
+      }
       if (!dryRun) context.need("operator");
       const phase = phaseOf(target, context.options.phase);
       const given = await readPayload(deps, target.point, text);

@@ -6,6 +6,7 @@ import type { AnyPoint } from "../src/hooks/signatures.js";
 import { formatDuration } from "../src/lib/duration.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { newId } from "../src/lib/id.js";
+import { needForRunning } from "./automations/owner-only.js";
 import type { CommandDeps } from "./deps.js";
 import { BY_HAND } from "./payload.js";
 import { runTable } from "./show-dispatch.js";
@@ -33,6 +34,7 @@ export async function fire(deps: CommandDeps, context: CommandContext, firing: F
           .filter((hook) => hook.enabled)
           .map((hook) => hook.id)
       : [hookId];
+  needForRunning(deps, context, hookIds);
   refuseRunning(deps, hookIds);
   if (hookId !== undefined) refuseLive(deps, context, hookId);
 

@@ -2,18 +2,36 @@
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Command } from "../src/gateway/commands.js";
 import type { CommandDeps } from "./deps.js";
+import { explainAdding } from "./hooks/add.js";
+import { showBroken } from "./hooks/broken.js";
 import { listHooks } from "./hooks/list.js";
+import { showNext } from "./hooks/next.js";
 import { showOrder } from "./hooks/order.js";
+import { pauseHooks, resumeHooks } from "./hooks/pause.js";
 import { showHook } from "./hooks/show.js";
 import { switchHook } from "./hooks/switch.js";
+import { testHook } from "./hooks/test.js";
 import { explainHook } from "./hooks/why.js";
 
-const ACTIONS = ["list", "show", "enable", "disable", "why", "order"] as const;
+const ACTIONS = [
+  "list",
+  "show",
+  "enable",
+  "disable",
+  "why",
+  "order",
+  "next",
+  "broken",
+  "test",
+  "pause",
+  "resume",
+  "add",
+] as const;
 type Action = (typeof ACTIONS)[number];
 
 export const hooksSpec: CommandSpec = {
   name: "hooks",
-  summary: "List the hooks, look at one, switch it, ask why it did not run",
+  summary: "List the hooks, look at one, switch it, ask why it did not run, what fires next",
   role: "viewer",
   options: [
     { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
@@ -24,8 +42,9 @@ export const hooksSpec: CommandSpec = {
       complete: "hooks-and-points",
     },
     { name: "message", summary: "why: the message (or dispatch) in question", type: "string" },
-    { name: "page", summary: "list: which page", type: "integer" },
-    { name: "limit", summary: "list: how many on a page, 12 when absent", type: "integer" },
+    { name: "page", summary: "list, next: which page", type: "integer" },
+    { name: "limit", summary: "list, next: how many on a page", type: "integer" },
+    { name: "payload", summary: "test: JSON; or example, or last (the last real one)", type: "string", rest: true },
   ],
 };
 
@@ -47,6 +66,18 @@ export function hooks(deps: CommandDeps): Command {
           return explainHook(deps, context);
         case "order":
           return showOrder(deps, context);
+        case "next":
+          return showNext(deps, context);
+        case "broken":
+          return showBroken(deps);
+        case "test":
+          return testHook(deps, context);
+        case "pause":
+          return pauseHooks(deps, context);
+        case "resume":
+          return resumeHooks(deps, context);
+        case "add":
+          return explainAdding();
       }
     },
   };

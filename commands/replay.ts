@@ -5,9 +5,10 @@ import type { DispatchRecord, RunRecord } from "../src/domain/journal.js";
 import type { Command, CommandContext } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { answer, commandButton, word } from "./answer.js";
+import { replayConfigured } from "./automations/replay.js";
 import type { CommandDeps } from "./deps.js";
 import { fire } from "./fire.js";
-import { findDispatch } from "./run.js";
+import { findAutomationRun, findDispatch } from "./run.js";
 import { dispatchData, dispatchLine, hasFailed, outcomeText, runDetails, runTable } from "./show-dispatch.js";
 import { code } from "./text.js";
 
@@ -34,6 +35,8 @@ export function replay(deps: CommandDeps): Command {
     async run(context) {
       const isLive = context.options.live === true;
       if (isLive) context.need("operator");
+      const own = await findAutomationRun(deps, context.options.id);
+      if (own) return replayConfigured(deps, context, own, isLive);
       const past = await findDispatch(deps, context.options.id);
       const pastRun = past.runs.find(({ id }) => id === context.options.id);
       const record = await fireAgain(deps, context, past, pastRun, !isLive);

@@ -1,9 +1,12 @@
 /** `/run ID`: one dispatch whole: who ran, what each saw and changed, how long it took. What people wrote stays masked. */
+
+import type { AutomationRun } from "../src/domain/automation.js";
 import type { CommandSpec } from "../src/domain/command.js";
 import type { DispatchRecord } from "../src/domain/journal.js";
 import type { Command, CommandAnswer } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { answer, badUsage, commandButton, word } from "./answer.js";
+import { showAutomationRun } from "./automations/run.js";
 import { catchUp } from "./catch-up.js";
 import type { CommandDeps } from "./deps.js";
 import { dispatchData, dispatchLine, hasFailed, open, resultText, runDetails, runTable } from "./show-dispatch.js";
@@ -23,6 +26,8 @@ export function run(deps: CommandDeps): Command {
   return {
     ...runSpec,
     async run(context) {
+      const own = await findAutomationRun(deps, context.options.id);
+      if (own) return showAutomationRun(deps, context, own);
       const dispatch = await findDispatch(deps, context.options.id);
       const isOpen = context.options.reveal === true;
       if (isOpen) {
@@ -39,6 +44,15 @@ export function run(deps: CommandDeps): Command {
       return showDispatch(deps, dispatch, isOpen);
     },
   };
+}
+
+/** A run of a configured hook, by its id. */
+export async function findAutomationRun(
+  { automations }: CommandDeps,
+  given: unknown,
+): Promise<AutomationRun | undefined> {
+  const id = typeof given === "string" ? given.trim() : "";
+  return id === "" || id === "last" ? undefined : automations?.runs.get(id);
 }
 
 /** By the id of the dispatch, or of any run in it. */

@@ -4,6 +4,7 @@ import type { DispatchFilter, DispatchRecord } from "../src/domain/journal.js";
 import type { Command } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/duration.js";
 import { answer, commandButton, word } from "./answer.js";
+import { automationFilter, listAutomationRuns } from "./automations/runs.js";
 import { catchUp } from "./catch-up.js";
 import type { CommandDeps } from "./deps.js";
 import { pageButtons, pageOf, sizeOf } from "./page.js";
@@ -23,7 +24,7 @@ export const runsSpec: CommandSpec = {
   options: [
     {
       name: "filter",
-      summary: "A hook, a hook point, failed, or last (the newest one, whole)",
+      summary: "A hook, a hook point, failed, last (the newest one, whole), configured, or a status such as running",
       type: "string",
       complete: "hooks-and-points",
     },
@@ -37,6 +38,8 @@ export function runs(deps: CommandDeps): Command {
     ...runsSpec,
     async run(context) {
       const asked = typeof context.options.filter === "string" ? context.options.filter.trim() : "";
+      const configured = await automationFilter(deps, asked);
+      if (configured) return listAutomationRuns(deps, context, asked, configured);
       const remark = await catchUp(deps);
       if (asked === "last") {
         const [last] = await deps.store.journal.list({ limit: 1 });
@@ -68,6 +71,7 @@ export function runs(deps: CommandDeps): Command {
         ],
         data: {
           dispatches: page.entries.map((dispatch) => dispatchData(dispatch, false)),
+          runs: [],
           total: found.length,
           page: page.number,
           pages: page.pages,
@@ -115,7 +119,7 @@ function nothing(asked: string) {
         ? undefined
         : `Send the gateway a message, or try ${code("/fire-hook POINT example dry-run=true")}.`,
     ],
-    data: { dispatches: [], total: 0, page: 1, pages: 1 },
+    data: { dispatches: [], runs: [], total: 0, page: 1, pages: 1 },
     buttons: [[commandButton("Hooks", "/hooks list")]],
   });
 }

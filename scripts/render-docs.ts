@@ -131,12 +131,20 @@ function apiV1(): string {
       `${summary} (\`${id}\`)`,
       ...(fields.length > 0 ? ["", table(["field", "in", "required", "meaning"], fields)] : []),
       "",
-      `Answers ${Object.keys(z.toJSONSchema(schemas.answer, { unrepresentable: "any" }).properties ?? {})
-        .map((name) => `\`${name}\``)
-        .join(", ")}.`,
+      `Answers ${answersOf(schemas.answer).join("; or ")}.`,
     ].join("\n");
   });
   return `## /api/v1\n\nFor programs: ${paths.size} addresses, each an operator command with the same roles and the same audit. \`GET /api/v1/openapi.json\` has every schema.\n\n${sections.join("\n\n")}`;
+}
+
+/** The fields of each form that an answer may have. */
+function answersOf(schema: z.ZodType): string[] {
+  const { anyOf, ...alone } = z.toJSONSchema(schema, { unrepresentable: "any" });
+  return (anyOf ?? [alone]).map(({ properties = {} }) =>
+    Object.keys(properties)
+      .map((name) => `\`${name}\``)
+      .join(", "),
+  );
 }
 
 function fieldRows(place: string, schema: z.ZodType | undefined): string[][] {

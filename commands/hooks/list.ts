@@ -6,6 +6,8 @@ import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, sizeOf } from "../page.js";
 import { familyOf } from "../resolve.js";
 import { code, count, plain, table } from "../text.js";
+import { brokenData } from "./broken.js";
+import { pausedText } from "./pause.js";
 import { type HookRow, readHookRows } from "./rows.js";
 
 const PAGE_SIZE = 12;
@@ -15,7 +17,7 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
   const { rows: all, remark } = await readHookRows(deps);
   const filter = typeof context.options.id === "string" ? context.options.id.trim() : "";
   const matching = all.filter((row) => matches(row, filter)).sort(byPlace(deps));
-  if (all.length === 0) return noHooks();
+  if (all.length === 0) return noHooks(deps);
   if (matching.length === 0)
     return answer({
       text: [
@@ -36,13 +38,30 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
     text: [
       `**${count(matching.length, "hook")}**${filter ? ` matching ${code(filter)}` : ""}${page.pages > 1 ? ` · page ${page.number} of ${page.pages}` : ""}`,
       ...groups(page.entries).map((group) => groupText(group, deps.clock.now())),
-      remark && `⚠ ${plain(remark)}`,
+      ...[remark, pausedText(deps), brokenRemark(deps)].map((text) => text && `⚠ ${plain(text)}`),
       never > 0 && `${count(never, "enabled hook")} never fired. ${code("/hooks why ID")} tells why.`,
     ],
-    data: { hooks: page.entries, total: matching.length, page: page.number, pages: page.pages, remark },
+    data: {
+      hooks: page.entries,
+      total: matching.length,
+      page: page.number,
+      pages: page.pages,
+      remark,
+      broken: (deps.automations?.broken() ?? []).map(brokenData),
+      paused: deps.automations?.paused() !== undefined,
+    },
     buttons: [pageButtons(page, line)],
   });
 }
+
+function brokenRemark({ automations }: CommandDeps): string | undefined {
+  const ids = automations?.broken().map(({ id }) => id) ?? [];
+  if (ids.length === 0) return undefined;
+  const named = ids.slice(0, MAX_NAMED).join(", ");
+  return `${count(ids.length, "hook")} not in force: ${named}${ids.length > MAX_NAMED ? ", …" : ""}; /hooks broken tells why.`;
+}
+
+const MAX_NAMED = 5;
 
 function matches(row: HookRow, filter: string): boolean {
   const wanted = filter.toLowerCase();
@@ -116,9 +135,11 @@ function groupText({ family, point, rows }: Group, now: number): string {
   return `**${plain(family)}** · ${code(point)}\n${lines}`;
 }
 
-function noHooks(): CommandAnswer {
+function noHooks(deps: CommandDeps): CommandAnswer {
+  const remark = brokenRemark(deps);
   return answer({
     text: [
+      remark && `⚠ ${plain(remark)}`,
       "**No hooks yet.** Plugins bring them: name one in the configuration and start again.",
       "```yaml\nplugins:\n  - ./examples/plugins/greeter.js\n```",
       `${code("hookgate points")} lists what hooks can subscribe to.`,

@@ -1,17 +1,24 @@
 /** `/hooks show ID`: one hook, whole. */
+import type { Definition } from "../../src/automations/definition/definition.js";
+import type { BrokenHook } from "../../src/automations/desk.js";
 import { hasRole } from "../../src/domain/identity.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
+import { definitionData, gatesText, pipelineText, placeText, triggerText } from "../automations/describe.js";
 import type { CommandDeps } from "../deps.js";
 import { resolveHook } from "../resolve.js";
 import { outcomeText } from "../show-dispatch.js";
 import { ago, clip, code, count, plain } from "../text.js";
+import { brokenData, brokenText } from "./broken.js";
 import { readHookRow } from "./rows.js";
 
 export async function showHook(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  const broken = deps.automations?.broken().find(({ id }) => id === context.options.id);
+  if (broken) return showBrokenHook(broken);
   const hook = resolveHook(deps.registry, context.options.id);
+  const definition = deps.automations?.get(hook.id);
   const { row, remark } = await readHookRow(deps, hook);
   const switched = (await deps.store.hookState.list()).find(({ hookId }) => hookId === hook.id);
   const now = deps.clock.now();
@@ -24,7 +31,7 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
     ),
     field("order", orderText(deps, hook)),
     field("limits", `${formatDuration(hook.timeoutMs)}, ${hook.failurePolicy}, ${hook.execution}`),
-    field("from", hook.pluginId ? `plugin ${code(hook.pluginId)}` : "the product"),
+    field("from", originText(hook, definition)),
     field("matches", matchText(hook)),
     field(
       "last fired",
@@ -39,11 +46,26 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
       `${count(row.fires, "fire")}, ${count(row.failures, "failure")}${row.p95Ms === undefined ? "" : `, p95 ${formatDuration(row.p95Ms)}`}`,
     ),
   ];
+  if (definition) fields.push(...definitionFields(deps, definition));
+  const stuck = deps.automations?.problems().filter(({ hookId }) => hookId === hook.id) ?? [];
   const problems = deps.registry.validate().filter(({ ids }) => ids.includes(hook.id));
   return answer({
-    text: [...problems.map(({ message }) => message), ...(remark ? [remark] : [])].map((text) => `⚠ ${plain(text)}`),
-    card: { title: hook.id, tone: problems.length > 0 ? "bad" : hook.enabled ? "good" : "neutral", fields },
-    data: { ...row, ...hook, ...(switched ? { switched } : {}), problems },
+    text: [...[...problems, ...stuck].map(({ message }) => message), ...(remark ? [remark] : [])].map(
+      (text) => `⚠ ${plain(text)}`,
+    ),
+    card: {
+      title: hook.id,
+      ...(definition?.description ? { text: plain(definition.description) } : {}),
+      tone: problems.length > 0 ? "bad" : hook.enabled ? "good" : "neutral",
+      fields,
+    },
+    data: {
+      ...row,
+      ...hook,
+      ...(switched ? { switched } : {}),
+      problems,
+      ...(definition ? { definition: definitionData(definition), stuck } : {}),
+    },
     buttons: [
       [
         ...(hasRole(context.operator.role, "admin")
@@ -53,12 +75,35 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
                 : commandButton("Enable", `/hooks enable ${id}`, "success"),
             ]
           : []),
-        commandButton("Try it (dry run)", `/fire-hook ${id} example dry-run=true`),
+        commandButton("Try it (dry run)", definition ? `/hooks test ${id}` : `/fire-hook ${id} example dry-run=true`),
         commandButton("Why", `/hooks why ${id}`),
         commandButton("Runs", `/runs ${id}`),
       ],
     ],
   });
+}
+
+function showBrokenHook(broken: BrokenHook): CommandAnswer {
+  return answer({
+    text: ["**Not in force**", brokenText(broken)],
+    data: { ...brokenData(broken), state: "broken" },
+    buttons: [[commandButton("All that are broken", "/hooks broken")]],
+  });
+}
+
+function originText(hook: HookInfo, definition: Definition | undefined): string {
+  if (definition) return plain(placeText(definition.place));
+  return hook.pluginId ? `plugin ${code(hook.pluginId)}` : "the product";
+}
+
+function definitionFields({ automations, clock }: CommandDeps, definition: Definition) {
+  const next = automations?.next().find(({ hookId }) => hookId === definition.id);
+  return [
+    field("starts", triggerText(definition)),
+    field("does", pipelineText(definition)),
+    field("gates", gatesText(definition)),
+    ...(next ? [field("next", `in ${formatDuration(Math.max(0, next.at - clock.now()))}`)] : []),
+  ];
 }
 
 const field = (name: string, value: string) => ({ name, value, inline: true });

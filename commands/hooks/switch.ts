@@ -1,6 +1,7 @@
 /** `/hooks enable|disable ID`: durable, and in force from the next dispatch. */
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
+import { needForRunning } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { resolveHook } from "../resolve.js";
 import { code } from "../text.js";
@@ -8,6 +9,7 @@ import { code } from "../text.js";
 export async function switchHook(deps: CommandDeps, context: CommandContext, enabled: boolean): Promise<CommandAnswer> {
   context.need("admin");
   const hook = resolveHook(deps.registry, context.options.id);
+  if (enabled) needForRunning(deps, context, [hook.id]);
   const state = enabled ? "enabled" : "disabled";
   const data = { id: hook.id, enabled, changed: hook.enabled !== enabled };
   const buttons = [

@@ -122,6 +122,37 @@ function addLive(program: Command, terminal: Terminal, done: (code: ExitCode) =>
     live({ name: "hooks", options: { action: "why", id, ...(message ? { message } : {}) } }, flags),
   );
   json(
+    hooks
+      .command("next")
+      .description("what fires when")
+      .argument("[filter]", "part of an id")
+      .option("--page <number>", "which page", integer),
+  ).action((filter: string | undefined, { page, ...flags }: { page?: number } & JsonFlag) =>
+    live(
+      { name: "hooks", options: { action: "next", ...(filter ? { id: filter } : {}), ...(page ? { page } : {}) } },
+      flags,
+    ),
+  );
+  json(
+    hooks
+      .command("test")
+      .description("a dry run of a configured hook, with every step's output")
+      .argument("<id>", "the hook")
+      .option("-p, --payload <json>", "JSON, @file, @- (standard input), example or last", "example"),
+  ).action(async (id: string, flags: { payload: string } & JsonFlag) => {
+    const payload = (await import("./payload-file.js")).readPayload(flags.payload);
+    return live({ name: "hooks", options: { action: "test", id, payload } }, flags);
+  });
+  for (const [action, summary] of [
+    ["broken", "configured hooks that are not in force, and why"],
+    ["pause", "pause all configured hooks"],
+    ["resume", "let configured hooks run again"],
+    ["add", "how a hook is added"],
+  ] as const)
+    json(hooks.command(action).description(summary)).action((flags: JsonFlag) =>
+      live({ name: "hooks", options: { action } }, flags),
+    );
+  json(
     hooks.command("order").description("who runs at a point, in what order").argument("<point>", "the hook point"),
   ).action((id: string, flags: JsonFlag) => live({ name: "hooks", options: { action: "order", id } }, flags));
 
@@ -152,7 +183,7 @@ function addLive(program: Command, terminal: Terminal, done: (code: ExitCode) =>
     program
       .command("runs")
       .description("what fired lately")
-      .argument("[filter]", "a hook, a point, failed or last")
+      .argument("[filter]", "a hook, a point, failed, last, configured, or a status such as running")
       .option("--page <number>", "which page", integer),
   ).action((filter: string | undefined, flags: { page?: number } & JsonFlag) =>
     live(

@@ -38,10 +38,16 @@ async function valuesOf(option: OptionSpec, commands: CommandTable, { registry, 
       return [...hooks(), ...points()];
     case "commands":
       return commands.all.map((command) => same(command.name));
-    case "runs":
-      return (await store.journal.list({ limit: NEWEST })).flatMap(({ point, runs }) =>
-        runs.map((run) => ({ name: `${run.id} · ${run.hookId} at ${point} · ${run.outcome}`, value: run.id })),
-      );
+    case "runs": {
+      const configured = await store.automation.runs.list({ limit: NEWEST });
+      const dispatches = await store.journal.list({ limit: NEWEST });
+      return [
+        ...configured.map(({ id, hookId, status }) => ({ name: `${id} · ${hookId} · ${status}`, value: id })),
+        ...dispatches.flatMap(({ point, runs }) =>
+          runs.map((run) => ({ name: `${run.id} · ${run.hookId} at ${point} · ${run.outcome}`, value: run.id })),
+        ),
+      ];
+    }
     case "deliveries": {
       const [held, dead, newest] = await Promise.all([
         store.outbox.list({ status: "held", limit: NEWEST }),

@@ -136,7 +136,8 @@ describe("/api/v1/openapi.json", () => {
       "dryRun",
       "phase",
     ]);
-    expect(Object.keys(fire.responses["200"].content["application/json"].schema.properties)).toContain("outcome");
+    const { anyOf } = fire.responses["200"].content["application/json"].schema;
+    expect(anyOf.map(({ required }: { required: string[] }) => required.includes("outcome"))).toEqual([false, true]);
     expect(fire.responses.default.content["application/problem+json"].schema.$ref).toBe("#/components/schemas/Problem");
   });
 });

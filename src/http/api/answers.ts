@@ -1,5 +1,6 @@
 /** What /api/v1 answers. Times are milliseconds since the epoch; what people wrote is masked, secrets are never shown. */
 import { z } from "zod";
+import { AUTOMATION_RUN_STATUSES } from "../../domain/automation.js";
 import { OUTCOMES } from "../../domain/journal.js";
 
 const time = z.number().describe("Milliseconds since the epoch.");
@@ -24,6 +25,27 @@ export const hookRow = z.object({
   neverFired: z.boolean(),
 });
 
+/** Why a definition is not in force. */
+export const brokenHook = z.object({
+  id: z.string(),
+  place: z.string(),
+  problems: z.array(z.object({ path: z.string(), message: z.string(), place: z.string() })),
+});
+
+/** A hook that stands in a file. */
+const definition = z.object({
+  description: z.string().optional(),
+  trigger: z.looseObject({ kind: z.string() }),
+  place: z.string(),
+  steps: z.array(z.string()),
+  handler: z.string(),
+  execution: z.string(),
+  cooldownMs: z.number(),
+  concurrency: z.number(),
+  maxPerHour: z.number().optional(),
+  whenBusy: z.string(),
+});
+
 export const hookDetail = hookRow.extend({
   hook: z.string(),
   model: z.string(),
@@ -39,6 +61,11 @@ export const hookDetail = hookRow.extend({
   match: z.record(z.string(), z.unknown()).optional(),
   switched: z.object({ enabled: z.boolean(), by: z.string(), at: time }).optional(),
   problems: z.array(z.object({ code: z.string(), message: z.string(), ids: z.array(z.string()) })),
+  definition: definition.optional().describe("Of a configured hook."),
+  stuck: z
+    .array(z.object({ hookId: z.string(), message: z.string() }))
+    .optional()
+    .describe("Why its trigger cannot fire at the moment."),
 });
 
 export const switched = z.object({ id: z.string(), enabled: z.boolean(), changed: z.boolean() });
@@ -75,3 +102,58 @@ export const dispatch = z.object({
   runs: z.array(run),
   redacted: z.boolean().describe("Whether what people wrote is masked."),
 });
+
+const step = z.object({
+  step: z.string(),
+  outcome: z.enum(["passed", "skipping", "failed", "timed_out"]),
+  latencyMs: z.number(),
+  result: z.unknown().optional(),
+  error: z.string().optional(),
+});
+
+const attempt = z.object({
+  attempt: z.number(),
+  startedAt: time,
+  endedAt: time.optional(),
+  status: z.enum(AUTOMATION_RUN_STATUSES),
+  error: z.string().optional(),
+  steps: z.array(step),
+  rendered: z.string().optional(),
+  renderedHash: z.string().optional(),
+  toolCalls: z.array(z.looseObject({ tool: z.string(), latencyMs: z.number() })).optional(),
+  usage: z
+    .object({
+      model: z.string(),
+      inputTokens: z.number().optional(),
+      outputTokens: z.number().optional(),
+      costUsd: z.number().optional(),
+    })
+    .optional(),
+  output: z.unknown().optional(),
+});
+
+/** A run of a configured hook. What programs printed is for owners. */
+export const hookRun = z.object({
+  id: z.string(),
+  hookId: z.string(),
+  trigger: z.string(),
+  reason: z.string(),
+  event: z.string().optional(),
+  cause: z.object({ kind: z.string(), id: z.string(), depth: z.number() }).optional(),
+  dispatchId: z.string().optional(),
+  conversation: z.string().optional(),
+  messageId: z.string().optional(),
+  status: z.enum(AUTOMATION_RUN_STATUSES),
+  statusReason: z.string().optional(),
+  payload: z.unknown(),
+  payloadHash: z.string(),
+  attempt: z.number(),
+  attempts: z.array(attempt),
+  createdAt: time,
+  startedAt: time.optional(),
+  endedAt: time.optional(),
+  dueAt: time,
+});
+
+/** Of one run of a configured hook: `kind` tells it from a dispatch. */
+export const oneHookRun = hookRun.extend({ kind: z.literal("run") });

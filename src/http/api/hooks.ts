@@ -1,6 +1,6 @@
 /** /api/v1/hooks: what is installed, switching it, and firing it. */
 import { z } from "zod";
-import { dispatch, hookDetail, hookRow, page, switched } from "./answers.js";
+import { brokenHook, dispatch, hookDetail, hookRow, oneHookRun, page, switched } from "./answers.js";
 import { endpoint } from "./endpoint.js";
 
 const id = z.object({ id: z.string().min(1).max(200).describe("The id of a hook.") });
@@ -9,6 +9,8 @@ const payload = z
   .union([z.enum(["example", "last"]), z.record(z.string(), z.unknown())])
   .default("example")
   .describe("The payload itself, or `example` (the point's), or `last` (the last real one).");
+
+const fired = z.union([oneHookRun, dispatch]);
 
 export const hookEndpoints = [
   endpoint({
@@ -21,7 +23,12 @@ export const hookEndpoints = [
       page: z.coerce.number().int().min(1).optional(),
       limit: z.coerce.number().int().min(1).max(500).default(100),
     }),
-    answer: z.object({ hooks: z.array(hookRow), ...page }),
+    answer: z.object({
+      hooks: z.array(hookRow),
+      ...page,
+      broken: z.array(brokenHook).default([]).describe("Configured hooks that are not in force."),
+      paused: z.boolean().default(false).describe("Whether all configured hooks are paused."),
+    }),
     command: ({ query: { filter, ...paging } }) => ({
       name: "hooks",
       options: { action: "list", id: filter, ...paging },
@@ -58,20 +65,37 @@ export const hookEndpoints = [
     method: "POST",
     path: "/hooks/:id/fire",
     id: "fireHook",
-    summary: "Fires one hook and answers when it has ended.",
+    summary: "Fires one hook and answers when it has ended: a dispatch, or the run of a configured hook.",
     params: id,
     body: z
       .strictObject({ payload, dryRun: z.boolean().default(false).describe("Send nothing, write no state."), phase })
       .prefault({}),
-    answer: dispatch,
+    answer: fired,
     command: ({ params, body }) => ({
       name: "fire-hook",
       options: {
         id: params.id,
-        payload: typeof body.payload === "string" ? body.payload : JSON.stringify(body.payload),
+        payload: payloadText(body.payload),
         "dry-run": body.dryRun,
         phase: body.phase,
       },
     }),
   }),
+  endpoint({
+    method: "POST",
+    path: "/hooks/:id/test",
+    id: "testHook",
+    summary: "A dry run of a configured hook, with the output of every step.",
+    params: id,
+    body: z.strictObject({ payload }).prefault({}),
+    answer: oneHookRun,
+    command: ({ params, body }) => ({
+      name: "hooks",
+      options: { action: "test", id: params.id, payload: payloadText(body.payload) },
+    }),
+  }),
 ];
+
+function payloadText(given: string | Record<string, unknown>): string {
+  return typeof given === "string" ? given : JSON.stringify(given);
+}

@@ -1,9 +1,11 @@
 /** /api/v1/runs: what fired, what came of it, and firing it once more. */
 import { z } from "zod";
-import { dispatch, page } from "./answers.js";
+import { dispatch, hookRun, oneHookRun, page } from "./answers.js";
 import { endpoint } from "./endpoint.js";
 
 const id = z.object({ id: z.string().min(1).max(200).describe("The id of a dispatch or of a run.") });
+
+const replayed = { replayOf: z.string(), changes: z.array(z.string()).describe("What is different from then.") };
 
 export const runEndpoints = [
   endpoint({
@@ -12,23 +14,33 @@ export const runEndpoints = [
     id: "listRuns",
     summary: "What fired lately, newest first.",
     query: z.object({
-      filter: z.string().max(200).optional().describe("A hook, a hook point, or `failed`."),
+      filter: z
+        .string()
+        .max(200)
+        .optional()
+        .describe(
+          "A hook, a hook point, `failed`, `configured` (all runs of configured hooks), or a status such as `running`.",
+        ),
       page: z.coerce.number().int().min(1).optional(),
       limit: z.coerce.number().int().min(1).max(200).default(50),
     }),
-    answer: z.object({ dispatches: z.array(dispatch), ...page }),
+    answer: z.object({
+      dispatches: z.array(dispatch),
+      runs: z.array(hookRun).describe("Of configured hooks."),
+      ...page,
+    }),
     command: ({ query }) => ({ name: "runs", options: query }),
   }),
   endpoint({
     method: "GET",
     path: "/runs/:id",
     id: "showRun",
-    summary: "One dispatch: who ran, what each changed, how long it took.",
+    summary: "One dispatch (who ran, what each changed, how long it took), or one run of a configured hook.",
     params: id,
     query: z.object({
       reveal: z.enum(["true", "false"]).default("false").describe("Show what people wrote: for admins, and recorded."),
     }),
-    answer: dispatch,
+    answer: z.union([oneHookRun, dispatch]),
     command: ({ params, query }) => ({
       name: "run",
       options: { id: params.id, ...(query.reveal === "true" ? { reveal: true } : {}) },
@@ -43,7 +55,7 @@ export const runEndpoints = [
     body: z
       .strictObject({ live: z.boolean().default(false).describe("Let hooks send and write; else it is a dry run.") })
       .prefault({}),
-    answer: dispatch.extend({ replayOf: z.string(), changes: z.array(z.string()) }),
+    answer: z.union([oneHookRun.extend(replayed), dispatch.extend(replayed)]),
     command: ({ params, body }) => ({ name: "replay", options: { id: params.id, live: body.live } }),
   }),
 ];

@@ -1,0 +1,127 @@
+/** Firing a configured hook by hand, for /fire-hook and /hooks test: its steps tick off in the answer while it runs. */
+import type { Definition } from "../../src/automations/definition/definition.js";
+import type { AutomationDesk } from "../../src/automations/desk.js";
+import type { AutomationRun, StepRecord } from "../../src/domain/automation.js";
+import type { CommandContext } from "../../src/gateway/commands.js";
+import { formatDuration } from "../../src/lib/duration.js";
+import { newId } from "../../src/lib/id.js";
+import { badUsage } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { readPayload } from "../payload.js";
+import { code } from "../text.js";
+import { needForRunning } from "./owner-only.js";
+import { STEP_SIGNS } from "./show-run.js";
+
+export interface HandPayload {
+  payload: Readonly<Record<string, unknown>>;
+  source: "typed" | "example" | "last" | "none";
+}
+
+/** A quick run gets one answer; from here on the answer shows how far it is. */
+const PROGRESS_AFTER_MS = 800;
+
+export async function fireConfigured(
+  deps: CommandDeps & { automations: AutomationDesk },
+  context: CommandContext,
+  definition: Definition,
+  { payload, dryRun }: HandPayload & { dryRun: boolean },
+): Promise<AutomationRun> {
+  context.need("operator");
+  needForRunning(deps, context, [definition.id]);
+  const { clock } = deps;
+  const progress = createProgress(definition, dryRun, clock.now());
+  let isShown = false;
+  const show = () => context.progress({ text: progress.text(clock.now()) });
+  const timer = clock.after(PROGRESS_AFTER_MS, () => {
+    isShown = true;
+    show();
+  });
+  const changed = () => {
+    if (isShown) show();
+  };
+  try {
+    return await deps.automations.fire({
+      hookId: definition.id,
+      payload,
+      dryRun,
+      reason: `fired by ${context.operator.displayName ?? `${context.operator.platform}:${context.operator.userId}`}`,
+      cause: { kind: "command", id: context.causeId ?? newId("f", clock.now()), depth: 0 },
+      signal: context.signal,
+      began: (runId) => {
+        progress.began(runId);
+        changed();
+      },
+      stepBegan: (index) => {
+        progress.stepBegan(index);
+        changed();
+      },
+      stepEnded: (index, record) => {
+        progress.stepEnded(index, record);
+        changed();
+      },
+      handlerBegan: () => {
+        progress.handlerBegan();
+        changed();
+      },
+    });
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** A hook that time or a person starts takes any fields, as `event.input`; others take a payload of their point. */
+export async function readHandPayload(deps: CommandDeps, definition: Definition, text: string): Promise<HandPayload> {
+  if (!isStartedAlone(definition)) {
+    const { payload, source } = await readPayload(deps, deps.registry.point(definition.point), text);
+    return { payload: fieldsOf(payload), source };
+  }
+  if (text === "" || text === "example" || text === "last") return { payload: {}, source: "none" };
+  try {
+    return { payload: fieldsOf(JSON.parse(text)), source: "typed" };
+  } catch {
+    throw badUsage("The payload is not a JSON object.", 'Such as {"branch": "main"}; templates see it as event.input.');
+  }
+}
+
+/** By time or by a person, not by something that happened and has a payload. */
+export function isStartedAlone({ trigger: { kind } }: Definition): boolean {
+  return kind === "every" || kind === "cron" || kind === "at" || kind === "manual";
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+  throw badUsage("The payload must be a JSON object.");
+}
+
+/** What is done, what is under way, what is to come. */
+function createProgress({ id, context, run }: Definition, dryRun: boolean, since: number) {
+  const signs: string[] = [...context.map(() => "·"), "·"];
+  const names = [
+    ...context.map(({ step }) => step.name),
+    dryRun ? `${run.handler.name} (not in a dry run)` : run.handler.name,
+  ];
+  const took: string[] = [];
+  let runId: string | undefined;
+  return {
+    began(given: string) {
+      runId = given;
+    },
+    stepBegan(index: number) {
+      signs[index] = "▸";
+    },
+    stepEnded(index: number, { outcome, latencyMs }: StepRecord) {
+      signs[index] = STEP_SIGNS[outcome];
+      took[index] = ` ${formatDuration(latencyMs)}`;
+    },
+    handlerBegan() {
+      signs[context.length] = "▸";
+    },
+    text(now: number): string {
+      return [
+        `${dryRun ? "Trying" : "Firing"} ${code(id)}, for ${formatDuration(now - since)}`,
+        names.map((name, index) => `${signs[index]} ${index + 1}. ${name}${took[index] ?? ""}`).join("\n"),
+        ...(runId === undefined ? [] : [`run ${code(runId)}`]),
+      ].join("\n\n");
+    },
+  };
+}

@@ -1,0 +1,77 @@
+/** `/replay ID` of a configured hook's run: once more, with what started it then. */
+import type { Definition } from "../../src/automations/definition/definition.js";
+import type { AutomationRun } from "../../src/domain/automation.js";
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import { HookgateError } from "../../src/lib/errors.js";
+import { answer, commandButton, word } from "../answer.js";
+import { catchUp } from "../catch-up.js";
+import type { CommandDeps } from "../deps.js";
+import { code, plain } from "../text.js";
+import { fireConfigured, isStartedAlone } from "./fire.js";
+import { maySeeOutput } from "./owner-only.js";
+import { automationRunData, hasFailedRun, runLine, statusText, stepTable } from "./show-run.js";
+
+export async function replayConfigured(
+  deps: CommandDeps,
+  context: CommandContext,
+  past: AutomationRun,
+  isLive: boolean,
+): Promise<CommandAnswer> {
+  const { automations } = deps;
+  const definition = automations?.get(past.hookId);
+  if (automations === undefined || definition === undefined)
+    throw new HookgateError({
+      code: "NOT_FOUND",
+      message: `The hook ${past.hookId} is not in force any more.`,
+      hint: "/hooks broken tells whether its file is broken.",
+    });
+  const payload = await payloadThen(deps, definition, past);
+  const run = await fireConfigured({ ...deps, automations }, context, definition, {
+    payload,
+    source: "last",
+    dryRun: !isLive,
+  });
+  const now = deps.clock.now();
+  const steps = run.attempts.at(-1)?.steps ?? [];
+  const changes = run.status === past.status ? [] : [`${statusText(past.status)} then, ${statusText(run.status)} now`];
+  const isOpen = maySeeOutput(deps, context, past.hookId);
+  return answer({
+    text: [
+      `**${isLive ? "Replayed" : "Replayed, dry"}** ${code(past.id)}.`,
+      `Then: ${runLine(past, now)}\nNow: ${runLine(run, now)}`,
+      run.statusReason && plain(run.statusReason),
+      steps.length > 0 && stepTable(steps),
+      changes.length > 0 ? `**Different from then**: ${changes.join("")}` : "It came to the same end as then.",
+    ],
+    data: { ...automationRunData(run, isOpen), kind: "run", replayOf: past.id, changes },
+    outcome: hasFailedRun(run) ? "failed" : "done",
+    buttons: [
+      [
+        ...(isLive ? [] : [commandButton("Replay live", `/replay ${word(past.id)} live=true`, "danger")]),
+        commandButton("Then", `/run ${word(past.id)}`),
+        ...(isLive ? [commandButton("Now", `/run ${word(run.id)}`)] : []),
+      ],
+    ],
+  });
+}
+
+/** The history keeps people's words masked, so the payload comes from the journal. What time started needs none. */
+async function payloadThen(
+  deps: CommandDeps,
+  definition: Definition,
+  { dispatchId, payload, id }: AutomationRun,
+): Promise<Readonly<Record<string, unknown>>> {
+  if (isStartedAlone(definition) && !hasInput(payload)) return {};
+  await catchUp(deps);
+  const dispatch = dispatchId === undefined ? undefined : await deps.store.journal.get(dispatchId);
+  if (dispatch && typeof dispatch.payload === "object" && dispatch.payload !== null) return { ...dispatch.payload };
+  throw new HookgateError({
+    code: "NOT_REPLAYABLE",
+    message: `What started ${id} is not in the journal any more.`,
+    hint: `/fire-hook ${definition.id} takes a payload.`,
+  });
+}
+
+function hasInput(payload: unknown): boolean {
+  return typeof payload === "object" && payload !== null && "input" in payload && payload.input !== undefined;
+}

@@ -1,0 +1,53 @@
+/** `/run ID` of a configured hook: every attempt with its steps, what it rendered and what came back. */
+import type { AutomationRun } from "../../src/domain/automation.js";
+import { hasRole } from "../../src/domain/identity.js";
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import { formatDuration } from "../../src/lib/duration.js";
+import { answer, commandButton, word } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { code, jsonBlock, plain } from "../text.js";
+import { maySeeOutput } from "./owner-only.js";
+import { attemptDetails, automationRunData, runLine, statusText, stepTable } from "./show-run.js";
+
+/** Earlier attempts are told in one line each. */
+const MAX_EARLIER = 5;
+
+export function showAutomationRun(deps: CommandDeps, context: CommandContext, run: AutomationRun): CommandAnswer {
+  const isOpen = maySeeOutput(deps, context, run.hookId);
+  const now = deps.clock.now();
+  const last = run.attempts.at(-1);
+  const id = word(run.hookId);
+  const isJournalled = run.dispatchId !== undefined && run.dispatchId !== run.id;
+  return answer({
+    text: [
+      runLine(run, now),
+      run.statusReason && plain(run.statusReason),
+      [
+        `run ${code(run.id)}`,
+        ...(run.cause ? [`because of ${run.cause.kind} ${code(run.cause.id)}, ${run.cause.depth} deep`] : []),
+        ...(run.conversation ? [`in ${code(run.conversation)}`] : []),
+        ...(run.endedAt === undefined && run.dueAt > now ? [`tried again in ${formatDuration(run.dueAt - now)}`] : []),
+      ].join("\n"),
+      ...run.attempts.slice(0, -1).slice(-MAX_EARLIER).map(earlierText),
+      last && last.steps.length > 0 && stepTable(last.steps),
+      ...(last ? attemptDetails(last, isOpen, 500) : []),
+      `**Payload** (texts and names masked)\n${jsonBlock(run.payload, 800)}`,
+    ],
+    data: { ...automationRunData(run, isOpen), kind: "run" },
+    buttons: [
+      [
+        ...(hasRole(context.operator.role, "operator")
+          ? [commandButton("Run again", `/fire-hook ${id} dry-run=false`)]
+          : []),
+        commandButton("The hook", `/hooks show ${id}`),
+        commandButton("Its runs", `/runs ${id}`),
+        ...(isJournalled ? [commandButton("The dispatch", `/run ${word(run.dispatchId ?? "")}`)] : []),
+      ],
+    ],
+  });
+}
+
+function earlierText({ attempt, status, startedAt, endedAt, error }: AutomationRun["attempts"][number]): string {
+  const took = endedAt === undefined ? "" : ` · ${formatDuration(endedAt - startedAt)}`;
+  return `attempt ${attempt}: ${statusText(status)}${took}${error === undefined ? "" : ` · ${plain(error)}`}`;
+}

@@ -1,0 +1,45 @@
+/** The answer to a configured hook that was fired by hand. */
+import type { Definition } from "../../src/automations/definition/definition.js";
+import type { AutomationRun } from "../../src/domain/automation.js";
+import { hasRole } from "../../src/domain/identity.js";
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import { answer, commandButton, word } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { code, plain } from "../text.js";
+import type { HandPayload } from "./fire.js";
+import { maySeeOutput } from "./owner-only.js";
+import { attemptDetails, automationRunData, hasFailedRun, runLine, stepTable } from "./show-run.js";
+
+export function showFired(
+  deps: CommandDeps,
+  context: CommandContext,
+  { id }: Definition,
+  run: AutomationRun,
+  { source, text, dryRun }: Pick<HandPayload, "source"> & { text: string; dryRun: boolean },
+): CommandAnswer {
+  const isOpen = maySeeOutput(deps, context, id);
+  const attempt = run.attempts.at(-1);
+  const line = `/fire-hook ${word(id)}${text ? ` payload=${word(text)}` : ""}`;
+  return answer({
+    text: [
+      `**${dryRun ? "Dry run" : "Fired"}** ${runLine(run, deps.clock.now())}`,
+      run.statusReason && plain(run.statusReason),
+      attempt && attempt.steps.length > 0 && stepTable(attempt.steps),
+      ...(attempt ? attemptDetails(attempt, isOpen, dryRun ? 700 : 300) : []),
+      dryRun
+        ? "Its steps ran; its handler was not called, and nothing was stored."
+        : run.status === "queued" && `It is tried again; ${code(`/run ${run.id}`)} tells.`,
+    ],
+    data: { ...automationRunData(run, isOpen), kind: "run", dryRun, source },
+    outcome: hasFailedRun(run) || run.status === "queued" ? "failed" : "done",
+    buttons: [
+      [
+        commandButton(dryRun ? "Fire for real" : "Run again", `${line} dry-run=false`, dryRun ? "danger" : "secondary"),
+        dryRun ? commandButton("Again", `${line} dry-run=true`) : commandButton("Show run", `/run ${word(run.id)}`),
+        ...(hasRole(context.operator.role, "admin")
+          ? [commandButton("Disable", `/hooks disable ${word(id)}`, "danger")]
+          : []),
+      ],
+    ],
+  });
+}

@@ -1,0 +1,25 @@
+/** `/hooks add`: not here, and why; with what to paste instead. */
+import type { CommandAnswer } from "../../src/gateway/commands.js";
+import { answer, commandButton } from "../answer.js";
+import { block, code } from "../text.js";
+
+const SNIPPET = `- id: disk-check
+  description: Say how full the disk is
+  trigger: { every: 1h }
+  context:
+    - shell: { command: [df, -h, /] }
+  run:
+    chat: { to: "web:web:lobby", text: "{{ steps[0].stdout }}" }`;
+
+export function explainAdding(): CommandAnswer {
+  return answer({
+    text: [
+      "Hooks are not added from chat: a definition may run programs, so it is written where only the owner of this machine can, and stays under version control.",
+      `Put this into a file under ${code("hooks/")} beside the configuration (or below ${code("hooks:")} in it), and save. It is checked and taken over at once; what is wrong with it is told here.`,
+      block(SNIPPET, "yaml"),
+      `${code("hookgate check")} tells every problem before you save, ${code("hookgate points")} what hooks can listen to.`,
+    ],
+    data: { snippet: SNIPPET },
+    buttons: [[commandButton("Hooks", "/hooks list"), commandButton("Broken ones", "/hooks broken")]],
+  });
+}

@@ -1,0 +1,45 @@
+/** `/hooks pause|resume`: all configured hooks at once; plugins go on. Outlives a restart. */
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import { answer, badUsage, commandButton } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { ago } from "../text.js";
+
+export async function pauseHooks(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  const automations = needAll(deps, context);
+  const changed = automations.paused() === undefined;
+  const { platform, userId } = context.operator;
+  if (changed) await automations.pause(`${platform}:${userId}`);
+  return answer({
+    text: [
+      changed ? "All configured hooks are paused, after a restart too." : pausedText(deps),
+      "What their triggers bring meanwhile is recorded as skipped; a time that comes passes by. `/fire-hook` still fires one.",
+    ],
+    data: { paused: true, changed },
+    buttons: [[commandButton("Resume", "/hooks resume", "success")]],
+  });
+}
+
+export async function resumeHooks(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  const automations = needAll(deps, context);
+  const changed = automations.paused() !== undefined;
+  if (changed) await automations.resume();
+  return answer({
+    text: [changed ? "Configured hooks run again." : "They were not paused."],
+    data: { paused: false, changed },
+    buttons: [[commandButton("What fires next", "/hooks next")]],
+  });
+}
+
+export function pausedText({ automations, clock }: CommandDeps): string | undefined {
+  const paused = automations?.paused();
+  if (paused === undefined) return undefined;
+  return `All configured hooks are paused, by ${paused.by} ${ago(paused.at, clock.now())}.`;
+}
+
+function needAll({ automations }: CommandDeps, context: CommandContext) {
+  context.need("admin");
+  if (typeof context.options.id === "string")
+    throw badUsage("This is for all configured hooks.", "/hooks disable ID switches one off.");
+  if (automations) return automations;
+  throw badUsage("There are no configured hooks here.");
+}
