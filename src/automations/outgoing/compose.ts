@@ -1,6 +1,9 @@
 /** Body and headers of a request as a definition wrote them. */
 import { validateHeaderValue } from "node:http";
 import { HookgateError } from "../../lib/errors.js";
+import type { Reach } from "../run-context.js";
+import { needSecret } from "./authorize.js";
+import type { Target } from "./fields.js";
 
 export interface Composed {
   body: string | undefined;
@@ -44,4 +47,17 @@ export function placeOfUrl(url: string): string {
   if (!URL.canParse(url)) return "an address that cannot be read";
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;
+}
+
+/** The address, and what people may read of it. Throws SECRET_MISSING. */
+export function targetOf(
+  { url, url_env }: Target,
+  reach: Pick<Reach, "secret">,
+): { readonly url: string; readonly shown: string } {
+  if (url !== undefined) return { url, shown: placeOfUrl(url) };
+  const secret = needSecret(reach, url_env ?? "");
+  return {
+    url: secret,
+    shown: URL.canParse(secret) ? `${new URL(secret).origin}/…` : "an address that cannot be read",
+  };
 }

@@ -13,6 +13,19 @@ export const webAddress = z.string().superRefine((text, context) => {
   context.addIssue({ code: "custom", message: `expected an address that begins with https: or http:, got "${text}"` });
 });
 
+/** Where a request goes: written down, or in a variable when the address itself is a secret, as those of many chat webhooks are. */
+export const target = {
+  url: webAddress.optional().describe("Where it goes."),
+  url_env: variableName.optional().describe("Instead of url: the variable that holds an address which is a secret."),
+};
+export interface Target {
+  url?: string | undefined;
+  url_env?: string | undefined;
+}
+
+export const hasOneTarget = ({ url, url_env }: Target) => (url === undefined) !== (url_env === undefined);
+export const ONE_TARGET = { path: ["url"], message: "expected either url or url_env" };
+
 /** https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2 */
 const headerName = z
   .string()
@@ -46,7 +59,12 @@ export const auth = z
   .optional();
 export type Auth = NonNullable<z.output<typeof auth>>;
 
-export function authVariable(given: Auth | undefined): string[] {
+/** The variables of address and login. */
+export function variablesOf({ url_env, auth: given }: Target & { auth?: Auth | undefined }): string[] {
+  return [...(url_env === undefined ? [] : [url_env]), ...authVariable(given)];
+}
+
+function authVariable(given: Auth | undefined): string[] {
   if (given === undefined) return [];
   if ("bearer_env" in given) return [given.bearer_env];
   return ["password_env" in given ? given.password_env : given.value_env];

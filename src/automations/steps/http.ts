@@ -1,18 +1,20 @@
 /** `- http:`: asks another system before the handler runs. An answer of any status is a result; only no answer is a failure. */
 import { z } from "zod";
 import { authHeaders } from "../outgoing/authorize.js";
-import { compose } from "../outgoing/compose.js";
-import { auth, authVariable, body, headers, webAddress } from "../outgoing/fields.js";
+import { compose, targetOf } from "../outgoing/compose.js";
+import { auth, body, hasOneTarget, headers, ONE_TARGET, target, variablesOf } from "../outgoing/fields.js";
 import type { Step } from "../step.js";
 
-const httpStepOptions = z.strictObject({
-  url: webAddress.describe("Where it goes."),
-  method: z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]).default("GET"),
-  headers,
-  body: body.describe("Text or JSON, with templates."),
-  auth: auth.describe("Who we are to the other side."),
-  redirects: z.int().min(0).max(10).default(3).describe("How many redirects are followed."),
-});
+const httpStepOptions = z
+  .strictObject({
+    ...target,
+    method: z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]).default("GET"),
+    headers,
+    body: body.describe("Text or JSON, with templates."),
+    auth: auth.describe("Who we are to the other side."),
+    redirects: z.int().min(0).max(10).default(3).describe("How many redirects are followed."),
+  })
+  .refine(hasOneTarget, ONE_TARGET);
 
 export const httpStep: Step<z.output<typeof httpStepOptions>> = {
   name: "http",
@@ -20,10 +22,10 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
   options: httpStepOptions,
   okWord: "status_ok",
   fields: ["status", "ok", "headers", "body", "json"],
-  secrets: (options) => authVariable(options.auth),
+  secrets: (options) => variablesOf(options),
   async run(options, { reach, signal, timeoutMs, maxBytes }) {
     const request = compose(options.body, options.headers);
-    const answer = await reach.request(options.url, {
+    const answer = await reach.request(targetOf(options, reach).url, {
       method: options.method,
       headers: { ...request.headers, ...authHeaders(options.auth, reach) },
       ...(request.body === undefined ? {} : { body: request.body }),

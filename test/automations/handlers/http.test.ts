@@ -292,6 +292,15 @@ describe("the http handler", () => {
     expect(JSON.stringify(result)).not.toMatch(/token-that-nobody|whsec_|in-the-query/);
   });
 
+  it("goes to an address that is a secret, and shows no more of it than its host", async () => {
+    endpoint.script({ status: 404 });
+    const secrets = { CHAT_WEBHOOK: `${endpoint.url}/services/T0/very-secret` };
+    const result = await run({ url: undefined, url_env: "CHAT_WEBHOOK" }, { secrets });
+    expect(endpoint.seen[0]?.path).toBe("/services/T0/very-secret");
+    expect(result).toMatchObject({ kind: "failed", rendered: expect.stringContaining(`POST ${endpoint.url}/…`) });
+    expect(JSON.stringify(result)).not.toContain("very-secret");
+  });
+
   it("refuses a header that a template broke into two", async () => {
     endpoint.script({ status: 200 });
     const result = await run({ headers: { "x-source": "a\r\nx-admin: yes" } });
@@ -312,6 +321,8 @@ describe("the http handler", () => {
 describe("options of the http handler", () => {
   it.each([
     [{ url: "ftp://x" }, "https:"],
+    [{ url: "https://x.example", url_env: "X" }, "either url or url_env"],
+    [{}, "either url or url_env"],
     [{ url: "https://x.example", signature: "crewship" }, "secret"],
     [{ url: "https://x.example", headers: { "webhook-id": "1" } }, "set by Hookgate"],
     [{ url: "https://x.example", secret_env: "not a name" }, "environment variable"],

@@ -4,8 +4,8 @@ import { wait } from "../../../lib/clock.js";
 import { errorMessage, HookgateError } from "../../../lib/errors.js";
 import type { Handler, HandlerFacts, HandlerResult } from "../../handler.js";
 import { authHeaders } from "../../outgoing/authorize.js";
-import { compose, placeOfUrl } from "../../outgoing/compose.js";
-import { authVariable } from "../../outgoing/fields.js";
+import { compose, targetOf } from "../../outgoing/compose.js";
+import { variablesOf } from "../../outgoing/fields.js";
 import type { RunContext } from "../../run-context.js";
 import { type Judgement, judge, judgeThrown } from "./judge.js";
 import { type HttpOptions, httpOptions, secretVariables } from "./options.js";
@@ -15,7 +15,7 @@ export const httpHandler: Handler<HttpOptions> = {
   name: "http",
   summary: "Sends a signed request (Standard Webhooks); the answer may carry a decision.",
   options: httpOptions,
-  secrets: (options) => [...secretVariables(options), ...authVariable(options.auth)],
+  secrets: (options) => [...secretVariables(options), ...variablesOf(options)],
   async run(options, context) {
     let request: Prepared;
     try {
@@ -43,9 +43,10 @@ function prepare(options: HttpOptions, context: RunContext): Prepared {
   const authorized = { ...headers, ...authHeaders(options.auth, context.reach) };
   // Made once for nothing but its errors: a secret that is missing or no key is told before anything goes out.
   signatureHeaders(options, body ?? "", context);
-  const line = `${options.method} ${placeOfUrl(options.url)}`;
+  const { url, shown } = targetOf(options, context.reach);
+  const line = `${options.method} ${shown}`;
   return {
-    url: options.url,
+    url,
     body,
     headers: authorized,
     rendered: body === undefined ? line : `${line}\n\n${body}`,

@@ -65,10 +65,11 @@ function passed({ truncated }: GuardedResponse, text: string, { max_bytes }: Htt
   return { kind: "decided", decision: { kind: "pass" } };
 }
 
-function wordsFor({ status, headers }: GuardedResponse, host: string, { redirects }: HttpOptions): string {
+function wordsFor({ status, headers }: GuardedResponse, host: string, { redirects, url }: HttpOptions): string {
   const target = headers.location;
   if (status < 300 || status >= 400 || target === undefined) return `${host} answered ${status}`;
-  const place = URL.canParse(target) ? placeOfUrl(target) : "another path";
+  // The new address of a secret one may hold the secret, too.
+  const place = URL.canParse(target) && url !== undefined ? placeOfUrl(target) : "another place";
   return `${host} answered ${status}, a redirect to ${place}; ${redirects === 0 ? "redirects are not followed (redirects: 0)" : "it is none that can be followed"}`;
 }
 

@@ -1,11 +1,11 @@
 /** Options of the `http` handler. */
 import { z } from "zod";
 import { duration } from "../../../lib/config-fields.js";
-import { auth, body, headers, variableName, webAddress } from "../../outgoing/fields.js";
+import { auth, body, hasOneTarget, headers, ONE_TARGET, target, variableName } from "../../outgoing/fields.js";
 
 export const httpOptions = z
   .strictObject({
-    url: webAddress.describe("Where it goes."),
+    ...target,
     method: z.enum(["POST", "PUT", "PATCH", "DELETE", "GET"]).default("POST"),
     headers,
     body: body.describe(
@@ -33,6 +33,7 @@ export const httpOptions = z
       .describe("explicit: only a decision in the answer blocks. status: every answer that is not 2xx blocks."),
     max_bytes: z.int().min(0).max(10_000_000).default(65_536).describe("How much of the answer is read."),
   })
+  .refine(hasOneTarget, ONE_TARGET)
   .refine(({ signature, secret_env }) => signature === "standard" || secret_env !== undefined, {
     path: ["secret_env"],
     message: "expected the variable that holds the secret: nothing is signed without one",
