@@ -1,7 +1,7 @@
 /** How dispatches and runs look in an answer: one home, used by /runs, /run, /fire-hook, /replay and /hooks why. */
 import type { DispatchRecord, Outcome, RunRecord } from "../src/domain/journal.js";
 import { formatDuration } from "../src/lib/duration.js";
-import { redact, reveal } from "./redact.js";
+import { redact, reveal } from "../src/lib/redact.js";
 import { ago, clip, code, count, jsonBlock, plain, table } from "./text.js";
 
 const SIGNS: Record<Outcome, string> = {

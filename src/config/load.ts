@@ -1,10 +1,10 @@
 /** Reads hookgate.yaml: every problem at once, each with its file, line, what was expected and what was found. */
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { type Document, isMap, isScalar, LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
 import { errorMessage } from "../lib/errors.js";
 import { nearest } from "../lib/nearest.js";
+import { type Position, parseYaml, type YamlPath, type YamlSource } from "../lib/yaml-source.js";
 import { crossProblems } from "./cross.js";
 import { keysAt } from "./describe.js";
 import { type Environment, isOfPlatform, readEnvironment } from "./env.js";
@@ -32,7 +32,7 @@ export interface LoadedConfig {
   file?: string;
   problems: ConfigProblem[];
   /** Where a setting stands in the file, for problems that are found later. */
-  placeOf?: (path: (string | number)[]) => { line?: number; column?: number };
+  placeOf?: (path: YamlPath, ofKey?: boolean) => Position;
 }
 
 export interface LoadOptions {
@@ -92,20 +92,13 @@ function readYaml(file: string): Pick<LoadedConfig, "config" | "problems" | "pla
   } catch (error) {
     return { problems: [{ file, path: "", message: `cannot be read: ${errorMessage(error)}` }] };
   }
-  const lines = new LineCounter();
-  const document = parseDocument(source, { lineCounter: lines, prettyErrors: false });
-  if (document.errors.length > 0)
-    return {
-      problems: document.errors.map((error) => {
-        const { line, col } = lines.linePos(error.pos[0]);
-        return { file, line, column: col, path: "", message: error.message };
-      }),
-    };
-  const raw: unknown = document.toJS() ?? {};
+  const yaml = parseYaml(source);
+  if (yaml.errors.length > 0) return { problems: yaml.errors.map((error) => ({ file, ...error, path: "" })) };
+  const raw = yaml.value ?? {};
   const { data, error } = configSchema.safeParse(raw);
-  const problems = (error?.issues ?? []).flatMap((issue) => problemsOf(issue, file, document, lines));
+  const problems = (error?.issues ?? []).flatMap((issue) => problemsOf(issue, file, yaml));
   const config = data ?? withoutBroken(raw, problems);
-  return { ...(config ? { config } : {}), problems, placeOf: (path) => placeOf(document, lines, path, false) };
+  return { ...(config ? { config } : {}), problems, placeOf: yaml.placeOf };
 }
 
 /** With the defaults for platforms whose sections have problems; undefined when something else has, too. */
@@ -119,7 +112,7 @@ function withoutBroken(raw: unknown, problems: readonly ConfigProblem[]): Config
 const only = (platform: PlatformName | undefined) => (platform ? { platform } : {});
 
 /** An unknown key is told by name and place; anything else by its value's place. */
-function problemsOf(issue: z.core.$ZodIssue, file: string, document: Document, lines: LineCounter): ConfigProblem[] {
+function problemsOf(issue: z.core.$ZodIssue, file: string, yaml: YamlSource): ConfigProblem[] {
   const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
   const ofPlatform = only(platformOf(path[0]));
   if (issue.code === "unrecognized_keys")
@@ -128,7 +121,7 @@ function problemsOf(issue: z.core.$ZodIssue, file: string, document: Document, l
       const near = nearest(key, known);
       return {
         file,
-        ...placeOf(document, lines, [...path, key], true),
+        ...yaml.placeOf([...path, key], true),
         path: [...path, key].join("."),
         message: `unknown setting "${key}"${near ? ` (did you mean "${near}"?)` : ""}`,
         ...(known.length > 0 ? { expected: `one of ${known.join(", ")}` } : {}),
@@ -139,50 +132,27 @@ function problemsOf(issue: z.core.$ZodIssue, file: string, document: Document, l
   return [
     {
       file,
-      ...placeOf(document, lines, path, false),
+      ...yaml.placeOf(path),
       path: path.join("."),
       message: issue.message,
       ...("expected" in issue ? { expected: String(issue.expected) } : {}),
       ...("values" in issue && Array.isArray(issue.values) ? { expected: issue.values.map(String).join(" | ") } : {}),
       ...ofPlatform,
-      got: shown(path.length > 0 ? document.getIn(path) : document.toJS()),
+      got: shown(valueAt(yaml.value, path)),
     },
   ];
 }
 
-function placeOf(
-  document: Document,
-  lines: LineCounter,
-  path: (string | number)[],
-  ofKey: boolean,
-): { line?: number; column?: number } {
-  for (let depth = path.length; depth >= 0; depth--) {
-    const parent = depth > 0 ? document.getIn(path.slice(0, depth - 1), true) : undefined;
-    const step = path[depth - 1];
-    const pair = isMap(parent)
-      ? parent.items.find((item) => isScalar(item.key) && String(item.key.value) === String(step))
-      : undefined;
-    const node =
-      ofKey && pair
-        ? pair.key
-        : depth > 0
-          ? (document.getIn(path.slice(0, depth), true) ?? pair?.key)
-          : document.contents;
-    if (node && typeof node === "object" && "range" in node && Array.isArray(node.range)) {
-      const { line, col } = lines.linePos(node.range[0]);
-      return { line, column: col };
-    }
-  }
-  return {};
+function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
+  let at = value;
+  for (const step of path)
+    at = typeof at === "object" && at !== null ? (at as Record<string, unknown>)[step] : undefined;
+  return at;
 }
 
 function shown(value: unknown): string {
   if (value === undefined) return "nothing";
-  const plain =
-    value && typeof value === "object" && "toJSON" in value && typeof value.toJSON === "function"
-      ? value.toJSON()
-      : value;
-  const text = JSON.stringify(plain) ?? String(plain);
+  const text = JSON.stringify(value) ?? String(value);
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
 

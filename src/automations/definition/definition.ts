@@ -5,7 +5,9 @@ import type { Matcher } from "../../hooks/matcher.js";
 import type { LifecyclePhase } from "../../hooks/point.js";
 import type { Execution } from "../../hooks/registration.js";
 import type { Handler } from "../handler.js";
+import type { SkipCondition } from "../short-circuit.js";
 import type { Step } from "../step.js";
+import type { Rendering } from "../template.js";
 
 /** Where it stands in a file. */
 export interface Place {
@@ -36,22 +38,20 @@ export type Trigger =
 
 export type TriggerOf<K extends TriggerKind> = Extract<Trigger, { kind: K }>;
 
-/** `exit_zero`, `empty`, `status_ok`, or a CEL expression over `event` and `steps`. */
-export type SkipIf = string;
-
 export interface ContextStep {
   readonly step: Step;
-  readonly options: Readonly<Record<string, unknown>>;
+  /** Its options with their templates. */
+  readonly rendering: Rendering<unknown>;
   readonly timeoutMs: number;
   readonly maxBytes: number;
   /** Its failure ends the run. */
   readonly required: boolean;
-  readonly skipIf?: SkipIf;
+  readonly skip?: SkipCondition;
 }
 
 export interface HandlerCall {
   readonly handler: Handler;
-  readonly options: Readonly<Record<string, unknown>>;
+  readonly rendering: Rendering<unknown>;
 }
 
 export const NOTIFIED = ["failed", "timed_out", "blocked", "skipped", "interrupted", "succeeded"] as const;
@@ -104,4 +104,6 @@ export interface Definition {
   readonly hash: string;
   /** Environment variables that it needs. */
   readonly secrets: readonly string[];
+  /** A step or its handler runs what only an owner may run. */
+  readonly ownerOnly: boolean;
 }

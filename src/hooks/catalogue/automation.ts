@@ -39,4 +39,55 @@ export const folderChanged = definePoint({
   example: { path: "/srv/site/posts", changes: [example], count: 1, watchId: "site-check" },
 });
 
-export const automationPoints = [fileChanged, folderChanged] as const;
+/** Nobody subscribes here by name: a hook with a `trigger:` of time, or `manual`, is registered here and runs alone. */
+export const hookDue = definePoint({
+  name: "hook.due",
+  model: "void",
+  payload: z.object({
+    hookId: z.string(),
+    trigger: z.enum(["every", "cron", "at", "manual"]),
+    reason: z.string(),
+    /** ISO times; `due` is when it should have run, `lastRun` when it ran before. */
+    due: z.string(),
+    lastRun: z.string().optional(),
+    /** What a person gave it, who fired it by hand. */
+    input: z.record(z.string(), z.unknown()).optional(),
+  }),
+  summary: "The time of a configured hook has come, or a person fired it.",
+  example: {
+    hookId: "night-watch",
+    trigger: "cron",
+    reason: "cron 0 9 * * * at 2026-01-01T09:00:00Z",
+    due: "2026-01-01T09:00:00.000Z",
+  },
+});
+
+export const hookRunCompleted = definePoint({
+  name: "hook_run_completed",
+  model: "void",
+  payload: z.object({
+    hookId: z.string(),
+    runId: z.string(),
+    outcome: z.enum(["succeeded", "blocked", "skipped", "failed", "timed_out", "interrupted"]),
+    reason: z.string().optional(),
+    durationMs: z.number(),
+  }),
+  summary: "A run of a configured hook has ended for good; not for what a gate refused.",
+  example: { hookId: "night-watch", runId: "r_1", outcome: "succeeded", durationMs: 1200 },
+});
+
+export const configReloaded = definePoint({
+  name: "config.reloaded",
+  model: "void",
+  payload: z.object({
+    file: z.string().optional(),
+    hooks: z.number().int(),
+    added: z.array(z.string()),
+    changed: z.array(z.string()),
+    removed: z.array(z.string()),
+  }),
+  summary: "A changed configuration was checked and is at work.",
+  example: { file: "/srv/hookgate.yaml", hooks: 3, added: ["night-watch"], changed: [], removed: [] },
+});
+
+export const automationPoints = [fileChanged, folderChanged, hookDue, hookRunCompleted, configReloaded] as const;

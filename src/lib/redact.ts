@@ -2,7 +2,7 @@
  * What people wrote and what they are called, masked; the structure, ids, times, numbers and words of ours kept. A field
  * that is not known to be harmless is masked, so that a plugin's own payloads leak nothing either.
  */
-import { secretMask } from "../src/lib/secret.js";
+import { secretMask } from "./secret.js";
 
 /** Fields whose text is ours or a platform's, never a person's. */
 const HARMLESS = new Set([
@@ -48,6 +48,16 @@ export function redact(value: unknown): unknown {
 /** A copy with only secrets masked: for those who may read what people wrote. */
 export function reveal(value: unknown): unknown {
   return walk(value, "", 0, (text) => maskTokens(text));
+}
+
+/** The texts that `redact` would mask and `reveal` would not, each once, longest first. */
+export function personalTexts(value: unknown): string[] {
+  const found = new Set<string>();
+  walk(value, "", 0, (text) => {
+    found.add(text);
+    return text;
+  });
+  return [...found].sort((a, b) => b.length - a.length);
 }
 
 function walk(value: unknown, key: string, depth: number, text: (text: string) => string): unknown {

@@ -1,0 +1,237 @@
+/** A definition whose form is right is held against what there is: hook points, events, payload fields, secrets, models. */
+import { createHash } from "node:crypto";
+import { ALIASES, resolveAlias } from "../../hooks/aliases.js";
+import { compileMatcher, type Matcher } from "../../hooks/matcher.js";
+import type { LifecyclePhase } from "../../hooks/point.js";
+import type { Execution } from "../../hooks/registration.js";
+import type { AnyPoint } from "../../hooks/signatures.js";
+import { errorMessage } from "../../lib/errors.js";
+import { eventName } from "../triggers/event-point.js";
+import { DUE_POINT } from "../triggers/trigger.js";
+import { compileTemplates } from "./check-templates.js";
+import type { Definition, Place, Trigger } from "./definition.js";
+import type { ParsedDefinition } from "./parse.js";
+import { type Issue, suggestion } from "./problem.js";
+import type { DefinitionForm } from "./schema.js";
+
+/** What there is to be named. */
+export interface Surroundings {
+  readonly points: ReadonlyMap<string, AnyPoint>;
+  /** Names under `events:`. */
+  readonly events: readonly string[];
+  /** Whether an environment variable is set. */
+  hasSecret(name: string): boolean;
+  /** Names under `models:`. */
+  readonly models: readonly string[];
+}
+
+export type Checked = { issues: Issue[] } | { definition: Definition };
+
+/** Every issue at once. */
+export function checkDefinition(
+  { form, context, run }: ParsedDefinition,
+  raw: unknown,
+  where: { place: Place; folder: string },
+  around: Surroundings,
+): Checked {
+  const issues: Issue[] = [];
+  const trigger = triggerOf(form, issues);
+  const point = trigger && pointOf(trigger, around, issues);
+  if (trigger === undefined || point === undefined) return { issues };
+  const phase = phaseOf(form, trigger, point, issues);
+  const execution = executionOf(form, trigger, point, phase, issues);
+  const match = matchOf(form, trigger, point, issues);
+  checkPolicies(form, execution, issues);
+  const used = [
+    ...context.map(({ step, options }) => ({ needs: step, options })),
+    { needs: run.handler, options: run.options },
+  ];
+  const secrets = [...new Set(used.flatMap(({ needs, options }) => needs.secrets?.(options) ?? []))];
+  checkSecrets(secrets, around, issues);
+  checkModel(run.handler.model?.(run.options), around, issues);
+  const compiled = compileTemplates(context, run, point, issues);
+  if (issues.length > 0) return { issues };
+  return {
+    definition: {
+      id: form.id,
+      ...optional("description", form.description),
+      enabled: form.enabled,
+      ...where,
+      trigger,
+      point: point.name,
+      ...optional("phase", phase),
+      ...optional("match", match),
+      ...compiled,
+      skipWhen: form.skip_when,
+      execution,
+      ...optional("timeoutMs", form.timeout),
+      onFailure: form.on_failure,
+      ...optional("fallback", form.fallback),
+      cooldownMs: form.cooldown,
+      concurrency: form.concurrency,
+      ...optional("maxPerHour", form.max_per_hour),
+      whenBusy: form.when_busy ?? (isWaitedFor(execution) ? "queue" : "skip"),
+      maxQueued: form.max_queued,
+      ...(form.retry === undefined ? {} : { retry: { attempts: form.retry.attempts, backoffMs: form.retry.backoff } }),
+      ...optional("notify", form.notify),
+      keep: { ...optional("forMs", form.keep.for), ...optional("runs", form.keep.runs) },
+      ...optional("priority", form.priority),
+      after: form.after,
+      before: form.before,
+      ...optional("sees", form.sees),
+      ...optional("capabilities", form.capabilities),
+      critical: form.critical,
+      hash: createHash("sha256").update(JSON.stringify(raw)).digest("base64url").slice(0, 22),
+      secrets,
+      ownerOnly: used.some(({ needs }) => needs.ownerOnly === true),
+    },
+  };
+}
+
+function optional<K extends string, V>(key: K, value: V | undefined): { [name in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { [name in K]?: V });
+}
+
+function triggerOf({ on, trigger, phase }: DefinitionForm, issues: Issue[]): Trigger | undefined {
+  if (on !== undefined && trigger !== undefined)
+    issues.push({
+      path: ["trigger"],
+      message: "on and trigger cannot stand together: one of them starts the hook",
+      ofKey: true,
+    });
+  else if (on !== undefined) return { kind: "on", hook: on, ...optional("phase", phase) };
+  else if (trigger === undefined)
+    issues.push({ path: [], message: "nothing starts it: expected `on:` with a hook point, or `trigger:`" });
+  return trigger;
+}
+
+function pointOf(trigger: Trigger, { points, events }: Surroundings, issues: Issue[]): AnyPoint | undefined {
+  const wanted = pointName(trigger);
+  const found = points.get(wanted) ?? points.get(resolveAlias(wanted).hook);
+  if (trigger.kind !== "on" && trigger.kind !== "event")
+    return found ?? missing(["trigger"], `there is no hook point ${wanted}`);
+  const path = trigger.kind === "on" ? ["on"] : ["trigger", "event"];
+  const event = /^event:(.*)$/.exec(wanted)?.[1];
+  if (event !== undefined && !events.includes(event))
+    return missing(path, `nobody declares the event "${event}": name it under \`events:\`${suggestion(event, events)}`);
+  if (wanted === DUE_POINT) return missing(path, `${DUE_POINT} is no point for others: use \`trigger:\``);
+  const aliases = Object.entries(ALIASES).flatMap(([alias, { hook }]) => (points.has(hook) ? [alias] : []));
+  return found ?? missing(path, `there is no hook point "${wanted}"${near(wanted, [...points.keys(), ...aliases])}`);
+
+  function missing(at: (string | number)[], message: string): undefined {
+    issues.push({ path: at, message });
+  }
+}
+
+/** The nearest only: there are too many to list. */
+function near(name: string, known: readonly string[]): string {
+  const said = suggestion(name, known);
+  return said.startsWith(" (did") ? said : "; `hookgate points` lists them";
+}
+
+function pointName(trigger: Trigger): string {
+  switch (trigger.kind) {
+    case "on":
+      return trigger.hook;
+    case "event":
+      return eventName(trigger.event);
+    case "files":
+      return trigger.as === "folder" ? "folder.changed" : "file.changed";
+    case "every":
+    case "cron":
+    case "at":
+    case "manual":
+      return DUE_POINT;
+  }
+}
+
+function phaseOf(form: DefinitionForm, trigger: Trigger, point: AnyPoint, issues: Issue[]): LifecyclePhase | undefined {
+  if (point.model !== "lifecycle") {
+    if (form.phase !== undefined)
+      issues.push({ path: ["phase"], message: `${point.name} is a ${point.model} point and has no phases` });
+    return undefined;
+  }
+  const implied = trigger.kind === "on" ? resolveAlias(trigger.hook).phase : undefined;
+  const phase = form.phase ?? implied ?? (point.phases.length === 1 ? point.phases[0] : undefined);
+  if (phase === undefined)
+    issues.push({ path: ["on"], message: `${point.name} has two phases: say \`phase: before\` or \`phase: after\`` });
+  else if (!point.phases.includes(phase) || (implied !== undefined && phase !== implied))
+    issues.push({ path: ["phase"], message: `${form.on} fires ${implied ?? point.phases.join(" and ")} only` });
+  return phase;
+}
+
+function executionOf(
+  form: DefinitionForm,
+  trigger: Trigger,
+  point: AnyPoint,
+  phase: LifecyclePhase | undefined,
+  issues: Issue[],
+): Execution {
+  const canVeto = point.vetoable && phase !== "after";
+  const execution = form.execution ?? (canVeto ? "blocking" : "background");
+  if (trigger.kind !== "on" && isWaitedFor(execution))
+    issues.push({
+      path: ["execution"],
+      message: `nobody waits for a hook with a trigger: expected background, got ${execution}`,
+    });
+  else if (point.name === DUE_POINT && execution !== "background")
+    issues.push({
+      path: ["execution"],
+      message: `a hook that time or a person starts runs in the background, got ${execution}`,
+    });
+  else if (execution === "blocking" && !canVeto)
+    issues.push({
+      path: ["execution"],
+      message: `nothing can be vetoed at ${point.name}${phase === undefined ? "" : ` (${phase})`}: expected deadline, fire_and_record or background`,
+    });
+  return execution;
+}
+
+/** Somebody waits for its decision. */
+export function isWaitedFor(execution: Execution): boolean {
+  return execution === "blocking" || execution === "deadline";
+}
+
+/** Field by field, so that each wrong one is told. */
+function matchOf(form: DefinitionForm, trigger: Trigger, point: AnyPoint, issues: Issue[]): Matcher | undefined {
+  // The schema gives fields that are not there as absent, never as undefined.
+  const given: Matcher = { access: "allowed", ...(form.match as Matcher | undefined) };
+  for (const [field, wanted] of Object.entries(given))
+    try {
+      compileMatcher({ [field]: wanted }, point.payload);
+    } catch (error) {
+      issues.push({ path: ["match", field], message: errorMessage(error).replace(`match.${field}: `, "") });
+    }
+  if (trigger.kind === "files") return { ...given, watches: [form.id] };
+  if (trigger.kind !== "on") return form.match === undefined ? undefined : given;
+  return given;
+}
+
+function checkPolicies(form: DefinitionForm, execution: Execution, issues: Issue[]): void {
+  const isDetached = !isWaitedFor(execution);
+  if (form.retry !== undefined && execution !== "background")
+    issues.push({ path: ["retry"], message: `only background hooks are retried, and this one is ${execution}` });
+  if (form.on_failure !== "open" && isDetached)
+    issues.push({
+      path: ["on_failure"],
+      message: `nobody waits for a hook that is ${execution}, so its failure can only be open`,
+    });
+  if ((form.on_failure === "fallback") !== (form.fallback !== undefined))
+    issues.push({ path: ["fallback"], message: "on_failure: fallback and `fallback:` belong together" });
+  if (form.when_busy === "coalesce" && execution !== "background")
+    issues.push({
+      path: ["when_busy"],
+      message: `only background runs can stand for each other, and this hook is ${execution}`,
+    });
+}
+
+function checkSecrets(secrets: readonly string[], around: Surroundings, issues: Issue[]): void {
+  for (const name of secrets)
+    if (!around.hasSecret(name))
+      issues.push({ path: [], message: `the environment variable ${name} is missing; without it nothing is sent` });
+}
+
+function checkModel(model: string | undefined, { models }: Surroundings, issues: Issue[]): void {
+  if (model === undefined || models.includes(model)) return;
+  issues.push({ path: ["run"], message: `there is no model "${model}" under \`models:\`${suggestion(model, models)}` });
+}

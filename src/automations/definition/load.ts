@@ -1,0 +1,97 @@
+/** All definitions of a configuration. A broken one is told with its reasons and its place, and never stops the others. */
+import { basename, dirname } from "node:path";
+import { checkDefinition, type Surroundings } from "./check.js";
+import type { Definition, Place } from "./definition.js";
+import { parseDefinition, type Tables } from "./parse.js";
+import { type Issue, pathText } from "./problem.js";
+import type { Source, SourceProblem } from "./sources.js";
+
+export interface DefinitionProblem extends Place {
+  /** The hook's id, where it has one. */
+  hookId?: string;
+  /** Within the definition: `run.shell.command`. */
+  path: string;
+  message: string;
+}
+
+export interface BrokenHook {
+  /** Its own, or a name after its file when it has none or another has it. */
+  id: string;
+  place: Place;
+  critical: boolean;
+  problems: DefinitionProblem[];
+}
+
+export interface LoadedHooks {
+  definitions: Definition[];
+  broken: BrokenHook[];
+}
+
+export function loadDefinitions(
+  { sources, problems }: { sources: readonly Source[]; problems: readonly SourceProblem[] },
+  tables: Tables,
+  around: Surroundings,
+): LoadedHooks {
+  const definitions: Definition[] = [];
+  const broken: BrokenHook[] = [];
+  const taken = new Map<string, Place>();
+  for (const source of sources) {
+    const place: Place = { file: source.file, ...source.placeOf([]) };
+    const id = idOf(source.value);
+    const outcome = loadOne(source, place, tables, around);
+    const issues = "issues" in outcome ? outcome.issues : [];
+    const other = id === undefined ? undefined : taken.get(id);
+    if (other !== undefined)
+      issues.push({ path: ["id"], message: `the id "${id}" is taken by the hook at ${placeText(other)}` });
+    if (id !== undefined && other === undefined) taken.set(id, place);
+    if ("definition" in outcome && issues.length === 0) definitions.push(outcome.definition);
+    else broken.push(brokenHook(other === undefined ? id : undefined, place, issues, source));
+  }
+  for (const { message, ...place } of problems)
+    broken.push({ id: nameAfter(place), place, critical: false, problems: [{ ...place, path: "", message }] });
+  return { definitions, broken };
+}
+
+function loadOne(
+  { value, file }: Source,
+  place: Place,
+  tables: Tables,
+  around: Surroundings,
+): { issues: Issue[] } | { definition: Definition } {
+  const parsed = parseDefinition(value, tables);
+  if ("issues" in parsed) return parsed;
+  return checkDefinition(parsed.parsed, value, { place, folder: dirname(file) }, around);
+}
+
+function brokenHook(id: string | undefined, place: Place, issues: readonly Issue[], source: Source): BrokenHook {
+  return {
+    id: id ?? nameAfter(place),
+    place,
+    critical: isCritical(source.value),
+    problems: issues.map(({ path, message, ofKey }) => ({
+      ...(id === undefined ? {} : { hookId: id }),
+      file: source.file,
+      ...source.placeOf(path, ofKey),
+      path: pathText(path),
+      message,
+    })),
+  };
+}
+
+function idOf(value: unknown): string | undefined {
+  const id = typeof value === "object" && value !== null && "id" in value ? value.id : undefined;
+  return typeof id === "string" && id !== "" ? id : undefined;
+}
+
+function isCritical(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "critical" in value && value.critical === true;
+}
+
+/** A name for what has none: `hooks.yaml:12`. */
+function nameAfter({ file, line }: Place): string {
+  return line === undefined ? basename(file) : `${basename(file)}:${line}`;
+}
+
+export function placeText({ file, line, column }: Place): string {
+  return [file, line, column].filter((part) => part !== undefined).join(":");
+}

@@ -1,0 +1,127 @@
+/** One definition as it was written becomes one whose form is right: every setting known and of its type, every step and handler by the tables. */
+import type { Handler } from "../handler.js";
+import type { Step } from "../step.js";
+import { type Issue, issuesOf, suggestion } from "./problem.js";
+import { COMMON_STEP_KEYS, commonStepForm, DEFINITION_KEYS, type DefinitionForm, definitionForm } from "./schema.js";
+
+/** What definitions may name. */
+export interface Tables {
+  readonly steps: Readonly<Record<string, Step>>;
+  readonly handlers: Readonly<Record<string, Handler>>;
+}
+
+export interface ParsedStep {
+  readonly step: Step;
+  readonly options: unknown;
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  readonly required: boolean;
+  readonly skipIf?: string;
+}
+
+export interface ParsedHandler {
+  readonly handler: Handler;
+  readonly options: unknown;
+}
+
+export interface ParsedDefinition {
+  readonly form: DefinitionForm;
+  readonly context: readonly ParsedStep[];
+  readonly run: ParsedHandler;
+}
+
+export type Parsed = { issues: Issue[] } | { parsed: ParsedDefinition };
+
+/** Every issue at once. */
+export function parseDefinition(value: unknown, tables: Tables): Parsed {
+  const form = definitionForm.safeParse(value);
+  const raw = isMap(value) ? value : {};
+  const issues: Issue[] = form.success ? [] : issuesOf(form.error, [], DEFINITION_KEYS);
+  const steps = Array.isArray(raw.context) ? raw.context : [];
+  const context = steps.map((step, index) => parseStep(step, ["context", index], tables, issues));
+  const run = parseHandler(raw.run, tables, issues);
+  if (!form.success || run === undefined || issues.length > 0) return { issues };
+  return { parsed: { form: form.data, context: context.filter((step) => step !== undefined), run } };
+}
+
+function parseHandler(value: unknown, { handlers }: Tables, issues: Issue[]): ParsedHandler | undefined {
+  const one = onlyEntry(value, "handler", ["run"], handlers, issues);
+  if (one === undefined) return undefined;
+  const { name, entry: handler, value: given } = one;
+  const options = handler.options.safeParse(given ?? {});
+  if (options.success) return { handler, options: options.data };
+  issues.push(...issuesOf(options.error, ["run", name], keysOf(handler)));
+  return undefined;
+}
+
+function parseStep(
+  value: unknown,
+  path: (string | number)[],
+  { steps }: Tables,
+  issues: Issue[],
+): ParsedStep | undefined {
+  const one = onlyEntry(value, "step", path, steps, issues);
+  if (one === undefined) return undefined;
+  const { name, entry: step, value: given } = one;
+  const at = [...path, name];
+  const isShort = !isMap(given);
+  const settings = isShort ? {} : pick(given, (key) => COMMON_STEP_KEYS.includes(key));
+  const own = isShort ? given : pick(given, (key) => !COMMON_STEP_KEYS.includes(key));
+  const common = commonStepForm.safeParse(settings);
+  const options = step.options.safeParse(own ?? {});
+  if (!common.success) issues.push(...issuesOf(common.error, at));
+  if (!options.success) issues.push(...issuesOf(options.error, at, [...keysOf(step), ...COMMON_STEP_KEYS]));
+  if (!common.success || !options.success) return undefined;
+  const { timeout, max_bytes, required, skip_if } = common.data;
+  return {
+    step,
+    options: options.data,
+    timeoutMs: timeout,
+    maxBytes: max_bytes,
+    required,
+    ...(skip_if === undefined ? {} : { skipIf: skip_if }),
+  };
+}
+
+/** `{ shell: { … } }`: the one key, which the table must know. */
+function onlyEntry<T>(
+  value: unknown,
+  what: "step" | "handler",
+  path: readonly (string | number)[],
+  table: Readonly<Record<string, T>>,
+  issues: Issue[],
+): { name: string; entry: T; value: unknown } | undefined {
+  const known = Object.keys(table);
+  if (!isMap(value)) {
+    issues.push({ path, message: `expected one ${what}: ${known.join(", ")}` });
+    return undefined;
+  }
+  const keys = Object.keys(value);
+  const [name] = keys;
+  if (name === undefined || keys.length > 1) {
+    issues.push({ path, message: `expected exactly one ${what}, got ${keys.join(" and ") || "none"}` });
+    return undefined;
+  }
+  const entry = Object.hasOwn(table, name) ? table[name] : undefined;
+  if (entry !== undefined) return { name, entry, value: value[name] };
+  issues.push({
+    path: [...path, name],
+    message: `there is no ${what} "${name}"${suggestion(name, known)}`,
+    ofKey: true,
+  });
+  return undefined;
+}
+
+/** The option names of a table's entry, where its schema has a fixed set. */
+function keysOf({ options }: { options: unknown }): string[] {
+  const shape = isMap(options) ? options.shape : undefined;
+  return isMap(shape) ? Object.keys(shape) : [];
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function pick(given: Record<string, unknown>, wanted: (key: string) => boolean): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(given).filter(([key]) => wanted(key)));
+}

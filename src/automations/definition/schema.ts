@@ -1,0 +1,103 @@
+/** The form of a definition, but for its steps and its handler, which bring their own options (parse.ts). */
+import { z } from "zod";
+import { CONTRIBUTION_KINDS } from "../../hooks/contribution.js";
+import { duration, someDuration } from "../../lib/config-fields.js";
+import { chatAddress } from "../outgoing/chat-address.js";
+import { triggerOptions } from "../triggers/index.js";
+import { NOTIFIED } from "./definition.js";
+
+const ids = z.array(z.string().min(1)).default([]);
+const names = z.array(z.string().min(1)).min(1);
+
+const matcher = z.strictObject({
+  tools: names.optional().describe("RE2 patterns of tool names."),
+  agents: names.optional(),
+  crews: names.optional(),
+  severities: names.optional(),
+  platforms: names.optional(),
+  chats: names.optional().describe("Chat ids, or platform:id."),
+  users: names.optional().describe("User ids, or platform:id."),
+  hooks: names.optional(),
+  watches: names.optional(),
+  when: z.string().min(1).optional().describe("A CEL expression over `payload`."),
+  access: z
+    .enum(["allowed", "any"])
+    .default("allowed")
+    .describe("any: also what was caused by people who are not listened to."),
+});
+
+const retry = z.strictObject({
+  attempts: z.int().min(2).max(20).describe("How often it is tried in all."),
+  backoff: duration("30s").describe("The pause before the second attempt; it doubles from there."),
+  idempotent: z.literal(true).default(true).describe("Said by writing `retry`: it may run twice for one event."),
+});
+
+const notify = z.strictObject({
+  on: z.array(z.enum(NOTIFIED)).min(1).default(["failed", "timed_out", "blocked", "interrupted"]),
+  to: z.array(chatAddress).default([]).describe("Addresses; those of `automations.alerts` when there are none."),
+});
+
+const keep = z.strictObject({
+  for: someDuration().optional().describe("How long its runs are kept."),
+  runs: z.int().min(1).max(1_000_000).optional().describe("How many of its runs are kept."),
+});
+
+export const definitionForm = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/, "expected up to 64 letters, digits, dots, dashes and underscores")
+    .describe("Its name, unique among all hooks."),
+  description: z.string().max(500).optional().describe("What it is for."),
+  enabled: z.boolean().default(true),
+  on: z.string().min(1).optional().describe("The hook point that starts it. This or `trigger`."),
+  trigger: triggerOptions.optional().describe("What else starts it: every, cron, at, event, files, or manual."),
+  phase: z.enum(["before", "after"]).optional().describe("Lifecycle points only."),
+  match: matcher.optional().describe("Which payloads start it."),
+  context: z.array(z.unknown()).max(20).default([]).describe("Steps that gather something first, in order."),
+  skip_when: z
+    .enum(["any", "all"])
+    .default("any")
+    .describe("How many of the steps' `skip_if` must hold to skip the run."),
+  run: z.unknown().describe("Exactly one handler."),
+  execution: z
+    .enum(["blocking", "deadline", "fire_and_record", "background"])
+    .optional()
+    .describe("Default: blocking where the point can be vetoed, else background."),
+  timeout: someDuration().optional().describe("The deadline of the whole run."),
+  on_failure: z.enum(["open", "closed", "fallback"]).default("open"),
+  fallback: z
+    .unknown()
+    .optional()
+    .describe("With on_failure fallback: the result that stands in, in the point's own fields."),
+  cooldown: duration("0s").describe("The least time between two starts."),
+  concurrency: z.int().min(1).max(100).default(1).describe("How many of its runs may be under way at once."),
+  max_per_hour: z.int().min(1).optional().describe("How many of its runs may start in an hour."),
+  when_busy: z
+    .enum(["skip", "queue", "coalesce"])
+    .optional()
+    .describe(
+      "When as many run as may: skip, wait, or let one run stand for all that came. Default: queue where somebody waits, else skip.",
+    ),
+  max_queued: z.int().min(1).max(10_000).default(100).describe("With when_busy queue: how many may wait."),
+  retry: retry.optional().describe("Background only: tries a failed run again."),
+  notify: notify.optional().describe("Tells people about its outcomes, in one message that is edited in place."),
+  keep: keep.prefault({}).describe("How much of its history is kept."),
+  priority: z.int().optional(),
+  after: ids.describe("Ids of hooks at the same point that run before it."),
+  before: ids.describe("Ids of hooks at the same point that run after it."),
+  sees: z.enum(["original", "merged"]).optional().describe("Modifying points only."),
+  capabilities: z.array(z.enum(CONTRIBUTION_KINDS)).optional().describe("Turn points only: what it may contribute."),
+  critical: z.boolean().default(false).describe("A start without it is refused."),
+});
+export type DefinitionForm = z.output<typeof definitionForm>;
+
+export const DEFINITION_KEYS = Object.keys(definitionForm.shape);
+
+/** What every context step takes beside its own options. */
+export const commonStepForm = z.strictObject({
+  timeout: duration("30s"),
+  max_bytes: z.int().min(1).max(4_000_000).default(65_536),
+  required: z.boolean().default(false),
+  skip_if: z.string().min(1).optional(),
+});
+export const COMMON_STEP_KEYS = Object.keys(commonStepForm.shape);

@@ -1,0 +1,79 @@
+/** Where definitions are written: under `hooks:` of hookgate.yaml, and in the YAML files of the folder `hooks` beside it. */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { errorMessage } from "../../lib/errors.js";
+import { type Position, parseYaml, type YamlPath } from "../../lib/yaml-source.js";
+
+/** One definition as it was written. */
+export interface Source {
+  value: unknown;
+  file: string;
+  placeOf(path: YamlPath, ofKey?: boolean): Position;
+}
+
+/** A file that cannot be read as definitions. */
+export interface SourceProblem extends Position {
+  file: string;
+  message: string;
+}
+
+export const HOOKS_FOLDER = "hooks";
+
+export interface ConfigHooks {
+  file: string | undefined;
+  hooks: readonly unknown[];
+  placeOf?: ((path: YamlPath, ofKey?: boolean) => Position) | undefined;
+}
+
+export function readSources({ file, hooks, placeOf }: ConfigHooks): { sources: Source[]; problems: SourceProblem[] } {
+  const found = { sources: [] as Source[], problems: [] as SourceProblem[] };
+  if (file === undefined) return found;
+  for (const [index, value] of hooks.entries())
+    found.sources.push({
+      value,
+      file,
+      placeOf: (path, ofKey) => placeOf?.(["hooks", index, ...path], ofKey) ?? {},
+    });
+  for (const hookFile of hookFiles(join(dirname(file), HOOKS_FOLDER))) readHookFile(hookFile, found);
+  return found;
+}
+
+/** In order of name, folders within included. No folder is no files. */
+export function hookFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .filter((name) => /\.ya?ml$/.test(name) && !name.split(/[\\/]/).some((part) => part.startsWith(".")))
+      .sort()
+      .map((name) => join(folder, name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT" || (error as NodeJS.ErrnoException).code === "ENOTDIR")
+      return [];
+    throw error;
+  }
+}
+
+/** A file holds one definition, a list of them, or `hooks:` with a list. */
+function readHookFile(file: string, found: { sources: Source[]; problems: SourceProblem[] }): void {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    found.problems.push({ file, message: `cannot be read: ${errorMessage(error)}` });
+    return;
+  }
+  const { value, errors, placeOf } = parseYaml(text);
+  found.problems.push(...errors.map((error) => ({ file, ...error })));
+  if (errors.length > 0 || value === undefined) return;
+  const under = isMap(value) && Array.isArray(value.hooks) ? ["hooks"] : [];
+  const list = isMap(value) && Array.isArray(value.hooks) ? value.hooks : value;
+  if (!Array.isArray(list)) {
+    found.sources.push({ value, file, placeOf });
+    return;
+  }
+  for (const [index, one] of list.entries())
+    found.sources.push({ value: one, file, placeOf: (path, ofKey) => placeOf([...under, index, ...path], ofKey) });
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
