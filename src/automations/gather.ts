@@ -2,6 +2,7 @@
 import type { StepRecord } from "../domain/automation.js";
 import { errorMessage } from "../lib/errors.js";
 import { isTimeout } from "./program.js";
+import type { Progress } from "./run/progress.js";
 import type { RunContext } from "./run-context.js";
 import { isFailure, type Judged, type SkipCondition, type StepOutcome, shortCircuit } from "./short-circuit.js";
 import type { Step, StepResult } from "./step.js";
@@ -28,16 +29,17 @@ export interface Gathered {
     | { readonly kind: "stop"; readonly error: string; readonly timedOut: boolean };
 }
 
-/** `onStep` hears of each as it ends. Records hold what the step brought as it is: whoever stores it redacts it. */
+/** Records hold what the step brought as it is: whoever stores it redacts it. */
 export async function gather(
   steps: readonly GatheredStep[],
   skipWhen: "any" | "all",
   context: RunContext,
-  onStep: (index: number, record: StepRecord) => void = () => {},
+  progress: Pick<Progress, "stepBegan" | "stepEnded"> = {},
 ): Promise<Gathered> {
   const judged: Judged[] = [];
   const records: StepRecord[] = [];
   for (const [index, one] of steps.entries()) {
+    progress.stepBegan?.(index, one.step.name, steps.length);
     const startedAt = context.clock.monotonic();
     const outcome = await runStep(one, judged.map(outcomeOf), context);
     const latencyMs = context.clock.monotonic() - startedAt;
@@ -53,7 +55,7 @@ export async function gather(
     });
     const record = recordOf(one.step.name, outcome, holds === true, latencyMs);
     records.push(record);
-    onStep(index, record);
+    progress.stepEnded?.(index, record);
     if (context.signal.aborted) return { outcomes: judged.map(outcomeOf), records, next: ended(index, one.step) };
     const problem = one.required ? problemOf(outcome) : undefined;
     if (problem !== undefined)

@@ -20,7 +20,7 @@ export function definition(id: string, trigger: Trigger, folder = "/"): Definiti
         options: z.object({}),
         run: async () => ({ kind: "decided", decision: { kind: "pass" } }),
       },
-      options: {},
+      rendering: { problems: [], render: () => ({}) },
     },
     execution: "background",
     onFailure: "open",
@@ -34,5 +34,6 @@ export function definition(id: string, trigger: Trigger, folder = "/"): Definiti
     critical: false,
     hash: JSON.stringify(trigger),
     secrets: [],
+    ownerOnly: false,
   };
 }

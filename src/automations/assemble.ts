@@ -1,0 +1,85 @@
+/** Operator-defined hooks, put together from the parts of the product. `app.ts` gives what they reach. */
+import { type Address, parseAddress } from "../domain/address.js";
+import type { Models } from "../domain/model.js";
+import type { Store } from "../domain/store.js";
+import type { HookRegistry } from "../hooks/registry.js";
+import type { Clock } from "../lib/clock.js";
+import type { Logger } from "../lib/logger.js";
+import type { Destinations } from "../lib/outgoing/destinations.js";
+import type { Processes } from "../lib/process.js";
+import { answers } from "./answers.js";
+import { type Automations, createAutomations } from "./automations.js";
+import type { AutomationsConfig } from "./config.js";
+import { createNotifier, type Notifier } from "./notify.js";
+import type { Queue } from "./queue.js";
+import { createReachOf, type ReachParts } from "./reach.js";
+import { createTriggers } from "./triggers/triggers.js";
+
+export interface AssemblyParts {
+  config: AutomationsConfig;
+  registry: HookRegistry;
+  store: Pick<Store, "automation" | "keyValue" | "inbox" | "outbox" | "journal" | "hookState">;
+  queue: Queue;
+  gateway: ReachParts["gateway"];
+  threads: Pick<ReachParts, "openThread" | "hasThreads">;
+  status(): Promise<object>;
+  /** Where admins are told when the configuration names no place. */
+  admins(): readonly Address[];
+  variable(name: string): string | undefined;
+  destinations: Destinations;
+  processes: Processes;
+  models: Models;
+  mask(text: string): string;
+  /** Holds for a registration to come, too. */
+  keepSwitch(hookId: string, enabled: boolean): void;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface Assembly {
+  automations: Automations;
+  notifier: Notifier;
+}
+
+export function assembleAutomations(parts: AssemblyParts): Assembly {
+  const { config, registry, store, gateway, clock, logger } = parts;
+  const alerts = config.alerts.flatMap((text) => parseAddress(text) ?? []);
+  const notifier = createNotifier({
+    ...gateway,
+    async messageIdOf(deliveryId) {
+      const delivery = await store.outbox.get(deliveryId);
+      return delivery?.parts.find(({ operation }) => operation === "create")?.messageId;
+    },
+    keyValue: store.keyValue,
+    admins: () => (alerts.length > 0 ? alerts : parts.admins()),
+    clock,
+    logger,
+  });
+  const reachOf = createReachOf({
+    ...parts,
+    ...parts.threads,
+    allow: parts.destinations,
+    ask: answers({ store, registry, status: parts.status, clock }),
+    outbox: store.outbox,
+    keyValue: store.keyValue,
+  });
+  const automations = createAutomations({
+    config,
+    registry,
+    store: store.automation,
+    keyValue: store.keyValue,
+    queue: parts.queue,
+    notifier,
+    triggers: createTriggers,
+    reachOf,
+    mask: parts.mask,
+    async switchOff(hookId, by) {
+      await store.hookState.set({ hookId, enabled: false, by, at: clock.now() });
+      parts.keepSwitch(hookId, false);
+      registry.setEnabled(hookId, false);
+    },
+    clock,
+    logger,
+  });
+  return { automations, notifier };
+}

@@ -1,0 +1,310 @@
+/** Operator-defined hooks as a whole: loaded, registered, started, fired by hand, reloaded, stopped. The pipeline itself is run.ts. */
+
+import type { AutomationRun, AutomationStore } from "../domain/automation.js";
+import type { KeyValueStore } from "../domain/store.js";
+import type { HookRegistry } from "../hooks/registry.js";
+import type { Clock } from "../lib/clock.js";
+import { formatDuration } from "../lib/duration.js";
+import { errorMessage, HookgateError } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+import { nearest } from "../lib/nearest.js";
+import type { AutomationsConfig } from "./config.js";
+import type { Definition } from "./definition/definition.js";
+import { type BrokenHook, type LoadedHooks, placeText } from "./definition/load.js";
+import type { AutomationDesk } from "./desk.js";
+import { draftDue } from "./draft.js";
+import { fireByHand } from "./fire-by-hand.js";
+import type { Refusal } from "./gates/refusal.js";
+import { Gates } from "./gates.js";
+import { type Installed, install, type Live } from "./install.js";
+import type { Notifier } from "./notify.js";
+import { createPause } from "./pause.js";
+import type { Queue } from "./queue.js";
+import type { Firing, Runner } from "./register.js";
+import { ownCause } from "./run/context-of.js";
+import { type RunOutcome, reasonOf } from "./run/outcome.js";
+import type { RunParts } from "./run/parts.js";
+import { runAutomation } from "./run.js";
+import type { Reach } from "./run-context.js";
+import type { TriggerParts, Triggers } from "./triggers/trigger.js";
+
+export interface AutomationsOptions {
+  config: AutomationsConfig;
+  registry: HookRegistry;
+  store: AutomationStore;
+  keyValue: KeyValueStore;
+  /** The registry's background port is this, too. */
+  queue: Queue;
+  notifier: Notifier;
+  triggers(parts: TriggerParts): Triggers;
+  reachOf(definition: Definition): Reach;
+  /** Masks the secrets of the configuration. */
+  mask(text: string): string;
+  /** Switches a hook off for good, as an operator would. */
+  switchOff(hookId: string, by: string): Promise<void>;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface Reloaded {
+  hooks: number;
+  added: string[];
+  changed: string[];
+  removed: string[];
+  broken: BrokenHook[];
+}
+
+export interface Automations extends AutomationDesk {
+  /** Registers them. Broken ones are listed; one that is critical rejects with HOOK_CRITICAL. */
+  load(hooks: LoadedHooks): Promise<void>;
+  /** From now on stored runs are run and triggers fire. */
+  start(): Promise<void>;
+  /** Rejects with HOOKS_REJECTED, tells admins and keeps the set at work when a hook is newly broken. */
+  reload(hooks: LoadedHooks, file: string | undefined): Promise<Reloaded>;
+  /** Which gate would refuse it now. */
+  gate(id: string): Promise<Refusal | undefined>;
+  /** Events were stored; a hook was switched on. */
+  readonly triggers: Pick<Triggers, "ingested" | "look">;
+  sweep(now: number): Promise<number>;
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Ids of events that were handled are kept this long, so that a replay is known. */
+const EVENTS_KEPT_MS = 172_800_000;
+
+export function createAutomations(options: AutomationsOptions): Automations {
+  const { config, registry, store, queue, notifier, clock, logger } = options;
+  let live: ReadonlyMap<string, Live> = new Map();
+  let broken: BrokenHook[] = [];
+  let isStarted = false;
+  const pause = createPause(options.keyValue, clock);
+  const gates = new Gates({
+    maxRunning: config.max_running,
+    breaker: { failures: config.breaker.failures, pauseMs: config.breaker.pause },
+    runs: store.runs,
+    clock,
+    onBreak: ({ id }, error, pauseMs) =>
+      void notifier.alert(
+        `breaker:${id}`,
+        `⛔ The hook **${id}** failed ${config.breaker.failures} times in a row and is left alone for ${formatDuration(pauseMs)}.\n> ${options.mask(error).slice(0, 500)}`,
+      ),
+  });
+  const parts: RunParts = {
+    runs: store.runs,
+    gates,
+    leases: queue.leases,
+    clock,
+    logger,
+    reachOf: options.reachOf,
+    mask: options.mask,
+    isPaused: () => pause.paused !== undefined,
+    notify: notifier.outcome,
+    async disable({ id }, reason) {
+      await options.switchOff(id, "hookgate").catch((error: unknown) => {
+        logger.error({ hook: id, error: errorMessage(error) }, "a hook could not be switched off");
+      });
+      await notifier.alert(`disabled:${id}`, `⛔ The hook **${id}** was switched off: ${options.mask(reason)}`);
+    },
+    completed,
+  };
+  const triggers = options.triggers({
+    store,
+    registry,
+    draft: (definition, start) => draftDue(definition, start, clock.now()),
+    look: queue.look,
+    isOff: (hookId) => pause.paused !== undefined || registry.get(hookId)?.enabled !== true,
+    clock,
+    logger,
+  });
+  queue.connect({
+    definition: (hookId) => live.get(hookId)?.definition,
+    isPaused: () => pause.paused !== undefined,
+    ended(row, outcome) {
+      const definition = live.get(row.hookId)?.definition;
+      if (definition === undefined) return;
+      if (outcome.status === "interrupted") completed(definition, row, outcome);
+      void notifier.outcome(definition, row, outcome);
+    },
+  });
+
+  const run: Runner = ({ definition, point, payload, context }: Firing) => {
+    // A run that somebody waits for ends with its caller; a stored one also when the gateway stops.
+    const { signal } = context;
+    const { dispatchId, attempt, dryRun, recordId } = context;
+    const start = { definition, point, payload, dispatchId, attempt, dryRun, signal };
+    const { kind } = definition.trigger;
+    if (recordId === undefined)
+      return runAutomation(
+        { ...start, id: context.runId, trigger: kind, reason: `${point.name} fired`, cause: context.cause },
+        parts,
+      );
+    const claimed = queue.claim(recordId, ({ row, progress }) =>
+      runAutomation(
+        {
+          ...start,
+          signal: anyOf(signal, queue.stopping, progress?.signal),
+          id: row.id,
+          trigger: row.trigger,
+          reason: row.reason,
+          cause: row.cause,
+          stored: row,
+          progress,
+        },
+        parts,
+      ),
+    );
+    return (
+      claimed ?? Promise.reject(new HookgateError({ code: "HOOK_RUN_LOST", message: "its run is held by nobody" }))
+    );
+  };
+
+  function completed({ id: hookId }: Definition, row: AutomationRun, outcome: RunOutcome): void {
+    if (outcome.status === "queued") return;
+    const reason = row.statusReason ?? reasonOf(outcome);
+    const payload = {
+      hookId,
+      runId: row.id,
+      outcome: outcome.status,
+      ...(reason === undefined ? {} : { reason }),
+      durationMs: Math.max(0, (row.endedAt ?? clock.now()) - (row.startedAt ?? row.createdAt)),
+    };
+    registry
+      .fireVoid("hook_run_completed", payload, undefined, { cause: ownCause(row.cause, row.id) })
+      .catch((error: unknown) => logger.warn({ run: row.id, error: errorMessage(error) }, "hook_run_completed failed"));
+  }
+
+  function put(installed: Installed): void {
+    live = installed.live;
+    broken = installed.broken;
+    for (const one of broken)
+      for (const problem of one.problems)
+        logger.error({ hook: one.id, path: problem.path }, `hook broken: ${problemText(problem)}`);
+  }
+
+  const definitions = () => [...live.values()].map(({ definition }) => definition);
+  const sync = () =>
+    triggers.sync(
+      definitions(),
+      broken.map(({ id }) => id),
+    );
+
+  function need(id: string): Definition {
+    const found = live.get(id)?.definition;
+    if (found !== undefined) return found;
+    const lost = broken.find((one) => one.id === id);
+    if (lost !== undefined)
+      throw new HookgateError({
+        code: "HOOK_BROKEN",
+        message: `The hook "${id}" is broken: ${lost.problems.map(problemText).join("; ")}`,
+      });
+    const near = nearest(id, live.keys());
+    throw new HookgateError({
+      code: "HOOK_NOT_FOUND",
+      message: `There is no configured hook "${id}"`,
+      ...(near === undefined ? {} : { hint: `Did you mean "${near}"?` }),
+    });
+  }
+
+  return {
+    async load(hooks) {
+      const installed = install(registry, live, hooks, run, () => true);
+      if ("rejected" in installed) return;
+      put(installed);
+      const critical = broken.filter((one) => one.critical);
+      if (critical.length > 0)
+        throw new HookgateError({
+          code: "HOOK_CRITICAL",
+          message: critical
+            .flatMap(({ id, problems }) =>
+              problems.map((problem) => `The critical hook ${id} is broken: ${problemText(problem)}`),
+            )
+            .join("\n"),
+          hint: "Repair it, or set `critical: false` for it.",
+        });
+    },
+    async start() {
+      await pause.learn();
+      isStarted = true;
+      await queue.start();
+      await sync();
+    },
+    async reload(hooks, file) {
+      const known = new Set(broken.map(brokenKey));
+      const installed = install(registry, live, hooks, run, (now) => now.every((one) => known.has(brokenKey(one))));
+      if ("rejected" in installed) throw await reject(installed.rejected.filter((one) => !known.has(brokenKey(one))));
+      put(installed);
+      if (isStarted) await sync();
+      const { added, changed, removed } = installed;
+      const reloaded = { hooks: live.size, added, changed, removed };
+      logger.info({ file, ...reloaded }, "hooks reloaded");
+      await registry
+        .fireVoid("config.reloaded", { ...(file === undefined ? {} : { file }), ...reloaded })
+        .catch((error: unknown) => logger.warn({ error: errorMessage(error) }, "config.reloaded failed"));
+      return { ...reloaded, broken };
+    },
+    get: (id) => live.get(id)?.definition,
+    list: definitions,
+    broken: () => broken,
+    problems: () => triggers.problems(),
+    runs: store.runs,
+    fire: async (firing) => fireByHand(need(firing.hookId), firing, { registry, queue, gates, parts, clock }),
+    gate: async (id) => gates.look(need(id)),
+    next: () => triggers.next(),
+    paused: () => pause.paused,
+    pause: pause.set,
+    async resume() {
+      await pause.clear();
+      queue.look();
+    },
+    triggers,
+    async sweep(now) {
+      const removed = await store.runs.sweep(now, (hookId) => {
+        const keep = live.get(hookId)?.definition.keep;
+        return { forMs: keep?.forMs ?? config.keep.for, runs: keep?.runs ?? config.keep.runs };
+      });
+      return removed + (await store.ingest.sweep(now - EVENTS_KEPT_MS));
+    },
+    async stop(graceMs) {
+      await triggers.stop();
+      await queue.stop(graceMs);
+    },
+  };
+
+  async function reject(worse: readonly BrokenHook[]): Promise<HookgateError> {
+    const problems = worse.flatMap((one) => one.problems.map((problem) => `${one.id}: ${problemText(problem)}`));
+    const error = new HookgateError({
+      code: "HOOKS_REJECTED",
+      message: `The new hooks have ${problems.length} ${problems.length === 1 ? "problem" : "problems"}; those at work stay:\n${problems.join("\n")}`,
+      hint: "`hookgate check` shows them again after you have mended them.",
+    });
+    await tellRejected(notifier, options.mask(error.message));
+    return error;
+  }
+}
+
+/** Also for a configuration that could not be read at all. */
+export async function tellRejected(notifier: Notifier, message: string): Promise<void> {
+  await notifier.alert("reload", `⚠ A changed configuration was not taken over.\n${message.slice(0, 1500)}`);
+}
+
+function problemText({
+  path,
+  message,
+  ...place
+}: {
+  path: string;
+  message: string;
+  file: string;
+  line?: number;
+}): string {
+  return `${placeText(place)}${path === "" ? "" : ` ${path}`}: ${message}`;
+}
+
+/** The same hook, broken in the same way. */
+function brokenKey({ id, problems }: BrokenHook): string {
+  return `${id}|${problems.map(({ path, message }) => `${path}: ${message}`).join("|")}`;
+}
+
+function anyOf(...signals: (AbortSignal | undefined)[]): AbortSignal {
+  return AbortSignal.any(signals.filter((signal) => signal !== undefined));
+}

@@ -1,0 +1,38 @@
+/** Settings of operator-defined hooks as a whole: `automations:` in hookgate.yaml. The hooks themselves stand under `hooks:`. */
+import { z } from "zod";
+import { parseAddress } from "../domain/address.js";
+import { duration } from "../lib/config-fields.js";
+
+const address = z
+  .string()
+  .refine((text) => parseAddress(text) !== undefined, "expected platform:bot:chat or platform:bot:chat:thread");
+
+export const automationsConfig = z.strictObject({
+  max_running: z.int().min(1).max(1_000).default(32).describe("How many hooks run at once, all together."),
+  alerts: z
+    .array(address)
+    .default([])
+    .describe(
+      "Where admins are told of rejected reloads, broken hooks and opened breakers. Default: direct messages to admins, where the platform has them by id.",
+    ),
+  breaker: z
+    .strictObject({
+      failures: z.int().min(1).default(5).describe("Failures in a row after which a hook is left alone for a while."),
+      pause: duration("5m").describe("For how long at first; it doubles up to an hour."),
+    })
+    .prefault({})
+    .describe("The circuit breaker of each hook."),
+  keep: z
+    .strictObject({
+      for: duration("30d").describe("How long runs are kept."),
+      runs: z.int().min(1).default(1_000).describe("How many runs of each hook are kept."),
+    })
+    .prefault({})
+    .describe("History, for hooks that do not say it themselves."),
+  lease: duration("30s").describe("After how long without a sign of life a stored run is taken over."),
+  watch: z
+    .boolean()
+    .default(true)
+    .describe("Take over changes of the configuration and of `hooks/` as they are saved."),
+});
+export type AutomationsConfig = z.output<typeof automationsConfig>;

@@ -1,0 +1,62 @@
+/** Rows of runs that no dispatch caused: those that time starts, and those that a person fires. */
+import type { AutomationRun } from "../domain/automation.js";
+import type { Cause } from "../domain/journal.js";
+import { newId } from "../lib/id.js";
+import type { Definition } from "./definition/definition.js";
+import { historyOf } from "./run/history.js";
+import { newRow } from "./run/open-run.js";
+import type { DueStart } from "./triggers/trigger.js";
+
+export function draftDue(
+  definition: Definition,
+  { kind, reason, dueAt, lastAt }: DueStart,
+  now: number,
+): AutomationRun {
+  const payload = {
+    hookId: definition.id,
+    trigger: kind,
+    reason,
+    due: new Date(dueAt).toISOString(),
+    ...(lastAt === undefined ? {} : { lastRun: new Date(lastAt).toISOString() }),
+  };
+  return draft(definition, { trigger: kind, reason, payload }, now);
+}
+
+export interface ManualStart {
+  /** `fired by Ann`. */
+  reason: string;
+  payload: unknown;
+  cause?: Cause;
+}
+
+export function draftManual(definition: Definition, start: ManualStart, now: number): AutomationRun {
+  return draft(definition, { ...start, trigger: "manual" }, now);
+}
+
+/** What a hook that no payload starts is given when a person fires it. */
+export function manualPayload(definition: Definition, reason: string, input: unknown, now: number): unknown {
+  const isMap = typeof input === "object" && input !== null && !Array.isArray(input);
+  return {
+    hookId: definition.id,
+    trigger: "manual",
+    reason,
+    due: new Date(now).toISOString(),
+    ...(isMap ? { input } : {}),
+  };
+}
+
+function draft(
+  definition: Definition,
+  { trigger, reason, payload, cause }: ManualStart & { trigger: AutomationRun["trigger"] },
+  now: number,
+): AutomationRun {
+  const id = newId("r", now);
+  // Only the hash and what is shown: the secrets of the configuration are no part of what starts a run.
+  const history = historyOf(payload, (text) => text);
+  return {
+    ...newRow({ definition, id, trigger, reason, dispatchId: id, cause }, history, now),
+    status: "queued",
+    pendingPayload: payload,
+    isRepeatable: definition.retry !== undefined,
+  };
+}

@@ -1,0 +1,105 @@
+/** A person fires a configured hook: no cooldown, but one that is running is not started twice. Dry, its steps run and nothing else. */
+import type { AutomationRun } from "../domain/automation.js";
+import type { HookRegistry } from "../hooks/registry.js";
+import type { Clock } from "../lib/clock.js";
+import { HookgateError } from "../lib/errors.js";
+import type { Definition } from "./definition/definition.js";
+import type { HandFiring } from "./desk.js";
+import { draftManual, manualPayload } from "./draft.js";
+import type { Gates } from "./gates.js";
+import type { Queue } from "./queue.js";
+import type { RunParts } from "./run/parts.js";
+import type { Progress } from "./run/progress.js";
+import { runAutomation } from "./run.js";
+import { DUE_POINT } from "./triggers/trigger.js";
+
+interface Parts {
+  registry: HookRegistry;
+  queue: Queue;
+  gates: Gates;
+  parts: RunParts;
+  clock: Clock;
+}
+
+const DRY_RUN_MS = 300_000;
+
+export async function fireByHand(definition: Definition, how: HandFiring, at: Parts): Promise<AutomationRun> {
+  const row = draftManual(definition, { ...how, payload: payloadOf(definition, how, at) }, at.clock.now());
+  if (how.dryRun) return fireDry(definition, row, how, at);
+  if (at.registry.get(definition.id)?.enabled === false)
+    throw new HookgateError({
+      code: "HOOK_OFF",
+      message: `"${definition.id}" is switched off`,
+      hint: `/hooks enable ${definition.id}`,
+    });
+  if (at.gates.running(definition.id) >= definition.concurrency)
+    throw new HookgateError({
+      code: "HOOK_RUNNING",
+      message: `"${definition.id}" is running`,
+      hint: "Try again when it has ended.",
+      retryable: true,
+    });
+  const ended = at.queue.whenEnded(row.id);
+  await at.queue.add(row, progressOf(how));
+  await ended;
+  return (await at.parts.runs.get(row.id)) ?? row;
+}
+
+async function fireDry(definition: Definition, row: AutomationRun, how: HandFiring, at: Parts): Promise<AutomationRun> {
+  const deadline = new AbortController();
+  const limitMs = definition.timeoutMs ?? DRY_RUN_MS;
+  const timer = at.clock.after(limitMs, () =>
+    deadline.abort(new DOMException(`it did not end within ${limitMs} ms`, "TimeoutError")),
+  );
+  let run = row;
+  try {
+    await runAutomation(
+      {
+        definition,
+        point: at.registry.point(definition.point),
+        id: row.id,
+        trigger: "manual",
+        reason: how.reason,
+        payload: row.pendingPayload,
+        dispatchId: row.id,
+        attempt: 1,
+        cause: how.cause,
+        dryRun: true,
+        signal: AbortSignal.any([deadline.signal, how.signal, at.queue.stopping]),
+        progress: {
+          ...progressOf(how),
+          recorded: (recorded) => {
+            run = recorded;
+          },
+        },
+      },
+      at.parts,
+    );
+    return run;
+  } finally {
+    timer.cancel();
+  }
+}
+
+function payloadOf(definition: Definition, { payload, reason }: HandFiring, { registry, clock }: Parts): unknown {
+  if (definition.point === DUE_POINT) return manualPayload(definition, reason, payload, clock.now());
+  const point = registry.point(definition.point);
+  const checked = point.payload.safeParse(payload);
+  if (checked.success) return checked.data;
+  const problems = checked.error.issues.map(({ path, message }) => `${path.join(".") || "it"}: ${message}`).join("; ");
+  throw new HookgateError({
+    code: "HOOK_PAYLOAD_INVALID",
+    message: `This is no payload of ${point.name}: ${problems}`,
+  });
+}
+
+/** What of a firing the pipeline tells. */
+function progressOf({ signal, began, stepBegan, stepEnded, handlerBegan }: HandFiring): Progress {
+  return {
+    signal,
+    ...(began === undefined ? {} : { began }),
+    ...(stepBegan === undefined ? {} : { stepBegan }),
+    ...(stepEnded === undefined ? {} : { stepEnded }),
+    ...(handlerBegan === undefined ? {} : { handlerBegan }),
+  };
+}

@@ -1,0 +1,112 @@
+/**
+ * Who may run now. In this order: the global cap, the hook's own concurrency, its cooldown (from start to start), its hourly rate,
+ * its circuit breaker. Loops are cut before (run/loop.ts), because that takes a look into the history.
+ *
+ * The counts are this process's; what must survive a restart (when a hook started) is read from its runs when it is first seen.
+ */
+import type { AutomationRunStore } from "../domain/automation.js";
+import type { Clock } from "../lib/clock.js";
+import { formatDuration } from "../lib/duration.js";
+import type { Definition } from "./definition/definition.js";
+import { Breakers } from "./gates/breaker.js";
+import type { Refusal } from "./gates/refusal.js";
+import { Slots } from "./gates/slots.js";
+import { Starts } from "./gates/starts.js";
+import type { RunOutcome } from "./run/outcome.js";
+
+export interface GatesOptions {
+  /** The global cap. */
+  maxRunning: number;
+  breaker: { failures: number; pauseMs: number };
+  runs: Pick<AutomationRunStore, "started">;
+  clock: Clock;
+  /** A breaker opened: said once, until it has closed again. */
+  onBreak(definition: Definition, error: string, pauseMs: number): void;
+}
+
+export interface Pass {
+  kind: "open";
+  /** To be called once, when the run has ended. */
+  leave(outcome: RunOutcome | undefined): void;
+}
+
+export interface Entrance {
+  definition: Definition;
+  /** A person asked for it: no cooldown. */
+  isManual: boolean;
+  /** It was stored beforehand: the global cap makes it wait, and never refuses it. */
+  isStored: boolean;
+  signal: AbortSignal;
+}
+
+export class Gates {
+  readonly #options: GatesOptions;
+  readonly #slots: Slots;
+  readonly #starts: Starts;
+  readonly #breakers: Breakers;
+
+  constructor(options: GatesOptions) {
+    this.#options = options;
+    this.#slots = new Slots(options.maxRunning);
+    this.#starts = new Starts(options.runs);
+    this.#breakers = new Breakers(options);
+  }
+
+  /** Rejects with the signal's reason when it aborts while waiting for room. */
+  async enter(entrance: Entrance): Promise<Pass | Refusal> {
+    const { definition } = entrance;
+    if (definition.cooldownMs > 0 || definition.maxPerHour !== undefined)
+      await this.#starts.learn(definition.id, this.#now);
+    const slot = await this.#takeSlot(entrance);
+    if (slot.kind === "refused") return slot;
+    const refusal = this.#checkStarts(entrance) ?? this.#breakers.check(entrance, this.#now);
+    if (refusal !== undefined) {
+      slot.free();
+      return refusal;
+    }
+    this.#breakers.begin(definition);
+    this.#starts.note(definition, this.#now);
+    return {
+      kind: "open",
+      leave: (outcome) => {
+        slot.free();
+        this.#breakers.note(definition, outcome, this.#now);
+      },
+    };
+  }
+
+  running(hookId: string): number {
+    return this.#slots.running(hookId);
+  }
+
+  /** What would refuse it now; undefined when nothing would. Takes nothing. For "why" and "next". */
+  async look(definition: Definition): Promise<Refusal | undefined> {
+    await this.#starts.learn(definition.id, this.#now);
+    const entrance = { definition, isManual: false };
+    return this.#slots.refusal(definition) ?? this.#checkStarts(entrance) ?? this.#breakers.check(entrance, this.#now);
+  }
+
+  get #now(): number {
+    return this.#options.clock.now();
+  }
+
+  #takeSlot({ definition, isStored, signal }: Entrance) {
+    const waits = definition.whenBusy === "skip" ? (isStored ? "for the cap" : "not") : "for both";
+    return this.#slots.take(definition, waits, signal);
+  }
+
+  #checkStarts({ definition, isManual }: Pick<Entrance, "definition" | "isManual">): Refusal | undefined {
+    const now = this.#now;
+    const { id, cooldownMs, maxPerHour } = definition;
+    const left = cooldownMs - (now - this.#starts.last(id));
+    if (!isManual && left > 0)
+      return {
+        kind: "refused",
+        gate: "cooldown",
+        reason: `${formatDuration(left)} left of ${formatDuration(cooldownMs)}`,
+      };
+    if (maxPerHour !== undefined && this.#starts.inLastHour(id, now) >= maxPerHour)
+      return { kind: "refused", gate: "rate", reason: `${maxPerHour} runs in an hour are all that are allowed` };
+    return undefined;
+  }
+}

@@ -1,0 +1,61 @@
+/** When each hook started: for its cooldown and its hourly rate. Learnt from its runs when it is first asked for. */
+import type { AutomationRunStore } from "../../domain/automation.js";
+import type { Definition } from "../definition/definition.js";
+
+const HOUR_MS = 3_600_000;
+const NEVER = Number.NEGATIVE_INFINITY;
+
+interface Known {
+  last: number;
+  /** Of the last hour, oldest first. */
+  recent: number[];
+}
+
+export class Starts {
+  readonly #runs: Pick<AutomationRunStore, "started">;
+  readonly #known = new Map<string, Known>();
+  readonly #learning = new Map<string, Promise<void>>();
+
+  constructor(runs: Pick<AutomationRunStore, "started">) {
+    this.#runs = runs;
+  }
+
+  async learn(hookId: string, now: number): Promise<void> {
+    if (this.#known.has(hookId)) return;
+    let learning = this.#learning.get(hookId);
+    if (learning === undefined) {
+      learning = this.#read(hookId, now).finally(() => this.#learning.delete(hookId));
+      this.#learning.set(hookId, learning);
+    }
+    await learning;
+  }
+
+  async #read(hookId: string, now: number): Promise<void> {
+    const { at, lastStartedAt } = await this.#runs.started(hookId, now - HOUR_MS);
+    const since = this.#known.get(hookId);
+    this.#known.set(hookId, {
+      last: Math.max(lastStartedAt ?? NEVER, since?.last ?? NEVER),
+      recent: [...at, ...(since?.recent ?? [])],
+    });
+  }
+
+  last(hookId: string): number {
+    return this.#known.get(hookId)?.last ?? NEVER;
+  }
+
+  inLastHour(hookId: string, now: number): number {
+    const recent = this.#known.get(hookId)?.recent;
+    if (recent === undefined) return 0;
+    while (recent.length > 0 && (recent[0] as number) <= now - HOUR_MS) recent.shift();
+    return recent.length;
+  }
+
+  /** Kept only for hooks that have a gate that asks. */
+  note({ id, cooldownMs, maxPerHour }: Definition, now: number): void {
+    if (cooldownMs === 0 && maxPerHour === undefined) return;
+    const known = this.#known.get(id) ?? { last: NEVER, recent: [] };
+    known.last = now;
+    if (maxPerHour !== undefined) known.recent.push(now);
+    this.#known.set(id, known);
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Puts a set of definitions in place of the one before, in one go: no dispatch sees half of it. What did not change keeps its
+ * registration; what the registry refuses is broken. With `isStrict`, a hook that is newly broken takes the whole set back.
+ */
+import type { HookRegistry, Problem, Unregister } from "../hooks/registry.js";
+import { errorMessage } from "../lib/errors.js";
+import type { Definition } from "./definition/definition.js";
+import type { BrokenHook, LoadedHooks } from "./definition/load.js";
+import { type Runner, registerDefinition } from "./register.js";
+
+export interface Live {
+  definition: Definition;
+  unregister: Unregister;
+}
+
+export interface Installed {
+  live: Map<string, Live>;
+  broken: BrokenHook[];
+  added: string[];
+  changed: string[];
+  removed: string[];
+}
+
+export function install(
+  registry: HookRegistry,
+  before: ReadonlyMap<string, Live>,
+  next: LoadedHooks,
+  run: Runner,
+  isAcceptable: (broken: readonly BrokenHook[]) => boolean,
+): Installed | { rejected: BrokenHook[] } {
+  const live = new Map<string, Live>();
+  const broken = [...next.broken];
+  const wanted = new Map(next.definitions.map((definition) => [definition.id, definition]));
+  const replaced = [...before.values()].filter(({ definition }) => wanted.get(definition.id)?.hash !== definition.hash);
+  for (const { unregister } of replaced) unregister();
+  for (const definition of next.definitions) {
+    const same = before.get(definition.id);
+    if (same !== undefined && !replaced.includes(same)) live.set(definition.id, same);
+    else register(definition);
+  }
+  takeOutUnfit();
+  if (!isAcceptable(broken)) {
+    for (const [id, one] of live) if (before.get(id) !== one) one.unregister();
+    for (const { definition, unregister } of before.values())
+      if (!live.has(definition.id) || live.get(definition.id)?.unregister !== unregister) again(definition);
+    return { rejected: broken };
+  }
+  return { live, broken, ...difference(before, live) };
+
+  function register(definition: Definition): void {
+    try {
+      live.set(definition.id, { definition, unregister: registerDefinition(registry, definition, run) });
+    } catch (error) {
+      broken.push(brokenBy(definition, [errorMessage(error)]));
+    }
+  }
+
+  /** Dependencies on nothing, circles, and what else only shows when all are there. Taking one out may unfit another. */
+  function takeOutUnfit(): void {
+    for (let round = 0; round <= live.size; round++) {
+      const byHook = problemsByHook(registry.validate(), live);
+      if (byHook.size === 0) return;
+      for (const [id, messages] of byHook) {
+        const one = live.get(id);
+        if (one === undefined) continue;
+        one.unregister();
+        live.delete(id);
+        broken.push(brokenBy(one.definition, messages));
+      }
+    }
+  }
+
+  /** A registration that was taken out is made again. */
+  function again(definition: Definition): void {
+    const restored = before.get(definition.id);
+    if (restored !== undefined && registry.get(definition.id) === undefined)
+      restored.unregister = registerDefinition(registry, definition, run);
+  }
+}
+
+function problemsByHook(problems: readonly Problem[], live: ReadonlyMap<string, Live>): Map<string, string[]> {
+  const byHook = new Map<string, string[]>();
+  for (const { code, ids, message } of problems) {
+    // The first id of a problem is the hook that has it; a circle is everybody's in it.
+    const guilty = code === "DEPENDENCY_CYCLE" ? ids : ids.slice(0, 1);
+    for (const id of guilty) if (live.has(id)) byHook.set(id, [...(byHook.get(id) ?? []), message]);
+  }
+  return byHook;
+}
+
+function brokenBy({ id, place, critical }: Definition, messages: readonly string[]): BrokenHook {
+  return { id, place, critical, problems: messages.map((message) => ({ hookId: id, ...place, path: "", message })) };
+}
+
+function difference(before: ReadonlyMap<string, Live>, after: ReadonlyMap<string, Live>) {
+  return {
+    added: [...after.keys()].filter((id) => !before.has(id)),
+    changed: [...after].flatMap(([id, one]) => (before.has(id) && before.get(id) !== one ? [id] : [])),
+    removed: [...before.keys()].filter((id) => !after.has(id)),
+  };
+}

@@ -1,0 +1,154 @@
+/**
+ * Telling people. For the outcomes of a hook (`notify:`): one message per hook and place, edited in place while the trouble lasts
+ * and when it is over; the next trouble answers the first, so that all of a hook is one thread. For admins (`alert`): what the
+ * gateway itself has to say about hooks.
+ */
+import { createHash } from "node:crypto";
+import { type Address, formatAddress, parseAddress } from "../domain/address.js";
+import type { AutomationRun } from "../domain/automation.js";
+import type { Cause } from "../domain/journal.js";
+import type { OutboundMessage } from "../domain/message.js";
+import type { KeyValueStore } from "../domain/store.js";
+import type { Clock } from "../lib/clock.js";
+import { errorMessage } from "../lib/errors.js";
+import { newId } from "../lib/id.js";
+import type { Logger } from "../lib/logger.js";
+import type { Definition } from "./definition/definition.js";
+import { HERE } from "./outgoing/chat-address.js";
+import { type RunOutcome, reasonOf } from "./run/outcome.js";
+
+export interface NotifierOptions {
+  send(at: Address, message: OutboundMessage, options: { cause: Cause; deliveryId: string }): Promise<string>;
+  edit(deliveryId: string, message: OutboundMessage, options: { cause: Cause }): Promise<string>;
+  /** The platform's id of what a delivery posted; undefined when it has none (yet). */
+  messageIdOf(deliveryId: string): Promise<string | undefined>;
+  keyValue: KeyValueStore;
+  /** Where admins are told. */
+  admins(): readonly Address[];
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface Notifier {
+  /** Never rejects. */
+  outcome(definition: Definition, run: AutomationRun, outcome: RunOutcome): Promise<void>;
+  /** Once per `key` and text: the same again is not repeated within an hour. Never rejects. */
+  alert(key: string, text: string): Promise<void>;
+}
+
+const SCOPE = "automations.notify";
+const REPEAT_AFTER_MS = 3_600_000;
+
+/** The message about a hook at one place. */
+interface Thread {
+  /** The first message ever: later ones answer it. */
+  rootId: string;
+  deliveryId: string;
+  /** Outcomes told in this message. */
+  count: number;
+  since: number;
+  isOver: boolean;
+}
+
+export function createNotifier(options: NotifierOptions): Notifier {
+  const { keyValue, clock, logger } = options;
+  const last = new Map<string, Promise<void>>();
+  const alerted = new Map<string, { text: string; at: number }>();
+
+  /** One after the other for each key, so that two outcomes at once do not make two messages. */
+  const inTurn = (key: string, step: () => Promise<void>): Promise<void> => {
+    const next = (last.get(key) ?? Promise.resolve()).then(step).catch((error: unknown) => {
+      logger.warn({ key, error: errorMessage(error) }, "people could not be told about a hook");
+    });
+    last.set(key, next);
+    void next.then(() => {
+      if (last.get(key) === next) last.delete(key);
+    });
+    return next;
+  };
+
+  async function tell(
+    at: Address,
+    key: string,
+    run: AutomationRun,
+    outcome: RunOutcome,
+    isWanted: boolean,
+  ): Promise<void> {
+    const thread = (await keyValue.get(SCOPE, key)) as Thread | undefined;
+    const isOpen = thread !== undefined && !thread.isOver;
+    const cause: Cause = { kind: "hook", id: run.id, depth: (run.cause?.depth ?? 0) + 1 };
+    if (!isWanted) {
+      // What went wrong is right again: said in the same message, and only when there was something wrong.
+      if (!isOpen || outcome.status !== "succeeded") return;
+      const text = `✓ **${run.hookId}** works again, after ${times(thread.count)}.`;
+      await options.edit(thread.deliveryId, { text }, { cause }).catch(() => undefined);
+      await keyValue.set(SCOPE, key, { ...thread, isOver: true });
+      return;
+    }
+    const count = isOpen ? thread.count + 1 : 1;
+    const since = isOpen ? thread.since : clock.now();
+    const message = { text: textOf(run, outcome, count, since) };
+    if (isOpen) {
+      const isEdited = await options.edit(thread.deliveryId, message, { cause }).then(
+        () => true,
+        () => false, // it is gone: a new one takes its place
+      );
+      if (isEdited) return keyValue.set(SCOPE, key, { ...thread, count });
+    }
+    const replyToId = thread === undefined ? undefined : await options.messageIdOf(thread.rootId);
+    const deliveryId = await options.send(
+      at,
+      { ...message, ...(replyToId === undefined ? {} : { replyToId }) },
+      { cause, deliveryId: newId("d", clock.now()) },
+    );
+    await keyValue.set(SCOPE, key, { rootId: thread?.rootId ?? deliveryId, deliveryId, count, since, isOver: false });
+  }
+
+  return {
+    async outcome({ notify }, run, outcome) {
+      if (notify === undefined || outcome.status === "queued") return;
+      const isWanted = notify.on.includes(outcome.status);
+      const places = notify.to.length > 0 ? notify.to.flatMap((text) => placesOf(text, run)) : options.admins();
+      await Promise.all(
+        places.map((at) => {
+          const key = `${run.hookId}|${formatAddress(at)}`;
+          return inTurn(key, () => tell(at, key, run, outcome, isWanted));
+        }),
+      );
+    },
+    async alert(key, text) {
+      const before = alerted.get(key);
+      const now = clock.now();
+      if (before?.text === text && now - before.at < REPEAT_AFTER_MS) return;
+      alerted.set(key, { text, at: now });
+      await Promise.all(
+        options.admins().map((at) =>
+          inTurn(`alert|${formatAddress(at)}`, async () => {
+            const digest = createHash("sha256")
+              .update(`${key}|${text}|${now}|${formatAddress(at)}`)
+              .digest("base64url");
+            const cause: Cause = { kind: "alert", id: key, depth: 0 };
+            await options.send(at, { text }, { cause, deliveryId: `d_${digest.slice(0, 24)}` });
+          }),
+        ),
+      );
+    },
+  };
+}
+
+function placesOf(text: string, run: AutomationRun): Address[] {
+  const at =
+    text === HERE ? (run.conversation === undefined ? undefined : parseAddress(run.conversation)) : parseAddress(text);
+  return at === undefined ? [] : [at];
+}
+
+function textOf(run: AutomationRun, outcome: RunOutcome, count: number, since: number): string {
+  const reason = run.statusReason ?? reasonOf(outcome);
+  const often = count > 1 ? ` (${times(count)} since ${new Date(since).toISOString().slice(0, 16)}Z)` : "";
+  const word = outcome.status.replace("_", " ");
+  return [`⚠ **${run.hookId}** ${word}${often}`, reason && `> ${reason.slice(0, 500)}`, `run \`${run.id}\``]
+    .filter(Boolean)
+    .join("\n");
+}
+
+const times = (count: number) => (count === 1 ? "one time" : `${count} times`);

@@ -1,0 +1,271 @@
+/**
+ * Stored runs, and who runs them: background runs of any hook (this is the registry's `BackgroundPort`), runs that time started and
+ * runs that a person asked for. A row is stored before it starts, taken under a lease, and ended by whoever holds that.
+ */
+import type { AutomationRun, AutomationRunStore, TakenRun } from "../domain/automation.js";
+import type { BackgroundEnd, BackgroundPort, BackgroundRun, BackgroundRunner } from "../hooks/background.js";
+import type { Clock } from "../lib/clock.js";
+import { errorMessage } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+import { createWork } from "../lib/work.js";
+import type { Definition } from "./definition/definition.js";
+import { createHeldLeases } from "./queue/held-leases.js";
+import { recoverTaken } from "./queue/recover.js";
+import { backgroundOf, rowOf } from "./queue/rows.js";
+import { closeRow } from "./queue/settle.js";
+import type { RunOutcome } from "./run/outcome.js";
+import type { Leases } from "./run/parts.js";
+import type { Progress } from "./run/progress.js";
+
+export interface QueueOptions {
+  runs: AutomationRunStore;
+  /** This process, among those that hold leases. */
+  owner: string;
+  leaseMs: number;
+  /** How many stored runs are under way at once. */
+  maxRunning: number;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** What the queue needs to know of configured hooks; plugins' background hooks need none of it. */
+export interface QueueParts {
+  definition(hookId: string): Definition | undefined;
+  isPaused(): boolean;
+  /** A run was ended without having been run through the pipeline. */
+  ended(row: AutomationRun, outcome: RunOutcome): void;
+}
+
+/** A taken run, for the handler that runs it. */
+export interface Claim {
+  row: AutomationRun;
+  progress?: Progress | undefined;
+}
+
+export interface Queue extends BackgroundPort {
+  readonly leases: Leases;
+  /** Fires when the gateway stops. */
+  readonly stopping: AbortSignal;
+  connect(parts: QueueParts): void;
+  start(): Promise<void>;
+  /** Takes no more; resolves when what is under way has ended or `graceMs` are over and it was told to. */
+  stop(graceMs: number): Promise<void>;
+  look(): void;
+  /** Stores a run that is to happen at once; false when it is known. `progress` hears of it when it is run here. */
+  add(row: AutomationRun, progress?: Progress): Promise<boolean>;
+  /** The handler of a stored run takes it over; `work` is waited for, and writes the row's end. */
+  claim(recordId: string, run: (claim: Claim) => Promise<RunOutcome>): Promise<RunOutcome> | undefined;
+  /** How a run that is under way or waits here ends this time. */
+  whenEnded(id: string): Promise<RunOutcome>;
+  readonly active: number;
+}
+
+const KEY = "runs";
+
+interface Active extends Claim {
+  work?: Promise<RunOutcome>;
+}
+
+export function createQueue(options: QueueOptions): Queue {
+  const { runs, owner, leaseMs, maxRunning, clock, logger } = options;
+  const stop = new AbortController();
+  const active = new Map<string, Active>();
+  const perHook = new Map<string, number>();
+  const listeners = new Map<string, { progress?: Progress | undefined; ended: ((outcome: RunOutcome) => void)[] }>();
+  const leases = createHeldLeases({ runs, owner, leaseMs, clock, logger });
+  let waiting = new Map<string, number>();
+  let runner: BackgroundRunner | undefined;
+  let parts: QueueParts = { definition: () => undefined, isPaused: () => false, ended: () => {} };
+  let isStarted = false;
+  const work = createWork({ look: takeAll, maxParallel: 1, clock, logger });
+
+  const look = () => {
+    if (isStarted) work.look(KEY);
+  };
+
+  /** Takes what is due while there is room. A number = look again then. */
+  async function takeAll(): Promise<number | undefined> {
+    while (!stop.signal.aborted && active.size < maxRunning && !parts.isPaused()) {
+      const busy = busyHooks();
+      const taken = await runs.take(owner, clock.now(), leaseMs, busy);
+      if (taken === undefined) return runs.nextDue(busy);
+      begin(taken);
+    }
+    return undefined; // whoever ends looks again
+  }
+
+  /** Hooks whose runs wait for each other instead of being refused. */
+  function busyHooks(): string[] {
+    return [...perHook].flatMap(([hookId, count]) => {
+      const definition = parts.definition(hookId);
+      return definition !== undefined && definition.whenBusy !== "skip" && count >= definition.concurrency
+        ? [hookId]
+        : [];
+    });
+  }
+
+  function begin(taken: TakenRun): void {
+    const { row, hookId } = { row: taken.run, hookId: taken.run.hookId };
+    active.set(row.id, { row, progress: listeners.get(row.id)?.progress });
+    perHook.set(hookId, (perHook.get(hookId) ?? 0) + 1);
+    count(hookId, -1);
+    leases.hold(row.id);
+    void execute(taken)
+      .catch((error: unknown): RunOutcome => {
+        logger.error(
+          { hook: hookId, run: row.id, error: errorMessage(error) },
+          "a stored run could not be brought to its end",
+        );
+        return { status: "interrupted", reason: errorMessage(error) };
+      })
+      .then((outcome) => {
+        leases.drop(row.id);
+        active.delete(row.id);
+        const left = (perHook.get(hookId) ?? 1) - 1;
+        if (left === 0) perHook.delete(hookId);
+        else perHook.set(hookId, left);
+        for (const ended of listeners.get(row.id)?.ended ?? []) ended(outcome);
+        listeners.delete(row.id);
+        look();
+      });
+  }
+
+  async function execute(taken: TakenRun): Promise<RunOutcome> {
+    const row = taken.run;
+    const definition = parts.definition(row.hookId);
+    const lost = await recoverTaken(taken, definition, { runs, owner, clock });
+    const over = lost ?? (await standIn(row, definition));
+    if (over !== undefined) return close(row, over);
+    if (runner === undefined) return close(row, { status: "interrupted", reason: "nobody runs hooks here" });
+    const end = await runner(backgroundOf(row), row.attempt);
+    const claimed = active.get(row.id)?.work;
+    // A configured hook's run writes its own end; at its deadline the kernel goes on, and we wait for what it still does.
+    if (claimed !== undefined) return claimed;
+    return close(row, outcomeOf(end, clock.now()));
+  }
+
+  /** Under `coalesce` the newest that waits stands for those before it. */
+  async function standIn(row: AutomationRun, definition: Definition | undefined): Promise<RunOutcome | undefined> {
+    if (definition?.whenBusy !== "coalesce" || row.attempt > 1) return undefined;
+    const newer = await runs.newestWaiting(row.hookId);
+    if (newer === undefined || newer.createdAt < row.createdAt || newer.dueAt > clock.now()) return undefined;
+    return { status: "skipped", by: "coalesce", reason: `run ${newer.id} stands for it` };
+  }
+
+  async function close(row: AutomationRun, outcome: RunOutcome): Promise<RunOutcome> {
+    if (await runs.update(closeRow(row, outcome, clock.now()), owner)) parts.ended(row, outcome);
+    return outcome;
+  }
+
+  function count(hookId: string, change: number): void {
+    const now = (waiting.get(hookId) ?? 0) + change;
+    if (now <= 0) waiting.delete(hookId);
+    else waiting.set(hookId, now);
+  }
+
+  /** Over the bound it is recorded and refused. */
+  function bounded(row: AutomationRun): AutomationRun {
+    const definition = parts.definition(row.hookId);
+    if (definition?.whenBusy !== "queue" || (waiting.get(row.hookId) ?? 0) < definition.maxQueued) return row;
+    const reason = `${definition.maxQueued} wait already`;
+    return closeRow(row, { status: "skipped", by: "queue", reason }, clock.now());
+  }
+
+  async function add(given: AutomationRun, progress?: Progress): Promise<boolean> {
+    const row = bounded(given);
+    const isOpen = row.endedAt === undefined;
+    if (progress !== undefined) listeners.set(row.id, { progress, ended: listeners.get(row.id)?.ended ?? [] });
+    if (isOpen) count(row.hookId, 1);
+    let isNew = false;
+    try {
+      isNew = await runs.insert(row);
+    } finally {
+      if (isOpen && !isNew) count(row.hookId, -1);
+    }
+    if (isOpen) look();
+    return isNew;
+  }
+
+  return {
+    leases,
+    stopping: stop.signal,
+    look,
+    add,
+    connect: (given) => {
+      parts = given;
+    },
+    serve: (given) => {
+      runner = given;
+    },
+    async record(run: BackgroundRun) {
+      await add(rowOf(run, parts.definition(run.hookId), clock.now()));
+    },
+    async start() {
+      // One process at a time has this database open: whoever held a lease before is gone.
+      await runs.expireOthers(owner, clock.now());
+      waiting = await runs.waiting();
+      isStarted = true;
+      leases.start();
+      look();
+    },
+    async stop(graceMs) {
+      isStarted = false;
+      const idle = async () => {
+        await work.stop();
+        while (active.size > 0) await Promise.all([...active.keys()].map(whenEnded));
+      };
+      const ended = idle();
+      let timer = clock.after(graceMs, () => stop.abort(new Error("the gateway stopped")));
+      await Promise.race([
+        ended,
+        new Promise<void>((resolve) => stop.signal.addEventListener("abort", () => resolve())),
+      ]);
+      timer.cancel();
+      // What does not hear that it is to stop keeps its lease, and the next start ends it.
+      if (active.size > 0)
+        await Promise.race([
+          ended,
+          new Promise<void>((resolve) => {
+            timer = clock.after(STOP_MS, resolve);
+          }),
+        ]);
+      timer.cancel();
+      stop.abort(new Error("the gateway stopped"));
+      leases.stop();
+    },
+    claim(recordId, run) {
+      const claim = active.get(recordId);
+      if (claim === undefined) return undefined;
+      claim.work = run(claim);
+      return claim.work;
+    },
+    whenEnded,
+    get active() {
+      return active.size;
+    },
+  };
+
+  function whenEnded(id: string): Promise<RunOutcome> {
+    return new Promise((resolve) => {
+      const known = listeners.get(id) ?? { ended: [] };
+      known.ended.push(resolve);
+      listeners.set(id, known);
+    });
+  }
+}
+
+/** For what is under way to end after it was told to. */
+const STOP_MS = 3_000;
+
+/** A plugin's background hook. */
+function outcomeOf(end: BackgroundEnd, now: number): RunOutcome {
+  switch (end.kind) {
+    case "done":
+      return { status: "succeeded", decision: { kind: "pass" } };
+    case "gone":
+      return { status: "skipped", by: "gone", reason: "its hook is switched off or not there any more" };
+    case "failed":
+      if (end.retryInMs !== undefined) return { status: "queued", dueAt: now + end.retryInMs, reason: end.error };
+      return { status: "failed", error: end.error, isRetryable: false };
+  }
+}

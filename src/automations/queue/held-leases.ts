@@ -1,0 +1,55 @@
+/** The leases that this process holds, renewed until their runs end. */
+import type { AutomationRunStore } from "../../domain/automation.js";
+import type { Clock, Timer } from "../../lib/clock.js";
+import { errorMessage } from "../../lib/errors.js";
+import type { Logger } from "../../lib/logger.js";
+import type { Leases } from "../run/parts.js";
+
+export interface HeldLeases extends Leases {
+  start(): void;
+  stop(): void;
+}
+
+interface Options {
+  runs: Pick<AutomationRunStore, "renew">;
+  owner: string;
+  leaseMs: number;
+  clock: Clock;
+  logger: Logger;
+}
+
+export function createHeldLeases({ runs, owner, leaseMs, clock, logger }: Options): HeldLeases {
+  const held = new Set<string>();
+  let timer: Timer | undefined;
+
+  function arm(): void {
+    timer = clock.after(leaseMs / 3, () => {
+      void renewAll();
+      arm();
+    });
+  }
+
+  async function renewAll(): Promise<void> {
+    const until = clock.now() + leaseMs;
+    await Promise.all(
+      [...held].map(async (id) => {
+        try {
+          if ((await runs.renew(id, owner, until)) || !held.has(id)) return;
+          held.delete(id);
+          logger.warn({ run: id }, "the lease of a run was lost: another process took it over");
+        } catch (error) {
+          logger.warn({ run: id, error: errorMessage(error) }, "the lease of a run could not be renewed");
+        }
+      }),
+    );
+  }
+
+  return {
+    owner,
+    leaseMs,
+    hold: (id) => void held.add(id),
+    drop: (id) => void held.delete(id),
+    start: arm,
+    stop: () => timer?.cancel(),
+  };
+}

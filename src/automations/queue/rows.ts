@@ -1,0 +1,48 @@
+/** Between a background run of the kernel and its row. */
+import type { AutomationRun } from "../../domain/automation.js";
+import type { BackgroundRun } from "../../hooks/background.js";
+import { redact } from "../../lib/redact.js";
+import type { Definition } from "../definition/definition.js";
+import { hashOf } from "../run/history.js";
+
+export function rowOf(run: BackgroundRun, definition: Definition | undefined, now: number): AutomationRun {
+  const { id, hookId, hook, phase, payload, dispatchId, cause, conversation, messageId } = run;
+  const isManual = cause?.kind === "command" && definition !== undefined;
+  return {
+    id,
+    hookId,
+    trigger: isManual ? "manual" : (definition?.trigger.kind ?? "on"),
+    reason: isManual ? "fired by command" : `${hook}${phase === undefined ? "" : ` (${phase})`} fired`,
+    event: hook,
+    ...(cause === undefined ? {} : { cause }),
+    dispatchId,
+    ...(phase === undefined ? {} : { phase }),
+    ...(conversation === undefined ? {} : { conversation }),
+    ...(messageId === undefined ? {} : { messageId }),
+    status: "backgrounded",
+    payload: redact(payload),
+    payloadHash: hashOf(payload),
+    pendingPayload: payload,
+    isRepeatable: definition === undefined ? run.idempotent === true : definition.retry !== undefined,
+    attempt: 0,
+    attempts: [],
+    createdAt: now,
+    dueAt: now,
+  };
+}
+
+export function backgroundOf(row: AutomationRun): BackgroundRun {
+  const { id, hookId, event, phase, pendingPayload, dispatchId, cause, conversation, messageId, createdAt } = row;
+  return {
+    id,
+    hookId,
+    hook: event ?? "",
+    ...(phase === undefined ? {} : { phase }),
+    payload: pendingPayload,
+    dispatchId: dispatchId ?? id,
+    ...(cause === undefined ? {} : { cause }),
+    ...(conversation === undefined ? {} : { conversation }),
+    ...(messageId === undefined ? {} : { messageId }),
+    recordedAt: createdAt,
+  };
+}

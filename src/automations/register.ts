@@ -1,0 +1,101 @@
+/** A definition becomes a subscription of the registry, like any other; what its runs decide becomes what its point takes. */
+import type { HookPoint } from "../hooks/point.js";
+import type { RegisterOptions } from "../hooks/registration.js";
+import type { HookRegistry, Unregister } from "../hooks/registry.js";
+import type { HookContext, LifecycleContext } from "../hooks/signatures.js";
+import { HookgateError } from "../lib/errors.js";
+import { isWaitedFor } from "./definition/check.js";
+import type { Definition } from "./definition/definition.js";
+import { type PointResult, pointResult } from "./run/decide.js";
+import { type RunOutcome, reasonOf } from "./run/outcome.js";
+
+/** One firing of a definition's hook. */
+export interface Firing {
+  definition: Definition;
+  point: HookPoint;
+  payload: unknown;
+  context: HookContext;
+}
+
+export type Runner = (firing: Firing) => Promise<RunOutcome>;
+
+/** Throws what the registry refuses. */
+export function registerDefinition(registry: HookRegistry, definition: Definition, run: Runner): Unregister {
+  const point = registry.point(definition.point);
+  const isLifecycle = point.model === "lifecycle";
+  const handler = isLifecycle
+    ? async (context: LifecycleContext) =>
+        apply(await decide({ definition, point, payload: context.data, context }, run), context)
+    : async (payload: unknown, context: HookContext) =>
+        give(await decide({ definition, point, payload, context }, run));
+  // Its names come from a file: the loader has checked them against the same points.
+  return registry.register({
+    ...optionsOf(definition, point),
+    hook: definition.point,
+    ...(isLifecycle ? { phase: definition.phase } : {}),
+    handler,
+  } as Parameters<HookRegistry["register"]>[0]);
+}
+
+function optionsOf(definition: Definition, point: HookPoint): RegisterOptions {
+  const { id, enabled, execution, match, timeoutMs, priority, sees, capabilities, onFailure, fallback } = definition;
+  return {
+    id,
+    enabled,
+    execution,
+    after: definition.after,
+    before: definition.before,
+    critical: definition.critical,
+    ...(match === undefined ? {} : { match }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(sees === undefined ? {} : { sees }),
+    ...(capabilities === undefined ? {} : { capabilities }),
+    ...(onFailure === "closed" ? { failurePolicy: point.model === "turn" ? "required" : "fail-closed" } : {}),
+    ...(onFailure === "fallback" ? { failurePolicy: "fallback", fallback } : {}),
+  };
+}
+
+/** Throws for what is a failure of the hook: the registry's failure policy says what follows. */
+async function decide(firing: Firing, run: Runner): Promise<PointResult> {
+  const { definition, point, context } = firing;
+  const outcome = await run(firing);
+  switch (outcome.status) {
+    case "succeeded":
+    case "blocked": {
+      const carried = pointResult(outcome.decision, point, definition.phase);
+      const isHeard = isWaitedFor(definition.execution) && context.recordId === undefined;
+      if (isHeard && carried.kind !== "impossible") return carried;
+      if (outcome.status === "blocked") context.state("blocked", `${outcome.reason} (nothing waits for it here)`);
+      return { kind: "nothing" };
+    }
+    case "skipped":
+      // A hook that must not fail open does not fail open because there was no room for it.
+      if (definition.onFailure !== "open" && UNFIT.has(outcome.by)) throw failed(outcome);
+      context.state("skipped", reasonOf(outcome) ?? "");
+      return { kind: "nothing" };
+    case "failed":
+    case "timed_out":
+    case "interrupted":
+    case "queued":
+      throw failed(outcome);
+  }
+}
+
+const UNFIT: ReadonlySet<string> = new Set(["cap", "concurrency", "breaker"]);
+
+function failed(outcome: RunOutcome): HookgateError {
+  return new HookgateError({ code: "HOOK_RUN_FAILED", message: reasonOf(outcome) ?? outcome.status });
+}
+
+function apply(result: PointResult, context: LifecycleContext): void {
+  if (result.kind === "cancel") context.cancel(result.reason);
+  if (result.kind === "change" && typeof context.data === "object" && context.data !== null)
+    Object.assign(context.data, result.patch);
+}
+
+function give(result: PointResult): unknown {
+  if (result.kind === "stop") throw new HookgateError({ code: "HOOK_STOPPED_TURN", message: result.reason });
+  if (result.kind === "return") return result.value;
+  return undefined;
+}

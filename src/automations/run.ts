@@ -1,0 +1,107 @@
+/**
+ * One run of one operator-defined hook, from what triggered it to who is told. This is the whole pipeline: every run, whatever
+ * started it, goes through here once for each attempt.
+ */
+import type { StepRecord } from "../domain/automation.js";
+import type { Refusal } from "./gates/refusal.js";
+import type { Pass } from "./gates.js";
+import { gather, templateScope } from "./gather.js";
+import type { HandlerFacts } from "./handler.js";
+import { callHandler } from "./run/call-handler.js";
+import { contextOf } from "./run/context-of.js";
+import { ended, judge } from "./run/judge.js";
+import { recordEnd, recordStart } from "./run/keep-record.js";
+import { findLoop } from "./run/loop.js";
+import { openRun } from "./run/open-run.js";
+import type { RunOutcome } from "./run/outcome.js";
+import type { RunParts, RunStart } from "./run/parts.js";
+
+/** Rejects only when the store cannot take the beginning of the run: then nothing was done. */
+export async function runAutomation(start: RunStart, parts: RunParts): Promise<RunOutcome> {
+  // Trigger: what started it is a row, stored beforehand or now.
+  const run = await openRun(start, parts);
+  if (run.earlier !== undefined) return run.earlier;
+
+  // Gates: whoever is refused is recorded with the gate's name.
+  const gate = await passGates(start, parts);
+  if (gate.kind === "refused")
+    return recordEnd(start, run, { status: "skipped", by: gate.gate, reason: gate.reason }, {}, parts);
+  if (gate.kind === "ended") return recordEnd(start, run, gate.outcome, {}, parts);
+
+  let outcome: RunOutcome | undefined;
+  try {
+    const lastRunAt = await lastRun(start, parts);
+    await recordStart(start, run, parts);
+
+    // Context: the steps, in order, each seeing those before it.
+    const context = contextOf(start, run, parts, lastRunAt);
+    const { definition, progress } = start;
+    progress?.began?.(run.row.id);
+    const gathered = await gather(definition.context, definition.skipWhen, context, progress);
+    const facts: { steps: readonly StepRecord[]; handler?: HandlerFacts } = { steps: gathered.records };
+
+    // Short-circuit: a condition holds, or a step that is required failed. Else render and handle.
+    if (start.signal.aborted) outcome = ended(start.signal);
+    else if (gathered.next.kind === "skip")
+      outcome = { status: "skipped", by: "skip_if", reason: gathered.next.reason };
+    else if (gathered.next.kind === "stop") {
+      const { error, timedOut } = gathered.next;
+      outcome = { status: timedOut ? "timed_out" : "failed", error, isRetryable: true };
+    } else {
+      progress?.handlerBegan?.(definition.run.handler.name);
+      const result = await callHandler(definition.run, templateScope(context, gathered.outcomes), context);
+      facts.handler = result;
+      outcome = judge(result, start);
+    }
+
+    // Outcome: what the point makes of it is whoever called us's business. Journal: the row, redacted.
+    const disable = "disable" in outcome ? outcome.disable : undefined;
+    outcome = await recordEnd(start, run, outcome, facts, parts);
+    if (start.dryRun) return outcome;
+
+    // Notify: people, and hooks that listen for ends of runs.
+    if (disable !== undefined) await parts.disable(definition, disable);
+    parts.completed(definition, run.row, outcome);
+    await parts.notify(definition, run.row, outcome);
+    return outcome;
+  } finally {
+    gate.leave(outcome);
+  }
+}
+
+type Gate =
+  | Pass
+  | Refusal
+  | { kind: "refused"; gate: "paused" | "loop"; reason: string }
+  | { kind: "ended"; outcome: RunOutcome };
+
+async function passGates(start: RunStart, parts: RunParts): Promise<Gate> {
+  const { definition, trigger, signal, stored, dryRun, cause } = start;
+  if (dryRun) return { kind: "open", leave: () => {} };
+  const isManual = trigger === "manual";
+  if (parts.isPaused() && !isManual) return { kind: "refused", gate: "paused", reason: "all hooks are paused" };
+  const loop = await findLoop(definition.id, cause, parts.runs);
+  if (loop !== undefined) {
+    parts.logger.warn({ hook: definition.id, cause }, `a loop of hooks was cut: ${loop}`);
+    return { kind: "refused", gate: "loop", reason: loop };
+  }
+  try {
+    return await parts.gates.enter({ definition, isManual, isStored: stored !== undefined, signal });
+  } catch {
+    // The signal fired while it waited for room.
+    return { kind: "ended", outcome: endedWaiting(signal) };
+  }
+}
+
+/** For whoever waits for a decision there is none: a failure, so that a hook that guards something does not let it pass. */
+function endedWaiting(signal: AbortSignal): RunOutcome {
+  const outcome = ended(signal);
+  return outcome.status === "timed_out"
+    ? { ...outcome, error: `no room until its deadline: ${outcome.error}` }
+    : outcome;
+}
+
+/** Only hooks whose templates may ask for it pay for the look. */
+async function lastRun({ definition }: RunStart, { runs }: RunParts): Promise<number | undefined> {
+  return (await runs.started(definition.id, Number.MAX_SAFE_INTEGER)).lastStartedAt;
+}

@@ -1,0 +1,36 @@
+/** What steps and handlers of a run are given. */
+import type { Cause } from "../../domain/journal.js";
+import type { RunContext } from "../run-context.js";
+import type { OpenRun } from "./open-run.js";
+import type { RunParts, RunStart } from "./parts.js";
+
+export function contextOf(
+  start: RunStart,
+  { row }: OpenRun,
+  parts: RunParts,
+  lastRunAt: number | undefined,
+): RunContext {
+  const { definition, payload, trigger, dryRun, signal } = start;
+  return {
+    hookId: definition.id,
+    runId: row.id,
+    attempt: row.attempt,
+    firedAt: row.createdAt,
+    ...(lastRunAt === undefined ? {} : { lastRunAt }),
+    trigger,
+    eventName: definition.point,
+    event: (typeof payload === "object" && payload !== null ? payload : { value: payload }) as RunContext["event"],
+    cause: ownCause(start.cause, row.id),
+    dryRun,
+    folder: definition.folder,
+    signal,
+    clock: parts.clock,
+    logger: parts.logger.child({ hook: definition.id, run: row.id }),
+    reach: parts.reachOf(definition),
+  };
+}
+
+/** Of all that the run itself causes. */
+export function ownCause(cause: Cause | undefined, runId: string): Cause {
+  return { kind: "hook", id: runId, depth: (cause?.depth ?? 0) + 1 };
+}

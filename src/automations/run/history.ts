@@ -1,0 +1,64 @@
+/**
+ * What of a run goes into its history. What people wrote (the texts of the payload) is masked wherever it turns up again, in a
+ * prompt or an output; secrets are masked everywhere; all is cut to size. Hashes of the originals tell equal from different.
+ */
+import { createHash } from "node:crypto";
+import { personalTexts, redact, reveal } from "../../lib/redact.js";
+
+export interface History {
+  payload: unknown;
+  payloadHash: string;
+  text(text: string): string;
+  value(value: unknown): unknown;
+}
+
+/** Masking shorter words would mask parts of others. */
+const MIN_TEXT = 4;
+const MAX_TEXTS = 100;
+const MAX_CHARACTERS = 16_384;
+const MAX_DEPTH = 12;
+const MAX_ENTRIES = 200;
+
+/** `mask` masks the secrets of the configuration. */
+export function historyOf(payload: unknown, mask: (text: string) => string): History {
+  let texts: string[] | undefined;
+  const text = (one: string): string => {
+    texts ??= personalTexts(payload)
+      .filter(({ length }) => length >= MIN_TEXT)
+      .slice(0, MAX_TEXTS);
+    let masked = one;
+    for (const personal of texts)
+      if (masked.includes(personal)) masked = masked.replaceAll(personal, `[${[...personal].length} characters]`);
+    return clip(mask(masked));
+  };
+  return {
+    payload: redact(payload),
+    payloadHash: hashOf(payload),
+    text,
+    value: (value) => walk(reveal(value), text, 0),
+  };
+}
+
+export function hashOf(value: unknown): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "undefined");
+  return createHash("sha256").update(text).digest("base64url");
+}
+
+function clip(text: string): string {
+  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS)}… (${text.length} characters)`;
+}
+
+function walk(value: unknown, text: (one: string) => string, depth: number): unknown {
+  if (typeof value === "string") return text(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth > MAX_DEPTH) return "[too deep]";
+  if (Array.isArray(value)) {
+    const kept = value.slice(0, MAX_ENTRIES).map((one) => walk(one, text, depth + 1));
+    return value.length > MAX_ENTRIES ? [...kept, `… ${value.length - MAX_ENTRIES} more`] : kept;
+  }
+  return Object.fromEntries(
+    Object.entries(value)
+      .slice(0, MAX_ENTRIES)
+      .map(([key, one]) => [key, walk(one, text, depth + 1)]),
+  );
+}

@@ -1,0 +1,118 @@
+/** Writing a run down: as it begins, and as it ends. */
+import type { AttemptRecord, AutomationRun, StepRecord } from "../../domain/automation.js";
+import { backoffMs } from "../../lib/backoff.js";
+import { formatDuration } from "../../lib/duration.js";
+import { errorMessage } from "../../lib/errors.js";
+import type { HandlerFacts } from "../handler.js";
+import { type History, hashOf } from "./history.js";
+import type { OpenRun } from "./open-run.js";
+import { type RunOutcome, reasonOf } from "./outcome.js";
+import type { RunParts, RunStart } from "./parts.js";
+
+const MAX_BACKOFF_MS = 3_600_000;
+
+/** It passed the gates: the attempt is on disk before anything is done, so that a crash counts. */
+export async function recordStart(start: RunStart, run: OpenRun, parts: RunParts): Promise<void> {
+  const { row } = run;
+  const now = parts.clock.now();
+  // Taking a stored run counted its attempt.
+  if (start.stored === undefined) row.attempt++;
+  row.status = "running";
+  row.startedAt = now;
+  row.attempts = [...row.attempts, { attempt: row.attempt, startedAt: now, status: "running", steps: [] }];
+  if (start.dryRun) return;
+  parts.leases.hold(row.id);
+  row.leaseOwner = parts.leases.owner;
+  row.leaseUntil = now + parts.leases.leaseMs;
+  if (run.isStored) await parts.runs.update(row, start.stored === undefined ? undefined : parts.leases.owner);
+  else run.isStored = await parts.runs.insert(row);
+}
+
+/** Gives the outcome as it stands then: a failure that is tried again is queued. */
+export async function recordEnd(
+  start: RunStart,
+  run: OpenRun,
+  outcome: RunOutcome,
+  facts: { steps?: readonly StepRecord[]; handler?: HandlerFacts },
+  parts: RunParts,
+): Promise<RunOutcome> {
+  const now = parts.clock.now();
+  const { row, history } = run;
+  const final = withRetry(start, row, outcome, now);
+  const reason = reasonOf(final);
+  row.status = final.status;
+  if (reason === undefined) delete row.statusReason;
+  else row.statusReason = history.text(reason);
+  endAttempt(row, outcome, history, facts, now);
+  delete row.leaseOwner;
+  delete row.leaseUntil;
+  if (final.status === "queued") row.dueAt = final.dueAt;
+  else {
+    row.endedAt = now;
+    delete row.pendingPayload;
+  }
+  if (final.status === "succeeded" || final.status === "blocked") row.decision = final.decision;
+  start.progress?.recorded?.(row);
+  if (!start.dryRun) await write(start, run, parts);
+  return final;
+}
+
+async function write(start: RunStart, run: OpenRun, parts: RunParts): Promise<void> {
+  const { row } = run;
+  parts.leases.drop(row.id);
+  try {
+    if (!run.isStored) run.isStored = await parts.runs.insert(row);
+    else if (!(await parts.runs.update(row, start.stored === undefined ? undefined : parts.leases.owner)))
+      parts.logger.warn(
+        { hook: row.hookId, run: row.id },
+        "a run ended after its lease was lost: another one holds it",
+      );
+  } catch (error) {
+    // What it decided holds; only its history is missing.
+    parts.logger.error({ hook: row.hookId, run: row.id, error: errorMessage(error) }, "a run could not be recorded");
+  }
+}
+
+function endAttempt(
+  row: AutomationRun,
+  outcome: RunOutcome,
+  history: History,
+  { steps = [], handler = {} }: { steps?: readonly StepRecord[]; handler?: HandlerFacts },
+  now: number,
+): void {
+  const last = row.attempts.at(-1);
+  if (last === undefined || last.endedAt !== undefined) return;
+  const error = outcome.status === "succeeded" ? undefined : reasonOf(outcome);
+  const { rendered, output, toolCalls, usage } = handler;
+  const ended: AttemptRecord = {
+    ...last,
+    endedAt: now,
+    status: outcome.status === "queued" ? "failed" : outcome.status,
+    ...(error === undefined ? {} : { error: history.text(error) }),
+    steps: steps.map((step) => history.value(step) as StepRecord),
+    ...(rendered === undefined ? {} : { rendered: history.text(rendered), renderedHash: hashOf(rendered) }),
+    ...(toolCalls === undefined ? {} : { toolCalls: history.value(toolCalls) as AttemptRecord["toolCalls"] & object }),
+    ...(usage === undefined ? {} : { usage }),
+    ...(output === undefined ? {} : { output: history.value(output) }),
+  };
+  row.attempts = [...row.attempts.slice(0, -1), ended];
+}
+
+/** A stored run that may happen twice goes back into the queue, while it has attempts left. */
+function withRetry(
+  { definition: { retry }, stored }: RunStart,
+  row: AutomationRun,
+  outcome: RunOutcome,
+  now: number,
+): RunOutcome {
+  if (stored === undefined || retry === undefined) return outcome;
+  if (outcome.status === "interrupted") return { status: "queued", dueAt: now, reason: outcome.reason };
+  if (outcome.status !== "failed" && outcome.status !== "timed_out") return outcome;
+  if (!outcome.isRetryable || outcome.disable !== undefined || row.attempt >= retry.attempts) return outcome;
+  const pauseMs = Math.max(
+    outcome.retryAfterMs ?? 0,
+    backoffMs({ firstMs: retry.backoffMs, maxMs: Math.max(retry.backoffMs, MAX_BACKOFF_MS) }, row.attempt),
+  );
+  const reason = `attempt ${row.attempt} of ${retry.attempts} failed, the next in ${formatDuration(pauseMs)}: ${outcome.error}`;
+  return { status: "queued", dueAt: now + pauseMs, reason };
+}

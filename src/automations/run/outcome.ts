@@ -1,0 +1,38 @@
+/** How a run of a configured hook ended. */
+import type { Decision } from "../handler.js";
+
+export type RunOutcome =
+  | { readonly status: "succeeded"; readonly decision: Decision }
+  | { readonly status: "blocked"; readonly reason: string; readonly decision: Decision }
+  /** `by`: the gate or condition, first in what is recorded. */
+  | { readonly status: "skipped"; readonly by: string; readonly reason: string }
+  | ({ readonly status: "failed" | "timed_out" } & Failure)
+  /** It cannot be said what it did, or it was stopped. */
+  | { readonly status: "interrupted"; readonly reason: string }
+  /** It failed, and is tried again. */
+  | { readonly status: "queued"; readonly reason: string; readonly dueAt: number };
+
+export interface Failure {
+  readonly error: string;
+  readonly isRetryable: boolean;
+  readonly retryAfterMs?: number;
+  /** The hook is switched off, with this reason. */
+  readonly disable?: string;
+}
+
+/** What is written beside the status. */
+export function reasonOf(outcome: RunOutcome): string | undefined {
+  switch (outcome.status) {
+    case "succeeded":
+      return undefined;
+    case "skipped":
+      return `${outcome.by}: ${outcome.reason}`;
+    case "failed":
+    case "timed_out":
+      return outcome.error;
+    case "blocked":
+    case "interrupted":
+    case "queued":
+      return outcome.reason;
+  }
+}

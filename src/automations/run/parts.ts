@@ -1,0 +1,60 @@
+/** What a run is given: how it was started, and the parts of the product that the pipeline works with. */
+import type { AutomationRun, AutomationRunStore, TriggerKind } from "../../domain/automation.js";
+import type { Cause } from "../../domain/journal.js";
+import type { HookPoint } from "../../hooks/point.js";
+import type { Clock } from "../../lib/clock.js";
+import type { Logger } from "../../lib/logger.js";
+import type { Definition } from "../definition/definition.js";
+import type { Gates } from "../gates.js";
+import type { Reach } from "../run-context.js";
+import type { RunOutcome } from "./outcome.js";
+import type { Progress } from "./progress.js";
+
+/** How a run was started. */
+export interface RunStart {
+  readonly definition: Definition;
+  readonly point: HookPoint;
+  /** The id of its row. */
+  readonly id: string;
+  readonly trigger: TriggerKind;
+  readonly reason: string;
+  readonly payload: unknown;
+  readonly dispatchId: string;
+  /** Of the dispatch; above 1 when it was begun before a crash. */
+  readonly attempt: number;
+  readonly cause?: Cause | undefined;
+  /** The row that its trigger stored, taken under our lease. */
+  readonly stored?: AutomationRun | undefined;
+  readonly dryRun: boolean;
+  /** Fires at the deadline, when the caller gives up and when the gateway stops. */
+  readonly signal: AbortSignal;
+  readonly progress?: Progress | undefined;
+}
+
+export interface RunParts {
+  readonly runs: AutomationRunStore;
+  readonly gates: Gates;
+  readonly leases: Leases;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  reachOf(definition: Definition): Reach;
+  /** Masks the secrets of the configuration. */
+  mask(text: string): string;
+  /** Nothing runs until somebody says `resume`. */
+  isPaused(): boolean;
+  /** Tells who wants to know. Never rejects. */
+  notify(definition: Definition, run: AutomationRun, outcome: RunOutcome): Promise<void>;
+  /** The other side is gone for good. */
+  disable(definition: Definition, reason: string): Promise<void>;
+  /** Fires `hook_run_completed`. Never throws. */
+  completed(definition: Definition, run: AutomationRun, outcome: RunOutcome): void;
+}
+
+/** Under which name this process holds runs. */
+export interface Leases {
+  readonly owner: string;
+  readonly leaseMs: number;
+  /** Renewed from now on. */
+  hold(runId: string): void;
+  drop(runId: string): void;
+}
