@@ -6,8 +6,16 @@ import { discordOptions } from "../adapters/discord/options.js";
 import { createPlatforms, type PlatformOptions, type Platforms } from "../adapters/index.js";
 import { telegramOptions } from "../adapters/telegram/options.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
+import { createModels } from "./agent/models/models.js";
+import { adminsOf, hooksOf, programEnvironment, sweepAll, threadsOf } from "./app/hooks.js";
+import { reloader, watchConfig } from "./app/reload.js";
+import { assembleAutomations } from "./automations/assemble.js";
+import type { Automations, Reloaded } from "./automations/automations.js";
+import type { LoadedHooks } from "./automations/definition/load.js";
 import { createIngest } from "./automations/ingest/ingest.js";
-import { createIngested, declareEvents } from "./automations/triggers/ingested.js";
+import { createQueue } from "./automations/queue.js";
+import { hashOf } from "./automations/run/history.js";
+import { declareEvents } from "./automations/triggers/ingested.js";
 import type { Environment } from "./config/env.js";
 import { brokenPlatform, formatProblem, type LoadedConfig } from "./config/load.js";
 import { type Config, PLATFORMS, type PlatformName } from "./config/schema.js";
@@ -18,12 +26,13 @@ import { createMetrics } from "./http/metrics.js";
 import { createHttpServer } from "./http/server.js";
 import { type Clock, systemClock } from "./lib/clock.js";
 import { errorMessage, HookgateError } from "./lib/errors.js";
-import { newToken } from "./lib/id.js";
+import { newId, newToken } from "./lib/id.js";
 import type { Logger } from "./lib/logger.js";
 import { type Destinations, parseDestinations } from "./lib/outgoing/destinations.js";
 import { createLogger } from "./lib/pino-logger.js";
+import { createProcesses } from "./lib/process.js";
 import { secretMask } from "./lib/secret.js";
-import { createPlugins, type PluginInfo, type Plugins } from "./plugins/plugins.js";
+import { createPlugins, type PluginInfo } from "./plugins/plugins.js";
 import { openStore } from "./store/open.js";
 
 /** The person behind the console's token. */
@@ -35,6 +44,8 @@ export interface AppOptions {
   /** Log for a person at a terminal instead of JSON lines. */
   pretty?: boolean;
   clock?: Clock;
+  /** Reads the configuration again; with it, changes of its files are taken over as they are saved. */
+  reread?: () => LoadedConfig;
   /** Instead of pino, for embedders. */
   logger?: Logger;
 }
@@ -46,8 +57,12 @@ export interface App {
   readonly gateway: Gateway;
   readonly logger: Logger;
   readonly plugins: readonly PluginInfo[];
-  /** Takes over a new configuration's plugins. Rejects with CONFIG_INVALID and changes nothing when it cannot be used. */
-  reload(loaded: LoadedConfig): Promise<PluginInfo[]>;
+  readonly automations: Automations;
+  /**
+   * Takes over a new configuration's plugins and hooks. Rejects with CONFIG_INVALID and changes nothing when it cannot be used, and
+   * with HOOKS_REJECTED, the hooks as they were, when one of them would break.
+   */
+  reload(loaded: LoadedConfig): Promise<{ plugins: PluginInfo[]; hooks: Reloaded }>;
   /** Lets what is under way end; what is left is on disk. */
   stop(): Promise<void>;
 }
@@ -78,9 +93,49 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     secrets.push(consoleToken);
     const metrics = createMetrics();
     const overrides = await overridesOf(config, store);
-    const registry = new HookRegistry({ journal: metrics.journal(store.journal), logger, clock, overrides });
+    const queue = createQueue({
+      runs: store.automation.runs,
+      owner: newId("g", startedAt),
+      leaseMs: config.automations.lease,
+      maxRunning: config.automations.max_running,
+      clock,
+      logger,
+    });
+    const journal = metrics.journal(store.journal);
+    const registry = new HookRegistry({ journal, logger, clock, overrides, background: queue });
     for (const problem of loaded.problems) logger.error({ path: problem.path }, formatProblem(problem));
+    const keepSwitch = (hookId: string, enabled: boolean) => {
+      overrides[hookId] = { ...overrides[hookId], enabled };
+    };
     const platforms = await createPlatforms(platformOptions(loaded, { config, env, store }));
+    const processes = createProcesses({
+      clock,
+      env: programEnvironment(env),
+      owner: hashOf(await store.ownSecret("installation"))
+        .replace(/\W/g, "")
+        .slice(0, 16),
+    });
+    const { automations, notifier } = assembleAutomations({
+      config: config.automations,
+      registry,
+      store,
+      queue,
+      gateway: {
+        send: (at, message, sending) => gateway.send(at, message, sending),
+        edit: (deliveryId, message, sending) => gateway.edit(deliveryId, message, sending),
+      },
+      threads: threadsOf(platforms.all),
+      status: async () => gateway.status(),
+      admins: () => adminsOf(config, env, CONSOLE.userId),
+      variable: env.variable,
+      destinations: parseDestinations(config.outgoing.allow),
+      processes,
+      models: createModels({ config: config.models, variable: env.variable, clock }),
+      mask,
+      keepSwitch,
+      clock,
+      logger,
+    });
     const commands = createCommands({
       registry,
       store,
@@ -88,11 +143,10 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       release: (deliveryId, confirmed) => gateway.release(deliveryId, confirmed),
       revive: (inboxId) => gateway.revive(inboxId),
       plugins: () => plugins.list(),
+      automations,
       switches: {
-        keep(hookId, enabled) {
-          overrides[hookId] = { ...overrides[hookId], enabled };
-        },
-        configured: (hookId) => config.hooks[hookId]?.enabled,
+        keep: keepSwitch,
+        configured: (hookId) => config.overrides[hookId]?.enabled,
       },
       inFlight: new HooksInFlight(),
       about: { version: options.version, startedAt, database: env.DATABASE_URL },
@@ -127,13 +181,27 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       keepFile: (bytes) => keepFile(uploadsFolder(env.DATABASE_URL), bytes),
       observe: metrics.observer,
     });
-    declareEvents(registry, config.events);
-    const ingested = createIngested({ store: store.automation.ingest, registry, clock, logger });
+    let events = config.events;
+    const learnSecrets = ({ definitions }: LoadedHooks) =>
+      void secrets.push(...definitions.flatMap((definition) => definition.secrets.map(env.variable)));
+    const reload = reloader({
+      read: async (next) => {
+        const valid = needValid(next);
+        events = valid.config.events;
+        declareEvents(registry, events);
+        const found = hooksOf(next, valid, registry.points);
+        learnSecrets(found);
+        return found;
+      },
+      automations,
+      notifier,
+      mask,
+    });
     const ingest = createIngest({
-      events: () => config.events,
+      events: () => events,
       secret: (name) => env.variable(name),
       store: store.automation.ingest,
-      stored: () => ingested.look(),
+      stored: () => automations.triggers.ingested(),
       clock,
     });
     const http = createHttpServer({
@@ -156,24 +224,35 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
 
     closers.push(() => plugins.stop());
     await plugins.load();
+    declareEvents(registry, events);
+    const hooks = hooksOf(loaded, { config, env }, registry.points);
+    learnSecrets(hooks);
+    await automations.load(hooks);
     warnOfProblems(registry, logger);
-    closers.push(() => ingested.stop());
+    await processes.sweep();
+    closers.push(() => processes.stop());
     closers.push(() => http.stop());
     await http.start();
-    closers.push(() => gateway.stop());
+    closers.push(() => Promise.all([gateway.stop(), automations.stop(config.gateway.shutdown_timeout)]).then(() => {}));
     await gateway.start();
-    ingested.look();
-    closers.push(keepSwept(store, clock, logger));
+    await automations.start();
+    if (options.reread !== undefined && config.automations.watch && loaded.file !== undefined)
+      closers.push(await watchConfig(loaded.file, { reread: options.reread, reload, clock, logger }));
+    closers.push(keepSwept({ sweep: sweepAll(store, automations) }, clock, logger));
 
     return {
       url: http.url,
       newToken: env.HOOKGATE_TOKEN ? undefined : await firstTime(store, consoleToken),
       gateway,
       logger,
+      automations,
       get plugins() {
         return plugins.list();
       },
-      reload: (next) => reload(plugins, next),
+      async reload(next) {
+        const infos = await plugins.reload({ entries: needValid(next).config.plugins });
+        return { plugins: infos, hooks: await reload(next) };
+      },
       stop,
     };
   } catch (error) {
@@ -218,7 +297,7 @@ function secretsOf(config: Config, env: Environment): (string | undefined)[] {
 async function overridesOf(config: Config, store: Store): Promise<Record<string, Override>> {
   const overrides: Record<string, Override> = {};
   for (const { hookId, enabled } of await store.hookState.list()) overrides[hookId] = { enabled };
-  for (const [id, { enabled, timeout, failure_policy }] of Object.entries(config.hooks))
+  for (const [id, { enabled, timeout, failure_policy }] of Object.entries(config.overrides))
     overrides[id] = {
       ...overrides[id],
       ...(enabled === undefined ? {} : { enabled }),
@@ -320,13 +399,8 @@ async function firstTime(store: Store, token: string): Promise<string | undefine
   return token;
 }
 
-async function reload(plugins: Plugins, next: LoadedConfig): Promise<PluginInfo[]> {
-  const { config } = needValid(next);
-  return plugins.reload({ entries: config.plugins });
-}
-
 /** Retention, now and every hour. */
-function keepSwept(store: Store, clock: Clock, logger: Logger): () => Promise<void> {
+function keepSwept(store: Pick<Store, "sweep">, clock: Clock, logger: Logger): () => Promise<void> {
   let running: Promise<void> = Promise.resolve();
   const sweep = () => {
     timer = clock.after(SWEEP_EVERY_MS, sweep);

@@ -1,14 +1,19 @@
 /** `hookgate check`: the configuration and its plugins, every problem at once, with its place. */
 import { dirname } from "node:path";
+import { hooksOf } from "../app/hooks.js";
+import { install } from "../automations/install.js";
+import { declareEvents } from "../automations/triggers/ingested.js";
 import { type ConfigProblem, formatProblem, type LoadedConfig, loadConfig } from "../config/load.js";
-import { checkPlugins } from "../plugins/check.js";
+import { HookRegistry } from "../hooks/registry.js";
+import { silentLogger } from "../lib/logger.js";
+import { checkPlugins, pluginPoints } from "../plugins/check.js";
 import { EXIT, type ExitCode } from "./exit.js";
 import { printJson, type Terminal } from "./terminal.js";
 
 export async function check({ path, json }: { path?: string; json: boolean }, terminal: Terminal): Promise<ExitCode> {
   const loaded = loadConfig(path === undefined ? {} : { path });
   const { file } = loaded;
-  const problems = [...loaded.problems, ...(await pluginProblems(loaded))];
+  const problems = [...loaded.problems, ...(await pluginProblems(loaded)), ...(await hookProblems(loaded))];
   const isGood = problems.length === 0;
   if (json) printJson(terminal, { ok: isGood, file: file ?? null, problems });
   else if (isGood) terminal.out(`${file ?? "No hookgate.yaml: the defaults hold. The environment"} is good.`);
@@ -35,4 +40,29 @@ async function pluginProblems({ config, file, placeOf }: LoadedConfig): Promise<
 function consequence(problems: readonly ConfigProblem[]): string {
   const off = new Set(problems.map(({ platform }) => platform));
   return off.has(undefined) ? "" : ` Until they are mended, off: ${[...off].join(", ")}. Other platforms go on.`;
+}
+
+/** Hooks are registered for the look, where nothing fires: so dependencies and the rest are checked as at a start. */
+async function hookProblems(loaded: LoadedConfig): Promise<ConfigProblem[]> {
+  const { config, env, file } = loaded;
+  if (!config || !env || !file) return [];
+  const registry = new HookRegistry({ logger: silentLogger });
+  declareEvents(registry, config.events);
+  for (const point of await pluginPoints(config.plugins, dirname(file))) registry.declare(point);
+  const hooks = hooksOf(loaded, { config, env }, registry.points);
+  const installed = install(
+    registry,
+    new Map(),
+    hooks,
+    () => Promise.reject(new Error("nothing fires here")),
+    () => true,
+  );
+  const broken = "rejected" in installed ? installed.rejected : installed.broken;
+  return broken.flatMap(({ id, problems }) =>
+    problems.map(({ hookId: _, ...problem }) => ({
+      ...problem,
+      path: problem.path,
+      message: `hook ${id}: ${problem.message}`,
+    })),
+  );
 }

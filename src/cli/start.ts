@@ -1,4 +1,4 @@
-/** `hookgate start`: the gateway, until a signal ends it. SIGINT and SIGTERM stop it well, a second one at once; SIGHUP reloads the plugins. */
+/** `hookgate start`: the gateway, until a signal ends it. SIGINT and SIGTERM stop it well, a second one at once; SIGHUP reloads plugins and hooks. */
 import type { App } from "../app.js";
 import { startApp } from "../app.js";
 import { loadConfig } from "../config/load.js";
@@ -13,7 +13,8 @@ const KILLED = { SIGINT: 130, SIGTERM: 143 } as const;
 export async function start(options: { path?: string }, terminal: Terminal): Promise<ExitCode> {
   // Listened for from the first moment on, so that a stop during the start is not lost.
   const stopSignal = untilStopped(terminal);
-  const app = await startApp(loadConfig(options), { version: version(), pretty: terminal.isTty });
+  const reread = () => loadConfig(options);
+  const app = await startApp(reread(), { version: version(), pretty: terminal.isTty, reread });
   goOnAfterStrays(app);
   greet(app, terminal);
   const stopping = new AbortController();
@@ -69,8 +70,8 @@ function reloadOnHangup(app: App, options: { path?: string }, terminal: Terminal
   const reload = async () => {
     if (stopping.aborted) return;
     try {
-      const plugins = await app.reload(loadConfig(options));
-      terminal.error(`Reloaded: ${plugins.length} ${plugins.length === 1 ? "plugin" : "plugins"}.`);
+      const { plugins, hooks } = await app.reload(loadConfig(options));
+      terminal.error(`Reloaded: ${counted(plugins.length, "plugin")}, ${counted(hooks.hooks, "configured hook")}.`);
     } catch (error) {
       // Nothing was changed: the gateway goes on as it was.
       printError(terminal, error);
@@ -82,4 +83,8 @@ function reloadOnHangup(app: App, options: { path?: string }, terminal: Terminal
   process.on("SIGHUP", () => {
     last = last.then(reload);
   });
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

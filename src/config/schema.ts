@@ -4,6 +4,7 @@ import { discordConfig } from "../../adapters/discord/config.js";
 import { telegramConfig } from "../../adapters/telegram/config.js";
 import { webConfig } from "../../adapters/web/config.js";
 import { modelsConfig } from "../agent/models/config.js";
+import { automationsConfig } from "../automations/config.js";
 import { eventsConfig } from "../automations/ingest/config.js";
 import { accessConfig } from "../domain/access.js";
 import { gatewayConfig, operatorsConfig } from "../gateway/config.js";
@@ -55,10 +56,15 @@ export const configSchema = z.strictObject({
   models: section(modelsConfig, "Language models, for the agents of hooks."),
   events: eventsConfig.describe("Events that other systems send to POST /ingest/<name>, by name."),
   plugins: pluginsConfig.describe("Modules that register hooks."),
+  automations: section(automationsConfig, "Operator-defined hooks, all together."),
   hooks: z
+    .array(z.unknown())
+    .default([])
+    .describe("Operator-defined hooks; more of them in the YAML files of the folder `hooks` beside this file."),
+  overrides: z
     .record(z.string(), hookOverride)
     .default({})
-    .describe("The operator's word on single hooks, by id; stronger than what a plugin says."),
+    .describe("The operator's word on single hooks, by id; stronger than what the hook says itself."),
 });
 export type Config = z.output<typeof configSchema>;
 

@@ -1,4 +1,5 @@
 /** Looks whether the configured plugins could be loaded, without setting any of them up: for `hookgate check`. */
+import type { HookPoint } from "../hooks/point.js";
 import { HookgateError } from "../lib/errors.js";
 import type { PluginEntry } from "./config.js";
 import { findModule, importPlugin, parsePluginConfig } from "./load.js";
@@ -29,4 +30,19 @@ export async function checkPlugins(entries: readonly PluginEntry[], baseDir: str
     }
   }
   return problems;
+}
+
+/** The hook points that they bring; of one that cannot be loaded, none. */
+export async function pluginPoints(entries: readonly PluginEntry[], baseDir: string): Promise<HookPoint[]> {
+  const found = await Promise.all(
+    entries.map(async ({ module, enabled }) => {
+      if (!enabled) return [];
+      try {
+        return (await importPlugin(findModule(module, baseDir), undefined)).points ?? [];
+      } catch {
+        return []; // told by `checkPlugins`
+      }
+    }),
+  );
+  return found.flat();
 }

@@ -92,8 +92,8 @@ describe("loadConfig", () => {
   });
 
   it("leaves what a hook override does not say unsaid", () => {
-    expect(load("hooks:\n  a.b: { enabled: false }").config?.hooks).toEqual({ "a.b": { enabled: false } });
-    expect(load("hooks:\n  a.b: { timeout: 3s }").config?.hooks).toEqual({ "a.b": { timeout: 3000 } });
+    expect(load("overrides:\n  a.b: { enabled: false }").config?.overrides).toEqual({ "a.b": { enabled: false } });
+    expect(load("overrides:\n  a.b: { timeout: 3s }").config?.overrides).toEqual({ "a.b": { timeout: 3000 } });
   });
 
   it("treats empty variables as unset and reads others by name", () => {

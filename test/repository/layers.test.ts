@@ -40,6 +40,23 @@ const LAYERS: Record<string, { from: string[]; types?: string[] }> = {
     from: [
       "adapters",
       "commands",
+      "src/app",
+      "src/agent",
+      "src/automations",
+      "src/config",
+      "src/gateway",
+      "src/hooks",
+      "src/http",
+      "src/plugins",
+      "src/store",
+      "src/domain",
+      "src/lib",
+    ],
+  },
+  "src/app": {
+    from: [
+      "adapters",
+      "commands",
       "src/agent",
       "src/automations",
       "src/config",
@@ -54,9 +71,10 @@ const LAYERS: Record<string, { from: string[]; types?: string[] }> = {
   },
   "src/cli": {
     from: [
+      "src/app",
+      "src/app.ts",
       "src/automations",
       "src/plugins",
-      "src/app.ts",
       "src/config",
       "src/hooks",
       "src/store",

@@ -1,0 +1,75 @@
+/** What the composition root knows and operator-defined hooks need: where they are written, what there is, whom to tell. */
+import { directRoomId } from "../../adapters/web/rooms.js";
+import type { AssemblyParts } from "../automations/assemble.js";
+import type { Automations } from "../automations/automations.js";
+import type { LoadedHooks } from "../automations/definition/load.js";
+import { readHooks } from "../automations/definition/read-hooks.js";
+import type { Environment } from "../config/env.js";
+import type { LoadedConfig } from "../config/load.js";
+import type { Config } from "../config/schema.js";
+import type { Adapter } from "../domain/adapter.js";
+import type { Address } from "../domain/address.js";
+import type { Store } from "../domain/store.js";
+import type { AnyPoint } from "../hooks/signatures.js";
+
+/** The configured hooks as they are written now. `points`: with those of plugins and events. */
+export function hooksOf(
+  { file, placeOf }: LoadedConfig,
+  { config, env }: Valid,
+  points: readonly AnyPoint[],
+): LoadedHooks {
+  return readHooks(
+    { file, hooks: config.hooks, placeOf },
+    {
+      points: new Map(points.map((point) => [point.name, point])),
+      events: Object.keys(config.events),
+      hasSecret: (name) => env.variable(name) !== undefined,
+      models: Object.keys(config.models.available),
+    },
+  );
+}
+
+interface Valid {
+  config: Config;
+  env: Environment;
+}
+
+/** Direct messages to owners and admins, where a platform's address of them is known without asking it. */
+export function adminsOf({ operators, web }: Config, { TELEGRAM_TOKEN }: Environment, consoleId: string): Address[] {
+  const people = [...operators.owner, ...operators.admin];
+  const consoleIsAdmin = operators.console === "owner" || operators.console === "admin";
+  const telegramBot = TELEGRAM_TOKEN?.split(":")[0];
+  return [...(web.enabled && consoleIsAdmin ? [`web:${consoleId}`] : []), ...people].flatMap((person): Address[] => {
+    const [platform, id, ...more] = person.split(":");
+    if (id === undefined || more.length > 0) return [];
+    if (platform === "web" && web.enabled) return [{ platform, botId: "web", chatId: directRoomId(id) }];
+    // A private chat on Telegram has the id of its person.
+    if (platform === "telegram" && telegramBot !== undefined) return [{ platform, botId: telegramBot, chatId: id }];
+    return [];
+  });
+}
+
+const PROGRAM_VARIABLES = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "SHELL"];
+
+/** What programs of hooks get of our environment. */
+export function programEnvironment({ variable }: Environment): Record<string, string> {
+  return Object.fromEntries(
+    PROGRAM_VARIABLES.flatMap((name) => {
+      const value = variable(name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+export function sweepAll(store: Pick<Store, "sweep">, automations: Pick<Automations, "sweep">): Store["sweep"] {
+  return async (now) => ({ ...(await store.sweep(now)), automations: await automations.sweep(now) });
+}
+
+/** Threads under messages, on the platforms that have them. */
+export function threadsOf(adapters: readonly Adapter[]): AssemblyParts["threads"] {
+  const adapterOf = (wanted: string) => adapters.find(({ platform }) => platform === wanted);
+  return {
+    hasThreads: (platform) => adapterOf(platform)?.openThread !== undefined,
+    openThread: async (at, messageId, name) => adapterOf(at.platform)?.openThread?.(at, messageId, name),
+  };
+}
