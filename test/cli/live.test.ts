@@ -38,10 +38,14 @@ async function startGateway() {
   child.stderr.on("data", (chunk: Buffer) => {
     err += chunk;
   });
-  await until(() => {
-    if (child.exitCode !== null) throw new Error(`the gateway ended with ${child.exitCode}: ${err}${out}`);
-    return err.includes("chat ");
-  }, "the gateway's greeting");
+  await until(
+    () => {
+      if (child.exitCode !== null) throw new Error(`the gateway ended with ${child.exitCode}: ${err}${out}`);
+      return err.includes("chat ");
+    },
+    "the gateway's greeting",
+    50_000,
+  );
   return { child, out: () => out, err: () => err };
 }
 

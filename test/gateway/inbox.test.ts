@@ -219,9 +219,9 @@ describe("back-pressure", () => {
     const texts = Array.from({ length: 2_300 }, (_, i) => String(i));
     await Promise.all(texts.map((text) => rig.say(text)));
     release();
-    await rig.idle();
+    await rig.idle(90_000);
     expect(order).toEqual(texts);
-  });
+  }, 100_000);
 });
 
 describe("a stop", () => {

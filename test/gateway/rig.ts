@@ -57,7 +57,7 @@ export interface Rig {
   /** The row of a message, once it is done or dead. */
   settled(eventId: string, chatId?: string): Promise<InboxRow>;
   /** Resolves when nothing is waiting or under way in either queue. */
-  idle(): Promise<void>;
+  idle(withinMs?: number): Promise<void>;
   stop(): Promise<void>;
   /** As a crash: nothing is drained, nothing is told. */
   crash(): Promise<void>;
@@ -170,12 +170,16 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
         const row = await store.inbox.find({ platform: "loop", botId: "bot", chatId }, eventId);
         return row && (row.status === "done" || row.status === "dead") ? row : undefined;
       }, `event ${eventId} is settled`),
-    idle: () =>
-      until(async () => {
-        const { inbox, outbox, lanes, sending } = await gateway.status();
-        const open = inbox.waiting + inbox.running + inbox.deferred + outbox.waiting + outbox.sending;
-        return open + lanes.active + lanes.waiting + sending.active + sending.waiting === 0;
-      }, "both queues are empty").then(() => undefined),
+    idle: (withinMs) =>
+      until(
+        async () => {
+          const { inbox, outbox, lanes, sending } = await gateway.status();
+          const open = inbox.waiting + inbox.running + inbox.deferred + outbox.waiting + outbox.sending;
+          return open + lanes.active + lanes.waiting + sending.active + sending.waiting === 0;
+        },
+        "both queues are empty",
+        withinMs,
+      ).then(() => undefined),
     async stop() {
       await gateway.stop();
       await close();

@@ -2,7 +2,7 @@
 export async function until<T>(
   probe: () => T | undefined | false | null | Promise<T | undefined | false | null>,
   what = "the condition",
-  withinMs = 15_000,
+  withinMs = 25_000,
 ): Promise<T> {
   const end = Date.now() + withinMs;
   for (;;) {
