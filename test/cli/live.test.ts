@@ -45,7 +45,10 @@ async function startGateway() {
     },
     "the gateway's greeting",
     50_000,
-  );
+  ).catch((error: unknown) => {
+    child.kill("SIGKILL");
+    throw error;
+  });
   return { child, out: () => out, err: () => err };
 }
 
