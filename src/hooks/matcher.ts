@@ -53,10 +53,13 @@ export function compileMatcher(matcher: Matcher | undefined, schema: z.ZodType):
   if (matcher.severities !== undefined) checks.push(checkSeverities(nonEmpty("severities", matcher.severities)));
   if (matcher.tools !== undefined) checks.push(checkTools(nonEmpty("tools", matcher.tools)));
   if (matcher.when !== undefined) checks.push(checkWhen(compilePredicate(matcher.when, schema)));
-  if (checks.length === 0) return undefined;
+  const [only] = checks;
+  if (only === undefined) return undefined;
+  const isOnly = checks.length === 1; // most have one, and run for every message
   return {
     mismatch(payload, access) {
       const facts = (typeof payload === "object" && payload !== null ? payload : {}) as Facts;
+      if (isOnly) return only(facts, access);
       for (const check of checks) {
         const mismatch = check(facts, access);
         if (mismatch !== undefined) return mismatch;
@@ -83,10 +86,11 @@ const checkAccess: Check = (payload, access) =>
 
 function checkList(field: (typeof LISTS)[number], wanted: readonly string[]): Check {
   const set = new Set(wanted);
+  const [first] = wanted;
   return (payload) => {
     const has = subjectOf(field, payload);
     if (has === undefined) return { field, reason: `the payload carries no ${singular(field)}` };
-    if (set.has(has)) return undefined;
+    if (has === first || set.has(has)) return undefined;
     if ((field === "chats" || field === "users") && set.has(`${subjectOf("platforms", payload)}:${has}`))
       return undefined;
     return { field, reason: `${singular(field)} "${has}" is none of ${wanted.join(", ")}` };
