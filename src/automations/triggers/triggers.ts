@@ -4,11 +4,15 @@ import { createTimed } from "./timed.js";
 import type { TriggerParts, Triggers } from "./trigger.js";
 import { createWatches } from "./watches.js";
 
-export function createTriggers(parts: TriggerParts): Triggers {
+/** Of one path of a watch. */
+const MAX_WATCHED = 20_000;
+
+export function createTriggers(parts: TriggerParts, { maxWatched = MAX_WATCHED } = {}): Triggers {
   const { registry, store, clock, logger } = parts;
   const timed = createTimed({ ...parts, store: store.triggers });
   const watches = createWatches({
     store: store.snapshots,
+    maxWatched,
     clock,
     logger,
     async fire(change, dispatchId) {

@@ -44,7 +44,11 @@ interface Watching {
   stop(): Promise<void>;
 }
 
-async function watching(definitions: readonly Definition[], given?: Store): Promise<Watching> {
+async function watching(
+  definitions: readonly Definition[],
+  given?: Store,
+  bounds?: { maxWatched: number },
+): Promise<Watching> {
   const store = given ?? (await openTestStore());
   const registry = new HookRegistry({ logger: silentLogger });
   const seen: string[] = [];
@@ -62,17 +66,20 @@ async function watching(definitions: readonly Definition[], given?: Store): Prom
       changes: changes.map((one) => `${one.relativePath} ${one.operation}`).sort(),
     });
   });
-  const triggers = createTriggers({
-    store: store.automation,
-    registry,
-    draft: () => {
-      throw new Error("no timed hook in these tests");
+  const triggers = createTriggers(
+    {
+      store: store.automation,
+      registry,
+      draft: () => {
+        throw new Error("no timed hook in these tests");
+      },
+      look() {},
+      isOff: () => false,
+      clock: systemClock,
+      logger: silentLogger,
     },
-    look() {},
-    isOff: () => false,
-    clock: systemClock,
-    logger: silentLogger,
-  });
+    bounds,
+  );
   closers.push(() => triggers.stop());
   await triggers.sync(definitions);
   return { seen, ids, batches, triggers, registry, store, stop: () => triggers.stop() };
@@ -221,6 +228,19 @@ describe("a watch of files", () => {
     await has(seen, "dist dist/c.js created");
   });
 
+  it("follows a folder inside that is replaced, for every hook that watches it", async () => {
+    const folder = await folderOf({ "src/gen/a": "a", "src/b": "b" });
+    const hooks = ["one", "two", "three"].map((id) => watch(id, folder, { paths: "src" }));
+    const { seen } = await watching(hooks);
+    for (let round = 1; round <= 3; round++) {
+      await rm(join(folder, "src/gen"), { recursive: true });
+      await write(folder, `src/gen/new-${round}`, "n");
+      for (const { id } of hooks) await has(seen, `${id} src/gen/new-${round} created`);
+      await write(folder, `src/gen/later-${round}`, "l");
+      for (const { id } of hooks) await has(seen, `${id} src/gen/later-${round} created`);
+    }
+  });
+
   it("watches through a link that is named, and not through links that lie inside", async () => {
     const folder = await folderOf({ "real/a": "a", "elsewhere/b": "b" });
     await symlink(join(folder, "real"), join(folder, "link"));
@@ -230,6 +250,24 @@ describe("a watch of files", () => {
     await write(folder, "real/a", "aa");
     await has(seen, "linked link/a modified");
     expect(seen).toEqual(["linked link/a modified"]);
+  });
+
+  it("gives up a tree that is too big, says so, and goes on with the others", async () => {
+    const files = Array.from({ length: 60 }, (_, i) => [`big/${i % 6}/${i}`, "x"]);
+    const folder = await folderOf({ ...Object.fromEntries(files), "small/a": "a" });
+    const hooks = [watch("big", folder, { paths: "big" }), watch("small", folder, { paths: ["small", "big/0"] })];
+    const { seen, triggers } = await watching(hooks, undefined, { maxWatched: 50 });
+    await until(() => triggers.problems().length > 0, "the problem");
+    expect(triggers.problems()).toEqual([
+      {
+        hookId: "big",
+        message: "big has more than 50 files and folders and is not watched: narrow `paths` or add to `ignore`",
+      },
+    ]);
+    await write(folder, "big/0/new", "x");
+    await write(folder, "small/a", "aa");
+    await until(() => seen.length === 2, "the changes of the small one");
+    expect([...seen].sort()).toEqual(["small big/0/new created", "small small/a modified"]);
   });
 
   it("keeps watches over a reload, ends those that are gone and begins anew where other files are selected", async () => {

@@ -10,19 +10,23 @@ import type { Clock, Timer } from "../../../lib/clock.js";
 import { errorMessage } from "../../../lib/errors.js";
 import type { Logger } from "../../../lib/logger.js";
 import { isGone, snapshotOf } from "./change.js";
+import { createIdentities, type Identities } from "./identities.js";
 import { moved, type Selection } from "./selection.js";
 
-/** Files and folders of one selection; the memory and the handles that they take are not without bound. */
-export const MAX_WATCHED = 20_000;
 const LOOK_AGAIN_MS = 2_000;
+/** All watches of a folder that was replaced have let go of it by then: the system's watch of the old one is shared. */
+const LET_GO_MS = 500;
 /** Where the system has no room for another watch (inotify limits), files are looked at this often instead. */
 const POLL_MS = 2_000;
+const WATCH_OVER_MS = 5_000;
 
 export interface SourceParts {
   /** A file of the selection is there and may be new or changed, or (without a snapshot) may be gone. */
   touched(path: string, now: FileSnapshot | undefined): void;
-  /** The root is gone, and all in it. */
-  vanished(): void;
+  /** This folder is gone or is another one: all that was in it may be. */
+  gone(folder: string): void;
+  /** Files and folders of one selection, at most: they take memory and handles. */
+  maxWatched: number;
   clock: Clock;
   logger: Logger;
 }
@@ -36,6 +40,7 @@ export interface Source {
 
 export function openSource(selection: Selection, parts: SourceParts): Source {
   let watcher: FSWatcher | undefined;
+  let identities: Identities | undefined;
   let timer: Timer | undefined;
   let problem: string | undefined;
   let place: Place = { kind: "nowhere" };
@@ -54,9 +59,9 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
     lookAgain();
   }
 
-  function lookAgain(): void {
+  function lookAgain(afterMs = LOOK_AGAIN_MS): void {
     timer?.cancel();
-    timer = parts.clock.after(LOOK_AGAIN_MS, () => void inTurn(open));
+    timer = parts.clock.after(afterMs, () => void inTurn(open));
   }
 
   /** Resolves when what is there was told. */
@@ -76,6 +81,10 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
     // Loaded when there is something to watch: a start without files need not pay for it.
     const { watch } = await import("chokidar");
     let count = 0;
+    const folders = createIdentities(parts.clock, (replaced) => {
+      if (watcher === opened) void inTurn(() => reopen(replaced.map(shown)));
+    });
+    identities = folders;
     const opened = watch(watchedRoot, {
       persistent: false,
       followSymlinks: false,
@@ -93,7 +102,7 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
     });
     watcher = opened;
     const counted = () => {
-      if (++count === MAX_WATCHED + 1) void inTurn(giveUp);
+      if (++count === parts.maxWatched + 1) void inTurn(giveUp);
     };
     const isSelected = (path: string) => (isFolder ? selection.selects(shown(path)) : path === real);
     opened
@@ -110,30 +119,47 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
         if (path === real) place = { kind: "absent", real };
         if (isSelected(path)) parts.touched(shown(path), undefined);
       })
-      .on("addDir", (path) => {
+      .on("addDir", (path, stats) => {
         counted();
+        folders.seen(path, stats);
         if (!isFolder && path === real) void inTurn(open);
       })
       .on("unlinkDir", (path) => {
         count--;
-        if (path === watchedRoot && watcher === opened) void inTurn(vanish);
+        if (path === watchedRoot) folders.suspect(path);
+        else folders.forget(path);
+      })
+      .on("raw", (_event, _name, details) => {
+        const folder = watchedPathOf(details);
+        if (folder !== undefined) folders.suspect(folder);
       })
       .on("error", (error) => onError(error, opened));
     await new Promise<void>((done) => {
       opened.once("ready", done);
       opened.once("error", () => done());
     });
+    if (folders.knows(watchedRoot)) watchOver(folders, watchedRoot);
+    else lookAgain(); // it went between the look at it and the watch
   }
 
-  async function vanish(): Promise<void> {
-    parts.logger.warn({ path: selection.root }, `${selection.pattern} is gone`);
-    parts.vanished();
-    await open();
+  /** What happens to the root itself is not always told. */
+  function watchOver(folders: Identities, root: string): void {
+    folders.suspect(root);
+    timer?.cancel();
+    timer = parts.clock.after(WATCH_OVER_MS, () => watchOver(folders, root));
+  }
+
+  async function reopen(replaced: readonly string[]): Promise<void> {
+    parts.logger.debug({ folders: replaced }, "folders were removed or replaced; they are watched anew");
+    await close();
+    for (const folder of replaced) parts.gone(folder);
+    place = await placeOf(selection.root);
+    lookAgain(LET_GO_MS);
   }
 
   async function giveUp(): Promise<void> {
     await close();
-    problem = `${selection.pattern} has more than ${MAX_WATCHED} files and folders and is not watched: narrow \`paths\` or add to \`ignore\``;
+    problem = `${selection.pattern} has more than ${parts.maxWatched.toLocaleString("en-US")} files and folders and is not watched: narrow \`paths\` or add to \`ignore\``;
     parts.logger.warn({ path: selection.root }, problem);
   }
 
@@ -148,6 +174,7 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
 
   async function close(): Promise<void> {
     timer?.cancel();
+    identities?.stop();
     const open = watcher;
     watcher = undefined;
     await open?.close();
@@ -185,6 +212,11 @@ async function realPlace(path: string): Promise<string | undefined> {
     if (isGone(error)) return undefined;
     throw error;
   }
+}
+
+function watchedPathOf(details: unknown): string | undefined {
+  if (typeof details !== "object" || details === null || !("watchedPath" in details)) return undefined;
+  return typeof details.watchedPath === "string" ? details.watchedPath : undefined;
 }
 
 function isOutOfRoom(error: unknown): boolean {

@@ -10,11 +10,13 @@ import type { TriggerParts } from "../trigger.js";
 import { createBatches, type Touched } from "./batches.js";
 import { type Change, dispatchIdOf, operationOf, snapshotAt } from "./change.js";
 import { firingOf, type WatchFiring } from "./firing.js";
-import { type Selection, selectionOf, within } from "./selection.js";
+import { selectionOf, within } from "./selection.js";
 import { openSource } from "./source.js";
 
 export type WatchParts = Pick<TriggerParts, "clock" | "logger"> & {
   store: TriggerParts["store"]["snapshots"];
+  /** Files and folders that one path may have. */
+  maxWatched: number;
   /** Resolves when all have settled; never rejects for what a hook does. */
   fire(change: WatchFiring, dispatchId: string): Promise<void>;
 };
@@ -36,7 +38,7 @@ export function watchKey(hookId: string, { paths, ignore }: TriggerOf<"files">, 
 }
 
 export function openWatch(definition: Definition, trigger: TriggerOf<"files">, parts: WatchParts): Watch {
-  const { clock, logger, store } = parts;
+  const { clock, logger, store, maxWatched } = parts;
   const key = watchKey(definition.id, trigger, definition.folder);
   const batches = createBatches(trigger);
   const work = createWork({ look, maxParallel: MAX_PARALLEL, clock, logger });
@@ -47,7 +49,7 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
 
   const sources = trigger.paths
     .map((pattern) => selectionOf(pattern, trigger.ignore, definition.folder))
-    .map((selection) => openSource(selection, { touched, vanished: () => vanished(selection), clock, logger }));
+    .map((selection) => openSource(selection, { touched, gone, maxWatched, clock, logger }));
 
   async function start(): Promise<void> {
     const stored = await store.get(key);
@@ -69,7 +71,7 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
     else found.delete(path);
   }
 
-  function vanished({ root }: Selection): void {
+  function gone(root: string): void {
     for (const path of [...(found ?? known).keys()]) if (within(path, root)) touched(path, undefined);
   }
 

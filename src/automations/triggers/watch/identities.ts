@@ -1,0 +1,60 @@
+/**
+ * Whether folders are still the ones that are watched. The system watches what it was given, not a name: a folder that is removed
+ * and made again faster than the watcher looks is another one, in which nothing would be seen.
+ */
+import { stat } from "node:fs/promises";
+import type { Clock, Timer } from "../../../lib/clock.js";
+import { isGone } from "./change.js";
+
+/** After the last sign that something happened to a folder. */
+const SETTLE_MS = 200;
+
+export interface Identities {
+  seen(folder: string, stats: { dev: number; ino: number } | undefined): void;
+  forget(folder: string): void;
+  knows(folder: string): boolean;
+  /** Something happened in it or to it: it is looked at soon, and `replaced` told when it is another, or gone. */
+  suspect(folder: string): void;
+  stop(): void;
+}
+
+export function createIdentities(clock: Clock, replaced: (folders: string[]) => void): Identities {
+  const known = new Map<string, string>();
+  const suspects = new Set<string>();
+  let timer: Timer | undefined;
+
+  async function look(): Promise<void> {
+    timer = undefined;
+    const folders = [...suspects].filter((folder) => known.has(folder));
+    suspects.clear();
+    const found: string[] = [];
+    for (const folder of folders) if ((await identityOf(folder)) !== known.get(folder)) found.push(folder);
+    if (found.length > 0) replaced(found);
+  }
+
+  return {
+    seen(folder, stats) {
+      if (stats) known.set(folder, nameOf(stats));
+    },
+    forget: (folder) => void known.delete(folder),
+    knows: (folder) => known.has(folder),
+    suspect(folder) {
+      suspects.add(folder);
+      timer ??= clock.after(SETTLE_MS, () => void look());
+    },
+    stop: () => timer?.cancel(),
+  };
+}
+
+async function identityOf(folder: string): Promise<string | undefined> {
+  try {
+    return nameOf(await stat(folder));
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    return "unreadable";
+  }
+}
+
+function nameOf({ dev, ino }: { dev: number; ino: number }): string {
+  return `${dev}:${ino}`;
+}
