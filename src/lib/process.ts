@@ -83,18 +83,27 @@ export function createProcesses({ clock, env, owner }: ProcessesParts): Processe
     const startedAt = clock.monotonic();
     if (isStopped || program.signal?.aborted) return notRun(startedAt);
     const mark = `${marks}${++started}`;
+    const watching = watch();
     const child = start(program, { ...env, ...program.env, [CHILD_MARK]: mark });
+    // In the same breath: whoever kills us from now on finds the watchdog told.
+    if (child.pid !== undefined) watching.add(child.pid);
     const stopping = new AbortController();
     running.set(child, stopping);
     try {
       await spawned(child, program);
-      watchdog ??= startWatchdog(env);
-      watchdog.add(child.pid as number);
       return await attend(child, program, stopping.signal, mark, startedAt);
     } finally {
       running.delete(child);
       if (child.pid !== undefined) watchdog?.remove(child.pid);
     }
+  }
+
+  function watch(): Watchdog {
+    if (watchdog?.isWatching() !== true) {
+      watchdog = startWatchdog(env);
+      for (const { pid } of running.keys()) if (pid !== undefined) watchdog.add(pid);
+    }
+    return watchdog;
   }
 
   async function attend(

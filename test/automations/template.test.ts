@@ -225,6 +225,7 @@ describe("a rendering", () => {
       bytes: Buffer.from("abc"),
       date: new Date(0),
       big: 10n,
+      list: [1, 2],
       __proto__: "x",
       toString: "own",
     });
@@ -235,6 +236,8 @@ describe("a rendering", () => {
       "[3 bytes] 1970-01-01T00:00:00.000Z 10 own",
     );
     for (const field of ["inherited", "run", "constructor", "__proto__", "hasOwnProperty"])
+      expect(() => one(`{{ event.${field} }}`), field).toThrow(/undefined variable/);
+    for (const field of ["bytes.constructor", "list.constructor", "list.map"])
       expect(() => one(`{{ event.${field} }}`), field).toThrow(/undefined variable/);
     expect(() => one("{{ steps[0].constructor }}")).toThrow();
   });

@@ -7,6 +7,8 @@ import { spawn } from "node:child_process";
 export interface Watchdog {
   add(group: number): void;
   remove(group: number): void;
+  /** False when somebody ended it: then another one is needed. */
+  isWatching(): boolean;
   stop(): void;
 }
 
@@ -45,6 +47,7 @@ export function startWatchdog(env: Readonly<Record<string, string>>): Watchdog {
     remove(group) {
       if (groups.delete(group)) child.stdin.write(`remove ${group}\n`);
     },
+    isWatching: () => child.exitCode === null && child.signalCode === null,
     stop: () => child.stdin.end(),
   };
 }
