@@ -22,7 +22,7 @@ symlinkSync(top, join(folder, "folder-out"));
 symlinkSync("note.md", join(folder, "link-in"));
 symlinkSync("nothing", join(folder, "link-to-nothing"));
 symlinkSync(folder, join(folder, "docs/loop"));
-execFileSync("mkfifo", [join(folder, "pipe")]);
+execFileSync("/bin/sh", ["-c", "mkfifo pipe"], { cwd: folder });
 afterAll(remove);
 
 describe("read_file", () => {
