@@ -1,0 +1,117 @@
+/** Killed while a hook is out in the world: what was declared repeatable ends under the id that it had, what was not is never repeated. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../support/until.js";
+import { type Endpoint, openEndpoint } from "./endpoint.js";
+import { ROOM, startProduct } from "./product.js";
+
+let endpoint: Endpoint;
+beforeAll(async () => {
+  endpoint = await openEndpoint();
+});
+afterAll(() => endpoint.close());
+
+const automations = { lease: "2s" };
+
+describe("a kill in the middle of", { timeout: 180_000 }, () => {
+  it("HTTP attempts: the run goes on under the same delivery id, and ends once", async () => {
+    const product = await startProduct({
+      outgoing: { allow: [`127.0.0.1:${endpoint.port}`] },
+      automations,
+      hooks: [
+        {
+          id: "deploys",
+          trigger: { event: "deploys" },
+          run: { http: { url: `${endpoint.url}/deploys`, attempts: 20, backoff: "200ms", max_backoff: "400ms" } },
+          retry: { attempts: 5, backoff: "200ms" },
+          when_busy: "queue",
+        },
+      ],
+    });
+    try {
+      endpoint.script({ status: 503 });
+      await product.event({ branch: "main" });
+      for (let round = 0; round < 3; round++) {
+        const before = endpoint.seen.length;
+        await until(() => endpoint.seen.length >= before + 2, "two more attempts", 60_000);
+        await product.kill();
+        await product.start();
+        await product.ready();
+      }
+      const ids = () => new Set(endpoint.seen.map(({ headers }) => headers["webhook-id"]));
+      const bodies = new Set(endpoint.seen.map(({ body }) => body));
+      expect(bodies.size).toBe(1);
+      const idsBefore = [...ids()];
+      expect(idsBefore).toHaveLength(1);
+      endpoint.script({ status: 200 });
+      const [run] = await product.ended("deploys");
+      expect(run).toMatchObject({ id: idsBefore[0], status: "succeeded" });
+      expect([...ids()]).toEqual(idsBefore);
+      expect(endpoint.seen).toHaveLength(1);
+      // After another start there is nothing left to do.
+      await product.kill();
+      await product.start();
+      await product.ready();
+      await product.event({ branch: "next" });
+      await product.ended("deploys", 2);
+      expect(endpoint.seen.filter(({ headers }) => headers["webhook-id"] === run?.id)).toHaveLength(1);
+    } finally {
+      await product.close();
+    }
+  });
+
+  it("one request of a hook that may not be repeated: it is marked as interrupted, and nothing is sent again", async () => {
+    const product = await startProduct({
+      outgoing: { allow: [`127.0.0.1:${endpoint.port}`] },
+      automations,
+      hooks: [{ id: "pays", trigger: { event: "pays" }, run: { http: { url: `${endpoint.url}/pays`, attempts: 1 } } }],
+    });
+    try {
+      endpoint.script("hang");
+      await product.event({ amount: 3 });
+      await until(() => endpoint.seen.length === 1, "the request", 60_000);
+      await product.kill();
+      await product.start();
+      await product.ready();
+      expect(await product.ended("pays")).toMatchObject([{ status: "interrupted" }]);
+      expect(endpoint.seen).toHaveLength(1);
+    } finally {
+      await product.close();
+    }
+  });
+
+  it("chat messages to many places: each place hears it once", async () => {
+    const rooms = Array.from({ length: 12 }, (_, n) => ({ id: `room-${n}`, name: `Room ${n}` }));
+    const product = await startProduct({
+      automations,
+      web: {
+        rooms: [{ id: "general", name: "General" }, ...rooms],
+        access: { dms: "everyone", chats: ["*"], mention: "always" },
+      },
+      hooks: [
+        {
+          id: "tells-all",
+          trigger: { event: "tells-all" },
+          run: { chat: { to: [ROOM, ...rooms.map(({ id }) => `web:web:${id}`)], text: "news {{ event.n }}" } },
+          retry: { attempts: 5, backoff: "200ms" },
+          when_busy: "queue",
+        },
+      ],
+    });
+    try {
+      for (let n = 0; n < 4; n++) {
+        await product.event({ n });
+        await product.kill();
+        await product.start();
+        await product.ready();
+      }
+      await product.ended("tells-all", 4);
+      for (const room of ["general", ...rooms.map(({ id }) => id)]) {
+        const news = async () => (await product.messages(room)).map(({ text }) => text).sort();
+        await until(async () => (await news()).length >= 4, `all news in ${room}`, 60_000);
+        expect(await news()).toEqual(["news 0", "news 1", "news 2", "news 3"]);
+      }
+    } finally {
+      await product.close();
+    }
+  });
+});
