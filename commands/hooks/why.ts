@@ -8,6 +8,7 @@ import type { Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
+import { explainGates } from "../automations/why.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { resolveHook } from "../resolve.js";
@@ -28,6 +29,8 @@ async function explainNow(deps: CommandDeps, hook: HookInfo): Promise<CommandAns
   const { row, remark } = await readHookRow(deps, hook);
   const [last] = await deps.store.journal.list({ point: hook.hook, limit: 1 });
   const explanation = explain(deps, hook, last);
+  const gates = await explainGates(deps, hook.id);
+  const runs = explanation.runs && gates?.refusal === undefined;
   const now = deps.clock.now();
   const fired =
     row.lastFiredAt === undefined
@@ -35,15 +38,17 @@ async function explainNow(deps: CommandDeps, hook: HookInfo): Promise<CommandAns
       : `It last fired ${ago(row.lastFiredAt, now)}${row.lastOutcome ? `: ${outcomeText(row.lastOutcome)}` : ""}.`;
   return answer({
     text: [
-      `${code(hook.id)} ${explanation.runs ? "would run" : "would **not** run"}${last ? ` for the last ${code(hook.hook)}` : ""}.`,
+      `${code(hook.id)} ${runs ? "would run" : "would **not** run"}${last ? ` for the last ${code(hook.hook)}` : ""}.`,
       checkLines(explanation),
+      ...(gates?.text ?? []),
       fired,
       remark && `⚠ ${plain(remark)}`,
     ],
     data: {
       id: hook.id,
-      runs: explanation.runs,
+      runs,
       checks: explanation.checks,
+      ...(gates?.refusal === undefined ? {} : { gate: gates.refusal }),
       lastFiredAt: row.lastFiredAt,
       lastDispatchId: last?.id,
     },

@@ -14,7 +14,6 @@ import { type BrokenHook, type LoadedHooks, placeText } from "./definition/load.
 import type { AutomationDesk } from "./desk.js";
 import { draftDue } from "./draft.js";
 import { fireByHand } from "./fire-by-hand.js";
-import type { Refusal } from "./gates/refusal.js";
 import { Gates } from "./gates.js";
 import { type Installed, install, type Live } from "./install.js";
 import type { Notifier } from "./notify.js";
@@ -61,8 +60,6 @@ export interface Automations extends AutomationDesk {
   start(): Promise<void>;
   /** Rejects with HOOKS_REJECTED, tells admins and keeps the set at work when a hook is newly broken. */
   reload(hooks: LoadedHooks, file: string | undefined): Promise<Reloaded>;
-  /** Which gate would refuse it now. */
-  gate(id: string): Promise<Refusal | undefined>;
   /** Events were stored; a hook was switched on. */
   readonly triggers: Pick<Triggers, "ingested" | "look">;
   sweep(now: number): Promise<number>;
@@ -246,7 +243,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
     list: definitions,
     broken: () => broken,
     problems: () => triggers.problems(),
-    runs: store.runs,
+    runs: historyOf(store.runs),
     fire: async (firing) => fireByHand(need(firing.hookId), firing, { registry, queue, gates, parts, clock }),
     gate: async (id) => gates.look(need(id)),
     next: () => triggers.next(),
@@ -303,6 +300,18 @@ function problemText({
 /** The same hook, broken in the same way. */
 function brokenKey({ id, problems }: BrokenHook): string {
   return `${id}|${problems.map(({ path, message }) => `${path}: ${message}`).join("|")}`;
+}
+
+/** What is kept for a run's own sake (its payload until it has run, its decision for a dispatch that is run again) is no history. */
+function historyOf({ get, list }: AutomationStore["runs"]): AutomationDesk["runs"] {
+  const shown = ({ pendingPayload: _payload, decision: _decision, ...run }: AutomationRun): AutomationRun => run;
+  return {
+    async get(id) {
+      const run = await get(id);
+      return run && shown(run);
+    },
+    list: async (filter) => (await list(filter)).map(shown),
+  };
 }
 
 function anyOf(...signals: (AbortSignal | undefined)[]): AbortSignal {

@@ -43,6 +43,8 @@ export interface AutomationDesk {
    * no room, HOOK_OFF when it is switched off, HOOK_PAYLOAD_INVALID for a payload that its point does not take.
    */
   fire(firing: HandFiring): Promise<AutomationRun>;
+  /** Which gate would refuse it now; undefined when none would. */
+  gate(hookId: string): Promise<{ gate: string; reason: string } | undefined>;
   paused(): { by: string; at: number } | undefined;
   /** No hook of a file runs until `resume`, unless a person fires it. Outlives a restart. */
   pause(by: string): Promise<void>;

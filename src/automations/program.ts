@@ -12,9 +12,12 @@ import { programVariables } from "./program/variables.js";
 import type { RunContext } from "./run-context.js";
 import { isTemplate } from "./template/is-template.js";
 
+/** YAML reads `-5` as a number: an argument all the same. */
+const argument = z.union([z.string(), z.number().transform(String)], "expected text; quote it");
+
 export const programFields = {
   command: z
-    .array(z.string())
+    .array(argument)
     .min(1)
     .optional()
     .describe("The program and its arguments, each as it is: no shell reads them. A template fills in one argument."),

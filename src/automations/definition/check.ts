@@ -29,7 +29,8 @@ export type Checked = { issues: Issue[] } | { definition: Definition };
 
 /** Every issue at once. */
 export function checkDefinition(
-  { form, context, run }: ParsedDefinition,
+  form: DefinitionForm,
+  body: Omit<ParsedDefinition, "form"> | undefined,
   raw: unknown,
   where: { place: Place; folder: string },
   around: Surroundings,
@@ -42,6 +43,8 @@ export function checkDefinition(
   const execution = executionOf(form, trigger, point, phase, issues);
   const match = matchOf(form, trigger, point, issues);
   checkPolicies(form, execution, issues);
+  if (body === undefined) return { issues };
+  const { context, run } = body;
   const used = [
     ...context.map(({ step, options }) => ({ needs: step, options })),
     { needs: run.handler, options: run.options },

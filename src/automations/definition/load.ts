@@ -58,9 +58,11 @@ function loadOne(
   tables: Tables,
   around: Surroundings,
 ): { issues: Issue[] } | { definition: Definition } {
-  const parsed = parseDefinition(value, tables);
-  if ("issues" in parsed) return parsed;
-  return checkDefinition(parsed.parsed, value, { place, folder: dirname(file) }, around);
+  const { issues, form, body } = parseDefinition(value, tables);
+  if (form === undefined) return { issues };
+  const checked = checkDefinition(form, body, value, { place, folder: dirname(file) }, around);
+  const all = [...issues, ...("issues" in checked ? checked.issues : [])];
+  return all.length > 0 || "issues" in checked ? { issues: all } : checked;
 }
 
 function brokenHook(id: string | undefined, place: Place, issues: readonly Issue[], source: Source): BrokenHook {

@@ -30,7 +30,12 @@ export interface ParsedDefinition {
   readonly run: ParsedHandler;
 }
 
-export type Parsed = { issues: Issue[] } | { parsed: ParsedDefinition };
+/** Without steps or handler when those have issues: what is right can still be held against what there is. */
+export interface Parsed {
+  issues: Issue[];
+  form?: DefinitionForm;
+  body?: Omit<ParsedDefinition, "form">;
+}
 
 /** Every issue at once. */
 export function parseDefinition(value: unknown, tables: Tables): Parsed {
@@ -40,8 +45,12 @@ export function parseDefinition(value: unknown, tables: Tables): Parsed {
   const steps = Array.isArray(raw.context) ? raw.context : [];
   const context = steps.map((step, index) => parseStep(step, ["context", index], tables, issues));
   const run = parseHandler(raw.run, tables, issues);
-  if (!form.success || run === undefined || issues.length > 0) return { issues };
-  return { parsed: { form: form.data, context: context.filter((step) => step !== undefined), run } };
+  const whole = context.filter((step) => step !== undefined);
+  return {
+    issues,
+    ...(form.success ? { form: form.data } : {}),
+    ...(run !== undefined && whole.length === context.length ? { body: { context: whole, run } } : {}),
+  };
 }
 
 function parseHandler(value: unknown, { handlers }: Tables, issues: Issue[]): ParsedHandler | undefined {

@@ -1,0 +1,270 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import type { LoadedHooks } from "../../../src/automations/definition/load.js";
+import { readHooks } from "../../../src/automations/definition/read-hooks.js";
+import { eventPoint } from "../../../src/automations/triggers/event-point.js";
+import { catalogue } from "../../../src/hooks/catalogue/index.js";
+import type { AnyPoint } from "../../../src/hooks/signatures.js";
+import { parseYaml } from "../../../src/lib/yaml-source.js";
+import { lifecyclePoint } from "../support/points.js";
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+/** `files`: hookgate.yaml and what lies under hooks/. */
+function load(files: Record<string, string>): LoadedHooks {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-load-"));
+  folders.push(folder);
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  const yaml = parseYaml(files["hookgate.yaml"] ?? "");
+  const hooks = (yaml.value as { hooks?: unknown[] } | undefined)?.hooks ?? [];
+  const points: AnyPoint[] = [...catalogue, lifecyclePoint, eventPoint("deploy", {})];
+  return readHooks(
+    { file: join(folder, "hookgate.yaml"), hooks, placeOf: yaml.placeOf },
+    {
+      points: new Map(points.map((point) => [point.name, point])),
+      events: ["deploy"],
+      hasSecret: (name) => name === "KNOWN_SECRET",
+      models: ["fast"],
+    },
+  );
+}
+
+/** `line path: message` of every problem of one hook under `hooks:`, which begins in line 2. */
+function problemsOf(hook: string): string[] {
+  const indented = hook.trim().split("\n").join("\n    ");
+  const { broken, definitions } = load({ "hookgate.yaml": `hooks:\n  - ${indented}\n` });
+  expect(definitions).toEqual([]);
+  return broken.flatMap(({ problems }) => problems.map(({ line, path, message }) => `${line} ${path}: ${message}`));
+}
+
+const RUN = "run: { shell: { command: [echo] } }";
+
+describe("definitions", () => {
+  test("are read from hookgate.yaml and from the files of hooks/: one, a list, or under hooks:", () => {
+    const { definitions, broken } = load({
+      "hookgate.yaml": `hooks:\n  - { id: a, on: message_received, ${RUN} }\n`,
+      "hooks/b.yaml": `id: b\non: message_received\n${RUN}\n`,
+      "hooks/more/c.yml": `- { id: c, on: message_received, ${RUN} }\n- { id: d, on: message_received, ${RUN} }\n`,
+      "hooks/z.yaml": `hooks:\n  - { id: e, on: message_received, ${RUN} }\n`,
+      "hooks/notes.txt": "not: [a definition",
+      "hooks/.hidden.yaml": "id: hidden",
+    });
+    expect(broken).toEqual([]);
+    expect(definitions.map(({ id }) => id)).toEqual(["a", "b", "c", "d", "e"]);
+    expect(definitions[2]?.place).toMatchObject({ line: 1, column: 3 });
+    expect(definitions[2]?.folder).toMatch(/hooks.more$/);
+  });
+
+  test("the form of the contract is taken as it stands", () => {
+    const { definitions, broken } = load({
+      "hookgate.yaml": `
+hooks:
+  - id: night-watch
+    description: Ask the on-call agent when a task fails at night
+    on: task:fail
+    phase: after
+    match: { agents: [deployer], when: 'payload.reason.contains("timeout")' }
+    context:
+      - shell: { command: [git, log, --oneline, -5], timeout: 10s, skip_if: exit_zero }
+    run:
+      agent: { prompt: "Task {{ event.taskId }} failed. {{ steps[0].stdout }}", tools: [list_hooks, send_message] }
+    execution: background
+    timeout: 5m
+    on_failure: open
+    cooldown: 1h
+    concurrency: 1
+    retry: { attempts: 3, backoff: 30s }
+`,
+    });
+    expect(broken).toEqual([]);
+    expect(definitions[0]).toMatchObject({
+      id: "night-watch",
+      trigger: { kind: "on", hook: "task:fail", phase: "after" },
+      point: "task:fail",
+      phase: "after",
+      match: { access: "allowed", agents: ["deployer"] },
+      context: [{ timeoutMs: 10_000, required: false }],
+      execution: "background",
+      timeoutMs: 300_000,
+      cooldownMs: 3_600_000,
+      retry: { attempts: 3, backoffMs: 30_000 },
+      whenBusy: "skip",
+    });
+  });
+
+  test("a hook blocks where it can veto and runs in the background elsewhere, unless it says otherwise", () => {
+    const { definitions } = load({
+      "hookgate.yaml": `
+hooks:
+  - { id: a, on: message_sending, ${RUN} }
+  - { id: b, on: message_sent, ${RUN} }
+  - { id: c, trigger: { every: 5m }, ${RUN} }
+  - { id: d, trigger: { event: deploy }, ${RUN} }
+  - { id: e, trigger: { files: { paths: "*.md", as: folder } }, ${RUN} }
+  - { id: f, trigger: manual, ${RUN} }
+  - { id: g, on: message_received, execution: deadline, ${RUN} }
+`,
+    });
+    expect(definitions.map(({ point, execution, whenBusy }) => `${point} ${execution} ${whenBusy}`)).toEqual([
+      "message_sending blocking queue",
+      "message_sent background skip",
+      "hook.due background skip",
+      "event:deploy background skip",
+      "folder.changed background skip",
+      "hook.due background skip",
+      "message_received deadline queue",
+    ]);
+    expect(definitions[4]?.match).toMatchObject({ watches: ["e"] });
+  });
+
+  test.each([
+    [
+      "an unknown hook point",
+      `id: a\non: mesage_received\n${RUN}`,
+      ['3 on: there is no hook point "mesage_received" (did you mean "message_received"?)'],
+    ],
+    [
+      "an event that nobody declares",
+      `id: a\ntrigger: { event: deplyo }\n${RUN}`,
+      ['3 trigger.event: nobody declares the event "deplyo": name it under `events:` (did you mean "deploy"?)'],
+    ],
+    [
+      "a bad cron expression",
+      `id: a\ntrigger:\n  cron: "61 * * * *"\n${RUN}`,
+      [expect.stringMatching(/^4 trigger\.cron: "61 \* \* \* \*" is no cron expression/)],
+    ],
+    [
+      "a bad pattern",
+      `id: a\non: message_received\nmatch:\n  tools: ["("]\n${RUN}`,
+      [expect.stringMatching(/^5 match\.tools: "\(" is no RE2 pattern/)],
+    ],
+    [
+      "bad CEL",
+      `id: a\non: message_received\nmatch:\n  when: "payload.message. =="\n${RUN}`,
+      [expect.stringMatching(/^5 match\.when: /)],
+    ],
+    [
+      "a CEL field that the payload lacks",
+      `id: a\non: message_received\nmatch:\n  when: payload.mesage.text == "x"\n${RUN}`,
+      [expect.stringMatching(/^5 match\.when: .*mesage/)],
+    ],
+    [
+      "an unknown step",
+      `id: a\non: message_received\ncontext:\n  - shel: { command: [a] }\n${RUN}`,
+      ['5 context.0.shel: there is no step "shel" (did you mean "shell"?)'],
+    ],
+    [
+      "an unknown handler",
+      "id: a\non: message_received\nrun: { agnt: {} }",
+      ['4 run.agnt: there is no handler "agnt" (did you mean "agent"?)'],
+    ],
+    [
+      "two handlers",
+      "id: a\non: message_received\nrun: { shell: {}, http: {} }",
+      ["4 run: expected exactly one handler, got shell and http"],
+    ],
+    [
+      "an unknown template field",
+      `id: a\non: message_received\nrun:\n  shell:\n    command: [echo, "{{ event.mesage.text }}"]`,
+      ['6 run.shell.command.1: event has no "mesage"; did you mean "message"?'],
+    ],
+    [
+      "a template that names a later step",
+      `id: a\non: message_received\ncontext:\n  - shell: { command: [a] }\nrun: { shell: { command: [echo, "{{ steps[1].stdout }}"] } }`,
+      [expect.stringMatching(/^6 run\.shell\.command\.1: steps\[1\]/)],
+    ],
+    [
+      "a missing secret",
+      `id: a\non: message_received\nrun: { http: { url: "https://example.org", secret_env: LOST } }`,
+      [expect.stringMatching(/environment variable LOST is missing/)],
+    ],
+    [
+      "blocking where nothing can be vetoed",
+      `id: a\non: message_received\nexecution: blocking\n${RUN}`,
+      ["4 execution: nothing can be vetoed at message_received: expected deadline, fire_and_record or background"],
+    ],
+    [
+      "blocking after the fact",
+      `id: a\non: task:fail\nphase: after\nexecution: blocking\n${RUN}`,
+      [expect.stringMatching(/^5 execution: nothing can be vetoed at task:fail \(after\)/)],
+    ],
+    [
+      "a lifecycle point without its phase",
+      `id: a\non: task:fail\n${RUN}`,
+      ["3 on: task:fail has two phases: say `phase: before` or `phase: after`"],
+    ],
+    [
+      "a phase where there is none",
+      `id: a\non: message_received\nphase: after\n${RUN}`,
+      ["4 phase: message_received is a void point and has no phases"],
+    ],
+    [
+      "two triggers",
+      `id: a\non: message_received\ntrigger: { every: 5m }\n${RUN}`,
+      ["4 trigger: on and trigger cannot stand together: one of them starts the hook"],
+    ],
+    ["no trigger", `id: a\n${RUN}`, ["2 : nothing starts it: expected `on:` with a hook point, or `trigger:`"]],
+    [
+      "a retry that nobody could wait for",
+      `id: a\non: message_sending\nretry: { attempts: 3 }\n${RUN}`,
+      ["4 retry: only background hooks are retried, and this one is blocking"],
+    ],
+    [
+      "a failure that cannot close anything",
+      `id: a\non: message_sent\non_failure: closed\n${RUN}`,
+      ["4 on_failure: nobody waits for a hook that is background, so its failure can only be open"],
+    ],
+    [
+      "a fallback that is not there",
+      `id: a\non: message_sending\non_failure: fallback\n${RUN}`,
+      [expect.stringMatching(/fallback: on_failure: fallback and `fallback:` belong together/)],
+    ],
+    [
+      "an unknown setting",
+      `id: a\non: message_received\ncooldwn: 5m\n${RUN}`,
+      ['4 cooldwn: unknown setting "cooldwn" (did you mean "cooldown"?)'],
+    ],
+    [
+      "the point of timed hooks",
+      `id: a\non: hook.due\n${RUN}`,
+      ["3 on: hook.due is no point for others: use `trigger:`"],
+    ],
+    [
+      "a bad skip_if",
+      `id: a\non: message_received\ncontext:\n  - shell:\n      command: [a]\n      skip_if: exit_zeroo\n${RUN}`,
+      [expect.stringMatching(/^7 context\.0\.shell\.skip_if: there is no "exit_zeroo"/)],
+    ],
+  ])("%s is refused, with its line", (_, hook, expected) => {
+    expect(problemsOf(hook)).toEqual(expected);
+  });
+
+  test("all problems of a hook are told at once", () => {
+    const found = problemsOf(`id: a b\non: message_received\ncooldown: soon\nconcurrency: 0\nrun: { shel: {} }`);
+    expect(found.map((problem) => problem.split(":")[0])).toEqual([
+      "2 id",
+      "4 cooldown",
+      "5 concurrency",
+      "6 run.shel",
+    ]);
+  });
+
+  test("one bad hook, one bad file, an id given twice: the others stand", () => {
+    const { definitions, broken } = load({
+      "hookgate.yaml": `hooks:\n  - { id: good, on: message_received, ${RUN} }\n  - { id: bad, on: nothing, ${RUN} }\n  - just words\n`,
+      "hooks/again.yaml": `id: good\non: message_sent\n${RUN}\n`,
+      "hooks/torn.yaml": "id: [torn\non: x",
+      "hooks/fine.yaml": `id: fine\non: message_sent\n${RUN}\n`,
+    });
+    expect(definitions.map(({ id, place }) => `${id} ${place.line}`)).toEqual(["good 2", "fine 1"]);
+    expect(broken.map(({ id }) => id)).toEqual(["bad", "hookgate.yaml:4", "again.yaml:1", "torn.yaml:2"]);
+    expect(broken[2]?.problems[0]?.message).toMatch(/the id "good" is taken by the hook at .*hookgate\.yaml:2/);
+  });
+});

@@ -1,0 +1,238 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { catalogue } from "../../src/hooks/catalogue/index.js";
+import { until } from "../support/until.js";
+import { type LiveApp, liveApp } from "./support/live-app.js";
+
+describe("a configured hook in the running gateway", () => {
+  test("observes messages in the background: steps, template, shell, and a history in which nobody's words stand", async () => {
+    const live = await liveApp({
+      "note.txt": "remember the milk",
+      "hookgate.yaml": `
+hooks:
+  - id: noter
+    on: message_received
+    context:
+      - read_file: { path: note.txt }
+    run:
+      shell:
+        command: [sh, -c, 'cat > seen.json; echo "$1" > step.txt', note, "{{ steps[0].text }}"]
+`,
+    });
+    await live.say("the door is open");
+    const run = await live.ended("noter");
+    expect(run).toMatchObject({
+      hookId: "noter",
+      trigger: "on",
+      status: "succeeded",
+      event: "message_received",
+      attempt: 1,
+    });
+    expect(JSON.parse(readFileSync(join(live.folder, "seen.json"), "utf8")).message.text).toBe("the door is open");
+    expect(readFileSync(join(live.folder, "step.txt"), "utf8")).toBe("remember the milk\n");
+    expect(run.attempts[0]?.steps).toMatchObject([{ step: "read_file", outcome: "passed" }]);
+    expect(JSON.stringify(run)).not.toContain("the door is open");
+    expect(run.payloadHash).toMatch(/^[\w-]{43}$/);
+    expect(run.leaseOwner).toBeUndefined();
+    expect(run.pendingPayload).toBeUndefined();
+  });
+
+  test("blocks, rewrites and claims as its point carries it, and lets pass what it has no opinion on", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - id: secret-keeper
+    on: message_sending
+    match: { when: 'payload.message.text.contains("secret")' }
+    run: { shell: { sh: 'echo "no secrets here" >&2; exit 2' } }
+  - id: shouter
+    on: message_sending
+    match: { when: 'payload.message.text.contains("loud")' }
+    run: { shell: { sh: 'echo "{\\"decision\\":\\"modify\\",\\"patch\\":{\\"message\\":{\\"text\\":\\"LOUD!\\"}}}"' } }
+  - id: answerer
+    on: inbound_claim
+    run: { shell: { sh: 'text=$(cat | sed -n "s/.*\\"text\\":\\"\\([^\\"]*\\)\\".*/\\1/p"); printf "{\\"decision\\":\\"claim\\",\\"reply\\":\\"%s\\"}" "$text"' } }
+`,
+    });
+    for (const text of ["plain words", "a secret", "be loud"]) await live.say(text);
+    await until(async () => (await live.room()).includes("LOUD!"), "the rewritten answer");
+    expect((await live.runs("secret-keeper")).map(({ status, statusReason }) => [status, statusReason])).toEqual([
+      ["blocked", "no secrets here"],
+    ]);
+    expect((await live.room()).sort()).toEqual(["LOUD!", "a secret", "be loud", "plain words", "plain words"]);
+  });
+});
+
+describe("gates of a running gateway", () => {
+  test("what a gate refuses is recorded with its name, in the history and in the journal", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - { id: shy, on: message_received, cooldown: 1h, run: { shell: { sh: "exit 0" } } }
+`,
+    });
+    await live.say("one");
+    await live.ended("shy");
+    await live.say("two");
+    const second = await live.ended("shy", 2);
+    expect(second).toMatchObject({
+      status: "skipped",
+      statusReason: expect.stringMatching(/^cooldown: .*left of 1 h$/),
+    });
+    expect(second.startedAt).toBeUndefined();
+    expect(await commandOf(live, "/runs shy")).toMatch(/cooldown/);
+    expect(await commandOf(live, "/hooks why shy")).toMatch(/cooldown/);
+    const third = await live.fire("shy", { payload: examplePayload(live, "message_received") });
+    expect(third).toMatchObject({ status: "succeeded", trigger: "manual", reason: "fired by Ann" });
+  });
+
+  test("when_busy: skip refuses, queue keeps and bounds, coalesce lets the newest stand for all", async () => {
+    const hook = (id: string, busy: string) =>
+      `  - { id: ${id}, on: message_received, when_busy: ${busy}, max_queued: 2, run: { shell: { sh: "until [ -e go ]; do sleep 0.05; done" } } }\n`;
+    const live = await liveApp({
+      "hookgate.yaml": `hooks:\n${hook("skipper", "skip")}${hook("queuer", "queue")}${hook("merger", "coalesce")}`,
+    });
+    await live.say("1");
+    for (const id of ["skipper", "queuer", "merger"])
+      await until(async () => (await live.runs(id))[0]?.status === "running", `${id} running`);
+    for (const text of ["2", "3", "4"]) await live.say(text);
+    await until(async () => (await live.runs("queuer")).length === 4, "four runs");
+    live.write("go", "");
+    const told = async (id: string) =>
+      (await live.runs(id)).map(({ status, statusReason }) => [status, statusReason?.split(":")[0]]);
+    await until(
+      async () =>
+        (await Promise.all(["skipper", "queuer", "merger"].map(told)))
+          .flat()
+          .every(([status]) => status === "succeeded" || status === "skipped"),
+      "all ended",
+    );
+    expect(await told("skipper")).toEqual([
+      ["succeeded", undefined],
+      ["skipped", "concurrency"],
+      ["skipped", "concurrency"],
+      ["skipped", "concurrency"],
+    ]);
+    expect(await told("queuer")).toEqual([
+      ["succeeded", undefined],
+      ["succeeded", undefined],
+      ["succeeded", undefined],
+      ["skipped", "queue"],
+    ]);
+    expect(await told("merger")).toEqual([
+      ["succeeded", undefined],
+      ["skipped", "coalesce"],
+      ["skipped", "coalesce"],
+      ["succeeded", undefined],
+    ]);
+  });
+
+  test("a hook that its own output starts is cut, and says so", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - { id: echo, on: message_sent, cooldown: 0s, run: { chat: { to: "web:web:general", text: "again" } } }
+`,
+    });
+    const first = await live.fire("echo", { payload: examplePayload(live, "message_sent") });
+    expect(first.status).toBe("succeeded");
+    const cut = await live.ended("echo", 2);
+    expect(cut).toMatchObject({ status: "skipped", statusReason: "loop: its own output started it" });
+    expect(await live.room()).toEqual(["again"]);
+    expect(await live.runs("echo")).toHaveLength(2);
+  });
+
+  test("paused, nothing runs but what a person fires; a restart does not change that", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `hooks:\n  - { id: worker, on: message_received, run: { shell: { sh: "exit 0" } } }\n`,
+    });
+    await live.app.automations.pause("web:1");
+    await live.stop();
+    await live.start();
+    expect(live.app.automations.paused()).toMatchObject({ by: "web:1" });
+    await live.say("one");
+    await until(async () => (await live.runs("worker")).length === 1, "the run being stored");
+    expect((await live.runs("worker"))[0]?.status).toBe("backgrounded");
+    await live.app.automations.resume();
+    expect(await live.ended("worker")).toMatchObject({ status: "succeeded" });
+  });
+});
+
+describe("failures", () => {
+  test("a failed run is tried again with back-off while it may, each attempt on record", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - id: stubborn
+    trigger: manual
+    retry: { attempts: 3, backoff: 10ms }
+    run: { http: { url: "http://127.0.0.1:1/", timeout: 2s, attempts: 1 } }
+outgoing: { allow: ["127.0.0.1"] }
+`,
+    });
+    void live.fire("stubborn");
+    const run = await live.ended("stubborn");
+    expect(run).toMatchObject({ status: "failed", attempt: 3 });
+    expect(run.attempts.map(({ attempt, status }) => [attempt, status])).toEqual([
+      [1, "failed"],
+      [2, "failed"],
+      [3, "failed"],
+    ]);
+  });
+
+  test("on_failure decides what a failure means where somebody waits; a veto by accident there is none", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - { id: open, on: message_sending, match: { when: 'payload.message.text == "open"' }, run: { shell: { sh: "exit 7" } } }
+  - { id: closed, on: message_sending, on_failure: closed, match: { when: 'payload.message.text == "closed"' }, run: { shell: { sh: "exit 7" } } }
+  - { id: late, on: message_sending, timeout: 300ms, match: { when: 'payload.message.text == "late"' }, run: { shell: { sh: "sleep 20" } } }
+  - { id: stand-in, on: message_sending, on_failure: fallback, fallback: { message: { text: "stood in" } }, match: { when: 'payload.message.text == "fallback"' }, run: { shell: { sh: "exit 7" } } }
+`,
+    });
+    const at = { platform: "web", botId: "web", chatId: "general" };
+    for (const text of ["open", "closed", "late", "fallback"])
+      await live.app.gateway.send(at, { text }, { cause: { kind: "api", id: "t", depth: 0 } });
+    await until(async () => (await live.room()).includes("stood in"), "the last message", 30_000);
+    expect((await live.room()).sort()).toEqual(["late", "open", "stood in"]);
+    expect(await live.ended("late")).toMatchObject({ status: "timed_out" });
+    expect(await live.ended("closed")).toMatchObject({ status: "failed" });
+  });
+
+  test("people are told in one message, edited in place until it is over; the next trouble answers the first", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - id: guard
+    trigger: manual
+    notify: { to: ["web:web:general"] }
+    run: { shell: { sh: "test -e fine || { echo broken >&2; exit 3; }" } }
+`,
+    });
+    await live.fire("guard");
+    await until(async () => (await live.room()).some((text) => text.includes("guard")), "the first word");
+    await live.fire("guard");
+    const edited = await until(async () => (await live.room()).find((text) => text.includes("2 times")), "the edit");
+    expect(edited).toMatch(/guard.*failed.*2 times/s);
+    live.write("fine", "");
+    await live.fire("guard");
+    await until(async () => (await live.room()).some((text) => text.includes("works again")), "the end of it");
+    expect(await live.room()).toHaveLength(1);
+    live.remove("fine");
+    await live.fire("guard");
+    await until(async () => (await live.room()).length === 2, "the next trouble");
+  });
+});
+
+async function commandOf({ app }: LiveApp, line: string): Promise<string> {
+  const answer = await app.gateway.invoke({
+    line,
+    operator: { platform: "web", userId: "1", role: "owner" },
+  });
+  return JSON.stringify(answer);
+}
+
+function examplePayload(_: LiveApp, point: string): Record<string, unknown> {
+  return catalogue.find(({ name }) => name === point)?.example as Record<string, unknown>;
+}

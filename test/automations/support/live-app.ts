@@ -1,0 +1,126 @@
+/** The whole product in this process, on a folder of its own with a configuration and hook files that a test writes and changes. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach } from "vitest";
+import { type App, startApp } from "../../../src/app.js";
+import { loadConfig } from "../../../src/config/load.js";
+import type { AutomationRun } from "../../../src/domain/automation.js";
+import { silentLogger } from "../../../src/lib/logger.js";
+import { until } from "../../support/until.js";
+
+const TOKEN = "the-token-of-the-owner-0001";
+
+export interface LiveApp {
+  readonly folder: string;
+  readonly app: App;
+  write(file: string, text: string): void;
+  remove(file: string): void;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** A message of the owner in the room `general`. */
+  say(text: string): Promise<void>;
+  /** What stands in a room: `general`, or the owner's direct one. */
+  room(id?: string): Promise<string[]>;
+  /** Runs of a hook, oldest first. */
+  runs(hookId: string): Promise<AutomationRun[]>;
+  /** The newest run of a hook, when it has ended. */
+  ended(hookId: string, count?: number): Promise<AutomationRun>;
+  fire(hookId: string, changes?: Partial<Parameters<App["automations"]["fire"]>[0]>): Promise<AutomationRun>;
+}
+
+const running: LiveApp[] = [];
+afterEach(async () => {
+  for (const one of running.splice(0)) {
+    await one.stop();
+    rmSync(one.folder, { recursive: true, force: true });
+  }
+});
+
+export async function liveApp(
+  files: Record<string, string>,
+  options: { env?: Record<string, string>; start?: boolean; mayBreak?: boolean } = {},
+): Promise<LiveApp> {
+  const { env = {}, start = true, mayBreak = false } = options;
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-hooks-"));
+  let app: App | undefined;
+  const need = () => {
+    if (app === undefined) throw new Error("the app is not running");
+    return app;
+  };
+  const reread = () =>
+    loadConfig({
+      path: join(folder, "hookgate.yaml"),
+      env: {
+        DATABASE_URL: `file:${join(folder, "test.db")}`,
+        HOOKGATE_PORT: "0",
+        HOOKGATE_TOKEN: TOKEN,
+        PATH: process.env.PATH,
+        ...env,
+      },
+    });
+  const call = async (method: string, path: string, body?: unknown) => {
+    const answer = await fetch(`${need().url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${TOKEN}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+    return answer.json() as Promise<{ messages: { text: string }[] }>;
+  };
+  let said = 0;
+  const live: LiveApp = {
+    folder,
+    get app() {
+      return need();
+    },
+    write(file, text) {
+      mkdirSync(dirname(join(folder, file)), { recursive: true });
+      // Everybody in the room is listened to.
+      const access = "\nweb: { access: { dms: everyone, chats: ['*'], mention: always } }\n";
+      writeFileSync(join(folder, file), file === "hookgate.yaml" ? text + access : text);
+    },
+    remove: (file) => rmSync(join(folder, file)),
+    async start() {
+      app = await startApp(reread(), { version: "0.0.0", logger: silentLogger, reread });
+      await until(async () => (await fetch(`${need().url}/readyz`)).ok, "the app being ready");
+      const broken = need().automations.broken();
+      if (broken.length > 0 && !mayBreak) throw new Error(`broken hooks: ${JSON.stringify(broken, null, 2)}`);
+    },
+    async stop() {
+      await app?.stop();
+      app = undefined;
+    },
+    say: async (text) =>
+      void (await call("POST", "/api/rooms/general/messages", { text, nonce: `n${Date.now()}-${said++}` })),
+    room: async (id = "general") => (await call("GET", `/api/rooms/${id}/messages`)).messages.map(({ text }) => text),
+    runs: async (hookId) => (await need().automations.runs.list({ hookId, limit: 1000 })).reverse(),
+    async ended(hookId, count = 1) {
+      return until(
+        async () => {
+          const ended = (await live.runs(hookId)).filter(({ endedAt }) => endedAt !== undefined);
+          return ended.length >= count ? ended.at(-1) : undefined;
+        },
+        `run ${count} of ${hookId} ending`,
+        30_000,
+      );
+    },
+    fire: (hookId, changes = {}) =>
+      need().automations.fire({
+        hookId,
+        payload: {},
+        dryRun: false,
+        reason: "fired by Ann",
+        cause: { kind: "command", id: "c1", depth: 0 },
+        signal: new AbortController().signal,
+        ...changes,
+      }),
+  };
+  running.push(live);
+  for (const [file, text] of Object.entries(files)) live.write(file, text);
+  if (start) await live.start();
+  return live;
+}
