@@ -145,7 +145,10 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       plugins: () => plugins.list(),
       automations,
       switches: {
-        keep: keepSwitch,
+        keep(hookId, enabled) {
+          keepSwitch(hookId, enabled);
+          if (enabled) automations.triggers.look(hookId);
+        },
         configured: (hookId) => config.overrides[hookId]?.enabled,
       },
       inFlight: new HooksInFlight(),

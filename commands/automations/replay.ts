@@ -73,5 +73,6 @@ async function payloadThen(
 }
 
 function hasInput(payload: unknown): boolean {
-  return typeof payload === "object" && payload !== null && "input" in payload && payload.input !== undefined;
+  const input = typeof payload === "object" && payload !== null && "input" in payload ? payload.input : undefined;
+  return typeof input === "object" && input !== null && Object.keys(input).length > 0;
 }

@@ -123,10 +123,9 @@ export function automationRunData(run: AutomationRun, isOpen: boolean): Record<s
   return { ...rest, attempts: isOpen ? run.attempts : run.attempts.map(closed) };
 }
 
-function closed({ rendered: _, output: __, toolCalls: ___, steps, error, ...rest }: AttemptRecord) {
+function closed({ rendered: _, output: __, toolCalls: ___, steps, ...rest }: AttemptRecord) {
   return {
     ...rest,
-    ...(error === undefined ? {} : { error: HIDDEN }),
     steps: steps.map(({ step, outcome, latencyMs }) => ({ step, outcome, latencyMs })),
   };
 }

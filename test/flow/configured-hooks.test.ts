@@ -1,0 +1,211 @@
+/** Operator-defined hooks as people meet them in chat: tried, fired, watched, paused and explained, through the real clients. */
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { TOKEN } from "../support/gateway-process.js";
+import { until } from "../support/until.js";
+import type { FlowPlatform, Place, Seen, Speaker } from "./platform.js";
+import { invoke, type Stack, startStack } from "./stack.js";
+
+const HOOKS = [
+  {
+    id: "deploy",
+    description: "Gathers, waits and deploys",
+    trigger: "manual",
+    context: [
+      { shell: { command: ["echo", "the branch is main"] } },
+      { shell: { sh: "while [ ! -e enough ]; do sleep 0.1; done; echo waited" } },
+    ],
+    run: { shell: { sh: 'echo "deployed $HOOKGATE_HOOK_ID" >> deployed.log; echo "all hosts answer"' } },
+  },
+  {
+    id: "fails",
+    trigger: "manual",
+    context: [{ shell: { sh: "echo no such host >&2; exit 3" } }],
+    run: { shell: { sh: "echo it broke >&2; exit 1" } },
+  },
+  { id: "quiet", on: "message_sent", match: { chats: ["nowhere"] }, run: { chat: { to: "here", text: "hello" } } },
+  { id: "nightly", trigger: { cron: "0 3 * * *", timezone: "Europe/Berlin" }, run: { shell: { command: ["true"] } } },
+  { id: "crooked", trigger: { cron: "0 25 * * *" }, run: { shell: { command: ["true"] } } },
+  { id: "absent", trigger: { files: { paths: "not/there/*.csv" } }, run: { shell: { command: ["true"] } } },
+];
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack({
+    online: ["web", "discord"],
+    config: ({ discord }) => ({
+      hooks: HOOKS,
+      operators: {
+        owner: ["web:1", `discord:${discord.userId}`],
+        operator: ["web:3"],
+        viewer: ["web:2"],
+      },
+    }),
+  });
+});
+afterAll(() => stack.stop());
+
+const inFolder = (name: string) => join(stack.gateway.folder, name);
+const open = () => writeFileSync(inFolder("enough"), "");
+beforeEach(() => rmSync(inFolder("enough"), { force: true }));
+
+const run = (line: string) => invoke(stack.gateway.url, line);
+
+interface ApiAnswer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: answers of all endpoints, read by the tests field by field
+  body: any;
+}
+
+async function api(
+  who: "owner" | "operator" | "viewer",
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<ApiAnswer> {
+  const tokens = { owner: TOKEN, operator: "the-token-of-a-guest-0001", viewer: "the-token-of-a-stranger-01" };
+  const answer = await fetch(`${stack.gateway.url}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${tokens[who]}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: answer.status, body: await answer.json() };
+}
+
+const find = (platform: FlowPlatform, place: Place, part: RegExp, who: Speaker = "owner"): Promise<Seen> =>
+  until(
+    async () =>
+      [...(await platform.seen(place, who)), ...(await platform.seenPrivately(who))]
+        .reverse()
+        .find(({ text }) => part.test(text)),
+    `${part} in ${platform.name}`,
+    30_000,
+  );
+
+describe.each(["web", "discord"] as const)("on %s", { timeout: 90_000 }, (name) => {
+  it("a hook that is fired shows its steps ticking off in one message, then the result, with buttons that work", async () => {
+    const platform = stack.platforms[name];
+    const [room] = platform.places;
+    await platform.command(room, "owner", "/fire-hook deploy");
+    const under = await find(platform, room, /Firing.*deploy.*✓ 1\. shell.*▸ 2\. shell.*· 3\. shell/s);
+    open();
+    const ended = await find(platform, room, /Fired.*deploy.*succeeded/s);
+    expect(ended.id).toBe(under.id);
+    expect(ended.text).toContain("the branch is main");
+    expect(ended.text).toContain("all hosts answer");
+    expect(ended.buttons).toEqual(["Run again", "Show run", "Disable"]);
+
+    // A press may answer in the message that had the button: the next button is taken from what is there then.
+    await platform.press(room, "owner", ended.id, "Show run");
+    const shown = await find(platform, room, /deploy.*succeeded.*Payload/s);
+    const before = readFileSync(inFolder("deployed.log"), "utf8");
+    await platform.press(room, "owner", shown.id, "Run again");
+    await until(() => readFileSync(inFolder("deployed.log"), "utf8").length > before.length, "the second run");
+    const again = await find(platform, room, /Fired.*deploy.*succeeded/s);
+    await platform.press(room, "owner", again.id, "Disable");
+    await find(platform, room, /deploy.* is disabled/);
+    expect((await run("/fire-hook deploy")).text).toContain("switched off");
+    await run("/hooks enable deploy");
+  });
+
+  it("a dry run shows every step's output and calls no handler", async () => {
+    const platform = stack.platforms[name];
+    const [room] = platform.places;
+    open();
+    const before = readFileSync(inFolder("deployed.log"), "utf8");
+    await platform.command(room, "owner", "/hooks test deploy");
+    const tried = await find(platform, room, /Dry run.*deploy/s);
+    expect(tried.text).toContain("the branch is main");
+    expect(tried.text).toContain("waited");
+    expect(readFileSync(inFolder("deployed.log"), "utf8")).toBe(before);
+  });
+
+  it("what fires when, what is broken and why, and how one is added are told", async () => {
+    const platform = stack.platforms[name];
+    const [, room] = platform.places;
+    await platform.command(room, "owner", "/hooks next");
+    await find(platform, room, /nightly.*cron 0 3/s);
+    await platform.command(room, "owner", "/hooks broken");
+    const broken = await find(platform, room, /crooked/);
+    expect(broken.text).toMatch(/no cron expression/);
+    expect(broken.text).toMatch(/absent.*not there/s);
+    await platform.command(room, "owner", "/hooks add");
+    expect((await find(platform, room, /not added from chat/)).text).toContain("trigger: { every: 1h }");
+    await platform.command(room, "owner", "/hooks show nightly");
+    const shown = await find(platform, room, /starts\W[\s\S]*Europe\/Berlin/);
+    expect(shown.text).toContain("shell");
+  });
+});
+
+describe("a hook that fails", () => {
+  it("answers as failed, and its run tells which step and which handler", async () => {
+    const answered = await run("/fire-hook fails");
+    expect(answered.outcome).toBe("failed");
+    expect(answered.text).toContain("it broke");
+    const { runs } = (await api("owner", "GET", "/runs?filter=fails")).body;
+    expect(runs[0]).toMatchObject({ hookId: "fails", status: "failed", trigger: "manual" });
+    const shown = (await api("owner", "GET", `/runs/${runs[0].id}`)).body;
+    expect(shown.attempts[0].steps[0]).toMatchObject({ step: "shell", outcome: "passed" });
+    expect(JSON.stringify(shown.attempts[0])).toContain("no such host");
+  });
+
+  it("is replayed by its run's id", async () => {
+    const { runs } = (await api("owner", "GET", "/runs?filter=fails&limit=1")).body;
+    const again = await api("owner", "POST", `/runs/${runs[0].id}/replay`, { live: true });
+    expect(again.body).toMatchObject({ kind: "run", replayOf: runs[0].id, status: "failed", changes: [] });
+    expect(again.body.id).not.toBe(runs[0].id);
+  });
+});
+
+describe("a hook that runs programs", () => {
+  it("is fired, tried, enabled and read by owners only", async () => {
+    const fired = await api("owner", "POST", "/hooks/fails/fire", {});
+    expect([fired.status, fired.body.kind]).toEqual([200, "run"]);
+    for (const [path, body] of [
+      ["/hooks/fails/fire", {}],
+      ["/hooks/fails/test", {}],
+      ["/hooks/fails/enable", {}],
+      [`/runs/${fired.body.id}/replay`, { live: true }],
+    ] as const)
+      expect([path, (await api("operator", "POST", path, body)).status]).toEqual([path, 403]);
+    expect((await api("viewer", "POST", "/hooks/fails/fire", { dryRun: true })).status).toBe(403);
+
+    const seen = await api("operator", "GET", `/runs/${fired.body.id}`);
+    expect(seen.body).toMatchObject({ hookId: "fails", status: "failed" });
+    expect(JSON.stringify(seen.body)).not.toMatch(/no such host/);
+    const listed = await api("viewer", "GET", "/runs?filter=configured");
+    expect(listed.body.runs.length).toBeGreaterThan(0);
+    expect(JSON.stringify(listed.body)).not.toMatch(/no such host|all hosts answer/);
+  });
+
+  it("is not fired by way of its point either", async () => {
+    const answer = await api("operator", "POST", "/hooks/hook.due/fire", {});
+    expect([403, 400]).toContain(answer.status);
+  });
+});
+
+describe("hooks that are paused", () => {
+  it("stay paused over a restart, tell so, and run again when somebody says so", async () => {
+    expect((await run("/hooks pause")).text).toContain("paused");
+    await stack.gateway.stop();
+    await stack.gateway.start();
+    await stack.gateway.ready();
+    const listed = (await api("owner", "GET", "/hooks")).body;
+    expect(listed).toMatchObject({ paused: true, broken: [{ id: "crooked" }] });
+    expect((await run("/hooks next")).text).toContain("paused, by web:1");
+    expect((await run("/hooks resume")).text).toContain("run again");
+    expect((await api("owner", "GET", "/hooks")).body.paused).toBe(false);
+  });
+});
+
+describe("completion", () => {
+  it("knows the runs of configured hooks", async () => {
+    await run("/fire-hook fails");
+    const answer = await fetch(`${stack.gateway.url}/api/complete?command=run&option=id&typed=fails`, {
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+    const { choices } = (await answer.json()) as { choices: { name: string }[] };
+    expect(choices.some(({ name }) => /fails · failed/.test(name))).toBe(true);
+  });
+});
