@@ -36,6 +36,10 @@ export function checkDefinition(
   around: Surroundings,
 ): Checked {
   const issues: Issue[] = [];
+  const used = body === undefined ? [] : usedBy(body);
+  const secrets = [...new Set(used.flatMap(({ needs, options }) => needs.secrets?.(options) ?? []))];
+  checkSecrets(secrets, around, issues);
+  checkModel(body?.run.handler.model?.(body.run.options), around, issues);
   const trigger = triggerOf(form, issues);
   const point = trigger && pointOf(trigger, around, issues);
   if (trigger === undefined || point === undefined) return { issues };
@@ -45,13 +49,6 @@ export function checkDefinition(
   checkPolicies(form, execution, issues);
   if (body === undefined) return { issues };
   const { context, run } = body;
-  const used = [
-    ...context.map(({ step, options }) => ({ needs: step, options })),
-    { needs: run.handler, options: run.options },
-  ];
-  const secrets = [...new Set(used.flatMap(({ needs, options }) => needs.secrets?.(options) ?? []))];
-  checkSecrets(secrets, around, issues);
-  checkModel(run.handler.model?.(run.options), around, issues);
   const compiled = compileTemplates(context, run, point, issues);
   if (issues.length > 0) return { issues };
   return {
@@ -89,6 +86,14 @@ export function checkDefinition(
       ownerOnly: used.some(({ needs }) => needs.ownerOnly === true),
     },
   };
+}
+
+/** The steps and the handler, with the options that say what they need. */
+function usedBy({ context, run }: Omit<ParsedDefinition, "form">) {
+  return [
+    ...context.map(({ step, options }) => ({ needs: step, options })),
+    { needs: run.handler, options: run.options },
+  ];
 }
 
 function optional<K extends string, V>(key: K, value: V | undefined): { [name in K]?: V } {

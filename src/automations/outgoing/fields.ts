@@ -50,11 +50,18 @@ export const body = z.union([z.string(), z.record(z.string(), z.json()), z.array
 /** Who we are to the other side. Only names of variables stand in a definition, and no result shows what they hold. */
 export const auth = z
   .union([
-    z.strictObject({ bearer_env: variableName }).describe("Authorization: Bearer …"),
+    z
+      .strictObject({ bearer_env: variableName.describe("The variable with the token.") })
+      .describe("Authorization: Bearer …"),
     z
       .strictObject({ user: z.string().min(1), password_env: variableName })
       .describe("Authorization: Basic …, with a user name and a password."),
-    z.strictObject({ header: headerName, value_env: variableName }).describe("A header of its own, such as X-Api-Key."),
+    z
+      .strictObject({
+        header: headerName.describe("The header's name."),
+        value_env: variableName.describe("The variable with its value."),
+      })
+      .describe("A header of its own, such as X-Api-Key."),
   ])
   .optional();
 export type Auth = NonNullable<z.output<typeof auth>>;

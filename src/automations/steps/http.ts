@@ -8,7 +8,7 @@ import type { Step } from "../step.js";
 const httpStepOptions = z
   .strictObject({
     ...target,
-    method: z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]).default("GET"),
+    method: z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]).default("GET").describe("The method."),
     headers,
     body: body.describe("Text or JSON, with templates."),
     auth: auth.describe("Who we are to the other side."),

@@ -18,7 +18,10 @@ export const agentOptions = z.strictObject({
   prompt: z.string().min(1).describe("What it shall do. Values that templates put in are fenced as data."),
   system: z.string().optional().describe("Who it is, before the rules that every hook's agent gets."),
   model: z.string().min(1).optional().describe("A name of `models:`; the default model when absent."),
-  tools: z.array(toolName).default([]).describe("What it may do, by name."),
+  tools: z
+    .array(toolName)
+    .default([])
+    .describe(`What it may do: ${toolNames.join(", ")}.`),
   send_to: z
     .array(chatAddress)
     .default([])
@@ -28,6 +31,11 @@ export const agentOptions = z.strictObject({
   max_output_tokens: z.int().min(1).max(200_000).default(4096).describe("Of one answer."),
   max_tokens: z.int().min(1).max(10_000_000).default(100_000).describe("In and out, in one run."),
   max_cost_usd: z.number().positive().optional().describe("In one run; needs a model whose price is known."),
-  temperature: z.number().min(0).max(2).optional(),
+  temperature: z
+    .number()
+    .min(0)
+    .max(2)
+    .optional()
+    .describe("As the provider understands it; its own default when absent."),
 });
 export type AgentOptions = z.output<typeof agentOptions>;

@@ -6,7 +6,7 @@ import { auth, body, hasOneTarget, headers, ONE_TARGET, target, variableName } f
 export const httpOptions = z
   .strictObject({
     ...target,
-    method: z.enum(["POST", "PUT", "PATCH", "DELETE", "GET"]).default("POST"),
+    method: z.enum(["POST", "PUT", "PATCH", "DELETE", "GET"]).default("POST").describe("The method."),
     headers,
     body: body.describe(
       "Text or JSON, with templates; by default `{ type, timestamp, data }` with the payload as data.",

@@ -1,0 +1,85 @@
+/** docs/hooks.md: all that a definition may say, read from the tables that parse it; and the examples, which the tests load. */
+import { readdirSync, readFileSync } from "node:fs";
+import { commonStepForm, definitionForm } from "../src/automations/definition/schema.js";
+import { handlers } from "../src/automations/handlers/index.js";
+import { queries } from "../src/automations/queries.js";
+import type { Step } from "../src/automations/step.js";
+import { steps } from "../src/automations/steps/index.js";
+import { triggerKinds } from "../src/automations/triggers/index.js";
+import { describeSettings } from "../src/config/describe.js";
+
+export const EXAMPLES = "examples/hooks";
+
+type Table = (head: string[], rows: string[][]) => string;
+
+export function renderHooks(generated: string, table: Table): string {
+  const settings = (schema: Parameters<typeof describeSettings>[0]) => {
+    const rows = describeSettings(schema).map(({ path, type, fallback, description }) => [
+      `\`${path}\``,
+      type,
+      fallback === undefined ? "" : `\`${fallback}\``,
+      description,
+    ]);
+    return rows.length === 0 ? "No settings." : table(["setting", "values", "default", "meaning"], rows);
+  };
+  const kinds = Object.entries(triggerKinds).map(([name, schema]) => `### \`${name}\`\n\n${settings(schema)}`);
+  const gathering = Object.entries<Step>(steps).map(
+    ([name, step]) =>
+      `### \`${name}\`\n\n${step.summary} Brings: ${step.fields.map((field) => `\`${field}\``).join(", ")}.\n\n${settings(step.options)}`,
+  );
+  const acting = Object.entries(handlers).map(
+    ([name, handler]) => `### \`${name}\`\n\n${handler.summary}\n\n${settings(handler.options)}`,
+  );
+  const asked = table(
+    ["query", "what it tells", "arguments"],
+    Object.entries(queries).map(([name, { summary, args }]) => [
+      `\`${name}\``,
+      summary,
+      Object.keys(args.shape)
+        .map((key) => `\`${key}\``)
+        .join(", "),
+    ]),
+  );
+  const examples = readdirSync(EXAMPLES)
+    .sort()
+    .map((name) => `### ${name}\n\n\`\`\`yaml\n${readFileSync(`${EXAMPLES}/${name}`, "utf8").trim()}\n\`\`\``);
+  return `# Hooks of your own\n\n${generated}
+Definitions stand under \`hooks:\` of hookgate.yaml, or in YAML files of the folder \`hooks\` beside it. \`hookgate check\` tells every
+problem at once, with its line; a hook that is broken is listed as such and stops no other. Strings may hold templates:
+\`{{ event.a }}\`, \`{{ steps[0].stdout }}\`, \`{{ step_0 }}\`, \`{{ current_time }}\`.
+
+## Examples
+
+${examples.join("\n\n")}
+
+## A definition
+
+${settings(definitionForm)}
+
+## Triggers
+
+A hook starts \`on\` a hook point (hook-points.md), by \`trigger: manual\`, or by one of these under \`trigger\`.
+
+${kinds.join("\n\n")}
+
+## Context steps
+
+They run in order, before the handler; each sees the results of those before. Besides its own settings, every step takes:
+
+${settings(commonStepForm)}
+
+\`skip_if\` is \`exit_zero\`, \`empty\`, \`status_ok\`, or a CEL expression over \`event\` and \`steps\`.
+
+${gathering.join("\n\n")}
+
+### What \`db_query\` can ask
+
+${asked}
+
+## Handlers
+
+Exactly one under \`run\`. What it decides is pass, block, modify or claim; a failure is none of them, and \`on_failure\` says what then.
+
+${acting.join("\n\n")}
+`;
+}
