@@ -226,8 +226,9 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     });
 
     closers.push(() => plugins.stop());
-    await plugins.load();
+    // Before the plugins, which may listen to them.
     declareEvents(registry, events);
+    await plugins.load();
     const hooks = hooksOf(loaded, { config, env }, registry.points);
     learnSecrets(hooks);
     await automations.load(hooks);
