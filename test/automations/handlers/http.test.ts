@@ -181,6 +181,35 @@ describe("the http handler", () => {
     });
   });
 
+  it("signs every hop of a redirect, and takes logins to no other origin", async () => {
+    const other = await openEndpoint();
+    other.script({ status: 200 });
+    endpoint.script({ status: 308, headers: { location: `${other.url}/moved` } });
+    const secrets = { S: SECRET, T: "a login" };
+    const headers = { "x-own": "for the first" };
+    await run({ redirects: 1, secret_env: "S", auth: { bearer_env: "T" }, headers }, { secrets });
+    await other.close();
+    const { body, headers: got } = other.seen[0] as (typeof other.seen)[0];
+    expect(() => new Webhook(SECRET).verify(body, got as Record<string, string>)).not.toThrow();
+    expect(got.authorization).toBeUndefined();
+    expect(got["x-own"]).toBeUndefined();
+    expect(endpoint.seen[0]?.headers).toMatchObject({ authorization: "Bearer a login", "x-own": "for the first" });
+  });
+
+  it.each([301, 302, 303])("does not take a %i, which would drop the body, for a delivery", async (status) => {
+    endpoint.script({ status, headers: { location: "/next" } }, { status: 200 });
+    expect(await run({ redirects: 5 })).toMatchObject({ kind: "failed", isRetryable: false });
+    expect(endpoint.seen).toHaveLength(1);
+    endpoint.script({ status, headers: { location: "/next" } }, { status: 200 });
+    expect(await run({ redirects: 5, method: "GET" })).toMatchObject({ kind: "decided" });
+  });
+
+  it("gives up on redirects without end", async () => {
+    endpoint.script({ status: 307, headers: { location: "/again" } });
+    expect(await run({ redirects: 3 })).toMatchObject({ kind: "failed", isRetryable: false });
+    expect(endpoint.seen).toHaveLength(4);
+  });
+
   it.each([
     "http://127.0.0.1:1/",
     "http://2130706433/",

@@ -7,6 +7,7 @@ import { authHeaders } from "../../outgoing/authorize.js";
 import { compose, targetOf } from "../../outgoing/compose.js";
 import { variablesOf } from "../../outgoing/fields.js";
 import type { RunContext } from "../../run-context.js";
+import { requestFollowing, type Sendable } from "./follow.js";
 import { type Judgement, judge, judgeThrown } from "./judge.js";
 import { type HttpOptions, httpOptions, secretVariables } from "./options.js";
 import { signatureHeaders } from "./signature-headers.js";
@@ -29,10 +30,7 @@ export const httpHandler: Handler<HttpOptions> = {
   },
 };
 
-interface Prepared {
-  url: string;
-  body: string | undefined;
-  headers: Record<string, string>;
+interface Prepared extends Sendable {
   /** What a person may read of it. */
   rendered: string;
 }
@@ -92,18 +90,9 @@ async function deliver(request: Prepared, options: HttpOptions, context: RunCont
 }
 
 async function once(request: Prepared, options: HttpOptions, context: RunContext): Promise<Judgement> {
-  const { url, body } = request;
   try {
-    const answer = await context.reach.request(url, {
-      method: options.method,
-      headers: { ...request.headers, ...signatureHeaders(options, body ?? "", context) },
-      ...(body === undefined ? {} : { body }),
-      signal: context.signal,
-      timeoutMs: options.timeout,
-      maxBytes: options.max_bytes,
-      redirects: options.redirects,
-    });
-    return judge(answer, options, url, context.clock.now());
+    const answer = await requestFollowing(request, options, context);
+    return judge(answer, options, request.url, context.clock.now());
   } catch (error) {
     const known = error instanceof HookgateError ? error : undefined;
     return judgeThrown(known, context.signal.aborted, errorMessage(error));

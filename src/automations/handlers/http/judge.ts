@@ -70,7 +70,8 @@ function wordsFor({ status, headers }: GuardedResponse, host: string, { redirect
   if (status < 300 || status >= 400 || target === undefined) return `${host} answered ${status}`;
   // The new address of a secret one may hold the secret, too.
   const place = URL.canParse(target) && url !== undefined ? placeOfUrl(target) : "another place";
-  return `${host} answered ${status}, a redirect to ${place}; ${redirects === 0 ? "redirects are not followed (redirects: 0)" : "it is none that can be followed"}`;
+  const why = redirects === 0 ? "redirects are not followed (redirects: 0)" : "it is none that can be followed";
+  return `${host} answered ${status}, a redirect to ${place}; ${why}`;
 }
 
 function failed(error: string, isRetryable = false) {
