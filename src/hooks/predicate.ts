@@ -27,7 +27,7 @@ export function compileCondition(
 ): Condition {
   try {
     check(source, variables);
-    const evaluate: ParseResult = environment().parse(withLinearMatches(source));
+    const evaluate: ParseResult = evaluation().parse(withLinearMatches(source));
     return (values) => {
       try {
         return evaluate(values) === true ? true : `not so: ${source}`;
@@ -48,15 +48,35 @@ export function compileCondition(
 const firstLine = (error: unknown) => errorMessage(error).split("\n")[0];
 
 function check(source: string, variables: Readonly<Record<string, JsonSchema>>): void {
+  const result = typedFor(variables).check(source);
+  if (!result.valid) throw result.error ?? new Error("it cannot be read");
+  if (result.type !== "bool" && result.type !== "dyn") throw new Error(`it gives a ${result.type}, not yes or no`);
+}
+
+/** An environment takes longer to make than to use, and thousands of hooks ask about the payloads of a few points. */
+const payloadEnvironments = new WeakMap<JsonSchema, Environment>();
+
+function typedFor(variables: Readonly<Record<string, JsonSchema>>): Environment {
+  const { payload, ...others } = variables;
+  const isPayloadOnly = payload !== undefined && Object.keys(others).length === 0;
+  const known = isPayloadOnly ? payloadEnvironments.get(payload) : undefined;
+  if (known !== undefined) return known;
   const typed = environment(false);
   for (const [name, schema] of Object.entries(variables)) {
     const declared = declare(schema);
     if (typeof declared === "string") typed.registerVariable(name, declared);
     else typed.registerVariable({ name, schema: declared });
   }
-  const result = typed.check(source);
-  if (!result.valid) throw result.error ?? new Error("it cannot be read");
-  if (result.type !== "bool" && result.type !== "dyn") throw new Error(`it gives a ${result.type}, not yes or no`);
+  if (isPayloadOnly) payloadEnvironments.set(payload, typed);
+  return typed;
+}
+
+let shared: Environment | undefined;
+
+/** The one in which expressions are evaluated: it holds nothing but functions. */
+function evaluation(): Environment {
+  shared ??= environment();
+  return shared;
 }
 
 function environment(unlistedVariablesAreDyn = true): Environment {
@@ -75,15 +95,16 @@ function environment(unlistedVariablesAreDyn = true): Environment {
 }
 
 const LINEAR_MATCHES = "matchesLinear";
-const MAX_PATTERNS = 100;
+const MAX_PATTERNS = 1_000;
 
 /**
  * CEL's `matches` is RE2; the library's is JavaScript's, which a message can hang. Its name is replaced, wherever it is
  * called, by that of ours. A pattern written out is compiled now, so that a bad one is refused.
  */
 function withLinearMatches(source: string): string {
+  if (!source.includes("matches")) return source;
   const calls: number[] = [];
-  visit(environment().parse(source).ast, (node) => {
+  visit(evaluation().parse(source).ast, (node) => {
     if (node.op !== "rcall" || node.args[0] !== "matches") return;
     const [, receiver, parameters] = node.args;
     calls.push(source.indexOf("matches", receiver.range.end));
