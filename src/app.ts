@@ -7,7 +7,7 @@ import { createPlatforms, type PlatformOptions, type Platforms } from "../adapte
 import { telegramOptions } from "../adapters/telegram/options.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
-import { adminsOf, hooksOf, programEnvironment, sweepAll, threadsOf } from "./app/hooks.js";
+import { adminsOf, hooksOf, sweepAll, threadsOf } from "./app/hooks.js";
 import { reloader, watchConfig } from "./app/reload.js";
 import { assembleAutomations } from "./automations/assemble.js";
 import type { Automations, Reloaded } from "./automations/automations.js";
@@ -110,7 +110,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     const platforms = await createPlatforms(platformOptions(loaded, { config, env, store }));
     const processes = createProcesses({
       clock,
-      env: programEnvironment(env),
+      env: env.forPrograms(),
       owner: hashOf(await store.ownSecret("installation"))
         .replace(/\W/g, "")
         .slice(0, 16),

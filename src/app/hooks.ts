@@ -49,18 +49,6 @@ export function adminsOf({ operators, web }: Config, { TELEGRAM_TOKEN }: Environ
   });
 }
 
-const PROGRAM_VARIABLES = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "SHELL"];
-
-/** What programs of hooks get of our environment. */
-export function programEnvironment({ variable }: Environment): Record<string, string> {
-  return Object.fromEntries(
-    PROGRAM_VARIABLES.flatMap((name) => {
-      const value = variable(name);
-      return value === undefined ? [] : [[name, value]];
-    }),
-  );
-}
-
 export function sweepAll(store: Pick<Store, "sweep">, automations: Pick<Automations, "sweep">): Store["sweep"] {
   return async (now) => ({ ...(await store.sweep(now)), automations: await automations.sweep(now) });
 }

@@ -85,7 +85,6 @@ export function createProcesses({ clock, env, owner }: ProcessesParts): Processe
     const mark = `${marks}${++started}`;
     const watching = watch();
     const child = start(program, { ...env, ...program.env, [CHILD_MARK]: mark });
-    // In the same breath: whoever kills us from now on finds the watchdog told.
     if (child.pid !== undefined) watching.add(child.pid);
     const stopping = new AbortController();
     running.set(child, stopping);
@@ -100,7 +99,7 @@ export function createProcesses({ clock, env, owner }: ProcessesParts): Processe
 
   function watch(): Watchdog {
     if (watchdog?.isWatching() !== true) {
-      watchdog = startWatchdog(env);
+      watchdog = startWatchdog(env, `${CHILD_MARK}=${marks}`);
       for (const { pid } of running.keys()) if (pid !== undefined) watchdog.add(pid);
     }
     return watchdog;

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../support/until.js";
 import { type Endpoint, openEndpoint } from "./endpoint.js";
 import { type HookedGateway, hookedGateway } from "./hooked-gateway.js";
 
@@ -118,7 +119,6 @@ afterAll(async () => {
 
 const statusOf = async (hookId: string) => {
   await gateway.say(`${hookId} please`);
-  const { until } = await import("../support/until.js");
   return until(
     () => gateway.runs(hookId).find(({ status }) => !["running", "queued", "backgrounded"].includes(status)),
     hookId,
@@ -228,7 +228,7 @@ describe("context steps", () => {
       "bad-sh",
       "templates never reach a shell",
       "bad-later",
-      "comes with the agents' memory",
+      "comes with the agents",
     ])
       expect(text).toContain(part);
   });

@@ -55,15 +55,15 @@ export async function hookedGateway(
 
   async function said(room = DIRECT): Promise<string[]> {
     const { messages } = (await api("GET", `/rooms/${room}/messages`)) as {
-      messages: { text: string; userId?: string }[];
+      messages: { text: string; author: { id?: string } }[];
     };
-    return messages.filter(({ userId }) => userId === undefined).map(({ text }) => text);
+    return messages.filter(({ author }) => author.id === undefined).map(({ text }) => text);
   }
 
   const hooked: HookedGateway = {
     ...gateway,
     async say(text) {
-      await api("POST", `/rooms/${DIRECT}/messages`, { text, nonce: `n${process.pid}-${++nonce}` });
+      await api("POST", `/rooms/${DIRECT}/messages`, { text, nonce: `words-${process.pid}-${++nonce}` });
     },
     said,
     hears: (part, room) =>

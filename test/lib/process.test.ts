@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -230,30 +230,62 @@ describe("no child is left behind", () => {
     expect((await one.run(sh("true"))).how).toBe("aborted");
   });
 
-  it("when the gateway is killed: its groups end with it", async () => {
-    const gateway = killable("watched", "sh -c 'echo $$ > watched; sleep 60' & sleep 60");
+  it("when the gateway is killed: its groups end with it, and who left them", async () => {
+    const gateway = killable(
+      "watched",
+      "sh -c 'echo $$ > watched; sleep 60' & setsid sh -c 'echo $$ > aside; sleep 60' & sleep 60",
+    );
     await written("watched");
+    await written("aside");
     gateway.kill("SIGKILL");
     await gone("watched");
+    await gone("aside");
   });
 
-  it("when the gateway is killed: the next start finds whoever left its group, and spares those of others", async () => {
-    const gateway = killable("sweeper", "setsid sh -c 'echo $$ > orphan; sleep 60' & sleep 60");
+  it("when the gateway is killed in the moment in which a program begins", async () => {
+    const gateway = killable("early", "echo $$ > early; sleep 60");
+    await until(() => existsSync(join(folder, "early")));
+    gateway.kill("SIGKILL");
+    await written("early");
+    await gone("early");
+  });
+
+  it("when the gateway and its watchdog are killed: the next start finds all, and spares those of others", async () => {
+    const gateway = killable("sweeper", "setsid sh -c 'echo $$ > orphan; sleep 60' & echo $$ > leader; sleep 60");
     await written("orphan");
+    await written("leader");
     const others = processes();
     const running = others.run(sh("echo $$ > spared; sleep 60"));
     await written("spared");
     const next = processes("sweeper");
     expect(await next.sweep()).toBe(0);
+    process.kill(watchdogOf(gateway.pid as number), "SIGKILL");
     gateway.kill("SIGKILL");
     await until(() => gateway.signalCode !== null);
-    await until(async () => (await next.sweep()) > 0 || !runs("orphan"), "the sweep");
+    expect(runs("orphan") && runs("leader")).toBe(true);
+    expect(await next.sweep()).toBeGreaterThanOrEqual(2);
     await gone("orphan");
+    await gone("leader");
     expect(runs("spared")).toBe(true);
     await others.stop();
     await running;
   });
 });
+
+function watchdogOf(gateway: number): number {
+  const found = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .find((pid) => {
+      try {
+        const isOurs = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ")[1] === String(gateway);
+        return isOurs && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("hookgate-watchdog");
+      } catch {
+        return false;
+      }
+    });
+  if (found === undefined) throw new Error("no watchdog");
+  return Number(found);
+}
 
 /** A process of its own that runs the script as a gateway would, and waits to be killed. */
 function killable(name: string, script: string) {

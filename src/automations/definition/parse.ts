@@ -1,6 +1,7 @@
 /** One definition as it was written becomes one whose form is right: every setting known and of its type, every step and handler by the tables. */
 import type { Handler } from "../handler.js";
 import type { Step } from "../step.js";
+import { LATER_STEPS } from "../steps/index.js";
 import { type Issue, issuesOf, suggestion } from "./problem.js";
 import { COMMON_STEP_KEYS, commonStepForm, DEFINITION_KEYS, type DefinitionForm, definitionForm } from "./schema.js";
 
@@ -115,7 +116,7 @@ function onlyEntry<T>(
   if (entry !== undefined) return { name, entry, value: value[name] };
   issues.push({
     path: [...path, name],
-    message: `there is no ${what} "${name}"${suggestion(name, known)}`,
+    message: LATER_STEPS[name] ?? `there is no ${what} "${name}"${suggestion(name, known)}`,
     ofKey: true,
   });
   return undefined;

@@ -1,6 +1,7 @@
 /**
- * Ends the groups when the gateway is killed: a small shell script that is told of every group, and whose standard input closes when
- * the gateway is gone, however that came about.
+ * Ends our programs when the gateway is killed: a small shell script whose standard input closes when the gateway is gone, however
+ * that came about. It is told of every group, and on Linux it looks for the mark in the environment of all processes, too: that
+ * finds those who left their group, and a program that began in the moment before its group could be told.
  */
 import { spawn } from "node:child_process";
 
@@ -12,7 +13,9 @@ export interface Watchdog {
   stop(): void;
 }
 
+/** A program that is being started holds our end of the pipe until it runs with its mark, so that none comes after the look. */
 const SCRIPT = `
+mark=$1
 groups=' '
 while read -r what group; do
   case $what in
@@ -20,16 +23,20 @@ while read -r what group; do
     remove) case $groups in *" $group "*) groups="\${groups%%" $group "*} \${groups#*" $group "}" ;; esac ;;
   esac
 done
-[ "$groups" = ' ' ] && exit 0
-for group in $groups; do kill -s TERM -- "-$group"; done
+end() {
+  for group in $groups; do kill -s "$1" -- "-$group"; done
+  grep -l -F "$mark" /proc/[0-9]*/environ | while IFS=/ read -r _ _ pid _; do kill -s "$1" "$pid"; echo "$pid"; done
+}
+[ "$groups$(end TERM)" = ' ' ] && exit 0
 sleep 1
-for group in $groups; do kill -s KILL -- "-$group"; done
+end KILL
 `;
 
-export function startWatchdog(env: Readonly<Record<string, string>>): Watchdog {
+/** `mark`: what the marks of all our programs begin with. */
+export function startWatchdog(env: Readonly<Record<string, string>>, mark: string): Watchdog {
   const groups = new Set<number>();
   // A session of its own: what is typed at the gateway's terminal does not reach it.
-  const child = spawn("/bin/sh", ["-c", SCRIPT], {
+  const child = spawn("/bin/sh", ["-c", SCRIPT, "hookgate-watchdog", mark], {
     env: { ...env },
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
