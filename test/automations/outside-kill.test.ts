@@ -79,6 +79,58 @@ describe("a kill in the middle of", { timeout: 180_000 }, () => {
     }
   });
 
+  it("an agent at work: what it said is said once, though it works anew", async () => {
+    // A model server of OpenAI's format: a message to send, then an answer; the first time, it hangs after the message.
+    const model = await openEndpoint();
+    let isHanging = true;
+    model.script(({ body }, response) => {
+      const told = body.includes('"role":"tool"');
+      if (told && isHanging) return;
+      const call = {
+        id: "call_1",
+        type: "function",
+        function: { name: "send_message", arguments: '{"text":"the build is red"}' },
+      };
+      const message = told
+        ? { role: "assistant", content: "Told them." }
+        : { role: "assistant", content: null, tool_calls: [call] };
+      const choice = { index: 0, message, finish_reason: told ? "stop" : "tool_calls" };
+      const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(
+        JSON.stringify({ id: "x", object: "chat.completion", created: 1, model: "m", choices: [choice], usage }),
+      );
+    });
+    const product = await startProduct({
+      automations,
+      models: { available: { one: { provider: "openai-compatible", url: `${model.url}/v1`, model: "m" } } },
+      hooks: [
+        {
+          id: "watches",
+          trigger: { event: "watches" },
+          run: { agent: { prompt: "Tell them.", tools: ["send_message"], send_to: [ROOM] } },
+          retry: { attempts: 3, backoff: "200ms" },
+        },
+      ],
+    });
+    try {
+      await product.event({});
+      await until(() => model.seen.length === 2, "the second round", 60_000);
+      await product.kill();
+      isHanging = false;
+      await product.start();
+      await product.ready();
+      expect(await product.ended("watches")).toMatchObject([{ status: "succeeded" }]);
+      const texts = async () => (await product.messages()).map(({ text }) => text);
+      await until(async () => (await texts()).length > 0, "the message", 60_000);
+      expect(await texts()).toEqual(["the build is red"]);
+      expect(model.seen).toHaveLength(4);
+    } finally {
+      await product.close();
+      await model.close();
+    }
+  });
+
   it("chat messages to many places: each place hears it once", async () => {
     const rooms = Array.from({ length: 12 }, (_, n) => ({ id: `room-${n}`, name: `Room ${n}` }));
     const product = await startProduct({
