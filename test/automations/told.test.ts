@@ -1,0 +1,138 @@
+import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { until } from "../support/until.js";
+import { liveApp } from "./support/live-app.js";
+
+const closers: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closers.splice(0)) close();
+});
+
+/** A server that answers every request with this status. */
+async function answering(status: number): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(status).end();
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  closers.push(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+describe("what hooks and admins are told", () => {
+  test("the end of a run is a hook point of its own; a hook on it does not start itself", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - { id: worker, trigger: manual, run: { shell: { sh: "exit 4" } } }
+  - id: listener
+    on: hook_run_completed
+    run: { shell: { sh: "cat >> ends; echo >> ends" } }
+`,
+    });
+    await live.fire("worker");
+    const cut = await live.ended("listener", 2);
+    expect((await live.runs("listener"))[0]).toMatchObject({ status: "succeeded", cause: { kind: "hook", depth: 1 } });
+    expect(cut).toMatchObject({ status: "skipped", statusReason: "loop: its own output started it" });
+    const ends = readFileSync(`${live.folder}/ends`, "utf8").trim().split("\n");
+    expect(ends.map((line) => JSON.parse(line))).toMatchObject([{ hookId: "worker", outcome: "failed" }]);
+  });
+
+  test("a reload that was taken over is a hook point of its own", async () => {
+    const hook = `{ id: watcher, on: config.reloaded, run: { shell: { sh: "exit 0" } } }`;
+    const live = await liveApp({ "hookgate.yaml": `hooks:\n  - ${hook}\n` });
+    live.write("hooks/new.yaml", `id: new\ntrigger: manual\nrun: { shell: { sh: "exit 0" } }\n`);
+    const run = await live.ended("watcher");
+    expect(run.payload).toMatchObject({ hooks: 2, changed: [], removed: [] });
+  });
+
+  test("a hook whose other side is gone for good is switched off, durably, and admins are told", async () => {
+    const url = await answering(410);
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - { id: caller, trigger: manual, run: { http: { url: "${url}" } } }
+outgoing: { allow: ["127.0.0.1"] }
+`,
+    });
+    expect(await live.fire("caller")).toMatchObject({ status: "failed" });
+    await until(async () => (await live.room("dm-1")).some((text) => /caller.*switched off/.test(text)), "the word");
+    await expect(live.fire("caller")).rejects.toMatchObject({ code: "HOOK_OFF" });
+    await live.stop();
+    await live.start();
+    await expect(live.fire("caller")).rejects.toMatchObject({ code: "HOOK_OFF" });
+  });
+
+  test("a hook that fails again and again is left alone, and admins hear of it once", async () => {
+    const url = await answering(500);
+    const live = await liveApp({
+      "hookgate.yaml": `
+automations: { breaker: { failures: 2, pause: 1h } }
+hooks:
+  - { id: caller, on: message_received, run: { http: { url: "${url}", attempts: 1 } } }
+outgoing: { allow: ["127.0.0.1"] }
+`,
+    });
+    for (let count = 1; count <= 4; count++) {
+      await live.say(`message ${count}`);
+      await live.ended("caller", count);
+    }
+    expect(
+      (await live.runs("caller")).map(({ status, statusReason }) => `${status} ${statusReason?.split(":")[0]}`),
+    ).toEqual([
+      expect.stringMatching(/^failed/),
+      expect.stringMatching(/^failed/),
+      "skipped breaker",
+      "skipped breaker",
+    ]);
+    expect((await live.room("dm-1")).filter((text) => text.includes("left alone"))).toHaveLength(1);
+  });
+
+  test("history stays when a hook goes, and is cut to what each hook keeps", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - { id: brief, trigger: manual, keep: { runs: 2 }, run: { shell: { sh: "exit 0" } } }
+  - { id: gone, trigger: manual, run: { shell: { sh: "exit 0" } } }
+`,
+    });
+    for (let i = 0; i < 4; i++) await live.fire("brief");
+    await live.fire("gone");
+    live.write(
+      "hookgate.yaml",
+      `hooks:\n  - { id: brief, trigger: manual, keep: { runs: 2 }, run: { shell: { sh: "exit 0" } } }\n`,
+    );
+    await until(() => live.app.automations.get("gone") === undefined, "the hook being gone");
+    await live.app.automations.sweep(Date.now());
+    expect(await live.runs("brief")).toHaveLength(2);
+    expect(await live.runs("gone")).toHaveLength(1);
+  });
+
+  test("an interval fires by itself, and what a person fires dry leaves no trace", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - { id: pulse, trigger: { every: 1s }, run: { shell: { sh: "echo beat >> beats" } } }
+  - id: tryout
+    trigger: manual
+    context: [{ shell: { command: [echo, "{{ event.input.who }}"] } }]
+    run: { shell: { sh: "touch never" } }
+`,
+    });
+    const beat = await live.ended("pulse", 2);
+    expect(beat).toMatchObject({ trigger: "every", status: "succeeded", event: "hook.due" });
+    const steps: string[] = [];
+    const dry = await live.fire("tryout", {
+      payload: { who: "Ann" },
+      dryRun: true,
+      stepBegan: (_, step) => void steps.push(`began ${step}`),
+      stepEnded: (_, { outcome }) => void steps.push(outcome),
+    });
+    expect(dry.attempts[0]?.steps).toMatchObject([{ step: "shell", outcome: "passed" }]);
+    expect(steps).toEqual(["began shell", "passed"]);
+    expect(await live.runs("tryout")).toEqual([]);
+    expect(existsSync(`${live.folder}/never`)).toBe(false);
+  });
+});
