@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { catalogue } from "../../src/hooks/catalogue/index.js";
@@ -198,6 +198,46 @@ hooks:
     expect((await live.room()).sort()).toEqual(["late", "open", "stood in"]);
     expect(await live.ended("late")).toMatchObject({ status: "timed_out" });
     expect(await live.ended("closed")).toMatchObject({ status: "failed" });
+  });
+
+  test("a hook that guards waits for room until its deadline, and then has failed instead of letting pass", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - { id: guard, on: message_sending, timeout: 500ms, on_failure: closed, run: { shell: { sh: "until [ -e go ]; do sleep 0.05; done" } } }
+`,
+    });
+    const send = (chatId: string) =>
+      live.app.gateway.send(
+        { platform: "web", botId: "web", chatId },
+        { text: "hello" },
+        { cause: { kind: "api", id: "t", depth: 0 } },
+      );
+    await send("general");
+    await send("dm-1");
+    await until(
+      async () => (await live.runs("guard")).filter(({ endedAt }) => endedAt !== undefined).length === 2,
+      "both",
+    );
+    const runs = await live.runs("guard");
+    expect(runs.map(({ status }) => status)).toEqual(["timed_out", "timed_out"]);
+    expect([...(await live.room()), ...(await live.room("dm-1"))]).toEqual([]);
+  });
+
+  test("a stop gives what runs a while, puts back what may run again and ends the rest with the reason", async () => {
+    const hook = (id: string, more: string) =>
+      `  - { id: ${id}, on: message_received, ${more} run: { shell: { sh: "echo x >> ${id}; until [ -e go ]; do sleep 0.05; done" } } }\n`;
+    const live = await liveApp({
+      "hookgate.yaml": `gateway: { shutdown_timeout: 300ms }\nhooks:\n${hook("again", "retry: { attempts: 3 },")}${hook("once", "")}`,
+    });
+    await live.say("hello");
+    for (const id of ["again", "once"]) await until(() => existsSync(join(live.folder, id)), `${id} running`);
+    await live.stop();
+    live.write("go", "");
+    await live.start();
+    expect(await live.ended("again")).toMatchObject({ status: "succeeded", attempt: 2 });
+    expect(await live.ended("once")).toMatchObject({ status: "interrupted", statusReason: "the gateway stopped" });
+    expect(readFileSync(join(live.folder, "once"), "utf8")).toBe("x\n");
   });
 
   test("people are told in one message, edited in place until it is over; the next trouble answers the first", async () => {

@@ -45,6 +45,22 @@ describe("hookgate check", () => {
     expect(err).toContain("3 problems.");
   });
 
+  it("tells of hooks that are broken, with their line, dependencies included; the others are no problem", async () => {
+    const file = join(cwd, "hooks.yaml");
+    const run = 'run: { shell: { sh: "exit 0" } }';
+    writeFileSync(
+      file,
+      `hooks:\n  - { id: good, on: message_sent, ${run} }\n  - { id: bad, on: mesage_sent, ${run} }\n  - { id: lost, on: message_sent, after: [nobody], ${run} }\n`,
+    );
+    const { code, err } = await runCli(["check", "--config", file], { cwd });
+    expect(code).toBe(2);
+    expect(err).toMatch(
+      /hooks\.yaml:3:\d+ on: hook bad: there is no hook point "mesage_sent" \(did you mean "message_sent"\?\)/,
+    );
+    expect(err).toMatch(/hooks\.yaml:4:\d+: hook lost: .*"nobody", which is not registered/);
+    expect(err).toContain("2 problems.");
+  });
+
   it("tells the same as JSON", async () => {
     writeFileSync(join(cwd, "hookgate.yaml"), "gateway:\n  ambiguous: maybe\n");
     const { code, out } = await runCli(["check", "--json"], { cwd });
