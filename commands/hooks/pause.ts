@@ -12,7 +12,7 @@ export async function pauseHooks(deps: CommandDeps, context: CommandContext): Pr
   return answer({
     text: [
       changed ? "All configured hooks are paused, after a restart too." : pausedText(deps),
-      "What their triggers bring meanwhile is recorded as skipped; a time that comes passes by. `/fire-hook` still fires one.",
+      "Meanwhile a time that comes passes by, background runs wait, and where somebody waits for a hook it is skipped. `/fire-hook` still fires one.",
     ],
     data: { paused: true, changed },
     buttons: [[commandButton("Resume", "/hooks resume", "success")]],

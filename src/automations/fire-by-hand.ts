@@ -21,11 +21,11 @@ interface Parts {
   clock: Clock;
 }
 
-const DRY_RUN_MS = 300_000;
+const LIMIT_MS = 300_000;
 
 export async function fireByHand(definition: Definition, how: HandFiring, at: Parts): Promise<AutomationRun> {
   const row = draftManual(definition, { ...how, payload: payloadOf(definition, how, at) }, at.clock.now());
-  if (how.dryRun) return fireDry(definition, row, how, at);
+  if (how.dryRun) return runHere(definition, row, how, at);
   if (at.registry.get(definition.id)?.enabled === false)
     throw new HookgateError({
       code: "HOOK_OFF",
@@ -39,15 +39,18 @@ export async function fireByHand(definition: Definition, how: HandFiring, at: Pa
       hint: "Try again when it has ended.",
       retryable: true,
     });
+  // The queue stands still while all is paused; what a person asks for does not.
+  if (at.parts.isPaused()) return runHere(definition, row, how, at);
   const ended = at.queue.whenEnded(row.id);
   await at.queue.add(row, progressOf(how));
   await ended;
   return (await at.parts.runs.get(row.id)) ?? row;
 }
 
-async function fireDry(definition: Definition, row: AutomationRun, how: HandFiring, at: Parts): Promise<AutomationRun> {
+/** Beside the queue. */
+async function runHere(definition: Definition, row: AutomationRun, how: HandFiring, at: Parts): Promise<AutomationRun> {
   const deadline = new AbortController();
-  const limitMs = definition.timeoutMs ?? DRY_RUN_MS;
+  const limitMs = definition.timeoutMs ?? LIMIT_MS;
   const timer = at.clock.after(limitMs, () =>
     deadline.abort(new DOMException(`it did not end within ${limitMs} ms`, "TimeoutError")),
   );
@@ -64,7 +67,7 @@ async function fireDry(definition: Definition, row: AutomationRun, how: HandFiri
         dispatchId: row.id,
         attempt: 1,
         cause: how.cause,
-        dryRun: true,
+        dryRun: how.dryRun,
         signal: AbortSignal.any([deadline.signal, how.signal, at.queue.stopping]),
         progress: {
           ...progressOf(how),

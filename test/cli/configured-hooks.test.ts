@@ -59,6 +59,9 @@ describe("hookgate hooks", { timeout: 60_000 }, () => {
   it("pause and resume: all of them, and say when there was nothing to do", async () => {
     expect((await json("hooks", "pause")).data).toEqual({ paused: true, changed: true });
     expect((await json("hooks", "pause")).data).toEqual({ paused: true, changed: false });
+    // A person fires one all the same, and it is on record.
+    expect((await json("fire", "count")).data).toMatchObject({ status: "succeeded" });
+    expect(product.runs("count").map(({ status }) => status)).toEqual(["succeeded"]);
     expect((await json("hooks", "resume")).data).toEqual({ paused: false, changed: true });
   });
 });
@@ -68,7 +71,7 @@ describe("hookgate fire, runs, run and replay", { timeout: 60_000 }, () => {
     const fired = await json("fire", "count", "--payload", "example");
     expect([fired.code, fired.data.status]).toEqual([0, "succeeded"]);
     const { id } = fired.data;
-    expect((await json("runs", "count")).data.runs).toMatchObject([{ id, trigger: "manual" }]);
+    expect((await json("runs", "count")).data.runs).toMatchObject([{ id, trigger: "manual" }, { status: "succeeded" }]);
     const shown = (await json("run", id)).data;
     expect(JSON.stringify(shown.attempts[0].output)).toContain("3");
     const { data } = await json("replay", id, "--live");
