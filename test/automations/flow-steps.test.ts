@@ -86,6 +86,17 @@ beforeAll(async () => {
       context: [{ read_file: { path: "{{ event.message.text | remove: 'outside ' }}" } }],
       run: say("got {{ steps[0] }}"),
     }),
+    {
+      id: "tick",
+      trigger: { every: "1s" },
+      run: {
+        chat: {
+          to: HERE,
+          text: "tick at {{ current_time }}, last {{ last_run_time }}, {{ event.seconds_since_last_run | floor }} s, {{ event.trigger }}",
+          update: true,
+        },
+      },
+    },
     manual("dry", { context: [{ shell: { sh: "echo gathered" } }], run: say("never said either") }),
     { id: "bad-step", trigger: "manual", context: [{ shel: { sh: "true" } }], run: say("x") },
     { id: "bad-field", trigger: "manual", context: [{ shell: { sh: "true" } }], run: say("{{ steps[0].stdot }}") },
@@ -209,6 +220,15 @@ describe("context steps", () => {
   it("a message cannot make a step read outside of its folder", async () => {
     await gateway.say("outside ../../../../../../etc/passwd");
     expect(await gateway.hears("got [step 0 failed")).toContain("is outside of");
+  });
+
+  it("a periodic run knows when it ran before", async () => {
+    const told = await until(
+      async () => (await gateway.said()).find((text) => /last 20/.test(text)),
+      "the second tick",
+      30_000,
+    );
+    expect(told).toMatch(/^tick at (\S+T\S+Z), last \S+T\S+Z, \d+ s, every$/);
   });
 
   it("a dry run gathers and says nothing", async () => {

@@ -75,6 +75,11 @@ describe("a template prints", () => {
       "{{ current_time }} {{ last_run_time }} {{ seconds_since_last_run }}",
       "2026-11-21T09:00:00.000Z 2026-11-21T08:58:30.000Z 90",
     ],
+    [
+      "the same as fields of the event",
+      "{{ event.current_time }} {{event.seconds_since_last_run}}",
+      "2026-11-21T09:00:00.000Z 90",
+    ],
     ["values as JSON text", "{{ event.task.title | json }}", '"Deploy"'],
     ["what stands in quotes", "{{ 'a' | upcase }}", "A"],
   ])("%s", (_, template, expected) => {

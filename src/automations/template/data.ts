@@ -43,10 +43,11 @@ export function templateData(
 ): object {
   const steps = scope.steps.map((outcome, index) => stepData(outcome, index, fields[index] ?? []));
   const data: Record<string, unknown> = Object.create(null);
-  data.event = eventData(scope.event, eventSchema);
+  const times = timing(scope);
+  data.event = withTiming(eventData(scope.event, eventSchema), times);
   data.steps = steps;
   for (const [index, step] of steps.entries()) data[`step_${index}`] = step;
-  return Object.assign(data, timing(scope));
+  return Object.assign(data, times);
 }
 
 function timing({ now, lastRunAt }: TemplateScope): Record<(typeof TIMING_NAMES)[number], unknown> {
@@ -57,6 +58,14 @@ function timing({ now, lastRunAt }: TemplateScope): Record<(typeof TIMING_NAMES)
     last_run_time_epoch: lastRunAt === undefined ? null : lastRunAt / 1000,
     seconds_since_last_run: lastRunAt === undefined ? null : (now - lastRunAt) / 1000,
   };
+}
+
+/** `{{ event.last_run_time }}`, as the prompts of periodic hooks have it elsewhere; not printed with the event. */
+function withTiming(event: unknown, times: Record<string, unknown>): unknown {
+  if (typeof event !== "object" || event === null || Array.isArray(event)) return event;
+  for (const [name, value] of Object.entries(times))
+    if (!Object.hasOwn(event, name)) Object.defineProperty(event, name, { value });
+  return event;
 }
 
 /** A failed step says so wherever its fields are printed: a prompt that quotes it must not look as if there had been nothing. */

@@ -25,11 +25,14 @@ function variableProblem({ segments }: Variable, names: TemplateNames): string |
   if (root === "steps") return stepsProblem(path, names);
   const numbered = /^step_(\d+)$/.exec(root);
   if (numbered) return stepProblem(Number(numbered[1]), path, root, names);
-  if ((TIMING_NAMES as readonly string[]).includes(root)) return undefined;
+  if (isTiming(root)) return undefined;
   return `there is no "${root}"${suggest(root, ["event", "steps", ...names.steps.map((_, index) => `step_${index}`), ...TIMING_NAMES])}`;
 }
 
+const isTiming = (name: unknown) => (TIMING_NAMES as readonly unknown[]).includes(name);
+
 function eventProblem(path: readonly unknown[], schema: JsonSchema): string | undefined {
+  if (isTiming(path[0])) return undefined;
   let at = schema;
   let place = "event";
   for (const segment of path) {
