@@ -1,5 +1,4 @@
 /** `- file_diff:`: what changed in a file, against another one or against what this hook saw when it ran before. */
-import { createTwoFilesPatch, structuredPatch } from "diff";
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
 import { locate, openFile, readStart, rootField } from "../paths.js";
@@ -39,6 +38,7 @@ export const fileDiffStep: Step<z.output<typeof fileDiffOptions>> = {
       against === undefined ? await seenBefore(path, after, context) : await textOf(against, root, context);
     if (before === undefined) return nothing(true);
     if (before === after) return nothing(false);
+    const { createTwoFilesPatch, structuredPatch } = await import("diff");
     const names = [against ?? path, path] as const;
     const options = { context: lines, timeout: MAX_COMPARING_MS };
     const patch = structuredPatch(...names, before, after, undefined, undefined, options);

@@ -1,6 +1,6 @@
 /** `- git_diff:`: what changed in a git repository. Read-only: nothing that the repository configures is run. */
 import { resolve } from "node:path";
-import { type SimpleGit, simpleGit } from "simple-git";
+import type { SimpleGit } from "simple-git";
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
 import type { Step, StepContext } from "../step.js";
@@ -37,7 +37,7 @@ export const gitDiffStep: Step<GitDiffOptions> = {
   verbatim: ["repo"],
   fields: ["diff", "files", "added", "removed", "count", "branch", "commit", "truncated"],
   async run(options, context) {
-    const git = repository(options, context);
+    const git = await repository(options, context);
     const range = rangeOf(options);
     const paths = options.paths.length === 0 ? [] : ["--", ...options.paths];
     const [numbers, whole, branch, commit, strangers] = [
@@ -76,17 +76,20 @@ const MAX_FILES = 1000;
 /** No program that the repository's configuration names is run. */
 const QUIET = ["--no-ext-diff", "--no-textconv", "--no-color"];
 
-function repository({ repo }: GitDiffOptions, { folder, signal, reach }: StepContext): SimpleGit {
+async function repository({ repo }: GitDiffOptions, { folder, signal, reach }: StepContext): Promise<SimpleGit> {
   const baseDir = resolve(folder, repo ?? ".");
+  // Nine megabytes that few gateways need.
+  const { simpleGit } = await import("simple-git");
   try {
-    return simpleGit({
+    const git = simpleGit({
       baseDir,
       abort: signal,
       // A repository may name a program that is asked what changed.
       config: ["core.fsmonitor=false"],
       unsafe: { allowUnsafeFsMonitor: true },
       allowEnvironment: ["GIT_OPTIONAL_LOCKS"],
-    }).env({ ...reach.processes.env, GIT_OPTIONAL_LOCKS: "0" });
+    });
+    return git.env({ ...reach.processes.env, GIT_OPTIONAL_LOCKS: "0" });
   } catch (error) {
     throw new HookgateError({ code: "PATH_MISSING", message: `there is no ${baseDir}`, cause: error });
   }
