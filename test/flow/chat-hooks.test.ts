@@ -60,4 +60,14 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", (name) => {
     }
     expect((await texts(platform, place)).filter((text) => text.includes("count"))).toHaveLength(1);
   });
+
+  // The other two do not let people delete what a bot account said.
+  it.runIf(name === "discord")("what somebody deleted is said anew", async () => {
+    const platform = stack.platforms[name];
+    const [, place] = platform.places;
+    const [last] = (await platform.seen(place)).filter(({ text }) => text.includes("count"));
+    await platform.remove?.(place, "owner", last?.id ?? "");
+    await platform.say(place, "guest", "count 4");
+    await until(async () => (await texts(platform, place)).some((text) => text.includes("count 4")), "count 4", 30_000);
+  });
 });
