@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { until } from "../support/until.js";
 import { type HookedGateway, hookedGateway } from "./hooked-gateway.js";
 
@@ -51,6 +52,14 @@ beforeAll(async () => {
         on: "inbound_claim",
         priority: 900,
         run: { module: { path: "claim.mjs", export: "answer" } },
+      },
+      parse(readFileSync(join(import.meta.dirname, "../../examples/hooks/no-keys.yaml"), "utf8")),
+      {
+        id: "shut",
+        on: "message_sending",
+        match: { when: 'payload.message.text.contains("shut this")' },
+        run: { shell: { command: ["no-such-guard"] } },
+        on_failure: "closed",
       },
       {
         id: "signature",
@@ -130,6 +139,28 @@ describe("a program that decides", () => {
     expect(environment).toContain("HOOKGATE_HOOK_ID=env");
     for (const hidden of ["do not tell", "a-token-for-the-tests-only", "HOOKGATE_PORT"])
       expect(environment).not.toContain(hidden);
+  });
+});
+
+describe("a guard of what is said", () => {
+  const unsaid = async (part: string) =>
+    expect((await gateway.said()).filter((text) => text.includes(part))).toEqual([]);
+
+  it("stops the message with exit code 2", async () => {
+    await gateway.say("my key is AKIAABCDEFGHIJKLMNOP");
+    const run = await until(() => gateway.runs("no-keys").find(({ status }) => status === "blocked"), "the guard");
+    expect(run.statusReason).toContain("cloud key");
+    await gateway.say("my key is at home");
+    await gateway.hears("nobody minded: my key is at home");
+    await unsaid("AKIA");
+  });
+
+  it("that cannot run lets nothing pass when it is closed", async () => {
+    await gateway.say("shut this");
+    await until(() => gateway.runs("shut").find(({ status }) => status === "failed"), "the failure");
+    await gateway.say("and this?");
+    await gateway.hears("nobody minded: and this?");
+    await unsaid("shut this");
   });
 });
 
