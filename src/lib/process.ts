@@ -62,16 +62,16 @@ export interface ProcessesParts {
   env: Readonly<Record<string, string>>;
   /** Tells this installation's programs from another's on the same machine: letters and digits. */
   owner: string;
+  /** SIGTERM first; SIGKILL this long after. 500 unless said. */
+  graceMs?: number;
 }
 
-/** SIGTERM first; SIGKILL this long after. */
-const GRACE_MS = 500;
 /** After SIGKILL the pipes close at once, unless somebody who left the group holds them. */
 const LAST_WAIT_MS = 250;
 /** A program that prints more is stopped: reading it would take the time of everybody else. */
 const FLOOD_BYTES = 64 * 1024 * 1024;
 
-export function createProcesses({ clock, env, owner }: ProcessesParts): Processes {
+export function createProcesses({ clock, env, owner, graceMs = 500 }: ProcessesParts): Processes {
   const running = new Map<ChildProcess, AbortController>();
   const ends = new Set<Promise<unknown>>();
   const marks = `${owner}:${process.pid}:${processStart(process.pid) ?? 0}:`;
@@ -131,9 +131,9 @@ export function createProcesses({ clock, env, owner }: ProcessesParts): Processe
       once(flood.signal, closed).then(() => "flooded" as const),
     ]);
     if (how === "exited") {
-      if (groupAlive(group)) await endLeftovers(clock, group, GRACE_MS);
+      if (groupAlive(group)) await endLeftovers(clock, group, graceMs);
     } else {
-      await endGroup(clock, group, mark, GRACE_MS, closed);
+      await endGroup(clock, group, mark, graceMs, closed);
       await Promise.race([closed, pause(clock, LAST_WAIT_MS)]);
       child.stdout?.destroy();
       child.stderr?.destroy();

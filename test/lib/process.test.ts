@@ -12,8 +12,8 @@ const env = { PATH: process.env.PATH ?? "", LANG: "C.UTF-8" };
 let owner = 0;
 const all: Processes[] = [];
 
-function processes(name = `test${process.pid}x${++owner}`): Processes {
-  const made = createProcesses({ clock: systemClock, env, owner: name });
+function processes(name = `test${process.pid}x${++owner}`, graceMs?: number): Processes {
+  const made = createProcesses({ clock: systemClock, env, owner: name, ...(graceMs === undefined ? {} : { graceMs }) });
   all.push(made);
   return made;
 }
@@ -163,7 +163,7 @@ describe("at its deadline", () => {
   });
 
   it("a program has time to end in good order", async () => {
-    const end = await processes().run(
+    const end = await processes("patient", 20_000).run(
       sh("trap 'echo tidied; exit 0' TERM; echo ready; while :; do sleep 0.05; done", { timeoutMs: 1000 }),
     );
     expect(end).toMatchObject({ how: "timed_out", stdout: "ready\ntidied\n" });
