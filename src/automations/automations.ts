@@ -8,6 +8,7 @@ import { formatDuration } from "../lib/duration.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { nearest } from "../lib/nearest.js";
+import { joinSignals } from "../lib/signals.js";
 import type { AutomationsConfig } from "./config.js";
 import type { Definition } from "./definition/definition.js";
 import { type BrokenHook, type LoadedHooks, placeText } from "./definition/load.js";
@@ -116,6 +117,10 @@ export function createAutomations(options: AutomationsOptions): Automations {
   queue.connect({
     definition: (hookId) => live.get(hookId)?.definition,
     isPaused: () => pause.paused !== undefined,
+    async refusal(definition) {
+      const refused = await gates.lookAhead(definition);
+      return refused && { status: "skipped", by: refused.gate, reason: refused.reason };
+    },
     ended(row, outcome) {
       const definition = live.get(row.hookId)?.definition;
       if (definition === undefined) return;
@@ -135,21 +140,14 @@ export function createAutomations(options: AutomationsOptions): Automations {
         { ...start, id: context.runId, trigger: kind, reason: `${point.name} fired`, cause: context.cause },
         parts,
       );
-    const claimed = queue.claim(recordId, ({ row, progress }) =>
-      runAutomation(
-        {
-          ...start,
-          signal: anyOf(signal, queue.stopping, progress?.signal),
-          id: row.id,
-          trigger: row.trigger,
-          reason: row.reason,
-          cause: row.cause,
-          stored: row,
-          progress,
-        },
+    const claimed = queue.claim(recordId, ({ row, progress }) => {
+      const joined = joinSignals(signal, queue.stopping, progress?.signal);
+      const { id, trigger, reason, cause } = row;
+      return runAutomation(
+        { ...start, signal: joined.signal, id, trigger, reason, cause, stored: row, progress },
         parts,
-      ),
-    );
+      ).finally(joined.release);
+    });
     return (
       claimed ?? Promise.reject(new HookgateError({ code: "HOOK_RUN_LOST", message: "its run is held by nobody" }))
     );
@@ -312,8 +310,4 @@ function historyOf({ get, list }: AutomationStore["runs"]): AutomationDesk["runs
     },
     list: async (filter) => (await list(filter)).map(shown),
   };
-}
-
-function anyOf(...signals: (AbortSignal | undefined)[]): AbortSignal {
-  return AbortSignal.any(signals.filter((signal) => signal !== undefined));
 }

@@ -54,7 +54,7 @@ function draft(
   // Only the hash and what is shown: the secrets of the configuration are no part of what starts a run.
   const history = historyOf(payload, (text) => text);
   return {
-    ...newRow({ definition, id, trigger, reason, dispatchId: id, cause }, history, now),
+    ...newRow({ definition, id, trigger, reason, dispatchId: id, cause, payload }, history, now),
     status: "queued",
     pendingPayload: payload,
     isRepeatable: definition.retry !== undefined,

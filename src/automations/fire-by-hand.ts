@@ -3,6 +3,7 @@ import type { AutomationRun } from "../domain/automation.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
+import { joinSignals } from "../lib/signals.js";
 import type { Definition } from "./definition/definition.js";
 import type { HandFiring } from "./desk.js";
 import { draftManual, manualPayload } from "./draft.js";
@@ -21,11 +22,11 @@ interface Parts {
   clock: Clock;
 }
 
-const LIMIT_MS = 300_000;
+const DRY_RUN_MS = 300_000;
 
 export async function fireByHand(definition: Definition, how: HandFiring, at: Parts): Promise<AutomationRun> {
   const row = draftManual(definition, { ...how, payload: payloadOf(definition, how, at) }, at.clock.now());
-  if (how.dryRun) return runHere(definition, row, how, at);
+  if (how.dryRun) return fireDry(definition, row, how, at);
   if (at.registry.get(definition.id)?.enabled === false)
     throw new HookgateError({
       code: "HOOK_OFF",
@@ -39,21 +40,17 @@ export async function fireByHand(definition: Definition, how: HandFiring, at: Pa
       hint: "Try again when it has ended.",
       retryable: true,
     });
-  // The queue stands still while all is paused; what a person asks for does not.
-  if (at.parts.isPaused()) return runHere(definition, row, how, at);
-  const ended = at.queue.whenEnded(row.id);
-  await at.queue.add(row, progressOf(how));
-  await ended;
+  await at.queue.runNow(row, progressOf(how));
   return (await at.parts.runs.get(row.id)) ?? row;
 }
 
-/** Beside the queue. */
-async function runHere(definition: Definition, row: AutomationRun, how: HandFiring, at: Parts): Promise<AutomationRun> {
+async function fireDry(definition: Definition, row: AutomationRun, how: HandFiring, at: Parts): Promise<AutomationRun> {
   const deadline = new AbortController();
-  const limitMs = definition.timeoutMs ?? LIMIT_MS;
+  const limitMs = definition.timeoutMs ?? DRY_RUN_MS;
   const timer = at.clock.after(limitMs, () =>
     deadline.abort(new DOMException(`it did not end within ${limitMs} ms`, "TimeoutError")),
   );
+  const joined = joinSignals(deadline.signal, how.signal, at.queue.stopping);
   let run = row;
   try {
     await runAutomation(
@@ -67,8 +64,8 @@ async function runHere(definition: Definition, row: AutomationRun, how: HandFiri
         dispatchId: row.id,
         attempt: 1,
         cause: how.cause,
-        dryRun: how.dryRun,
-        signal: AbortSignal.any([deadline.signal, how.signal, at.queue.stopping]),
+        dryRun: true,
+        signal: joined.signal,
         progress: {
           ...progressOf(how),
           recorded: (recorded) => {
@@ -81,6 +78,7 @@ async function runHere(definition: Definition, row: AutomationRun, how: HandFiri
     return run;
   } finally {
     timer.cancel();
+    joined.release();
   }
 }
 

@@ -86,6 +86,14 @@ export class Gates {
     return this.#slots.refusal(definition) ?? this.#checkStarts(entrance) ?? this.#breakers.check(entrance, this.#now);
   }
 
+  /** What would refuse it whether there is room or not. */
+  async lookAhead(definition: Definition): Promise<Refusal | undefined> {
+    if (definition.cooldownMs > 0 || definition.maxPerHour !== undefined)
+      await this.#starts.learn(definition.id, this.#now);
+    const entrance = { definition, isManual: false };
+    return this.#checkStarts(entrance) ?? this.#breakers.check(entrance, this.#now);
+  }
+
   get #now(): number {
     return this.#options.clock.now();
   }

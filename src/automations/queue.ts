@@ -13,7 +13,7 @@ import { createHeldLeases } from "./queue/held-leases.js";
 import { recoverTaken } from "./queue/recover.js";
 import { backgroundOf, rowOf } from "./queue/rows.js";
 import { closeRow } from "./queue/settle.js";
-import type { RunOutcome } from "./run/outcome.js";
+import { type RunOutcome, reasonOf } from "./run/outcome.js";
 import type { Leases } from "./run/parts.js";
 import type { Progress } from "./run/progress.js";
 
@@ -32,6 +32,8 @@ export interface QueueOptions {
 export interface QueueParts {
   definition(hookId: string): Definition | undefined;
   isPaused(): boolean;
+  /** Why it is not to be run at all, as its cooldown, its rate and its breaker say at this moment. */
+  refusal(definition: Definition): Promise<RunOutcome | undefined>;
   /** A run was ended without having been run through the pipeline. */
   ended(row: AutomationRun, outcome: RunOutcome): void;
 }
@@ -51,12 +53,10 @@ export interface Queue extends BackgroundPort {
   /** Takes no more; resolves when what is under way has ended or `graceMs` are over and it was told to. */
   stop(graceMs: number): Promise<void>;
   look(): void;
-  /** Stores a run that is to happen at once; false when it is known. `progress` hears of it when it is run here. */
-  add(row: AutomationRun, progress?: Progress): Promise<boolean>;
+  /** Stores a run that a person asked for and begins it, whatever else waits. Resolves with how it ended. */
+  runNow(row: AutomationRun, progress: Progress): Promise<RunOutcome>;
   /** The handler of a stored run takes it over; `work` is waited for, and writes the row's end. */
   claim(recordId: string, run: (claim: Claim) => Promise<RunOutcome>): Promise<RunOutcome> | undefined;
-  /** How a run that is under way or waits here ends this time. */
-  whenEnded(id: string): Promise<RunOutcome>;
   readonly active: number;
 }
 
@@ -75,7 +75,12 @@ export function createQueue(options: QueueOptions): Queue {
   const leases = createHeldLeases({ runs, owner, leaseMs, clock, logger });
   let waiting = new Map<string, number>();
   let runner: BackgroundRunner | undefined;
-  let parts: QueueParts = { definition: () => undefined, isPaused: () => false, ended: () => {} };
+  let parts: QueueParts = {
+    definition: () => undefined,
+    isPaused: () => false,
+    refusal: async () => undefined,
+    ended: () => {},
+  };
   let isStarted = false;
   const work = createWork({ look: takeAll, maxParallel: 1, clock, logger });
 
@@ -163,42 +168,59 @@ export function createQueue(options: QueueOptions): Queue {
     else waiting.set(hookId, now);
   }
 
-  /** Over the bound it is recorded and refused. */
-  function bounded(row: AutomationRun): AutomationRun {
+  /** What its gates refuse at this moment is recorded, and never waits: a cooldown is not to be sat out. */
+  async function refusalOf(row: AutomationRun): Promise<RunOutcome | undefined> {
     const definition = parts.definition(row.hookId);
-    if (definition?.whenBusy !== "queue" || (waiting.get(row.hookId) ?? 0) < definition.maxQueued) return row;
-    const reason = `${definition.maxQueued} wait already`;
-    return closeRow(row, { status: "skipped", by: "queue", reason }, clock.now());
+    if (definition === undefined || row.trigger === "manual") return undefined;
+    if (definition.whenBusy === "queue" && (waiting.get(row.hookId) ?? 0) >= definition.maxQueued)
+      return { status: "skipped", by: "queue", reason: `${definition.maxQueued} wait already` };
+    return parts.refusal(definition);
   }
 
-  async function add(given: AutomationRun, progress?: Progress): Promise<boolean> {
-    const row = bounded(given);
-    const isOpen = row.endedAt === undefined;
-    if (progress !== undefined) listeners.set(row.id, { progress, ended: listeners.get(row.id)?.ended ?? [] });
-    if (isOpen) count(row.hookId, 1);
-    let isNew = false;
-    try {
-      isNew = await runs.insert(row);
-    } finally {
-      if (isOpen && !isNew) count(row.hookId, -1);
+  /** Resolves with why it is not to be run, when that is so. */
+  async function add(row: AutomationRun): Promise<string | undefined> {
+    const refusal = await refusalOf(row);
+    if (refusal !== undefined) {
+      const closed = closeRow(row, refusal, clock.now());
+      if (!(await runs.insert(closed))) return undefined; // it was recorded before, and is what it became
+      parts.ended(closed, refusal);
+      return reasonOf(refusal);
     }
-    if (isOpen) look();
-    return isNew;
+    count(row.hookId, 1);
+    if (!(await insert(row))) count(row.hookId, -1);
+    look();
+    return undefined;
+  }
+
+  async function insert(row: AutomationRun): Promise<boolean> {
+    try {
+      return await runs.insert(row);
+    } catch (error) {
+      count(row.hookId, -1);
+      throw error;
+    }
   }
 
   return {
     leases,
     stopping: stop.signal,
     look,
-    add,
     connect: (given) => {
       parts = given;
     },
     serve: (given) => {
       runner = given;
     },
-    async record(run: BackgroundRun) {
-      await add(rowOf(run, parts.definition(run.hookId), clock.now()));
+    record: (run: BackgroundRun) => add(rowOf(run, parts.definition(run.hookId), clock.now())),
+    async runNow(row, progress) {
+      const ended = whenEnded(row.id);
+      listeners.set(row.id, { progress, ended: listeners.get(row.id)?.ended ?? [] });
+      await runs.insert(row);
+      count(row.hookId, 1);
+      const taken = isStarted ? await runs.takeOne(row.id, owner, clock.now(), leaseMs) : undefined;
+      // Whoever looked just now may have taken it first: it runs all the same.
+      if (taken !== undefined) begin(taken);
+      return ended;
     },
     async start() {
       // One process at a time has this database open: whoever held a lease before is gone.
@@ -239,7 +261,6 @@ export function createQueue(options: QueueOptions): Queue {
       claim.work = run(claim);
       return claim.work;
     },
-    whenEnded,
     get active() {
       return active.size;
     },

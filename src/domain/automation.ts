@@ -127,6 +127,8 @@ export interface AutomationRunStore {
    * that have no room for another run.
    */
   take(owner: string, now: number, leaseMs: number, except?: readonly string[]): Promise<TakenRun | undefined>;
+  /** Takes this run, when it waits and is due: a person who fires it does not wait for others. */
+  takeOne(id: string, owner: string, now: number, leaseMs: number): Promise<TakenRun | undefined>;
   renew(id: string, owner: string, until: number): Promise<boolean>;
   /** Ends the leases of everybody else at once: for a process that knows that it is the only one. */
   expireOthers(owner: string, now: number): Promise<number>;

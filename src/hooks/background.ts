@@ -35,8 +35,12 @@ export type BackgroundRunner = (run: BackgroundRun, attempt: number) => Promise<
 export interface BackgroundPort {
   /** Called once, by the registry. Nothing is run before it. */
   serve(runner: BackgroundRunner): void;
-  /** Returns, or resolves, when the record is as durable as the port can make it. Throws or rejects when it cannot take it. */
-  record(run: BackgroundRun): void | Promise<void>;
+  /**
+   * Returns, or resolves, when the record is as durable as the port can make it: with a reason (text) when the run is not to
+   * happen, which is on record, too. Throws or rejects when it cannot take it.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: as with handlers, a port may simply return
+  record(run: BackgroundRun): void | Promise<unknown>;
 }
 
 /** One attempt after the other per record, records at once; what a `failed` end asks to retry is retried when it says. */

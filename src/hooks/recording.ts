@@ -77,7 +77,8 @@ export class Recording {
 
   /** `startedMs`: undefined when it did not run. */
   note(dispatch: Recorded, entry: Entry, startedMs: number | undefined, given: RunEnd): void {
-    const stated = given.outcome === "passed" ? this.stated?.get(entry) : undefined;
+    const isGood = given.outcome === "passed" || given.outcome === "backgrounded";
+    const stated = isGood ? this.stated?.get(entry) : undefined;
     const end = stated === undefined ? given : { ...given, ...stated };
     const position = dispatch.entries.indexOf(entry) + 1;
     const run: RunRecord = {

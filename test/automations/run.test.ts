@@ -154,8 +154,12 @@ hooks:
     await live.say("one");
     await until(async () => (await live.runs("worker")).length === 1, "the run being stored");
     expect((await live.runs("worker"))[0]?.status).toBe("backgrounded");
+    expect(await live.fire("worker", { payload: examplePayload(live, "message_received") })).toMatchObject({
+      status: "succeeded",
+    });
+    expect((await live.runs("worker"))[0]?.status).toBe("backgrounded");
     await live.app.automations.resume();
-    expect(await live.ended("worker")).toMatchObject({ status: "succeeded" });
+    expect(await live.ended("worker", 2)).toMatchObject({ status: "succeeded" });
   });
 });
 

@@ -1,6 +1,9 @@
 /** The row of a run: the one that its trigger stored, the one that a dispatch began before a crash, or a new one. */
+
+import { formatAddress } from "../../domain/address.js";
 import type { AutomationRun } from "../../domain/automation.js";
 import type { Decision } from "../handler.js";
+import { conversationOf } from "../outgoing/chat-address.js";
 import { type History, historyOf } from "./history.js";
 import type { RunOutcome } from "./outcome.js";
 import type { RunParts, RunStart } from "./parts.js";
@@ -35,7 +38,14 @@ function begunBefore(row: AutomationRun, history: History): OpenRun {
   return opened;
 }
 
-export type NewRow = Pick<RunStart, "definition" | "id" | "trigger" | "reason" | "dispatchId" | "cause">;
+export type NewRow = Pick<RunStart, "definition" | "id" | "trigger" | "reason" | "dispatchId" | "cause" | "payload">;
+
+/** Of the payload, where it is about one. */
+function conversationIn(payload: unknown): Pick<AutomationRun, "conversation"> {
+  if (typeof payload !== "object" || payload === null) return {};
+  const at = conversationOf(payload as Record<string, unknown>);
+  return at === undefined ? {} : { conversation: formatAddress(at) };
+}
 
 /** What is stored before anything is done. */
 export function newRow(start: NewRow, history: Pick<History, "payload" | "payloadHash">, now: number): AutomationRun {
@@ -49,6 +59,7 @@ export function newRow(start: NewRow, history: Pick<History, "payload" | "payloa
     ...(cause === undefined ? {} : { cause }),
     dispatchId,
     ...(definition.phase === undefined ? {} : { phase: definition.phase }),
+    ...conversationIn(start.payload),
     status: "running",
     payload: history.payload,
     payloadHash: history.payloadHash,

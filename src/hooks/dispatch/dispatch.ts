@@ -169,7 +169,9 @@ export abstract class Dispatch implements IsolationNote {
       ...(firing?.conversation === undefined ? {} : { conversation: firing.conversation }),
       ...(firing?.messageId === undefined ? {} : { messageId: firing.messageId }),
     };
-    return this.kernel.background.record(run);
+    return this.kernel.background.record(run)?.then((refusal) => {
+      if (typeof refusal === "string") this.state(entry, "skipped", refusal);
+    });
   }
 }
 

@@ -11,12 +11,15 @@ export function createRunLeases({
   database,
   read,
   write,
-}: Connection): Pick<AutomationRunStore, "take" | "renew" | "expireOthers" | "nextDue"> {
+}: Connection): Pick<AutomationRunStore, "take" | "takeOne" | "renew" | "expireOthers" | "nextDue"> {
   const expired = database.prepare<[number], RunRecord>(
     `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE status = 'running' AND lease_until <= ? ORDER BY lease_until LIMIT 1`,
   );
   const due = database.prepare<[number, string], RunRecord>(
     `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE ${WAITING} AND due_at <= ? AND ${NOT_EXCEPT} ORDER BY due_at, seq LIMIT 1`,
+  );
+  const one = database.prepare<[string, number], RunRecord>(
+    `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE id = ? AND ${WAITING} AND due_at <= ?`,
   );
   const hold = database.prepare<[number, string, number, number], RunRecord>(
     `UPDATE automation_runs SET status = 'running', attempt = attempt + ?, lease_owner = ?, lease_until = ? WHERE seq = ?
@@ -41,6 +44,12 @@ export function createRunLeases({
         const found = stale ?? due.get(now, JSON.stringify(except));
         const held = found && hold.get(stale ? 0 : 1, owner, now + leaseMs, found.seq);
         return held && { run: runOf(held), isTakenOver: stale !== undefined };
+      }),
+    takeOne: (id, owner, now, leaseMs) =>
+      write(() => {
+        const found = one.get(id, now);
+        const held = found && hold.get(1, owner, now + leaseMs, found.seq);
+        return held && { run: runOf(held), isTakenOver: false };
       }),
     renew: (id, owner, until) => write(() => renew.run(until, id, owner).changes === 1),
     expireOthers: (owner, now) => write(() => expireOthers.run(now, owner).changes),
