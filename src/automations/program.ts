@@ -6,6 +6,7 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { HookgateError } from "../lib/errors.js";
 import type { ProgramEnd } from "../lib/process.js";
+import { secretMask } from "../lib/secret.js";
 import { variableName } from "./outgoing/fields.js";
 import { argumentProblems } from "./program/arguments.js";
 import { programVariables } from "./program/variables.js";
@@ -70,7 +71,7 @@ export async function runProgram(
   const [command, ...args] = options.command ?? ["/bin/sh", "-c", options.sh as string];
   const secrets = options.secrets.map((name) => [name, secretOf(name, context)] as const);
   const payload = JSON.stringify(context.event) ?? "{}";
-  const end = await context.reach.processes.run({
+  const printed = await context.reach.processes.run({
     command: command as string,
     args,
     cwd: resolve(context.folder, options.cwd ?? "."),
@@ -78,8 +79,19 @@ export async function runProgram(
     stdin: options.stdin ?? payload,
     ...limits,
   });
+  const end = withoutSecrets(
+    printed,
+    secrets.map(([, value]) => value),
+  );
   if (end.how !== "exited") throw cutShort(end);
   return { ...end, commandLine: commandLine(options) };
+}
+
+/** What a program prints may be said in a chat, kept in the history, shown to a model: the secrets that it was given stay out of it. */
+function withoutSecrets(end: ProgramEnd, secrets: readonly string[]): ProgramEnd {
+  if (secrets.length === 0) return end;
+  const mask = secretMask(secrets);
+  return { ...end, stdout: mask(end.stdout), stderr: mask(end.stderr) };
 }
 
 /** For people to read. */

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { until } from "../../support/until.js";
 import { processRuns } from "../hooked-gateway.js";
@@ -72,6 +73,25 @@ describe("the shell step", () => {
     expect(existsSync(join(folder, "pwned2"))).toBe(false);
   });
 
+  it("hands over any text unchanged, three ways", async () => {
+    const step = {
+      shell: {
+        command: ["sh", "-c", 'printf "%s|%s|" "$1" "$TEXT"; cat', "_", "{{ event.text }}"],
+        env: { TEXT: "{{ event.text }}" },
+        stdin: "{{ event.text }}",
+      },
+    };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.string({ unit: "grapheme", maxLength: 200 }).filter((text) => !text.includes("\0") && !text.startsWith("-")),
+        async (text) => {
+          expect((await oneStep(step, { ...at, event: { text } })).text).toBe(`${text}|${text}|${text}`);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
   it("lets no value become an option", async () => {
     const step = { shell: { command: ["ls", "{{ event.path }}"] } };
     expect(await failureOf(step, { ...at, event: { path: "--help" } })).toContain("would be an option");
@@ -98,9 +118,16 @@ describe("the shell step", () => {
     expect(refusals({ shell: { command: ["git", "log", "--author={{ event.x }}"] } })).toEqual([]);
   });
 
-  it("gives secrets by name, and says which one is missing", async () => {
-    const step = { shell: { sh: 'echo "$DEPLOY_TOKEN"', secrets: ["DEPLOY_TOKEN"] } };
-    expect((await oneStep(step, { ...at, secrets: { DEPLOY_TOKEN: "s3cret" } })).text).toBe("s3cret\n");
+  it("gives secrets by name, keeps them out of what it brings, and says which one is missing", async () => {
+    const step = {
+      shell: { sh: 'printf %s "$DEPLOY_TOKEN" | wc -c; echo "<$DEPLOY_TOKEN>"', secrets: ["DEPLOY_TOKEN"] },
+    };
+    const { text } = await oneStep(step, { ...at, secrets: { DEPLOY_TOKEN: "s3cret-value" } });
+    expect(text.trim().split(/\s+/)).toEqual(["12", "<[secret]>"]);
+    const telling = { shell: { sh: 'echo "$DEPLOY_TOKEN"; sleep 60', secrets: ["DEPLOY_TOKEN"], timeout: 1000 } };
+    expect(await failureOf(telling, { ...at, secrets: { DEPLOY_TOKEN: "s3cret-value" } })).toContain(
+      "it said last: [secret]",
+    );
     expect(await failureOf(step, at)).toBe("the variable DEPLOY_TOKEN is not set");
   });
 
