@@ -7,7 +7,6 @@ import type { Gateway } from "../gateway/contract.js";
 import { type Clock, wait } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
-import { guardedRequest } from "../lib/outgoing/request.js";
 import type { Processes } from "../lib/process.js";
 import type { Ask } from "./answers.js";
 import type { Reach } from "./run-context.js";
@@ -46,7 +45,11 @@ export function createReachOf(parts: ReachParts): (definition: Reaching) => Reac
         gateway.send(at, message, { cause, ...(once === undefined ? {} : { deliveryId: deliveryOf(once) }) }),
       edit: (deliveryId, message, { cause }) => gateway.edit(deliveryId, message, { cause }),
       query: parts.ask,
-      request: (url, request) => guardedRequest(url, { ...request, allow: parts.allow }),
+      async request(url, request) {
+        // Half a megabyte of HTTP client, for whoever has hooks that use it.
+        const { guardedRequest } = await import("../lib/outgoing/request.js");
+        return guardedRequest(url, { ...request, allow: parts.allow });
+      },
       processes,
       models,
       recall: (key) => keyValue.get(scope, key),
