@@ -29,7 +29,7 @@ export interface DueStart {
 }
 
 export interface TriggerParts {
-  store: Pick<AutomationStore, "triggers" | "ingest" | "snapshots">;
+  store: Pick<AutomationStore, "triggers" | "ingest" | "snapshots" | "runs">;
   registry: HookRegistry;
   /** The row of a run that is to happen at once, with the payload of `DUE_POINT`; nothing is stored yet. */
   draft(definition: Definition, start: DueStart): AutomationRun;

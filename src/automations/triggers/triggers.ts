@@ -12,6 +12,7 @@ export function createTriggers(parts: TriggerParts, { maxWatched = MAX_WATCHED }
   const timed = createTimed({ ...parts, store: store.triggers });
   const watches = createWatches({
     store: store.snapshots,
+    runs: store.runs,
     maxWatched,
     clock,
     logger,

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { TOKEN } from "../../support/gateway-process.js";
 import { until } from "../../support/until.js";
 import { type Product, startProduct } from "../product.js";
 
@@ -137,6 +138,36 @@ describe("what starts a hook", { timeout: 120_000 }, () => {
     write("in/last", "1");
     await product.ended("files", 6);
     expect(noted("files")).toHaveLength(6);
+  });
+});
+
+describe("a hook that writes the file that starts it", { timeout: 120_000 }, () => {
+  it("is slowed down after some rounds and told as stuck; others are not, however fast they come", async () => {
+    const run = { shell: { sh: 'cat > /dev/null; echo "$HOOKGATE_RUN_ID" > in/a; echo >> loops.ran' } };
+    product = await startProduct({
+      hooks: [
+        { id: "loops", trigger: { files: { paths: "in", debounce: "50ms" } }, run, when_busy: "queue" },
+        { id: "peaceful", trigger: { files: { paths: "calm", debounce: "50ms" } }, run: noting("peaceful") },
+      ],
+    });
+    write("in/a", "by hand");
+    const stuck = async () => {
+      const response = await fetch(`${product.url}/api/v1/hooks/loops`, {
+        headers: { authorization: `Bearer ${TOKEN}` },
+      });
+      return ((await response.json()) as { stuck: { message: string }[] }).stuck;
+    };
+    const isSlowed = async () => (await stuck()).some(({ message }) => message.includes("its own output starts it"));
+    await until(isSlowed, "the loop being noticed", 60_000);
+    const count = product.runs("loops").length;
+    expect(count).toBeLessThanOrEqual(24);
+    for (let i = 1; i <= 12; i++) {
+      write("calm/b", `by hand ${i}`);
+      await until(() => noted("peaceful").length === i, `change ${i} of somebody else`);
+    }
+    // Nothing is lost for it: what waited comes.
+    await until(() => product.runs("loops").length > count, "the next round", 60_000);
+    expect(product.runs("loops").length).toBeLessThanOrEqual(count + 3);
   });
 });
 

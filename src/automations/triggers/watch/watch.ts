@@ -10,11 +10,13 @@ import type { TriggerParts } from "../trigger.js";
 import { createBatches, type Touched } from "./batches.js";
 import { type Change, dispatchIdOf, operationOf, snapshotAt } from "./change.js";
 import { firingOf, type WatchFiring } from "./firing.js";
+import { createOwnOutput } from "./own-output.js";
 import { selectionOf, within } from "./selection.js";
 import { openSource } from "./source.js";
 
 export type WatchParts = Pick<TriggerParts, "clock" | "logger"> & {
   store: TriggerParts["store"]["snapshots"];
+  runs: Pick<TriggerParts["store"]["runs"], "list">;
   /** Files and folders that one path may have. */
   maxWatched: number;
   /** Resolves when all have settled; never rejects for what a hook does. */
@@ -41,6 +43,10 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
   const { clock, logger, store, maxWatched } = parts;
   const key = watchKey(definition.id, trigger, definition.folder);
   const batches = createBatches(trigger);
+  const ownOutput = createOwnOutput(definition.id, parts.runs);
+  /** Batches that wait because the hook seems to start itself: until when. */
+  const pauses = new Map<string, number>();
+  let loop: string | undefined;
   const work = createWork({ look, maxParallel: MAX_PARALLEL, clock, logger });
   /** As far as it was handed over. */
   let known = new Map<string, FileSnapshot>();
@@ -82,18 +88,32 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
 
   async function look(batch: string): Promise<number | undefined> {
     const dueAt = batches.dueAt(batch);
-    if (dueAt === undefined || dueAt > clock.now()) return dueAt;
+    const pausedUntil = pauses.get(batch);
+    const at = Math.max(dueAt ?? 0, pausedUntil ?? 0);
+    if (dueAt === undefined || at > clock.now()) return dueAt && at;
     const taken = batches.take(batch);
-    try {
-      await settle(taken);
-    } catch (error) {
+    const keep = () => {
       for (const [path, wasDeleted] of taken) batches.touch(path, { at: 0, wasDeleted });
+    };
+    try {
+      const changes = await changesOf(taken);
+      const counted = changes.filter(({ operation }) => trigger.operations.includes(operation));
+      const until = pausedUntil === undefined ? await pauseOf(batch, counted) : undefined;
+      if (until === undefined) {
+        pauses.delete(batch);
+        await settle(changes, counted);
+      } else {
+        pauses.set(batch, until);
+        keep();
+      }
+      return until;
+    } catch (error) {
+      keep();
       throw error;
     }
-    return undefined;
   }
 
-  async function settle(paths: ReadonlyMap<string, boolean>): Promise<void> {
+  async function changesOf(paths: ReadonlyMap<string, boolean>): Promise<Change[]> {
     const changes: Change[] = [];
     for (const [path, wasDeleted] of paths) {
       const before = known.get(path);
@@ -101,11 +121,25 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
       const operation = operationOf(before, now, wasDeleted);
       if (operation) changes.push({ path, operation, before, now });
     }
-    if (changes.length === 0) return;
-    const counted = changes.filter(({ operation }) => trigger.operations.includes(operation));
+    return changes;
+  }
+
+  async function pauseOf(batch: string, changes: readonly Change[]): Promise<number | undefined> {
+    const [first] = changes;
+    if (first === undefined) return undefined;
+    const now = clock.now();
+    const writtenAt = changes.map((change) => change.now?.mtimeMs);
+    const pauseMs = await ownOutput.pauseMs(batch, writtenAt, now);
+    loop = pauseMs > 0 ? `its own output starts it again and again: the next change of ${first.path} waits` : undefined;
+    if (loop === undefined) return undefined;
+    logger.warn({ hook: definition.id, path: first.path, pauseMs }, `a loop was slowed down: ${loop}`);
+    return now + pauseMs;
+  }
+
+  async function settle(changes: readonly Change[], counted: readonly Change[]): Promise<void> {
     const firing = firingOf(definition, trigger, counted);
     if (firing) await parts.fire(firing, dispatchIdOf(key, counted));
-    await know(changes);
+    if (changes.length > 0) await know(changes);
   }
 
   async function know(changes: readonly Change[]): Promise<void> {
@@ -122,7 +156,7 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
   return {
     key,
     ready: start(),
-    problems: () => sources.flatMap(({ problem }) => problem ?? []),
+    problems: () => [...sources.flatMap(({ problem }) => problem ?? []), ...(loop === undefined ? [] : [loop])],
     async stop() {
       await Promise.all(sources.map((source) => source.stop()));
       await work.stop();
