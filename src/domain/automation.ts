@@ -104,11 +104,6 @@ export interface AutomationRun {
   leaseUntil?: number;
 }
 
-/** Not ended: it waits, or it is under way. */
-export function isOpen(status: AutomationRunStatus): boolean {
-  return status === "queued" || status === "backgrounded" || status === "running";
-}
-
 export interface AutomationRunFilter {
   hookId?: string;
   status?: AutomationRunStatus | readonly AutomationRunStatus[];
