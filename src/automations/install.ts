@@ -32,7 +32,9 @@ export function install(
   const broken = [...next.broken];
   const wanted = new Map(next.definitions.map((definition) => [definition.id, definition]));
   const replaced = [...before.values()].filter(({ definition }) => wanted.get(definition.id)?.hash !== definition.hash);
-  for (const { unregister } of replaced) unregister();
+  for (const { definition, unregister } of replaced)
+    if (wanted.has(definition.id)) registry.retire(definition.id);
+    else unregister();
   for (const definition of next.definitions) {
     const same = before.get(definition.id);
     if (same !== undefined && !replaced.includes(same)) live.set(definition.id, same);

@@ -294,6 +294,16 @@ export class HookRegistry<P extends Points = Catalogue> {
     return true;
   }
 
+  /**
+   * Takes a registration out for dispatches to come, to make room for another of its id; one that is under way still calls it, so
+   * that what it guards is not without a guard for a moment. False when there is no such hook.
+   */
+  retire(id: string): boolean {
+    const entry = this.#roster.entries.get(id);
+    if (entry !== undefined) this.#roster.retire(entry);
+    return entry !== undefined;
+  }
+
   unregisterPlugin(pluginId: string): void {
     for (const entry of [...this.#roster.entries.values()]) if (entry.pluginId === pluginId) this.#roster.remove(entry);
   }

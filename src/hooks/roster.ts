@@ -94,6 +94,16 @@ export class Roster {
     if (entry.removed) return;
     entry.removed = true;
     refresh(entry);
+    this.#takeOut(entry);
+  }
+
+  /** For dispatches to come; those under way still call it. */
+  retire(entry: Entry): void {
+    if (!entry.removed) this.#takeOut(entry);
+  }
+
+  #takeOut(entry: Entry): void {
+    if (this.entries.get(entry.id) !== entry) return;
     this.entries.delete(entry.id);
     const handlers = this.points.get(entry.point.name);
     handlers?.all.delete(entry);

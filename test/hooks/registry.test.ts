@@ -329,4 +329,23 @@ describe("points", () => {
       expect([record.point, record.runs]).toEqual([name, []]);
     }
   });
+
+  it("a retired hook makes room for another of its id, and is still called by a dispatch that is under way", async () => {
+    const { hooks } = setUp();
+    const first = gate();
+    const called: string[] = [];
+    hooks.registerModifying("sending", () => first.promise.then(() => null), { id: "slow" });
+    const unregister = hooks.registerModifying("sending", () => void called.push("old") as undefined, { id: "guard" });
+    const underWay = hooks.fireModifying("sending", sending());
+    expect(hooks.retire("guard")).toBe(true);
+    hooks.registerModifying("sending", () => void called.push("new") as undefined, { id: "guard" });
+    first.open();
+    await underWay;
+    expect(called).toEqual(["old"]);
+    await hooks.fireModifying("sending", sending());
+    expect(called).toEqual(["old", "new"]);
+    unregister();
+    expect(hooks.list().map(({ id }) => id)).toEqual(["slow", "guard"]);
+    expect(hooks.retire("nobody")).toBe(false);
+  });
 });
