@@ -23,7 +23,7 @@ export function hooksOf(
     {
       points: new Map(points.map((point) => [point.name, point])),
       events: Object.keys(config.events),
-      hasSecret: (name) => env.variable(name) !== undefined,
+      secret: env.variable,
       models: Object.keys(config.models.available),
     },
   );

@@ -18,6 +18,8 @@ export interface Handler<Options = unknown> {
   model?(options: Options): string | undefined;
   /** Secret variables that these options need; a missing one is refused at load. */
   secrets?(options: Options): readonly string[];
+  /** Of them, those that sign: one that is no key is refused at load. */
+  signingSecrets?(options: Options): readonly string[];
   /** Only an owner may fire, enable or reveal it. */
   readonly ownerOnly?: boolean;
   /** Never throws for what it was asked to do: a failure is a result. Must stop when `context.signal` aborts. */

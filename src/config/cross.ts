@@ -1,6 +1,5 @@
 /** What the configuration needs of the environment: secrets that it names, and those that a mode cannot do without. */
-import { errorMessage } from "../lib/errors.js";
-import { signingKey } from "../lib/webhook-signature.js";
+import { whyNoKey } from "../lib/webhook-signature.js";
 import type { Environment } from "./env.js";
 import type { Config } from "./schema.js";
 
@@ -65,8 +64,10 @@ function models({ models: { default: name, available } }: Config): CrossProblem[
 function events(config: Config, env: Environment): CrossProblem[] {
   return Object.entries(config.events).flatMap(([name, { secret_env }]) =>
     (typeof secret_env === "string" ? [secret_env] : secret_env).flatMap((variable) => {
-      const wrong = whyNoKey(env.variable(variable));
-      if (wrong === undefined) return [];
+      const secret = env.variable(variable);
+      const why = secret === undefined ? undefined : whyNoKey(secret);
+      if (secret !== undefined && why === undefined) return [];
+      const wrong = why === undefined ? "is missing" : `cannot be used: ${why}`;
       return [
         {
           path: ["events", name, "secret_env"],
@@ -76,14 +77,4 @@ function events(config: Config, env: Environment): CrossProblem[] {
       ];
     }),
   );
-}
-
-function whyNoKey(secret: string | undefined): string | undefined {
-  if (secret === undefined) return "is missing";
-  try {
-    signingKey(secret);
-    return undefined;
-  } catch (error) {
-    return `cannot be used: ${errorMessage(error)}`;
-  }
 }

@@ -4,6 +4,7 @@
  * us compute. The tests hold this against that library. Times are given, so that whoever checks decides what "now" is.
  */
 import { createHmac } from "node:crypto";
+import { errorMessage } from "./errors.js";
 import { sameSecret } from "./secret.js";
 
 export interface Signable {
@@ -22,6 +23,16 @@ export function signingKey(secret: string): Buffer {
   const text = secret.slice(PREFIX.length);
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) throw new Error("what follows whsec_ is no base64");
   return Buffer.from(text, "base64");
+}
+
+/** What is wrong with it, without telling any of it; undefined when it can sign. */
+export function whyNoKey(secret: string): string | undefined {
+  try {
+    signingKey(secret);
+    return undefined;
+  } catch (error) {
+    return errorMessage(error);
+  }
 }
 
 /** The value of webhook-signature: one signature a secret, so that the receiver may know either while it is changed. */

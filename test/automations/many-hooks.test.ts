@@ -27,7 +27,7 @@ const text = [
 const around = {
   points: new Map(catalogue.map((point) => [point.name, point])),
   events: [],
-  hasSecret: () => true,
+  secret: () => "a secret",
   models: [],
 };
 

@@ -6,6 +6,7 @@ import type { LifecyclePhase } from "../../hooks/point.js";
 import type { Execution } from "../../hooks/registration.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
 import { errorMessage } from "../../lib/errors.js";
+import { whyNoKey } from "../../lib/webhook-signature.js";
 import { eventName } from "../triggers/event-point.js";
 import { DUE_POINT } from "../triggers/trigger.js";
 import { compileTemplates } from "./check-templates.js";
@@ -19,8 +20,8 @@ export interface Surroundings {
   readonly points: ReadonlyMap<string, AnyPoint>;
   /** Names under `events:`. */
   readonly events: readonly string[];
-  /** Whether an environment variable is set. */
-  hasSecret(name: string): boolean;
+  /** An environment variable. */
+  secret(name: string): string | undefined;
   /** Names under `models:`. */
   readonly models: readonly string[];
 }
@@ -39,6 +40,7 @@ export function checkDefinition(
   const used = body === undefined ? [] : usedBy(body);
   const secrets = [...new Set(used.flatMap(({ needs, options }) => needs.secrets?.(options) ?? []))];
   checkSecrets(secrets, around, issues);
+  checkKeys(body?.run.handler.signingSecrets?.(body.run.options) ?? [], around, issues);
   checkModel(body?.run.handler.model?.(body.run.options), around, issues);
   const trigger = triggerOf(form, issues);
   const point = trigger && pointOf(trigger, around, issues);
@@ -235,8 +237,16 @@ function checkPolicies(form: DefinitionForm, execution: Execution, issues: Issue
 
 function checkSecrets(secrets: readonly string[], around: Surroundings, issues: Issue[]): void {
   for (const name of secrets)
-    if (!around.hasSecret(name))
+    if (around.secret(name) === undefined)
       issues.push({ path: [], message: `the environment variable ${name} is missing; without it nothing is sent` });
+}
+
+function checkKeys(names: readonly string[], around: Surroundings, issues: Issue[]): void {
+  for (const name of names) {
+    const secret = around.secret(name);
+    const why = secret === undefined ? undefined : whyNoKey(secret);
+    if (why !== undefined) issues.push({ path: [], message: `the environment variable ${name} signs nothing: ${why}` });
+  }
 }
 
 function checkModel(model: string | undefined, { models }: Surroundings, issues: Issue[]): void {

@@ -31,7 +31,7 @@ function load(files: Record<string, string>): LoadedHooks {
     {
       points: new Map(points.map((point) => [point.name, point])),
       events: ["deploy"],
-      hasSecret: (name) => name === "KNOWN_SECRET",
+      secret: (name) => ({ KNOWN_SECRET: "known", WRONG_KEY: "whsec_%%%" })[name],
       models: ["fast"],
     },
   );
@@ -180,6 +180,11 @@ hooks:
       "a template that names a later step",
       `id: a\non: message_received\ncontext:\n  - shell: { command: [a] }\nrun: { shell: { command: [echo, "{{ steps[1].stdout }}"] } }`,
       [expect.stringMatching(/^6 run\.shell\.command\.1: steps\[1\]/)],
+    ],
+    [
+      "a secret that cannot sign",
+      `id: a\non: message_received\nrun: { http: { url: "https://example.org", secret_env: [KNOWN_SECRET, WRONG_KEY] } }`,
+      [expect.stringMatching(/environment variable WRONG_KEY signs nothing: what follows whsec_ is no base64/)],
     ],
     [
       "a missing secret",

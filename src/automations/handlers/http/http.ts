@@ -16,6 +16,7 @@ export const httpHandler: Handler<HttpOptions> = {
   name: "http",
   summary: "Sends a signed request (Standard Webhooks); the answer may carry a decision.",
   options: httpOptions,
+  signingSecrets: secretVariables,
   secrets: (options) => [...secretVariables(options), ...variablesOf(options)],
   async run(options, context) {
     let request: Prepared;
