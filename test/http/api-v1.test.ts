@@ -42,6 +42,10 @@ describe("/api/v1/hooks", () => {
   it("switches one off and on, durably", async () => {
     expect((await post(`/hooks/${HOOK}/disable`)).body).toEqual({ id: HOOK, enabled: false, changed: true });
     expect((await post(`/hooks/${HOOK}/disable`, {})).body).toEqual({ id: HOOK, enabled: false, changed: false });
+    // Many clients say JSON and send nothing.
+    const headers = { authorization: `Bearer ${OWNER}`, "content-type": "application/json" };
+    const empty = await fetch(`${app.url}/api/v1/hooks/${HOOK}/disable`, { method: "POST", headers });
+    expect([empty.status, await empty.json()]).toEqual([200, { id: HOOK, enabled: false, changed: false }]);
     await app.stop();
     await app.start();
     expect((await get(`/hooks/${HOOK}`)).body).toMatchObject({ enabled: false, switched: { by: "web:1" } });
