@@ -94,6 +94,13 @@ describe("hooks that go out", () => {
               send_to: [ROOM],
             },
           }),
+          {
+            id: "judges",
+            on: "inbound_claim",
+            match: { when: 'payload.message.text.startsWith("judge")' },
+            run: { agent: { prompt: "Is this rude? {{ event.message.text }}", decides: true } },
+            timeout: "60s",
+          },
           onEvent("thinks-too", { agent: { prompt: "Say something about {{ event.task }}", model: "other" } }),
           onEvent("says", { chat: { to: [ROOM], text: "Deployed **{{ event.branch }}**" } }),
           onEvent("keeps-up", { chat: { to: ROOM, text: "{{ event.open }} open tasks", update: true } }),
@@ -253,6 +260,23 @@ describe("hooks that go out", () => {
       "the message",
     );
     expect(JSON.stringify(run)).not.toContain("sk-a-key");
+  });
+
+  it("let a model decide, and let all pass when it does not", async () => {
+    model.reset();
+    const verdict = { name: "decide", arguments: '{"decision":"claim","reply":"let us stay friendly"}' };
+    model.on(
+      { predicate: ({ messages }) => messages.length === 2 && JSON.stringify(messages).includes("judge me") },
+      { toolCalls: [verdict] },
+    );
+    model.onMessage(/./, { content: "I have no opinion." });
+    await product.say("judge me, you box");
+    const isAnswered = async () => (await product.messages()).some(({ text }) => text === "let us stay friendly");
+    await until(isAnswered, "the answer", 60_000);
+    await product.say("judge nobody");
+    const runs = await product.ended("judges", 2);
+    expect(runs.map(({ status }) => status)).toEqual(["succeeded", "failed"]);
+    expect(runs[1]?.attempts[0]?.error).toContain("without a decision");
   });
 
   it("ask another provider in its own format", async () => {
