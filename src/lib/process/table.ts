@@ -24,10 +24,10 @@ export function parseMark(mark: string): Mark | undefined {
 /** Process ids whose mark is accepted. */
 export async function findMarked(accept: (mark: string) => boolean): Promise<number[]> {
   const found: number[] = [];
-  for (const pid of await processIds()) {
+  await eachProcess(async (pid) => {
     const mark = await markOf(pid);
     if (mark !== undefined && pid !== process.pid && accept(mark)) found.push(pid);
-  }
+  });
   return found;
 }
 
@@ -36,13 +36,14 @@ export async function findFamily(leader: number | undefined, mark: string): Prom
   const parents = new Map<number, number>();
   const starts = new Map<number, string>();
   const family = new Set(leader === undefined ? [] : [leader]);
-  for (const pid of await processIds()) {
-    const stat = parseStat(await textOf(`/proc/${pid}/stat`));
-    if (stat === undefined) continue;
+  await eachProcess(async (pid) => {
+    const [text, itsMark] = await Promise.all([textOf(`/proc/${pid}/stat`), markOf(pid)]);
+    const stat = parseStat(text);
+    if (stat === undefined) return;
     parents.set(pid, stat.parent);
     starts.set(pid, stat.start);
-    if ((await markOf(pid)) === mark || (leader !== undefined && stat.session === leader)) family.add(pid);
-  }
+    if (itsMark === mark || (leader !== undefined && stat.session === leader)) family.add(pid);
+  });
   const belongs = (pid: number | undefined, steps = 0): boolean =>
     pid !== undefined && steps < MAX_GENERATIONS && (family.has(pid) || belongs(parents.get(pid), steps + 1));
   return new Map([...starts].filter(([pid]) => pid !== process.pid && pid !== 1 && belongs(pid)));
@@ -65,6 +66,13 @@ function parseStat(stat: string | undefined): { parent: number; session: number;
   const [, parent, , session] = fields ?? [];
   const start = fields?.[19];
   return start === undefined ? undefined : { parent: Number(parent), session: Number(session), start };
+}
+
+const AT_ONCE = 64;
+
+async function eachProcess(look: (pid: number) => Promise<void>): Promise<void> {
+  const pids = await processIds();
+  for (let at = 0; at < pids.length; at += AT_ONCE) await Promise.all(pids.slice(at, at + AT_ONCE).map(look));
 }
 
 async function processIds(): Promise<number[]> {
