@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 
 const ROOT = resolve(import.meta.dirname, "..");
-const BENCHMARKS = ["bench/dispatch.ts", "bench/store.ts", "bench/start.ts", "bench/gateway.ts"];
+const BENCHMARKS = ["bench/dispatch.ts", "bench/store.ts", "bench/start.ts", "bench/gateway.ts", "bench/many-hooks.ts"];
 
 for (const file of BENCHMARKS) {
   console.log(`\n── ${file}`);

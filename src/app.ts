@@ -106,6 +106,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     for (const problem of loaded.problems) logger.error({ path: problem.path }, formatProblem(problem));
     const keepSwitch = (hookId: string, enabled: boolean) => {
       overrides[hookId] = { ...overrides[hookId], enabled };
+      // What its trigger missed while it was off comes now.
+      if (enabled) automations.triggers.look(hookId);
     };
     const platforms = await createPlatforms(platformOptions(loaded, { config, env, store }));
     const processes = createProcesses({

@@ -113,7 +113,7 @@ export function createQueue(options: QueueOptions): Queue {
     const { row, hookId } = { row: taken.run, hookId: taken.run.hookId };
     active.set(row.id, { row, progress: listeners.get(row.id)?.progress });
     perHook.set(hookId, (perHook.get(hookId) ?? 0) + 1);
-    count(hookId, -1);
+    if (!taken.isTakenOver) count(hookId, -1);
     leases.hold(row.id);
     void execute(taken)
       .catch((error: unknown): RunOutcome => {
