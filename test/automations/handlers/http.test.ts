@@ -251,10 +251,15 @@ describe("the http handler", () => {
     expect(await running).toMatchObject({ kind: "failed", timedOut: true });
 
     endpoint.script({ status: 503, headers: { "retry-after": "50" } });
-    const clock = { ...hurriedClock(), after: () => ({ cancel: () => {} }) };
+    let isPausing = false;
+    const after = () => {
+      isPausing = true;
+      return { cancel: () => {} };
+    };
+    const clock = { ...hurriedClock(), after };
     const second = handlerContext({ clock });
     const waiting = httpHandler.run(options, second.context);
-    await until(() => endpoint.seen.length === 1, "the request");
+    await until(() => isPausing, "the pause");
     second.abort();
     expect(await waiting).toMatchObject({ kind: "failed", timedOut: true, error: expect.stringContaining("503") });
   });
