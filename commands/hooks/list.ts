@@ -6,7 +6,7 @@ import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, sizeOf } from "../page.js";
 import { familyOf } from "../resolve.js";
 import { code, count, plain, table } from "../text.js";
-import { brokenData } from "./broken.js";
+import { brokenData, showBroken } from "./broken.js";
 import { pausedText } from "./pause.js";
 import { type HookRow, readHookRows } from "./rows.js";
 
@@ -17,11 +17,12 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
   const { rows: all, remark } = await readHookRows(deps);
   const filter = typeof context.options.id === "string" ? context.options.id.trim() : "";
   const matching = all.filter((row) => matches(row, filter)).sort(byPlace(deps));
+  if (filter === "broken") return showBroken(deps);
   if (all.length === 0) return noHooks(deps);
   if (matching.length === 0)
     return answer({
       text: [
-        `No hook matches ${code(filter)}. Filters: part of an id or point, ${["on", "off", "failing", "never"].map(code).join(", ")}.`,
+        `No hook matches ${code(filter)}. Filters: part of an id or point, ${["on", "off", "failing", "never", "broken"].map(code).join(", ")}.`,
       ],
       data: { hooks: [], total: 0, page: 1, pages: 1 },
       buttons: [[commandButton("All hooks", "/hooks list")]],
@@ -38,7 +39,8 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
     text: [
       `**${count(matching.length, "hook")}**${filter ? ` matching ${code(filter)}` : ""}${page.pages > 1 ? ` · page ${page.number} of ${page.pages}` : ""}`,
       ...groups(page.entries).map((group) => groupText(group, deps.clock.now())),
-      ...[remark, pausedText(deps), brokenRemark(deps)].map((text) => text && `⚠ ${plain(text)}`),
+      ...[remark, pausedText(deps)].map((text) => text && `⚠ ${plain(text)}`),
+      ...brokenLines(deps),
       never > 0 && `${count(never, "enabled hook")} never fired. ${code("/hooks why ID")} tells why.`,
     ],
     data: {
@@ -54,11 +56,15 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
   });
 }
 
-function brokenRemark({ automations }: CommandDeps): string | undefined {
-  const ids = automations?.broken().map(({ id }) => id) ?? [];
-  if (ids.length === 0) return undefined;
-  const named = ids.slice(0, MAX_NAMED).join(", ");
-  return `${count(ids.length, "hook")} not in force: ${named}${ids.length > MAX_NAMED ? ", …" : ""}; /hooks broken tells why.`;
+/** Definitions that are not in force stand in the list as what they are, with the first thing that is wrong. */
+function brokenLines({ automations }: CommandDeps): string[] {
+  const broken = automations?.broken() ?? [];
+  if (broken.length === 0) return [];
+  const lines = broken.slice(0, MAX_NAMED).map(({ id, problems: [first] }) => {
+    return `✗ ${code(id)} broken: ${plain(first?.message ?? "")}`;
+  });
+  const more = broken.length > MAX_NAMED ? `, and ${broken.length - MAX_NAMED} more` : "";
+  return [[...lines, `${code("/hooks broken")} tells everything that is wrong${more}.`].join("\n")];
 }
 
 const MAX_NAMED = 5;
@@ -136,14 +142,13 @@ function groupText({ family, point, rows }: Group, now: number): string {
 }
 
 function noHooks(deps: CommandDeps): CommandAnswer {
-  const remark = brokenRemark(deps);
   return answer({
     text: [
-      remark && `⚠ ${plain(remark)}`,
-      "**No hooks yet.** Plugins bring them: name one in the configuration and start again.",
+      "**No hooks yet.** Write one under `hooks:` of the configuration (`/hooks add` shows how), or name a plugin there:",
       "```yaml\nplugins:\n  - ./examples/plugins/greeter.js\n```",
+      ...brokenLines(deps),
       `${code("hookgate points")} lists what hooks can subscribe to.`,
     ],
-    data: { hooks: [], total: 0, page: 1, pages: 1 },
+    data: { hooks: [], total: 0, page: 1, pages: 1, broken: (deps.automations?.broken() ?? []).map(brokenData) },
   });
 }

@@ -84,7 +84,11 @@ const hookRows = z.object({
         p95Ms: z.number().optional(),
       }),
     )
-    .min(1),
+    .default([]),
+  /** Configured hooks that are not in force. */
+  broken: z
+    .array(z.object({ id: z.string(), place: z.string(), problems: z.array(z.object({ message: z.string() })) }))
+    .default([]),
 });
 const runRows = z.object({
   dispatches: z
@@ -124,7 +128,8 @@ function tableOf(view: NonNullable<LiveCall["view"]>, data: unknown): string | u
   switch (view) {
     case "hooks": {
       const parsed = hookRows.safeParse(data);
-      return parsed.success ? hooksTable(parsed.data.hooks) : undefined;
+      if (!parsed.success || parsed.data.hooks.length + parsed.data.broken.length === 0) return undefined;
+      return [hooksTable(parsed.data.hooks), ...parsed.data.broken.map(brokenLine)].join("\n");
     }
     case "runs": {
       const parsed = runRows.safeParse(data);
@@ -141,6 +146,10 @@ const WIDE = 80;
 const wide = (title: string) => ({ title, maxCharacters: WIDE });
 const right = (title: string) => ({ title, right: true });
 const time = (at: number) => new Date(at).toISOString().slice(0, 19).replace("T", " ");
+
+function brokenLine({ id, place, problems }: z.infer<typeof hookRows>["broken"][number]): string {
+  return `broken: ${id} (${place}): ${problems.map(({ message }) => message).join("; ")}`;
+}
 
 function hooksTable(rows: z.infer<typeof hookRows>["hooks"]): string {
   return align(

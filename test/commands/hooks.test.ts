@@ -27,7 +27,7 @@ describe("/hooks list", () => {
     const { shown, data } = await desk.say("/hooks");
     expect(shown).toContain("No hooks yet");
     expect(shown).toContain("plugins:");
-    expect(data).toEqual({ hooks: [], total: 0, page: 1, pages: 1 });
+    expect(data).toEqual({ hooks: [], total: 0, page: 1, pages: 1, broken: [] });
   });
 
   it("shows state, when it last fired, fires, failures and marks those that never fired", async () => {

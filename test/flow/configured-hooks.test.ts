@@ -130,6 +130,8 @@ describe.each(["web", "discord"] as const)("on %s", { timeout: 90_000 }, (name) 
     const broken = await find(platform, room, /crooked/);
     expect(broken.text).toMatch(/no cron expression/);
     expect(broken.text).toMatch(/absent.*not there/s);
+    await platform.command(room, "owner", "/hooks list nightly");
+    expect((await find(platform, room, /✗\W+crooked/)).text).toMatch(/crooked\W+broken: .*no cron expression/);
     await platform.command(room, "owner", "/hooks add");
     expect((await find(platform, room, /not added from chat/)).text).toContain("trigger: { every: 1h }");
     await platform.command(room, "owner", "/hooks show nightly");
