@@ -64,6 +64,41 @@ hooks:
   });
 });
 
+describe("execution policies", () => {
+  test("fire_and_record delays nobody and keeps its history; deadline waits as long as it may; both miss what they would decide", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - { id: free, on: message_sending, execution: fire_and_record, run: { shell: { sh: "until [ -e go ]; do sleep 0.05; done; echo no >&2; exit 2" } } }
+  - { id: bound, on: message_sending, execution: deadline, timeout: 200ms, run: { shell: { sh: "sleep 20" } } }
+`,
+    });
+    await live.app.gateway.send(
+      { platform: "web", botId: "web", chatId: "general" },
+      { text: "hello" },
+      { cause: { kind: "api", id: "t", depth: 0 } },
+    );
+    await until(async () => (await live.room()).includes("hello"), "the message");
+    expect((await live.runs("free"))[0]?.status).toBe("running");
+    expect(await live.ended("bound")).toMatchObject({ status: "timed_out" });
+    live.write("go", "");
+    expect(await live.ended("free")).toMatchObject({ status: "blocked", statusReason: "no" });
+  });
+
+  test("a hook that is switched off does not run; switched on again it does", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `hooks:\n  - { id: worker, on: message_received, run: { shell: { sh: "exit 0" } } }\n`,
+    });
+    await commandOf(live, "/hooks disable worker");
+    await live.say("one");
+    await until(async () => (await live.app.gateway.status()).inbox.done === 1, "the message being handled");
+    await commandOf(live, "/hooks enable worker");
+    await live.say("two");
+    await live.ended("worker");
+    expect(await live.runs("worker")).toHaveLength(1);
+  });
+});
+
 describe("gates of a running gateway", () => {
   test("what a gate refuses is recorded with its name, in the history and in the journal", async () => {
     const live = await liveApp({
