@@ -2,12 +2,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { discordOptions } from "../adapters/discord/options.js";
-import { createPlatforms, type PlatformOptions, type Platforms } from "../adapters/index.js";
-import { telegramOptions } from "../adapters/telegram/options.js";
+import { createPlatforms, type Platforms } from "../adapters/index.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
-import { adminsOf, hooksOf, sweepAll, threadsOf } from "./app/hooks.js";
+import { adminsOf, hooksOf, overridesOf, sweepAll, threadsOf } from "./app/hooks.js";
+import { platformOptions } from "./app/platforms.js";
 import { reloader, watchConfig } from "./app/reload.js";
 import { assembleAutomations } from "./automations/assemble.js";
 import type { Automations, Reloaded } from "./automations/automations.js";
@@ -21,14 +20,14 @@ import { brokenPlatform, formatProblem, type LoadedConfig } from "./config/load.
 import { type Config, PLATFORMS, type PlatformName } from "./config/schema.js";
 import type { Store } from "./domain/store.js";
 import { createGateway, type Gateway } from "./gateway/gateway.js";
-import { HookRegistry, type Override } from "./hooks/registry.js";
+import { HookRegistry } from "./hooks/registry.js";
 import { createMetrics } from "./http/metrics.js";
 import { createHttpServer } from "./http/server.js";
 import { type Clock, systemClock } from "./lib/clock.js";
 import { errorMessage, HookgateError } from "./lib/errors.js";
 import { newId, newToken } from "./lib/id.js";
 import type { Logger } from "./lib/logger.js";
-import { type Destinations, parseDestinations } from "./lib/outgoing/destinations.js";
+import { parseDestinations } from "./lib/outgoing/destinations.js";
 import { createLogger } from "./lib/pino-logger.js";
 import { createProcesses } from "./lib/process.js";
 import { secretMask } from "./lib/secret.js";
@@ -297,63 +296,6 @@ function secretsOf(config: Config, env: Environment): (string | undefined)[] {
     ...Object.values(config.events).flatMap(({ secret_env }) => [secret_env].flat().map((name) => env.variable(name))),
     ...Object.values(config.models.available).map(({ key_env }) => key_env && env.variable(key_env)),
   ];
-}
-
-/** What the configuration says of single hooks; what was switched in chat holds where it says nothing. */
-async function overridesOf(config: Config, store: Store): Promise<Record<string, Override>> {
-  const overrides: Record<string, Override> = {};
-  for (const { hookId, enabled } of await store.hookState.list()) overrides[hookId] = { enabled };
-  for (const [id, { enabled, timeout, failure_policy }] of Object.entries(config.overrides))
-    overrides[id] = {
-      ...overrides[id],
-      ...(enabled === undefined ? {} : { enabled }),
-      ...(timeout === undefined ? {} : { timeoutMs: timeout }),
-      ...(failure_policy === undefined ? {} : { failurePolicy: failure_policy }),
-    };
-  return overrides;
-}
-
-function platformOptions(
-  { problems }: LoadedConfig,
-  { config, env, store }: { config: Config; env: Environment; store: Store },
-): PlatformOptions {
-  const outgoing = outgoingDestinations(config, env);
-  const broken = (platform: PlatformName) => brokenPlatform(platform, problems);
-  const options: PlatformOptions = { misconfigured: {} };
-  const add = <P extends PlatformName>(platform: P, make: () => PlatformOptions[P]) => {
-    const why = broken(platform);
-    if (why === undefined) options[platform] = make();
-    else options.misconfigured = { ...options.misconfigured, [platform]: why };
-  };
-  const { DISCORD_TOKEN, TELEGRAM_TOKEN } = env;
-  if (config.web.enabled)
-    add("web", () => ({
-      chat: store.web,
-      name: config.web.name,
-      rooms: config.web.rooms,
-      maxText: config.web.max_text,
-    }));
-  if (DISCORD_TOKEN)
-    add("discord", () =>
-      discordOptions(config.discord, { token: DISCORD_TOKEN, apiUrl: env.DISCORD_API_URL, outgoing }),
-    );
-  if (TELEGRAM_TOKEN)
-    add("telegram", () =>
-      telegramOptions(config.telegram, {
-        token: TELEGRAM_TOKEN,
-        apiUrl: env.TELEGRAM_API_URL,
-        webhookSecret: env.TELEGRAM_WEBHOOK_SECRET,
-        outgoing,
-      }),
-    );
-  return options;
-}
-
-/** A platform's own server holds its files, wherever the operator runs it. */
-function outgoingDestinations({ outgoing }: Config, env: Environment): Destinations {
-  const own = [env.DISCORD_API_URL, env.TELEGRAM_API_URL].filter((url) => url !== undefined).map((url) => new URL(url));
-  const hostAndPort = own.map((url) => `${url.hostname}:${url.port || (url.protocol === "https:" ? 443 : 80)}`);
-  return parseDestinations([...outgoing.allow, ...hostAndPort]);
 }
 
 function peopleOf(
