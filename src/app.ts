@@ -185,6 +185,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       keepFile: (bytes) => keepFile(uploadsFolder(env.DATABASE_URL), bytes),
       observe: metrics.observer,
     });
+    let hasStarted = false;
     let events = config.events;
     const learnSecrets = ({ definitions }: LoadedHooks) =>
       void secrets.push(...definitions.flatMap((definition) => definition.secrets.map(env.variable)));
@@ -214,6 +215,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       config: config.http,
       gateway,
       checkStore: () => store.check(),
+      hasStarted: () => hasStarted,
       metrics,
       people: peopleOf(loaded, { config, env }, consoleToken),
       sessionKey: await store.ownSecret("session-key"),
@@ -243,6 +245,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     await automations.start();
     if (options.reread !== undefined && config.automations.watch && loaded.file !== undefined)
       closers.push(await watchConfig(loaded.file, { reread: options.reread, reload, clock, logger }));
+    hasStarted = true;
     closers.push(keepSwept({ sweep: sweepAll(store, automations) }, clock, logger));
 
     return {

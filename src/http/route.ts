@@ -19,6 +19,8 @@ export interface HttpParts {
   gateway: Pick<Gateway, "invoke" | "status" | "identify">;
   /** Rejects with the error that writes would meet. */
   checkStore(): Promise<void>;
+  /** All is up: triggers watch, timers run. */
+  hasStarted(): boolean;
   /** Absent when the web chat is switched off. */
   web: WebPort | undefined;
   auth: Auth;

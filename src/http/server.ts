@@ -21,7 +21,7 @@ import { createUploads } from "./uploads.js";
 import { addWebhook, type Webhook } from "./webhook.js";
 
 export interface HttpServerOptions
-  extends Pick<HttpParts, "config" | "gateway" | "checkStore" | "metrics" | "clock" | "logger"> {
+  extends Pick<HttpParts, "config" | "gateway" | "checkStore" | "hasStarted" | "metrics" | "clock" | "logger"> {
   host: string;
   /** 0 = any that is free. */
   port: number;
@@ -59,6 +59,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     config,
     gateway: options.gateway,
     checkStore: options.checkStore,
+    hasStarted: options.hasStarted,
     web: options.web?.port,
     auth: createAuth({ people, guard, clock, sessionLifeMs: config.session_life }),
     people,

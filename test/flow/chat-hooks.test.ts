@@ -62,7 +62,8 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", (name) => {
   });
 
   // The other two do not let people delete what a bot account said.
-  it.runIf(name === "discord")("what somebody deleted is said anew", async () => {
+  if (name !== "discord") return;
+  it("what somebody deleted is said anew", async () => {
     const platform = stack.platforms[name];
     const [, place] = platform.places;
     const [last] = (await platform.seen(place)).filter(({ text }) => text.includes("count"));

@@ -15,7 +15,7 @@ export const probeRoutes = [
     path: "/readyz",
     access: "probe",
     summary:
-      "200 when the store takes writes and a platform is online (one that is down takes nobody away from the others); else 503. Tells each state.",
+      "200 when all has started, the store takes writes and a platform is online (one that is down takes nobody away from the others); else 503. Tells each state.",
     async handle(parts, { reply }) {
       const answer = await readiness(parts);
       reply.code(answer.ready ? 200 : 503);
@@ -35,7 +35,7 @@ export const probeRoutes = [
   }),
 ];
 
-async function readiness({ checkStore, gateway, stopping }: HttpParts) {
+async function readiness({ checkStore, hasStarted, gateway, stopping }: HttpParts) {
   const store = await checkStore().then(
     () => ({ state: "ok" }),
     (error: unknown) => ({
@@ -46,7 +46,7 @@ async function readiness({ checkStore, gateway, stopping }: HttpParts) {
   const { running, adapters } = await gateway.status();
   const reachable = adapters.length === 0 || adapters.some(({ phase }) => phase === "online");
   return {
-    ready: store.state === "ok" && running && reachable && !stopping.aborted,
+    ready: store.state === "ok" && hasStarted() && running && reachable && !stopping.aborted,
     store,
     platforms: Object.fromEntries(
       adapters.map(({ platform, phase, reason }) => [platform, { state: phase, ...(reason ? { reason } : {}) }]),
