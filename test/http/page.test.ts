@@ -229,7 +229,8 @@ describe("the page", () => {
     await composer().fill("not sent yet");
     await page.reload().catch(() => {});
     await app.start();
-    await page.goto(app.url);
+    // The browser may still be busy showing that nobody answered.
+    await until(() => page.goto(app.url).catch(() => undefined), "the page");
     await until(async () => (await texts(".room-pane .message[data-id] .text")).includes("while it is down"));
     expect(await composer().inputValue()).toBe("not sent yet");
     await composer().fill("");
