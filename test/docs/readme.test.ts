@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { parse } from "yaml";
 import { invoke } from "../flow/stack.js";
 import { webPlatform } from "../flow/web-platform.js";
 import { type GatewayProcess, gatewayProcess } from "../support/gateway-process.js";
@@ -10,6 +11,12 @@ import { until } from "../support/until.js";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+
+/** The definitions under "A hook without code". */
+function hooksOf(text: string): unknown[] {
+  const block = /## A hook without code\s+```yaml\n([\s\S]*?)```/.exec(text)?.[1] ?? "";
+  return (parse(block) as { hooks: unknown[] }).hooks;
+}
 
 let gateway: GatewayProcess;
 let here: string;
@@ -31,7 +38,11 @@ beforeAll(async () => {
   const web = webPlatform();
   gateway = await gatewayProcess({
     folder: elsewhere,
-    config: { web: web.config, plugins: [join(here, "shout.js"), "./whisper.mjs", "./shout.js"] },
+    config: {
+      web: web.config,
+      hooks: hooksOf(readme),
+      plugins: [join(here, "shout.js"), "./whisper.mjs", "./shout.js"],
+    },
     env: web.env,
   });
   await gateway.start();
@@ -56,6 +67,16 @@ it("the hook in ten lines answers, and the commands beside it know it", async ()
       outcome: "done",
       text: expect.stringContaining("shout.inbound_claim"),
     });
+});
+
+it("the hooks without code answer, and the commands beside them know them", async () => {
+  const web = webPlatform();
+  await web.begin(gateway.url);
+  await web.say(web.places[0], "owner", "ping");
+  await until(async () => (await web.seen(web.places[0])).some(({ text }) => text === "pong"), "the answer");
+  expect((await invoke(gateway.url, "/hooks test half-past")).text).toMatch(/Dry run.*half-past[\s\S]*Half past nine/);
+  expect((await invoke(gateway.url, "/hooks next")).text).toContain("half-past");
+  expect((await invoke(gateway.url, "/hooks broken")).text).toContain("No configured hook is broken");
 });
 
 it("elsewhere the plain object works, and definePlugin says how to get it", async () => {
