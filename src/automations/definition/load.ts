@@ -1,5 +1,6 @@
 /** All definitions of a configuration. A broken one is told with its reasons and its place, and never stops the others. */
 import { basename, dirname } from "node:path";
+import type { Position } from "../../lib/yaml-source.js";
 import { checkDefinition, type Surroundings } from "./check.js";
 import type { Definition, Place } from "./definition.js";
 import { parseDefinition, type Tables } from "./parse.js";
@@ -36,7 +37,7 @@ export function loadDefinitions(
   const broken: BrokenHook[] = [];
   const taken = new Map<string, Place>();
   for (const source of sources) {
-    const place: Place = { file: source.file, ...source.placeOf([]) };
+    const place = placeLater(source);
     const id = idOf(source.value);
     const outcome = loadOne(source, place, tables, around);
     const issues = "issues" in outcome ? outcome.issues : [];
@@ -50,6 +51,24 @@ export function loadDefinitions(
   for (const { message, ...place } of problems)
     broken.push({ id: nameAfter(place), place, critical: false, problems: [{ ...place, path: "", message }] });
   return { definitions, broken };
+}
+
+/** Where it stands is read when somebody asks: finding it out for thousands that are right would take longer than all the rest. */
+function placeLater({ file, placeOf }: Source): Place {
+  let found: Position | undefined;
+  const look = () => {
+    found ??= placeOf([]);
+    return found;
+  };
+  return {
+    file,
+    get line() {
+      return look().line;
+    },
+    get column() {
+      return look().column;
+    },
+  };
 }
 
 function loadOne(
