@@ -8,7 +8,8 @@ describe("a YAML text", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.constantFrom("PLAIN", "QUOTE_DOUBLE", "QUOTE_SINGLE"), (value, style) => {
         const text = stringify(value, { defaultStringType: style });
-        expect(parseYaml(text).value ?? null).toEqual(parse(text));
+        // As JSON, which has no minus zero.
+        expect(JSON.stringify(parseYaml(text).value ?? null)).toBe(JSON.stringify(parse(text)));
       }),
       { numRuns: 500 },
     );
