@@ -11,6 +11,7 @@ import { Channels } from "./channels.js";
 import { registerCommands } from "./commands.js";
 import { connect, wrongToken } from "./connect.js";
 import { isForUs, type Self } from "./decode/message.js";
+import { dmChatId } from "./dm.js";
 import { encode } from "./encode.js";
 import { Intake } from "./intake.js";
 import { Interactions } from "./interactions.js";
@@ -18,7 +19,7 @@ import { Ledger } from "./ledger.js";
 import type { DiscordOptions } from "./options.js";
 import { openRest } from "./rest.js";
 import { parseSelf } from "./self.js";
-import { dmChatId, notConnected, send } from "./send.js";
+import { notConnected, send } from "./send.js";
 import { Session } from "./session.js";
 import { openThread } from "./thread.js";
 

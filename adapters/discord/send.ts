@@ -13,6 +13,7 @@ import type { Aborts } from "../../src/lib/aborts.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import type { Channels } from "./channels.js";
+import { DM_PREFIX } from "./dm.js";
 import { type PartBody, partBody } from "./encode.js";
 import { readFiles } from "./files.js";
 import { outcomeOf, type Sent } from "./outcome.js";
@@ -23,8 +24,6 @@ const NOT_A_TEXT_CHANNEL = 50008;
 /** Missing access, missing permissions: where the interaction may still speak. */
 const MAY_NOT_POST: ReadonlySet<number | string> = new Set([50001, 50013]);
 const MAX_THREAD_NAME = 100;
-/** A chat id that stands for "the DM with this person", until Discord has told its channel. */
-const DM_PREFIX = "dm:";
 
 export interface SendContext {
   rest: REST;
@@ -40,8 +39,6 @@ export interface SendContext {
 export function notConnected(error: string): SendResult {
   return { kind: "retry", error, afterMs: 1000, scope: "bot" };
 }
-
-export const dmChatId = (userId: string) => `${DM_PREFIX}${userId}`;
 
 /** One request; its answer, or what is known of it when the signal aborts first. */
 export function send(

@@ -1,4 +1,5 @@
 /** What the composition root knows and operator-defined hooks need: where they are written, what there is, whom to tell. */
+import { dmChatId } from "../../adapters/discord/dm.js";
 import { directRoomId } from "../../adapters/web/rooms.js";
 import type { AssemblyParts } from "../automations/assemble.js";
 import type { Automations } from "../automations/automations.js";
@@ -35,8 +36,12 @@ interface Valid {
   env: Environment;
 }
 
-/** Direct messages to owners and admins, where a platform's address of them is known without asking it. */
-export function adminsOf({ operators, web }: Config, { TELEGRAM_TOKEN }: Environment, consoleId: string): Address[] {
+/** Direct messages to owners and admins. Roles are not people: those who have one by a Discord role are not told. */
+export function adminsOf(
+  { operators, web }: Config,
+  { DISCORD_TOKEN, TELEGRAM_TOKEN }: Environment,
+  consoleId: string,
+): Address[] {
   const people = [...operators.owner, ...operators.admin];
   const consoleIsAdmin = operators.console === "owner" || operators.console === "admin";
   const telegramBot = TELEGRAM_TOKEN?.split(":")[0];
@@ -46,6 +51,8 @@ export function adminsOf({ operators, web }: Config, { TELEGRAM_TOKEN }: Environ
     if (platform === "web" && web.enabled) return [{ platform, botId: "web", chatId: directRoomId(id) }];
     // A private chat on Telegram has the id of its person.
     if (platform === "telegram" && telegramBot !== undefined) return [{ platform, botId: telegramBot, chatId: id }];
+    // No bot id: whichever account the token is of.
+    if (platform === "discord" && DISCORD_TOKEN !== undefined) return [{ platform, botId: "", chatId: dmChatId(id) }];
     return [];
   });
 }

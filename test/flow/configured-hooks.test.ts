@@ -211,3 +211,18 @@ describe("completion", () => {
     expect(choices.some(({ name }) => /fails · failed/.test(name))).toBe(true);
   });
 });
+
+describe("a reload that is rejected", () => {
+  it("is told to admins where they are: in the web chat and in a direct message on Discord", async () => {
+    const file = inFolder("hookgate.yaml");
+    const config = JSON.parse(readFileSync(file, "utf8"));
+    const worse = [...HOOKS, { id: "worse", on: "mesage_received", run: { shell: { command: ["true"] } } }];
+    writeFileSync(file, JSON.stringify({ ...config, hooks: worse }));
+    const { discord, platforms } = stack;
+    const direct = discord.world.dmWith(discord.userId);
+    const told = await find(platforms.discord, { chatId: direct.id }, /not taken over/);
+    expect(told.text).toMatch(/mesage.*received.*did you mean/s);
+    await find(platforms.web, { chatId: "dm-1" }, /not taken over/);
+    expect((await run("/hooks show worse")).outcome).toBe("failed");
+  });
+});
