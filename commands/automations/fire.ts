@@ -42,6 +42,7 @@ export async function fireConfigured(
   try {
     return await deps.automations.fire({
       hookId: definition.id,
+      ...(context.causeId === undefined ? {} : { runId: `r_${context.causeId}` }),
       payload,
       dryRun,
       reason: `fired by ${context.operator.displayName ?? `${context.operator.platform}:${context.operator.userId}`}`,

@@ -13,6 +13,8 @@ export interface BrokenHook {
 
 export interface HandFiring {
   readonly hookId: string;
+  /** The same when the command is done again after a crash: what it began then is told, and not begun a second time. */
+  readonly runId?: string;
   /** Of the hook's point; for a hook that time or a person starts, what its templates see as `event.input`. */
   readonly payload: Readonly<Record<string, unknown>>;
   /** Steps gather, the handler is not called. Nothing is stored. */

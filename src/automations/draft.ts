@@ -27,6 +27,8 @@ export interface ManualStart {
   reason: string;
   payload: unknown;
   cause?: Cause;
+  /** Made up when absent. */
+  runId?: string;
 }
 
 export function draftManual(definition: Definition, start: ManualStart, now: number): AutomationRun {
@@ -47,10 +49,10 @@ export function manualPayload(definition: Definition, reason: string, input: unk
 
 function draft(
   definition: Definition,
-  { trigger, reason, payload, cause }: ManualStart & { trigger: AutomationRun["trigger"] },
+  { trigger, reason, payload, cause, runId }: ManualStart & { trigger: AutomationRun["trigger"] },
   now: number,
 ): AutomationRun {
-  const id = newId("r", now);
+  const id = runId ?? newId("r", now);
   // Only the hash and what is shown: the secrets of the configuration are no part of what starts a run.
   const history = historyOf(payload, (text) => text);
   return {

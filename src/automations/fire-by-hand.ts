@@ -1,7 +1,8 @@
 /** A person fires a configured hook: no cooldown, but one that is running is not started twice. Dry, its steps run and nothing else. */
-import type { AutomationRun } from "../domain/automation.js";
+import { type AutomationRun, isUnfinished } from "../domain/automation.js";
 import type { HookRegistry } from "../hooks/registry.js";
-import type { Clock } from "../lib/clock.js";
+import { type Clock, wait } from "../lib/clock.js";
+import { formatDuration } from "../lib/duration.js";
 import { HookgateError } from "../lib/errors.js";
 import { joinSignals } from "../lib/signals.js";
 import type { Definition } from "./definition/definition.js";
@@ -23,25 +24,43 @@ interface Parts {
 }
 
 const DRY_RUN_MS = 300_000;
+const LOOK_AGAIN_MS = 250;
 
 export async function fireByHand(definition: Definition, how: HandFiring, at: Parts): Promise<AutomationRun> {
   const row = draftManual(definition, { ...how, payload: payloadOf(definition, how, at) }, at.clock.now());
   if (how.dryRun) return fireDry(definition, row, how, at);
+  const before = how.runId === undefined ? undefined : await at.parts.runs.get(how.runId);
+  if (before) return untilEnded(before, how, at);
   if (at.registry.get(definition.id)?.enabled === false)
     throw new HookgateError({
       code: "HOOK_OFF",
       message: `"${definition.id}" is switched off`,
       hint: `/hooks enable ${definition.id}`,
     });
-  if (at.gates.running(definition.id) >= definition.concurrency)
-    throw new HookgateError({
-      code: "HOOK_RUNNING",
-      message: `"${definition.id}" is running`,
-      hint: "Try again when it has ended.",
-      retryable: true,
-    });
+  if (at.gates.running(definition.id) >= definition.concurrency) throw await running(definition, at);
   await at.queue.runNow(row, progressOf(how));
   return (await at.parts.runs.get(row.id)) ?? row;
+}
+
+async function running({ id }: Definition, { parts, clock }: Parts): Promise<HookgateError> {
+  const [run] = await parts.runs.list({ hookId: id, status: "running", limit: 1 });
+  const which = run ? `: run ${run.id}, for ${formatDuration(clock.now() - (run.startedAt ?? run.createdAt))}` : "";
+  return new HookgateError({
+    code: "HOOK_RUNNING",
+    message: `${id} is running already${which}.`,
+    hint: "Try again when it has ended.",
+    retryable: true,
+  });
+}
+
+/** A crash cut this firing off. What is left of its run is made good or ended by the queue; it is not begun a second time. */
+async function untilEnded(row: AutomationRun, { signal }: HandFiring, { parts, clock }: Parts): Promise<AutomationRun> {
+  let run = row;
+  while (isUnfinished(run.status)) {
+    await wait(clock, LOOK_AGAIN_MS, signal);
+    run = (await parts.runs.get(run.id)) ?? run;
+  }
+  return run;
 }
 
 async function fireDry(definition: Definition, row: AutomationRun, how: HandFiring, at: Parts): Promise<AutomationRun> {

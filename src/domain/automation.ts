@@ -21,6 +21,11 @@ export const AUTOMATION_RUN_STATUSES = [
 ] as const;
 export type AutomationRunStatus = (typeof AUTOMATION_RUN_STATUSES)[number];
 
+/** It will still change. */
+export function isUnfinished(status: AutomationRunStatus): boolean {
+  return status === "queued" || status === "running" || status === "backgrounded";
+}
+
 export type TriggerKind = "on" | "every" | "cron" | "at" | "event" | "files" | "manual";
 
 export interface StepRecord {

@@ -13,7 +13,7 @@ const addressText = z.string().transform((text, context) => {
   if (parsed) return parsed;
   context.addIssue({
     code: "custom",
-    message: `expected an address such as web:web:lobby (platform:bot:chat or platform:bot:chat:thread), got "${text}"`,
+    message: `expected an address such as web:web:general (platform:bot:chat or platform:bot:chat:thread), got "${text}"`,
   });
   return z.NEVER;
 });

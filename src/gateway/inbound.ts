@@ -17,6 +17,7 @@ import { offer } from "./inbound/offer.js";
 import { checkOptions, parseOptions } from "./inbound/parse-command.js";
 import { type ActionPlan, isRefusal, planAction } from "./inbound/plan-action.js";
 import { afterMove, type Inbound } from "./inbound/receiving.js";
+import { unknownCommand } from "./inbound/unknown-command.js";
 
 export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
   const event = afterMove(row.event, inbound);
@@ -39,7 +40,7 @@ export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
   }
 }
 
-/** A message: received → access → command | claim | bridge back | default route. */
+/** A message: received → access → command | claim | bridge back | slip of an operator | default route. */
 async function handleMessage(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Handling> {
   const { operator, verdict, isBot } = judge(message, inbound);
   const received = fireReceived(row, message, verdict, inbound);
@@ -58,6 +59,8 @@ async function handleMessage(row: LaneRow, message: InboundMessage, inbound: Inb
   const origin = await originOf(message, inbound);
   const returned = origin && (await forward(row, message, origin.address, inbound, origin.messageId));
   if (returned) return settled("returned", [returned]);
+  const unknown = unknownCommand(row, message, operator, inbound);
+  if (unknown) return unknown;
   return defaultRoute(row, message, inbound);
 }
 

@@ -1,11 +1,11 @@
 /** Operator-defined hooks as people meet them in chat: tried, fired, watched, paused and explained, through the real clients. */
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 import type { FlowPlatform, Place, Seen, Speaker } from "./platform.js";
-import { invoke, type Stack, startStack } from "./stack.js";
+import { allOnline, invoke, type Stack, startStack } from "./stack.js";
 
 const HOOKS = [
   {
@@ -26,6 +26,12 @@ const HOOKS = [
   },
   { id: "quiet", on: "message_sent", match: { chats: ["nowhere"] }, run: { chat: { to: "here", text: "hello" } } },
   { id: "nightly", trigger: { cron: "0 3 * * *", timezone: "Europe/Berlin" }, run: { shell: { command: ["true"] } } },
+  {
+    id: "lasting",
+    trigger: "manual",
+    run: { shell: { sh: 'echo "$HOOKGATE_RUN_ID" >> lasting.log; sleep 300' } },
+    timeout: "10m",
+  },
   { id: "crooked", trigger: { cron: "0 25 * * *" }, run: { shell: { command: ["true"] } } },
   { id: "absent", trigger: { files: { paths: "not/there/*.csv" } }, run: { shell: { command: ["true"] } } },
 ];
@@ -209,6 +215,37 @@ describe("completion", () => {
     });
     const { choices } = (await answer.json()) as { choices: { name: string }[] };
     expect(choices.some(({ name }) => /fails · failed/.test(name))).toBe(true);
+  });
+});
+
+describe("the definition that /hooks add shows", () => {
+  it("works as it is, once it is saved: it says what it found in the web chat", async () => {
+    const { snippet } = (await run("/hooks add")).data as { snippet: string };
+    mkdirSync(inFolder("hooks"), { recursive: true });
+    writeFileSync(inFolder("hooks/added.yaml"), snippet);
+    await until(async () => (await run("/hooks show disk-check")).outcome === "done", "the new hook", 30_000);
+    expect((await run("/fire-hook disk-check")).outcome).toBe("done");
+    await find(stack.platforms.web, { chatId: "general" }, /Filesystem[\s\S]*%/);
+    rmSync(inFolder("hooks"), { recursive: true });
+  });
+});
+
+describe("a hook that a person fires and a kill cuts off", () => {
+  it("is refused with its run's id and age while it runs, and is not begun a second time by the command done again", async () => {
+    const platform = stack.platforms.discord;
+    const [, room] = platform.places;
+    const begun = () => readFileSync(inFolder("lasting.log"), "utf8").trim().split("\n");
+    await platform.command(room, "owner", "/fire-hook lasting");
+    await until(() => existsSync(inFolder("lasting.log")) && begun().length === 1, "its start");
+    const refused = await run("/fire-hook lasting");
+    expect(refused.outcome).toBe("failed");
+    expect(refused.text).toMatch(new RegExp(`is running already: run ${begun()[0]}, for \\d+ m?s`));
+    await stack.gateway.kill();
+    await stack.gateway.start();
+    await allOnline(stack.gateway.url, 30_000, ["web", "discord"]);
+    const told = await find(platform, room, /lasting[\s\S]*interrupted/);
+    expect(told.text).toContain("the gateway ended while it ran");
+    expect(begun()).toHaveLength(1);
   });
 });
 

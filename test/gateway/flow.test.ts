@@ -180,6 +180,21 @@ describe("the default route", () => {
   });
 });
 
+describe("a command that is not there", () => {
+  it("is told to an operator in private, with the nearest; elsewhere, and from others, it is talk", async () => {
+    const status = { name: "status", summary: "How it is", role: "viewer" as const, options: [] };
+    const rig = await startRig({ commands: [{ ...status, run: async () => ({ message: { text: "well" } }) }] });
+    await rig.say("/statos now", { isDm: true, userId: "1" });
+    await rig.say("/zzzzzzzzzz", { isDm: true, userId: "1" });
+    await rig.say("/statos", { userId: "1" });
+    await rig.say("/usr/bin/env is a path", { isDm: true, userId: "1" });
+    await rig.idle();
+    expect(rig.platform.texts().join("")).toBe(
+      "There is no command `/statos`. Did you mean `/status`? `/help` lists them.There is no command `/zzzzzzzzzz`. `/help` lists them.",
+    );
+  });
+});
+
 describe("edits, deletions and reactions of people", () => {
   it("fire their points; a deletion carries the text that was deleted", async () => {
     const seen: unknown[] = [];

@@ -1,0 +1,26 @@
+/** An operator who calls a command that is not there, in private: a slip of theirs, that nobody else will tell them of. */
+import type { Operator } from "../../domain/identity.js";
+import type { InboundMessage } from "../../domain/message.js";
+import { nearest } from "../../lib/nearest.js";
+import { note } from "./answer-command.js";
+import { type Handling, settled } from "./handling.js";
+import type { LaneRow } from "./lanes.js";
+import type { Inbound } from "./receiving.js";
+
+/** Undefined when it is none of this; a text that goes on to somebody (`default_route`) is theirs to answer. */
+export function unknownCommand(
+  row: LaneRow,
+  message: InboundMessage,
+  { role }: Operator,
+  inbound: Inbound,
+): Handling | undefined {
+  const name = /^\/([a-z][a-z0-9_-]{0,31})(?:\s|$)/i.exec(message.text)?.[1];
+  if (name === undefined || role === undefined || !message.isDm || inbound.config.default_route !== "none")
+    return undefined;
+  const near = nearest(
+    name,
+    inbound.commands.all.map((command) => command.name),
+  );
+  const text = `There is no command \`/${name}\`.${near === undefined ? "" : ` Did you mean \`/${near}\`?`} \`/help\` lists them.`;
+  return settled("command", [note(row, message, undefined, text, inbound)]);
+}
