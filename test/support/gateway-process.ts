@@ -20,6 +20,8 @@ export interface GatewayProcess {
   kill(): Promise<void>;
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
+  /** SIGHUP: it reads its configuration again. */
+  hangUp(): void;
   running(): boolean;
 }
 
@@ -54,6 +56,7 @@ export async function gatewayProcess({
     folder,
     output: () => output,
     running: () => child !== undefined && child.exitCode === null && child.signalCode === null,
+    hangUp: () => void child?.kill("SIGHUP"),
     async start() {
       child = spawn(process.execPath, [CLI, "start"], {
         cwd: folder,
