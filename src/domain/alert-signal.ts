@@ -1,0 +1,36 @@
+/** What raises, changes and ends an alert. SLA clocks are its first source; anything that may break can be another. */
+import type { WatchedEntity } from "./watched.js";
+
+export type Severity = "info" | "warning" | "high" | "critical";
+
+export interface AlertSignal {
+  /** Alerts are told apart by it: the same fingerprint is the same alert, and a higher `episode` begins it anew. */
+  fingerprint: string;
+  episode: number;
+  /** `warned`: will break soon · `firing`: broken · `resolved`: no longer so (met, ended, moved) with `reason`. */
+  state: "warned" | "firing" | "resolved";
+  severity: Severity;
+  title: string;
+  /** What makes it fire, in a sentence: `80 % of 4h passed`. */
+  reason: string;
+  /** ms since the epoch; when what it says became true. */
+  at: number;
+  source: {
+    /** `sla`, `gateway`, `hook`, … */
+    kind: string;
+    /** The clock, platform or hook behind it. */
+    id: string;
+    /** The policy that made it an alert, when there is one. */
+    policyId?: string;
+  };
+  entity?: WatchedEntity;
+  /** For clocks. */
+  clock?: { name: string; dueAt: number; targetMs: number; elapsedMs: number; percentUsed: number; pausedFor?: string };
+  /** Names of routes (`alerts.routes`); the default route when absent. */
+  routes?: readonly string[];
+  runbook?: string;
+  labels: Readonly<Record<string, string>>;
+}
+
+/** Resolves when the alert is on disk; the same signal twice changes nothing. */
+export type RaiseAlert = (signal: AlertSignal) => Promise<void>;
