@@ -1,12 +1,12 @@
 /** The templates of a definition: compiled once, every name in them held against the payload and the steps before. */
 import type { AnyPoint } from "../../hooks/signatures.js";
 import { errorMessage } from "../../lib/errors.js";
+import type { Issue } from "../../lib/schema-issues.js";
 import { compileSkipIf, type SkipCondition } from "../short-circuit.js";
 import type { Step } from "../step.js";
 import { compileOptions, type JsonSchema, jsonSchemaOf, type TemplateRules } from "../template.js";
 import type { ContextStep, HandlerCall } from "./definition.js";
 import type { ParsedHandler, ParsedStep } from "./parse.js";
-import type { Issue } from "./problem.js";
 
 export function compileTemplates(
   context: readonly ParsedStep[],

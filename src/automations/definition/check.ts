@@ -6,13 +6,13 @@ import type { LifecyclePhase } from "../../hooks/point.js";
 import type { Execution } from "../../hooks/registration.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
 import { errorMessage } from "../../lib/errors.js";
+import { type Issue, suggestion } from "../../lib/schema-issues.js";
 import { whyNoKey } from "../../lib/webhook-signature.js";
 import { eventName } from "../triggers/event-point.js";
 import { DUE_POINT } from "../triggers/trigger.js";
 import { compileTemplates } from "./check-templates.js";
 import type { Definition, Place, Trigger } from "./definition.js";
 import type { ParsedDefinition } from "./parse.js";
-import { type Issue, suggestion } from "./problem.js";
 import type { DefinitionForm } from "./schema.js";
 
 /** What there is to be named. */

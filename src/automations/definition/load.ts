@@ -1,10 +1,10 @@
 /** All definitions of a configuration. A broken one is told with its reasons and its place, and never stops the others. */
 import { basename, dirname } from "node:path";
+import { type Issue, pathText } from "../../lib/schema-issues.js";
 import type { Position } from "../../lib/yaml-source.js";
 import { checkDefinition, type Surroundings } from "./check.js";
 import type { Definition, Place } from "./definition.js";
 import { parseDefinition, type Tables } from "./parse.js";
-import { type Issue, pathText } from "./problem.js";
 import type { Source, SourceProblem } from "./sources.js";
 
 export interface DefinitionProblem extends Place {

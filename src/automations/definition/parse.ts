@@ -1,8 +1,9 @@
 /** One definition as it was written becomes one whose form is right: every setting known and of its type, every step and handler by the tables. */
+
+import { type Issue, issuesOf, suggestion } from "../../lib/schema-issues.js";
 import type { Handler } from "../handler.js";
 import type { Step } from "../step.js";
 import { LATER_STEPS } from "../steps/index.js";
-import { type Issue, issuesOf, suggestion } from "./problem.js";
 import { COMMON_STEP_KEYS, commonStepForm, DEFINITION_KEYS, type DefinitionForm, definitionForm } from "./schema.js";
 
 /** What definitions may name. */

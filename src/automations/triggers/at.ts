@@ -1,11 +1,9 @@
 /** `at: 2026-12-24T18:00:00+01:00`: once. Without an offset it is local time of `timezone`. */
-import { Cron } from "croner";
 import { z } from "zod";
+import { parseInstant } from "../../lib/instant.js";
+import { localTimezone, timezone } from "../../lib/timezone.js";
 import type { TriggerOf } from "../definition/definition.js";
 import { catchUp } from "./catch-up.js";
-import { localTimezone, timezone } from "./timezone.js";
-
-const FORM = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?$/i;
 
 export const atOptions = z
   .strictObject({
@@ -14,7 +12,7 @@ export const atOptions = z
     catch_up: catchUp,
   })
   .transform((options, context): TriggerOf<"at"> => {
-    const at = instantOf(options.at.trim(), options.timezone ?? localTimezone());
+    const at = parseInstant(options.at.trim(), options.timezone ?? localTimezone());
     if (at !== undefined) return { kind: "at", at, catchUp: options.catch_up };
     context.addIssue({
       code: "custom",
@@ -24,19 +22,3 @@ export const atOptions = z
     });
     return z.NEVER;
   });
-
-function instantOf(text: string, timezone: string): number | undefined {
-  const [, date, minutes, seconds, offset] = FORM.exec(text) ?? [];
-  if (date === undefined || minutes === undefined) return undefined;
-  const written = `${date}T${minutes}${seconds ?? ":00"}`;
-  if (!isOnCalendar(written)) return undefined;
-  if (offset !== undefined) return Date.parse(written + offset.toUpperCase()) || undefined;
-  // A time that a clock change skips is the one right after the change.
-  return new Cron(written, { paused: true, timezone, allowPast: true }).nextRun(new Date(0))?.getTime();
-}
-
-/** The 31st of February is refused instead of becoming a day in March. */
-function isOnCalendar(written: string): boolean {
-  const read = new Date(`${written}Z`);
-  return !Number.isNaN(read.getTime()) && read.toISOString().startsWith(written.slice(0, 16));
-}

@@ -1,9 +1,9 @@
 /** When a timed trigger comes: its name, its next time, and whether a time counts as missed. Nothing in here waits. */
+import { isMissed, LATE_MS, nextCron } from "../../lib/cron.js";
 import { formatDuration, writeDuration } from "../../lib/duration.js";
+import { timeIn } from "../../lib/timezone.js";
 import type { TriggerOf } from "../definition/definition.js";
-import { nextCron } from "./cron.js";
 import { nextEvery } from "./every.js";
-import { timeIn } from "./timezone.js";
 
 export type TimedTrigger = TriggerOf<"every"> | TriggerOf<"cron"> | TriggerOf<"at">;
 
@@ -42,13 +42,6 @@ export function timeAfter(trigger: TimedTrigger, dueAt: number, now: number): nu
     case "at":
       return undefined;
   }
-}
-
-/** Later than this, the machine slept or the clock was set: nobody was there when it was due. */
-const LATE_MS = 60_000;
-
-export function isMissed(dueAt: number, now: number, startedAt: number): boolean {
-  return dueAt < startedAt || now - dueAt > LATE_MS;
 }
 
 /** `cron 0 9 * * * (Europe/Berlin) at 2026-11-21T09:00:00+01:00`; of a time that is made good, how late. */

@@ -3,9 +3,10 @@
  * one transaction, so that a crash loses neither and another process cannot do it again.
  */
 import type { TriggerState } from "../../domain/automation.js";
+import { isMissed } from "../../lib/cron.js";
 import { createWork } from "../../lib/work.js";
 import type { Definition } from "../definition/definition.js";
-import { firstTime, isMissed, reasonOf, scheduleOf, type TimedTrigger, timeAfter } from "./schedule.js";
+import { firstTime, reasonOf, scheduleOf, type TimedTrigger, timeAfter } from "./schedule.js";
 import type { NextFire, TriggerParts, TriggerProblem, Triggers } from "./trigger.js";
 
 const MAX_PARALLEL = 16;

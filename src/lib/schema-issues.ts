@@ -1,9 +1,9 @@
-/** What is wrong with a definition: where in it, and in words for the person who wrote it. */
+/** What is wrong with something that a person wrote (a hook, a mission plan): where in it, and in words for that person. */
 import type { z } from "zod";
-import { nearest } from "../../lib/nearest.js";
+import { nearest } from "./nearest.js";
 
 export interface Issue {
-  /** Within the definition. */
+  /** Within what was written. */
   path: readonly (string | number)[];
   message: string;
   /** The key itself is what is wrong, not its value. */

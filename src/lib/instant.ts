@@ -1,0 +1,21 @@
+/** Dates and times as people write them: `2026-12-24T18:00`, with an offset or in a time zone. */
+import { Cron } from "croner";
+
+const FORM = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?$/i;
+
+/** ms since the epoch; undefined when it is no date and time. Without an offset it is local time of `timezone`. */
+export function parseInstant(text: string, timezone: string): number | undefined {
+  const [, date, minutes, seconds, offset] = FORM.exec(text) ?? [];
+  if (date === undefined || minutes === undefined) return undefined;
+  const written = `${date}T${minutes}${seconds ?? ":00"}`;
+  if (!isOnCalendar(written)) return undefined;
+  if (offset !== undefined) return Date.parse(written + offset.toUpperCase()) || undefined;
+  // A time that a clock change skips is the one right after the change.
+  return new Cron(written, { paused: true, timezone, allowPast: true }).nextRun(new Date(0))?.getTime();
+}
+
+/** The 31st of February is refused instead of becoming a day in March. */
+function isOnCalendar(written: string): boolean {
+  const read = new Date(`${written}Z`);
+  return !Number.isNaN(read.getTime()) && read.toISOString().startsWith(written.slice(0, 16));
+}
