@@ -1,0 +1,70 @@
+/**
+ * Tasks on disk. A change is written over the version that it was made from, together with its entry in the history; that entry is
+ * also the note that hooks (`after`), clocks and missions must be told of it, so that a crash between the two is made good.
+ */
+import type { Actor, Task, TaskStatus } from "./task.js";
+
+export interface TaskEvent {
+  /** Of the task: `<task id>:<version>`. */
+  id: string;
+  taskId: string;
+  at: number;
+  /** transition: `from` → `to` · refused: a hook did not let it · changed: a field (`note` says which) · note: somebody's words. */
+  kind: "created" | "transition" | "refused" | "changed" | "note";
+  from?: TaskStatus;
+  to?: TaskStatus;
+  by: string;
+  reason?: string;
+  note?: string;
+  /** How often the task had been started. */
+  attempt: number;
+  cause?: Actor["cause"];
+  /** Further points that are told with it: `task:retry`. */
+  points?: readonly string[];
+}
+
+export interface TaskFilter {
+  status?: readonly TaskStatus[];
+  missionId?: string;
+  group?: string;
+  assignTo?: string;
+  /** Part of the title or id. */
+  text?: string;
+  /** Older than this id's task; pages on. */
+  before?: string;
+  /** Newest first. */
+  limit: number;
+}
+
+export interface TaskStore {
+  /** False when the id is there: nothing is written. */
+  insert(task: Task, event: TaskEvent, dueAt: number | undefined): Promise<boolean>;
+  /**
+   * One transaction: the task as given, its event, and when the orchestrator is to look at it next (`undefined`: not by time).
+   * False when the stored version is not `task.version - 1`: nothing is written.
+   */
+  commit(task: Task, event: TaskEvent, dueAt: number | undefined): Promise<boolean>;
+  get(id: string): Promise<Task | undefined>;
+  list(filter: TaskFilter): Promise<Task[]>;
+  /** All that are not over, by pages. */
+  open(afterId: string, limit: number): Promise<Task[]>;
+  counts(): Promise<Record<TaskStatus, number>>;
+  /** Due, highest priority first, without these ids and without pending ones of these assignees. */
+  due(now: number, except: { ids: readonly string[]; assignees: readonly string[] }, limit: number): Promise<Task[]>;
+  nextDue(now: number): Promise<number | undefined>;
+  /** Those that wait for this one. */
+  dependents(id: string): Promise<string[]>;
+  /** Extends the lease of a run; false when it is not this one's any more. */
+  renew(id: string, runId: string, until: number): Promise<boolean>;
+  /** Running ones whose lease is over, or is another owner's when `owner` is given. */
+  stale(now: number, owner?: string): Promise<Task[]>;
+  /** Oldest first. */
+  events(taskId: string, limit: number): Promise<TaskEvent[]>;
+  /** Events that not everybody was told of, oldest first. */
+  untold(limit: number): Promise<{ event: TaskEvent; task: Task; tries: number }[]>;
+  /** Counts a telling that is about to begin, so that a repeated one is known as such. */
+  telling(eventId: string): Promise<void>;
+  told(eventId: string): Promise<void>;
+  /** Ended before this time; resolves with how many are gone. */
+  sweep(before: number): Promise<number>;
+}

@@ -1,0 +1,213 @@
+/**
+ * A task: a piece of work with an assignee, and the one table of what may become of it. Whoever changes its state goes through
+ * `Orchestrator.transition` (src/orchestrator/orchestrator.ts); the table here is what that function holds it against.
+ *
+ * How missions and assessments hook in (functions passed in by app.ts): `Assess` judges a task that came into review, `TaskEnded`
+ * is told of every one that is over. A mission creates its tasks with ids of its own (creating one twice changes nothing), as
+ * drafts where a gate must open first, and lets them go by `draft → pending`.
+ */
+import { z } from "zod";
+import { address } from "./address.js";
+
+export const TASK_STATUSES = [
+  "draft",
+  "pending",
+  "assigned",
+  "in_progress",
+  "review",
+  "awaiting_approval",
+  "blocked",
+  "paused",
+  "done",
+  "failed",
+  "cancelled",
+] as const;
+export type TaskStatus = (typeof TASK_STATUSES)[number];
+
+/** The only transitions there are. */
+export const TASK_TRANSITIONS: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
+  draft: ["pending", "cancelled"],
+  /** `failed` and `done` without a run: what never began may be given up or done elsewhere. */
+  pending: ["assigned", "awaiting_approval", "blocked", "paused", "done", "failed", "cancelled"],
+  awaiting_approval: ["pending", "failed", "cancelled"],
+  assigned: ["in_progress", "pending", "review", "done", "failed", "blocked", "paused", "cancelled"],
+  /** `pending`: a retry, or given back. */
+  in_progress: ["review", "done", "failed", "pending", "blocked", "paused", "cancelled"],
+  review: ["done", "failed", "pending", "blocked", "cancelled"],
+  /** Where a veto, a failed dependency or a person holds it; `/task retry` asks again for what was refused. */
+  blocked: ["pending", "review", "done", "failed", "cancelled"],
+  paused: ["pending", "done", "failed", "cancelled"],
+  done: [],
+  failed: ["pending"],
+  cancelled: ["pending"],
+};
+
+export function mayBecome(from: TaskStatus, to: TaskStatus): boolean {
+  return TASK_TRANSITIONS[from].includes(to);
+}
+
+/** Over; a failed or cancelled one may still be retried by a person. */
+export function isEnded(status: TaskStatus): boolean {
+  return status === "done" || status === "failed" || status === "cancelled";
+}
+
+export const retryPolicy = z.strictObject({
+  /** After the first attempt; 0 = none. What a crash cut off is repeated within them, too. */
+  maxRetries: z.int().min(0).max(100).default(0),
+  /** ms before the first one; it doubles, up to an hour. */
+  backoffMs: z.int().nonnegative().default(0),
+});
+export type RetryPolicy = z.output<typeof retryPolicy>;
+
+/** A moment: ms since the epoch, or an ISO time. What is no date is refused. */
+const moment = z.union([
+  z.number().refine((ms) => Number.isFinite(ms) && Math.abs(ms) <= 8.64e15, "expected a time"),
+  z.string().transform((text, context) => {
+    const ms = Date.parse(text);
+    if (!Number.isNaN(ms)) return ms;
+    context.addIssue({ code: "custom", message: `expected a time such as 2026-11-21T18:00:00Z, got "${text}"` });
+    return z.NEVER;
+  }),
+]);
+
+/**
+ * What a task is created from: the payload of `task:create`, which a `before` may change. What is not of the seed's list (its place
+ * in a mission, where it is shown) comes beside it, in `TaskOrigin`.
+ */
+export const taskSpec = z.object({
+  title: z.string().trim().min(1).max(300),
+  description: z.string().max(20_000).default(""),
+  /** A runner of `orchestrator.runners`, or `person:<platform>:<user id>`. */
+  assignTo: z.string().min(1),
+  /** Judged by `Assess` when the work is handed in; what they may be is its business. */
+  expectations: z.array(z.unknown()).optional(),
+  /** Ids of tasks that must be done first. */
+  dependsOn: z.array(z.string()).optional(),
+  group: z.string().optional(),
+  /** ms that one attempt may take. */
+  maxDuration: z.number().positive().optional(),
+  retryPolicy: retryPolicy.optional(),
+  deadline: moment.optional(),
+  /** Higher goes first; 0 unless said. */
+  priority: z.int().optional(),
+  /** Waits for an operator's `/task start` first. */
+  needsApproval: z.boolean().optional(),
+  /** Names and words for templates, hooks and the runner's own input. */
+  input: z.record(z.string(), z.unknown()).optional(),
+});
+export type TaskSpec = z.output<typeof taskSpec>;
+export type TaskSpecInput = z.input<typeof taskSpec>;
+
+/** What an attempt brought. `output`: its last words, bounded. */
+export const taskResult = z.object({
+  ok: z.boolean(),
+  output: z.string(),
+  error: z.string().optional(),
+  exitCode: z.number().nullable().optional(),
+  httpStatus: z.number().optional(),
+  /** What a program or a model gave as JSON. */
+  data: z.unknown().optional(),
+  files: z.array(z.string()).optional(),
+  durationMs: z.number(),
+});
+export type TaskResult = z.output<typeof taskResult>;
+
+/** What `Assess` found; further fields are its own. */
+export const taskAssessment = z.looseObject({
+  passed: z.boolean(),
+  globalScore: z.number().optional(),
+  /** What the next attempt is told. */
+  feedback: z.string().optional(),
+});
+export type TaskAssessment = z.output<typeof taskAssessment>;
+
+/** Why it is blocked, and what was wanted. */
+export const taskHold = z.object({
+  kind: z.enum(["veto", "dependency", "person"]),
+  by: z.string(),
+  reason: z.string(),
+  at: z.number(),
+  /** The state that was refused: `/task retry` asks for it again. */
+  wanted: z.enum(TASK_STATUSES).optional(),
+  /** The hook point that refused. */
+  point: z.string().optional(),
+});
+export type TaskHold = z.output<typeof taskHold>;
+
+/** One execution, safe to be started at least once: whoever holds the lease of this id runs it, and nobody else reports for it. */
+export const taskRun = z.object({
+  id: z.string(),
+  startedAt: z.number(),
+  /** Absent for a person, who needs no lease. */
+  owner: z.string().optional(),
+});
+export type TaskRun = z.output<typeof taskRun>;
+
+export const task = z.object({
+  id: z.string(),
+  /** Counts changes; a change is written only over the version it was made from. */
+  version: z.number().int(),
+  ...taskSpec.shape,
+  deadline: z.number().optional(),
+  priority: z.number(),
+  retryPolicy,
+  status: z.enum(TASK_STATUSES),
+  /** How often it was started. */
+  attempt: z.number().int(),
+  /** How many of those were retries; what `maxRetries` bounds. */
+  retries: z.number().int(),
+  createdAt: z.number(),
+  /** The first start. */
+  startedAt: z.number().optional(),
+  endedAt: z.number().optional(),
+  /** Of the status. */
+  changedAt: z.number(),
+  createdBy: z.string(),
+  missionId: z.string().optional(),
+  /** Who works on it, for people. */
+  owner: z.string().optional(),
+  run: taskRun.optional(),
+  result: taskResult.optional(),
+  assessment: taskAssessment.optional(),
+  /** What the attempt before is to be mended by. */
+  feedback: z.string().optional(),
+  lastError: z.string().optional(),
+  hold: taskHold.optional(),
+  /** Why it is in its state, in a sentence. */
+  reason: z.string().optional(),
+  /** An operator has let it go. */
+  approvedBy: z.string().optional(),
+  /** Where it is shown, and what shows it there. */
+  address: address.optional(),
+  cardId: z.string().optional(),
+});
+export type Task = z.output<typeof task>;
+
+/** What a task comes from, beside its spec. */
+export interface TaskOrigin {
+  /** `newId("t")`; made by whoever creates it, so that creating it twice changes nothing. */
+  id?: string;
+  status?: "draft" | "pending";
+  missionId?: string;
+  address?: Task["address"];
+}
+
+/** Who wants something, and why: in the journal, in the task's history, on its card. */
+export interface Actor {
+  /** `web:1 (Ann)`, `runner:build`, `mission:m_1`, `orchestrator`. */
+  by: string;
+  reason?: string;
+  /** What it came from, for hooks' chains of causes. */
+  cause?: { kind: "command" | "hook" | "message" | "api" | "task"; id: string; depth: number };
+}
+
+export type Assessed =
+  | { kind: "assessed"; assessment: TaskAssessment }
+  /** It stays in review, for a person to decide (`/task done` or `/task retry`). */
+  | { kind: "held"; by: string; reason: string };
+
+/** Judges work that was handed in. May be asked again for the same attempt after a crash. What it throws leaves the task in review. */
+export type Assess = (task: Task, signal: AbortSignal) => Promise<Assessed>;
+
+/** Told after the commit of every change that ended a task or held it in `blocked`, and of every such one again that a crash left untold. */
+export type TaskEnded = (task: Task) => Promise<void>;
