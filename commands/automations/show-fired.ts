@@ -27,7 +27,7 @@ export function showFired(
       attempt && attempt.steps.length > 0 && stepTable(attempt.steps),
       ...(attempt ? attemptDetails(attempt, isOpen, dryRun ? 700 : 300) : []),
       dryRun
-        ? "Its steps ran; its handler was not called, and nothing was stored."
+        ? "Its steps ran, but no request other than GET and HEAD went out; its handler was not called, and nothing was stored."
         : run.status === "queued" && `It is tried again; ${code(`/run ${run.id}`)} tells.`,
     ],
     data: { ...automationRunData(run, isOpen), kind: "run", dryRun, source },

@@ -97,7 +97,15 @@ beforeAll(async () => {
         },
       },
     },
-    manual("dry", { context: [{ shell: { sh: "echo gathered" } }], run: say("never said either") }),
+    manual("dry", {
+      context: [
+        { shell: { sh: 'echo "gathered, dry: $HOOKGATE_DRY_RUN"' } },
+        { http: { url: `${endpoint.url}/looks`, required: true } },
+        { http: { url: `${endpoint.url}/changes`, method: "POST", body: { open: "{{ steps[1].json.open }}" } } },
+        { http: { url: `${endpoint.url}/removes`, method: "DELETE", skip_if: "status_ok", required: true } },
+      ],
+      run: say("never said either"),
+    }),
     { id: "bad-step", trigger: "manual", context: [{ shel: { sh: "true" } }], run: say("x") },
     { id: "bad-field", trigger: "manual", context: [{ shell: { sh: "true" } }], run: say("{{ steps[0].stdot }}") },
     { id: "bad-sh", trigger: "manual", run: { shell: { sh: "echo {{ event.x }}" } } },
@@ -231,11 +239,19 @@ describe("context steps", () => {
     expect(told).toMatch(/^tick at (\S+T\S+Z), last \S+T\S+Z, \d+ s, every$/);
   });
 
-  it("a dry run gathers and says nothing", async () => {
-    const { outcome, text } = await gateway.command("/hooks test dry");
-    expect(outcome).toBe("done");
-    expect(text).toContain("shell");
+  it("a dry run gathers and says nothing, asks what changes nothing, and shows what else it would have asked", async () => {
+    for (const command of ["/hooks test dry", "/fire-hook dry dry-run"]) {
+      endpoint.script({ status: 200, body: '{"open":3}' });
+      const { outcome, text } = await gateway.command(command);
+      expect(outcome).toBe("done");
+      expect(text).toContain("gathered, dry: 1");
+      expect(text).toContain(`POST ${endpoint.url}/changes`);
+      expect(text).toContain("open");
+      expect(text).toContain(`DELETE ${endpoint.url}/removes`);
+      expect(endpoint.seen.map(({ method, path }) => `${method} ${path}`)).toEqual(["GET /looks"]);
+    }
     expect((await gateway.said()).filter((one) => one.includes("never said"))).toEqual([]);
+    expect(gateway.runs("dry")).toEqual([]);
   });
 
   it("definitions with a wrong step, field or template are broken, with the reason, and stop nobody else", async () => {

@@ -21,6 +21,8 @@ export function programVariables(context: RunContext, payload: string): Record<s
     HOOKGATE_HOOK_ID: context.hookId,
     HOOKGATE_RUN_ID: context.runId,
     HOOKGATE_ATTEMPT: String(context.attempt),
+    // Programs of steps run in a dry run, too: those that change something look at this.
+    HOOKGATE_DRY_RUN: context.dryRun ? "1" : "",
     HOOKGATE_PAYLOAD: payloadVariable(payload),
   };
   for (const [name, fields] of Object.entries(FROM_PAYLOAD)) variables[name] = firstText(context.event, fields);

@@ -1,9 +1,12 @@
-/** `- http:`: asks another system before the handler runs. An answer of any status is a result; only no answer is a failure. */
+/**
+ * `- http:`: asks another system before the handler runs. An answer of any status is a result; only no answer is a failure. A dry
+ * run asks only what changes nothing on the other side (GET, HEAD), and shows what it would have asked otherwise.
+ */
 import { z } from "zod";
 import { authHeaders } from "../outgoing/authorize.js";
-import { compose, targetOf } from "../outgoing/compose.js";
+import { type Composed, compose, targetOf } from "../outgoing/compose.js";
 import { auth, body, hasOneTarget, headers, ONE_TARGET, target, variablesOf } from "../outgoing/fields.js";
-import type { Step } from "../step.js";
+import type { Step, StepResult } from "../step.js";
 
 const httpStepOptions = z
   .strictObject({
@@ -23,11 +26,14 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
   okWord: "status_ok",
   fields: ["status", "ok", "headers", "body", "json"],
   secrets: (options) => variablesOf(options),
-  async run(options, { reach, signal, timeoutMs, maxBytes }) {
+  async run(options, { reach, signal, timeoutMs, maxBytes, dryRun }) {
     const request = compose(options.body, options.headers);
-    const answer = await reach.request(targetOf(options, reach).url, {
+    const login = authHeaders(options.auth, reach);
+    const { url, shown } = targetOf(options, reach);
+    if (dryRun && !isSafe(options.method)) return unsent(`${options.method} ${shown}`, request);
+    const answer = await reach.request(url, {
       method: options.method,
-      headers: { ...request.headers, ...authHeaders(options.auth, reach) },
+      headers: { ...request.headers, ...login },
       ...(request.body === undefined ? {} : { body: request.body }),
       signal,
       timeoutMs,
@@ -45,6 +51,25 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
     };
   },
 };
+
+/** https://www.rfc-editor.org/rfc/rfc9110#section-9.2.1 */
+const isSafe = (method: string) => method === "GET" || method === "HEAD";
+
+/** Neither ok nor not: nobody was asked, so no condition holds and nothing is red. */
+function unsent(line: string, { body }: Composed): StepResult {
+  return {
+    value: {
+      status: null,
+      ok: null,
+      headers: {},
+      body: "",
+      json: null,
+      unsent: body === undefined ? line : `${line}\n\n${body}`,
+    },
+    text: `[not sent in a dry run: ${line}]`,
+    isEmpty: false,
+  };
+}
 
 /** A session that a server opened for us is nobody's business. */
 function shownHeaders(headers: Record<string, string>): Record<string, string> {
