@@ -6,6 +6,7 @@ import type { Command, CommandAnswer, CommandContext } from "../src/gateway/comm
 import type { LifecyclePhase } from "../src/hooks/point.js";
 import { answer, badUsage, commandButton, word } from "./answer.js";
 import { fireConfigured, readHandPayload } from "./automations/fire.js";
+import { readableDispatch } from "./automations/owner-only.js";
 import { showFired } from "./automations/show-fired.js";
 import type { CommandDeps } from "./deps.js";
 import { fire } from "./fire.js";
@@ -66,7 +67,7 @@ export function fireHook(deps: CommandDeps): Command {
         ...(phase ? { phase } : {}),
         ...(target.kind === "hook" ? { hookId: target.hook.id } : {}),
       });
-      return showFiring(deps, context, target, given, text, record);
+      return showFiring(deps, context, target, given, text, readableDispatch(deps, context, record));
     },
   };
 }

@@ -5,6 +5,7 @@ import type { DispatchRecord, RunRecord } from "../src/domain/journal.js";
 import type { Command, CommandContext } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { answer, commandButton, word } from "./answer.js";
+import { readableDispatch } from "./automations/owner-only.js";
 import { replayConfigured } from "./automations/replay.js";
 import type { CommandDeps } from "./deps.js";
 import { fire } from "./fire.js";
@@ -39,7 +40,7 @@ export function replay(deps: CommandDeps): Command {
       if (own) return replayConfigured(deps, context, own, isLive);
       const past = await findDispatch(deps, context.options.id);
       const pastRun = past.runs.find(({ id }) => id === context.options.id);
-      const record = await fireAgain(deps, context, past, pastRun, !isLive);
+      const record = readableDispatch(deps, context, await fireAgain(deps, context, past, pastRun, !isLive));
       const changes = differences(pastRun ? [pastRun] : past.runs, record.runs);
       const id = word(String(context.options.id));
       return answer({

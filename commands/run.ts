@@ -6,6 +6,7 @@ import type { DispatchRecord } from "../src/domain/journal.js";
 import type { Command, CommandAnswer } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { answer, badUsage, commandButton, word } from "./answer.js";
+import { readableDispatch } from "./automations/owner-only.js";
 import { showAutomationRun } from "./automations/run.js";
 import { catchUp } from "./catch-up.js";
 import type { CommandDeps } from "./deps.js";
@@ -41,7 +42,7 @@ export function run(deps: CommandDeps): Command {
           outcome: "done",
         });
       }
-      return showDispatch(deps, dispatch, isOpen);
+      return showDispatch(deps, readableDispatch(deps, context, dispatch), isOpen);
     },
   };
 }

@@ -4,6 +4,7 @@ import type { DispatchFilter, DispatchRecord } from "../src/domain/journal.js";
 import type { Command } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/duration.js";
 import { answer, commandButton, word } from "./answer.js";
+import { readableDispatch } from "./automations/owner-only.js";
 import { automationFilter, listAutomationRuns } from "./automations/runs.js";
 import { catchUp } from "./catch-up.js";
 import type { CommandDeps } from "./deps.js";
@@ -43,7 +44,7 @@ export function runs(deps: CommandDeps): Command {
       const remark = await catchUp(deps);
       if (asked === "last") {
         const [last] = await deps.store.journal.list({ limit: 1 });
-        if (last) return showDispatch(deps, last, false);
+        if (last) return showDispatch(deps, readableDispatch(deps, context, last), false);
       }
       const { filter, hookId } = filterOf(deps, asked);
       const found = await deps.store.journal.list({ ...filter, limit: REACH });
@@ -70,7 +71,7 @@ export function runs(deps: CommandDeps): Command {
           `${code("/run ID")} shows one.`,
         ],
         data: {
-          dispatches: page.entries.map((dispatch) => dispatchData(dispatch, false)),
+          dispatches: page.entries.map((dispatch) => dispatchData(readableDispatch(deps, context, dispatch), false)),
           runs: [],
           total: found.length,
           page: page.number,

@@ -8,7 +8,7 @@ import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
 import { fireConfigured, isStartedAlone } from "./fire.js";
-import { maySeeOutput } from "./owner-only.js";
+import { maySeeOutput, readableRun } from "./owner-only.js";
 import { automationRunData, hasFailedRun, runLine, statusText, stepTable } from "./show-run.js";
 
 export async function replayConfigured(
@@ -26,11 +26,12 @@ export async function replayConfigured(
       hint: "/hooks broken tells whether its file is broken.",
     });
   const payload = await payloadThen(deps, definition, past);
-  const run = await fireConfigured({ ...deps, automations }, context, definition, {
+  const whole = await fireConfigured({ ...deps, automations }, context, definition, {
     payload,
     source: "last",
     dryRun: !isLive,
   });
+  const run = readableRun(deps, context, whole);
   const now = deps.clock.now();
   const steps = run.attempts.at(-1)?.steps ?? [];
   const changes = run.status === past.status ? [] : [`${statusText(past.status)} then, ${statusText(run.status)} now`];

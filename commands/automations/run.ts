@@ -6,14 +6,15 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, jsonBlock, plain } from "../text.js";
-import { maySeeOutput } from "./owner-only.js";
+import { maySeeOutput, readableRun } from "./owner-only.js";
 import { attemptDetails, automationRunData, runLine, statusText, stepTable } from "./show-run.js";
 
 /** Earlier attempts are told in one line each. */
 const MAX_EARLIER = 5;
 
-export function showAutomationRun(deps: CommandDeps, context: CommandContext, run: AutomationRun): CommandAnswer {
-  const isOpen = maySeeOutput(deps, context, run.hookId);
+export function showAutomationRun(deps: CommandDeps, context: CommandContext, whole: AutomationRun): CommandAnswer {
+  const isOpen = maySeeOutput(deps, context, whole.hookId);
+  const run = readableRun(deps, context, whole);
   const now = deps.clock.now();
   const last = run.attempts.at(-1);
   const id = word(run.hookId);

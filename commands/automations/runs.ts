@@ -5,7 +5,7 @@ import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, sizeOf } from "../page.js";
 import { code, count } from "../text.js";
-import { maySeeOutput } from "./owner-only.js";
+import { maySeeOutput, readableRun } from "./owner-only.js";
 import { automationRunData, automationRunTable } from "./show-run.js";
 
 const PAGE_SIZE = 10;
@@ -36,7 +36,8 @@ export async function listAutomationRuns(
   asked: string,
   filter: Omit<AutomationRunFilter, "limit">,
 ): Promise<CommandAnswer> {
-  const found = (await deps.automations?.runs.list({ ...filter, limit: REACH })) ?? [];
+  const whole = (await deps.automations?.runs.list({ ...filter, limit: REACH })) ?? [];
+  const found = whole.map((run) => readableRun(deps, context, run));
   const size = sizeOf(context.options.limit, PAGE_SIZE, REACH);
   const page = pageOf(found, Number(context.options.page ?? 1), size);
   const data = {

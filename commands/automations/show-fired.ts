@@ -7,17 +7,18 @@ import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
 import type { HandPayload } from "./fire.js";
-import { maySeeOutput } from "./owner-only.js";
+import { maySeeOutput, readableRun } from "./owner-only.js";
 import { attemptDetails, automationRunData, hasFailedRun, runLine, stepTable } from "./show-run.js";
 
 export function showFired(
   deps: CommandDeps,
   context: CommandContext,
   { id }: Definition,
-  run: AutomationRun,
+  whole: AutomationRun,
   { source, text, dryRun }: Pick<HandPayload, "source"> & { text: string; dryRun: boolean },
 ): CommandAnswer {
   const isOpen = maySeeOutput(deps, context, id);
+  const run = readableRun(deps, context, whole);
   const attempt = run.attempts.at(-1);
   const line = `/fire-hook ${word(id)}${text ? ` payload=${word(text)}` : ""}`;
   return answer({

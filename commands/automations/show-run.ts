@@ -2,6 +2,7 @@
 import type { AttemptRecord, AutomationRun, AutomationRunStatus, StepRecord } from "../../src/domain/automation.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { ago, block, clip, clockTime, code, jsonBlock, plain, table } from "../text.js";
+import { HIDDEN } from "./owner-only.js";
 
 const SIGNS: Record<AutomationRunStatus, string> = {
   queued: "…",
@@ -101,8 +102,6 @@ export function attemptDetails(attempt: AttemptRecord, isOpen: boolean, perStep:
     ...(usage === undefined ? [] : [usageText(usage)]),
   ];
 }
-
-const HIDDEN = "for owners only";
 
 function valueBlock(value: unknown, maxCharacters: number): string {
   return typeof value === "string" ? block(clip(value, maxCharacters)) : jsonBlock(value, maxCharacters);

@@ -8,6 +8,7 @@ import type { Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
+import { readableDispatch } from "../automations/owner-only.js";
 import { explainGates } from "../automations/why.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
@@ -22,7 +23,7 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
   const hook = resolveHook(deps.registry, context.options.id);
   const { message } = context.options;
   const asked = typeof message === "string" && message.trim() !== "" ? message.trim() : context.replyToId;
-  return asked === undefined ? explainNow(deps, hook) : explainMessage(deps, hook, asked);
+  return asked === undefined ? explainNow(deps, hook) : explainMessage(deps, context, hook, asked);
 }
 
 async function explainNow(deps: CommandDeps, hook: HookInfo): Promise<CommandAnswer> {
@@ -56,8 +57,13 @@ async function explainNow(deps: CommandDeps, hook: HookInfo): Promise<CommandAns
   });
 }
 
-async function explainMessage(deps: CommandDeps, hook: HookInfo, asked: string): Promise<CommandAnswer> {
-  const dispatches = await dispatchesOf(deps, asked);
+async function explainMessage(
+  deps: CommandDeps,
+  context: CommandContext,
+  hook: HookInfo,
+  asked: string,
+): Promise<CommandAnswer> {
+  const dispatches = (await dispatchesOf(deps, asked)).map((dispatch) => readableDispatch(deps, context, dispatch));
   if (dispatches.length === 0)
     return answer({
       text: [

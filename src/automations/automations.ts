@@ -81,10 +81,11 @@ export function createAutomations(options: AutomationsOptions): Automations {
     breaker: { failures: config.breaker.failures, pauseMs: config.breaker.pause },
     runs: store.runs,
     clock,
-    onBreak: ({ id }, error, pauseMs) =>
+    onBreak: ({ id, ownerOnly }, error, pauseMs) =>
       void notifier.alert(
         `breaker:${id}`,
-        `⛔ The hook **${id}** failed ${config.breaker.failures} times in a row and is left alone for ${formatDuration(pauseMs)}.\n> ${options.mask(error).slice(0, 500)}`,
+        // Admins are told; what programs say is for owners.
+        `⛔ The hook **${id}** failed ${config.breaker.failures} times in a row and is left alone for ${formatDuration(pauseMs)}.\n${ownerOnly ? `\`/runs ${id}\` tells owners why.` : `> ${options.mask(error).slice(0, 500)}`}`,
       ),
   });
   const parts: RunParts = {

@@ -72,7 +72,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
     key: string,
     run: AutomationRun,
     outcome: RunOutcome,
-    isWanted: boolean,
+    { isWanted, maySay }: { isWanted: boolean; maySay: boolean },
   ): Promise<void> {
     const thread = (await keyValue.get(SCOPE, key)) as Thread | undefined;
     const isOpen = thread !== undefined && !thread.isOver;
@@ -87,7 +87,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
     }
     const count = isOpen ? thread.count + 1 : 1;
     const since = isOpen ? thread.since : clock.now();
-    const message = { text: textOf(run, outcome, count, since) };
+    const message = { text: textOf(run, outcome, { count, since, maySay }) };
     if (isOpen) {
       const isEdited = await options.edit(thread.deliveryId, message, { cause }).then(
         () => true,
@@ -105,14 +105,16 @@ export function createNotifier(options: NotifierOptions): Notifier {
   }
 
   return {
-    async outcome({ notify }, run, outcome) {
+    async outcome({ notify, ownerOnly }, run, outcome) {
       if (notify === undefined || outcome.status === "queued") return;
+      // What programs say is for owners: it goes where the definition, which is theirs, sends it, and not to all admins.
+      const maySay = notify.to.length > 0 || !ownerOnly;
       const isWanted = notify.on.includes(outcome.status);
       const places = notify.to.length > 0 ? notify.to.flatMap((text) => placesOf(text, run)) : options.admins();
       await Promise.all(
         places.map((at) => {
           const key = `${run.hookId}|${formatAddress(at)}`;
-          return inTurn(key, () => tell(at, key, run, outcome, isWanted));
+          return inTurn(key, () => tell(at, key, run, outcome, { isWanted, maySay }));
         }),
       );
     },
@@ -142,8 +144,13 @@ function placesOf(text: string, run: AutomationRun): Address[] {
   return at === undefined ? [] : [at];
 }
 
-function textOf(run: AutomationRun, outcome: RunOutcome, count: number, since: number): string {
-  const reason = run.statusReason ?? reasonOf(outcome);
+function textOf(
+  run: AutomationRun,
+  outcome: RunOutcome,
+  { count, since, maySay }: { count: number; since: number; maySay: boolean },
+): string {
+  const isSecret = !maySay && (outcome.status === "failed" || outcome.status === "timed_out");
+  const reason = isSecret ? undefined : (run.statusReason ?? reasonOf(outcome));
   const often = count > 1 ? ` (${times(count)} since ${new Date(since).toISOString().slice(0, 16)}Z)` : "";
   const word = outcome.status.replace("_", " ");
   return [`⚠ **${run.hookId}** ${word}${often}`, reason && `> ${reason.slice(0, 500)}`, `run \`${run.id}\``]

@@ -24,6 +24,12 @@ const HOOKS = [
     context: [{ shell: { sh: "echo no such host >&2; exit 3" } }],
     run: { shell: { sh: "echo it broke >&2; exit 1" } },
   },
+  {
+    id: "noisy",
+    on: "inbound_claim",
+    match: { when: 'payload.message.text == "be noisy"' },
+    run: { shell: { sh: "echo words from inside >&2; exit 7" } },
+  },
   { id: "quiet", on: "message_sent", match: { chats: ["nowhere"] }, run: { chat: { to: "here", text: "hello" } } },
   { id: "nightly", trigger: { cron: "0 3 * * *", timezone: "Europe/Berlin" }, run: { shell: { command: ["true"] } } },
   {
@@ -56,7 +62,8 @@ const inFolder = (name: string) => join(stack.gateway.folder, name);
 const open = () => writeFileSync(inFolder("enough"), "");
 beforeEach(() => rmSync(inFolder("enough"), { force: true }));
 
-const run = (line: string) => invoke(stack.gateway.url, line);
+const VIEWER = "the-token-of-a-stranger-01";
+const run = (line: string, token?: string) => invoke(stack.gateway.url, line, token);
 
 interface ApiAnswer {
   status: number;
@@ -70,7 +77,7 @@ async function api(
   path: string,
   body?: unknown,
 ): Promise<ApiAnswer> {
-  const tokens = { owner: TOKEN, operator: "the-token-of-a-guest-0001", viewer: "the-token-of-a-stranger-01" };
+  const tokens = { owner: TOKEN, operator: "the-token-of-a-guest-0001", viewer: VIEWER };
   const answer = await fetch(`${stack.gateway.url}/api/v1${path}`, {
     method,
     headers: { authorization: `Bearer ${tokens[who]}`, "content-type": "application/json" },
@@ -185,6 +192,44 @@ describe("a hook that runs programs", () => {
     const listed = await api("viewer", "GET", "/runs?filter=configured");
     expect(listed.body.runs.length).toBeGreaterThan(0);
     expect(JSON.stringify(listed.body)).not.toMatch(/no such host|all hosts answer/);
+  });
+
+  it("tells nobody else what its programs said when they failed", async () => {
+    const { body: fired } = await api("owner", "POST", "/hooks/fails/fire", {});
+    expect(fired.statusReason).toContain("it broke");
+    await stack.platforms.web.say({ chatId: "general" }, "owner", "be noisy");
+    const failed = async () => (await api("owner", "GET", "/runs?filter=noisy")).body.runs[0];
+    const noisy = await until(
+      async () => ((await failed())?.status === "failed" ? failed() : undefined),
+      "the failure",
+    );
+    expect(noisy.statusReason).toContain("words from inside");
+    const paths = ["configured", "fails", "noisy", "failed", "inbound_claim"].map((one) => `/runs?filter=${one}`);
+    for (const path of [
+      ...paths,
+      `/runs/${fired.id}`,
+      `/runs/${encodeURIComponent(noisy.id)}`,
+      `/runs/${encodeURIComponent(noisy.dispatchId)}`,
+    ]) {
+      if (!path.includes("?"))
+        expect(JSON.stringify((await api("owner", "GET", path)).body)).toMatch(/it broke|words from inside/);
+      for (const who of ["operator", "viewer"] as const) {
+        const { status, body } = await api(who, "GET", path);
+        expect([path, status]).toEqual([path, 200]);
+        expect(JSON.stringify(body)).not.toMatch(/it broke|words from inside/);
+      }
+    }
+    for (const line of [
+      "/runs noisy",
+      `/run ${noisy.id}`,
+      `/run ${noisy.dispatchId}`,
+      `/hooks why noisy ${noisy.dispatchId}`,
+    ]) {
+      expect((await run(line)).text).not.toContain("for owners only");
+      const { text, data } = await run(line, VIEWER);
+      expect(`${text}${JSON.stringify(data)}`).not.toMatch(/words from inside/);
+      expect(text).toContain("failed");
+    }
   });
 
   it("is not fired by way of its point either", async () => {

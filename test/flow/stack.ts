@@ -76,10 +76,14 @@ export async function allOnline(url: string, withinMs = 30_000, names: readonly 
 }
 
 /** A command by HTTP, as the holder of the console's token. */
-export async function invoke(url: string, line: string): Promise<{ text: string; outcome?: string; data?: unknown }> {
+export async function invoke(
+  url: string,
+  line: string,
+  token = TOKEN,
+): Promise<{ text: string; outcome?: string; data?: unknown }> {
   const answer = await fetch(`${url}/api/command`, {
     method: "POST",
-    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: JSON.stringify({ line }),
   });
   return (await answer.json()) as { text: string; outcome?: string; data?: unknown };
