@@ -51,7 +51,7 @@ const { outputFiles } = await build({
   outdir: "dist",
   // One folder for all chunks, that of the entries: `import.meta.url` then means the same in each of them.
   chunkNames: "src/[name]-[hash]",
-  external: ["better-sqlite3", "pino-pretty"],
+  external: ["@resvg/resvg-js", "better-sqlite3", "pino-pretty"],
   // Comments and blanks are read at every start and kept in memory; names stay, for stack traces.
   minifyWhitespace: true,
   lineLimit: 160,

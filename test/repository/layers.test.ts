@@ -11,6 +11,7 @@ const LAYERS: Record<string, { from: string[]; types?: string[] }> = {
   "src/domain": { from: ["src/lib"] },
   "src/hooks": { from: ["src/domain", "src/lib"] },
   "src/store": { from: ["src/domain", "src/lib"] },
+  "src/charts": { from: ["src/domain", "src/lib"] },
   "src/gateway": { from: ["src/hooks", "src/domain", "src/lib"] },
   "src/agent": { from: ["src/domain", "src/lib"] },
   "src/plugins": { from: ["src/gateway", "src/hooks", "src/domain", "src/lib"] },
@@ -22,7 +23,7 @@ const LAYERS: Record<string, { from: string[]; types?: string[] }> = {
     types: ["adapters", "src/alerts", "src/automations", "src/orchestrator"],
   },
   commands: {
-    from: ["src/domain", "src/lib", "src/gateway/commands.ts"],
+    from: ["src/charts", "src/domain", "src/lib", "src/gateway/commands.ts"],
     types: ["src/alerts", "src/automations", "src/gateway", "src/hooks", "src/orchestrator", "src/plugins"],
   },
   adapters: { from: ["src/domain", "src/lib"] },

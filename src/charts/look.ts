@@ -1,0 +1,66 @@
+/** What all charts share: colours by meaning, and the frame. Good and bad differ in lightness, too, for eyes that see no red. */
+
+export const COLOUR = {
+  good: "#2f9e6e",
+  bad: "#b3261e",
+  warning: "#e0a100",
+  neutral: "#5b7083",
+  running: "#3674c9",
+  text: "#1f2933",
+  faint: "#9aa5b1",
+  line: "#e4e7eb",
+} as const;
+
+export const axisLook = {
+  axisLine: { lineStyle: { color: COLOUR.faint } },
+  axisTick: { show: false },
+  axisLabel: { color: COLOUR.text, fontSize: 12 },
+  splitLine: { lineStyle: { color: COLOUR.line } },
+};
+
+export function titleOf(text: string, subtext: string) {
+  return {
+    text,
+    subtext,
+    left: 16,
+    top: 12,
+    textStyle: { fontSize: 17, fontWeight: "bold", color: COLOUR.text },
+    subtextStyle: { fontSize: 12, color: COLOUR.neutral },
+  };
+}
+
+export const legendLook = {
+  top: 16,
+  right: 16,
+  itemWidth: 14,
+  itemHeight: 10,
+  itemGap: 24,
+  textStyle: { color: COLOUR.text },
+};
+export const gridLook = {
+  left: 24,
+  right: 32,
+  top: 84,
+  bottom: 20,
+  outerBoundsMode: "same",
+  outerBoundsContain: "axisLabel",
+};
+export const SIZE = { width: 800, height: 400 };
+
+/** Said in the middle of a chart that has nothing to show. */
+export function nothingYet(title: string, text: string) {
+  return {
+    option: {
+      title: [
+        titleOf(title, ""),
+        {
+          text,
+          left: "center",
+          top: "middle",
+          textStyle: { fontSize: 15, fontWeight: "normal", color: COLOUR.neutral },
+        },
+      ],
+    },
+    size: SIZE,
+  };
+}
