@@ -35,3 +35,6 @@ export function timeIn(timezone: string, at: number): string {
   const offset = part("timeZoneName").replace("GMT", "") || "+00:00";
   return `${part("year")}-${part("month")}-${part("day")}T${part("hour")}:${part("minute")}:${part("second")}${offset}`;
 }
+
+/** The day there, as `2026-11-21`. */
+export const dayIn = (timezone: string, at: number): string => timeIn(timezone, at).slice(0, 10);

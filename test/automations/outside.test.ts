@@ -2,6 +2,7 @@
 import { LLMock } from "@copilotkit/aimock";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { dayIn } from "../../src/lib/timezone.js";
 import { until } from "../support/until.js";
 import { type Endpoint, openEndpoint } from "./endpoint.js";
 import { type Product, ROOM, startProduct } from "./product.js";
@@ -20,6 +21,9 @@ afterAll(async () => {
   await endpoint.close();
   await model.stop();
 });
+
+/** Where it is tomorrow already for most of the day. */
+const FAR_EAST = "Pacific/Kiritimati";
 
 const post = (url: string, options: Record<string, unknown> = {}) => ({
   http: { url, secret_env: ["OUT_SECRET", "OUT_SECRET_OLD"], backoff: "10ms", max_backoff: "100ms", ...options },
@@ -104,8 +108,9 @@ describe("hooks that go out", () => {
           onEvent("thinks-too", { agent: { prompt: "Say something about {{ event.task }}", model: "other" } }),
           onEvent("says", { chat: { to: [ROOM], text: "Deployed **{{ event.branch }}**" } }),
           onEvent("keeps-up", { chat: { to: ROOM, text: "{{ event.open }} open tasks", update: true } }),
+          onEvent("thread-a-run", { chat: { to: ROOM, text: "Run {{ event.n }}", thread: "run" } }),
           onEvent("in-threads", {
-            chat: { to: ROOM, card: { title: "Night {{ event.n }}", tone: "good" }, thread: "day" },
+            chat: { to: ROOM, card: { title: "Night {{ event.n }}", tone: "good" }, thread: "day", timezone: FAR_EAST },
           }),
         ],
       },
@@ -306,7 +311,20 @@ describe("hooks that go out", () => {
     const [first, second] = await inThread();
     expect(first?.threadId).toBe(second?.threadId);
     const opener = (await product.messages()).find(({ id }) => String(id) === first?.threadId);
-    expect(opener?.text).toMatch(/^in-threads · \d{4}-\d\d-\d\d$/);
+    const days = [Date.now(), Date.now() - 120_000].map((at) => `in-threads · ${dayIn(FAR_EAST, at)}`);
+    expect(days).toContain(opener?.text);
+  });
+
+  it("open a thread for each run", async () => {
+    for (const n of [1, 2]) await product.event({ n }, { name: "thread-a-run" });
+    await product.ended("thread-a-run", 2);
+    const said = await until(async () => {
+      const found = (await product.messages()).filter(({ text }) => text.startsWith("Run "));
+      return found.length === 2 && found;
+    }, "both messages");
+    const threads = said.map(({ threadId }) => threadId);
+    expect(threads).not.toContain(undefined);
+    expect(new Set(threads).size).toBe(2);
   });
 
   it("leave no secret in what is kept or logged", async () => {

@@ -94,7 +94,7 @@ describe("the chat handler", () => {
       },
     });
     const on = (runId: string, firedAt: number) => ({ ...made, context: { ...made.context, runId, firedAt } });
-    const daily = { text: "x", to: ["web:web:ops", "telegram:7:9"], thread: "day" };
+    const daily = { text: "x", to: ["web:web:ops", "telegram:7:9"], thread: "day", timezone: "UTC" };
     await run(daily, on("r1", Date.UTC(2026, 10, 21, 8)));
     await run(daily, on("r2", Date.UTC(2026, 10, 21, 20)));
     await run(daily, on("r3", Date.UTC(2026, 10, 22, 8)));
@@ -112,6 +112,29 @@ describe("the chat handler", () => {
     expect(opened).toHaveLength(3);
   });
 
+  it.each([
+    ["Pacific/Auckland", 11, [1, 1, 2]], // midnight there is 11:00 UTC in November
+    ["America/New_York", 5, [1, 1, 2]],
+    ["UTC", 24, [1, 1, 2]],
+  ])("begins a day when it begins in %s", async (timezone, hour, threads) => {
+    let opened = 0;
+    const names: string[] = [];
+    const made = handlerContext({
+      openThread: async (at, opener) => {
+        names.push(opener.text);
+        return { ...at, threadId: String(++opened) };
+      },
+    });
+    const midnight = Date.UTC(2026, 10, 21, hour);
+    for (const [n, at] of [midnight - 3_600_000, midnight - 1, midnight].entries())
+      await run(
+        { text: "x", to: "web:web:ops", thread: "day", timezone },
+        { ...made, context: { ...made.context, runId: `r${n}`, firedAt: at } },
+      );
+    expect(made.said.map(({ at }) => Number(at.split(":")[3]))).toEqual(threads);
+    expect(new Set(names).size).toBe(2);
+  });
+
   it("says nothing when its template printed nothing, and nothing in a dry run", async () => {
     expect((await say({ text: " \n", to: "web:web:ops" })).said).toEqual([]);
     const { said, result } = await say({ text: "would say", to: "web:web:ops" }, { dryRun: true });
@@ -126,6 +149,7 @@ describe("options of the chat handler", () => {
     [{ text: "x", to: "#general" }, "platform:bot:chat"],
     [{ text: "x", card: { titel: "y" } }, "titel"],
     [{ text: "x", thread: "week" }, "thread"],
+    [{ text: "x", timezone: "Europe/Belin" }, "there is no time zone"],
   ])("refuses %j", (given, words) => {
     expect(chatOptions.safeParse(given).error?.message).toContain(words);
   });

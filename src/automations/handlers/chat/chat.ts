@@ -60,7 +60,7 @@ async function say(
     return { to: text, error: text.trim() === "here" ? "the event is about no conversation" : "this is no address" };
   const to = formatAddress(place);
   try {
-    const thread = await findThread(place, options.thread, context);
+    const thread = await findThread(place, options, context);
     const at = thread ?? place;
     const facts = { to, ...(thread ? { thread: formatAddress(thread) } : {}) };
     const edited = options.update ? await editLast(at, message, context) : undefined;

@@ -1,6 +1,7 @@
 /** Options of the `chat` handler. */
 import { z } from "zod";
 import { button, card, outboundMessage } from "../../../domain/message.js";
+import { timezone } from "../../../lib/timezone.js";
 import { chatAddress } from "../../outgoing/chat-address.js";
 
 export const chatOptions = z
@@ -21,6 +22,9 @@ export const chatOptions = z
       .enum(["none", "run", "day"])
       .default("none")
       .describe("A thread for each run or each day, where the platform can; in the chat itself where it cannot."),
+    timezone: timezone
+      .optional()
+      .describe("Where a day of `thread: day` begins, such as Europe/Berlin. Default: the machine's zone."),
     update: z
       .boolean()
       .default(false)

@@ -1,6 +1,7 @@
 /** The thread of a run or of a day, opened when it is first needed. */
 import { z } from "zod";
 import { type Address, address, formatAddress } from "../../../domain/address.js";
+import { dayIn, localTimezone } from "../../../lib/timezone.js";
 import type { RunContext } from "../../run-context.js";
 import type { ChatOptions } from "./options.js";
 
@@ -9,11 +10,11 @@ const kept = z.object({ name: z.string(), address });
 /** Undefined: none is wanted, the address is in a thread already, or the platform cannot open one. */
 export async function findThread(
   place: Address,
-  wanted: ChatOptions["thread"],
+  { thread: wanted, timezone = localTimezone() }: Pick<ChatOptions, "thread" | "timezone">,
   { reach, hookId, runId, firedAt, cause, signal }: RunContext,
 ): Promise<Address | undefined> {
   if (wanted === "none" || place.threadId !== undefined) return undefined;
-  const day = new Date(firedAt).toISOString().slice(0, 10);
+  const day = dayIn(timezone, firedAt);
   const name = wanted === "day" ? day : runId;
   const key = `thread:${formatAddress(place)}`;
   const last = kept.safeParse(await reach.recall(key));
