@@ -27,6 +27,7 @@ import { type Clock, systemClock } from "./lib/clock.js";
 import { errorMessage, HookgateError } from "./lib/errors.js";
 import { newId, newToken } from "./lib/id.js";
 import type { Logger } from "./lib/logger.js";
+import type { Resolve } from "./lib/outgoing/connect.js";
 import { parseDestinations } from "./lib/outgoing/destinations.js";
 import { createLogger } from "./lib/pino-logger.js";
 import { createProcesses } from "./lib/process.js";
@@ -47,6 +48,8 @@ export interface AppOptions {
   reread?: () => LoadedConfig;
   /** Instead of pino, for embedders. */
   logger?: Logger;
+  /** All addresses of a name that a hook's request goes to, instead of the system's resolver. What it says is judged all the same. */
+  resolve?: Resolve;
 }
 
 export interface App {
@@ -130,6 +133,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       admins: () => adminsOf(config, env, CONSOLE.userId),
       variable: env.variable,
       destinations: parseDestinations(config.outgoing.allow),
+      ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
       processes,
       models: createModels({ config: config.models, variable: env.variable, clock }),
       mask,

@@ -5,6 +5,7 @@ import type { Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
+import type { Resolve } from "../lib/outgoing/connect.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { Processes } from "../lib/process.js";
 import { answers } from "./answers.js";
@@ -27,6 +28,8 @@ export interface AssemblyParts {
   admins(): readonly Address[];
   variable(name: string): string | undefined;
   destinations: Destinations;
+  /** Instead of the system's resolver. */
+  resolve?: Resolve;
   processes: Processes;
   models: Models;
   mask(text: string): string;

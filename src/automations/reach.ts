@@ -6,6 +6,7 @@ import type { KeyValueStore, OutboxStore } from "../domain/store.js";
 import type { Gateway } from "../gateway/contract.js";
 import { type Clock, wait } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
+import type { Resolve } from "../lib/outgoing/connect.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { Processes } from "../lib/process.js";
 import type { Ask } from "./answers.js";
@@ -23,6 +24,8 @@ export interface ReachParts {
   ask: Ask;
   /** Where requests may go besides the public internet. */
   allow: Destinations;
+  /** Instead of the system's resolver. */
+  resolve?: Resolve;
   processes: Processes;
   models: Models;
   keyValue: KeyValueStore;
@@ -48,7 +51,8 @@ export function createReachOf(parts: ReachParts): (definition: Reaching) => Reac
       async request(url, request) {
         // Half a megabyte of HTTP client, for whoever has hooks that use it.
         const { guardedRequest } = await import("../lib/outgoing/request.js");
-        return guardedRequest(url, { ...request, allow: parts.allow });
+        const { allow, resolve } = parts;
+        return guardedRequest(url, { ...request, allow, ...(resolve === undefined ? {} : { resolve }) });
       },
       processes,
       models,

@@ -62,6 +62,11 @@ describe("hooks that go out", () => {
           onEvent("post", post(`${url}/post`)),
           onEvent("slow", post(`${url}/slow`, { timeout: "300ms", attempts: 2 })),
           onEvent("away", post(`${url}/away`, { redirects: 3 })),
+          onEvent(
+            "away-step",
+            { chat: { to: ROOM, text: "{{ step_0 }}" } },
+            { context: [{ http: { url: `${url}/away-step`, required: true } }] },
+          ),
           onEvent("gone", post(`${url}/gone`)),
           onEvent("small-answers", post(`${url}/huge`, { max_bytes: 1000 })),
           {
@@ -165,9 +170,13 @@ describe("hooks that go out", () => {
   it("follow no redirect to a place that is not public", async () => {
     endpoint.script({ status: 307, headers: { location: "http://169.254.169.254/latest/meta-data/" } });
     await product.event({}, { name: "away" });
-    const [run] = await product.ended("away");
-    expect(run).toMatchObject({ status: "failed", attempts: [{ error: expect.stringContaining("169.254.169.254") }] });
-    expect(endpoint.seen).toHaveLength(1);
+    await product.event({}, { name: "away-step" });
+    for (const hook of ["away", "away-step"]) {
+      const [run] = await product.ended(hook);
+      expect(run).toMatchObject({ status: "failed" });
+      expect(run?.attempts[0]?.error).toMatch(/169\.254\.169\.254 is not a public address: link-local/);
+    }
+    expect(endpoint.seen.map(({ path }) => path).sort()).toEqual(["/away", "/away-step"]);
   });
 
   it("are switched off when the other side is gone for good, and stay so", async () => {
@@ -347,6 +356,12 @@ describe("the guard of outgoing requests, through the product", () => {
     "http://[::ffff:127.0.0.1]:PORT/",
     "http://[::ffff:7f00:1]:PORT/",
     "http://0.0.0.0:PORT/",
+    "http://0x7f.1:PORT/",
+    "http://[::]:PORT/",
+    "http://[64:ff9b::7f00:1]:PORT/",
+    "http://2852039166/",
+    "http://[::ffff:a9fe:a9fe]/",
+    "http://168.63.129.16/",
     "http://100.64.0.1/",
     "http://10.1.2.3/",
     "http://172.16.0.1/",

@@ -7,6 +7,7 @@ import { type App, startApp } from "../../../src/app.js";
 import { loadConfig } from "../../../src/config/load.js";
 import type { AutomationRun } from "../../../src/domain/automation.js";
 import { silentLogger } from "../../../src/lib/logger.js";
+import type { Resolve } from "../../../src/lib/outgoing/connect.js";
 import { until } from "../../support/until.js";
 
 const TOKEN = "the-token-of-the-owner-0001";
@@ -39,9 +40,9 @@ afterEach(async () => {
 
 export async function liveApp(
   files: Record<string, string>,
-  options: { env?: Record<string, string>; start?: boolean; mayBreak?: boolean } = {},
+  options: { env?: Record<string, string>; start?: boolean; mayBreak?: boolean; resolve?: Resolve } = {},
 ): Promise<LiveApp> {
-  const { env = {}, start = true, mayBreak = false } = options;
+  const { env = {}, start = true, mayBreak = false, resolve } = options;
   const folder = mkdtempSync(join(tmpdir(), "hookgate-hooks-"));
   let app: App | undefined;
   const need = () => {
@@ -85,7 +86,12 @@ export async function liveApp(
     },
     remove: (file) => rmSync(join(folder, file)),
     async start() {
-      app = await startApp(reread(), { version: "0.0.0", logger: silentLogger, reread });
+      app = await startApp(reread(), {
+        version: "0.0.0",
+        logger: silentLogger,
+        reread,
+        ...(resolve === undefined ? {} : { resolve }),
+      });
       await until(async () => (await fetch(`${need().url}/readyz`)).ok, "the app being ready");
       const broken = need().automations.broken();
       if (broken.length > 0 && !mayBreak) throw new Error(`broken hooks: ${JSON.stringify(broken, null, 2)}`);
