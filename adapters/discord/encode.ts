@@ -34,7 +34,8 @@ export function encode(message: OutboundMessage, { plain }: { plain: boolean }):
     if (index === 0 && message.replyToId !== undefined) body.replyToId = message.replyToId;
     if (message.silent) body.flags = SUPPRESS_NOTIFICATIONS;
     if (plain) body.plain = true;
-    return { text: formatted.content || preview(message), body };
+    const files = formatted.attachments && formatted.attachments.length > 0 ? { hasFile: true as const } : {};
+    return { text: formatted.content || preview(message), body, ...files };
   });
 }
 

@@ -6,11 +6,16 @@ import { STATUS_CODES } from "node:http";
 import { DefaultRestOptions, type ResponseLike } from "@discordjs/rest";
 import { type Dispatcher, Headers, type RequestInit } from "undici";
 
-export function exchange(agent: Dispatcher, url: string, init: RequestInit): Promise<ResponseLike> {
+export function exchange(
+  agent: Dispatcher,
+  uploads: Dispatcher,
+  url: string,
+  init: RequestInit,
+): Promise<ResponseLike> {
   const { body, headers, method, signal } = init;
   const pathAt = url.indexOf("/", url.indexOf("//") + 2);
   if ((typeof body !== "string" && body != null) || !isRecord(headers) || pathAt < 0)
-    return DefaultRestOptions.makeRequest(url, init);
+    return DefaultRestOptions.makeRequest(url, { ...init, dispatcher: uploads });
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let status = 0;

@@ -10,6 +10,7 @@ export interface DiscordOptions {
   isCommandRegistrationWanted: boolean;
   connectTimeoutMs: number;
   requestTimeoutMs: number;
+  uploadTimeoutMs: number;
   requestsPerSecond: number;
   maxInvalidRequests: number;
   /** Where the bytes of attachments may be fetched. */
@@ -35,6 +36,7 @@ export function discordOptions(config: DiscordConfig, surroundings: DiscordSurro
     isCommandRegistrationWanted: config.register_commands,
     connectTimeoutMs: config.connect_timeout,
     requestTimeoutMs: config.request_timeout,
+    uploadTimeoutMs: config.upload_timeout,
     requestsPerSecond: config.requests_per_second,
     maxInvalidRequests: config.max_invalid_requests,
     outgoing,

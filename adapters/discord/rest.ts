@@ -27,18 +27,13 @@ export interface DiscordRest {
 }
 
 export function openRest(options: DiscordOptions, clock: Clock): DiscordRest {
-  const agent = new Agent({
-    keepAliveTimeout: 30_000,
-    keepAliveMaxTimeout: 60_000,
-    connections: 64,
-    headersTimeout: options.requestTimeoutMs,
-    bodyTimeout: options.requestTimeoutMs,
-    connect: { timeout: Math.min(10_000, options.requestTimeoutMs) },
-  });
+  const agent = agentFor(options.requestTimeoutMs);
+  // A line that is slow to take a file is no server that is slow to answer.
+  const uploads = agentFor(options.uploadTimeoutMs);
   const refusals = new Refusals(options.maxInvalidRequests, clock);
   const makeRequest: RESTOptions["makeRequest"] = async (url, init) => {
     refusals.check();
-    const response = await exchange(agent, url, init);
+    const response = await exchange(agent, uploads, url, init);
     refusals.count(response.status, response.headers.get("x-ratelimit-scope"));
     return response;
   };
@@ -47,7 +42,7 @@ export function openRest(options: DiscordOptions, clock: Clock): DiscordRest {
     ...(options.apiUrl === undefined ? {} : { api: options.apiUrl.replace(/\/+$/, "") }),
     agent,
     retries: 0,
-    timeout: options.requestTimeoutMs,
+    timeout: Math.max(options.requestTimeoutMs, options.uploadTimeoutMs),
     globalRequestsPerSecond: options.requestsPerSecond,
     rejectOnRateLimit: () => true,
     makeRequest,
@@ -57,9 +52,20 @@ export function openRest(options: DiscordOptions, clock: Clock): DiscordRest {
     async close() {
       rest.clearHashSweeper();
       rest.clearHandlerSweeper();
-      await agent.destroy();
+      await Promise.all([agent.destroy(), uploads.destroy()]);
     },
   };
+}
+
+function agentFor(timeoutMs: number): Agent {
+  return new Agent({
+    keepAliveTimeout: 30_000,
+    keepAliveMaxTimeout: 60_000,
+    connections: 64,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    connect: { timeout: Math.min(10_000, timeoutMs) },
+  });
 }
 
 /** Refused requests of the last ten minutes, in a window that starts with the first. */

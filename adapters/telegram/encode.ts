@@ -15,7 +15,7 @@ export function encode(message: OutboundMessage, options: { plain: boolean }): E
     if (file?.type === "image" && options.plain) body.asDocument = true;
     if (i === 0 && Number.isSafeInteger(replyToId) && replyToId > 0) body.replyToId = replyToId;
     if (message.silent) body.silent = true;
-    return { text: previewOf(part), body: { ...body } };
+    return { text: previewOf(part), body: { ...body }, ...(file ? { hasFile: true } : {}) };
   });
 }
 

@@ -72,6 +72,8 @@ export interface EncodedPart {
   text: string;
   /** The platform's own request body, as JSON. */
   body: Record<string, unknown>;
+  /** It carries a file, whose bytes take their time on a slow line. */
+  hasFile?: true;
 }
 
 export type SendOperation =

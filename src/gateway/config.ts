@@ -58,6 +58,7 @@ export const gatewayConfig = z.strictObject({
   button_life: duration("7d").describe("How long the buttons of a message work."),
   command_timeout: duration("2m").describe("How long an operator command may run."),
   send_timeout: duration("30s").describe("How long one platform request may take before it counts as unanswered."),
+  upload_timeout: duration("3m").describe("The same for a request that carries a file."),
   shutdown_timeout: duration("10s").describe("How long a stop waits for what is under way."),
   max_refused: z
     .int()

@@ -80,7 +80,7 @@ class RunningGateway implements Gateway {
     this.#routes = routes ?? new Map();
     this.#keepFile = keepFile;
     this.#pressure = new Pressure(config.gateway.max_waiting);
-    this.#requests = new Requests(clock, config.gateway.send_timeout);
+    this.#requests = new Requests(clock, config.gateway);
     this.#lanes = new Lanes(store.inbox);
     this.#handOver = new HandOver(store.outbox);
     this.#lanesWork = createWork({

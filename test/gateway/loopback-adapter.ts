@@ -144,6 +144,7 @@ export class LoopbackAdapter implements Adapter {
         ...(message.replyToId === undefined || i > 0 ? {} : { replyToId: message.replyToId }),
         ...(message.buttons && i === pieces.length - 1 ? { buttons: message.buttons } : {}),
       },
+      ...(message.attachments ? { hasFile: true } : {}),
     }));
   }
 

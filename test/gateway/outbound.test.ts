@@ -235,6 +235,20 @@ describe("an answer that is lost", () => {
   });
 });
 
+describe("a request that carries a file", () => {
+  it("has longer than others: an upload on a slow line is not taken for one that was lost", async () => {
+    const rig = await startRig({ gateway: { send_timeout: "10s", upload_timeout: "1m" } });
+    script(rig.platform, { kind: "hang" });
+    const file = { type: "image" as const, ref: "1", url: "data:image/png;base64,AA==", mimeType: "image/png" };
+    const id = await rig.gateway.send(at, { text: "look", attachments: [file] }, { cause });
+    await until(() => rig.platform.requests.length === 1);
+    await rig.clock.advance(59_000);
+    expect(await rig.store.outbox.get(id)).toMatchObject({ status: "sending" });
+    await rig.clock.advance(1_000);
+    expect(await ended(rig, id)).toMatchObject({ reason: expect.stringContaining("no answer within 60000 ms") });
+  });
+});
+
 describe("a crash", () => {
   it("between send and confirm shows once where the platform deduplicates", async () => {
     const platform = new LoopbackPlatform("loop", { idempotentCreate: true });

@@ -1,41 +1,29 @@
-/** One platform request, bounded in time: no answer within `send_timeout` counts as ambiguous. One shared timer, none per request. */
+/**
+ * One platform request, bounded in time: no answer within `send_timeout` (`upload_timeout` when it carries a file) counts as
+ * ambiguous. One shared timer a limit, none per request.
+ */
 import type { Adapter, SendOperation, SendResult } from "../../domain/adapter.js";
 import type { Clock, Timer } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
-
-/** Its request is left to itself, and ends by the adapter's own time limit: nobody waits for its answer any more. */
-interface UnderWay {
-  dueAt: number;
-  giveUp(why: string): void;
-}
+import type { GatewayConfig } from "../config.js";
 
 export class Requests {
-  readonly #clock: Clock;
-  readonly #limitMs: number;
-  /** In order of `dueAt`, because all have the same limit. */
-  readonly #underWay = new Set<UnderWay>();
+  readonly #short: TimeLimit;
+  readonly #long: TimeLimit;
   /** One for all requests: a signal of its own for each costs more than the rest of this file. */
   readonly #stopping = new AbortController();
-  #timer: Timer | undefined;
 
-  constructor(clock: Clock, limitMs: number) {
-    this.#clock = clock;
-    this.#limitMs = limitMs;
+  constructor(clock: Clock, config: Pick<GatewayConfig, "send_timeout" | "upload_timeout">) {
+    this.#short = new TimeLimit(clock, config.send_timeout);
+    this.#long = new TimeLimit(clock, config.upload_timeout);
   }
 
   send(adapter: Adapter, operation: SendOperation): Promise<SendResult> {
+    const limit = operation.kind !== "delete" && operation.part.hasFile ? this.#long : this.#short;
     return new Promise((resolve) => {
-      const one: UnderWay = {
-        dueAt: this.#clock.now() + this.#limitMs,
-        giveUp: (why) => {
-          this.#underWay.delete(one);
-          resolve({ kind: "ambiguous", error: why });
-        },
-      };
-      this.#underWay.add(one);
-      if (!this.#timer) this.#arm(this.#limitMs);
+      const one = limit.add(resolve);
       const settle = (result: SendResult) => {
-        this.#underWay.delete(one);
+        limit.delete(one);
         resolve(result);
       };
       this.#call(adapter, operation, this.#stopping.signal).then(settle, (error) =>
@@ -46,15 +34,57 @@ export class Requests {
 
   /** A stop that cannot wait any longer. */
   giveUpAll(why: string): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    for (const one of this.#underWay) one.giveUp(why);
+    this.#short.giveUpAll(why);
+    this.#long.giveUpAll(why);
     this.#stopping.abort();
   }
 
   /** An adapter that throws at once is the same as one that rejects. */
   async #call(adapter: Adapter, operation: SendOperation, signal: AbortSignal): Promise<SendResult> {
     return adapter.send(operation, signal);
+  }
+}
+
+/** Its request is left to itself, and ends by the adapter's own time limit: nobody waits for its answer any more. */
+interface UnderWay {
+  dueAt: number;
+  giveUp(why: string): void;
+}
+
+/** Requests that may take equally long. */
+class TimeLimit {
+  readonly #clock: Clock;
+  readonly #ms: number;
+  /** In order of `dueAt`, because all have the same limit. */
+  readonly #underWay = new Set<UnderWay>();
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, ms: number) {
+    this.#clock = clock;
+    this.#ms = ms;
+  }
+
+  add(resolve: (result: SendResult) => void): UnderWay {
+    const one: UnderWay = {
+      dueAt: this.#clock.now() + this.#ms,
+      giveUp: (why) => {
+        this.#underWay.delete(one);
+        resolve({ kind: "ambiguous", error: why });
+      },
+    };
+    this.#underWay.add(one);
+    if (!this.#timer) this.#arm(this.#ms);
+    return one;
+  }
+
+  delete(one: UnderWay): void {
+    this.#underWay.delete(one);
+  }
+
+  giveUpAll(why: string): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    for (const one of this.#underWay) one.giveUp(why);
   }
 
   #arm(delayMs: number): void {
@@ -63,7 +93,7 @@ export class Requests {
       const now = this.#clock.now();
       for (const one of this.#underWay) {
         if (one.dueAt > now) return this.#arm(one.dueAt - now);
-        one.giveUp(`no answer within ${this.#limitMs} ms`);
+        one.giveUp(`no answer within ${this.#ms} ms`);
       }
     });
   }

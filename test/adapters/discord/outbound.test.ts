@@ -12,6 +12,7 @@ import { parseDestinations } from "../../../src/lib/outgoing/destinations.js";
 import { carriesContent } from "../../fakes/discord/calls.js";
 import { type FakeDiscord, startFakeDiscord } from "../../fakes/discord/server.js";
 import type { FakeInteraction } from "../../fakes/discord/world.js";
+import { slowLine } from "../../support/slow-line.js";
 import { until } from "../../support/until.js";
 import { type Rig, startRig } from "./rig.js";
 
@@ -120,6 +121,24 @@ describe("a message", () => {
         ],
       },
     ]);
+  });
+
+  it("takes its time to upload on a slow line, longer than any other request may take", async () => {
+    const line = await slowLine(fake.apiUrl, { passes: 1_000_000, stallMs: 3_000 });
+    const other = await startRig(fake, {
+      options: { apiUrl: line.url, requestTimeoutMs: 700, uploadTimeoutMs: 30_000 },
+    });
+    try {
+      const bytes = Buffer.alloc(7_000_000, "a").toString("base64");
+      const file = { type: "file" as const, ref: "1", url: `data:text/plain;base64,${bytes}`, mimeType: "text/plain" };
+      expect(await other.say({ text: "slow", attachments: [{ ...file, filename: "large.txt" }] })).toMatchObject({
+        kind: "sent",
+      });
+      expect(ownTexts().filter((text) => text === "slow")).toHaveLength(1);
+    } finally {
+      await other.stop();
+      line.close();
+    }
   });
 
   it("brings files from data:, file: and http, and says which it could not read", async () => {

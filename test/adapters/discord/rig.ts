@@ -129,6 +129,7 @@ export async function startRig(fake: FakeDiscord, given: RigOptions = {}): Promi
     isCommandRegistrationWanted: true,
     connectTimeoutMs: 10_000,
     requestTimeoutMs: 5000,
+    uploadTimeoutMs: 5000,
     requestsPerSecond: 10_000,
     maxInvalidRequests: 1000,
     outgoing: PUBLIC_ONLY,
