@@ -15,7 +15,7 @@ export type HookDesk = Pick<
 
 export interface CommandDeps {
   registry: HookDesk;
-  store: Pick<Store, "inbox" | "outbox" | "journal" | "audit" | "hookState" | "check">;
+  store: Pick<Store, "inbox" | "outbox" | "journal" | "audit" | "hookState" | "keyValue" | "check">;
   /** States of the platforms, depths of the queues. */
   status(): GatewayStatus | Promise<GatewayStatus>;
   /** An operator sends a held or dead delivery after all, and the outbox looks at it now. False when it is neither. */

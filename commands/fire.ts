@@ -7,6 +7,7 @@ import { formatDuration } from "../src/lib/duration.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { newId } from "../src/lib/id.js";
 import { needForRunning } from "./automations/owner-only.js";
+import { beginOnce } from "./begun.js";
 import type { CommandDeps } from "./deps.js";
 import { BY_HAND } from "./payload.js";
 import { runTable } from "./show-dispatch.js";
@@ -39,7 +40,11 @@ export async function fire(deps: CommandDeps, context: CommandContext, firing: F
   if (hookId !== undefined) refuseLive(deps, context, hookId);
 
   const now = deps.clock.now();
-  const dispatchId = newId(BY_HAND, now);
+  const { causeId } = context;
+  const dispatchId = causeId === undefined ? newId(BY_HAND, now) : `${BY_HAND}_${causeId}`;
+  // Over HTTP nobody gives the command again, and a dry run may be done twice.
+  const before = causeId === undefined || dryRun ? undefined : await beginOnce(deps, dispatchId);
+  if (before !== undefined) return before;
   const end = deps.inFlight.begin(hookIds, { runId: dispatchId, since: now });
   const ended: RunRecord[] = [];
   let isShown = false;

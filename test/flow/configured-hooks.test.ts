@@ -1,6 +1,7 @@
 /** Operator-defined hooks as people meet them in chat: tried, fired, watched, paused and explained, through the real clients. */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
@@ -42,9 +43,13 @@ const HOOKS = [
   { id: "absent", trigger: { files: { paths: "not/there/*.csv" } }, run: { shell: { command: ["true"] } } },
 ];
 
+const OWN_FOLDER = mkdtempSync(join(tmpdir(), "hookgate-lasting-"));
+const PLUGIN_LOG = join(OWN_FOLDER, "begun.log");
+
 let stack: Stack;
 beforeAll(async () => {
   stack = await startStack({
+    plugins: [{ module: resolve(import.meta.dirname, "../fixtures/plugins/lasting.mjs"), config: { log: PLUGIN_LOG } }],
     online: ["web", "discord"],
     config: ({ discord }) => ({
       hooks: HOOKS,
@@ -56,7 +61,10 @@ beforeAll(async () => {
     }),
   });
 });
-afterAll(() => stack.stop());
+afterAll(async () => {
+  await stack.stop();
+  rmSync(OWN_FOLDER, { recursive: true, force: true });
+});
 
 const inFolder = (name: string) => join(stack.gateway.folder, name);
 const open = () => writeFileSync(inFolder("enough"), "");
@@ -291,6 +299,25 @@ describe("a hook that a person fires and a kill cuts off", () => {
     const told = await find(platform, room, /lasting[\s\S]*interrupted/);
     expect(told.text).toContain("the gateway ended while it ran");
     expect(begun()).toHaveLength(1);
+  });
+
+  it("and one of a plugin, which has no row to be known by, is not fired a second time either", async () => {
+    const platform = stack.platforms.discord;
+    const [, room] = platform.places;
+    const begun = () => (existsSync(PLUGIN_LOG) ? readFileSync(PLUGIN_LOG, "utf8").trim().split("\n") : []);
+    await platform.command(room, "owner", "/fire-hook lasting.reaction_added");
+    await until(() => begun().length === 1, "its start");
+    await stack.gateway.kill();
+    await stack.gateway.start();
+    await allOnline(stack.gateway.url, 30_000, ["web", "discord"]);
+    const told = await find(platform, room, /was not fired again/);
+    expect(told.text.replaceAll("\\", "")).toContain(begun()[0]);
+    expect(begun()).toHaveLength(1);
+    // A new command fires anew, and what ended says so.
+    const { web } = stack.platforms;
+    await web.command(web.places[1], "owner", '/fire-hook lasting.reaction_added example {"emoji":"⚡"}');
+    await find(web, web.places[1], /Fired.*lasting\.reaction_added.*passed/s);
+    expect(begun()).toHaveLength(2);
   });
 });
 
