@@ -12,10 +12,12 @@ export interface RoomsParts {
   store: WebChatStore;
   configured: readonly { id: string; name: string }[];
   gatewayName: string;
+  /** Whose direct conversations are there before they first look: alerts go there. */
+  people: readonly string[];
 }
 
 export interface Rooms {
-  /** Creates the configured rooms that are missing, renames those whose name changed. */
+  /** Creates the configured rooms and the direct ones that are missing, renames those whose name changed. */
   prepare(): Promise<void>;
   list(person: WebPerson): Promise<PageRoom[]>;
   /** Rejects with ROOM_NOT_FOUND when there is none or it is somebody else's. */
@@ -28,14 +30,21 @@ export function directRoomId(personId: string): string {
   return `dm-${personId}`;
 }
 
-export function createRooms({ store, configured, gatewayName }: RoomsParts): Rooms {
+export function createRooms({ store, configured, gatewayName, people }: RoomsParts): Rooms {
   const find = async (roomId: string) => (await store.rooms()).find(({ id }) => id === roomId);
+
+  const directOf = (personId: string): WebRoom => ({
+    id: directRoomId(personId),
+    name: gatewayName,
+    isDm: true,
+    ownerId: personId,
+  });
 
   async function visible(person: WebPerson): Promise<WebRoom[]> {
     const rooms = await store.rooms();
     const directId = directRoomId(person.id);
     if (!rooms.some(({ id }) => id === directId)) {
-      const direct: WebRoom = { id: directId, name: gatewayName, isDm: true, ownerId: person.id };
+      const direct = directOf(person.id);
       await store.saveRoom(direct);
       rooms.push(direct);
     }
@@ -49,6 +58,7 @@ export function createRooms({ store, configured, gatewayName }: RoomsParts): Roo
       const existing = new Map((await store.rooms()).map((room) => [room.id, room]));
       for (const { id, name } of configured)
         if (existing.get(id)?.name !== name) await store.saveRoom({ id, name, isDm: false });
+      for (const person of people) if (!existing.has(directRoomId(person))) await store.saveRoom(directOf(person));
     },
 
     async list(person) {

@@ -24,6 +24,8 @@ export interface WebAdapterOptions {
   name: string;
   rooms: readonly { id: string; name: string }[];
   maxText: number;
+  /** Ids of those who can log in. */
+  people?: readonly string[];
 }
 
 export interface WebAdapter extends Adapter {
@@ -33,10 +35,16 @@ export interface WebAdapter extends Adapter {
 /** Pages of history or changes that are looked through for what one person may see. */
 const MOST_LOOKS = 50;
 
-export function createWebAdapter({ chat, name, rooms: configured, maxText }: WebAdapterOptions): WebAdapter {
+export function createWebAdapter({
+  chat,
+  name,
+  rooms: configured,
+  maxText,
+  people = [],
+}: WebAdapterOptions): WebAdapter {
   const feed = createFeed();
   const serial = createSerial();
-  const rooms = createRooms({ store: chat, configured, gatewayName: name });
+  const rooms = createRooms({ store: chat, configured, gatewayName: name, people });
   let running: { gateway: GatewayPort; clock: Clock; offers: Offers } | undefined;
   const online = () => {
     if (running) return running;
