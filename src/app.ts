@@ -5,11 +5,12 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { createPlatforms, type Platforms } from "../adapters/index.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
-import { adminsOf, hooksOf, overridesOf, sweepAll, threadsOf } from "./app/hooks.js";
+import { adminsOf, hooksOf, sweepAll, threadsOf } from "./app/hooks.js";
+import { createOverrides } from "./app/overrides.js";
 import { platformOptions } from "./app/platforms.js";
-import { reloader, watchConfig } from "./app/reload.js";
+import { type Reload, reloader, type TakenOver, type Valid, watchConfig } from "./app/reload.js";
 import { assembleAutomations } from "./automations/assemble.js";
-import type { Automations, Reloaded } from "./automations/automations.js";
+import type { Automations } from "./automations/automations.js";
 import type { LoadedHooks } from "./automations/definition/load.js";
 import { createIngest } from "./automations/ingest/ingest.js";
 import { createQueue } from "./automations/queue.js";
@@ -61,10 +62,11 @@ export interface App {
   readonly plugins: readonly PluginInfo[];
   readonly automations: Automations;
   /**
-   * Takes over a new configuration's plugins and hooks. Rejects with CONFIG_INVALID and changes nothing when it cannot be used, and
-   * with HOOKS_REJECTED, the hooks as they were, when one of them would break.
+   * Takes over what a new configuration says of plugins (loaded anew), events, hooks, overrides, models and automations, whole or
+   * not at all: rejects with CONFIG_INVALID when it cannot be used, with HOOKS_REJECTED when a hook would break, and then nothing
+   * has changed. What needs a restart is named.
    */
-  reload(loaded: LoadedConfig): Promise<{ plugins: PluginInfo[]; hooks: Reloaded }>;
+  reload(loaded: LoadedConfig): Promise<TakenOver>;
   /** Lets what is under way end; what is left is on disk. */
   stop(): Promise<void>;
 }
@@ -94,24 +96,31 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     const consoleToken = env.HOOKGATE_TOKEN ?? (await store.ownSecret("console-token"));
     secrets.push(consoleToken);
     const metrics = createMetrics();
-    const overrides = await overridesOf(config, store);
+    // As it is now: a reload changes it.
+    let current: Valid = { config, env };
+    const automationsNow = () => current.config.automations;
+    const overrides = await createOverrides(config.overrides, store);
     const queue = createQueue({
       runs: store.automation.runs,
       owner: newId("g", startedAt),
-      leaseMs: config.automations.lease,
-      maxRunning: config.automations.max_running,
+      get leaseMs() {
+        return automationsNow().lease;
+      },
+      get maxRunning() {
+        return automationsNow().max_running;
+      },
       clock,
       logger,
     });
     const journal = metrics.journal(store.journal);
-    const registry = new HookRegistry({ journal, logger, clock, overrides, background: queue });
+    const registry = new HookRegistry({ journal, logger, clock, overrides: overrides.byHook, background: queue });
     for (const problem of loaded.problems) logger.error({ path: problem.path }, formatProblem(problem));
     const keepSwitch = (hookId: string, enabled: boolean) => {
-      overrides[hookId] = { ...overrides[hookId], enabled };
+      overrides.keep(hookId, enabled);
       // What its trigger missed while it was off comes now.
       if (enabled) automations.triggers.look(hookId);
     };
-    const platforms = await createPlatforms(platformOptions(loaded, { config, env, store }));
+    const platforms = await createPlatforms(platformOptions(loaded, { config, env, store, consoleId: CONSOLE.userId }));
     const processes = createProcesses({
       clock,
       env: env.forPrograms(),
@@ -120,7 +129,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
         .slice(0, 16),
     });
     const { automations, notifier } = assembleAutomations({
-      config: config.automations,
+      config: automationsNow,
       registry,
       store,
       queue,
@@ -135,7 +144,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       destinations: parseDestinations(config.outgoing.allow),
       ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
       processes,
-      models: createModels({ config: config.models, variable: env.variable, clock }),
+      models: createModels({ config: () => current.config.models, variable: env.variable, clock }),
       mask,
       keepSwitch,
       clock,
@@ -154,7 +163,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
           keepSwitch(hookId, enabled);
           if (enabled) automations.triggers.look(hookId);
         },
-        configured: (hookId) => config.overrides[hookId]?.enabled,
+        configured: overrides.configured,
       },
       inFlight: new HooksInFlight(),
       about: { version: options.version, startedAt, database: env.DATABASE_URL },
@@ -190,24 +199,31 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       observe: metrics.observer,
     });
     let hasStarted = false;
-    let events = config.events;
-    const learnSecrets = ({ definitions }: LoadedHooks) =>
-      void secrets.push(...definitions.flatMap((definition) => definition.secrets.map(env.variable)));
-    const reload = reloader({
-      read: async (next) => {
-        const valid = needValid(next);
-        events = valid.config.events;
-        declareEvents(registry, events);
+    const learn = (found: readonly (string | undefined)[]) =>
+      void secrets.push(...found.filter((secret) => !secrets.includes(secret)));
+    const secretsOfHooks = ({ definitions }: LoadedHooks) =>
+      [...new Set(definitions.flatMap((definition) => definition.secrets))].map(env.variable);
+    const reload: Reload = reloader({
+      started: current,
+      validate: needValid,
+      hooksOf: (next, valid) => {
         const found = hooksOf(next, valid, registry.points);
-        learnSecrets(found);
+        learn([...secretsOf(valid.config, valid.env), ...secretsOfHooks(found)]);
         return found;
       },
+      adopt: (valid) => {
+        current = valid;
+      },
+      registry,
+      plugins,
+      overrides,
       automations,
       notifier,
       mask,
+      logger,
     });
     const ingest = createIngest({
-      events: () => events,
+      events: () => current.config.events,
       secret: (name) => env.variable(name),
       store: store.automation.ingest,
       stored: () => automations.triggers.ingested(),
@@ -234,10 +250,10 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
 
     closers.push(() => plugins.stop());
     // Before the plugins, which may listen to them.
-    declareEvents(registry, events);
+    declareEvents(registry, config.events);
     await plugins.load();
     const hooks = hooksOf(loaded, { config, env }, registry.points);
-    learnSecrets(hooks);
+    learn(secretsOfHooks(hooks));
     await automations.load(hooks);
     warnOfProblems(registry, logger);
     await processes.sweep();
@@ -247,8 +263,11 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     closers.push(() => Promise.all([gateway.stop(), automations.stop(config.gateway.shutdown_timeout)]).then(() => {}));
     await gateway.start();
     await automations.start();
-    if (options.reread !== undefined && config.automations.watch && loaded.file !== undefined)
-      closers.push(await watchConfig(loaded.file, { reread: options.reread, reload, clock, logger }));
+    const { reread } = options;
+    if (reread !== undefined && loaded.file !== undefined) {
+      const isWanted = () => automationsNow().watch;
+      closers.push(await watchConfig(loaded.file, { reread, reload, isWanted, clock, logger }));
+    }
     hasStarted = true;
     closers.push(keepSwept({ sweep: sweepAll(store, automations) }, clock, logger));
 
@@ -261,10 +280,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       get plugins() {
         return plugins.list();
       },
-      async reload(next) {
-        const infos = await plugins.reload({ entries: needValid(next).config.plugins });
-        return { plugins: infos, hooks: await reload(next) };
-      },
+      reload: (next) => reload(() => next, { plugins: "all" }),
       stop,
     };
   } catch (error) {

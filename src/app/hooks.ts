@@ -11,7 +11,6 @@ import type { Config } from "../config/schema.js";
 import type { Adapter } from "../domain/adapter.js";
 import type { Address } from "../domain/address.js";
 import type { Store } from "../domain/store.js";
-import type { Override } from "../hooks/registry.js";
 import type { AnyPoint } from "../hooks/signatures.js";
 
 /** The configured hooks as they are written now. `points`: with those of plugins and events. */
@@ -68,18 +67,4 @@ export function threadsOf(adapters: readonly Adapter[]): AssemblyParts["threads"
     hasThreads: (platform) => adapterOf(platform)?.openThread !== undefined,
     openThread: async (at, messageId, name) => adapterOf(at.platform)?.openThread?.(at, messageId, name),
   };
-}
-
-/** What the configuration says of single hooks; what was switched in chat holds where it says nothing. */
-export async function overridesOf(config: Config, store: Store): Promise<Record<string, Override>> {
-  const overrides: Record<string, Override> = {};
-  for (const { hookId, enabled } of await store.hookState.list()) overrides[hookId] = { enabled };
-  for (const [id, { enabled, timeout, failure_policy }] of Object.entries(config.overrides))
-    overrides[id] = {
-      ...overrides[id],
-      ...(enabled === undefined ? {} : { enabled }),
-      ...(timeout === undefined ? {} : { timeoutMs: timeout }),
-      ...(failure_policy === undefined ? {} : { failurePolicy: failure_policy }),
-    };
-  return overrides;
 }

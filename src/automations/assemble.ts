@@ -17,7 +17,8 @@ import { createReachOf, type ReachParts } from "./reach.js";
 import { createTriggers } from "./triggers/triggers.js";
 
 export interface AssemblyParts {
-  config: AutomationsConfig;
+  /** As it is now: a reload changes it. */
+  config(): AutomationsConfig;
   registry: HookRegistry;
   store: Pick<Store, "automation" | "keyValue" | "inbox" | "outbox" | "journal" | "hookState">;
   queue: Queue;
@@ -46,7 +47,6 @@ export interface Assembly {
 
 export function assembleAutomations(parts: AssemblyParts): Assembly {
   const { config, registry, store, gateway, clock, logger } = parts;
-  const alerts = config.alerts.flatMap((text) => parseAddress(text) ?? []);
   const notifier = createNotifier({
     ...gateway,
     async messageIdOf(deliveryId) {
@@ -54,7 +54,10 @@ export function assembleAutomations(parts: AssemblyParts): Assembly {
       return delivery?.parts.find(({ operation }) => operation === "create")?.messageId;
     },
     keyValue: store.keyValue,
-    admins: () => (alerts.length > 0 ? alerts : parts.admins()),
+    admins() {
+      const places = config().alerts.flatMap((text) => parseAddress(text) ?? []);
+      return places.length > 0 ? places : parts.admins();
+    },
     clock,
     logger,
   });

@@ -29,7 +29,8 @@ import type { Reach } from "./run-context.js";
 import type { TriggerParts, Triggers } from "./triggers/trigger.js";
 
 export interface AutomationsOptions {
-  config: AutomationsConfig;
+  /** As it is now: a reload changes it. */
+  config(): AutomationsConfig;
   registry: HookRegistry;
   store: AutomationStore;
   keyValue: KeyValueStore;
@@ -59,8 +60,13 @@ export interface Automations extends AutomationDesk {
   load(hooks: LoadedHooks): Promise<void>;
   /** From now on stored runs are run and triggers fire. */
   start(): Promise<void>;
-  /** Rejects with HOOKS_REJECTED, tells admins and keeps the set at work when a hook is newly broken. */
-  reload(hooks: LoadedHooks, file: string | undefined): Promise<Reloaded>;
+  /**
+   * Puts them in place of those at work, in one go. Throws HOOKS_REJECTED when one is newly broken: the caller then takes the
+   * registry back to what it marked before.
+   */
+  swap(hooks: LoadedHooks): Installed;
+  /** What follows a swap that stays: triggers are synced, `config.reloaded` fires. */
+  settle(swapped: Installed, file: string | undefined): Promise<Reloaded>;
   /** Events were stored; a hook was switched on. */
   readonly triggers: Pick<Triggers, "ingested" | "look">;
   sweep(now: number): Promise<number>;
@@ -77,15 +83,20 @@ export function createAutomations(options: AutomationsOptions): Automations {
   let isStarted = false;
   const pause = createPause(options.keyValue, clock);
   const gates = new Gates({
-    maxRunning: config.max_running,
-    breaker: { failures: config.breaker.failures, pauseMs: config.breaker.pause },
+    get maxRunning() {
+      return config().max_running;
+    },
+    get breaker() {
+      const { failures, pause: pauseMs } = config().breaker;
+      return { failures, pauseMs };
+    },
     runs: store.runs,
     clock,
     onBreak: ({ id, ownerOnly }, error, pauseMs) =>
       void notifier.alert(
         `breaker:${id}`,
         // Admins are told; what programs say is for owners.
-        `⛔ The hook **${id}** failed ${config.breaker.failures} times in a row and is left alone for ${formatDuration(pauseMs)}.\n${ownerOnly ? `\`/runs ${id}\` tells owners why.` : `> ${options.mask(error).slice(0, 500)}`}`,
+        `⛔ The hook **${id}** failed ${config().breaker.failures} times in a row and is left alone for ${formatDuration(pauseMs)}.\n${ownerOnly ? `\`/runs ${id}\` tells owners why.` : `> ${options.mask(error).slice(0, 500)}`}`,
       ),
   });
   const parts: RunParts = {
@@ -203,9 +214,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
 
   return {
     async load(hooks) {
-      const installed = install(registry, live, hooks, run, () => true);
-      if ("rejected" in installed) return;
-      put(installed);
+      put(install(registry, live, hooks, run));
       const critical = broken.filter((one) => one.critical);
       if (critical.length > 0)
         throw new HookgateError({
@@ -224,13 +233,18 @@ export function createAutomations(options: AutomationsOptions): Automations {
       await queue.start();
       await sync();
     },
-    async reload(hooks, file) {
+    swap(hooks) {
       const known = new Set(broken.map(brokenKey));
-      const installed = install(registry, live, hooks, run, (now) => now.every((one) => known.has(brokenKey(one))));
-      if ("rejected" in installed) throw await reject(installed.rejected.filter((one) => !known.has(brokenKey(one))));
+      const installed = install(registry, live, hooks, run);
+      const worse = installed.broken.filter((one) => !known.has(brokenKey(one)));
+      if (worse.length > 0) throw rejection(worse);
       put(installed);
+      return installed;
+    },
+    async settle({ added, changed, removed }, file) {
+      gates.admit();
+      queue.look();
       if (isStarted) await sync();
-      const { added, changed, removed } = installed;
       const reloaded = { hooks: live.size, added, changed, removed };
       logger.info({ file, ...reloaded }, "hooks reloaded");
       await registry
@@ -256,7 +270,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
     async sweep(now) {
       const removed = await store.runs.sweep(now, (hookId) => {
         const keep = live.get(hookId)?.definition.keep;
-        return { forMs: keep?.forMs ?? config.keep.for, runs: keep?.runs ?? config.keep.runs };
+        return { forMs: keep?.forMs ?? config().keep.for, runs: keep?.runs ?? config().keep.runs };
       });
       return removed + (await store.ingest.sweep(now - EVENTS_KEPT_MS));
     },
@@ -265,22 +279,15 @@ export function createAutomations(options: AutomationsOptions): Automations {
       await queue.stop(graceMs);
     },
   };
-
-  async function reject(worse: readonly BrokenHook[]): Promise<HookgateError> {
-    const problems = worse.flatMap((one) => one.problems.map((problem) => `${one.id}: ${problemText(problem)}`));
-    const error = new HookgateError({
-      code: "HOOKS_REJECTED",
-      message: `The new hooks have ${problems.length} ${problems.length === 1 ? "problem" : "problems"}; those at work stay:\n${problems.join("\n")}`,
-      hint: "`hookgate check` shows them again after you have mended them.",
-    });
-    await tellRejected(notifier, options.mask(error.message));
-    return error;
-  }
 }
 
-/** Also for a configuration that could not be read at all. */
-export async function tellRejected(notifier: Notifier, message: string): Promise<void> {
-  await notifier.alert("reload", `⚠ A changed configuration was not taken over.\n${message.slice(0, 1500)}`);
+function rejection(worse: readonly BrokenHook[]): HookgateError {
+  const problems = worse.flatMap((one) => one.problems.map((problem) => `${one.id}: ${problemText(problem)}`));
+  return new HookgateError({
+    code: "HOOKS_REJECTED",
+    message: `The new hooks have ${problems.length} ${problems.length === 1 ? "problem" : "problems"}; those at work stay:\n${problems.join("\n")}`,
+    hint: "`hookgate check` shows them again after you have mended them.",
+  });
 }
 
 function problemText({

@@ -14,10 +14,11 @@ import { Slots } from "./gates/slots.js";
 import { Starts } from "./gates/starts.js";
 import type { RunOutcome } from "./run/outcome.js";
 
+/** Read when it is needed: a reload changes the limits. */
 export interface GatesOptions {
   /** The global cap. */
-  maxRunning: number;
-  breaker: { failures: number; pauseMs: number };
+  readonly maxRunning: number;
+  readonly breaker: { failures: number; pauseMs: number };
   runs: Pick<AutomationRunStore, "started">;
   clock: Clock;
   /** A breaker opened: said once, until it has closed again. */
@@ -47,7 +48,7 @@ export class Gates {
 
   constructor(options: GatesOptions) {
     this.#options = options;
-    this.#slots = new Slots(options.maxRunning);
+    this.#slots = new Slots(() => options.maxRunning);
     this.#starts = new Starts(options.runs);
     this.#breakers = new Breakers(options);
   }
@@ -77,6 +78,11 @@ export class Gates {
 
   running(hookId: string): number {
     return this.#slots.running(hookId);
+  }
+
+  /** The limits have changed. */
+  admit(): void {
+    this.#slots.admit();
   }
 
   /** What would refuse it now; undefined when nothing would. Takes nothing. For "why" and "next". */

@@ -1,6 +1,6 @@
 /**
  * Puts a set of definitions in place of the one before, in one go: no dispatch sees half of it. What did not change keeps its
- * registration; what the registry refuses is broken. With `isStrict`, a hook that is newly broken takes the whole set back.
+ * registration; what the registry refuses is broken. Whoever does not want the broken ones marks the registry before.
  */
 import type { HookRegistry, Problem, Unregister } from "../hooks/registry.js";
 import { errorMessage } from "../lib/errors.js";
@@ -26,27 +26,24 @@ export function install(
   before: ReadonlyMap<string, Live>,
   next: LoadedHooks,
   run: Runner,
-  isAcceptable: (broken: readonly BrokenHook[]) => boolean,
-): Installed | { rejected: BrokenHook[] } {
+): Installed {
   const live = new Map<string, Live>();
   const broken = [...next.broken];
   const wanted = new Map(next.definitions.map((definition) => [definition.id, definition]));
-  const replaced = [...before.values()].filter(({ definition }) => wanted.get(definition.id)?.hash !== definition.hash);
+  const replaced = new Set(
+    [...before.values()].filter(({ definition }) => wanted.get(definition.id)?.hash !== definition.hash),
+  );
   for (const { definition, unregister } of replaced)
     if (wanted.has(definition.id)) registry.retire(definition.id);
     else unregister();
   for (const definition of next.definitions) {
     const same = before.get(definition.id);
-    if (same !== undefined && !replaced.includes(same)) live.set(definition.id, same);
+    if (same !== undefined && !replaced.has(same)) live.set(definition.id, same);
     else register(definition);
   }
   takeOutUnfit();
-  if (!isAcceptable(broken)) {
-    for (const [id, one] of live) if (before.get(id) !== one) one.unregister();
-    for (const { definition, unregister } of before.values())
-      if (!live.has(definition.id) || live.get(definition.id)?.unregister !== unregister) again(definition);
-    return { rejected: broken };
-  }
+  // Among equals of priority the order is the file's, whichever of them a reload changed.
+  registry.arrange([...live.keys()]);
   return { live, broken, ...difference(before, live) };
 
   function register(definition: Definition): void {
@@ -70,13 +67,6 @@ export function install(
         broken.push(brokenBy(one.definition, messages));
       }
     }
-  }
-
-  /** A registration that was taken out is made again. */
-  function again(definition: Definition): void {
-    const restored = before.get(definition.id);
-    if (restored !== undefined && registry.get(definition.id) === undefined)
-      restored.unregister = registerDefinition(registry, definition, run);
   }
 }
 

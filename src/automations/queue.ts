@@ -17,13 +17,14 @@ import { type RunOutcome, reasonOf } from "./run/outcome.js";
 import type { Leases } from "./run/parts.js";
 import type { Progress } from "./run/progress.js";
 
+/** The limits are read when they are needed: a reload changes them. */
 export interface QueueOptions {
   runs: AutomationRunStore;
   /** This process, among those that hold leases. */
   owner: string;
-  leaseMs: number;
+  readonly leaseMs: number;
   /** How many stored runs are under way at once. */
-  maxRunning: number;
+  readonly maxRunning: number;
   clock: Clock;
   logger: Logger;
 }
@@ -67,12 +68,12 @@ interface Active extends Claim {
 }
 
 export function createQueue(options: QueueOptions): Queue {
-  const { runs, owner, leaseMs, maxRunning, clock, logger } = options;
+  const { runs, owner, clock, logger } = options;
   const stop = new AbortController();
   const active = new Map<string, Active>();
   const perHook = new Map<string, number>();
   const listeners = new Map<string, { progress?: Progress | undefined; ended: ((outcome: RunOutcome) => void)[] }>();
-  const leases = createHeldLeases({ runs, owner, leaseMs, clock, logger });
+  const leases = createHeldLeases(options);
   let waiting = new Map<string, number>();
   let runner: BackgroundRunner | undefined;
   let parts: QueueParts = {
@@ -90,9 +91,9 @@ export function createQueue(options: QueueOptions): Queue {
 
   /** Takes what is due while there is room. A number = look again then. */
   async function takeAll(): Promise<number | undefined> {
-    while (!stop.signal.aborted && active.size < maxRunning && !parts.isPaused()) {
+    while (!stop.signal.aborted && active.size < options.maxRunning && !parts.isPaused()) {
       const busy = busyHooks();
-      const taken = await runs.take(owner, clock.now(), leaseMs, busy);
+      const taken = await runs.take(owner, clock.now(), options.leaseMs, busy);
       if (taken === undefined) return runs.nextDue(busy);
       begin(taken);
     }
@@ -217,7 +218,7 @@ export function createQueue(options: QueueOptions): Queue {
       listeners.set(row.id, { progress, ended: listeners.get(row.id)?.ended ?? [] });
       await runs.insert(row);
       count(row.hookId, 1);
-      const taken = isStarted ? await runs.takeOne(row.id, owner, clock.now(), leaseMs) : undefined;
+      const taken = isStarted ? await runs.takeOne(row.id, owner, clock.now(), options.leaseMs) : undefined;
       // Whoever looked just now may have taken it first: it runs all the same.
       if (taken !== undefined) begin(taken);
       return ended;

@@ -50,15 +50,8 @@ async function hookProblems(loaded: LoadedConfig): Promise<ConfigProblem[]> {
   declareEvents(registry, config.events);
   for (const point of await pluginPoints(config.plugins, dirname(file))) registry.declare(point);
   const hooks = hooksOf(loaded, { config, env }, registry.points);
-  const installed = install(
-    registry,
-    new Map(),
-    hooks,
-    () => Promise.reject(new Error("nothing fires here")),
-    () => true,
-  );
-  const broken = "rejected" in installed ? installed.rejected : installed.broken;
-  return broken.flatMap(({ id, problems }) =>
+  const installed = install(registry, new Map(), hooks, () => Promise.reject(new Error("nothing fires here")));
+  return installed.broken.flatMap(({ id, problems }) =>
     problems.map(({ hookId: _, ...problem }) => ({
       ...problem,
       path: problem.path,

@@ -1,4 +1,4 @@
-/** `hookgate start`: the gateway, until a signal ends it. SIGINT and SIGTERM stop it well, a second one at once; SIGHUP reloads plugins and hooks. */
+/** `hookgate start`: the gateway, until a signal ends it. SIGINT and SIGTERM stop it well, a second one at once; SIGHUP takes over the configuration. */
 import type { App } from "../app.js";
 import { startApp } from "../app.js";
 import { loadConfig } from "../config/load.js";
@@ -70,8 +70,10 @@ function reloadOnHangup(app: App, options: { path?: string }, terminal: Terminal
   const reload = async () => {
     if (stopping.aborted) return;
     try {
-      const { plugins, hooks } = await app.reload(loadConfig(options));
+      const { plugins, hooks, needRestart } = await app.reload(loadConfig(options));
       terminal.error(`Reloaded: ${counted(plugins.length, "plugin")}, ${counted(hooks.hooks, "configured hook")}.`);
+      if (needRestart.length > 0)
+        terminal.error(`Changed, but taken over only by a restart: ${needRestart.join(", ")}.`);
     } catch (error) {
       // Nothing was changed: the gateway goes on as it was.
       printError(terminal, error);

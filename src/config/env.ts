@@ -46,6 +46,9 @@ export const environment = z.object({
     .describe("The secret that Telegram sends with every webhook call. Needed with `telegram.mode: webhook`."),
 });
 
+/** The variables that are read once, at the start. */
+export const VARIABLES = Object.keys(environment.shape) as (keyof typeof environment.shape)[];
+
 export interface Environment extends z.infer<typeof environment> {
   /** Any other variable, for secrets that the configuration names. */
   variable(name: string): string | undefined;

@@ -26,6 +26,8 @@ export interface Entry {
   readonly options: Readonly<RegisterOptions>;
   /** Order of registration. */
   readonly seq: number;
+  /** Among equals of priority, before the order of registration. */
+  rank: number;
   readonly priority: number;
   readonly pluginId: string | undefined;
   readonly matcher: CompiledMatcher | undefined;
@@ -82,6 +84,7 @@ export function makeEntry({ id, seq, point, phase, handler, options }: EntryFact
     handler: handler as RawHandler,
     options,
     seq,
+    rank: 0,
     priority: options.priority ?? DEFAULT_PRIORITY,
     pluginId: options.pluginId,
     matcher,
@@ -97,6 +100,17 @@ export function makeEntry({ id, seq, point, phase, handler, options }: EntryFact
     removed: false,
     ready: plain && enabled,
   };
+}
+
+/** What an operator may overrule is again as the hook itself says. */
+export function restoreOwn(entry: Entry): void {
+  const { options, point, phase, execution } = entry;
+  entry.timeoutMs = options.timeoutMs ?? defaultTimeoutMs(point, phase, execution);
+  entry.timeoutTicks = ticksOf(entry.timeoutMs);
+  entry.failurePolicy = options.failurePolicy ?? (point.model === "turn" ? "best-effort" : "fail-open");
+  entry.closing = closingOf(entry.failurePolicy);
+  entry.enabled = options.enabled ?? true;
+  refresh(entry);
 }
 
 const NO_CAPABILITIES: ReadonlySet<ContributionKind> = new Set();

@@ -1,9 +1,9 @@
-/** Who runs before whom: priority, then registration order, and above both what `after` and `before` say. */
+/** Who runs before whom: priority, then rank, then registration order, and above all what `after` and `before` say. */
 import type { Entry } from "./entry.js";
 
-/** Priority ascending, then registration order. */
+/** Priority ascending, then rank (of those that stand in a file: `Roster.arrange`), then registration order. */
 export function byPriority(a: Entry, b: Entry): number {
-  return a.priority - b.priority || a.seq - b.seq;
+  return a.priority - b.priority || a.rank - b.rank || a.seq - b.seq;
 }
 /** The turn model's: priority, then id. */
 export function byPriorityThenId(a: Entry, b: Entry): number {

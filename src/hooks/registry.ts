@@ -304,6 +304,24 @@ export class HookRegistry<P extends Points = Catalogue> {
     return entry !== undefined;
   }
 
+  /** Among equals of priority these run in this order, and after those that were never arranged. Ids that nobody has are passed over. */
+  arrange(ids: readonly string[]): void {
+    this.#roster.arrange(ids);
+  }
+
+  /** What `overrides` says of a hook has changed: it holds from now on, and what it says no longer is as the hook itself says. */
+  reconsider(id: string): void {
+    this.#roster.reconsider(id);
+  }
+
+  /**
+   * Gives what puts points and registrations back as they are now, for changes that are kept whole or not at all. To be called in
+   * the same turn of the event loop.
+   */
+  mark(): () => void {
+    return this.#roster.mark();
+  }
+
   unregisterPlugin(pluginId: string): void {
     for (const entry of [...this.#roster.entries.values()]) if (entry.pluginId === pluginId) this.#roster.remove(entry);
   }

@@ -2,7 +2,7 @@
 import { HookgateError } from "../lib/errors.js";
 import { ALIASES, resolveAlias } from "./aliases.js";
 import { ticksOf } from "./deadline-wheel.js";
-import { checkPolicy, checkTimeout, closingOf, type Entry, invalid, makeEntry, refresh } from "./entry.js";
+import { checkPolicy, checkTimeout, closingOf, type Entry, invalid, makeEntry, refresh, restoreOwn } from "./entry.js";
 import { UnknownHookError } from "./errors.js";
 import { PointHandlers } from "./handlers.js";
 import type { HookPoint, LifecyclePhase, Model } from "./point.js";
@@ -116,6 +116,57 @@ export class Roster {
     this.points.get(entry.point.name)?.changed();
   }
 
+  /** Among equals of priority these run in this order, and after those that were never arranged. */
+  arrange(ids: readonly string[]): void {
+    for (const [index, id] of ids.entries()) {
+      const entry = this.entries.get(id);
+      if (entry === undefined || entry.rank === index + 1) continue;
+      entry.rank = index + 1;
+      this.points.get(entry.point.name)?.changed();
+    }
+  }
+
+  /** What the overrides say of a hook has changed. */
+  reconsider(id: string): void {
+    const entry = this.entries.get(id);
+    if (entry === undefined) return;
+    restoreOwn(entry);
+    this.#override(entry);
+    this.points.get(entry.point.name)?.changed();
+  }
+
+  /**
+   * Gives what puts everything back as it is now: points, registrations, their places and switches. For changes that are made
+   * in one turn and are kept whole or not at all; no dispatch may begin in between.
+   */
+  mark(): () => void {
+    const points = [...this.points].map(([name, handlers]) => ({
+      name,
+      handlers,
+      point: handlers.point,
+      all: [...handlers.all],
+    }));
+    const entries = new Map(this.entries);
+    const states = [...entries.values()].map((entry) => ({ entry, state: stateOf(entry) }));
+    return () => {
+      for (const entry of [...this.entries.values()]) if (entries.get(entry.id) !== entry) this.remove(entry);
+      this.points.clear();
+      for (const { name, handlers, point, all } of points) {
+        this.points.set(name, handlers);
+        handlers.point = point;
+        handlers.all.clear();
+        for (const entry of all) handlers.all.add(entry);
+        handlers.changed();
+      }
+      this.entries.clear();
+      for (const [id, entry] of entries) this.entries.set(id, entry);
+      for (const { entry, state } of states) {
+        Object.assign(entry, state);
+        refresh(entry);
+      }
+    };
+  }
+
   #freeId(point: HookPoint, name: string | undefined): string {
     if (name !== undefined && !this.entries.has(name)) return name;
     const base = name ?? point.name;
@@ -144,6 +195,10 @@ export class Roster {
     entry.failurePolicy = failurePolicy;
     entry.closing = closingOf(failurePolicy);
   }
+}
+
+function stateOf({ enabled, removed, rank, timeoutMs, timeoutTicks, failurePolicy, closing }: Entry) {
+  return { enabled, removed, rank, timeoutMs, timeoutTicks, failurePolicy, closing };
 }
 
 /** An id is taken once. The same plugin registering it again replaces its own: a plugin loaded twice is there once. */

@@ -93,6 +93,8 @@ export interface ApiParts {
   id: string;
   config: unknown;
   registry: HookRegistry;
+  /** Points of this version and of others that are set up aside with it: not yet the registry's. */
+  pointsAside: readonly { name: string }[];
   gateway: GatewayFunctions;
   keyValue: KeyValueStore;
   logger: Logger;
@@ -183,7 +185,7 @@ function pluginStore({ id, keyValue, logger }: ApiParts): PluginStore {
   };
 }
 
-function pluginHooks({ id, registry }: ApiParts, stage: Stage): PluginHooks {
+function pluginHooks({ id, registry, pointsAside }: ApiParts, stage: Stage): PluginHooks {
   const add = (
     hook: string,
     phase: string,
@@ -191,7 +193,7 @@ function pluginHooks({ id, registry }: ApiParts, stage: Stage): PluginHooks {
     handler: Handler,
     attach: StagedHook["attach"],
   ): Unregister => {
-    registry.point(hook); // an unknown name fails here, in the plugin's own line
+    if (!pointsAside.some(({ name }) => name === hook)) registry.point(hook); // an unknown name fails here, in the plugin's own line
     const staged: StagedHook = { id: hookId(id, hook, phase, options, stage), hook, phase, options, handler, attach };
     if (stage.isOver)
       throw new HookgateError({

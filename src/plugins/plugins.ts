@@ -1,4 +1,5 @@
 /** The plugins of a gateway: loaded in the order of the configuration, reloaded one by one, each failure reported and contained. */
+import { isDeepStrictEqual } from "node:util";
 import type { KeyValueStore } from "../domain/store.js";
 import type { Route, Routes } from "../gateway/routes.js";
 import type { HookRegistry, Problem } from "../hooks/registry.js";
@@ -7,8 +8,8 @@ import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { GatewayFunctions } from "./api.js";
 import type { PluginEntry } from "./config.js";
-import { findModule } from "./load.js";
-import { LivePlugin, prepare, problemText, type Surroundings } from "./reload.js";
+import { failure, findModule } from "./load.js";
+import { type Candidate, LivePlugin, over, type Placement, prepare, problemText, type Surroundings } from "./reload.js";
 import { watchFiles } from "./watch.js";
 
 export interface PluginsOptions {
@@ -39,11 +40,24 @@ export interface PluginInfo {
   loadedAt?: number;
 }
 
+export interface PluginsChange {
+  /** Those from one file. */
+  file?: string;
+  /** The configuration's new list. */
+  entries?: readonly PluginEntry[];
+  /** Those that are new, changed in the list, or broken; others stay as they are. */
+  onlyChanged?: boolean;
+}
+
 export interface Plugins {
   /** Loads all; rejects with PLUGIN_CRITICAL when one that is `critical` is broken. Called again it reloads. */
   load(): Promise<PluginInfo[]>;
-  /** New versions of all, or of those from one file; with `entries`, the configuration's new list. Never rejects: failures are in the list and the log. */
-  reload(change?: { file?: string; entries?: readonly PluginEntry[] }): Promise<PluginInfo[]>;
+  /**
+   * New versions of all, or of those that `change` names. Failures are in the list and the log: a plugin that fails stays as it was
+   * and stops no other. `accept` is called when all are in place, in the same turn of the event loop; when it throws, everything is
+   * as it was before, and that is the rejection.
+   */
+  reload(change?: PluginsChange, accept?: () => void): Promise<PluginInfo[]>;
   list(): PluginInfo[];
   /** For the gateway's default route. */
   readonly routes: Routes;
@@ -57,6 +71,8 @@ interface Holder {
   reason: string | undefined;
   loadedAt: number | undefined;
 }
+
+type Prepared = { holder: Holder; candidate: Candidate } | { holder: Holder; error: unknown };
 
 export function createPlugins(options: PluginsOptions): Plugins {
   const { registry, clock, logger } = options;
@@ -76,34 +92,60 @@ export function createPlugins(options: PluginsOptions): Plugins {
     return result;
   };
 
-  const surroundings = (holder: Holder): Surroundings => ({
-    ...options,
-    routes,
-    holderOf: (id) => holders.find((other) => other !== holder && other.live?.id === id)?.entry.module,
-  });
+  const around: Surroundings = { ...options, routes, pointsAside: [] };
 
-  async function bring(holder: Holder, isReload: boolean): Promise<void> {
-    const { entry } = holder;
-    const around = surroundings(holder);
+  /** Imported and set up aside: nothing of it is in place yet. */
+  async function prepareAside(holder: Holder): Promise<Prepared> {
     try {
-      const found = findModule(entry.module, options.baseDir);
+      const found = findModule(holder.entry.module, options.baseDir);
       holder.file = found.file;
-      const candidate = await prepare(entry, found, around, version > 0 ? String(version) : undefined);
-      const { id } = candidate.definition;
+      const candidate = await prepare(holder.entry, found, around, version > 0 ? String(version) : undefined);
+      return { holder, candidate };
+    } catch (error) {
+      return { holder, error };
+    }
+  }
+
+  /** Puts one in place; what it replaces ends when its placement is settled. A failure is reported and changes nothing. */
+  function put(prepared: Prepared, isReload: boolean): Placement[] {
+    const { holder } = prepared;
+    if ("error" in prepared) {
+      report(holder, prepared.error);
+      return [];
+    }
+    const { candidate } = prepared;
+    const { id } = candidate.definition;
+    try {
+      refuseTwice(holder, id);
       const isSame = holder.live?.id === id;
       const live = isSame && holder.live ? holder.live : new LivePlugin(id, around);
-      await live.install(candidate, { checked: isReload });
-      if (!isSame) await holder.live?.remove();
+      const placed = live.place(candidate, { checked: isReload });
+      const withdrawn = isSame ? undefined : holder.live?.withdraw();
       holder.live = live;
       holder.reason = undefined;
       holder.loadedAt = clock.now();
-      logger.info(
-        { plugin: id, module: entry.module, hooks: live.hooks },
-        isReload ? "plugin reloaded" : "plugin loaded",
-      );
+      const settle = async () => {
+        logger.info(
+          { plugin: id, module: holder.entry.module, hooks: live.hooks },
+          isReload ? "plugin reloaded" : "plugin loaded",
+        );
+        await placed.settle();
+      };
+      return [{ ...placed, settle }, ...(withdrawn === undefined ? [] : [withdrawn])];
     } catch (error) {
       report(holder, error);
+      return [{ takeBack: () => {}, settle: () => over(candidate, logger) }];
     }
+  }
+
+  function refuseTwice(holder: Holder, id: string): void {
+    const other = holders.find((one) => one !== holder && one.live?.id === id);
+    if (other === undefined) return;
+    throw failure(
+      "PLUGIN_TWICE",
+      `the id "${id}" is taken by ${other.entry.module}`,
+      "Name a plugin once, or give it another id.",
+    );
   }
 
   function report(holder: Holder, error: unknown): void {
@@ -129,31 +171,66 @@ export function createPlugins(options: PluginsOptions): Plugins {
     }
   }
 
-  async function bringAll(wanted: readonly Holder[], isReload: boolean): Promise<PluginInfo[]> {
-    if (isReload) version++;
-    for (const holder of wanted) if (holder.entry.enabled && !isStopped) await bring(holder, isReload);
-    if (!isReload) await checkAll();
-    await watch?.set(holders.flatMap((holder) => (holder.entry.enabled && holder.file ? [holder.file] : [])));
+  async function loadAll(): Promise<PluginInfo[]> {
+    for (const holder of holders) {
+      if (!holder.entry.enabled || isStopped) continue;
+      // One after the other, each in place before the next is set up.
+      for (const placement of put(await prepareAside(holder), false)) await placement.settle();
+    }
+    await checkAll();
+    await watchAll();
     return list();
   }
 
-  async function replaceEntries(entries: readonly PluginEntry[]): Promise<void> {
+  /** All are prepared aside; then, in one turn of the event loop, all are put in place and `accept` says whether they stay. */
+  async function exchange({ file, entries, onlyChanged }: PluginsChange, accept: () => void): Promise<PluginInfo[]> {
+    version++;
+    const next = entries === undefined ? holders : entries.map(successorOf);
+    const wanted = next.filter(
+      (holder) =>
+        holder.entry.enabled &&
+        (file === undefined || holder.file === file) &&
+        !(onlyChanged && holder.live !== undefined && isAsBefore(holder)),
+    );
+    const aside = wanted.map((holder) => (entries === undefined ? { ...holder } : holder));
+    const prepared: Prepared[] = [];
+    for (const holder of aside) if (!isStopped) prepared.push(await prepareAside(holder));
+    const placements: Placement[] = [];
     const before = holders;
-    holders = entries.map((entry) => {
-      const same = before.find((holder) => holder.entry.module === entry.module);
-      return same && entry.enabled ? { ...same, entry } : holderFor(entry);
-    });
-    const kept = new Set(holders.map((holder) => holder.live));
-    for (const { live } of before) if (live && !kept.has(live)) await live.remove();
+    // From here on the registry has them, or nobody.
+    around.pointsAside.length = 0;
+    try {
+      const kept = new Set(next.map(({ live }) => live));
+      holders = next.map((holder) => aside[wanted.indexOf(holder)] ?? holder);
+      for (const { live } of before) if (live && !kept.has(live)) placements.push(live.withdraw());
+      for (const one of prepared) placements.push(...put(one, true));
+      accept();
+    } catch (error) {
+      for (const placement of placements.reverse()) placement.takeBack();
+      holders = before;
+      for (const one of prepared) if ("candidate" in one) await over(one.candidate, logger);
+      throw error;
+    }
+    for (const placement of placements) await placement.settle();
+    await watchAll();
+    return list();
   }
 
-  function reload(change: { file?: string; entries?: readonly PluginEntry[] } = {}): Promise<PluginInfo[]> {
-    return inTurn(async () => {
-      if (isStopped) return list();
-      if (change.entries) await replaceEntries(change.entries);
-      const wanted = change.file === undefined ? holders : holders.filter((holder) => holder.file === change.file);
-      return bringAll(wanted, true);
-    });
+  function successorOf(entry: PluginEntry): Holder {
+    const same = holders.find((holder) => holder.entry.module === entry.module);
+    return same && entry.enabled ? { ...same, entry } : holderFor(entry);
+  }
+
+  function isAsBefore({ entry }: Holder): boolean {
+    return holders.some((holder) => isDeepStrictEqual(holder.entry, entry));
+  }
+
+  async function watchAll(): Promise<void> {
+    await watch?.set(holders.flatMap((holder) => (holder.entry.enabled && holder.file ? [holder.file] : [])));
+  }
+
+  function reload(change: PluginsChange = {}, accept: () => void = () => {}): Promise<PluginInfo[]> {
+    return inTurn(async () => (isStopped ? list() : exchange(change, accept)));
   }
 
   function list(): PluginInfo[] {
@@ -173,7 +250,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
   return {
     load: () =>
       inTurn(async () => {
-        const infos = await bringAll(holders, isLoaded);
+        const infos = isLoaded ? await exchange({}, () => {}) : await loadAll();
         isLoaded = true;
         const broken = infos.filter((info) => info.critical && info.state === "broken");
         if (broken.length === 0) return infos;

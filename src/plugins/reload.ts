@@ -18,10 +18,9 @@ const SETUP_TIMEOUT_MS = 10_000;
 export interface Surroundings extends Omit<ApiParts, "id" | "config"> {
   baseDir: string;
   registry: HookRegistry;
+  pointsAside: { name: string }[];
   /** Default routes by plugin id. */
   routes: Map<string, Route>;
-  /** The entry that holds this id already, if any. */
-  holderOf(id: string): string | undefined;
 }
 
 /** A version that is set up but not yet in place. */
@@ -38,15 +37,8 @@ export async function prepare(
   version: string | undefined,
 ): Promise<Candidate> {
   const definition = await importPlugin(found, version);
-  const holder = around.holderOf(definition.id);
-  if (holder !== undefined)
-    throw failure(
-      "PLUGIN_TWICE",
-      `the id "${definition.id}" is taken by ${holder}`,
-      "Name a plugin once, or give it another id.",
-    );
   const config = parsePluginConfig(definition, entry);
-  declarePoints(definition, around.registry, around.logger);
+  around.pointsAside.push(...(definition.points ?? []));
   const stage = createStage();
   const logger = around.logger.child({ plugin: definition.id });
   const api = createApi({ ...around, id: definition.id, config, logger }, stage);
@@ -80,6 +72,13 @@ function withDeadline<T>(run: () => T | Promise<T>, clock: Clock): Promise<T> {
   });
 }
 
+/** A change that is made and not yet for good: one of both is to be called, the first in the same turn of the event loop. */
+export interface Placement {
+  takeBack(): void;
+  /** Ends what it replaced. */
+  settle(): Promise<void>;
+}
+
 /** The version at work. */
 export class LivePlugin {
   readonly id: string;
@@ -101,51 +100,79 @@ export class LivePlugin {
    * Puts a version in place, all of it in one go. With `checked`, a registry that finds new problems (a missing dependency, a
    * cycle) takes it back and throws. (At start-up that check comes after the last plugin, because they may name each other.)
    */
-  async install(next: Candidate, { checked }: { checked: boolean }): Promise<void> {
-    const { registry, routes } = this.#around;
-    const old = this.#current;
+  place(next: Candidate, { checked }: { checked: boolean }): Placement {
+    const { registry, routes, logger } = this.#around;
+    const [old, oldRoute] = [this.#current, routes.get(this.id)];
     const known = checked ? new Set(registry.validate().map(problemText)) : undefined;
+    const takeBackPoints = registry.mark();
     let undo: () => void;
     try {
+      declarePoints(next.definition, registry, logger);
       undo = this.#slots.swap(next.stage.hooks);
-      const problems = known
-        ? registry
-            .validate()
-            .map(problemText)
-            .filter((text) => !known.has(text))
-        : [];
-      if (problems.length > 0) {
-        undo();
-        throw failure("PLUGIN_HOOKS", problems.join("; "));
-      }
     } catch (error) {
-      await this.#over(next);
+      takeBackPoints();
       throw error;
     }
-    if (next.stage.route) routes.set(this.id, next.stage.route);
-    else routes.delete(this.id);
+    const problems = known
+      ? registry
+          .validate()
+          .map(problemText)
+          .filter((text) => !known.has(text))
+      : [];
+    const takeBack = () => {
+      undo();
+      takeBackPoints();
+      this.#current = old;
+      next.stage.live = undefined;
+      this.#setRoute(oldRoute);
+    };
+    if (problems.length > 0) {
+      takeBack();
+      throw failure("PLUGIN_HOOKS", problems.join("; "));
+    }
+    this.#setRoute(next.stage.route);
     next.stage.live = {
       add: (hook) => this.#slots.add(hook),
       route: (handler) => void routes.set(this.id, handler),
     };
     this.#current = next;
-    if (old) await this.#over(old);
+    return { takeBack, settle: async () => old && over(old, this.#around.logger) };
+  }
+
+  withdraw(): Placement {
+    const { routes, registry } = this.#around;
+    const [old, oldRoute] = [this.#current, routes.get(this.id)];
+    const takeBackHooks = registry.mark();
+    const undo = this.#slots.swap([]);
+    routes.delete(this.id);
+    this.#current = undefined;
+    const takeBack = () => {
+      undo();
+      takeBackHooks();
+      this.#current = old;
+      this.#setRoute(oldRoute);
+    };
+    return { takeBack, settle: async () => old && over(old, this.#around.logger) };
   }
 
   async remove(): Promise<void> {
-    this.#slots.clear();
-    this.#around.routes.delete(this.id);
-    if (this.#current) await this.#over(this.#current);
-    this.#current = undefined;
+    await this.withdraw().settle();
   }
 
-  async #over(version: Candidate): Promise<void> {
-    version.stage.isOver = true;
-    try {
-      await version.end?.();
-    } catch (error) {
-      this.#around.logger.warn({ plugin: this.id, error: errorMessage(error) }, "plugin failed to end");
-    }
+  #setRoute(route: Route | undefined): void {
+    const { routes } = this.#around;
+    if (route) routes.set(this.id, route);
+    else routes.delete(this.id);
+  }
+}
+
+/** A version whose calls are refused from now on. */
+export async function over({ definition, stage, end }: Candidate, logger: Logger): Promise<void> {
+  stage.isOver = true;
+  try {
+    await end?.();
+  } catch (error) {
+    logger.warn({ plugin: definition.id, error: errorMessage(error) }, "plugin failed to end");
   }
 }
 

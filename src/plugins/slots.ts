@@ -47,20 +47,17 @@ export class Slots {
   }
 
   /**
-   * Puts a new set in place of the live one, in one go; returns how to undo it. Throws, with everything as it was, when the
-   * registry refuses one of them.
+   * Puts a new set in place of the live one, in one go; returns how to undo it (in the same turn of the event loop). Throws, with
+   * everything as it was, when the registry refuses one of them.
    */
   swap(staged: readonly StagedHook[]): () => void {
     const before = this.#live;
     const handlers = new Map([...before].map(([id, slot]) => [id, slot.relay.handler]));
+    const takeBack = this.#registry.mark();
     const undo = () => {
-      const added = this.#live;
+      takeBack();
       this.#live = before;
-      for (const [id, slot] of added) if (before.get(id) !== slot) slot.unregister();
-      for (const [id, slot] of before) {
-        slot.relay.handler = handlers.get(id) as Handler;
-        if (added.get(id) !== slot) slot.unregister = this.#attach(slot.staged, slot.relay);
-      }
+      for (const [id, slot] of before) slot.relay.handler = handlers.get(id) as Handler;
     };
     const next = new Map<string, Slot>();
     const own = new Set(staged.map((hook) => hook.id));

@@ -44,13 +44,7 @@ test("ten thousand hooks are checked and registered in less than thrice the time
   const registry = new HookRegistry({ logger: silentLogger });
   const loaded = timed(() => {
     const found = readHooks({ file: "/nowhere/hookgate.yaml", hooks, placeOf: yaml.placeOf }, around);
-    return install(
-      registry,
-      new Map(),
-      found,
-      () => Promise.reject(new Error("not fired")),
-      () => true,
-    );
+    return install(registry, new Map(), found, () => Promise.reject(new Error("not fired")));
   });
   expect(loaded.value).toMatchObject({ broken: [] });
   expect(registry.size).toBe(COUNT);
@@ -61,12 +55,8 @@ test("they cost the points that they do not listen to nothing", async () => {
   const yaml = parseYaml(text);
   const { hooks } = yaml.value as { hooks: unknown[] };
   const crowded = new HookRegistry({ logger: silentLogger });
-  install(
-    crowded,
-    new Map(),
-    readHooks({ file: "/nowhere/hookgate.yaml", hooks, placeOf: yaml.placeOf }, around),
-    () => Promise.reject(new Error("not fired")),
-    () => true,
+  install(crowded, new Map(), readHooks({ file: "/nowhere/hookgate.yaml", hooks, placeOf: yaml.placeOf }, around), () =>
+    Promise.reject(new Error("not fired")),
   );
   const empty = new HookRegistry({ logger: silentLogger });
   for (const registry of [crowded, empty]) registry.registerVoid("message_received", () => {});

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { AutomationRun } from "../../src/domain/automation.js";
 import { until } from "../support/until.js";
-import { liveApp } from "./support/live-app.js";
+import { type LiveApp, liveApp } from "./support/live-app.js";
 
 const hook = (id: string, more = "") => `{ id: ${id}, on: message_received, ${more} run: { shell: { sh: "exit 0" } } }`;
 
@@ -90,5 +91,113 @@ describe("a changed configuration", () => {
       { start: false },
     );
     await expect(live.start()).rejects.toMatchObject({ code: "HOOK_CRITICAL" });
+  });
+});
+
+describe("what a reload takes over", () => {
+  const manual = (id: string, more = "") =>
+    `{ id: ${id}, trigger: manual, ${more} run: { shell: { sh: "sleep 0.2" } } }`;
+  const reloaded = (live: LiveApp) => live.app.reload(live.read());
+
+  test("is the operator's word on single hooks: deadlines, policies, switches; a switch of chat stays where nothing is said anew", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `hooks: [${manual("one")}, ${manual("two")}]\noverrides: { two: { timeout: 10s } }\n`,
+    });
+    const timeouts = () => Promise.all(["one", "two"].map(async (id) => (await live.info(id)).timeoutMs));
+    expect(await timeouts()).toEqual([300_000, 10_000]);
+    await live.post("/api/v1/hooks/two/disable");
+    live.write(
+      "hookgate.yaml",
+      `automations: { watch: false }\nhooks: [${manual("one")}, ${manual("two")}]\noverrides: { one: { timeout: 50ms, enabled: true } }\n`,
+    );
+    await reloaded(live);
+    expect(await timeouts()).toEqual([50, 300_000]);
+    expect((await live.info("two")).enabled).toBe(false);
+    expect((await live.fire("one")).status).toBe("timed_out");
+    live.write(
+      "hookgate.yaml",
+      `hooks: [${manual("one")}, ${manual("two")}]\noverrides: { one: { enabled: false }, two: { enabled: true } }\n`,
+    );
+    await reloaded(live);
+    expect([(await live.info("one")).enabled, (await live.info("two")).enabled]).toEqual([false, true]);
+  });
+
+  test("is models, and the settings of all hooks: how many run, how long history is kept, where admins are told", async () => {
+    const agent = `{ id: asks, trigger: manual, run: { agent: { prompt: hello, model: small } } }`;
+    const live = await liveApp({
+      "hookgate.yaml": `automations: { watch: false, max_running: 1 }\nhooks: [${manual("one")}]\n`,
+    });
+    live.write(
+      "hookgate.yaml",
+      `automations: { watch: false, max_running: 2, keep: { runs: 1 } }\nmodels: { available: { small: { provider: anthropic, model: m, key_env: NOT_THERE } } }\nhooks: [${manual("one", "concurrency: 2,")}, ${agent}]\n`,
+    );
+    await reloaded(live);
+    expect((await live.fire("asks")).statusReason).toContain("NOT_THERE");
+    const both = await Promise.all([live.fire("one"), live.fire("one")]);
+    expect(both.map(({ status }) => status)).toEqual(["succeeded", "succeeded"]);
+    const [first, second] = both as [AutomationRun, AutomationRun];
+    expect(Math.max(first.startedAt ?? 0, second.startedAt ?? 0)).toBeLessThan(
+      Math.min(first.endedAt ?? 0, second.endedAt ?? 0),
+    );
+    expect(await live.app.automations.sweep(Date.now())).toBe(1);
+  });
+
+  test("is plugins, hooks, events and overrides together or not at all", async () => {
+    const plugin = (word: string) =>
+      `export default { id: "p", points: [], setup(api) { api.hooks.registerClaiming("inbound_claim", () => ({ handled: true, reply: "${word}" }), { id: "claims" }); } };`;
+    const config = (word: string, hooks: string, more = "") =>
+      `automations: { watch: false }\nplugins: [./${word}.js]\nhooks: [${hooks}]\n${more}`;
+    const live = await liveApp(
+      { "old.js": plugin("old"), "new.js": plugin("new"), "hookgate.yaml": config("old", manual("one")) },
+      { env: { EVENT_SECRET: "a secret that signs events" } },
+    );
+    const points = async () => JSON.stringify((await live.get("/api/v1/hooks")).hooks);
+    const before = await points();
+    live.write(
+      "hookgate.yaml",
+      config(
+        "new",
+        `${manual("two")}, { id: bad, on: mesage_received, run: { shell: { sh: "exit 0" } } }`,
+        "overrides: { one: { timeout: 50ms } }\nevents: { deploy: { secret_env: EVENT_SECRET } }\n",
+      ),
+    );
+    await expect(reloaded(live)).rejects.toMatchObject({ code: "HOOKS_REJECTED" });
+    expect(await points()).toBe(before);
+    expect((await fetch(`${live.app.url}/ingest/deploy`, { method: "POST", body: "{}" })).status).toBe(404);
+    await until(async () => (await live.room("dm-1")).join().includes("not taken over"), "the word to admins");
+    await live.say("hello");
+    await until(async () => (await live.room()).includes("old"), "the answer of the plugin at work");
+
+    live.write("hookgate.yaml", config("new", manual("two"), "events: { deploy: { secret_env: EVENT_SECRET } }\n"));
+    await reloaded(live);
+    expect((await fetch(`${live.app.url}/ingest/deploy`, { method: "POST", body: "{}" })).status).toBe(401);
+    await live.say("hello again");
+    await until(async () => (await live.room()).includes("new"), "the answer of the new plugin");
+  });
+
+  test("is said, where only a restart takes it over: in the answer and to admins", async () => {
+    const live = await liveApp({ "hookgate.yaml": `automations: { watch: false }\nhooks: [${manual("one")}]\n` });
+    live.write(
+      "hookgate.yaml",
+      `automations: { watch: false }\noperators: { viewer: ["web:7"] }\nhooks: [${manual("one")}]\n`,
+    );
+    expect((await reloaded(live)).needRestart).toEqual(["operators"]);
+    await until(async () => (await live.room("dm-1")).join().includes("only by a restart: operators"), "the word");
+  });
+
+  test("keeps the file's order among equals, whichever of them changed", async () => {
+    const notes = (id: string, word = id) =>
+      `{ id: ${id}, on: inbound_claim, run: { shell: { sh: "echo ${word} >> order.log" } } }`;
+    const live = await liveApp({
+      "hookgate.yaml": `automations: { watch: false }\nhooks: [${notes("a")}, ${notes("b")}, ${notes("c")}]\n`,
+    });
+    live.write(
+      "hookgate.yaml",
+      `automations: { watch: false }\nhooks: [${notes("a", "changed")}, ${notes("new")}, ${notes("c")}, ${notes("b")}]\n`,
+    );
+    await reloaded(live);
+    await live.say("hello");
+    await live.ended("b");
+    expect(live.file("order.log").trim().split("\n")).toEqual(["changed", "new", "c", "b"]);
   });
 });

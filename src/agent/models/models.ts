@@ -5,19 +5,20 @@ import { nearest } from "../../lib/nearest.js";
 import type { ModelConfig, ModelsConfig } from "./config.js";
 
 export interface ModelsParts {
-  config: ModelsConfig;
+  /** As the configuration has them now. */
+  config(): ModelsConfig;
   /** Of the environment: keys. */
   variable(name: string): string | undefined;
   clock: Clock;
 }
 
 export function createModels({ config, variable, clock }: ModelsParts): Models {
-  const names = Object.keys(config.available);
+  const names = () => Object.keys(config().available);
 
   async function ask(request: ModelRequest): Promise<ModelAnswer> {
-    const name = request.model ?? defaultModel(config);
-    const model = name === undefined ? undefined : config.available[name];
-    if (name === undefined || model === undefined) return { kind: "unknown", error: whyUnknown(name, names) };
+    const name = request.model ?? defaultModel(config());
+    const model = name === undefined ? undefined : config().available[name];
+    if (name === undefined || model === undefined) return { kind: "unknown", error: whyUnknown(name, names()) };
     const key = keyOf(model, variable);
     if (key.kind === "missing")
       return {
@@ -30,7 +31,12 @@ export function createModels({ config, variable, clock }: ModelsParts): Models {
     return askModel({ name, model, key: key.key, clock }, request);
   }
 
-  return { names, ask };
+  return {
+    get names() {
+      return names();
+    },
+    ask,
+  };
 }
 
 /** The one that is named as default, or the only one. */

@@ -17,12 +17,12 @@ interface Waiter {
 }
 
 export class Slots {
-  readonly #cap: number;
+  readonly #cap: () => number;
   readonly #running = new Map<string, number>();
   #total = 0;
   #waiters: Waiter[] = [];
 
-  constructor(cap: number) {
+  constructor(cap: () => number) {
     this.#cap = cap;
   }
 
@@ -35,8 +35,8 @@ export class Slots {
   }
 
   refusal({ id, concurrency }: Limits): Refusal | undefined {
-    if (this.#total >= this.#cap)
-      return { kind: "refused", gate: "cap", reason: `${this.#total} of ${this.#cap} hooks are running` };
+    if (this.#total >= this.#cap())
+      return { kind: "refused", gate: "cap", reason: `${this.#total} of ${this.#cap()} hooks are running` };
     const running = this.running(id);
     if (running >= concurrency)
       return { kind: "refused", gate: "concurrency", reason: `${running} of ${concurrency} running` };
@@ -86,14 +86,15 @@ export class Slots {
         const rest = this.running(id) - 1;
         if (rest === 0) this.#running.delete(id);
         else this.#running.set(id, rest);
-        this.#admit();
+        this.admit();
       },
     };
   }
 
-  #admit(): void {
+  /** There is room, or may be more than before. */
+  admit(): void {
     for (const waiter of [...this.#waiters]) {
-      if (this.#total >= this.#cap) return;
+      if (this.#total >= this.#cap()) return;
       const result = this.#try(waiter.limits, waiter.waits);
       if (result === undefined) continue;
       this.#waiters.splice(this.#waiters.indexOf(waiter), 1);

@@ -13,24 +13,25 @@ export interface HeldLeases extends Leases {
 interface Options {
   runs: Pick<AutomationRunStore, "renew">;
   owner: string;
-  leaseMs: number;
+  readonly leaseMs: number;
   clock: Clock;
   logger: Logger;
 }
 
-export function createHeldLeases({ runs, owner, leaseMs, clock, logger }: Options): HeldLeases {
+export function createHeldLeases(options: Options): HeldLeases {
+  const { runs, owner, clock, logger } = options;
   const held = new Set<string>();
   let timer: Timer | undefined;
 
   function arm(): void {
-    timer = clock.after(leaseMs / 3, () => {
+    timer = clock.after(options.leaseMs / 3, () => {
       void renewAll();
       arm();
     });
   }
 
   async function renewAll(): Promise<void> {
-    const until = clock.now() + leaseMs;
+    const until = clock.now() + options.leaseMs;
     await Promise.all(
       [...held].map(async (id) => {
         try {
@@ -46,7 +47,9 @@ export function createHeldLeases({ runs, owner, leaseMs, clock, logger }: Option
 
   return {
     owner,
-    leaseMs,
+    get leaseMs() {
+      return options.leaseMs;
+    },
     hold: (id) => void held.add(id),
     drop: (id) => void held.delete(id),
     start: arm,

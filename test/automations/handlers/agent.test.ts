@@ -40,7 +40,11 @@ function models(provider: string, settings: Record<string, unknown> = {}, key: s
       },
     },
   });
-  return createModels({ config, variable: (name) => (name === "MODEL_KEY" ? key : undefined), clock: systemClock });
+  return createModels({
+    config: () => config,
+    variable: (name) => (name === "MODEL_KEY" ? key : undefined),
+    clock: systemClock,
+  });
 }
 
 async function ask(
@@ -311,7 +315,7 @@ describe.each(PROVIDERS)("the agent handler over the $provider format", ({ provi
 
 describe("the agent handler", () => {
   it("says what is missing when it cannot ask, and asks nobody", async () => {
-    const empty = createModels({ config: modelsConfig.parse({}), variable: () => undefined, clock: systemClock });
+    const empty = createModels({ config: () => modelsConfig.parse({}), variable: () => undefined, clock: systemClock });
     const none = handlerContext({ models: empty });
     const options = agentOptions.parse({ prompt: "x" });
     expect(await agentHandler.run(options, none.context)).toMatchObject({
@@ -321,7 +325,8 @@ describe("the agent handler", () => {
     });
 
     const noKey = createModels({
-      config: modelsConfig.parse({ available: { small: { provider: "anthropic", key_env: "MODEL_KEY", model: "m" } } }),
+      config: () =>
+        modelsConfig.parse({ available: { small: { provider: "anthropic", key_env: "MODEL_KEY", model: "m" } } }),
       variable: () => undefined,
       clock: systemClock,
     });

@@ -1,10 +1,10 @@
 /** The whole product in this process, on a folder of its own with a configuration and hook files that a test writes and changes. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach } from "vitest";
 import { type App, startApp } from "../../../src/app.js";
-import { loadConfig } from "../../../src/config/load.js";
+import { type LoadedConfig, loadConfig } from "../../../src/config/load.js";
 import type { AutomationRun } from "../../../src/domain/automation.js";
 import { silentLogger } from "../../../src/lib/logger.js";
 import type { Resolve } from "../../../src/lib/outgoing/connect.js";
@@ -16,9 +16,18 @@ export interface LiveApp {
   readonly folder: string;
   readonly app: App;
   write(file: string, text: string): void;
+  /** What a file of its folder says. */
+  file(name: string): string;
+  /** The configuration as it is written now. */
+  read(): LoadedConfig;
   remove(file: string): void;
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** As the owner, at the API. */
+  get(path: string): Promise<Record<string, unknown>>;
+  post(path: string, body?: unknown): Promise<Record<string, unknown>>;
+  /** A hook as the API shows it. */
+  info(hookId: string): Promise<Record<string, unknown>>;
   /** A message of the owner in the room `general`. */
   say(text: string): Promise<void>;
   /** What stands in a room: `general`, or the owner's direct one. */
@@ -70,7 +79,7 @@ export async function liveApp(
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-    return answer.json() as Promise<{ messages: { text: string }[] }>;
+    return answer.json() as Promise<Record<string, unknown>>;
   };
   let said = 0;
   const live: LiveApp = {
@@ -102,7 +111,15 @@ export async function liveApp(
     },
     say: async (text) =>
       void (await call("POST", "/api/rooms/general/messages", { text, nonce: `n${Date.now()}-${said++}` })),
-    room: async (id = "general") => (await call("GET", `/api/rooms/${id}/messages`)).messages.map(({ text }) => text),
+    async room(id = "general") {
+      const { messages } = (await call("GET", `/api/rooms/${id}/messages`)) as { messages: { text: string }[] };
+      return messages.map(({ text }) => text);
+    },
+    file: (name) => readFileSync(join(folder, name), "utf8"),
+    read: reread,
+    get: (path) => call("GET", path),
+    post: (path, body = {}) => call("POST", path, body),
+    info: (hookId) => call("GET", `/api/v1/hooks/${hookId}`),
     runs: async (hookId) => (await need().automations.runs.list({ hookId, limit: 1000 })).reverse(),
     async ended(hookId, count = 1) {
       return until(
