@@ -15,9 +15,9 @@ export interface ModelBounds {
   rounds: number;
   /** Of one answer. */
   outputTokens: number;
-  /** In and out, over all rounds. */
+  /** In and out, over all rounds. No answer is allowed to go beyond it. */
   totalTokens: number;
-  /** Over all rounds; holds where the price is known. */
+  /** Over all rounds, likewise; needs a model whose price is known. */
   costUsd?: number;
 }
 

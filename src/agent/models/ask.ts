@@ -1,9 +1,10 @@
 /** One question to one model: rounds of answers and tool calls, until it has answered or a bound is reached. */
-import { APICallError, generateText, type StepResult, stepCountIs, type ToolSet } from "ai";
+import { APICallError, generateText, type StepResult, stepCountIs, type ToolSet, wrapLanguageModel } from "ai";
 import type { ModelUsage, ToolCallRecord } from "../../domain/automation.js";
-import type { BoundName, ModelAnswer, ModelBounds, ModelFacts, ModelRequest } from "../../domain/model.js";
+import type { ModelAnswer, ModelFacts, ModelRequest } from "../../domain/model.js";
 import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
+import { BoundReached, type Budget, createBudget } from "./budget.js";
 import type { ModelConfig } from "./config.js";
 import { patientFetch, RequestTimedOut } from "./patient-fetch.js";
 import { languageModel } from "./provider.js";
@@ -24,67 +25,68 @@ export async function askModel({ name, model, key, clock }: Asked, request: Mode
   globalThis.AI_SDK_LOG_WARNINGS = false;
   const spent: { usage: ModelUsage; rounds: number; text: string } = { usage: { model: name }, rounds: 0, text: "" };
   const recorded = recordedTools(request.tools, signal, clock);
+  const budget = createBudget(bounds, model.price);
   const facts = (): ModelFacts => ({ usage: spent.usage, rounds: spent.rounds, toolCalls: recorded.calls });
   try {
     const result = await generateText({
-      model: languageModel(
-        model,
-        key,
-        patientFetch({ clock, timeoutMs: model.timeout, retries: model.retries, signal }),
-      ),
+      model: wrapLanguageModel({
+        model: languageModel(
+          model,
+          key,
+          patientFetch({ clock, timeoutMs: model.timeout, retries: model.retries, signal }),
+        ),
+        middleware: withinBudget(budget),
+      }),
       system: request.system,
       prompt: request.prompt,
       tools: recorded.tools,
-      stopWhen: [stepCountIs(bounds.rounds), () => spentBound(spent.usage, bounds) !== undefined],
-      maxOutputTokens: bounds.outputTokens,
+      stopWhen: stepCountIs(bounds.rounds),
       ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
       // Repeating is the transport's: it knows Retry-After, and never runs a tool twice.
       maxRetries: 0,
       abortSignal: signal,
       onStepFinish(step) {
         spent.rounds++;
-        spent.usage = addUsage(spent.usage, usageOf(step.usage, model));
+        const used = usageOf(step.usage, model);
+        budget.spend(used);
+        spent.usage = addUsage(spent.usage, used);
         if (step.text !== "") spent.text = step.text;
         recordRefused(step, recorded);
       },
     });
-    return conclude(result.finishReason, spent, bounds, facts());
+    return conclude(result.finishReason, spent.text, budget, facts());
   } catch (error) {
+    if (error instanceof BoundReached) return { kind: "bounded", bound: error.bound, text: spent.text, ...facts() };
     return { ...failure(error, signal), ...facts() };
   }
 }
 
-function conclude(
-  finishReason: string,
-  spent: { usage: ModelUsage; rounds: number; text: string },
-  bounds: ModelBounds,
-  facts: ModelFacts,
-): ModelAnswer {
-  const { text } = spent;
+/** Every request is asked within what is left; none is asked when that is nothing. */
+function withinBudget(budget: Budget): NonNullable<Parameters<typeof wrapLanguageModel>[0]["middleware"]> {
+  return {
+    specificationVersion: "v3",
+    transformParams: async ({ params }) => ({
+      ...params,
+      maxOutputTokens: budget.answerTokens([params.prompt, params.tools]),
+    }),
+  };
+}
+
+function conclude(finishReason: string, text: string, budget: Budget, facts: ModelFacts): ModelAnswer {
   switch (finishReason) {
     case "stop":
       return { kind: "answered", text, ...facts };
     case "length":
-      return { kind: "bounded", bound: "output_tokens", text, ...facts };
-    case "tool-calls": {
+      return { kind: "bounded", bound: budget.tightest, text, ...facts };
+    case "tool-calls":
       // It wants to see what its tools said, and may not.
-      const bound = spentBound(spent.usage, bounds) ?? "rounds";
-      return { kind: "bounded", bound, text, ...facts };
-    }
+      return { kind: "bounded", bound: "rounds", text, ...facts };
     case "content-filter":
       return { kind: "failed", error: "the provider's content filter ended the answer", isRetryable: false, ...facts };
     default:
       if (text !== "") return { kind: "answered", text, ...facts };
       return { kind: "failed", error: "the model answered nothing", isRetryable: true, ...facts };
   }
-}
-
-function spentBound(
-  { inputTokens = 0, outputTokens = 0, costUsd = 0 }: ModelUsage,
-  bounds: ModelBounds,
-): BoundName | undefined {
-  if (inputTokens + outputTokens >= bounds.totalTokens) return "total_tokens";
-  return bounds.costUsd !== undefined && costUsd >= bounds.costUsd ? "cost" : undefined;
 }
 
 /** Calls that never reached a tool: a tool that there is not, arguments that it does not take. The model is told by the library. */

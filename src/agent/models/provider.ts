@@ -1,7 +1,7 @@
 /** A configured model as the client library knows it. */
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import type { LanguageModel } from "ai";
+import type { wrapLanguageModel } from "ai";
 import type { ModelConfig } from "./config.js";
 
 const OPENAI = "https://api.openai.com/v1";
@@ -11,7 +11,7 @@ export function languageModel(
   { provider, url, model }: ModelConfig,
   key: string | undefined,
   fetch: typeof globalThis.fetch,
-): LanguageModel {
+): Parameters<typeof wrapLanguageModel>[0]["model"] {
   switch (provider) {
     case "openai-compatible":
       return createOpenAICompatible({

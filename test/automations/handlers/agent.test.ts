@@ -1,4 +1,5 @@
 /** The `agent` handler against a model server that speaks the wire formats of OpenAI and Anthropic. */
+import type { ServerResponse } from "node:http";
 import { type ChatCompletionRequest, LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { modelsConfig } from "../../../src/agent/models/config.js";
@@ -68,6 +69,43 @@ const usage = (input: number, output: number) => ({
   output_tokens: output,
   total_tokens: input + output,
 });
+
+/** A model that always asks for a tool, and whose answer is as long as it is allowed to be. It counts a token for every three bytes. */
+function answerGreedily(provider: string, body: string, response: ServerResponse): void {
+  const { max_tokens: allowed } = JSON.parse(body) as { max_tokens: number };
+  const input = Math.ceil(Buffer.byteLength(body) / 3);
+  const id = `call_${Math.random().toString(36).slice(2)}`;
+  const openai = {
+    id: "c1",
+    object: "chat.completion",
+    created: 1,
+    model: "test-model",
+    choices: [
+      {
+        index: 0,
+        finish_reason: "tool_calls",
+        message: {
+          role: "assistant",
+          content: null,
+          tool_calls: [{ id, type: "function", function: { name: "list_hooks", arguments: "{}" } }],
+        },
+      },
+    ],
+    usage: usage(input, allowed),
+  };
+  const anthropic = {
+    id: "m1",
+    type: "message",
+    role: "assistant",
+    model: "test-model",
+    content: [{ type: "tool_use", id, name: "list_hooks", input: {} }],
+    stop_reason: "tool_use",
+    stop_sequence: null,
+    usage: usage(input, allowed),
+  };
+  response.writeHead(200, { "content-type": "application/json" });
+  response.end(JSON.stringify(provider === "anthropic" ? anthropic : openai));
+}
 
 describe.each(PROVIDERS)("the agent handler over the $provider format", ({ provider }) => {
   it("asks, and tells the answer, the tokens and the cost", async () => {
@@ -171,13 +209,16 @@ describe.each(PROVIDERS)("the agent handler over the $provider format", ({ provi
   it("ends when its tokens or its money are used up", async () => {
     server.onMessage(/./, { toolCalls: [{ name: "list_hooks", arguments: "{}" }], usage: usage(900, 200) });
     const fixture = { query: async () => [] };
-    const spent = await ask(provider, { tools: ["list_hooks"], max_tokens: 2000 }, fixture);
+    const spent = await ask(provider, { tools: ["list_hooks"], max_tokens: 3000 }, fixture);
     expect(spent.result).toMatchObject({
       kind: "failed",
       error: expect.stringContaining("max_tokens"),
       output: { rounds: 2 },
       usage: { inputTokens: 1800 },
     });
+    // What is left is less than the next request takes: it is not asked.
+    const close = await ask(provider, { tools: ["list_hooks"], max_tokens: 2000 }, fixture);
+    expect(close.result).toMatchObject({ kind: "failed", output: { rounds: 1, bound: "total_tokens" } });
     const dear = await ask(provider, { tools: ["list_hooks"], max_cost_usd: 0.005 }, fixture, {
       price: { input: 1, output: 10 },
     });
@@ -186,6 +227,32 @@ describe.each(PROVIDERS)("the agent handler over the $provider format", ({ provi
       error: expect.stringContaining("max_cost_usd"),
       output: { rounds: 2 },
     });
+  });
+
+  it.each([
+    [{ max_tokens: 9_000, max_output_tokens: 4_000 }, 9_000, Number.POSITIVE_INFINITY],
+    [{ max_tokens: 50_000, max_output_tokens: 4_000, max_cost_usd: 0.05 }, 50_000, 0.05],
+    [{ max_tokens: 1_500 }, 1_500, Number.POSITIVE_INFINITY],
+  ])("never spends more than it may (%j), though the model takes all that it is given", async (given, tokens, cost) => {
+    const greedy = await openEndpoint();
+    greedy.script((request, response) => answerGreedily(provider, request.body, response));
+    try {
+      const { result } = await ask(
+        provider,
+        { tools: ["list_hooks"], prompt: "Look after it. ".repeat(80), max_rounds: 50, ...given },
+        { query: async () => [{ words: "many words of a tool ".repeat(30) }] },
+        { url: `${greedy.url}/v1`, price: { input: 3, output: 15 } },
+      );
+      const { inputTokens = 0, outputTokens = 0, costUsd = 0 } = result.usage ?? {};
+      expect(greedy.seen.length).toBeGreaterThan(0);
+      expect(result).toMatchObject({ kind: "failed", output: { rounds: greedy.seen.length } });
+      expect(inputTokens + outputTokens).toBeLessThanOrEqual(tokens);
+      expect(costUsd).toBeLessThanOrEqual(cost);
+      // Nor does it give up while there is room for something worth reading.
+      expect(Math.max((inputTokens + outputTokens) / tokens, costUsd / cost)).toBeGreaterThan(0.5);
+    } finally {
+      await greedy.close();
+    }
   });
 
   it("repeats a request that met 429 or 500, and no tool with it", async () => {
