@@ -16,7 +16,7 @@ export interface OptionSpec {
   /** The last string option may take the rest of the line. */
   rest?: boolean;
   /** Offer completion: which list the values come from. */
-  complete?: "hooks" | "points" | "hooks-and-points" | "runs" | "deliveries" | "commands";
+  complete?: "hooks" | "points" | "hooks-and-points" | "runs" | "deliveries" | "commands" | "tasks";
 }
 
 export interface CommandSpec {

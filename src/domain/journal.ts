@@ -17,7 +17,7 @@ export type Outcome = (typeof OUTCOMES)[number];
 
 /** What led to a dispatch or a delivery. */
 export interface Cause {
-  kind: "message" | "reply" | "command" | "alert" | "hook" | "agent" | "edit" | "forward" | "api" | "adapter";
+  kind: "message" | "reply" | "command" | "alert" | "hook" | "agent" | "edit" | "forward" | "api" | "adapter" | "task";
   id: string;
   /** How many hooks deep in a chain of causes; loops are cut by it. 0 for what came from outside. */
   depth: number;

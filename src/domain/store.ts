@@ -11,6 +11,7 @@ import type { InboundEvent, InteractionRef } from "./event.js";
 import type { Operator } from "./identity.js";
 import type { Cause, Journal } from "./journal.js";
 import type { ButtonAction, OutboundMessage } from "./message.js";
+import type { TaskStore } from "./task-store.js";
 
 /* ── inbox ─────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -332,6 +333,7 @@ export interface Store {
   keyValue: KeyValueStore;
   web: WebChatStore;
   automation: AutomationStore;
+  tasks: TaskStore;
   /** Cursors of one adapter. */
   cursors(scope: string): CursorStore;
   /** A secret that this installation made for itself on first use (signing key, login token); the same ever after. */

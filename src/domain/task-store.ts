@@ -36,28 +36,40 @@ export interface TaskFilter {
   limit: number;
 }
 
+export interface TaskTiming {
+  /** When the orchestrator is to look at it next; absent: not by time. */
+  dueAt?: number;
+  /** It is looked at when it would have been anyway. */
+  keepsDue?: true;
+  /** Of the run that it has under `task.run.owner`; absent: as it was. */
+  leaseUntil?: number;
+}
+
 export interface TaskStore {
   /** False when the id is there: nothing is written. */
-  insert(task: Task, event: TaskEvent, dueAt: number | undefined): Promise<boolean>;
+  insert(task: Task, event: TaskEvent, timing: TaskTiming): Promise<boolean>;
   /**
-   * One transaction: the task as given, its event, and when the orchestrator is to look at it next (`undefined`: not by time).
-   * False when the stored version is not `task.version - 1`: nothing is written.
+   * One transaction: the task as given, its event and its timing. False when the stored version is not `task.version - 1`:
+   * nothing is written.
    */
-  commit(task: Task, event: TaskEvent, dueAt: number | undefined): Promise<boolean>;
+  commit(task: Task, event: TaskEvent, timing: TaskTiming): Promise<boolean>;
+  /** When to look at it, and nothing else. */
+  look(id: string, dueAt: number | undefined): Promise<void>;
   get(id: string): Promise<Task | undefined>;
   list(filter: TaskFilter): Promise<Task[]>;
   /** All that are not over, by pages. */
   open(afterId: string, limit: number): Promise<Task[]>;
   counts(): Promise<Record<TaskStatus, number>>;
-  /** Due, highest priority first, without these ids and without pending ones of these assignees. */
+  /** Due, highest priority first, without these ids, and without those of these assignees that would have to start. */
   due(now: number, except: { ids: readonly string[]; assignees: readonly string[] }, limit: number): Promise<Task[]>;
+  /** The first that is due after this. */
   nextDue(now: number): Promise<number | undefined>;
   /** Those that wait for this one. */
   dependents(id: string): Promise<string[]>;
   /** Extends the lease of a run; false when it is not this one's any more. */
   renew(id: string, runId: string, until: number): Promise<boolean>;
-  /** Running ones whose lease is over, or is another owner's when `owner` is given. */
-  stale(now: number, owner?: string): Promise<Task[]>;
+  /** Running ones under somebody else's lease. */
+  stale(owner: string): Promise<Task[]>;
   /** Oldest first. */
   events(taskId: string, limit: number): Promise<TaskEvent[]>;
   /** Events that not everybody was told of, oldest first. */

@@ -7,7 +7,9 @@
  * drafts where a gate must open first, and lets them go by `draft → pending`.
  */
 import { z } from "zod";
+import { parseInstant } from "../lib/instant.js";
 import { address } from "./address.js";
+import type { Cause } from "./journal.js";
 
 export const TASK_STATUSES = [
   "draft",
@@ -51,7 +53,7 @@ export function isEnded(status: TaskStatus): boolean {
   return status === "done" || status === "failed" || status === "cancelled";
 }
 
-export const retryPolicy = z.strictObject({
+export const retryPolicy = z.object({
   /** After the first attempt; 0 = none. What a crash cut off is repeated within them, too. */
   maxRetries: z.int().min(0).max(100).default(0),
   /** ms before the first one; it doubles, up to an hour. */
@@ -63,23 +65,23 @@ export type RetryPolicy = z.output<typeof retryPolicy>;
 const moment = z.union([
   z.number().refine((ms) => Number.isFinite(ms) && Math.abs(ms) <= 8.64e15, "expected a time"),
   z.string().transform((text, context) => {
-    const ms = Date.parse(text);
-    if (!Number.isNaN(ms)) return ms;
-    context.addIssue({ code: "custom", message: `expected a time such as 2026-11-21T18:00:00Z, got "${text}"` });
+    const ms = parseInstant(text, "UTC");
+    if (ms !== undefined) return ms;
+    context.addIssue({ code: "custom", message: `expected a time such as 2026-11-21T18:00Z, got "${text}"` });
     return z.NEVER;
   }),
 ]);
 
 /**
- * What a task is created from: the payload of `task:create`, which a `before` may change. What is not of the seed's list (its place
- * in a mission, where it is shown) comes beside it, in `TaskOrigin`.
+ * What a task is created from. What is not of the seed's list (its place in a mission, where it is shown) comes beside it, in
+ * `TaskOrigin`.
  */
 export const taskSpec = z.object({
-  title: z.string().trim().min(1).max(300),
+  title: z.string().trim().min(1, "a task needs a title").max(300),
   description: z.string().max(20_000).default(""),
   /** A runner of `orchestrator.runners`, or `person:<platform>:<user id>`. */
-  assignTo: z.string().min(1),
-  /** Judged by `Assess` when the work is handed in; what they may be is its business. */
+  assignTo: z.string().min(1, "a task needs somebody to do it"),
+  /** Judged by `Assess` when the work is handed in; what they may be is its business (domain/expectation.ts). */
   expectations: z.array(z.unknown()).optional(),
   /** Ids of tasks that must be done first. */
   dependsOn: z.array(z.string()).optional(),
@@ -92,11 +94,38 @@ export const taskSpec = z.object({
   priority: z.int().optional(),
   /** Waits for an operator's `/task start` first. */
   needsApproval: z.boolean().optional(),
-  /** Names and words for templates, hooks and the runner's own input. */
+  /** Names and words for hooks and for the runner's own input. */
   input: z.record(z.string(), z.unknown()).optional(),
 });
 export type TaskSpec = z.output<typeof taskSpec>;
 export type TaskSpecInput = z.input<typeof taskSpec>;
+
+const policy = z.object({ maxRetries: z.number(), backoffMs: z.number() });
+
+/** The fields of a task as hooks see them: nothing is filled in and nothing checked, so that this is what it looks like on disk. */
+const fields = {
+  title: z.string(),
+  description: z.string(),
+  assignTo: z.string(),
+  expectations: z.array(z.unknown()).optional(),
+  dependsOn: z.array(z.string()).optional(),
+  group: z.string().optional(),
+  maxDuration: z.number().optional(),
+  needsApproval: z.boolean().optional(),
+  input: z.record(z.string(), z.unknown()).optional(),
+};
+
+/** The payload of `task:create`; what a `before` makes of it is held against `taskSpec`. */
+export const taskDraft = z.object({
+  ...fields,
+  retryPolicy: policy.partial().optional(),
+  deadline: z.union([z.number(), z.string()]).optional(),
+  priority: z.number().optional(),
+  /** Known from the start where whoever creates it says so, and always in `after`. */
+  id: z.string().optional(),
+  missionId: z.string().optional(),
+});
+export type TaskDraft = z.output<typeof taskDraft>;
 
 /** What an attempt brought. `output`: its last words, bounded. */
 export const taskResult = z.object({
@@ -146,16 +175,16 @@ export type TaskRun = z.output<typeof taskRun>;
 export const task = z.object({
   id: z.string(),
   /** Counts changes; a change is written only over the version it was made from. */
-  version: z.number().int(),
-  ...taskSpec.shape,
+  version: z.number(),
+  ...fields,
   deadline: z.number().optional(),
   priority: z.number(),
-  retryPolicy,
+  retryPolicy: policy,
   status: z.enum(TASK_STATUSES),
   /** How often it was started. */
-  attempt: z.number().int(),
+  attempt: z.number(),
   /** How many of those were retries; what `maxRetries` bounds. */
-  retries: z.number().int(),
+  retries: z.number(),
   createdAt: z.number(),
   /** The first start. */
   startedAt: z.number().optional(),
@@ -163,6 +192,26 @@ export const task = z.object({
   /** Of the status. */
   changedAt: z.number(),
   createdBy: z.string(),
+  /** What it came from; its depth cuts chains of hooks and tasks that make each other. */
+  cause: z
+    .object({
+      kind: z.enum([
+        "message",
+        "reply",
+        "command",
+        "alert",
+        "hook",
+        "agent",
+        "edit",
+        "forward",
+        "api",
+        "adapter",
+        "task",
+      ]),
+      id: z.string(),
+      depth: z.number(),
+    })
+    .optional(),
   missionId: z.string().optional(),
   /** Who works on it, for people. */
   owner: z.string().optional(),
@@ -177,9 +226,12 @@ export const task = z.object({
   reason: z.string().optional(),
   /** An operator has let it go. */
   approvedBy: z.string().optional(),
-  /** Where it is shown, and what shows it there. */
+  /** The conversation that it came from. */
   address: address.optional(),
-  cardId: z.string().optional(),
+  /** The messages that show it; `person`: the one with the buttons of whoever does it. */
+  cards: z.array(z.object({ id: z.string(), at: address, person: z.boolean().optional() })).optional(),
+  /** What was said about it last. */
+  lastNote: z.object({ by: z.string(), text: z.string(), at: z.number() }).optional(),
 });
 export type Task = z.output<typeof task>;
 
@@ -198,7 +250,7 @@ export interface Actor {
   by: string;
   reason?: string;
   /** What it came from, for hooks' chains of causes. */
-  cause?: { kind: "command" | "hook" | "message" | "api" | "task"; id: string; depth: number };
+  cause?: Cause;
 }
 
 export type Assessed =

@@ -23,6 +23,7 @@ import { createKeyValue } from "./key-value.js";
 import { createLinks } from "./links.js";
 import { migrate, requireMigrated } from "./migrate.js";
 import { migrations } from "./migrations/index.js";
+import { createTasks } from "./orchestrator/tasks.js";
 import { createInsertDelivery, createOutbox } from "./outbox.js";
 import { createOwnSecrets } from "./own-secrets.js";
 import { readOwner, writeOwner } from "./owner.js";
@@ -99,6 +100,7 @@ async function assemble(
     pauses: createPauses(connection),
     audit: createAudit(connection),
     automation: createAutomationStore(connection),
+    tasks: createTasks(connection),
     hookState: createHookState(connection),
     keyValue: createKeyValue(connection),
     web: createWebChat(connection),

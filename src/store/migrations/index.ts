@@ -4,10 +4,12 @@ import { inboxAndOutbox } from "./001-inbox-and-outbox.js";
 import { operatorsAndPlugins } from "./002-operators-and-plugins.js";
 import { webChat } from "./003-web-chat.js";
 import { automations } from "./004-automations.js";
+import { orchestrator } from "./005-orchestrator.js";
 
 export const migrations: Migrations = {
   "001-inbox-and-outbox": inboxAndOutbox,
   "002-operators-and-plugins": operatorsAndPlugins,
   "003-web-chat": webChat,
   "004-automations": automations,
+  "005-orchestrator": orchestrator,
 };

@@ -1,0 +1,74 @@
+/** Looking at tasks: what people ask for, and what the orchestrator has to do next. */
+
+import { TASK_STATUSES, type TaskStatus } from "../../domain/task.js";
+import type { TaskFilter, TaskStore } from "../../domain/task-store.js";
+import type { Connection } from "../connection.js";
+import { type TaskRecord, taskOf } from "./task-rows.js";
+
+type Queries = Pick<TaskStore, "get" | "list" | "open" | "counts" | "due" | "nextDue" | "dependents" | "stale">;
+
+const OPEN = "status NOT IN ('done', 'failed', 'cancelled')";
+
+export function createTaskQueries({ database, read }: Connection): Queries {
+  const get = database.prepare<[string], TaskRecord>("SELECT data FROM tasks WHERE id = ?");
+  const open = database.prepare<[string, number], TaskRecord>(
+    `SELECT data FROM tasks WHERE seq > coalesce((SELECT seq FROM tasks WHERE id = ?), 0) AND ${OPEN} ORDER BY seq LIMIT ?`,
+  );
+  const counts = database.prepare<[], { status: TaskStatus; count: number }>(
+    "SELECT status, count(*) AS count FROM tasks GROUP BY status",
+  );
+  const due = database.prepare<[number, string, string, number], TaskRecord>(
+    `SELECT data FROM tasks WHERE due_at IS NOT NULL AND due_at <= ?
+       AND id NOT IN (SELECT value FROM json_each(?))
+       AND NOT (status IN ('pending', 'assigned') AND assign_to IN (SELECT value FROM json_each(?)))
+     ORDER BY priority DESC, seq LIMIT ?`,
+  );
+  const nextDue = database.prepare<[number], { at: number | null }>(
+    "SELECT min(due_at) AS at FROM tasks WHERE due_at > ?",
+  );
+  const dependents = database.prepare<[string], { id: string }>(
+    "SELECT task_id AS id FROM task_dependencies WHERE depends_on = ?",
+  );
+  const stale = database.prepare<[string], TaskRecord>(
+    "SELECT data FROM tasks WHERE lease_owner IS NOT NULL AND lease_owner <> ? AND status = 'in_progress'",
+  );
+  return {
+    get: (id) =>
+      read(() => {
+        const row = get.get(id);
+        return row && taskOf(row);
+      }),
+    list: (filter) => read(() => listed(filter)),
+    open: (afterId, limit) => read(() => open.all(afterId, limit).map(taskOf)),
+    counts: () =>
+      read(() => {
+        const none = Object.fromEntries(TASK_STATUSES.map((status) => [status, 0])) as Record<TaskStatus, number>;
+        return Object.assign(none, Object.fromEntries(counts.all().map(({ status, count }) => [status, count])));
+      }),
+    due: (now, { ids, assignees }, limit) =>
+      read(() => due.all(now, JSON.stringify(ids), JSON.stringify(assignees), limit).map(taskOf)),
+    nextDue: (now) => read(() => nextDue.get(now)?.at ?? undefined),
+    dependents: (id) => read(() => dependents.all(id).map((one) => one.id)),
+    stale: (owner) => read(() => stale.all(owner).map(taskOf)),
+  };
+
+  function listed({ status, missionId, group, assignTo, text, before, limit }: TaskFilter) {
+    const conditions: [sql: string, ...values: unknown[]][] = [
+      ...(status === undefined
+        ? []
+        : [["status IN (SELECT value FROM json_each(?))", JSON.stringify(status)] as [string, string]]),
+      ...(missionId === undefined ? [] : [["mission_id = ?", missionId] as [string, string]]),
+      ...(group === undefined ? [] : [["task_group = ?", group] as [string, string]]),
+      ...(assignTo === undefined ? [] : [["assign_to = ?", assignTo] as [string, string]]),
+      ...(text === undefined
+        ? []
+        : [["(instr(lower(data ->> 'title'), lower(?)) OR instr(id, ?))", text, text] as [string, string, string]]),
+      ...(before === undefined ? [] : [["seq < (SELECT seq FROM tasks WHERE id = ?)", before] as [string, string]]),
+    ];
+    const where = conditions.length === 0 ? "" : `WHERE ${conditions.map(([sql]) => sql).join(" AND ")}`;
+    return database
+      .prepare<unknown[], TaskRecord>(`SELECT data FROM tasks ${where} ORDER BY seq DESC LIMIT ?`)
+      .all(...conditions.flatMap(([, ...values]) => values), limit)
+      .map(taskOf);
+  }
+}
