@@ -1,6 +1,7 @@
 /** Every hook point that the product fires. A point is listed here when its call site exists. */
 import { automationPoints } from "./automation.js";
 import { gatewayPoints } from "./gateway.js";
+import { orchestrationPoints } from "./orchestration.js";
 
-export const catalogue = [...gatewayPoints, ...automationPoints] as const;
+export const catalogue = [...gatewayPoints, ...automationPoints, ...orchestrationPoints] as const;
 export type Catalogue = typeof catalogue;

@@ -1,0 +1,120 @@
+/** The orchestration family: what becomes of tasks. Every point fires on every way to what it is named after. */
+import { z } from "zod";
+import { TASK_STATUSES, type Task, task, taskAssessment, taskDraft, taskResult } from "../../domain/task.js";
+import { definePoint } from "../point.js";
+
+const example: Task = {
+  id: "t_1",
+  version: 3,
+  title: "Deploy the website",
+  description: "Build main and put it on the web server.",
+  assignTo: "deployer",
+  priority: 0,
+  retryPolicy: { maxRetries: 1, backoffMs: 30_000 },
+  status: "in_progress",
+  attempt: 1,
+  retries: 0,
+  createdAt: 1_767_225_600_000,
+  startedAt: 1_767_225_605_000,
+  changedAt: 1_767_225_605_000,
+  createdBy: "web:1 (Ada)",
+};
+const result = { ok: true, output: "deployed", exitCode: 0, durationMs: 4200 };
+
+export const taskCreate = definePoint({
+  name: "task:create",
+  model: "lifecycle",
+  payload: taskDraft,
+  summary: "A task is about to be created. `before` may change its fields or stop it; `after`: it is on disk.",
+  example: { title: example.title, description: example.description, assignTo: example.assignTo },
+});
+
+export const taskSpawn = definePoint({
+  name: "task:spawn",
+  model: "lifecycle",
+  payload: z.object({ task, agent: z.string() }),
+  summary:
+    "A task is about to be handed to who does it (a runner or a person). `before` may stop that: it is blocked then.",
+  example: { task: { ...example, status: "assigned" }, agent: "deployer" },
+});
+
+export const taskTransition = definePoint({
+  name: "task:transition",
+  model: "lifecycle",
+  payload: z.object({
+    taskId: z.string(),
+    from: z.enum(TASK_STATUSES),
+    to: z.enum(TASK_STATUSES),
+    task,
+    by: z.string().optional(),
+    reason: z.string().optional(),
+  }),
+  summary:
+    "Every change of a task's state. `before` may stop it: the task is blocked, with the reason, or, when a person asked, stays as it is. A step into `blocked` that follows from a veto is told `after` only.",
+  example: {
+    taskId: "t_1",
+    from: "assigned",
+    to: "in_progress",
+    task: { ...example, status: "assigned" },
+    by: "runner:deployer",
+  },
+});
+
+export const taskComplete = definePoint({
+  name: "task:complete",
+  model: "lifecycle",
+  payload: z.object({ taskId: z.string(), task, result: taskResult.optional(), assessment: taskAssessment.optional() }),
+  summary: "A task reaches done, in whatever way. `before` may change the result or stop it.",
+  example: { taskId: "t_1", task: example, result },
+});
+
+export const taskFail = definePoint({
+  name: "task:fail",
+  model: "lifecycle",
+  payload: z.object({ taskId: z.string(), task, result: taskResult.optional(), reason: z.string().optional() }),
+  summary: "A task reaches failed, in whatever way. `before` may change the reason or stop it.",
+  example: { taskId: "t_1", task: example, reason: "the program exited with 1" },
+});
+
+export const taskRetry = definePoint({
+  name: "task:retry",
+  model: "lifecycle",
+  payload: z.object({ taskId: z.string(), task, attempt: z.number().int(), maxRetries: z.number().int() }),
+  summary:
+    "A task is about to be done again, by its policy or because a person wants it. `before` may stop it: it fails then.",
+  example: { taskId: "t_1", task: { ...example, lastError: "the program exited with 1" }, attempt: 1, maxRetries: 1 },
+});
+
+export const orchestratorTick = definePoint({
+  name: "orchestrator:tick",
+  model: "lifecycle",
+  payload: z.object({
+    pending: z.number().int(),
+    running: z.number().int(),
+    done: z.number().int(),
+    failed: z.number().int(),
+  }),
+  summary:
+    "Every five seconds, synchronously. A `before` that cancels keeps everything from starting until the next tick.",
+  example: { pending: 3, running: 2, done: 10, failed: 1 },
+});
+
+export const orchestratorShutdown = definePoint({
+  name: "orchestrator:shutdown",
+  model: "lifecycle",
+  vetoable: false,
+  payload: z.object({}),
+  summary: "The gateway stops; nothing is closed yet. `before`: runs are still under way; `after`: they have ended.",
+  example: {},
+});
+
+export const orchestrationPoints = [
+  taskCreate,
+  taskSpawn,
+  taskTransition,
+  taskComplete,
+  taskFail,
+  taskRetry,
+  orchestratorTick,
+  orchestratorShutdown,
+] as const;
