@@ -9,6 +9,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { StringDecoder } from "node:string_decoder";
 import type { Clock } from "./clock.js";
 import { errorMessage, HookgateError } from "./errors.js";
 import { captureOutput } from "./process/capture.js";
@@ -28,6 +29,8 @@ export interface Program {
   readonly signal?: AbortSignal;
   /** Kept of standard output, and of standard error. */
   readonly maxBytes: number;
+  /** Told of what it prints, as it comes; whole characters. Must not throw. */
+  readonly onOutput?: (text: string, from: "stdout" | "stderr") => void;
 }
 
 export interface ProgramEnd {
@@ -119,6 +122,7 @@ export function createProcesses({ clock, env, owner, graceMs = 500 }: ProcessesP
     const flood = new AbortController();
     const stdout = captureOutput(child.stdout, program.maxBytes, FLOOD_BYTES, () => flood.abort());
     const stderr = captureOutput(child.stderr, program.maxBytes, FLOOD_BYTES, () => flood.abort());
+    if (program.onOutput) passOn(child, program.onOutput);
     const closed = new Promise<true>((done) => child.once("close", () => done(true)));
     // The reader may be gone before it has read anything: its exit status tells what that meant.
     child.stdin?.on("error", () => {});
@@ -190,6 +194,13 @@ export function createProcesses({ clock, env, owner, graceMs = 500 }: ProcessesP
       watchdog?.stop();
     },
   };
+}
+
+function passOn(child: ChildProcess, onOutput: NonNullable<Program["onOutput"]>): void {
+  for (const from of ["stdout", "stderr"] as const) {
+    const decoder = new StringDecoder("utf8");
+    child[from]?.on("data", (chunk: Buffer) => onOutput(decoder.write(chunk), from));
+  }
 }
 
 function start(program: Program, env: Record<string, string>): ChildProcess {
