@@ -1,0 +1,195 @@
+/** What people ask of a task: the wishes behind `/task`, buttons and replies. Each is one transition; who may ask is the command's business. */
+import type { Actor, Task, TaskStatus } from "../domain/task.js";
+import { HookgateError } from "../lib/errors.js";
+import { assigneeOf } from "./assignee.js";
+import type { OrchestratorParts } from "./parts.js";
+import type { Finish } from "./tasks/finish.js";
+import { limitOf } from "./tasks/step.js";
+import { type Transitioned, type Transitions, wordOf } from "./tasks/transition.js";
+
+export interface Asked {
+  /** A draft is let go, an approval given, a pause ended, and a person begins. */
+  begin(id: string, actor: Actor): Promise<Transitioned>;
+  /** Done again: what failed or was cancelled anew, and of what was refused the same once more. */
+  again(id: string, actor: Actor): Promise<Transitioned>;
+  pause(id: string, actor: Actor): Promise<Transitioned>;
+  cancel(id: string, actor: Actor): Promise<Transitioned>;
+  /** An approval refused, work not accepted, a person who cannot. */
+  refuse(id: string, actor: Actor): Promise<Transitioned>;
+  /** Taken from whoever has it. */
+  assign(id: string, assignTo: string, actor: Actor): Promise<Transitioned>;
+  /** `undefined`: none. Throws TASK_INVALID for one that is over. */
+  setDeadline(id: string, deadline: number | undefined, actor: Actor): Promise<Task>;
+  note(id: string, text: string, actor: Actor): Promise<Task>;
+}
+
+export interface AskedParts extends OrchestratorParts {
+  transitions: Transitions;
+  finish: Finish;
+}
+
+export function createAsked(parts: AskedParts): Asked {
+  const { transitions, finish, config, clock } = parts;
+  const { transition, amend, need } = transitions;
+  const now = () => ({ dueAt: clock.now() });
+  const sameAs = (task: Task) => (one: Task) => one.status === task.status && one.run?.id === task.run?.id;
+
+  async function begin(id: string, actor: Actor): Promise<Transitioned> {
+    const task = await need(id);
+    const still = sameAs(task);
+    switch (task.status) {
+      case "assigned": {
+        if (assigneeOf(task.assignTo, config).kind !== "person") throw itself(task);
+        return transition(id, {
+          to: "in_progress",
+          actor,
+          still,
+          change: (one) => ({
+            attempt: one.attempt + 1,
+            startedAt: one.startedAt ?? clock.now(),
+            run: { id: `${id}:${one.attempt + 1}`, startedAt: clock.now() },
+          }),
+          timing: (next) => {
+            const limitMs = limitOf(next, parts);
+            return limitMs === undefined ? {} : { dueAt: clock.now() + limitMs };
+          },
+          onVeto: "refuse",
+        });
+      }
+      case "awaiting_approval":
+        return transition(id, {
+          to: "pending",
+          actor: { ...actor, reason: actor.reason ?? "approved" },
+          still,
+          change: () => ({ approvedBy: actor.by }),
+          timing: now,
+          onVeto: "refuse",
+        });
+      case "draft":
+      case "paused":
+        return transition(id, { to: "pending", actor, still, timing: now, onVeto: "refuse" });
+      case "pending":
+        throw itself(task);
+      default:
+        throw cannot(task, "started", "What failed or was held is tried again by /task retry.");
+    }
+  }
+
+  async function again(id: string, actor: Actor): Promise<Transitioned> {
+    const task = await need(id);
+    const still = sameAs(task);
+    const { status, hold } = task;
+    if (status === "review" && hold !== undefined) {
+      // Nobody has judged it yet: it is asked for once more.
+      const asked = await amend(id, actor, {
+        kind: "changed",
+        note: "judge it again",
+        still,
+        change: () => ({ hold: undefined }),
+        timing: now,
+      });
+      return { kind: "moved", task: asked };
+    }
+    if (status === "blocked" && (hold?.wanted === "done" || hold?.wanted === "failed" || hold?.wanted === "review"))
+      return transition(id, {
+        to: hold.wanted,
+        actor,
+        still,
+        timing: () => (hold.wanted === "review" ? now() : {}),
+        onVeto: "refuse",
+      });
+    const known: readonly TaskStatus[] = ["blocked", "failed", "cancelled", "review"];
+    if (!known.includes(status)) throw cannot(task, "done again", "It is not over yet.");
+    return transition(id, {
+      to: "pending",
+      actor: { ...actor, reason: actor.reason ?? "to be done again" },
+      still,
+      ...(task.attempt > 0 ? { point: "task:retry" as const } : {}),
+      change: () => ({ run: undefined, ...(status === "blocked" ? {} : { retries: 0 }) }),
+      timing: now,
+      onVeto: "refuse",
+    });
+  }
+
+  async function assign(id: string, assignTo: string, actor: Actor): Promise<Transitioned> {
+    const { name } = assigneeOf(assignTo, config);
+    const task = await need(id);
+    const still = sameAs(task);
+    const change = () => ({ assignTo, owner: name });
+    if (task.status === "done" || task.status === "cancelled") throw cannot(task, "given to anybody", "It is over.");
+    if (task.status !== "assigned" && task.status !== "in_progress") {
+      const note = `${task.assignTo} → ${assignTo}`;
+      return {
+        kind: "moved",
+        task: await amend(id, actor, { kind: "changed", note, still, change }),
+      };
+    }
+    return transition(id, {
+      to: "pending",
+      actor: { ...actor, reason: actor.reason ?? `from ${task.assignTo} to ${assignTo}` },
+      still,
+      change: () => ({ ...change(), run: undefined }),
+      timing: now,
+      onVeto: "refuse",
+    });
+  }
+
+  return {
+    begin,
+    again,
+    assign,
+    pause: async (id, actor) =>
+      transition(id, {
+        to: "paused",
+        actor,
+        still: sameAs(await need(id)),
+        change: () => ({ run: undefined }),
+        onVeto: "refuse",
+      }),
+    cancel: async (id, actor) =>
+      transition(id, {
+        to: "cancelled",
+        actor,
+        still: sameAs(await need(id)),
+        change: () => ({ run: undefined }),
+        onVeto: "refuse",
+      }),
+    async refuse(id, actor) {
+      const task = await need(id);
+      const error = actor.reason ?? `${actor.by} refused`;
+      return finish.fail(id, {
+        actor: { by: actor.by, ...causeOf(actor) },
+        error,
+        still: sameAs(task),
+        mayRetry: false,
+        onVeto: "refuse",
+      });
+    },
+    async setDeadline(id, deadline, actor) {
+      if (deadline !== undefined && !(deadline > clock.now()))
+        throw new HookgateError({ code: "TASK_INVALID", message: "That deadline is over already." });
+      const note = deadline === undefined ? "no deadline" : `deadline ${new Date(deadline).toISOString()}`;
+      return amend(id, actor, { kind: "changed", note, change: () => ({ deadline }) });
+    },
+    note: (id, text, actor) =>
+      amend(
+        id,
+        { ...actor, reason: text },
+        { kind: "note", note: text, change: () => ({ lastNote: { by: actor.by, text, at: clock.now() } }) },
+      ),
+  };
+}
+
+const causeOf = ({ cause }: Actor) => (cause === undefined ? {} : { cause });
+
+function itself(task: Task): HookgateError {
+  return cannot(task, "started by hand", "It starts by itself when its turn comes.");
+}
+
+function cannot(task: Task, what: string, hint: string): HookgateError {
+  return new HookgateError({
+    code: "TASK_TRANSITION",
+    message: `"${task.title}" is ${wordOf(task.status)} and cannot be ${what}.`,
+    hint,
+  });
+}

@@ -1,0 +1,37 @@
+/** From the word in `assignTo` to who does it: a configured runner, or a person by `person:<platform>:<user id>`. */
+import { HookgateError } from "../lib/errors.js";
+import { nearest } from "../lib/nearest.js";
+import type { OrchestratorConfig, PersonConfig, RunnerConfig } from "./config.js";
+
+export type Assignee =
+  | { kind: "runner"; name: string; runner: RunnerConfig }
+  | { kind: "person"; name: string; person: PersonConfig; maxDurationMs?: number };
+
+const PERSON = /^person:([a-z]+):([^:]+)$/;
+
+/** Throws TASK_ASSIGNEE with the nearest name. */
+export function assigneeOf(assignTo: string, { runners }: Pick<OrchestratorConfig, "runners">): Assignee {
+  const [, platform, userId] = PERSON.exec(assignTo) ?? [];
+  if (platform !== undefined && userId !== undefined)
+    return { kind: "person", name: assignTo, person: { user: `${platform}:${userId}` } };
+  const runner = Object.hasOwn(runners, assignTo) ? runners[assignTo] : undefined;
+  if (runner?.person)
+    return {
+      kind: "person",
+      name: assignTo,
+      person: runner.person,
+      ...(runner.max_duration === undefined ? {} : { maxDurationMs: runner.max_duration }),
+    };
+  if (runner) return { kind: "runner", name: assignTo, runner };
+  const near = nearest(assignTo, Object.keys(runners));
+  throw new HookgateError({
+    code: "TASK_ASSIGNEE",
+    message: `There is nobody "${assignTo}" to give tasks to${near === undefined ? "." : `. Did you mean "${near}"?`}`,
+    hint: `Name a runner of \`orchestrator.runners\` (${Object.keys(runners).join(", ") || "none is configured"}), or a person: person:<platform>:<user id>.`,
+  });
+}
+
+/** Names that need room to start; people need none. */
+export function runnerNames({ runners }: Pick<OrchestratorConfig, "runners">): string[] {
+  return Object.keys(runners).filter((name) => runners[name]?.person === undefined);
+}

@@ -1,0 +1,154 @@
+/** A task as a message: what it is, how it stands, what is running now, and the buttons for what one does next. */
+import type { Button, Card, OutboundMessage } from "../domain/message.js";
+import { isEnded, type Task, type TaskStatus } from "../domain/task.js";
+import { formatDuration } from "../lib/duration.js";
+import type { Progress } from "./runners/runner.js";
+
+export interface CardView {
+  task: Task;
+  /** Of a run that is under way. */
+  progress?: Progress | undefined;
+  /** The card of whoever does it. */
+  isPersons: boolean;
+  now: number;
+}
+
+const SIGNS: Record<TaskStatus, string> = {
+  draft: "📝",
+  pending: "🕓",
+  assigned: "📨",
+  in_progress: "▶️",
+  review: "🔎",
+  awaiting_approval: "✋",
+  blocked: "⛔",
+  paused: "⏸️",
+  done: "✅",
+  failed: "❌",
+  cancelled: "🚫",
+};
+const TONES: Partial<Record<TaskStatus, Card["tone"]>> = {
+  done: "good",
+  failed: "bad",
+  blocked: "warning",
+  awaiting_approval: "warning",
+};
+const LONGEST_OUTPUT = 1_200;
+const LONGEST_TEXT = 800;
+
+export function cardOf(view: CardView): OutboundMessage {
+  const { task } = view;
+  const tone = TONES[task.status];
+  const buttons = buttonsOf(view);
+  return {
+    text: "",
+    card: {
+      title: `${SIGNS[task.status]} ${task.title}`,
+      text: [description(task), bar(view), output(view), note(task)].filter((part) => part !== "").join("\n\n"),
+      ...(tone === undefined ? {} : { tone }),
+      fields: fieldsOf(view),
+      footer: task.id,
+    },
+    ...(buttons.length === 0 ? {} : { buttons: [buttons] }),
+  };
+}
+
+function description({ description: text, status }: Task): string {
+  return isEnded(status) ? "" : clip(text, LONGEST_TEXT);
+}
+
+const CELLS = 12;
+
+/** `▰▰▰▰▱▱▱▱▱▱▱▱ 33 % · packing` */
+function bar({ task, progress }: CardView): string {
+  if (task.status !== "in_progress" || progress === undefined) return "";
+  const { percent, now } = progress;
+  const full = percent === undefined ? undefined : Math.round((percent / 100) * CELLS);
+  const parts = [
+    ...(full === undefined ? [] : [`${"▰".repeat(full)}${"▱".repeat(CELLS - full)} ${Math.round(percent ?? 0)} %`]),
+    ...(now === undefined ? [] : [clip(now, 200)]),
+  ];
+  return parts.join(" · ");
+}
+
+function output({ task, progress }: CardView): string {
+  const running = task.status === "in_progress" ? progress?.output : undefined;
+  const text = (
+    running ?? (isEnded(task.status) || task.status === "review" ? task.result?.output : undefined)
+  )?.trim();
+  if (text === undefined || text === "") return "";
+  const last = text.length > LONGEST_OUTPUT ? `…${text.slice(-LONGEST_OUTPUT)}` : text;
+  return `\`\`\`\n${last.replaceAll("```", "'''")}\n\`\`\``;
+}
+
+function note({ lastNote }: Task): string {
+  return lastNote === undefined ? "" : `💬 ${lastNote.by}: ${clip(lastNote.text, LONGEST_TEXT)}`;
+}
+
+function fieldsOf({ task, now }: CardView): NonNullable<Card["fields"]> {
+  const { status, reason, owner, assignTo, attempt, deadline, startedAt, endedAt, retryPolicy } = task;
+  const field = (name: string, value: string | undefined, inline = true) =>
+    value === undefined || value === "" ? [] : [{ name, value, inline }];
+  const tries = retryPolicy.maxRetries > 0 || attempt > 1 ? `${attempt} of ${retryPolicy.maxRetries + 1}` : undefined;
+  return [
+    ...field("State", status.replaceAll("_", " ")),
+    ...field("Who", owner ?? assignTo),
+    ...field("Attempt", attempt === 0 ? undefined : tries),
+    ...field(
+      "Took",
+      endedAt === undefined || startedAt === undefined ? undefined : formatDuration(endedAt - startedAt),
+    ),
+    ...field("Due", deadline === undefined || isEnded(status) ? undefined : dueText(deadline, now)),
+    ...field("Why", reason === undefined ? undefined : clip(reason, LONGEST_TEXT), false),
+  ];
+}
+
+function dueText(deadline: number, now: number): string {
+  const at = `${new Date(deadline).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  return deadline > now ? `${at} (in ${formatDuration(deadline - now)})` : `${at} (over)`;
+}
+
+function buttonsOf({ task, isPersons }: CardView): Button[] {
+  const { id, status } = task;
+  const button = (label: string, action: string, style: Button["style"] = "secondary"): Button => ({
+    label,
+    style,
+    action: { kind: "command", line: `/task ${action} ${id}` },
+  });
+  const asking = (label: string, action: string, question: string): Button => ({
+    label,
+    style: "secondary",
+    action: {
+      kind: "command",
+      line: `/task ${action} ${id}`,
+      modal: { title: label, fields: [{ id: "text", label: question, long: true, required: true }] },
+    },
+  });
+  switch (status) {
+    case "draft":
+      return [button("Start", "start", "primary"), button("Cancel", "cancel")];
+    case "awaiting_approval":
+      return [button("Approve", "start", "success"), button("Refuse", "refuse", "danger")];
+    case "assigned":
+    case "in_progress":
+      if (!isPersons) return [button("Cancel", "cancel", "danger")];
+      return [
+        ...(status === "assigned" ? [button("Start", "start", "primary")] : []),
+        button("Done", "done", "success"),
+        asking("Can't", "cant", "Why not?"),
+        asking("Ask", "ask", "What do you need to know?"),
+      ];
+    case "review":
+      return [button("Accept", "done", "success"), button("Again", "retry"), button("Refuse", "refuse", "danger")];
+    case "blocked":
+    case "failed":
+      return [button("Retry", "retry", "primary"), ...(status === "blocked" ? [button("Cancel", "cancel")] : [])];
+    case "paused":
+      return [button("Resume", "resume", "primary"), button("Cancel", "cancel")];
+    case "pending":
+      return [button("Cancel", "cancel")];
+    default:
+      return [];
+  }
+}
+
+const clip = (text: string, most: number) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);

@@ -1,0 +1,101 @@
+/** Settings of tasks and of those who do them: `orchestrator:` in hookgate.yaml. */
+import { z } from "zod";
+import { parseAddress } from "../domain/address.js";
+import { ROLES } from "../domain/identity.js";
+import { duration, someDuration } from "../lib/config-fields.js";
+
+const variableName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of an environment variable, such as DEPLOY_TOKEN");
+const chat = z
+  .string()
+  .refine((text) => parseAddress(text) !== undefined, "expected platform:bot:chat or platform:bot:chat:thread");
+
+const shell = z
+  .strictObject({
+    command: z.array(z.string()).min(1).optional().describe("The program and its arguments; no shell reads them."),
+    sh: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("A command line for /bin/sh. The task is in HOOKGATE_TASK_… and on stdin."),
+    cwd: z.string().min(1).optional().describe("Where it runs; relative to the folder of this file."),
+    env: z.record(variableName, z.string()).default({}).describe("Further variables."),
+    secrets: z.array(variableName).default([]).describe("Variables of Hookgate's own environment that it gets, too."),
+  })
+  .refine(({ command, sh }) => (command === undefined) !== (sh === undefined), {
+    message: "expected one of `command` (a list) and `sh` (a command line)",
+  });
+
+const http = z.strictObject({
+  url: z.url({ protocol: /^https?$/ }).describe("Where the task is sent as JSON; 2xx means that it is done."),
+  method: z.enum(["POST", "PUT", "PATCH"]).default("POST").describe("How."),
+  headers: z.record(z.string(), z.string()).default({}).describe("Further headers."),
+  bearer_env: variableName.optional().describe("The variable with the token that goes with it."),
+  sign_env: variableName.optional().describe("The variable with the secret that signs it (Standard Webhooks)."),
+});
+
+const agent = z.strictObject({
+  system: z.string().default("").describe("Who it is."),
+  model: z.string().min(1).optional().describe("A name of `models:`; the default model when absent."),
+  tools: z
+    .array(z.string())
+    .default([])
+    .describe("Other runners (shell or HTTP) that it may start, by name; it can always report and finish."),
+  max_rounds: z.int().min(1).max(200).default(20).describe("Requests to the model in one attempt."),
+  max_output_tokens: z.int().min(1).max(200_000).default(4096).describe("Of one answer."),
+  max_tokens: z.int().min(1).max(10_000_000).default(200_000).describe("In and out, in one attempt."),
+  max_cost_usd: z.number().positive().optional().describe("In one attempt; needs a model whose price is known."),
+});
+
+const person = z.strictObject({
+  user: z
+    .string()
+    .regex(/^[a-z]+:[^:]+$/, "expected platform:user id, such as telegram:12345")
+    .describe("Who: platform:user id."),
+  at: chat.optional().describe("Where the card goes; to the person directly when absent."),
+});
+
+const runner = z
+  .strictObject({
+    shell: shell.optional().describe("A program; exit code 0 means done."),
+    http: http.optional().describe("A request to another system."),
+    agent: agent.optional().describe("A language model with tools."),
+    person: person.optional().describe("A card in chat, with buttons."),
+    role: z
+      .enum(ROLES)
+      .default("operator")
+      .describe("Who may give it tasks and see what it says: this role and above."),
+    concurrency: z.int().min(1).max(1_000).default(1).describe("How many tasks it does at once."),
+    max_duration: someDuration().optional().describe("For tasks that do not say it themselves."),
+  })
+  .refine(
+    (one) => [one.shell, one.http, one.agent, one.person].filter((kind) => kind !== undefined).length === 1,
+    "expected exactly one of shell, http, agent and person",
+  );
+
+export const orchestratorConfig = z.strictObject({
+  runners: z
+    .record(z.string().regex(/^[\w.-]{1,64}$/), runner)
+    .default({})
+    .describe("Who does tasks, by a name of yours. People can be given tasks without being named here."),
+  show_in: chat.optional().describe("Where cards of tasks go that come from nowhere in chat."),
+  max_running: z.int().min(1).max(1_000).default(8).describe("How many programs, requests and agents run at once."),
+  max_duration: duration("1h").describe("For an attempt of a task whose runner does not say it."),
+  max_output: z
+    .int()
+    .min(1_000)
+    .max(4_000_000)
+    .default(256_000)
+    .describe("How many bytes of output are kept of an attempt."),
+  tick: duration("5s").describe("How often orchestrator:tick fires."),
+  lease: duration("30s").describe("After how long without a sign of life a run counts as lost."),
+  keep: duration("90d").describe("How long tasks are kept that are over."),
+  shutdown_timeout: duration("10s").describe("How long a stop waits for what is running; then it is ended."),
+});
+export type OrchestratorConfig = z.output<typeof orchestratorConfig>;
+export type RunnerConfig = OrchestratorConfig["runners"][string];
+export type ShellConfig = NonNullable<RunnerConfig["shell"]>;
+export type HttpConfig = NonNullable<RunnerConfig["http"]>;
+export type AgentConfig = NonNullable<RunnerConfig["agent"]>;
+export type PersonConfig = NonNullable<RunnerConfig["person"]>;

@@ -1,0 +1,68 @@
+/** Takes what is due, the highest priority first, and steps it: each task by itself, a bounded number at once. */
+
+import type { Task } from "../domain/task.js";
+import type { TaskStore } from "../domain/task-store.js";
+import type { Work } from "../domain/work.js";
+import type { Clock } from "../lib/clock.js";
+import { errorMessage } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+import { createWork } from "../lib/work.js";
+
+export interface DispatchParts {
+  store: Pick<TaskStore, "due" | "nextDue" | "look">;
+  step(task: Task): Promise<void>;
+  /** Runners that have no room. */
+  full(): string[];
+  /** False while a hook at orchestrator:tick says so, and when the gateway stops. */
+  mayStart(): boolean;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface Dispatch {
+  look(): void;
+  stop(): Promise<void>;
+}
+
+const KEY = "tasks";
+/** Steps under way: hooks that decide slowly hold up so many, and no more. Judging counts, too. */
+const MOST_STEPS = 32;
+/** A step that failed (the store, not a hook) is made again after this. */
+const AGAIN_MS = 5_000;
+
+export function createDispatch({ store, step, full, mayStart, clock, logger }: DispatchParts): Dispatch {
+  const stepping = new Map<string, Promise<void>>();
+  const work: Work = createWork({ look: takeDue, maxParallel: 1, clock, logger });
+
+  async function takeDue(): Promise<number | undefined> {
+    if (!mayStart()) return undefined; // the next tick looks again
+    const room = MOST_STEPS - stepping.size;
+    if (room <= 0) return undefined; // whoever ends looks again
+    const now = clock.now();
+    const due = await store.due(now, { ids: [...stepping.keys()], assignees: full() }, room);
+    for (const task of due) stepping.set(task.id, begin(task));
+    return due.length === room ? undefined : store.nextDue(now);
+  }
+
+  async function begin(task: Task): Promise<void> {
+    try {
+      await step(task);
+    } catch (error) {
+      logger.error({ task: task.id, error: errorMessage(error) }, "a task could not be brought on");
+      await store.look(task.id, clock.now() + AGAIN_MS).catch(() => {
+        // the store is what failed: the next tick finds it due
+      });
+    } finally {
+      stepping.delete(task.id);
+      work.look(KEY);
+    }
+  }
+
+  return {
+    look: () => work.look(KEY),
+    async stop() {
+      await work.stop();
+      await Promise.all(stepping.values());
+    },
+  };
+}

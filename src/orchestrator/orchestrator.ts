@@ -1,0 +1,171 @@
+/**
+ * Tasks, from being asked for to being done. Everything is rows: `dispatch` looks at what is due, `step` brings one on, `transition`
+ * is the only way to another state, `tell` has everybody told. A stop lets runs end; a start ends what a crash cut off, and says so.
+ */
+
+import {
+  type Actor,
+  isEnded,
+  TASK_STATUSES,
+  type Task,
+  type TaskOrigin,
+  type TaskSpecInput,
+  type TaskStatus,
+} from "../domain/task.js";
+import type { TaskEvent, TaskStore } from "../domain/task-store.js";
+import type { Timer } from "../lib/clock.js";
+import { errorMessage } from "../lib/errors.js";
+import { type Asked, createAsked } from "./asked.js";
+import { createCounts } from "./counts.js";
+import { createDispatch } from "./dispatch.js";
+import type { OrchestratorParts } from "./parts.js";
+import { createRooms } from "./rooms.js";
+import type { Progress } from "./runners/runner.js";
+import { createRunning } from "./running.js";
+import { createShow } from "./show.js";
+import { createTask } from "./tasks/create.js";
+import { createFinish, type Finish } from "./tasks/finish.js";
+import { step } from "./tasks/step.js";
+import { createTelling } from "./tasks/tell.js";
+import { createTransitions, type Transitions } from "./tasks/transition.js";
+
+export interface OrchestratorStatus {
+  counts: Readonly<Record<TaskStatus, number>>;
+  running: number;
+  /** A hook at orchestrator:tick keeps everything from starting. */
+  held?: { by: string; reason: string };
+}
+
+export interface Orchestrator extends Transitions, Pick<Finish, "handIn" | "fail">, Asked {
+  /** Throws TASK_INVALID, TASK_ASSIGNEE, TASK_VETOED. A task of the origin's id is given back as it is. */
+  create(input: TaskSpecInput, actor: Actor, origin?: TaskOrigin): Promise<Task>;
+  readonly store: Pick<TaskStore, "get" | "list" | "events" | "counts">;
+  progressOf(taskId: string): Progress | undefined;
+  status(): OrchestratorStatus;
+  start(): Promise<void>;
+  /** Fires orchestrator:shutdown, lets runs end, ends those that do not, and has everybody told of it. */
+  stop(): Promise<void>;
+  /** Deletes what is over for long; resolves with how many. */
+  sweep(): Promise<number>;
+}
+
+export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
+  const { config, store, registry, chat, clock, logger, owner } = parts;
+  const stopping = new AbortController();
+  const counts = createCounts(Object.fromEntries(TASK_STATUSES.map((one) => [one, 0])) as Record<TaskStatus, number>);
+  let phase: "new" | "running" | "stopping" = "new";
+  let held: OrchestratorStatus["held"];
+  let ticking: Timer | undefined;
+
+  const running = createRunning({
+    store,
+    leaseMs: config.lease,
+    maxBytes: config.max_output,
+    progressed: (taskId) => show.progressed(taskId),
+    mask: parts.mask,
+    clock,
+    logger,
+  });
+  const show = createShow({ store, chat, progressOf: running.progressOf, clock, logger });
+  const telling = createTelling({
+    store,
+    registry,
+    entityChanged: parts.entityChanged,
+    taskEnded: parts.taskEnded,
+    wake,
+    show: show.show,
+    logger,
+  });
+  const transitions = createTransitions({ store, registry, committed, clock });
+  const finish = createFinish(transitions, clock);
+  const rooms = createRooms(config, () => dispatch.look());
+  const stepParts = { ...parts, transitions, finish, rooms, running, stopping: stopping.signal };
+  const dispatch = createDispatch({
+    store,
+    step: (task) => step(task, stepParts),
+    full: rooms.full,
+    mayStart: () => phase === "running" && held === undefined,
+    clock,
+    logger,
+  });
+
+  function committed(event: TaskEvent, task: Task, before: Task | undefined): void {
+    counts.moved(before?.status, task.status);
+    running.committed(task);
+    telling.tell(event, task);
+    if (phase === "running") dispatch.look();
+  }
+
+  /** What waits for a task is looked at when that is over, or goes on again. */
+  async function wake({ id, status }: Task): Promise<void> {
+    if (!isEnded(status) && status !== "pending") return;
+    for (const waiting of await store.dependents(id)) await store.look(waiting, clock.now());
+    if (phase === "running") dispatch.look();
+  }
+
+  /** Its `before` may keep everything from starting until the next one. */
+  function tick(): void {
+    const summary = counts.summary();
+    try {
+      const answer = registry.runBeforeSync("orchestrator:tick", summary);
+      held = answer.cancelled
+        ? { by: answer.cancelledBy ?? "a hook", reason: answer.cancelReason ?? "no reason given" }
+        : undefined;
+    } catch (error) {
+      held = { by: "hookgate", reason: errorMessage(error) };
+    }
+    void registry.runAfter("orchestrator:tick", summary);
+    dispatch.look();
+    ticking = clock.after(config.tick, tick);
+  }
+
+  /** Runs whose gateway is gone: done again within their policy, else failed, with the reason. */
+  async function recover(): Promise<void> {
+    for (const task of await store.stale(owner)) {
+      await finish.fail(task.id, {
+        actor: { by: "orchestrator" },
+        error: "interrupted: the gateway ended while it ran",
+        still: (now) => now.status === "in_progress" && now.run?.id === task.run?.id,
+      });
+    }
+  }
+
+  return {
+    ...transitions,
+    ...finish,
+    ...createAsked({ ...parts, transitions, finish }),
+    store,
+    create: (input, actor, origin = {}) =>
+      createTask(input, actor, origin, { config, store, registry, committed, clock }),
+    progressOf: running.progressOf,
+    status: () => ({ counts: counts.all, running: running.size, ...(held === undefined ? {} : { held }) }),
+    async start() {
+      counts.load(await store.counts());
+      running.start();
+      // Before anything new starts.
+      await recover();
+      await telling.resume();
+      phase = "running";
+      tick();
+    },
+    async stop() {
+      if (phase !== "running") return;
+      await registry
+        .runBefore("orchestrator:shutdown", {})
+        .catch((error: unknown) =>
+          logger.warn(
+            { error: errorMessage(error) },
+            "a hook at orchestrator:shutdown failed; the gateway stops all the same",
+          ),
+        );
+      phase = "stopping";
+      ticking?.cancel();
+      stopping.abort(new Error("the gateway stopped"));
+      await Promise.all([dispatch.stop(), running.stop(config.shutdown_timeout)]);
+      await telling.drained();
+      show.stop();
+      await registry.runAfter("orchestrator:shutdown", {});
+    },
+    sweep: () => store.sweep(clock.now() - config.keep),
+  };
+}

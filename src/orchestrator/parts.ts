@@ -1,0 +1,56 @@
+/** What the orchestrator is given by app.ts, and what its files share. */
+import type { Address } from "../domain/address.js";
+import type { OutboundMessage } from "../domain/message.js";
+import type { Models } from "../domain/model.js";
+import type { Assess, Task, TaskEnded } from "../domain/task.js";
+import type { TaskStore } from "../domain/task-store.js";
+import type { EntityChanged } from "../domain/watched.js";
+import type { SendOptions } from "../gateway/contract.js";
+import type { HookRegistry } from "../hooks/registry.js";
+import type { Clock } from "../lib/clock.js";
+import type { Logger } from "../lib/logger.js";
+import type { Destinations } from "../lib/outgoing/destinations.js";
+import type { Processes } from "../lib/process.js";
+import type { OrchestratorConfig } from "./config.js";
+
+export interface OrchestratorParts {
+  config: OrchestratorConfig;
+  store: TaskStore;
+  registry: Pick<HookRegistry, "runBefore" | "runAfter" | "runBeforeSync">;
+  /** Cards. */
+  chat: {
+    send(at: Address, message: OutboundMessage, options: SendOptions): Promise<string>;
+    edit(deliveryId: string, message: OutboundMessage, options: SendOptions): Promise<string>;
+    /** Whether this delivery is known: it was sent, or will be. */
+    isThere(deliveryId: string): Promise<boolean>;
+    /** The conversation with one person; undefined where the platform is not there. */
+    direct(platform: string, userId: string): Address | undefined;
+  };
+  /** Programs of runners. */
+  processes: Processes;
+  models: Models;
+  /** Of the environment: secrets that runners name. */
+  variable(name: string): string | undefined;
+  /** Where requests may go besides the public internet. */
+  destinations: Destinations;
+  /** Of the configuration file: where programs run. */
+  folder: string;
+  mask(text: string): string;
+  /** Absent: nobody judges, and what expects something waits in review for a person. */
+  assess?: Assess;
+  taskEnded?: TaskEnded;
+  entityChanged?: EntityChanged;
+  /** Of leases. */
+  owner: string;
+  clock: Clock;
+  logger: Logger;
+}
+
+export type Changes = { [K in keyof Task]?: Task[K] | undefined };
+
+/** A changed copy; what is set to undefined is gone. */
+export function withChanges(task: Task, changes: Changes): Task {
+  const next: Record<string, unknown> = { ...task, ...changes };
+  for (const [key, value] of Object.entries(next)) if (value === undefined) delete next[key];
+  return next as Task;
+}

@@ -1,0 +1,66 @@
+/** Who does a task's work by itself: a program, a request, a model. People are in person.ts; they are not run, but asked. */
+import type { Task, TaskResult } from "../../domain/task.js";
+
+export interface Job {
+  task: Task;
+  runId: string;
+  /** Aborts at the deadline (with a `TimeoutError`), when the task is taken away, and when the gateway stops. */
+  signal: AbortSignal;
+  /** Kept of its output. */
+  maxBytes: number;
+  progress(shown: Progress): void;
+}
+
+/** What a card shows while it runs; what is absent stays as it was. */
+export interface Progress {
+  /** 0 to 100. */
+  percent?: number;
+  /** What it is at. */
+  now?: string;
+  /** Its latest lines. */
+  output?: string;
+}
+
+/** timed_out, interrupted: it was ended, and its result is what it had said by then. */
+export interface Ending {
+  how: "ended" | "timed_out" | "interrupted";
+  result: Omit<TaskResult, "durationMs">;
+}
+
+/** Never rejects; resolves soon after its signal aborts. */
+export type Runner = (job: Job) => Promise<Ending>;
+
+export function howOf(signal: AbortSignal): Ending["how"] {
+  if (!signal.aborted) return "ended";
+  return signal.reason instanceof Error && signal.reason.name === "TimeoutError" ? "timed_out" : "interrupted";
+}
+
+export const failedEnding = (error: string, signal: AbortSignal, output = ""): Ending => ({
+  how: howOf(signal),
+  result: { ok: false, output, error },
+});
+
+/** What the work is told of its task: on standard input, in a request's body. */
+export function briefOf({ task, runId }: Pick<Job, "task" | "runId">): Record<string, unknown> {
+  const { id, title, description, group, missionId, input, feedback, lastError, attempt, deadline } = task;
+  return {
+    ...{ id, runId, attempt, title, description },
+    ...(group === undefined ? {} : { group }),
+    ...(missionId === undefined ? {} : { missionId }),
+    ...(input === undefined ? {} : { input }),
+    ...(feedback === undefined ? {} : { feedback }),
+    ...(lastError === undefined ? {} : { lastError }),
+    ...(deadline === undefined ? {} : { deadline: new Date(deadline).toISOString() }),
+  };
+}
+
+/** JSON that it printed or answered, whole; undefined when it is anything else. */
+export function dataOf(text: string): unknown {
+  const trimmed = text.trim();
+  if (!/^[{[]/.test(trimmed)) return undefined;
+  try {
+    return JSON.parse(trimmed);
+  } catch {
+    return undefined; // words that begin like JSON
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * What runs in this process: each under its run id and lease, which is renewed until it ends. It is ended when its time is over, when
+ * its task is taken away from it, when its lease is lost, and when the gateway stops.
+ */
+
+import type { Task } from "../domain/task.js";
+import type { TaskStore } from "../domain/task-store.js";
+import type { Clock, Timer } from "../lib/clock.js";
+import { errorMessage } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+import { type Ending, failedEnding, type Progress, type Runner } from "./runners/runner.js";
+
+export interface RunningParts {
+  store: Pick<TaskStore, "renew">;
+  leaseMs: number;
+  maxBytes: number;
+  /** The progress of a task is another. */
+  progressed(taskId: string): void;
+  mask(text: string): string;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface Run {
+  task: Task;
+  runId: string;
+  runner: Runner;
+  timeoutMs: number;
+  ended(ending: Ending, durationMs: number): Promise<void>;
+}
+
+export interface Running {
+  begin(run: Run): void;
+  /** A change was written: a run whose task is not its own any more is ended. */
+  committed(task: Task): void;
+  progressOf(taskId: string): Progress | undefined;
+  start(): void;
+  /** Resolves when all have ended, or when the time is over and what was told to end has had its moment. */
+  stop(graceMs: number): Promise<void>;
+  readonly size: number;
+}
+
+interface Active {
+  runId: string;
+  stop: AbortController;
+  progress: Progress;
+  over: Promise<void>;
+}
+
+export function createRunning(parts: RunningParts): Running {
+  const { store, leaseMs, maxBytes, mask, clock, logger } = parts;
+  const active = new Map<string, Active>();
+  let renewal: Timer | undefined;
+
+  function begin({ task, runId, runner, timeoutMs, ended }: Run): void {
+    const stop = new AbortController();
+    const startedAt = clock.monotonic();
+    const deadline = clock.after(timeoutMs, () => stop.abort(timeoutError(timeoutMs)));
+    const one: Active = { runId, stop, progress: {}, over: Promise.resolve() };
+    const progress = (shown: Progress) => {
+      one.progress = { ...one.progress, ...shown };
+      if (active.get(task.id) === one) parts.progressed(task.id);
+    };
+    const job = { task, runId, signal: stop.signal, maxBytes, progress };
+    one.over = runner(job)
+      .catch((error: unknown) => failedEnding(errorMessage(error), stop.signal))
+      .then((ending) => ended(masked(ending, mask), clock.monotonic() - startedAt))
+      // Its lease ends, and whoever looks then says that it was cut off.
+      .catch((error: unknown) =>
+        logger.error(
+          { task: task.id, run: runId, error: errorMessage(error) },
+          "how a run ended could not be written down",
+        ),
+      )
+      .finally(() => {
+        deadline.cancel();
+        if (active.get(task.id) === one) active.delete(task.id);
+      });
+    active.set(task.id, one);
+  }
+
+  async function renew(taskId: string, { runId, stop }: Active): Promise<void> {
+    try {
+      if (await store.renew(taskId, runId, clock.now() + leaseMs)) return;
+      if (active.get(taskId)?.runId === runId) stop.abort(new Error("its lease was lost"));
+    } catch (error) {
+      logger.warn({ task: taskId, run: runId, error: errorMessage(error) }, "the lease of a run could not be renewed");
+    }
+  }
+
+  function arm(): void {
+    renewal = clock.after(leaseMs / 3, () => {
+      for (const [taskId, one] of active) void renew(taskId, one);
+      arm();
+    });
+  }
+
+  const allOver = async () => {
+    while (active.size > 0) await Promise.all([...active.values()].map(({ over }) => over));
+  };
+
+  return {
+    begin,
+    committed(task) {
+      const one = active.get(task.id);
+      if (one !== undefined && task.run?.id !== one.runId) one.stop.abort(new Error("its task was taken away"));
+    },
+    progressOf: (taskId) => active.get(taskId)?.progress,
+    start: arm,
+    async stop(graceMs) {
+      if (!(await within(clock, graceMs, allOver()))) {
+        for (const { stop } of active.values()) stop.abort(new Error("the gateway stopped"));
+        await within(clock, LAST_MS, allOver());
+      }
+      renewal?.cancel();
+    },
+    get size() {
+      return active.size;
+    },
+  };
+}
+
+/** For process groups to end, and for that to be written down. */
+const LAST_MS = 3_000;
+
+function timeoutError(timeoutMs: number): Error {
+  const error = new Error(`not done within ${timeoutMs} ms`);
+  error.name = "TimeoutError";
+  return error;
+}
+
+function masked({ how, result }: Ending, mask: (text: string) => string): Ending {
+  return {
+    how,
+    result: {
+      ...result,
+      output: mask(result.output),
+      ...(result.error === undefined ? {} : { error: mask(result.error) }),
+    },
+  };
+}
+
+async function within(clock: Clock, limitMs: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: Timer | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = clock.after(limitMs, () => resolve(false));
+  });
+  const inTime = await Promise.race([work.then(() => true), late]);
+  timer?.cancel();
+  return inTime;
+}

@@ -1,0 +1,86 @@
+/** Keeps the cards of tasks as they are: posted once, edited on every change, and at most every two seconds for progress. */
+
+import type { Task } from "../domain/task.js";
+import type { TaskStore } from "../domain/task-store.js";
+import type { Clock, Timer } from "../lib/clock.js";
+import { errorMessage, HookgateError } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+import { cardOf } from "./card.js";
+import type { OrchestratorParts } from "./parts.js";
+import type { Progress } from "./runners/runner.js";
+
+const EDIT_EVERY_MS = 2_000;
+/** Messages that are remembered as they were sent, so that nothing is edited into what it says already. */
+const REMEMBERED = 2_000;
+
+export interface ShowParts {
+  store: Pick<TaskStore, "get">;
+  chat: OrchestratorParts["chat"];
+  progressOf(taskId: string): Progress | undefined;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface Show {
+  /** As it is now. */
+  show(task: Task): Promise<void>;
+  /** Soon: more may come. */
+  progressed(taskId: string): void;
+  stop(): void;
+}
+
+export function createShow({ store, chat, progressOf, clock, logger }: ShowParts): Show {
+  const soon = new Map<string, Timer>();
+  const said = new Map<string, string>();
+  let isStopped = false;
+
+  async function show(task: Task): Promise<void> {
+    soon.get(task.id)?.cancel();
+    soon.delete(task.id);
+    // Told in order, but later than it was written: what holds now is shown.
+    const now = (await store.get(task.id)) ?? task;
+    for (const card of now.cards ?? []) await keep(now, card);
+  }
+
+  async function keep(task: Task, card: NonNullable<Task["cards"]>[number]): Promise<void> {
+    const progress = progressOf(task.id);
+    const message = cardOf({ task, progress, isPersons: card.person === true, now: clock.now() });
+    const words = JSON.stringify(message);
+    if (said.get(card.id) === words) return;
+    const cause = { kind: "task" as const, id: task.id, depth: task.cause?.depth ?? 0 };
+    const isThere = said.has(card.id) || (await chat.isThere(card.id));
+    try {
+      if (isThere) await chat.edit(card.id, message, { cause });
+      else await chat.send(card.at, message, { cause, deliveryId: card.id });
+    } catch (error) {
+      // Swept away since: posted anew.
+      if (!(error instanceof HookgateError) || error.code !== "DELIVERY_UNKNOWN") throw error;
+      await chat.send(card.at, message, { cause, deliveryId: card.id });
+    }
+    said.delete(card.id);
+    said.set(card.id, words);
+    if (said.size > REMEMBERED) said.delete(said.keys().next().value as string);
+  }
+
+  return {
+    show,
+    progressed(taskId) {
+      if (isStopped || soon.has(taskId)) return;
+      const timer = clock.after(EDIT_EVERY_MS, () => {
+        soon.delete(taskId);
+        void (async () => {
+          const task = await store.get(taskId);
+          if (task !== undefined && !isStopped) await show(task);
+        })().catch((error: unknown) =>
+          logger.warn({ task: taskId, error: errorMessage(error) }, "a task's progress could not be shown"),
+        );
+      });
+      soon.set(taskId, timer);
+    },
+    stop() {
+      isStopped = true;
+      for (const timer of soon.values()) timer.cancel();
+      soon.clear();
+    },
+  };
+}

@@ -1,0 +1,117 @@
+/** Asks every point that a change is about, in turn, whether it may be. What hooks make of the result and the reason holds. */
+import { formatAddress } from "../../domain/address.js";
+import { type Actor, type Task, taskResult } from "../../domain/task.js";
+import { HookFailedError } from "../../hooks/errors.js";
+import type { DispatchOptions } from "../../hooks/options.js";
+import type { HookRegistry } from "../../hooks/registry.js";
+import type { BeforeResult } from "../../hooks/signatures.js";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
+import { type Changes, withChanges } from "../parts.js";
+import type { Veto, Wish } from "./wish.js";
+
+export type Answer = { kind: "let go"; changes: Changes } | ({ kind: "veto" } & Veto);
+
+type Registry = Pick<HookRegistry, "runBefore">;
+
+export async function askHooks(registry: Registry, task: Task, next: Task, wish: Wish): Promise<Answer> {
+  let shown = withChanges(next, { status: task.status });
+  let changes: Changes = {};
+  for (const point of pointsOf(wish)) {
+    const options: DispatchOptions = {
+      // The same when it is asked again after a crash.
+      dispatchId: `${task.id}:${task.version + 1}:${wish.to}:${point}`,
+      ...firedFor(shown, wish.actor),
+    };
+    const answer = await askers[point](registry, shown, wish, options).catch(failedClosed);
+    if (answer.cancelled)
+      return {
+        kind: "veto",
+        point,
+        by: answer.cancelledBy ?? "a hook",
+        reason: answer.cancelReason ?? "no reason given",
+      };
+    changes = { ...changes, ...answer.changes };
+    shown = withChanges(shown, changes);
+  }
+  return { kind: "let go", changes };
+}
+
+type Point = "task:spawn" | "task:retry" | "task:transition" | "task:complete" | "task:fail";
+
+function pointsOf({ to, point }: Wish): Point[] {
+  return [
+    ...(point === undefined ? [] : [point]),
+    "task:transition",
+    ...(to === "done" ? (["task:complete"] as const) : []),
+    ...(to === "failed" ? (["task:fail"] as const) : []),
+  ];
+}
+
+type Asked = Omit<BeforeResult<unknown>, "data"> & { changes?: Changes };
+type Ask = (registry: Registry, task: Task, wish: Wish, options: DispatchOptions) => Promise<Asked>;
+
+const askers: Record<Point, Ask> = {
+  "task:spawn": (registry, task, _wish, options) =>
+    registry.runBefore("task:spawn", { task, agent: task.assignTo }, options),
+  "task:retry": (registry, task, _wish, options) => registry.runBefore("task:retry", retryPayload(task), options),
+  "task:transition": (registry, task, { to, actor }, options) =>
+    registry.runBefore("task:transition", transitionPayload(task, task.status, to, actor), options),
+  async "task:complete"(registry, task, _wish, options) {
+    const answer = await registry.runBefore("task:complete", completePayload(task), options);
+    const result = taskResult.safeParse(answer.data.result);
+    return { ...answer, ...(result.success ? { changes: { result: result.data } } : {}) };
+  },
+  async "task:fail"(registry, task, _wish, options) {
+    const answer = await registry.runBefore("task:fail", failPayload(task), options);
+    const { reason } = answer.data;
+    return { ...answer, ...(typeof reason === "string" ? { changes: { reason } } : {}) };
+  },
+};
+
+export const retryPayload = (task: Task) => ({
+  taskId: task.id,
+  task,
+  attempt: task.attempt,
+  maxRetries: task.retryPolicy.maxRetries,
+});
+
+export const transitionPayload = (task: Task, from: Task["status"], to: Task["status"], { by, reason }: Actor) => ({
+  taskId: task.id,
+  from,
+  to,
+  task,
+  by,
+  ...(reason === undefined ? {} : { reason }),
+});
+
+export const completePayload = (task: Task) => ({
+  taskId: task.id,
+  task,
+  ...(task.result === undefined ? {} : { result: task.result }),
+  ...(task.assessment === undefined ? {} : { assessment: task.assessment }),
+});
+
+export const failPayload = (task: Task) => ({
+  taskId: task.id,
+  task,
+  ...(task.result === undefined ? {} : { result: task.result }),
+  ...(task.reason === undefined ? {} : { reason: task.reason }),
+});
+
+/** What the journal is told of a dispatch about this task; the depth cuts hooks and tasks that make each other. */
+export function firedFor(task: Task, { cause }: Pick<Actor, "cause">): DispatchOptions {
+  const depth = Math.max(cause?.depth ?? 0, task.cause?.depth ?? 0);
+  return {
+    cause: { kind: "task", id: task.id, depth },
+    ...(task.address === undefined ? {} : { conversation: formatAddress(task.address) }),
+  };
+}
+
+/** A guard that failed and is to be closed then has let nothing pass; neither is a loop of hooks let go on. */
+export function failedClosed(error: unknown): { cancelled: true; cancelReason: string; cancelledBy: string } {
+  if (error instanceof HookFailedError)
+    return { cancelled: true, cancelReason: errorMessage(error), cancelledBy: error.id };
+  if (error instanceof HookgateError && error.code === "HOOK_LOOP")
+    return { cancelled: true, cancelReason: error.message, cancelledBy: "hookgate" };
+  throw error;
+}

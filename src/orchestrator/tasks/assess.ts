@@ -1,0 +1,53 @@
+/** Has work that was handed in judged: passed is done, not passed is done again with what was found, and a hook's veto leaves it to a person. */
+import type { Assessed, Task } from "../../domain/task.js";
+import { errorMessage } from "../../lib/errors.js";
+import type { StepParts } from "./step-parts.js";
+
+export async function assess(task: Task, parts: StepParts): Promise<void> {
+  const { store, clock, logger, stopping, transitions, finish } = parts;
+  if (parts.assess === undefined || task.hold !== undefined) return store.look(task.id, undefined);
+  const still = (now: Task) => now.status === "review" && now.attempt === task.attempt;
+  const assessed = await parts.assess(task, stopping).catch((error: unknown): Assessed => {
+    logger.error({ task: task.id, error: errorMessage(error) }, "an assessment failed");
+    return { kind: "held", by: "orchestrator", reason: `it could not be judged: ${errorMessage(error)}` };
+  });
+  // Whatever the end of the gateway made of it: the next start judges it again.
+  if (stopping.aborted) return;
+  if (assessed.kind === "held") {
+    const { by, reason } = assessed;
+    await transitions.amend(
+      task.id,
+      { by, reason },
+      {
+        kind: "refused",
+        note: "not judged: it waits for a person",
+        still,
+        change: () => ({ hold: { kind: "veto", by, reason, at: clock.now(), point: "assessment:run" }, reason }),
+        timing: () => ({}),
+      },
+    );
+    return;
+  }
+  const { assessment } = assessed;
+  if (assessment.passed) {
+    await transitions.transition(task.id, {
+      to: "done",
+      actor: { by: "assessment", reason: scored("passed", assessment.globalScore) },
+      still,
+      change: () => ({ assessment }),
+      onVeto: "hold",
+    });
+    return;
+  }
+  const feedback = assessment.feedback ?? "";
+  await finish.fail(task.id, {
+    actor: { by: "assessment" },
+    error: `${scored("not as expected", assessment.globalScore)}${feedback === "" ? "" : `: ${feedback.slice(0, 1_000)}`}`,
+    still,
+    assessment,
+    feedback,
+  });
+}
+
+const scored = (words: string, score: number | undefined) =>
+  score === undefined ? words : `${words}, ${Math.round(score * 100)} %`;

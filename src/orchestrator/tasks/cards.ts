@@ -1,0 +1,36 @@
+/** Which messages show a task: one where it came from, and one for each person who was given it. */
+
+import { parseAddress } from "../../domain/address.js";
+import type { Task } from "../../domain/task.js";
+import type { PersonConfig } from "../config.js";
+import type { OrchestratorParts } from "../parts.js";
+
+export type Cards = NonNullable<Task["cards"]>;
+
+/** Older ones of people who had it before are left as they are. */
+const MOST_CARDS = 5;
+
+/** The card where it came from; none when it came from nowhere in chat and no place is configured. */
+export function firstCards(id: string, address: Task["address"], { config }: Pick<OrchestratorParts, "config">): Cards {
+  const at = address ?? (config.show_in === undefined ? undefined : parseAddress(config.show_in));
+  return at === undefined ? [] : [{ id: `d_${id}`, at }];
+}
+
+/** A new card for whoever is given it now: an edited one would tell nobody. Undefined when there is no way to reach them. */
+export function cardFor(
+  task: Task,
+  { user, at }: PersonConfig,
+  { chat, config }: Pick<OrchestratorParts, "chat" | "config">,
+): ((now: Task) => Cards) | undefined {
+  const [platform = "", userId = ""] = user.split(":");
+  const place =
+    (at === undefined ? undefined : parseAddress(at)) ??
+    chat.direct(platform, userId) ??
+    task.address ??
+    (config.show_in === undefined ? undefined : parseAddress(config.show_in));
+  if (place === undefined) return undefined;
+  return (now) => [
+    ...(now.cards ?? []).slice(-MOST_CARDS).map(({ person: _, ...card }) => card),
+    { id: `d_${now.id}_${now.version}`, at: place, person: true },
+  ];
+}

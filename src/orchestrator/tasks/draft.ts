@@ -1,0 +1,12 @@
+/** A task as `task:create` shows it: what it was made from, and its id. */
+import type { Task, TaskDraft } from "../../domain/task.js";
+
+export function draftOf(task: Task): TaskDraft {
+  const { id, title, description, assignTo, expectations, dependsOn, group, maxDuration, needsApproval, input } = task;
+  const { retryPolicy, deadline, priority, missionId } = task;
+  const draft = {
+    ...{ id, title, description, assignTo, expectations, dependsOn, group, maxDuration, needsApproval, input },
+    ...{ retryPolicy, deadline, priority, missionId },
+  };
+  return Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined)) as TaskDraft;
+}

@@ -1,0 +1,124 @@
+/** How an attempt ends: handed in, judged, done again, failed. Used by runners, by people, and for what a crash cut off. */
+import {
+  type Actor,
+  isEnded,
+  type RetryPolicy,
+  type Task,
+  type TaskAssessment,
+  type TaskResult,
+  type TaskStatus,
+} from "../../domain/task.js";
+import { backoffMs } from "../../lib/backoff.js";
+import type { Clock } from "../../lib/clock.js";
+import { formatDuration } from "../../lib/duration.js";
+import type { Changes } from "../parts.js";
+import type { Ending } from "../runners/runner.js";
+import type { Transitioned, Transitions } from "./transition.js";
+import type { Wish } from "./wish.js";
+
+export interface Failure {
+  actor: Actor;
+  error: string;
+  still?: (task: Task) => boolean;
+  result?: TaskResult;
+  assessment?: TaskAssessment;
+  feedback?: string;
+  /** False: not even within its policy. */
+  mayRetry?: boolean;
+  onVeto?: Wish["onVeto"];
+}
+
+export interface Finish {
+  /** How a run of ours ended. */
+  concluded(id: string, runId: string, ending: Ending, durationMs: number): Promise<Transitioned>;
+  /** Into review where something is expected of it, else done. */
+  handIn(id: string, wish: Pick<Wish, "actor" | "still" | "onVeto"> & { result?: TaskResult }): Promise<Transitioned>;
+  /** Retried within its policy, else failed. */
+  fail(id: string, failure: Failure): Promise<Transitioned>;
+}
+
+export function createFinish({ transition, hold, need }: Transitions, clock: Clock): Finish {
+  async function handIn(
+    id: string,
+    { actor, still, onVeto, result }: Parameters<Finish["handIn"]>[1],
+  ): Promise<Transitioned> {
+    const task = await need(id);
+    const isExpecting = (task.expectations?.length ?? 0) > 0;
+    const isReviewable = task.status === "in_progress" || task.status === "assigned";
+    const to: TaskStatus = isExpecting && isReviewable ? "review" : "done";
+    return transition(id, {
+      to,
+      actor,
+      still: (now) => now.status === task.status && (still?.(now) ?? true),
+      change: (): Changes => ({
+        run: undefined,
+        ...(result === undefined ? {} : { result, lastError: undefined }),
+        ...(to === "review" ? { assessment: undefined } : {}),
+      }),
+      timing: () => (to === "review" ? { dueAt: clock.now() } : {}),
+      onVeto,
+    });
+  }
+
+  async function fail(id: string, failure: Failure): Promise<Transitioned> {
+    const { actor, error, still, result, assessment, feedback, mayRetry = true, onVeto = "hold" } = failure;
+    const task = await need(id);
+    const change = (): Changes => ({
+      run: undefined,
+      lastError: error,
+      ...(result === undefined ? {} : { result }),
+      ...(assessment === undefined ? {} : { assessment }),
+      ...(feedback === undefined ? {} : { feedback }),
+    });
+    let reason = error;
+    if (mayRetry && !isEnded(task.status) && task.retries < task.retryPolicy.maxRetries) {
+      const retry = task.retries + 1;
+      const pauseMs = pauseBefore(task.retryPolicy, retry);
+      const after = pauseMs === 0 ? "" : ` in ${formatDuration(pauseMs)}`;
+      const wish: Wish = {
+        to: "pending",
+        point: "task:retry",
+        actor: { ...actor, reason: `retry ${retry} of ${task.retryPolicy.maxRetries}${after}: ${error}` },
+        still: (now) => now.status === task.status && (still?.(now) ?? true),
+        change: () => ({ ...change(), retries: retry }),
+        timing: () => ({ dueAt: clock.now() + pauseMs }),
+        onVeto: "leave",
+      };
+      const retried = await transition(id, wish);
+      if (retried.kind !== "vetoed") return retried;
+      if (retried.point !== "task:retry")
+        return { ...retried, task: onVeto === "hold" ? await hold(id, retried, wish) : retried.task };
+      reason = `${error}; not done again: ${retried.by} refused (${retried.reason})`;
+    }
+    return transition(id, {
+      to: "failed",
+      actor: { ...actor, reason },
+      change,
+      onVeto,
+      ...(still === undefined ? {} : { still }),
+    });
+  }
+
+  return {
+    handIn,
+    fail,
+    async concluded(id, runId, { how, result: ended }, durationMs) {
+      const task = await need(id);
+      const still = ({ status, run }: Task) => status === "in_progress" && run?.id === runId;
+      if (!still(task)) return { kind: "stale", task };
+      const actor: Actor = { by: `runner:${task.assignTo}` };
+      const result: TaskResult = { ...ended, durationMs: Math.round(durationMs) };
+      if (how === "ended" && result.ok) return handIn(id, { actor, still, result, onVeto: "hold" });
+      const error = result.error ?? "it did not say why";
+      return fail(id, { actor, error: `${WORDS[how]}${error}`, still, result });
+    },
+  };
+}
+
+const WORDS: Record<Ending["how"], string> = { ended: "", timed_out: "timeout: ", interrupted: "interrupted: " };
+
+const LONGEST_PAUSE_MS = 3_600_000;
+
+function pauseBefore({ backoffMs: firstMs }: RetryPolicy, retry: number): number {
+  return firstMs === 0 ? 0 : backoffMs({ firstMs, maxMs: Math.max(firstMs, LONGEST_PAUSE_MS) }, retry);
+}

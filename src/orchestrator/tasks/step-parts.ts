@@ -1,0 +1,15 @@
+/** What the steps of a task share. */
+import type { OrchestratorParts } from "../parts.js";
+import type { Rooms } from "../rooms.js";
+import type { Running } from "../running.js";
+import type { Finish } from "./finish.js";
+import type { Transitions } from "./transition.js";
+
+export interface StepParts extends OrchestratorParts {
+  transitions: Transitions;
+  finish: Finish;
+  rooms: Rooms;
+  running: Running;
+  /** Ends the judging when the gateway stops. */
+  stopping: AbortSignal;
+}

@@ -1,0 +1,213 @@
+/** What the orchestrator itself does next with a task, by its state. Every branch changes the row or puts it off, so that nothing is asked for again and again. */
+import type { Actor, Task } from "../../domain/task.js";
+import { newId } from "../../lib/id.js";
+import { type Assignee, assigneeOf } from "../assignee.js";
+import { runnerNamed } from "../runners/index.js";
+import { assess } from "./assess.js";
+import { cardFor } from "./cards.js";
+import { dependenciesOf } from "./dependencies.js";
+import type { StepParts } from "./step-parts.js";
+
+const SELF: Actor = { by: "orchestrator" };
+
+export async function step(task: Task, parts: StepParts): Promise<void> {
+  const { store } = parts;
+  switch (task.status) {
+    case "pending":
+      return begin(task, parts);
+    case "assigned":
+      return spawn(task, parts);
+    case "in_progress":
+      return overdue(task, parts);
+    case "review":
+      return assess(task, parts);
+    case "blocked":
+      return unblock(task, parts);
+    default:
+      return store.look(task.id, undefined);
+  }
+}
+
+async function begin(task: Task, parts: StepParts): Promise<void> {
+  const { transitions } = parts;
+  if (!(await isFree(task, parts))) return;
+  if (task.needsApproval === true && task.approvedBy === undefined) {
+    await transitions.transition(task.id, {
+      to: "awaiting_approval",
+      actor: { ...SELF, reason: "it needs an operator's approval" },
+      still: isStill(task),
+      onVeto: "hold",
+    });
+    return;
+  }
+  const assignee = assigneeOrNone(task, parts);
+  if (assignee === undefined) {
+    await parts.finish.fail(task.id, {
+      actor: SELF,
+      error: `there is nobody "${task.assignTo}" any more to do it`,
+      still: isStill(task),
+      mayRetry: false,
+    });
+    return;
+  }
+  if (assignee.kind === "person") return handOut(task, assignee, parts);
+  const giveBack = parts.rooms.take(assignee.name);
+  if (giveBack === undefined) return; // whoever ends looks again
+  try {
+    const assigned = await transitions.transition(task.id, {
+      to: "assigned",
+      actor: { ...SELF, reason: `${assignee.name} has room` },
+      still: isStill(task),
+      change: () => ({ owner: assignee.name }),
+      timing: () => ({ dueAt: parts.clock.now() }),
+      onVeto: "hold",
+    });
+    if (assigned.kind !== "moved" || !(await run(assigned.task, assignee, giveBack, parts))) giveBack();
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
+}
+
+/** Found assigned: a crash came before its start. A person's card is out, and the person's turn. */
+async function spawn(task: Task, parts: StepParts): Promise<void> {
+  const assignee = assigneeOrNone(task, parts);
+  if (assignee?.kind !== "runner") return parts.store.look(task.id, undefined);
+  const giveBack = parts.rooms.take(assignee.name);
+  if (giveBack === undefined) return;
+  try {
+    if (!(await run(task, assignee, giveBack, parts))) giveBack();
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
+}
+
+/** The start is on disk, with its run id and its lease, before anything is started. */
+async function run(
+  task: Task,
+  { name, runner }: Extract<Assignee, { kind: "runner" }>,
+  giveBack: () => void,
+  parts: StepParts,
+): Promise<boolean> {
+  const { clock, config, owner, transitions, running, finish } = parts;
+  const runs = runnerNamed(name, parts);
+  if (runs === undefined || parts.stopping.aborted) return false;
+  const runId = newId("r", clock.now());
+  const started = await transitions.transition(task.id, {
+    to: "in_progress",
+    point: "task:spawn",
+    actor: { by: `runner:${name}`, reason: task.attempt === 0 ? "started" : `started, attempt ${task.attempt + 1}` },
+    still: isStill(task),
+    change: (now) => ({
+      attempt: now.attempt + 1,
+      startedAt: now.startedAt ?? clock.now(),
+      run: { id: runId, startedAt: clock.now(), owner },
+      result: undefined,
+      assessment: undefined,
+    }),
+    timing: () => ({ leaseUntil: clock.now() + config.lease }),
+    onVeto: "hold",
+  });
+  if (started.kind !== "moved") return false;
+  running.begin({
+    task: started.task,
+    runId,
+    runner: runs,
+    timeoutMs: started.task.maxDuration ?? runner.max_duration ?? config.max_duration,
+    ended: (ending, durationMs) =>
+      finish
+        .concluded(task.id, runId, ending, durationMs)
+        .then(() => {})
+        .finally(giveBack),
+  });
+  return true;
+}
+
+async function handOut(task: Task, assignee: Extract<Assignee, { kind: "person" }>, parts: StepParts): Promise<void> {
+  const { transitions, finish } = parts;
+  const card = cardFor(task, assignee.person, parts);
+  if (card === undefined) {
+    await finish.fail(task.id, {
+      actor: SELF,
+      error: `${assignee.person.user} cannot be reached: give \`at\`, or a platform that is switched on`,
+      still: isStill(task),
+      mayRetry: false,
+    });
+    return;
+  }
+  await transitions.transition(task.id, {
+    to: "assigned",
+    point: "task:spawn",
+    actor: { ...SELF, reason: `given to ${assignee.name}` },
+    still: isStill(task),
+    change: (now) => ({ owner: assignee.name, cards: card(now) }),
+    onVeto: "hold",
+  });
+}
+
+/** Only people's work is looked at by time: a run has its own deadline. */
+async function overdue(task: Task, parts: StepParts): Promise<void> {
+  const { clock, finish, store } = parts;
+  const limitMs = limitOf(task, parts);
+  const startedAt = task.run?.startedAt;
+  if (task.run?.owner !== undefined || limitMs === undefined || startedAt === undefined)
+    return store.look(task.id, undefined);
+  if (clock.now() < startedAt + limitMs) return store.look(task.id, startedAt + limitMs);
+  await finish.fail(task.id, { actor: SELF, error: "timeout: it was not done in time", still: isStill(task) });
+}
+
+/** How long a person may take, where that is said. */
+export function limitOf(task: Task, parts: Pick<StepParts, "config">): number | undefined {
+  const assignee = assigneeOrNone(task, parts);
+  return task.maxDuration ?? (assignee?.kind === "person" ? assignee.maxDurationMs : undefined);
+}
+
+async function unblock(task: Task, parts: StepParts): Promise<void> {
+  const { store, transitions, clock } = parts;
+  if (task.hold?.kind !== "dependency") return store.look(task.id, undefined);
+  if ((await dependenciesOf(task, store)).kind === "failed") return store.look(task.id, undefined);
+  await transitions.transition(task.id, {
+    to: "pending",
+    actor: { ...SELF, reason: "what it waits for goes on" },
+    still: isStill(task),
+    timing: () => ({ dueAt: clock.now() }),
+    onVeto: "refuse",
+  });
+}
+
+/** Whether all that it waits for is done. One that failed blocks it; one that is under way wakes it when it ends. */
+async function isFree(task: Task, { store, transitions, clock }: StepParts): Promise<boolean> {
+  if ((task.dependsOn?.length ?? 0) === 0) return true;
+  const found = await dependenciesOf(task, store);
+  if (found.kind === "done") return true;
+  if (found.kind === "open") {
+    await store.look(task.id, undefined);
+    // It may have ended just now, before there was anything to wake.
+    if ((await dependenciesOf(task, store)).kind !== "open") await store.look(task.id, clock.now());
+    return false;
+  }
+  const reason = `it waits for "${found.task.title}", which ${found.task.status === "failed" ? "failed" : "was cancelled"}`;
+  await transitions.transition(task.id, {
+    to: "blocked",
+    actor: { ...SELF, reason },
+    still: isStill(task),
+    change: () => ({ hold: { kind: "dependency", by: found.task.id, reason, at: clock.now() } }),
+    onVeto: "hold",
+  });
+  return false;
+}
+
+/** As it was when it was looked at: whatever somebody else made of it meanwhile, holds. */
+const isStill =
+  ({ status, attempt, assignTo }: Task) =>
+  (now: Task): boolean =>
+    now.status === status && now.attempt === attempt && now.assignTo === assignTo;
+
+function assigneeOrNone(task: Task, { config }: Pick<StepParts, "config">): Assignee | undefined {
+  try {
+    return assigneeOf(task.assignTo, config);
+  } catch {
+    return undefined; // the configuration has changed since
+  }
+}

@@ -1,0 +1,210 @@
+/**
+ * The one function through which a task changes its state, whoever wants it. It holds the wish against the table, asks the hooks,
+ * writes the change with its entry in the history, and has everybody told. A veto becomes a state that people see, and is not asked
+ * for again by itself.
+ */
+
+import {
+  type Actor,
+  isEnded,
+  mayBecome,
+  TASK_TRANSITIONS,
+  type Task,
+  type TaskHold,
+  type TaskStatus,
+} from "../../domain/task.js";
+import type { TaskEvent, TaskStore, TaskTiming } from "../../domain/task-store.js";
+import type { HookRegistry } from "../../hooks/registry.js";
+import type { Clock } from "../../lib/clock.js";
+import { HookgateError } from "../../lib/errors.js";
+import { type Changes, withChanges } from "../parts.js";
+import { askHooks } from "./ask-hooks.js";
+import type { Veto, Wish } from "./wish.js";
+
+export type Transitioned =
+  | { kind: "moved"; task: Task }
+  | ({ kind: "vetoed"; task: Task } & Veto)
+  /** The task is not any more what the wish was about. */
+  | { kind: "stale"; task: Task };
+
+export interface TransitionParts {
+  store: Pick<TaskStore, "get" | "commit">;
+  registry: Pick<HookRegistry, "runBefore">;
+  /** After each commit, at once: has others told. Must not throw. */
+  committed(event: TaskEvent, task: Task, before: Task | undefined): void;
+  clock: Clock;
+}
+
+export interface Transitions {
+  /** Throws TASK_UNKNOWN, and TASK_TRANSITION for what the table does not have. */
+  transition(id: string, wish: Wish): Promise<Transitioned>;
+  hold(id: string, veto: Veto, wish: Omit<Wish, "onVeto">): Promise<Task>;
+  /** Changes fields and not the state. */
+  amend(id: string, actor: Actor, what: Amendment): Promise<Task>;
+  need(id: string): Promise<Task>;
+}
+
+export interface Amendment {
+  kind: "changed" | "note" | "refused";
+  note: string;
+  still?: (task: Task) => boolean;
+  change?: (task: Task) => Changes;
+  /** Absent: looked at when it would have been anyway. */
+  timing?: (next: Task) => TaskTiming;
+}
+
+/** Somebody else's change comes between now and then; more in a row are a fault. */
+const MOST_CONFLICTS = 50;
+
+export function createTransitions({ store, registry, committed, clock }: TransitionParts): Transitions {
+  async function transition(id: string, wish: Wish): Promise<Transitioned> {
+    let asked: { about: string; changes: Changes } | undefined;
+    for (let conflict = 0; conflict < MOST_CONFLICTS; conflict++) {
+      const task = await need(id);
+      if (wish.still !== undefined && !wish.still(task)) return { kind: "stale", task };
+      if (!mayBecome(task.status, wish.to)) throw illegal(task, wish.to);
+      const about = `${task.status} ${task.run?.id ?? ""}`;
+      if (asked?.about !== about) {
+        const answer = await askHooks(registry, task, moved(task, wish), wish);
+        if (answer.kind === "veto") return vetoed(task, answer, wish);
+        asked = { about, changes: answer.changes };
+      }
+      const next = withChanges(moved(task, wish), asked.changes);
+      if (await write(task, next, eventOf(task, next, wish), wish.timing?.(next) ?? {}))
+        return { kind: "moved", task: next };
+    }
+    throw busy(id);
+  }
+
+  async function vetoed(task: Task, { point, by, reason }: Veto, wish: Wish): Promise<Transitioned> {
+    const veto = { point, by, reason };
+    switch (wish.onVeto) {
+      case "leave":
+        return { kind: "vetoed", task, ...veto };
+      case "hold":
+        return { kind: "vetoed", task: await hold(task.id, veto, wish), ...veto };
+      case "refuse": {
+        const actor = { by, reason, ...(wish.actor.cause === undefined ? {} : { cause: wish.actor.cause }) };
+        const note = `${wish.actor.by} wanted ${task.status} → ${wish.to}; ${point} refused`;
+        const said = await amend(task.id, actor, { kind: "refused", note });
+        return { kind: "vetoed", task: said, ...veto };
+      }
+    }
+  }
+
+  /** Into `blocked`, or, where the table has no such way, a mark on the state that it is in. */
+  async function hold(id: string, veto: Veto, wish: Omit<Wish, "onVeto">): Promise<Task> {
+    for (let conflict = 0; conflict < MOST_CONFLICTS; conflict++) {
+      const task = await need(id);
+      if (wish.still !== undefined && !wish.still(task)) return task;
+      const mark: TaskHold = { kind: "veto", ...veto, at: clock.now(), wanted: wish.to };
+      const to = mayBecome(task.status, "blocked") ? "blocked" : task.status;
+      const wanted = withChanges(task, { ...wish.change?.(task), run: undefined });
+      const next = withChanges(wanted, {
+        version: task.version + 1,
+        status: to,
+        ...(to === task.status ? {} : { changedAt: clock.now() }),
+        hold: mark,
+        reason: `${wish.to} was refused by ${veto.by}: ${veto.reason}`,
+      });
+      const event: TaskEvent = {
+        ...entry(task, { by: veto.by, reason: veto.reason, ...causeOf(wish.actor) }),
+        kind: to === task.status ? "refused" : "transition",
+        from: task.status,
+        to,
+        note: `${wish.actor.by} wanted ${task.status} → ${wish.to}; ${veto.point} refused`,
+      };
+      if (await write(task, next, event, {})) return next;
+    }
+    throw busy(id);
+  }
+
+  async function amend(id: string, actor: Actor, what: Amendment): Promise<Task> {
+    for (let conflict = 0; conflict < MOST_CONFLICTS; conflict++) {
+      const task = await need(id);
+      if (what.still !== undefined && !what.still(task)) return task;
+      const next = withChanges(task, { ...what.change?.(task), version: task.version + 1 });
+      const timing = what.timing?.(next) ?? { keepsDue: true };
+      if (await write(task, next, { ...entry(task, actor), kind: what.kind, note: what.note }, timing)) return next;
+    }
+    throw busy(id);
+  }
+
+  async function write(task: Task, next: Task, event: TaskEvent, timing: TaskTiming): Promise<boolean> {
+    if (!(await store.commit(next, event, timing))) return false;
+    committed(event, next, task);
+    return true;
+  }
+
+  async function need(id: string): Promise<Task> {
+    const task = await store.get(id);
+    if (task !== undefined) return task;
+    throw new HookgateError({
+      code: "TASK_UNKNOWN",
+      message: `There is no task "${id}".`,
+      hint: "/task list shows them.",
+    });
+  }
+
+  function moved(task: Task, wish: Wish): Task {
+    const now = clock.now();
+    return withChanges(task, {
+      hold: undefined,
+      ...wish.change?.(task),
+      version: task.version + 1,
+      status: wish.to,
+      changedAt: now,
+      reason: wish.actor.reason,
+      endedAt: isEnded(wish.to) ? now : undefined,
+    });
+  }
+
+  function eventOf(task: Task, next: Task, { to, actor, point }: Wish): TaskEvent {
+    return {
+      ...entry(task, { ...actor, ...(next.reason === undefined ? {} : { reason: next.reason }) }),
+      kind: "transition",
+      from: task.status,
+      to,
+      attempt: next.attempt,
+      ...(point === undefined ? {} : { points: [point] }),
+    };
+  }
+
+  function entry(task: Task, actor: Actor): Omit<TaskEvent, "kind"> {
+    return {
+      id: `${task.id}:${task.version + 1}`,
+      taskId: task.id,
+      at: clock.now(),
+      by: actor.by,
+      ...(actor.reason === undefined ? {} : { reason: actor.reason }),
+      ...causeOf(actor),
+      attempt: task.attempt,
+    };
+  }
+
+  return { transition, hold, amend, need };
+}
+
+const causeOf = ({ cause }: Actor) => (cause === undefined ? {} : { cause });
+
+function illegal(task: Task, to: TaskStatus): HookgateError {
+  const ways = TASK_TRANSITIONS[task.status];
+  return new HookgateError({
+    code: "TASK_TRANSITION",
+    message: `"${task.title}" is ${wordOf(task.status)} and cannot become ${wordOf(to)}.`,
+    hint:
+      ways.length === 0
+        ? "What is done stays done; add another task."
+        : `From here it may become ${ways.map(wordOf).join(", ")}.`,
+  });
+}
+
+export const wordOf = (status: TaskStatus) => status.replaceAll("_", " ");
+
+function busy(id: string): HookgateError {
+  return new HookgateError({
+    code: "TASK_BUSY",
+    message: `The task ${id} changes faster than it can be written to.`,
+    retryable: true,
+  });
+}

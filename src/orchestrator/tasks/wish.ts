@@ -1,0 +1,26 @@
+/** What somebody wants of a task: another state, and what comes with it. */
+
+import type { Actor, Task, TaskStatus } from "../../domain/task.js";
+import type { TaskTiming } from "../../domain/task-store.js";
+import type { Changes } from "../parts.js";
+
+/** Asked and told besides task:transition, where a change is more than that. */
+export type StepPoint = "task:retry" | "task:spawn";
+
+export interface Wish {
+  to: TaskStatus;
+  actor: Actor;
+  /** Whether it is still wanted; else `stale`. */
+  still?: (task: Task) => boolean;
+  change?: (task: Task) => Changes;
+  timing?: (next: Task) => TaskTiming;
+  point?: StepPoint;
+  /** hold: the task is blocked, as nobody is there to be told · refuse: it stays, and whoever asked is told · leave: the caller decides. */
+  onVeto: "hold" | "refuse" | "leave";
+}
+
+export interface Veto {
+  point: string;
+  by: string;
+  reason: string;
+}
