@@ -6,6 +6,7 @@ import type { HookRegistry } from "../src/hooks/registry.js";
 import type { Clock } from "../src/lib/clock.js";
 import type { PluginInfo } from "../src/plugins/plugins.js";
 import type { HooksInFlight } from "./in-flight.js";
+import type { TaskDesk } from "./tasks/parts.js";
 
 /** The registry as commands use it: they look, switch and fire by name; they never register. */
 export type HookDesk = Pick<
@@ -24,6 +25,8 @@ export interface CommandDeps {
   revive(inboxId: number): Promise<boolean>;
   /** Hooks that stand in files. */
   automations?: AutomationDesk;
+  /** Work and who does it. */
+  tasks?: TaskDesk;
   /** What was loaded, and what could not be. */
   plugins?(): readonly PluginInfo[];
   /** What is said of hooks beside the registry. */

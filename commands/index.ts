@@ -1,6 +1,7 @@
 /** The table of operator commands, one a file. Slash commands, menus, completion, /help and docs/commands.md come from it. */
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Command } from "../src/gateway/commands.js";
+import { addTaskCommand, addTaskSpec } from "./add-task.js";
 import type { CommandDeps } from "./deps.js";
 import { fireHook, fireHookSpec } from "./fire-hook.js";
 import { help, helpSpec } from "./help.js";
@@ -10,6 +11,7 @@ import { replay, replaySpec } from "./replay.js";
 import { run, runSpec } from "./run.js";
 import { runs, runsSpec } from "./runs.js";
 import { status, statusSpec } from "./status.js";
+import { task, taskSpec } from "./task.js";
 import { whoami, whoamiSpec } from "./whoami.js";
 
 export type { CommandDeps } from "./deps.js";
@@ -22,6 +24,8 @@ export const commandSpecs: readonly CommandSpec[] = [
   runsSpec,
   runSpec,
   replaySpec,
+  taskSpec,
+  addTaskSpec,
   outboxSpec,
   statusSpec,
   whoamiSpec,
@@ -36,6 +40,8 @@ export function createCommands(deps: CommandDeps): Command[] {
     runs(deps),
     run(deps),
     replay(deps),
+    task(deps),
+    addTaskCommand(deps),
     outbox(deps),
     status(deps),
     whoami(),

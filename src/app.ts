@@ -6,6 +6,7 @@ import { createPlatforms, type Platforms } from "../adapters/index.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
 import { adminsOf, hooksOf, sweepAll, threadsOf } from "./app/hooks.js";
+import { assembleOrchestrator, runnerSecrets } from "./app/orchestrator.js";
 import { createOverrides } from "./app/overrides.js";
 import { platformOptions } from "./app/platforms.js";
 import { type Reload, reloader, type TakenOver, type Valid, watchConfig } from "./app/reload.js";
@@ -128,6 +129,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
         .replace(/\W/g, "")
         .slice(0, 16),
     });
+    const models = createModels({ config: () => current.config.models, variable: env.variable, clock });
+    const destinations = parseDestinations(config.outgoing.allow);
     const { automations, notifier } = assembleAutomations({
       config: automationsNow,
       registry,
@@ -141,17 +144,35 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       status: async () => gateway.status(),
       admins: () => adminsOf(config, env, CONSOLE.userId),
       variable: env.variable,
-      destinations: parseDestinations(config.outgoing.allow),
+      destinations,
       ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
       processes,
-      models: createModels({ config: () => current.config.models, variable: env.variable, clock }),
+      models,
       mask,
       keepSwitch,
       clock,
       logger,
     });
+    const { orchestrator, desk: tasks } = assembleOrchestrator({
+      config,
+      env,
+      file: loaded.file,
+      store,
+      registry,
+      gateway: {
+        send: (at, message, sending) => gateway.send(at, message, sending),
+        edit: (deliveryId, message, sending) => gateway.edit(deliveryId, message, sending),
+      },
+      processes,
+      models,
+      destinations,
+      mask,
+      clock,
+      logger,
+    });
     const commands = createCommands({
       registry,
+      tasks,
       store,
       status: () => gateway.status(),
       release: (deliveryId, confirmed) => gateway.release(deliveryId, confirmed),
@@ -263,13 +284,15 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     closers.push(() => Promise.all([gateway.stop(), automations.stop(config.gateway.shutdown_timeout)]).then(() => {}));
     await gateway.start();
     await automations.start();
+    closers.push(() => orchestrator.stop());
+    await orchestrator.start();
     const { reread } = options;
     if (reread !== undefined && loaded.file !== undefined) {
       const isWanted = () => automationsNow().watch;
       closers.push(await watchConfig(loaded.file, { reread, reload, isWanted, clock, logger }));
     }
     hasStarted = true;
-    closers.push(keepSwept({ sweep: sweepAll(store, automations) }, clock, logger));
+    closers.push(keepSwept({ sweep: sweepAll(store, automations, orchestrator) }, clock, logger));
 
     return {
       url: http.url,
@@ -317,6 +340,7 @@ function secretsOf(config: Config, env: Environment): (string | undefined)[] {
     env.TELEGRAM_WEBHOOK_SECRET,
     ...config.web.people.map(({ token_env }) => env.variable(token_env)),
     ...Object.values(config.events).flatMap(({ secret_env }) => [secret_env].flat().map((name) => env.variable(name))),
+    ...runnerSecrets(config).map(env.variable),
     ...Object.values(config.models.available).map(({ key_env }) => key_env && env.variable(key_env)),
   ];
 }

@@ -1,6 +1,4 @@
 /** What the composition root knows and operator-defined hooks need: where they are written, what there is, whom to tell. */
-import { dmChatId } from "../../adapters/discord/dm.js";
-import { directRoomId } from "../../adapters/web/rooms.js";
 import type { AssemblyParts } from "../automations/assemble.js";
 import type { Automations } from "../automations/automations.js";
 import type { LoadedHooks } from "../automations/definition/load.js";
@@ -12,6 +10,7 @@ import type { Adapter } from "../domain/adapter.js";
 import type { Address } from "../domain/address.js";
 import type { Store } from "../domain/store.js";
 import type { AnyPoint } from "../hooks/signatures.js";
+import { directAddress } from "./direct.js";
 
 /** The configured hooks as they are written now. `points`: with those of plugins and events. */
 export function hooksOf(
@@ -36,28 +35,28 @@ interface Valid {
 }
 
 /** Direct messages to owners and admins. Roles are not people: those who have one by a Discord role are not told. */
-export function adminsOf(
-  { operators, web }: Config,
-  { DISCORD_TOKEN, TELEGRAM_TOKEN }: Environment,
-  consoleId: string,
-): Address[] {
+export function adminsOf(config: Config, env: Environment, consoleId: string): Address[] {
+  const { operators, web } = config;
   const people = [...operators.owner, ...operators.admin];
   const consoleIsAdmin = operators.console === "owner" || operators.console === "admin";
-  const telegramBot = TELEGRAM_TOKEN?.split(":")[0];
   return [...(web.enabled && consoleIsAdmin ? [`web:${consoleId}`] : []), ...people].flatMap((person): Address[] => {
     const [platform, id, ...more] = person.split(":");
-    if (id === undefined || more.length > 0) return [];
-    if (platform === "web" && web.enabled) return [{ platform, botId: "web", chatId: directRoomId(id) }];
-    // A private chat on Telegram has the id of its person.
-    if (platform === "telegram" && telegramBot !== undefined) return [{ platform, botId: telegramBot, chatId: id }];
-    // No bot id: whichever account the token is of.
-    if (platform === "discord" && DISCORD_TOKEN !== undefined) return [{ platform, botId: "", chatId: dmChatId(id) }];
-    return [];
+    if (platform === undefined || id === undefined || more.length > 0) return [];
+    const at = directAddress(platform, id, config, env);
+    return at === undefined ? [] : [at];
   });
 }
 
-export function sweepAll(store: Pick<Store, "sweep">, automations: Pick<Automations, "sweep">): Store["sweep"] {
-  return async (now) => ({ ...(await store.sweep(now)), automations: await automations.sweep(now) });
+export function sweepAll(
+  store: Pick<Store, "sweep">,
+  automations: Pick<Automations, "sweep">,
+  orchestrator: { sweep(): Promise<number> },
+): Store["sweep"] {
+  return async (now) => ({
+    ...(await store.sweep(now)),
+    automations: await automations.sweep(now),
+    tasks: await orchestrator.sweep(),
+  });
 }
 
 /** Threads under messages, on the platforms that have them. */

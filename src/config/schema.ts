@@ -11,6 +11,7 @@ import { gatewayConfig, operatorsConfig } from "../gateway/config.js";
 import { httpConfig } from "../http/config.js";
 import { someDuration } from "../lib/config-fields.js";
 import { outgoingConfig } from "../lib/outgoing/config.js";
+import { orchestratorConfig } from "../orchestrator/config.js";
 import { pluginsConfig } from "../plugins/config.js";
 import { storeConfig } from "../store/config.js";
 
@@ -57,6 +58,7 @@ export const configSchema = z.strictObject({
   events: eventsConfig.describe("Events that other systems send to POST /ingest/<name>, by name."),
   plugins: pluginsConfig.describe("Modules that register hooks."),
   automations: section(automationsConfig, "Operator-defined hooks, all together."),
+  orchestrator: section(orchestratorConfig, "Tasks, and who does them."),
   hooks: z
     .array(z.unknown())
     .default([])

@@ -48,6 +48,11 @@ async function valuesOf(option: OptionSpec, commands: CommandTable, { registry, 
         ),
       ];
     }
+    case "tasks":
+      return (await store.tasks.list({ limit: NEWEST })).map(({ id, title, status }) => ({
+        name: `${id} · ${status} · ${title}`,
+        value: id,
+      }));
     case "deliveries": {
       const [held, dead, newest] = await Promise.all([
         store.outbox.list({ status: "held", limit: NEWEST }),

@@ -180,7 +180,7 @@ describe("the table", () => {
     }
   });
 
-  it("gives /whoami to anyone, and nothing else", () => {
-    expect(commandSpecs.filter(({ role }) => role === "anyone").map(({ name }) => name)).toEqual(["whoami"]);
+  it("gives /whoami to anyone, /task for what they were given themselves, and nothing else", () => {
+    expect(commandSpecs.filter(({ role }) => role === "anyone").map(({ name }) => name)).toEqual(["task", "whoami"]);
   });
 });

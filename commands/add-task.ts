@@ -1,0 +1,26 @@
+/** `/add-task TITLE`: gives somebody a task; oneself when nobody is named. */
+import type { CommandSpec } from "../src/domain/command.js";
+import type { Command } from "../src/gateway/commands.js";
+import type { CommandDeps } from "./deps.js";
+import { taskOptions } from "./task.js";
+import { addTask } from "./tasks/add.js";
+import { needTasks } from "./tasks/parts.js";
+
+export const addTaskSpec: CommandSpec = {
+  name: "add-task",
+  summary: "Give somebody a task; yourself when you name nobody",
+  role: "operator",
+  options: [
+    { name: "title", summary: "What is to be done, in a line", type: "string", required: true, rest: true },
+    { name: "to", summary: "Who does it: a runner, or person:platform:id", type: "string" },
+    ...taskOptions.map((option) => ({ ...option, summary: option.summary.replace(/^add: /, "") })),
+  ],
+};
+
+export function addTaskCommand(deps: CommandDeps): Command {
+  return {
+    ...addTaskSpec,
+    run: async (context) =>
+      addTask(needTasks(deps), context, deps.clock, { to: context.options.to, title: context.options.title }),
+  };
+}

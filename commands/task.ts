@@ -1,0 +1,86 @@
+/** `/task`: work that is given to programs, other systems, agents and people, and what becomes of it. */
+import type { CommandSpec } from "../src/domain/command.js";
+import type { Command } from "../src/gateway/commands.js";
+import type { CommandDeps } from "./deps.js";
+import { actOnTask } from "./tasks/act.js";
+import { addTask } from "./tasks/add.js";
+import { listTasks } from "./tasks/list.js";
+import { needTasks } from "./tasks/parts.js";
+import { showTask } from "./tasks/show.js";
+
+const ACTIONS = [
+  "list",
+  "add",
+  "show",
+  "start",
+  "done",
+  "cant",
+  "ask",
+  "note",
+  "cancel",
+  "retry",
+  "assign",
+  "deadline",
+  "pause",
+  "resume",
+  "refuse",
+] as const;
+type Action = (typeof ACTIONS)[number];
+
+/** What a task is made of; for `/add-task` too. */
+export const taskOptions: CommandSpec["options"] = [
+  { name: "description", summary: "add: what is to be done, in full", type: "string" },
+  { name: "due", summary: "add: its deadline: 2h, or 2026-12-24T18:00Z", type: "string" },
+  { name: "after", summary: "add: ids of tasks that must be done first, with commas", type: "string" },
+  { name: "group", summary: "add: a word that it goes under", type: "string" },
+  { name: "priority", summary: "add: higher goes first; 0 when absent", type: "integer" },
+  { name: "retries", summary: "add: how often it is tried again when it fails", type: "integer" },
+  { name: "timeout", summary: "add: how long one attempt may take: 10m", type: "string" },
+  { name: "approve", summary: "add: it waits until somebody lets it start", type: "boolean" },
+  { name: "draft", summary: "add: it is only written down", type: "boolean" },
+];
+
+export const taskSpec: CommandSpec = {
+  name: "task",
+  summary: "Give work to programs, agents and people, and see what becomes of it",
+  // Whoever was given a task may report on it; everything else asks for more.
+  role: "anyone",
+  options: [
+    { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
+    {
+      name: "id",
+      summary: "The task; add: who does it (a runner, or person:platform:id); list: a state, a word or a name",
+      type: "string",
+      complete: "tasks",
+    },
+    // Third, so that words need no name: `/task add WHO TITLE`.
+    {
+      name: "text",
+      summary: "add: the title; assign: to whom; deadline: when, or none; else a reason, a result or a question",
+      type: "string",
+      rest: true,
+    },
+    ...taskOptions,
+    { name: "page", summary: "list: which page", type: "integer" },
+  ],
+};
+
+export function task(deps: CommandDeps): Command {
+  return {
+    ...taskSpec,
+    async run(context) {
+      const desk = needTasks(deps);
+      const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec
+      switch (action) {
+        case "list":
+          return listTasks(desk, context, deps.clock.now());
+        case "add":
+          return addTask(desk, context, deps.clock, { to: context.options.id, title: context.options.text });
+        case "show":
+          return showTask(desk, context, deps.clock.now());
+        default:
+          return actOnTask(desk, context, action, deps.clock);
+      }
+    },
+  };
+}

@@ -1,0 +1,138 @@
+/** What people do to a task: each a wish that hooks may refuse. Whoever was given it may report on it; the rest is for operators. */
+import type { Operator } from "../../src/domain/identity.js";
+import type { Task } from "../../src/domain/task.js";
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import type { Clock } from "../../src/lib/clock.js";
+import type { Transitioned } from "../../src/orchestrator/tasks/transition.js";
+import { answer, badUsage, commandButton } from "../answer.js";
+import { code, plain } from "../text.js";
+import { actorOf, needTask, type TaskDesk, textOf } from "./parts.js";
+import { taskData, taskLine } from "./rows.js";
+import { whenOf } from "./when.js";
+
+export type TaskAction =
+  | "start"
+  | "done"
+  | "cant"
+  | "ask"
+  | "note"
+  | "cancel"
+  | "retry"
+  | "assign"
+  | "deadline"
+  | "pause"
+  | "resume"
+  | "refuse";
+
+const WORKERS: readonly TaskAction[] = ["start", "done", "cant", "ask", "note"];
+
+/** The person whom it is given to. */
+export function isWorker({ assignTo, owner }: Task, { platform, userId }: Operator): boolean {
+  const person = `person:${platform}:${userId}`;
+  return assignTo === person || owner === person;
+}
+
+export async function actOnTask(
+  desk: TaskDesk,
+  context: CommandContext,
+  action: TaskAction,
+  clock: Clock,
+): Promise<CommandAnswer> {
+  const { options, operator } = context;
+  // Nobody learns whether a task is there without being allowed to see any.
+  if (!WORKERS.includes(action)) context.need("operator");
+  const task = await findFor(desk, context);
+  const isTheirs = isWorker(task, operator) && WORKERS.includes(action);
+  if (!isTheirs) context.need("operator");
+  const text = textOf(options.text);
+  const { id } = task;
+  const actor = actorOf(context, text);
+  switch (action) {
+    case "start":
+    case "resume":
+      if (!isTheirs) context.need(desk.roleFor(task.assignTo));
+      return told(await desk.begin(id, actor));
+    case "retry":
+      context.need(desk.roleFor(task.assignTo));
+      return told(await desk.again(id, actor));
+    case "done":
+      return told(
+        await desk.handIn(id, {
+          actor,
+          onVeto: "refuse",
+          ...(text === undefined ? {} : { result: { ok: true, output: text, durationMs: sinceStart(task, clock) } }),
+        }),
+      );
+    case "cant":
+      return told(await desk.refuse(id, { ...actor, reason: text ?? `${actor.by} cannot do it` }));
+    case "refuse":
+      return told(await desk.refuse(id, { ...actor, reason: text ?? `${actor.by} refused it` }));
+    case "pause":
+      return told(await desk.pause(id, actor));
+    case "cancel":
+      return told(await desk.cancel(id, actor));
+    case "assign":
+      if (text === undefined) throw badUsage("Missing: to whom.", "/task assign ID WHO");
+      context.need(desk.roleFor(text));
+      return told(await desk.assign(id, text, actorOf(context)));
+    case "deadline": {
+      const wanted = text ?? (typeof options.due === "string" ? options.due : undefined);
+      if (wanted === undefined) throw badUsage("Missing: when.", "/task deadline ID 2h, or a time, or none");
+      const deadline = wanted.toLowerCase() === "none" ? undefined : whenOf(wanted, clock.now());
+      return changed(await desk.setDeadline(id, deadline, actorOf(context)));
+    }
+    case "ask":
+    case "note":
+      if (text === undefined) throw badUsage(action === "ask" ? "Missing: the question." : "Missing: the words.");
+      return said(desk, context, action, task, text);
+  }
+}
+
+/** Without a role one is told of one's own tasks only. */
+async function findFor(desk: TaskDesk, context: CommandContext): Promise<Task> {
+  const given = textOf(context.options.id);
+  const found = given === undefined ? undefined : await desk.store.get(given);
+  if (found === undefined || !isWorker(found, context.operator)) context.need("operator");
+  return found ?? needTask(desk, given);
+}
+
+async function said(
+  desk: TaskDesk,
+  context: CommandContext,
+  action: "ask" | "note",
+  task: Task,
+  text: string,
+): Promise<CommandAnswer> {
+  const from = isWorker(task, context.operator) ? "worker" : "others";
+  const noted = await desk.note(task.id, text, actorOf(context));
+  const words = `${action === "ask" ? "❓" : "💬"} ${noted.lastNote?.by ?? ""} on **${plain(task.title, 120)}** (${code(task.id)}): ${plain(text, 2_000)}`;
+  const isPassed = await desk.pass(noted, words, from, `d_${task.id}_n${noted.version}`);
+  return answer({
+    text: [isPassed ? "Passed on." : "Noted; there is no conversation to pass it on to."],
+    data: taskData(noted),
+  });
+}
+
+function told(came: Transitioned): CommandAnswer {
+  const { task } = came;
+  const data = taskData(task);
+  const buttons = [[commandButton("Show", `/task show ${task.id}`)]];
+  if (came.kind === "moved") return answer({ text: [taskLine(task)], data, buttons });
+  const why =
+    came.kind === "vetoed"
+      ? `✗ ${plain(came.by)} refused (${came.point}): ${plain(came.reason)}`
+      : "✗ Somebody was quicker.";
+  return answer({ text: [why, taskLine(task)], data, buttons, outcome: "failed" });
+}
+
+const changed = (task: Task) =>
+  answer({
+    text: [
+      task.deadline === undefined
+        ? `${taskLine(task)}\nIt has no deadline.`
+        : `${taskLine(task)}\nDue ${new Date(task.deadline).toISOString()}.`,
+    ],
+    data: taskData(task),
+  });
+
+const sinceStart = ({ run }: Task, clock: Clock) => (run === undefined ? 0 : Math.max(0, clock.now() - run.startedAt));

@@ -1,0 +1,74 @@
+/** `/task list [filter]`: the newest first; open ones when nothing is asked for. */
+import { isEnded, TASK_STATUSES, type TaskStatus } from "../../src/domain/task.js";
+import type { TaskFilter } from "../../src/domain/task-store.js";
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import { answer, commandButton, word } from "../answer.js";
+import { pageButtons, pageOf } from "../page.js";
+import { clockTime, code, count, plain, table } from "../text.js";
+import { type TaskDesk, textOf } from "./parts.js";
+import { dueText, taskData } from "./rows.js";
+
+const PAGE_SIZE = 10;
+const REACH = 500;
+
+export async function listTasks(desk: TaskDesk, context: CommandContext, now: number): Promise<CommandAnswer> {
+  context.need("viewer");
+  const asked = textOf(context.options.id);
+  const found = await desk.store.list({ ...filterOf(asked), limit: REACH });
+  const { counts, held } = desk.status();
+  const page = pageOf(found, Number(context.options.page ?? 1), PAGE_SIZE);
+  const summary = TASK_STATUSES.filter((status) => counts[status] > 0)
+    .map((status) => `${counts[status]} ${status.replaceAll("_", " ")}`)
+    .join(" · ");
+  return answer({
+    text: [
+      held && `⚠ Nothing is started now: ${plain(held.by)} says so (${plain(held.reason)}).`,
+      found.length === 0
+        ? `**No task**${asked === undefined ? " is open" : ` for ${code(asked)}`}.`
+        : `**${count(found.length, asked === undefined ? "open task" : "task")}**${page.pages > 1 ? ` · page ${page.number} of ${page.pages}` : ""}`,
+      found.length > 0 &&
+        table(
+          [
+            { title: "task", maxCharacters: 30 },
+            { title: "state" },
+            { title: "who", maxCharacters: 20 },
+            { title: "due" },
+            { title: "since" },
+          ],
+          page.entries.map((task) => [
+            task.title,
+            task.status.replaceAll("_", " "),
+            task.owner ?? task.assignTo,
+            dueText(task, now),
+            clockTime(task.changedAt, now),
+          ]),
+        ),
+      page.entries.map(({ id, title }) => `${code(id)} ${plain(title, 60)}`).join("\n"),
+      summary,
+    ],
+    data: {
+      tasks: page.entries.map(taskData),
+      total: found.length,
+      page: page.number,
+      pages: page.pages,
+      counts,
+      held,
+    },
+    buttons: [
+      [
+        ...pageButtons(page, `/task list${asked === undefined ? "" : ` ${word(asked)}`}`),
+        ...page.entries.slice(0, 3).map(({ id, title }) => commandButton(plain(title, 20), `/task show ${id}`)),
+      ],
+    ],
+  });
+}
+
+const OPEN = TASK_STATUSES.filter((status) => !isEnded(status));
+
+function filterOf(asked: string | undefined): Omit<TaskFilter, "limit"> {
+  if (asked === undefined || asked === "open") return { status: OPEN };
+  if (asked === "all") return {};
+  const status = asked.replaceAll(/[ -]/g, "_");
+  if (TASK_STATUSES.some((one) => one === status)) return { status: [status as TaskStatus] };
+  return { text: asked };
+}

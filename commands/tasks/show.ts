@@ -1,0 +1,98 @@
+/** `/task show ID`: one task whole, with its history: who made what of it, and why. */
+import { hasRole } from "../../src/domain/identity.js";
+import type { Task } from "../../src/domain/task.js";
+import type { TaskEvent } from "../../src/domain/task-store.js";
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import { formatDuration } from "../../src/lib/duration.js";
+import { answer, commandButton } from "../answer.js";
+import { ago, block, clockTime, code, plain } from "../text.js";
+import { isWorker } from "./act.js";
+import { needTask, type TaskDesk } from "./parts.js";
+import { dueText, taskData, taskLine } from "./rows.js";
+
+const HISTORY = 30;
+const LONGEST_OUTPUT = 1_500;
+
+export async function showTask(desk: TaskDesk, context: CommandContext, now: number): Promise<CommandAnswer> {
+  const task = await needTask(desk, context.options.id);
+  if (!isWorker(task, context.operator)) context.need("viewer");
+  const events = await desk.store.events(task.id, HISTORY);
+  // What a program printed is for those who may start it.
+  const maySeeOutput = hasRole(context.operator.role, desk.roleFor(task.assignTo)) || isWorker(task, context.operator);
+  return answer({
+    text: [
+      taskLine(task),
+      task.description && plain(task.description, 1_000),
+      factsOf(task, now),
+      maySeeOutput && outputOf(desk, task),
+      `**History**\n${events.map((event) => eventLine(event, now, maySeeOutput)).join("\n")}`,
+    ],
+    data: {
+      ...taskData(task),
+      ...(maySeeOutput && task.result !== undefined ? { result: task.result } : {}),
+      history: events,
+    },
+    buttons: [buttonsOf(task, context)],
+  });
+}
+
+function factsOf(task: Task, now: number): string {
+  const { id, assignTo, createdBy, createdAt, attempt, retryPolicy, dependsOn, group, missionId, startedAt, endedAt } =
+    task;
+  const due = dueText(task, now);
+  return [
+    `${code(id)}, for ${plain(assignTo)}, made by ${plain(createdBy)} ${ago(createdAt, now)}`,
+    ...(attempt > 0
+      ? [`started ${attempt} ${attempt === 1 ? "time" : "times"}, ${retryPolicy.maxRetries} retries allowed`]
+      : []),
+    ...(startedAt !== undefined && endedAt !== undefined ? [`took ${formatDuration(endedAt - startedAt)}`] : []),
+    ...(due === "" ? [] : [`due ${due}`]),
+    ...(dependsOn?.length ? [`waits for ${dependsOn.map(code).join(", ")}`] : []),
+    ...(group === undefined ? [] : [`group ${plain(group)}`]),
+    ...(missionId === undefined ? [] : [`mission ${code(missionId)}`]),
+  ].join("\n");
+}
+
+function outputOf(desk: TaskDesk, task: Task): string | undefined {
+  const progress = task.status === "in_progress" ? desk.progressOf(task.id) : undefined;
+  const text = (progress?.output ?? task.result?.output ?? "").trim();
+  return text === "" ? undefined : block(text.length > LONGEST_OUTPUT ? `…${text.slice(-LONGEST_OUTPUT)}` : text);
+}
+
+function eventLine({ at, kind, from, to, by, reason, note }: TaskEvent, now: number, isOpen: boolean): string {
+  const what = {
+    created: "created",
+    transition: `${from} → ${to}`,
+    refused: "refused",
+    changed: "changed",
+    note: "said",
+  }[kind];
+  // A failure's reason quotes the program.
+  const why = isOpen || kind !== "transition" ? reason : undefined;
+  const words = [kind === "note" ? undefined : note, why].filter((text) => text !== undefined && text !== "");
+  return `${clockTime(at, now)} ${what} by ${plain(by)}${words.length === 0 ? "" : `: ${plain(words.join("; "), 400)}`}`;
+}
+
+function buttonsOf({ id, status }: Task, { operator }: CommandContext) {
+  if (!hasRole(operator.role, "operator")) return [];
+  const button = (label: string, action: string) => commandButton(label, `/task ${action} ${id}`);
+  switch (status) {
+    case "draft":
+      return [button("Start", "start"), button("Cancel", "cancel")];
+    case "awaiting_approval":
+      return [button("Approve", "start"), button("Refuse", "refuse")];
+    case "failed":
+    case "cancelled":
+      return [button("Retry", "retry")];
+    case "blocked":
+      return [button("Retry", "retry"), button("Cancel", "cancel")];
+    case "review":
+      return [button("Accept", "done"), button("Again", "retry"), button("Refuse", "refuse")];
+    case "paused":
+      return [button("Resume", "resume"), button("Cancel", "cancel")];
+    case "done":
+      return [];
+    default:
+      return [button("Pause", "pause"), button("Cancel", "cancel")];
+  }
+}

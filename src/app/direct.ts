@@ -1,0 +1,25 @@
+/** Where one person is written to directly. */
+import { dmChatId } from "../../adapters/discord/dm.js";
+import { directRoomId } from "../../adapters/web/rooms.js";
+import type { Environment } from "../config/env.js";
+import type { Config } from "../config/schema.js";
+import type { Address } from "../domain/address.js";
+
+type Tokens = Pick<Environment, "DISCORD_TOKEN" | "TELEGRAM_TOKEN">;
+
+/** Undefined where the platform is not switched on. */
+export function directAddress(
+  platform: string,
+  userId: string,
+  { web }: Pick<Config, "web">,
+  env: Tokens,
+): Address | undefined {
+  if (platform === "web" && web.enabled) return { platform, botId: "web", chatId: directRoomId(userId) };
+  // A private chat on Telegram has the id of its person.
+  const telegramBot = env.TELEGRAM_TOKEN?.split(":")[0];
+  if (platform === "telegram" && telegramBot !== undefined) return { platform, botId: telegramBot, chatId: userId };
+  // No bot id: whichever account the token is of.
+  if (platform === "discord" && env.DISCORD_TOKEN !== undefined)
+    return { platform, botId: "", chatId: dmChatId(userId) };
+  return undefined;
+}

@@ -1,0 +1,98 @@
+/** The orchestrator, put together from the parts of the product, and what commands are given of it. */
+import { dirname, resolve } from "node:path";
+import type { CommandDeps } from "../../commands/deps.js";
+import type { Environment } from "../config/env.js";
+import type { Config } from "../config/schema.js";
+import type { Models } from "../domain/model.js";
+import type { Store } from "../domain/store.js";
+import type { Assess, TaskEnded } from "../domain/task.js";
+import type { EntityChanged } from "../domain/watched.js";
+import type { Gateway } from "../gateway/contract.js";
+import type { HookRegistry } from "../hooks/registry.js";
+import type { Clock } from "../lib/clock.js";
+import { HookgateError } from "../lib/errors.js";
+import { newId } from "../lib/id.js";
+import type { Logger } from "../lib/logger.js";
+import type { Destinations } from "../lib/outgoing/destinations.js";
+import type { Processes } from "../lib/process.js";
+import { assigneeOf } from "../orchestrator/assignee.js";
+import { createOrchestrator, type Orchestrator } from "../orchestrator/orchestrator.js";
+import { directAddress } from "./direct.js";
+
+export interface OrchestratorAppParts {
+  config: Config;
+  env: Environment;
+  /** Of the configuration. */
+  file: string | undefined;
+  store: Pick<Store, "tasks" | "outbox">;
+  registry: HookRegistry;
+  gateway: Pick<Gateway, "send" | "edit">;
+  processes: Processes;
+  models: Models;
+  destinations: Destinations;
+  mask(text: string): string;
+  assess?: Assess;
+  taskEnded?: TaskEnded;
+  entityChanged?: EntityChanged;
+  clock: Clock;
+  logger: Logger;
+}
+
+export function assembleOrchestrator(parts: OrchestratorAppParts): {
+  orchestrator: Orchestrator;
+  desk: NonNullable<CommandDeps["tasks"]>;
+} {
+  const { config, env, store, gateway, clock, logger } = parts;
+  const { assess, taskEnded, entityChanged } = parts;
+  const orchestrator = createOrchestrator({
+    config: config.orchestrator,
+    store: store.tasks,
+    registry: parts.registry,
+    chat: {
+      send: gateway.send,
+      edit: gateway.edit,
+      isThere: async (deliveryId) => (await store.outbox.get(deliveryId)) !== undefined,
+      direct: (platform, userId) => directAddress(platform, userId, config, env),
+    },
+    processes: parts.processes,
+    models: parts.models,
+    variable: env.variable,
+    destinations: parts.destinations,
+    folder: parts.file === undefined ? process.cwd() : dirname(resolve(parts.file)),
+    mask: parts.mask,
+    ...(assess === undefined ? {} : { assess }),
+    ...(taskEnded === undefined ? {} : { taskEnded }),
+    ...(entityChanged === undefined ? {} : { entityChanged }),
+    owner: newId("o", clock.now()),
+    clock,
+    logger: logger.child({ flow: "orchestrator" }),
+  });
+  const desk: NonNullable<CommandDeps["tasks"]> = {
+    ...orchestrator,
+    roleFor(assignTo) {
+      try {
+        const assignee = assigneeOf(assignTo, config.orchestrator);
+        return assignee.kind === "person" ? "operator" : assignee.runner.role;
+      } catch (error) {
+        // Said by whoever creates the task, with the nearest name.
+        if (error instanceof HookgateError) return "operator";
+        throw error;
+      }
+    },
+    async pass(task, text, from, id) {
+      const at = from === "worker" ? task.address : task.cards?.findLast(({ person }) => person)?.at;
+      if (at === undefined) return false;
+      await gateway.send(at, { text }, { cause: { kind: "task", id: task.id, depth: 0 }, deliveryId: id });
+      return true;
+    },
+  };
+  return { orchestrator, desk };
+}
+
+/** Of runners: what they print is masked with them. */
+export function runnerSecrets({ orchestrator }: Config): string[] {
+  return Object.values(orchestrator.runners).flatMap(({ shell, http }) => [
+    ...(shell?.secrets ?? []),
+    ...[http?.bearer_env, http?.sign_env].filter((name) => name !== undefined),
+  ]);
+}
