@@ -170,9 +170,16 @@ export interface OutboxStore {
   partSending(id: string, index: number): Promise<void>;
   /**
    * A part is confirmed; the same transaction marks the next one sending (unless `nextWaits`: the rate limit holds it back),
-   * or, after the last, the delivery sent (and stores its link).
+   * or, after the last, the delivery sent (and stores its link). `isOwed`: hooks listen, and are owed its end.
    */
-  partSent(id: string, index: number, messageId: string, at: number, nextWaits?: boolean): Promise<void>;
+  partSent(
+    id: string,
+    index: number,
+    messageId: string,
+    at: number,
+    nextWaits?: boolean,
+    isOwed?: boolean,
+  ): Promise<void>;
   /** Later, at the head of its conversation; the attempt is counted. A part that was `sending` waits again: it was not posted, or may be repeated. */
   retryAt(id: string, dueAt: number, reason: string): Promise<void>;
   finish(
@@ -180,12 +187,17 @@ export interface OutboxStore {
     status: "held" | "suppressed" | "cancelled" | "superseded" | "dead" | "sent",
     reason: string,
     at: number,
+    isOwed?: boolean,
   ): Promise<void>;
   /**
    * An operator sends a held or dead delivery after all: with its frozen decision when it has one (parts that were `sending` wait again),
    * else through the hooks. An expired TTL is lifted. `confirmed`: an ambiguous part did arrive.
    */
-  release(id: string, at: number, confirmed?: boolean): Promise<boolean>;
+  release(id: string, at: number, confirmed?: boolean, isOwed?: boolean): Promise<boolean>;
+  /** Deliveries whose end hooks are still owed: what a start makes good. */
+  owed(): Promise<Delivery[]>;
+  /** Hooks have been told how these ended. */
+  told(deliveryIds: readonly string[]): Promise<void>;
   /** Deletes settled deliveries of these statuses; resolves with how many. */
   purge(filter: { ids?: string[]; status?: DeliveryStatus }): Promise<number>;
   get(id: string): Promise<Delivery | undefined>;

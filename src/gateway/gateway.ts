@@ -24,6 +24,7 @@ import { workLane } from "./inbound/work-lane.js";
 import { invoke } from "./invoke.js";
 import { MovedChats } from "./moved-chats.js";
 import { HandOver } from "./outbound/hand-over.js";
+import { Owed } from "./outbound/owed.js";
 import { Parking } from "./outbound/parking.js";
 import { Pauses } from "./outbound/pauses.js";
 import { whereTo } from "./outbound/plan-parts.js";
@@ -32,6 +33,7 @@ import { Refusals } from "./outbound/refusals.js";
 import { reportSent } from "./outbound/report-sent.js";
 import { Requests } from "./outbound/request.js";
 import type { Outbound } from "./outbound/sending.js";
+import { tellOwed } from "./outbound/tell-owed.js";
 import { sendNext } from "./outbound.js";
 import type { Parts } from "./parts.js";
 import type { Routes } from "./routes.js";
@@ -52,6 +54,7 @@ class RunningGateway implements Gateway {
   readonly #pressure: Pressure;
   readonly #parking = new Parking();
   readonly #handOver: HandOver;
+  readonly #owed: Owed;
   readonly #requests: Requests;
   readonly #lanesWork: Work;
   readonly #sendingWork: Work;
@@ -83,6 +86,7 @@ class RunningGateway implements Gateway {
     this.#requests = new Requests(clock, config.gateway);
     this.#lanes = new Lanes(store.inbox);
     this.#handOver = new HandOver(store.outbox);
+    this.#owed = new Owed(store.outbox, clock, logger);
     this.#lanesWork = createWork({
       look: (lane) => workLane(lane, this.#intake, this.#in),
       maxParallel: config.gateway.parallel_conversations,
@@ -143,6 +147,7 @@ class RunningGateway implements Gateway {
       unsaved: new Map(),
       isStopping: () => this.#phase === "stopping",
       startedAt: this.#parts.clock.now(),
+      owed: this.#owed,
       handOver: this.#handOver,
       look: (conversation) => this.#lookAnew(conversation),
     };
@@ -160,13 +165,14 @@ class RunningGateway implements Gateway {
     const drained = Promise.all([adapters.stop(), this.#lanesWork.stop(), this.#sendingWork.stop()]).then(() =>
       background.drained(),
     );
-    if (await within(clock, config.shutdown_timeout, drained)) return;
+    if (await within(clock, config.shutdown_timeout, drained)) return this.#owed.clear();
     logger.warn(
       { lanes: this.#lanesWork.depth, sending: this.#sendingWork.depth },
       "stopping without waiting any longer",
     );
     this.#requests.giveUpAll("the gateway stopped before the platform answered");
     await within(clock, LAST_WORDS_MS, drained);
+    await this.#owed.clear();
   }
 
   async send(at: Address, message: OutboundMessage, options: SendOptions): Promise<string> {
@@ -196,8 +202,9 @@ class RunningGateway implements Gateway {
   }
 
   async release(deliveryId: string, confirmed = false): Promise<boolean> {
-    const { store, clock } = this.#parts;
-    if (!(await store.outbox.release(deliveryId, clock.now(), confirmed))) return false;
+    const { store, registry, clock } = this.#parts;
+    if (!(await store.outbox.release(deliveryId, clock.now(), confirmed, registry.isHeard("message_sent"))))
+      return false;
     const delivery = await store.outbox.get(deliveryId);
     if (!delivery) return true;
     if (delivery.status === "sent" && this.#outbound) await reportSent(delivery, this.#outbound);
@@ -242,6 +249,9 @@ class RunningGateway implements Gateway {
   /** What a stop or a crash left: every lane and every conversation with something unfinished is looked at. */
   async #resume(): Promise<void> {
     const { inbox, outbox } = this.#parts.store;
+    // Read before anything new ends.
+    const owed = await outbox.owed();
+    this.#parts.background.run("owed hooks", tellOwed(owed, this.#out));
     for (let afterId = 0; ; ) {
       const rows = await inbox.unfinished(afterId, RESUME_PAGE);
       for (const row of rows) {

@@ -155,6 +155,11 @@ export class HookRegistry<P extends Points = Catalogue> {
     return startVoid(this.#kernel, handlers, payload, filtered(options, allowedPlugins));
   }
 
+  /** Whether anybody is registered at a point that is no lifecycle point. */
+  isHeard(hook: NameOf<P, Exclude<Model, "lifecycle">>): boolean {
+    return this.#roster.at(hook).main.length > 0;
+  }
+
   /** Resolves with what the handlers set. */
   fireModifying<N extends NameOf<P, "modifying">>(
     hook: N,

@@ -22,6 +22,7 @@ import {
   parseParts,
 } from "./delivery-rows.js";
 import { outboxQueries } from "./outbox-queries.js";
+import { createOwedHooks } from "./owed-hooks.js";
 
 /** Sends under way are far fewer. */
 const MAX_SHORT = 2_000;
@@ -81,6 +82,7 @@ export function createOutbox(connection: Connection, insertDelivery: InsertDeliv
      WHERE seq = ?`,
   );
   const addPosted = createAddPosted(database);
+  const { owe, owed, told } = createOwedHooks(connection);
   const addLink = createAddLink(database);
   const short = new ShortDeliveries();
 
@@ -92,11 +94,17 @@ export function createOutbox(connection: Connection, insertDelivery: InsertDeliv
   };
 
   /** After a part was confirmed: the next part goes on the wire, or the delivery is done. */
-  const advance = (delivery: DeliveryRecord, parts: Parts, at: number, nextWaits: boolean): void => {
+  const advance = (
+    delivery: DeliveryRecord,
+    parts: Parts,
+    at: number,
+    { nextWaits, isOwed }: { nextWaits: boolean; isOwed: boolean },
+  ): void => {
     const next = parts.find(isUnsent);
     if (next)
       return void setParts.run(JSON.stringify(nextWaits ? parts : markSending(parts, next.index)), delivery.seq);
     setSent.run(JSON.stringify(parts), at, delivery.seq);
+    if (isOwed) owe(delivery.id);
     const { address, mirrors } = parseData(delivery);
     if (!mirrors) return;
     for (const { operation, messageId } of parts)
@@ -105,6 +113,8 @@ export function createOutbox(connection: Connection, insertDelivery: InsertDeliv
 
   return {
     ...outboxQueries(connection),
+    owed,
+    told,
     enqueue: (deliveries, at) =>
       write(() => {
         for (const delivery of deliveries) insertDelivery(delivery, at);
@@ -141,20 +151,22 @@ export function createOutbox(connection: Connection, insertDelivery: InsertDeliv
         const delivery = open(id);
         setParts.run(JSON.stringify(markSending(parseParts(delivery), index)), delivery.seq);
       }),
-    partSent: (id, index, messageId, at, nextWaits = false) =>
+    partSent: (id, index, messageId, at, nextWaits = false, isOwed = false) =>
       write(() => {
         const known = short.take(id);
         if (known && known.part.index === index) {
           const sent: DeliveryPart = { ...known.part, status: "sent", messageId };
-          if (setShortSent.run(JSON.stringify([sent]), at, known.seq).changes > 0)
+          if (setShortSent.run(JSON.stringify([sent]), at, known.seq).changes > 0) {
+            if (isOwed) owe(id);
             return addPosted(known.seq, known.address, sent);
+          }
         }
         const delivery = find.get(id);
         const parts = delivery && markSent(parseParts(delivery), index, messageId);
         // Settled by an operator meanwhile, or confirmed twice: the platform's id is kept, the status is not touched.
         if (!delivery || !parts) return;
         for (const part of parts) if (part.index === index) addPosted(delivery.seq, parseData(delivery).address, part);
-        if (delivery.status === "sending") advance(delivery, parts, at, nextWaits);
+        if (delivery.status === "sending") advance(delivery, parts, at, { nextWaits, isOwed });
         else setParts.run(JSON.stringify(parts), delivery.seq);
       }),
     retryAt: (id, dueAt, reason) =>
@@ -163,15 +175,18 @@ export function createOutbox(connection: Connection, insertDelivery: InsertDeliv
         if (record?.status !== "waiting" && record?.status !== "sending") return;
         retry.run(dueAt, reason, JSON.stringify(markNotSent(parseParts(record))), record.seq);
       }),
-    finish: (id, status, reason, at) => write(() => void finish.run(status, reason, at, id)),
-    release: (id, at, confirmed) =>
+    finish: (id, status, reason, at, isOwed = false) =>
+      write(() => {
+        if (finish.run(status, reason, at, id).changes > 0 && isOwed) owe(id);
+      }),
+    release: (id, at, confirmed, isOwed = false) =>
       write(() => {
         const record = find.get(id);
         if (record?.status !== "held" && record?.status !== "dead") return false;
         const isFrozen = record.frozen !== null;
         release.run(isFrozen ? "sending" : "waiting", at, record.seq);
         if (!isFrozen) return true;
-        if (confirmed) advance(record, confirmSending(parseParts(record)), at, true);
+        if (confirmed) advance(record, confirmSending(parseParts(record)), at, { nextWaits: true, isOwed });
         else setParts.run(JSON.stringify(markNotSent(parseParts(record))), record.seq);
         return true;
       }),

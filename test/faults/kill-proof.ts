@@ -49,6 +49,8 @@ export interface KillReport {
   rerun: number;
   /** Dispatches whose attempts do not go 1, 2, 3, …; or messages with more than one dispatch of a point. */
   badAttempts: string[];
+  /** Deliveries that were sent, and no hook on `message_sent` was ever told. */
+  untold: number;
   faults: number;
 }
 
@@ -162,7 +164,7 @@ async function untilIdle(stack: Stack): Promise<void> {
   );
 }
 
-async function count(stack: Stack, said: Said[]): Promise<Pick<KillReport, "platforms" | "rerun" | "badAttempts">> {
+async function count(stack: Stack, said: Said[]): Promise<Omit<KillReport, "kills" | "seconds" | "faults">> {
   const { retention, dedup_for, durability } = storeConfig.parse({});
   const store = await openStore({
     url: `file:${stack.gateway.folder}/data/hookgate.db`,
@@ -182,7 +184,12 @@ async function count(stack: Stack, said: Said[]): Promise<Pick<KillReport, "plat
       );
       platforms[name] = await countPlatform(stack, store, name, mine, rows, held);
     }
-    return { platforms, ...attempts(stack) };
+    const told = new Set(stack.noted("message_sent").map(({ dispatchId }) => dispatchId));
+    const sent = (await store.outbox.list({ status: "sent", limit: 100_000 })).filter(
+      ({ operation }) => operation !== "delete",
+    );
+    const untold = sent.filter(({ id }) => !told.has(`${id}:message_sent`)).length;
+    return { platforms, ...attempts(stack), untold };
   } finally {
     await store.close();
   }

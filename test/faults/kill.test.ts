@@ -12,5 +12,6 @@ it("loses nothing and doubles nothing over a dozen kills with refusals and drops
     if (name !== "telegram") expect(total.held, name).toBe(0);
   }
   expect(report.badAttempts).toEqual([]);
+  expect(report.untold).toBe(0);
   expect(report.rerun).toBeGreaterThan(0);
 }, 240_000);

@@ -17,4 +17,5 @@ const wrong = Object.values(report.platforms).some(
   ({ said, settledOnce, lost, unanswered, doubled }) => settledOnce !== said || lost + unanswered + doubled > 0,
 );
 for (const line of report.badAttempts) console.log(`attempts out of order: ${line}`);
-process.exitCode = wrong || report.badAttempts.length > 0 ? 1 : 0;
+if (report.untold > 0) console.log(`${report.untold} deliveries were sent and no hook was told`);
+process.exitCode = wrong || report.badAttempts.length + report.untold > 0 ? 1 : 0;

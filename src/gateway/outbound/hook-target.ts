@@ -21,9 +21,11 @@ export function hookTarget({ id, cause, address: { platform, botId, chatId, thre
 /** The same dispatch id when it is done again after a crash; a delivery from before this start may have been begun by the process before. */
 export function fireOptions(delivery: Delivery, point: string, startedAt: number): DispatchOptions {
   return {
-    dispatchId: `${delivery.id}:${point}`,
+    dispatchId: dispatchIdOf(delivery, point),
     attempt: delivery.attempts + (delivery.createdAt < startedAt ? 2 : 1),
     cause: delivery.cause,
     conversation: delivery.conversation,
   };
 }
+
+export const dispatchIdOf = ({ id }: Pick<Delivery, "id">, point: string): string => `${id}:${point}`;

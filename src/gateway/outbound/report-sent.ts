@@ -5,15 +5,23 @@ import type { Outbound } from "./sending.js";
 
 export async function reportSent(delivery: Delivery, out: Outbound): Promise<void> {
   out.observe.deliverySettled?.(delivery.address.platform, "sent", out.clock.now() - delivery.createdAt);
+  tellSent(delivery, out);
+  if (out.background.isCrowded) await out.background.oneDone();
+}
+
+export function tellSent(delivery: Delivery, out: Outbound): void {
   const message = delivery.frozen ?? delivery.message;
-  if (delivery.operation === "delete" || !message) return;
+  if (!isTold(delivery) || !message) return;
   const messageIds: string[] = [];
   for (const { operation, messageId } of delivery.parts)
     if (operation !== "delete" && messageId !== undefined) messageIds.push(messageId);
   const payload = { ...hookTarget(delivery), messageId: messageIds[0] ?? "", messageIds, message };
-  out.background.run(
-    "message_sent",
-    out.registry.fireVoid("message_sent", payload, undefined, fireOptions(delivery, "message_sent", out.startedAt)),
-  );
-  if (out.background.isCrowded) await out.background.oneDone();
+  const options = fireOptions(delivery, "message_sent", out.startedAt);
+  const told = out.registry.fireVoid("message_sent", payload, undefined, options);
+  out.background.run("message_sent", out.registry.isHeard("message_sent") ? settled(told, delivery, out) : told);
 }
+
+/** A deletion says nothing. */
+export const isTold = ({ operation }: Pick<Delivery, "operation">) => operation !== "delete";
+
+const settled = (told: Promise<void>, { id }: Delivery, { owed }: Outbound) => told.finally(() => owed.settle(id));

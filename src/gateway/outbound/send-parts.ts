@@ -5,7 +5,7 @@ import { mayRepeat } from "./doubt.js";
 import { orExpiry } from "./expiry.js";
 import { finish } from "./finish.js";
 import { whereTo } from "./plan-parts.js";
-import { reportSent } from "./report-sent.js";
+import { isTold, reportSent } from "./report-sent.js";
 import type { Outbound, Then } from "./sending.js";
 import { takeResult } from "./take-result.js";
 
@@ -107,7 +107,8 @@ async function confirm(
   const next = delivery.parts.find((other) => other.status !== "sent" && other.index > part.index);
   const nextWaits = next !== undefined && out.limiter.take(adapter, delivery.address, delivery.conversation, now) > now;
   try {
-    await out.store.outbox.partSent(delivery.id, part.index, messageId, now, nextWaits);
+    const isOwed = isTold(delivery) && out.registry.isHeard("message_sent");
+    await out.store.outbox.partSent(delivery.id, part.index, messageId, now, nextWaits, isOwed);
   } catch (error) {
     // It is posted, whatever the store says: remembered, so that the next look stores it instead of sending it again.
     out.unsaved.set(part.nonce, messageId);

@@ -3,6 +3,7 @@
 import type { ActionTokens } from "../action-tokens.js";
 import type { Parts } from "../parts.js";
 import type { HandOver } from "./hand-over.js";
+import type { Owed } from "./owed.js";
 import type { Parking } from "./parking.js";
 import type { Pauses } from "./pauses.js";
 import type { RateLimiter } from "./rate-limit.js";
@@ -21,6 +22,8 @@ export interface Outbound extends Parts {
   isStopping(): boolean;
   /** When this process began (ms since the epoch). */
   readonly startedAt: number;
+  /** Ends of deliveries that hooks have not been told yet. */
+  readonly owed: Owed;
   handOver: HandOver;
   /** Something changed in the outbox of this conversation: it is read from the store. */
   look(conversation: string): void;

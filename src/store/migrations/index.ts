@@ -5,6 +5,7 @@ import { operatorsAndPlugins } from "./002-operators-and-plugins.js";
 import { webChat } from "./003-web-chat.js";
 import { automations } from "./004-automations.js";
 import { orchestrator } from "./005-orchestrator.js";
+import { owedHooks } from "./009-owed-hooks.js";
 
 export const migrations: Migrations = {
   "001-inbox-and-outbox": inboxAndOutbox,
@@ -12,4 +13,5 @@ export const migrations: Migrations = {
   "003-web-chat": webChat,
   "004-automations": automations,
   "005-orchestrator": orchestrator,
+  "009-owed-hooks": owedHooks,
 };

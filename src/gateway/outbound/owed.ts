@@ -1,0 +1,48 @@
+/**
+ * Hooks are owed the end of every delivery: `message_sent` or `delivery_failed`. The commit that ends a delivery notes so, and a note
+ * is taken back when the hooks have been told, many at once, so that it costs no write of its own. What a crash left is told at the
+ * next start, under the same dispatch id.
+ */
+import type { OutboxStore } from "../../domain/store.js";
+import type { Clock, Timer } from "../../lib/clock.js";
+import { errorMessage } from "../../lib/errors.js";
+import type { Logger } from "../../lib/logger.js";
+
+/** How long a note that is no longer true may stay: after a crash within it the journal is asked. */
+const CLEAR_EVERY_MS = 1_000;
+const MOST_AT_ONCE = 500;
+
+export class Owed {
+  readonly #outbox: OutboxStore;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #told: string[] = [];
+  #timer: Timer | undefined;
+
+  constructor(outbox: OutboxStore, clock: Clock, logger: Logger) {
+    this.#outbox = outbox;
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  /** The hooks have been told, well or badly. */
+  settle(deliveryId: string): void {
+    this.#told.push(deliveryId);
+    if (this.#told.length >= MOST_AT_ONCE) void this.clear();
+    else this.#timer ??= this.#clock.after(CLEAR_EVERY_MS, () => void this.clear());
+  }
+
+  /** Never rejects: what is not cleared is looked up once more at the next start. */
+  async clear(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const told = this.#told;
+    if (told.length === 0) return;
+    this.#told = [];
+    await this.#outbox
+      .told(told)
+      .catch((error: unknown) =>
+        this.#logger.warn({ error: errorMessage(error) }, "told hooks were not noted as told"),
+      );
+  }
+}
