@@ -1,4 +1,5 @@
 /** What the commands drive, as types: the composition root passes the real parts in. Nothing here names a platform. */
+import type { SlaDesk } from "../src/alerts/sla/desk.js";
 import type { AutomationDesk } from "../src/automations/desk.js";
 import type { Store } from "../src/domain/store.js";
 import type { GatewayStatus } from "../src/gateway/status.js";
@@ -27,6 +28,8 @@ export interface CommandDeps {
   automations?: AutomationDesk;
   /** Work and who does it. */
   tasks?: TaskDesk;
+  /** SLA clocks and policies. */
+  sla?: SlaDesk;
   /** What was loaded, and what could not be. */
   plugins?(): readonly PluginInfo[];
   /** What is said of hooks beside the registry. */

@@ -10,6 +10,7 @@ import { outbox, outboxSpec } from "./outbox.js";
 import { replay, replaySpec } from "./replay.js";
 import { run, runSpec } from "./run.js";
 import { runs, runsSpec } from "./runs.js";
+import { sla, slaSpec } from "./sla.js";
 import { status, statusSpec } from "./status.js";
 import { task, taskSpec } from "./task.js";
 import { whoami, whoamiSpec } from "./whoami.js";
@@ -27,6 +28,7 @@ export const commandSpecs: readonly CommandSpec[] = [
   taskSpec,
   addTaskSpec,
   outboxSpec,
+  slaSpec,
   statusSpec,
   whoamiSpec,
   helpSpec,
@@ -43,6 +45,7 @@ export function createCommands(deps: CommandDeps): Command[] {
     task(deps),
     addTaskCommand(deps),
     outbox(deps),
+    sla(deps),
     status(deps),
     whoami(),
     help(commandSpecs),

@@ -5,11 +5,13 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { createPlatforms, type Platforms } from "../adapters/index.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
+import { createSla, type Sla } from "./alerts/sla/sla.js";
 import { adminsOf, hooksOf, sweepAll, threadsOf } from "./app/hooks.js";
 import { assembleOrchestrator, runnerSecrets } from "./app/orchestrator.js";
 import { createOverrides } from "./app/overrides.js";
 import { platformOptions } from "./app/platforms.js";
 import { type Reload, reloader, type TakenOver, type Valid, watchConfig } from "./app/reload.js";
+import { raiseIntoLog, watchedWork } from "./app/sla.js";
 import { assembleAutomations } from "./automations/assemble.js";
 import type { Automations } from "./automations/automations.js";
 import type { LoadedHooks } from "./automations/definition/load.js";
@@ -62,6 +64,7 @@ export interface App {
   readonly logger: Logger;
   readonly plugins: readonly PluginInfo[];
   readonly automations: Automations;
+  readonly sla: Sla;
   /**
    * Takes over what a new configuration says of plugins (loaded anew), events, hooks, overrides, models and automations, whole or
    * not at all: rejects with CONFIG_INVALID when it cannot be used, with HOOKS_REJECTED when a hook would break, and then nothing
@@ -153,6 +156,15 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
+    const sla = createSla({
+      config: config.sla,
+      store,
+      registry,
+      raise: raiseIntoLog(logger),
+      ...watchedWork(store),
+      clock,
+      logger,
+    });
     const { orchestrator, desk: tasks } = assembleOrchestrator({
       config,
       env,
@@ -167,6 +179,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       models,
       destinations,
       mask,
+      entityChanged: sla.changed,
       clock,
       logger,
     });
@@ -179,6 +192,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       revive: (inboxId) => gateway.revive(inboxId),
       plugins: () => plugins.list(),
       automations,
+      sla: sla.desk,
       switches: {
         keep(hookId, enabled) {
           keepSwitch(hookId, enabled);
@@ -217,6 +231,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       logger,
       routes: plugins.routes,
       keepFile: (bytes) => keepFile(uploadsFolder(env.DATABASE_URL), bytes),
+      watch: sla.conversations,
       observe: metrics.observer,
     });
     let hasStarted = false;
@@ -239,6 +254,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       plugins,
       overrides,
       automations,
+      sla,
       notifier,
       mask,
       logger,
@@ -284,6 +300,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     closers.push(() => Promise.all([gateway.stop(), automations.stop(config.gateway.shutdown_timeout)]).then(() => {}));
     await gateway.start();
     await automations.start();
+    closers.push(() => sla.stop());
+    await sla.start();
     closers.push(() => orchestrator.stop());
     await orchestrator.start();
     const { reread } = options;
@@ -292,7 +310,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       closers.push(await watchConfig(loaded.file, { reread, reload, isWanted, clock, logger }));
     }
     hasStarted = true;
-    closers.push(keepSwept({ sweep: sweepAll(store, automations, orchestrator) }, clock, logger));
+    closers.push(keepSwept({ sweep: sweepAll(store, { automations, orchestrator, sla }) }, clock, logger));
 
     return {
       url: http.url,
@@ -300,6 +318,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       gateway,
       logger,
       automations,
+      sla,
       get plugins() {
         return plugins.list();
       },

@@ -1,4 +1,5 @@
 /** What the composition root knows and operator-defined hooks need: where they are written, what there is, whom to tell. */
+import type { Sla } from "../alerts/sla/sla.js";
 import type { AssemblyParts } from "../automations/assemble.js";
 import type { Automations } from "../automations/automations.js";
 import type { LoadedHooks } from "../automations/definition/load.js";
@@ -47,15 +48,18 @@ export function adminsOf(config: Config, env: Environment, consoleId: string): A
   });
 }
 
-export function sweepAll(
-  store: Pick<Store, "sweep">,
-  automations: Pick<Automations, "sweep">,
-  orchestrator: { sweep(): Promise<number> },
-): Store["sweep"] {
+interface Swept {
+  automations: Pick<Automations, "sweep">;
+  orchestrator: { sweep(): Promise<number> };
+  sla: Pick<Sla, "sweep">;
+}
+
+export function sweepAll(store: Pick<Store, "sweep">, { automations, orchestrator, sla }: Swept): Store["sweep"] {
   return async (now) => ({
     ...(await store.sweep(now)),
     automations: await automations.sweep(now),
     tasks: await orchestrator.sweep(),
+    sla: await sla.sweep(now),
   });
 }
 

@@ -5,6 +5,7 @@
 
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import type { Sla } from "../alerts/sla/sla.js";
 import type { Automations, Reloaded } from "../automations/automations.js";
 import type { LoadedHooks } from "../automations/definition/load.js";
 import { HOOKS_FOLDER } from "../automations/definition/sources.js";
@@ -45,6 +46,7 @@ interface Parts {
   plugins: Plugins;
   overrides: Overrides;
   automations: Automations;
+  sla: Pick<Sla, "prepare">;
   notifier: Notifier;
   mask(text: string): string;
   logger: Logger;
@@ -70,11 +72,13 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
   try {
     const next = read();
     const valid = parts.validate(next);
+    const takeSla = await parts.sla.prepare(valid.config.sla);
     let swapped: ReturnType<Automations["swap"]> | undefined;
     const change = { entries: valid.config.plugins, onlyChanged: how.plugins === "changed" };
     // Plugins are set up aside before; from here to the end of `swap` it is one turn of the event loop.
     const infos = await plugins.reload(change, () => {
       swapped = swap(next, valid, parts);
+      takeSla();
     });
     if (swapped === undefined) throw new Error("the gateway stops");
     const needRestart = whatNeedsRestart(parts.started, valid);
@@ -114,6 +118,7 @@ const TAKEN_OVER: ReadonlySet<string> = new Set<keyof Config>([
   "overrides",
   "models",
   "automations",
+  "sla",
 ]);
 
 function whatNeedsRestart(started: Valid, now: Valid): string[] {

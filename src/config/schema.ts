@@ -4,6 +4,7 @@ import { discordConfig } from "../../adapters/discord/config.js";
 import { telegramConfig } from "../../adapters/telegram/config.js";
 import { webConfig } from "../../adapters/web/config.js";
 import { modelsConfig } from "../agent/models/config.js";
+import { slaConfig } from "../alerts/sla/config.js";
 import { automationsConfig } from "../automations/config.js";
 import { eventsConfig } from "../automations/ingest/config.js";
 import { accessConfig } from "../domain/access.js";
@@ -59,6 +60,7 @@ export const configSchema = z.strictObject({
   plugins: pluginsConfig.describe("Modules that register hooks."),
   automations: section(automationsConfig, "Operator-defined hooks, all together."),
   orchestrator: section(orchestratorConfig, "Tasks, and who does them."),
+  sla: section(slaConfig, "What may take how long: clocks of tasks, missions and conversations."),
   hooks: z
     .array(z.unknown())
     .default([])

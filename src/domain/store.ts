@@ -11,6 +11,7 @@ import type { InboundEvent, InteractionRef } from "./event.js";
 import type { Operator } from "./identity.js";
 import type { Cause, Journal } from "./journal.js";
 import type { ButtonAction, OutboundMessage } from "./message.js";
+import type { ConversationSight, SlaStore } from "./sla.js";
 import type { TaskStore } from "./task-store.js";
 
 /* ── inbox ─────────────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -41,6 +42,8 @@ export interface Settlement {
   outcome: string;
   claimedBy?: string;
   deliveries: NewDelivery[];
+  /** What SLA clocks of conversations are to know of it. */
+  sight?: ConversationSight;
 }
 
 export interface InboxStore {
@@ -56,7 +59,7 @@ export interface InboxStore {
   ): Promise<{ id: number; duplicate: boolean }>;
   /** Marks a row running and counts the attempt. Resolves with the new count. */
   start(id: number): Promise<number>;
-  /** One transaction: the row is done and its deliveries are in the outbox. Resolves with false when it was settled before (nothing is written). */
+  /** One transaction: the row is done, its deliveries are in the outbox and what was seen is kept. Resolves with false when it was settled before (nothing is written). */
   settle(id: number, settlement: Settlement, at: number): Promise<boolean>;
   /** Puts a row off until `dueAt`; `error` when handling failed, none when a hook asked for it (counts a deferral). */
   defer(id: number, dueAt: number, error?: string): Promise<void>;
@@ -346,6 +349,7 @@ export interface Store {
   web: WebChatStore;
   automation: AutomationStore;
   tasks: TaskStore;
+  sla: SlaStore;
   /** Cursors of one adapter. */
   cursors(scope: string): CursorStore;
   /** A secret that this installation made for itself on first use (signing key, login token); the same ever after. */

@@ -6,6 +6,7 @@ import type { InteractionRef } from "../domain/event.js";
 import type { Operator } from "../domain/identity.js";
 import type { Cause } from "../domain/journal.js";
 import type { OutboundMessage } from "../domain/message.js";
+import type { ConversationWatch } from "../domain/sla.js";
 import type { Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
@@ -38,6 +39,8 @@ export interface GatewayOptions {
   routes?: Routes;
   /** Keeps a copy of a file and gives its address, for forwards from platforms whose files have none. */
   keepFile?: (bytes: Uint8Array) => Promise<string>;
+  /** Told what is seen of conversations, once each: stored together with the settling of the event. */
+  watch?: ConversationWatch;
   observe?: Observer;
 }
 

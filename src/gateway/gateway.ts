@@ -2,6 +2,7 @@
 import type { GatewayPort } from "../domain/adapter.js";
 import { type Address, formatAddress } from "../domain/address.js";
 import type { OutboundMessage } from "../domain/message.js";
+import type { ConversationWatch } from "../domain/sla.js";
 import type { Delivery, NewDelivery } from "../domain/store.js";
 import type { Work } from "../domain/work.js";
 import type { Clock, Timer } from "../lib/clock.js";
@@ -51,6 +52,7 @@ class RunningGateway implements Gateway {
   readonly #commands: CommandTable;
   readonly #routes: Routes;
   readonly #keepFile: KeepFile | undefined;
+  readonly #watch: ConversationWatch | undefined;
   readonly #pressure: Pressure;
   readonly #parking = new Parking();
   readonly #handOver: HandOver;
@@ -76,12 +78,14 @@ class RunningGateway implements Gateway {
     logger,
     routes,
     keepFile,
+    watch,
     observe,
   }: GatewayOptions) {
     this.identify = identifier(config.operators, console);
     this.#commands = new CommandTable(commands);
     this.#routes = routes ?? new Map();
     this.#keepFile = keepFile;
+    this.#watch = watch;
     this.#pressure = new Pressure(config.gateway.max_waiting);
     this.#requests = new Requests(clock, config.gateway);
     this.#lanes = new Lanes(store.inbox);
@@ -130,6 +134,7 @@ class RunningGateway implements Gateway {
       commands: this.#commands,
       routes: this.#routes,
       keepFile: this.#keepFile,
+      watch: this.#watch,
       tokens,
       lookOutbox: (conversation) => this.#lookAnew(conversation),
       handOver: (deliveries, at) => {

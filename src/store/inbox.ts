@@ -4,6 +4,7 @@ import { addressOf, type InboundEvent } from "../domain/event.js";
 import type { InboxRow, InboxStatus, InboxStore, NewDelivery } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Connection } from "./connection.js";
+import { createInsertSight } from "./sla/conversations.js";
 
 interface InboxRecord {
   id: number;
@@ -30,6 +31,7 @@ export function createInbox(
   insertDelivery: (delivery: NewDelivery, at: number) => void,
 ): InboxStore {
   const { database, read, write } = connection;
+  const insertSight = createInsertSight(database);
   // The WHERE also tells SQLite that ON belongs to the conflict: https://www.sqlite.org/lang_upsert.html#parsing_ambiguity
   const insert = database.prepare<[...EventKey, string, InboxStatus, number, number, number, string, ...EventKey]>(
     `INSERT INTO inbox (chat, event_id, bot, platform, lane, status, attempts, due_at, received_at, event)
@@ -103,10 +105,11 @@ export function createInbox(
       });
     },
     start: (id) => write(() => start.get(id)?.attempts ?? noSuchRow(id)),
-    settle: (id, { outcome, claimedBy, deliveries }, at) =>
+    settle: (id, { outcome, claimedBy, deliveries, sight }, at) =>
       write(() => {
         if (settle.run(at, outcome, claimedBy ?? null, id).changes === 0) return false;
         for (const delivery of deliveries) insertDelivery(delivery, at);
+        if (sight) insertSight(sight);
         return true;
       }),
     defer: (id, dueAt, error) => write(() => void defer.run(dueAt, error ?? null, error === undefined ? 1 : 0, id)),

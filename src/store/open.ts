@@ -29,6 +29,7 @@ import { createOwnSecrets } from "./own-secrets.js";
 import { readOwner, writeOwner } from "./owner.js";
 import { createPauses } from "./pauses.js";
 import { createSweep } from "./retention.js";
+import { createSlaStore } from "./sla/sla.js";
 import { createWalSync, type WalSync } from "./wal-sync.js";
 import { createWebChat } from "./web-chat.js";
 
@@ -101,6 +102,7 @@ async function assemble(
     audit: createAudit(connection),
     automation: createAutomationStore(connection),
     tasks: createTasks(connection),
+    sla: createSlaStore(connection),
     hookState: createHookState(connection),
     keyValue: createKeyValue(connection),
     web: createWebChat(connection),

@@ -3,6 +3,7 @@ import { type Address, formatAddress } from "../../domain/address.js";
 import { addressOf, type InboundEvent } from "../../domain/event.js";
 import type { Cause } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
+import type { ConversationWatch } from "../../domain/sla.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import type { Verdict } from "../access.js";
@@ -22,6 +23,8 @@ export interface Inbound extends Parts {
   tokens: ActionTokens;
   /** Keeps a copy of a file and gives its address; absent: files without an address are only named. */
   keepFile: KeepFile | undefined;
+  /** Who wants to know what is seen of conversations. */
+  watch: ConversationWatch | undefined;
   /** Something changed in the outbox of this conversation: it is read from the store. */
   lookOutbox(conversation: string): void;
   /** These were put into the outbox just now, and were not there before. */

@@ -11,6 +11,7 @@ import type { Intake } from "./accept.js";
 import type { Handling } from "./handling.js";
 import type { LaneRow } from "./lanes.js";
 import { attemptOf, type Inbound } from "./receiving.js";
+import { sightOf } from "./sight-of.js";
 
 /** Rows handled in one look, before another lane gets its turn. */
 const IN_A_ROW = 20;
@@ -68,18 +69,26 @@ async function start(row: LaneRow, { store }: Inbound): Promise<void> {
 
 async function settle(
   row: LaneRow,
-  { outcome, claimedBy, deliveries }: Extract<Handling, { kind: "settled" }>,
+  handled: Extract<Handling, { kind: "settled" }>,
   next: LaneRow | undefined,
   inbound: Inbound,
 ): Promise<undefined> {
-  const { store, clock, observe, handOver, logger } = inbound;
+  const { outcome, claimedBy, deliveries } = handled;
+  const { store, clock, observe, handOver, watch, logger } = inbound;
   const now = clock.now();
-  const settlement = { outcome, deliveries: [...deliveries], ...(claimedBy === undefined ? {} : { claimedBy }) };
+  const sight = watch?.isWanted() ? sightOf(row, handled, inbound) : undefined;
+  const settlement = {
+    outcome,
+    deliveries: [...deliveries],
+    ...(claimedBy === undefined ? {} : { claimedBy }),
+    ...(sight ? { sight } : {}),
+  };
   const settling = store.inbox.settle(row.id, settlement, now);
   // Asked for in the same turn: one commit for both.
   const [isFirst] = await Promise.all([settling, next ? start(next, inbound) : undefined]);
   if (!isFirst) logger.warn({ row: row.id }, "it was settled before; nothing was written");
   else if (deliveries.length > 0) handOver(deliveries, now);
+  if (isFirst && sight) watch?.seen(sight);
   observe.eventSettled?.(addressOf(row.event).platform, outcome, now - row.receivedAt);
   return undefined;
 }

@@ -2,6 +2,7 @@
 import { automationPoints } from "./automation.js";
 import { gatewayPoints } from "./gateway.js";
 import { orchestrationPoints } from "./orchestration.js";
+import { slaPoints } from "./sla.js";
 
-export const catalogue = [...gatewayPoints, ...automationPoints, ...orchestrationPoints] as const;
+export const catalogue = [...gatewayPoints, ...automationPoints, ...orchestrationPoints, ...slaPoints] as const;
 export type Catalogue = typeof catalogue;

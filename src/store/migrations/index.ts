@@ -5,6 +5,7 @@ import { operatorsAndPlugins } from "./002-operators-and-plugins.js";
 import { webChat } from "./003-web-chat.js";
 import { automations } from "./004-automations.js";
 import { orchestrator } from "./005-orchestrator.js";
+import { sla } from "./007-sla.js";
 import { owedHooks } from "./009-owed-hooks.js";
 
 export const migrations: Migrations = {
@@ -13,5 +14,6 @@ export const migrations: Migrations = {
   "003-web-chat": webChat,
   "004-automations": automations,
   "005-orchestrator": orchestrator,
+  "007-sla": sla,
   "009-owed-hooks": owedHooks,
 };

@@ -1,0 +1,53 @@
+/** `/sla`: clocks, policies, how well targets are met; and more time, or the end of a conversation, where a person decides so. */
+import type { CommandSpec } from "../src/domain/command.js";
+import type { Command } from "../src/gateway/commands.js";
+import type { CommandDeps } from "./deps.js";
+import { closeConversation, extendClock } from "./sla/change.js";
+import { listClocks } from "./sla/list.js";
+import { listPolicies } from "./sla/policies.js";
+import { reportAttainment } from "./sla/report.js";
+import { showClock } from "./sla/show.js";
+
+const ACTIONS = ["list", "show", "policies", "report", "extend", "close"] as const;
+type Action = (typeof ACTIONS)[number];
+
+export const slaSpec: CommandSpec = {
+  name: "sla",
+  summary: "What is due when, what is overdue, and how well targets are met",
+  role: "viewer",
+  options: [
+    { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
+    {
+      name: "id",
+      summary:
+        "A clock, or what it watches; list: open, overdue, paused, ended or a policy; report: days, 30 when absent",
+      type: "string",
+    },
+    { name: "by", summary: "extend: how much working time more, such as 2h or 1d", type: "string" },
+    { name: "page", summary: "list: which page", type: "integer" },
+    { name: "limit", summary: "list: how many on a page", type: "integer" },
+  ],
+};
+
+export function sla(deps: CommandDeps): Command {
+  return {
+    ...slaSpec,
+    async run(context) {
+      const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec
+      switch (action) {
+        case "list":
+          return listClocks(deps, context);
+        case "show":
+          return showClock(deps, context);
+        case "policies":
+          return listPolicies(deps);
+        case "report":
+          return reportAttainment(deps, context);
+        case "extend":
+          return extendClock(deps, context);
+        case "close":
+          return closeConversation(deps, context);
+      }
+    },
+  };
+}

@@ -1,0 +1,75 @@
+/** `/sla [list] [open|overdue|paused|ended|POLICY]`: the most urgent first. */
+import { SLA_MEASURE_NAMES, type SlaFilter } from "../../src/domain/sla.js";
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import { answer, commandButton, notFound, word } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { pageButtons, sizeOf } from "../page.js";
+import { code, count, table } from "../text.js";
+import { clockData, deskOf, dueText, percent, standing } from "./texts.js";
+
+const PAGE_SIZE = 10;
+const STATES = ["open", "overdue", "running", "paused", "ended"] as const;
+
+export async function listClocks(deps: CommandDeps, { options }: CommandContext): Promise<CommandAnswer> {
+  const desk = deskOf(deps);
+  const asked = typeof options.id === "string" ? options.id.trim() : "";
+  const filter = await filterOf(deps, asked);
+  const size = sizeOf(options.limit, PAGE_SIZE, 200);
+  const wanted = Math.max(1, Math.trunc(Number(options.page ?? 1)));
+  const { clocks, total } = await desk.list({ ...filter, limit: size, offset: (wanted - 1) * size });
+  if (total === 0) return nothing(deps, asked);
+  const pages = Math.max(1, Math.ceil(total / size));
+  const page = { entries: clocks, number: wanted, pages, total };
+  return answer({
+    text: [
+      `**${count(total, `${filter.state ?? "open"} clock`)}**${filter.policyId ? ` of ${code(filter.policyId)}` : ""}${pages > 1 ? ` · page ${wanted} of ${pages}` : ""}`,
+      table(
+        [
+          { title: "what", maxCharacters: 24 },
+          { title: "clock" },
+          { title: "stands", maxCharacters: 22 },
+          { title: "used", right: true },
+          { title: "due" },
+        ],
+        clocks.map((view) => [
+          view.clock.entity.title,
+          SLA_MEASURE_NAMES[view.clock.measure],
+          standing(view),
+          percent(view.percentUsed),
+          dueText(view),
+        ]),
+      ),
+      clocks.map(({ clock }, index) => `${index + 1 + (wanted - 1) * size}. ${code(clock.id)}`).join("\n"),
+      `${code("/sla show ID")} shows one.`,
+    ],
+    data: { clocks: clocks.map(clockData), total, page: wanted, pages },
+    buttons: [
+      [
+        ...pageButtons(page, `/sla list${asked ? ` id=${word(asked)}` : ""}`),
+        ...(asked === "overdue" ? [] : [commandButton("Overdue", "/sla list id=overdue")]),
+        commandButton("Policies", "/sla policies"),
+      ],
+    ],
+  });
+}
+
+async function filterOf(deps: CommandDeps, asked: string): Promise<Omit<SlaFilter, "limit">> {
+  if (asked === "") return { state: "open" };
+  const state = STATES.find((one) => one === asked);
+  if (state) return { state };
+  const known = (await deskOf(deps).policies()).map(({ id }) => id);
+  if (known.includes(asked)) return { policyId: asked, state: "open" };
+  throw notFound("state or policy", asked, [...STATES, ...known], `States: ${STATES.join(", ")}.`);
+}
+
+async function nothing(deps: CommandDeps, asked: string): Promise<CommandAnswer> {
+  const policies = await deskOf(deps).policies();
+  return answer({
+    text: [
+      asked === "overdue" ? "**Nothing is overdue.**" : `**No clock${asked ? ` for ${code(asked)}` : " is running"}.**`,
+      policies.length === 0 && `There are no policies: see ${code("sla:")} in the configuration.`,
+    ],
+    data: { clocks: [], total: 0, page: 1, pages: 1 },
+    buttons: [[commandButton("Policies", "/sla policies")]],
+  });
+}

@@ -1,0 +1,67 @@
+/** `/sla report [DAYS]`: how many targets were met, and how long things took. */
+import type { Attainment } from "../../src/alerts/sla/report.js";
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import { formatDuration } from "../../src/lib/duration.js";
+import { answer, badUsage, commandButton } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { code, count, table } from "../text.js";
+import { deskOf, percent } from "./texts.js";
+
+const DAY_MS = 86_400_000;
+const USUAL_DAYS = 30;
+const MAX_DAYS = 400;
+
+export async function reportAttainment(deps: CommandDeps, { options }: CommandContext): Promise<CommandAnswer> {
+  const days = daysOf(options.id);
+  const to = deps.clock.now();
+  const from = to - days * DAY_MS;
+  const policies = await deskOf(deps).report(from, to);
+  const ended = policies.reduce((sum, { met, late }) => sum + met + late, 0);
+  const duration = (ms: number | undefined) => (ms === undefined ? "" : formatDuration(ms));
+  return answer({
+    text: [
+      `**SLA, the last ${count(days, "day")}**: ${count(ended, "target")} ended${ended > 0 ? `, ${percent(attained(policies))} met` : ""}.`,
+      policies.length > 0 &&
+        table(
+          [
+            { title: "policy", maxCharacters: 24 },
+            { title: "met", right: true },
+            { title: "late", right: true },
+            { title: "kept", right: true },
+            { title: "median", right: true },
+            { title: "p90", right: true },
+            { title: "open", right: true },
+            { title: "overdue", right: true },
+          ],
+          policies.map((one) => [
+            one.policyId,
+            String(one.met),
+            String(one.late),
+            one.attained === undefined ? "" : percent(one.attained),
+            duration(one.medianMs),
+            duration(one.p90Ms),
+            String(one.open),
+            one.overdue > 0 ? String(one.overdue) : "",
+          ]),
+        ),
+      policies.length === 0 && `There are no policies: see ${code("sla:")} in the configuration.`,
+      "Times are working time.",
+    ],
+    data: { from, to, days, policies },
+    buttons: [
+      [7, 30, 90].filter((one) => one !== days).map((one) => commandButton(`${one} days`, `/sla report id=${one}`)),
+    ],
+  });
+}
+
+function attained(policies: readonly Attainment[]): number {
+  const met = policies.reduce((sum, one) => sum + one.met, 0);
+  return met / policies.reduce((sum, one) => sum + one.met + one.late, 0);
+}
+
+function daysOf(asked: unknown): number {
+  if (asked === undefined || asked === "") return USUAL_DAYS;
+  const days = Number(String(asked).replace(/\s*d(ays?)?$/i, ""));
+  if (Number.isInteger(days) && days >= 1 && days <= MAX_DAYS) return days;
+  throw badUsage(`Expected a number of days from 1 to ${MAX_DAYS}, got "${String(asked)}".`, "Try `/sla report 30`.");
+}

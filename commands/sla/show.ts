@@ -1,0 +1,75 @@
+/** `/sla show ID`: one clock with its history, or all clocks of one task, mission or conversation. */
+import type { ClockView } from "../../src/alerts/sla/desk-views.js";
+import { SLA_MEASURE_NAMES, type SlaAnnouncement } from "../../src/domain/sla.js";
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import { formatDuration } from "../../src/lib/duration.js";
+import { answer, badUsage, commandButton, notFound, word } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { code, plain, table } from "../text.js";
+import { clockData, deskOf, dueText, percent, standing, timeText } from "./texts.js";
+
+export async function showClock(deps: CommandDeps, { options }: CommandContext): Promise<CommandAnswer> {
+  const desk = deskOf(deps);
+  const id = typeof options.id === "string" ? options.id.trim() : "";
+  if (id === "") throw badUsage("Missing: the id of a clock, or of what it watches.", "`/sla list` shows them.");
+  const found = await desk.find(id);
+  if (found.length === 0)
+    throw notFound("clock", id, [], "`/sla list` shows those that are open, `/sla list ended` the others.");
+  const histories = await Promise.all(found.map(({ clock }) => desk.announcements(clock.id)));
+  const open = found.find(({ clock }) => clock.state !== "ended");
+  return answer({
+    text: found.flatMap((view, index) => describe(view, histories[index] ?? [])),
+    data: {
+      clocks: found.map((view, index) => ({ ...clockData(view), announcements: histories[index]?.map(asData) })),
+    },
+    buttons: [
+      open
+        ? [
+            commandButton("1 h more", `/sla extend id=${word(open.clock.id)} by=1h`),
+            ...(open.clock.entity.type === "conversation"
+              ? [commandButton("Resolved", `/sla close id=${word(open.clock.entity.id)}`)]
+              : []),
+          ]
+        : [],
+    ],
+  });
+}
+
+function describe(view: ClockView, history: readonly SlaAnnouncement[]): (string | false)[] {
+  const { clock, usedMs, percentUsed, timezone } = view;
+  const { entity, course } = clock;
+  const facts: [string, string | undefined][] = [
+    ["policy", clock.policyId],
+    ["measures", SLA_MEASURE_NAMES[clock.measure]],
+    ["stands", standing(view)],
+    ["used", `${formatDuration(usedMs)} of ${formatDuration(clock.targetMs)} (${percent(percentUsed)})`],
+    ["began", timeText(clock.startedAt, timezone)],
+    ["due", dueText(view)],
+    ["ended", clock.endedAt === undefined ? undefined : timeText(clock.endedAt, timezone)],
+    ["extended", clock.extendedMs === 0 ? undefined : formatDuration(Math.abs(clock.extendedMs))],
+    ["pauses", course.pauses.length === 0 ? undefined : String(course.pauses.length)],
+    ["state", entity.status],
+    ["owner", entity.owner],
+    ["id", clock.id],
+  ];
+  return [
+    `**${plain(entity.title)}** · ${entity.type} ${code(entity.id)}`,
+    table(
+      [{ title: "" }, { title: "", maxCharacters: 60 }],
+      facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    ),
+    history.length > 0 &&
+      `Said:\n${history.map((said) => `· ${timeText(said.at, timezone)} ${plain(lineOf(said))}`).join("\n")}`,
+  ];
+}
+
+function lineOf({ news, signal, status, reason, by }: SlaAnnouncement): string {
+  const what = news ? `${news.status}: ${signal.reason}` : signal.reason;
+  if (status === "vetoed") return `${what} (vetoed${by ? ` by ${by}` : ""}: ${reason ?? ""})`;
+  if (status === "failed") return `${what} (failed: ${reason ?? ""})`;
+  return status === "told" ? what : `${what} (${status})`;
+}
+
+function asData({ id, at, status, reason, by, news, signal, episode }: SlaAnnouncement) {
+  return { id, at, episode, status, reason, by, news: news?.status, says: signal.reason };
+}

@@ -1,0 +1,46 @@
+/** How clocks are said: what is left, when it is due, in the zone of its calendar. */
+import type { SlaDesk } from "../../src/alerts/sla/desk.js";
+import type { ClockView } from "../../src/alerts/sla/desk-views.js";
+import { formatDuration } from "../../src/lib/duration.js";
+import { HookgateError } from "../../src/lib/errors.js";
+import { timeIn } from "../../src/lib/timezone.js";
+import type { CommandDeps } from "../deps.js";
+
+export function deskOf({ sla }: CommandDeps): SlaDesk {
+  if (sla) return sla;
+  throw new HookgateError({ code: "SLA_OFF", message: "SLA clocks are not available here." });
+}
+
+/** `45 min left`, `2 h over`, `paused: approval`, `met in 2 h`. */
+export function standing({ clock, usedMs, leftMs }: ClockView): string {
+  if (clock.state === "ended")
+    return `${clock.outcome ?? "ended"}${clock.outcome === "withdrawn" ? "" : ` in ${formatDuration(usedMs)}`}`;
+  if (clock.state === "paused") return `paused${clock.pausedFor ? `: ${clock.pausedFor}` : ""}`;
+  return leftMs >= 0 ? `${formatDuration(leftMs)} left` : `${leftMs > -1_000 ? "just" : formatDuration(-leftMs)} over`;
+}
+
+export const percent = (share: number) => `${Math.round(share * 100)} %`;
+
+/** `2026-11-23 12:30 +01:00`, in the zone of the calendar. */
+export function dueText({ clock, timezone }: ClockView): string {
+  return clock.dueAt === undefined ? "open" : timeText(clock.dueAt, timezone);
+}
+
+export function timeText(at: number, timezone = "UTC"): string {
+  const iso = timeIn(timezone, at);
+  const offset = iso.slice(19);
+  return `${iso.slice(0, 16).replace("T", " ")} ${offset === "+00:00" ? "UTC" : offset}`;
+}
+
+/** What goes to `--json` and the API. */
+export function clockData({ clock, usedMs, percentUsed, leftMs, timezone }: ClockView) {
+  const { entity, course: _, policyHash: _h, ...facts } = clock;
+  return {
+    ...facts,
+    entity: { type: entity.type, id: entity.id, title: entity.title, status: entity.status, link: entity.link },
+    usedMs,
+    percentUsed,
+    leftMs,
+    ...(timezone === undefined ? {} : { timezone }),
+  };
+}

@@ -1,0 +1,107 @@
+/**
+ * Says what a clock announced: asks hooks, raises the alert, tells hooks. How far it got is on disk before the next step, dispatches
+ * keep their ids and alerts are told apart by fingerprint and episode: a crash anywhere in between neither loses nor doubles it.
+ */
+import type { RaiseAlert } from "../../domain/alert-signal.js";
+import type { SlaAnnouncement, SlaNews, SlaStore } from "../../domain/sla.js";
+import { HookFailedError } from "../../hooks/errors.js";
+import type { HookRegistry } from "../../hooks/registry.js";
+import { backoffMs } from "../../lib/backoff.js";
+import type { Clock } from "../../lib/clock.js";
+import { errorMessage } from "../../lib/errors.js";
+import type { Logger } from "../../lib/logger.js";
+
+export interface AnnounceParts {
+  store: SlaStore;
+  registry: Pick<HookRegistry, "runBefore" | "runAfter">;
+  raise: RaiseAlert;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Announcements under way at once. */
+const PAGE = 64;
+/** How often a hook that must not fail (fail-closed) may. */
+const MAX_FAILED = 5;
+const BACKOFF = { firstMs: 1_000, maxMs: 300_000 };
+
+/** Says what is to be said now, in order for each clock. Gives the time of the next look. */
+export async function announceWaiting(parts: AnnounceParts): Promise<number | undefined> {
+  const { store, clock } = parts;
+  const now = clock.now();
+  const waiting = await store.toAnnounce(now, PAGE);
+  const byClock = grouped(waiting);
+  await Promise.all(
+    [...byClock.values()].map(async (ofOne) => {
+      for (const announcement of ofOne) if (!(await tried(announcement, parts))) break;
+    }),
+  );
+  return waiting.length === PAGE ? clock.now() : store.nextAnnouncement();
+}
+
+/** False when it is tried again later. */
+async function tried(announcement: SlaAnnouncement, parts: AnnounceParts): Promise<boolean> {
+  const { store, clock, logger } = parts;
+  const attempt = await store.beginAnnouncement(announcement.id);
+  try {
+    await announce(announcement, attempt, parts);
+    return true;
+  } catch (error) {
+    const reason = errorMessage(error);
+    const isGivenUp = error instanceof HookFailedError && attempt >= MAX_FAILED;
+    logger.error({ announcement: announcement.id, attempt, error: reason }, "an SLA announcement failed");
+    if (isGivenUp) await store.updateAnnouncement(announcement.id, { status: "failed", reason });
+    else await store.postpone(announcement.clockId, clock.now() + backoffMs(BACKOFF, attempt), reason);
+    return isGivenUp;
+  }
+}
+
+async function announce(announcement: SlaAnnouncement, attempt: number, parts: AnnounceParts): Promise<void> {
+  const { store, registry } = parts;
+  const { id, clockId, status } = announcement;
+  let { news } = announcement;
+  const dispatch = (phase: string) => ({
+    dispatchId: `${id}:${phase}`,
+    attempt,
+    cause: { kind: "alert" as const, id: clockId, depth: 0 },
+  });
+
+  if (status === "pending" && news) {
+    const decision = await registry.runBefore("quality:sla", news, dispatch("before"));
+    if (decision.cancelled) return vetoed(announcement, decision, parts);
+    news = decision.data;
+    await store.updateAnnouncement(id, { status: "approved", news });
+  }
+  if (status !== "raised") {
+    await raiseIt(announcement, parts);
+    await store.updateAnnouncement(id, { status: news ? "raised" : "told" });
+  }
+  if (!news) return;
+  await registry.runAfter("quality:sla", news, dispatch("after"));
+  await store.updateAnnouncement(id, { status: "told" });
+}
+
+/** It stays unsaid, and is not asked again. What was raised before ends all the same: an alert must not outlive its cause. */
+async function vetoed(
+  announcement: SlaAnnouncement,
+  { cancelReason, cancelledBy }: { cancelReason?: string; cancelledBy?: string; data: SlaNews },
+  parts: AnnounceParts,
+): Promise<void> {
+  if (announcement.signal.state === "resolved") await raiseIt(announcement, parts);
+  await parts.store.updateAnnouncement(announcement.id, {
+    status: "vetoed",
+    reason: cancelReason ?? "no reason given",
+    ...(cancelledBy === undefined ? {} : { by: cancelledBy }),
+  });
+}
+
+async function raiseIt({ clockId, episode, signal }: SlaAnnouncement, { store, raise }: AnnounceParts): Promise<void> {
+  if (signal.state === "resolved" && !(await store.wasRaised(clockId, episode))) return;
+  await raise(signal);
+}
+
+function grouped(waiting: readonly SlaAnnouncement[]): Map<string, SlaAnnouncement[]> {
+  const groups = new Map<string, SlaAnnouncement[]>();
+  for (const one of waiting) groups.set(one.clockId, [...(groups.get(one.clockId) ?? []), one]);
+  return groups;
+}

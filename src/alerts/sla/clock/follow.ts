@@ -1,0 +1,148 @@
+/**
+ * What becomes of a clock when something is known anew: its entity changed, its time came, its policy is another. Pure: from what
+ * was known, what is so and what time it is to the clock and what it announces. The same twice changes nothing.
+ */
+import type { NewAnnouncement, SlaClock, SlaCourse } from "../../../domain/sla.js";
+import type { WatchedEntity } from "../../../domain/watched.js";
+import type { Policy } from "../policies/policies.js";
+import { startCourse, withPause } from "./course.js";
+import { type Frame, frameOf } from "./frame.js";
+import { announcement, type Said } from "./say.js";
+import type { Span } from "./span.js";
+
+export interface Situation {
+  known?: SlaClock;
+  span: Span;
+  policy: Policy;
+  entity: WatchedEntity;
+  now: number;
+  /** Since when it is so; pauses begin and end then. Default: now. */
+  changedAt?: number;
+  /** Put on top by people; what is known unless said. */
+  extendedMs?: number;
+  /** For a clock that is new. */
+  newId(): string;
+}
+
+export interface Step {
+  clock: SlaClock;
+  says: NewAnnouncement[];
+}
+
+/** Undefined when there is no clock: it was over before anybody looked. */
+export function follow(situation: Situation): Step | undefined {
+  const { known, span, policy, entity, now } = situation;
+  const isOver = span.endedAt !== undefined;
+  if (known?.state === "ended" && isOver) return { clock: known, says: [] };
+  // A message may be answered as it comes; work that was over when we first heard of it is nobody's business.
+  if (!known && isOver && (span.abandoned || entity.type !== "conversation")) return undefined;
+
+  const pausedFor = isOver ? undefined : policy.pausedFor(entity);
+  const course = courseOf(situation, pausedFor !== undefined);
+  const extendedMs = situation.extendedMs ?? known?.extendedMs ?? 0;
+  const frame = frameOf(span, policy, course, extendedMs);
+  const clock: SlaClock = {
+    ...identity(situation),
+    policyHash: policy.hash,
+    state: pausedFor === undefined ? "running" : "paused",
+    startedAt: span.startedAt,
+    course,
+    extendedMs,
+    targetMs: frame.targetMs,
+    ...(frame.dueAt === undefined ? {} : { dueAt: frame.dueAt }),
+    ...(pausedFor === undefined ? {} : { pausedFor }),
+    entity,
+  };
+  const says: Said[] = [];
+  beginEpisode(clock, known, frame, now, says);
+  if (span.endedAt !== undefined) conclude(clock, frame, span.endedAt, span, says);
+  else if (pausedFor === undefined) announceDue(clock, frame, now, says);
+  const say = { clock, policy, frame, now };
+  return { clock, says: says.map((said) => announcement(said, say)) };
+}
+
+/** It is over because nobody wants it any more: another policy holds, the message was deleted, the date was taken back. */
+export function withdraw(clock: SlaClock, policy: Policy | undefined, reason: string, now: number): Step {
+  const { nextAt: _, pausedFor: _p, ...rest } = clock;
+  const ended: SlaClock = { ...rest, state: "ended", outcome: "withdrawn", endedAt: now };
+  const isSaid = clock.warned !== undefined || clock.violatedAt !== undefined;
+  const cleared: Said[] = isSaid ? [{ kind: "cleared", episode: clock.episode, at: now, reason }] : [];
+  return { clock: ended, says: cleared.map((said) => announcement(said, { clock: ended, policy, now })) };
+}
+
+/** What stays, whatever changes. */
+function identity({ known, span, policy, newId }: Situation) {
+  const { measure, cycle } = span;
+  if (!known) return { id: newId(), policyId: policy.id, measure, cycle, episode: 1 };
+  const { id, policyId, episode, warned, violatedAt } = known;
+  return {
+    ...{ id, policyId, measure, cycle, episode },
+    ...(warned === undefined ? {} : { warned }),
+    ...(violatedAt === undefined ? {} : { violatedAt }),
+  };
+}
+
+function courseOf({ known, span, policy, now, changedAt = now }: Situation, isPaused: boolean): SlaCourse {
+  let course = known?.course ?? startCourse(span.startedAt);
+  if (known && known.startedAt !== span.startedAt) {
+    const pauses = course.pauses.filter(([, to]) => to > span.startedAt);
+    course = { ...course, since: span.startedAt, usedMs: 0, pauses };
+  }
+  // Over while it waited: the pause goes on to the end.
+  return span.endedAt === undefined ? withPause(course, isPaused, changedAt, policy.calendar) : course;
+}
+
+/** What was announced holds no more: it was moved, or what had ended goes on. */
+function beginEpisode(clock: SlaClock, known: SlaClock | undefined, frame: Frame, now: number, says: Said[]): void {
+  if (!known) return;
+  const isReopened = known.state === "ended";
+  const wasViolated = known.violatedAt !== undefined;
+  const isDue = frame.dueAt !== undefined && frame.dueAt <= now;
+  const isWarned = frame.warnings.some(({ at }) => at <= now);
+  const isMoved = wasViolated ? !isDue : known.warned !== undefined && !isWarned && !isDue;
+  if (!isReopened && !isMoved) return;
+  if (!isReopened) says.push({ kind: "cleared", episode: known.episode, at: now, reason: movedTo(frame) });
+  clock.episode = known.episode + 1;
+  delete clock.warned;
+  delete clock.violatedAt;
+}
+
+function movedTo({ dueAt }: Frame): string {
+  return dueAt === undefined ? "it waits now" : `due ${new Date(dueAt).toISOString()} now`;
+}
+
+/** Once: what was passed while nobody looked is told by the last of it. */
+function announceDue(clock: SlaClock, frame: Frame, now: number, says: Said[]): void {
+  if (clock.violatedAt !== undefined) return;
+  if (frame.dueAt !== undefined && frame.dueAt <= now) {
+    clock.violatedAt = frame.dueAt;
+    says.push({ kind: "violated", episode: clock.episode, at: frame.dueAt });
+    return;
+  }
+  const warned = clock.warned ?? 0;
+  const passed = frame.warnings.filter(({ at, share }) => at <= now && share > warned).at(-1);
+  if (passed) {
+    clock.warned = passed.share;
+    says.push({ kind: "warning", episode: clock.episode, at: passed.at, label: passed.label });
+  }
+  const coming = frame.warnings.find(({ at, share }) => at > now && share > (clock.warned ?? 0));
+  const nextAt = coming === undefined ? frame.dueAt : Math.min(coming.at, frame.dueAt ?? coming.at);
+  if (nextAt !== undefined) clock.nextAt = nextAt;
+}
+
+function conclude(clock: SlaClock, frame: Frame, endedAt: number, { abandoned, how }: Span, says: Said[]): void {
+  const isLate = frame.dueAt !== undefined && endedAt > frame.dueAt;
+  // It broke while nobody looked: told, though it is over.
+  if (isLate && clock.violatedAt === undefined) {
+    clock.violatedAt = frame.dueAt as number;
+    says.push({ kind: "violated", episode: clock.episode, at: clock.violatedAt });
+  }
+  const isSaid = clock.warned !== undefined || clock.violatedAt !== undefined;
+  const isMet = !isLate && !abandoned && clock.violatedAt === undefined;
+  clock.state = "ended";
+  clock.endedAt = endedAt;
+  clock.usedMs = frame.used(endedAt);
+  clock.outcome = isMet ? "met" : clock.violatedAt !== undefined ? "late" : "withdrawn";
+  if (isMet) says.push({ kind: "met", episode: clock.episode, at: endedAt });
+  else if (isSaid) says.push({ kind: "cleared", episode: clock.episode, at: endedAt, reason: how ?? "it is over" });
+}

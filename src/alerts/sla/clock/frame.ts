@@ -1,0 +1,55 @@
+/** What a clock has been given: how much working time, until when, and when which warning is reached. */
+import type { SlaCourse } from "../../../domain/sla.js";
+import { ALWAYS, type WorkCalendar } from "../calendars/calendar.js";
+import type { Policy } from "../policies/policies.js";
+import { reachedAfter } from "../policies/threshold.js";
+import { reachedAt, startCourse, usedAt } from "./course.js";
+import type { Span } from "./span.js";
+
+export interface Frame {
+  targetMs: number;
+  /** Absent while it stands still before its target. */
+  dueAt?: number;
+  /** In order of time; those that a pause keeps from being reached are left out. */
+  warnings: readonly { label: string; share: number; at: number }[];
+  used(at: number): number;
+  /** A fraction. */
+  percent(at: number): number;
+}
+
+export function frameOf(span: Span, policy: Policy, course: SlaCourse, extendedMs: number): Frame {
+  return span.deadline === undefined
+    ? frame(policy, policy.calendar, course, (policy.targetMs ?? 0) + extendedMs)
+    : deadlineFrame(span.deadline, span, policy, extendedMs);
+}
+
+/** A date stays where it was set: pauses make its clock silent, and do not move it. */
+function deadlineFrame(deadline: number, { startedAt }: Span, policy: Policy, extendedMs: number): Frame {
+  const dueAt = policy.calendar.after(deadline, extendedMs) ?? deadline;
+  // Nobody works between its start and its end: the time on the wall is all there is to go by.
+  const calendar = policy.calendar.between(startedAt, dueAt) > 0 ? policy.calendar : ALWAYS;
+  return frame(policy, calendar, startCourse(startedAt), calendar.between(startedAt, dueAt), dueAt);
+}
+
+function frame(
+  { warnAt }: Policy,
+  calendar: WorkCalendar,
+  course: SlaCourse,
+  targetMs: number,
+  fixedDueAt?: number,
+): Frame {
+  const dueAt = fixedDueAt ?? reachedAt(course, calendar, targetMs);
+  const warnings = warnAt.flatMap((threshold) => {
+    const ms = reachedAfter(threshold, targetMs);
+    const at = ms === undefined ? undefined : reachedAt(course, calendar, ms);
+    return ms === undefined || at === undefined ? [] : [{ label: threshold.label, share: ms / targetMs, at }];
+  });
+  const used = (at: number) => usedAt(course, calendar, at);
+  return {
+    targetMs,
+    ...(dueAt === undefined ? {} : { dueAt }),
+    warnings: warnings.sort((a, b) => a.share - b.share),
+    used,
+    percent: (at) => (targetMs > 0 ? used(at) / targetMs : 1),
+  };
+}

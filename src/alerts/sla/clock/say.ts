@@ -1,0 +1,99 @@
+/** An announcement, frozen when it is decided: what hooks are asked and told, and what the alert says. */
+import type { AlertSignal } from "../../../domain/alert-signal.js";
+import { type NewAnnouncement, SLA_MEASURE_NAMES, type SlaClock } from "../../../domain/sla.js";
+import { formatDuration } from "../../../lib/duration.js";
+import type { Policy } from "../policies/policies.js";
+import type { Frame } from "./frame.js";
+
+export type Said =
+  | { kind: "warning"; episode: number; at: number; label: string }
+  | { kind: "violated" | "met"; episode: number; at: number }
+  /** No news for hooks: the alert ends. */
+  | { kind: "cleared"; episode: number; at: number; reason: string };
+
+interface About {
+  clock: SlaClock;
+  /** Absent when it is no longer configured. */
+  policy: Policy | undefined;
+  /** Absent when it is withdrawn. */
+  frame?: Frame;
+  now: number;
+}
+
+export function announcement(said: Said, about: About): NewAnnouncement {
+  const { clock, policy, frame, now } = about;
+  const at = clock.endedAt ?? now;
+  const percentUsed = rounded(frame?.percent(at) ?? 0);
+  const { entity } = clock;
+  const dueAt = clock.dueAt ?? at;
+  const id = `${clock.id}:${said.episode}:${said.kind}${said.kind === "warning" ? `:${said.label}` : ""}`;
+  const signal: AlertSignal = {
+    fingerprint: fingerprintOf(clock),
+    episode: said.episode,
+    state: STATES[said.kind],
+    severity: policy?.severity[said.kind === "warning" ? "warning" : "violated"] ?? "info",
+    title: entity.title,
+    reason: reasonOf(said, about),
+    at: said.at,
+    source: { kind: "sla", id: clock.id, policyId: clock.policyId },
+    entity,
+    clock: {
+      name: SLA_MEASURE_NAMES[clock.measure],
+      dueAt,
+      targetMs: clock.targetMs,
+      elapsedMs: frame?.used(at) ?? 0,
+      percentUsed,
+      ...(clock.pausedFor === undefined ? {} : { pausedFor: clock.pausedFor }),
+    },
+    ...(policy?.routes ? { routes: policy.routes } : {}),
+    ...(policy?.runbook ? { runbook: policy.runbook } : {}),
+    labels: labelsOf(clock),
+  };
+  const base = { id, clockId: clock.id, episode: said.episode, at: said.at, signal };
+  if (said.kind === "cleared") return base;
+  const news = {
+    entityId: entity.id,
+    entityType: entity.type,
+    deadline: new Date(dueAt).toISOString(),
+    status: said.kind,
+    percentUsed,
+    policyId: clock.policyId,
+  };
+  return { ...base, news };
+}
+
+const STATES: Record<Said["kind"], AlertSignal["state"]> = {
+  warning: "warned",
+  violated: "firing",
+  met: "resolved",
+  cleared: "resolved",
+};
+
+export function fingerprintOf({ policyId, entity, measure, cycle }: SlaClock): string {
+  return ["sla", policyId, entity.type, entity.id, measure, cycle].filter((part) => part !== "").join(":");
+}
+
+function reasonOf(said: Said, { clock, frame, now }: About): string {
+  const target = formatDuration(clock.targetMs);
+  const what = SLA_MEASURE_NAMES[clock.measure];
+  switch (said.kind) {
+    case "warning":
+      return `${said.label}: ${formatDuration(frame?.used(now) ?? 0)} of ${target} for ${what} have passed`;
+    case "violated":
+      return clock.measure === "deadline" ? "the deadline has passed" : `${target} for ${what} have passed`;
+    case "met":
+      return `${what} in ${formatDuration(clock.usedMs ?? 0)} of ${target}`;
+    case "cleared":
+      return clock.outcome === "late" && clock.endedAt !== undefined && clock.dueAt !== undefined
+        ? `${said.reason}, ${formatDuration(clock.endedAt - clock.dueAt)} late`
+        : said.reason;
+  }
+}
+
+function labelsOf({ policyId, measure, entity }: SlaClock): Record<string, string> {
+  const facts = Object.entries(entity.facts).map(([name, value]) => [name, String(value)]);
+  return { ...Object.fromEntries(facts), policy: policyId, type: entity.type, measure, entity: entity.id };
+}
+
+/** Enough for people and comparisons; thirds need not fill a line. */
+const rounded = (share: number) => Math.round(share * 10_000) / 10_000;

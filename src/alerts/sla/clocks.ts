@@ -1,0 +1,181 @@
+/**
+ * The clocks of what is watched. Every change of one goes through `see`: what is known of the entity, what is so now, and one
+ * transaction that moves its clocks and what they announce. It is asked by whoever tells of an entity, and when a clock's time comes.
+ */
+import type { SlaCase, SlaClock, SlaStore } from "../../domain/sla.js";
+import type { WatchedEntity, WatchedType } from "../../domain/watched.js";
+import type { Clock } from "../../lib/clock.js";
+import { HookgateError } from "../../lib/errors.js";
+import { newId } from "../../lib/id.js";
+import { follow, type Step, withdraw } from "./clock/follow.js";
+import { type Span, spanOfWork } from "./clock/span.js";
+import { OneAtATime } from "./one-at-a-time.js";
+import { type Policy, policiesFor } from "./policies/policies.js";
+
+/** Due clocks read at once. */
+const PAGE = 500;
+
+export interface ClocksParts {
+  store: SlaStore;
+  policies(): readonly Policy[];
+  /** The truth about work, asked before anything is announced of it; undefined when it is not known there. */
+  current?(type: WatchedType, id: string): Promise<WatchedEntity | undefined>;
+  /** Clocks are looked at again at this time. */
+  wake(at: number): void;
+  /** There is something to announce. */
+  announce(): void;
+  clock: Clock;
+}
+
+/** What is so with an entity. */
+export interface Sighting {
+  entity: WatchedEntity;
+  /** What of it a policy's clock measures; none: there is nothing to measure. */
+  spansFor(policy: Policy): readonly Span[];
+  /** Since when it is so. */
+  changedAt?: number;
+  /** Written in the same transaction. */
+  case?: SlaCase;
+  seen?: readonly string[];
+  extend?: { clockId: string; ms: number };
+}
+
+export class Clocks {
+  readonly #parts: ClocksParts;
+  readonly #queue = new OneAtATime();
+
+  constructor(parts: ClocksParts) {
+    this.#parts = parts;
+  }
+
+  /** One at a time for each entity; `sighting` is asked for when its turn has come. */
+  see(type: WatchedType, id: string, sighting: () => Promise<Sighting | undefined>): Promise<void> {
+    return this.#queue.run(`${type}:${id}`, async () => {
+      const seen = await sighting();
+      if (seen) await this.#move(seen);
+    });
+  }
+
+  /** A task or a mission, as it is told. */
+  seeWork(entity: WatchedEntity, extend?: Sighting["extend"]): Promise<void> {
+    return this.see(entity.type, entity.id, async () => sightingOfWork(entity, extend));
+  }
+
+  /** Looks at what is due. Gives the time of the next one. */
+  async lookAtDue(look: (clock: SlaClock) => Promise<void>): Promise<number | undefined> {
+    const { store, clock } = this.#parts;
+    const now = clock.now();
+    const due = await store.due(now, PAGE);
+    const looks = await Promise.allSettled(oneEach(due).map(look));
+    const failed = looks.find((result) => result.status === "rejected");
+    if (failed) throw failed.reason;
+    return due.length === PAGE ? now : store.nextDue();
+  }
+
+  /** Work whose clock is due: what its owner says now holds, whatever was told last. */
+  async lookAtWork(due: SlaClock): Promise<void> {
+    const { type, id } = due.entity;
+    await this.see(type, id, async () =>
+      sightingOfWork((await this.#parts.current?.(type, id)) ?? (await this.#asTold(type, id)) ?? due.entity),
+    );
+  }
+
+  stop(): Promise<void> {
+    return this.#queue.drained();
+  }
+
+  async #asTold(type: WatchedType, id: string): Promise<WatchedEntity | undefined> {
+    return (await this.#parts.store.clocksOf(type, id))[0]?.entity;
+  }
+
+  async #move(seen: Sighting): Promise<void> {
+    const { store, policies, clock, wake, announce } = this.#parts;
+    const now = clock.now();
+    const { type, id } = seen.entity;
+    const known = await store.clocksOf(type, id);
+    const steps = stepsOf(seen, known, policies(), now).filter(({ clock: next, says }, _, all) => {
+      const before = known.find((one) => one.id === next.id);
+      return says.length > 0 || all.length === 0 || JSON.stringify(before) !== JSON.stringify(next);
+    });
+    const clocks = steps.map((step) => step.clock);
+    const says = steps.flatMap((step) => step.says);
+    if (clocks.length === 0 && !seen.case && !seen.seen?.length) return;
+    await store.apply(
+      { clocks, says, ...(seen.case ? { case: seen.case } : {}), ...(seen.seen ? { seen: seen.seen } : {}) },
+      now,
+    );
+    for (const { nextAt } of clocks) if (nextAt !== undefined) wake(nextAt);
+    if (says.length > 0) announce();
+  }
+}
+
+function stepsOf(seen: Sighting, known: readonly SlaClock[], policies: readonly Policy[], now: number): Step[] {
+  const { entity, spansFor, changedAt, extend } = seen;
+  const steps: Step[] = [];
+  const followed = new Set<string>();
+  for (const policy of policiesFor(entity, policies).values())
+    for (const span of spansFor(policy)) {
+      const own = known.find(
+        (one) => one.policyId === policy.id && one.measure === span.measure && one.cycle === span.cycle,
+      );
+      if (own) followed.add(own.id);
+      const isExtended = own !== undefined && extend?.clockId === own.id;
+      const step = follow({
+        ...(own ? { known: own } : {}),
+        span,
+        policy,
+        entity,
+        now,
+        ...(changedAt === undefined ? {} : { changedAt }),
+        ...(isExtended ? { extendedMs: own.extendedMs + extend.ms } : {}),
+        newId: () => newId("c", now),
+      });
+      if (step) steps.push(step);
+    }
+  for (const one of known) {
+    if (one.state === "ended" || followed.has(one.id)) continue;
+    const policy = policies.find(({ id }) => id === one.policyId);
+    steps.push(withdraw(one, policy, whyGone(entity, policy), now));
+  }
+  return steps;
+}
+
+function whyGone(entity: WatchedEntity, policy: Policy | undefined): string {
+  if (entity.abandoned) return entity.status;
+  if (!policy) return "its policy is no longer there";
+  return policy.matches(entity) && policy.for === entity.type
+    ? "there is nothing to wait for any more"
+    : "its policy no longer applies";
+}
+
+/** Throws SLA_DATE_INVALID: a bad date is an error where it comes in, never an alert. */
+function sightingOfWork(entity: WatchedEntity, extend?: Sighting["extend"]): Sighting {
+  for (const field of ["createdAt", "startedAt", "deadline", "endedAt"] as const) requireDate(entity, field);
+  return {
+    entity,
+    spansFor: (policy) => {
+      const span = spanOfWork(entity, policy);
+      return span ? [span] : [];
+    },
+    ...(extend ? { extend } : {}),
+  };
+}
+
+/** 1970 and 2200: seconds given for milliseconds, or the other way round, are found out. */
+const EARLIEST = Date.UTC(1990, 0, 1);
+const LATEST = Date.UTC(2200, 0, 1);
+
+function requireDate(entity: WatchedEntity, field: "createdAt" | "startedAt" | "deadline" | "endedAt"): void {
+  const at = entity[field];
+  if (at === undefined || (Number.isFinite(at) && at >= EARLIEST && at <= LATEST)) return;
+  throw new HookgateError({
+    code: "SLA_DATE_INVALID",
+    message: `${entity.type} ${entity.id}: ${field} is no usable date: ${String(at)}`,
+    hint: "Give milliseconds since 1970, between the years 1990 and 2200.",
+  });
+}
+
+function oneEach(clocks: readonly SlaClock[]): SlaClock[] {
+  const byEntity = new Map(clocks.map((one) => [`${one.entity.type}:${one.entity.id}`, one]));
+  return [...byEntity.values()];
+}

@@ -1,0 +1,140 @@
+/** `sla:` in hookgate.yaml: business calendars, policies, and what a conversation is. */
+import { z } from "zod";
+import { ROLES } from "../../domain/identity.js";
+import { duration, someDuration } from "../../lib/config-fields.js";
+import { errorMessage } from "../../lib/errors.js";
+import { calendarConfig } from "./calendars/config.js";
+import { compileMatch } from "./policies/match.js";
+import { parseThreshold } from "./policies/threshold.js";
+
+const severity = z.enum(["info", "warning", "high", "critical"]);
+
+const threshold = z.string().transform((text, context) => {
+  const parsed = parseThreshold(text);
+  if (parsed !== undefined) return parsed;
+  context.addIssue({
+    code: "custom",
+    message: `expected a share such as 80% or a time such as 15m before, got "${text}"`,
+    input: text,
+  });
+  return z.NEVER;
+});
+
+const match = z.string().superRefine((source, context) => {
+  try {
+    compileMatch(source);
+  } catch (error) {
+    context.addIssue({ code: "custom", message: errorMessage(error), input: source });
+  }
+});
+
+const policyConfig = z
+  .strictObject({
+    id: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/i, "expected letters, digits, dots, dashes and underscores")
+      .describe("Its name, in alerts and in `/sla`."),
+    for: z.enum(["task", "mission", "conversation"]).describe("What it is about."),
+    measure: z
+      .enum(["first_response", "next_response", "resolution"])
+      .optional()
+      .describe("Of conversations: what must happen within the target."),
+    from: z
+      .enum(["created", "started"])
+      .default("created")
+      .describe("Of tasks and missions with a target: when the clock starts."),
+    match: match
+      .optional()
+      .describe(
+        "CEL over `entity` (title, status, owner, facts …): `entity.facts.priority >= 5`. The first policy that matches holds, for each measure.",
+      ),
+    target: someDuration()
+      .optional()
+      .describe("Working time allowed. Without it, tasks and missions are held against their own deadline."),
+    calendar: z.string().default("always").describe("One of `sla.calendars`; `always` is round the clock."),
+    warn_at: z
+      .array(threshold)
+      .default([])
+      .describe("When to warn: shares of the working time allowed (80%), or working time before the end (15m before)."),
+    pause_when: z
+      .array(z.string())
+      .optional()
+      .describe(
+        "States in which it does not run: paused, awaiting_approval, pending_customer, … Default: whenever what it watches says that it waits for somebody else.",
+      ),
+    severity: z
+      .union([
+        severity,
+        z.strictObject({
+          warning: severity.default("warning").describe("Of a warning."),
+          violated: severity.default("high").describe("Of a violation."),
+        }),
+      ])
+      .default("high")
+      .describe("Of a violation; or `{ warning, violated }`."),
+    routes: z.array(z.string()).optional().describe("Where alerts go (`alerts.routes`); the default route otherwise."),
+    runbook: z.url().optional().describe("What to do, for the card."),
+  })
+  .superRefine((policy, context) => {
+    const refuse = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
+    const isConversation = policy.for === "conversation";
+    if (isConversation && policy.measure === undefined)
+      refuse("measure", "a policy for conversations needs a measure: first_response, next_response or resolution");
+    if (!isConversation && policy.measure !== undefined)
+      refuse("measure", `only conversations have one; a ${policy.for} is measured by its deadline or a target`);
+    if (isConversation && policy.target === undefined) refuse("target", "a policy for conversations needs a target");
+    if (policy.target !== undefined && policy.target <= 0) refuse("target", "expected more than no time");
+  });
+export type PolicyConfig = z.output<typeof policyConfig>;
+
+const conversationsConfig = z.strictObject({
+  staff: z
+    .strictObject({
+      role: z
+        .enum(ROLES)
+        .or(z.literal("none"))
+        .default("operator")
+        .describe("Whoever has this role or a higher one answers for us; `none`: only the people listed."),
+      people: z
+        .array(z.string().regex(/^[a-z]+:.+$/, "expected platform:user id"))
+        .default([])
+        .describe("More of us, without a role: discord:123456789."),
+    })
+    .prefault({})
+    .describe("Who answers customers."),
+  claims: z
+    .enum(["answered", "ignored"])
+    .default("answered")
+    .describe("A message that a hook claimed: taken care of, its reply an answer; or as if no hook had been there."),
+  resolved_after: duration("24h").describe(
+    "A conversation is over when the customer stays silent so long after our last word.",
+  ),
+  resolved_by: z.array(z.string()).default(["✅"]).describe("Reactions by which one of us ends a conversation."),
+});
+export type ConversationsConfig = z.output<typeof conversationsConfig>;
+
+export const slaConfig = z
+  .strictObject({
+    calendars: z.record(z.string(), calendarConfig).default({}).describe("Business calendars by name."),
+    policies: z.array(policyConfig).default([]).describe("What may take how long. None: nothing is watched."),
+    conversations: conversationsConfig.prefault({}).describe("When customers wait for us, and when we have answered."),
+    after_start: duration("5s").describe(
+      "How long platforms may bring what was written meanwhile, before overdue clocks are announced.",
+    ),
+    keep: duration("400d").describe("How long clocks that ended are kept, for reports."),
+  })
+  .superRefine(({ calendars, policies }, context) => {
+    const refuse = (path: (string | number)[], message: string) => context.addIssue({ code: "custom", path, message });
+    if ("always" in calendars) refuse(["calendars", "always"], "the calendar `always` is there already");
+    const ids = new Set<string>();
+    policies.forEach(({ id, calendar }, index) => {
+      if (ids.has(id)) refuse(["policies", index, "id"], `there are two policies "${id}"`);
+      ids.add(id);
+      if (calendar !== "always" && !(calendar in calendars))
+        refuse(
+          ["policies", index, "calendar"],
+          `there is no calendar "${calendar}"; known: ${["always", ...Object.keys(calendars)].join(", ")}`,
+        );
+    });
+  });
+export type SlaConfig = z.output<typeof slaConfig>;

@@ -1,0 +1,118 @@
+/** What a customer's case is after the gateway has seen one more thing. Pure. */
+import { formatAddress } from "../../../domain/address.js";
+import { hasRole } from "../../../domain/identity.js";
+import type { CaseTurn, ConversationSight, SlaCase } from "../../../domain/sla.js";
+import type { ConversationsConfig } from "../config.js";
+
+/** The latest turns; older ones cannot be undone any more. */
+const MAX_TURNS = 100;
+const MAX_WORDS = 500;
+
+/** The case as it was when nothing changed; undefined when there is none. */
+export function afterSight(
+  known: SlaCase | undefined,
+  sight: ConversationSight,
+  config: ConversationsConfig,
+): SlaCase | undefined {
+  switch (sight.kind) {
+    case "said":
+      return afterWords(known, sight, config);
+    case "edited":
+      return known && afterEdit(known, sight);
+    case "deleted":
+      return known && afterDeletion(known, sight, config);
+    case "reacted":
+      return known && isOurs(sight, config) && config.resolved_by.includes(sight.emoji ?? "")
+        ? ended(known, sight.at, sight.name ?? sight.userId ?? "one of us")
+        : known;
+    case "moved":
+      return known;
+  }
+}
+
+export function ended(known: SlaCase, at: number, by: string, isAbandoned = false): SlaCase {
+  const { closesAt: _, ...rest } = known;
+  return { ...rest, endedAt: at, endedBy: by, ...(isAbandoned ? { abandoned: true } : {}) };
+}
+
+/** Since which message the customer waits for us; undefined when we spoke last. */
+export function waitingSince({ turns }: Pick<SlaCase, "turns">): CaseTurn | undefined {
+  return turns[turns.findLastIndex(({ by }) => by === "us") + 1];
+}
+
+function isOurs({ role, address, userId }: ConversationSight, { staff }: ConversationsConfig): boolean {
+  if (staff.people.includes(`${address.platform}:${userId}`)) return true;
+  return staff.role !== "none" && hasRole(role, staff.role);
+}
+
+function afterWords(
+  known: SlaCase | undefined,
+  sight: ConversationSight,
+  config: ConversationsConfig,
+): SlaCase | undefined {
+  // A word to the gateway itself is nobody's matter.
+  if (sight.isBot || sight.outcome === "command") return known;
+  // Also where the gateway only listens when it is mentioned: the answer is for the customer.
+  if (isOurs(sight, config)) return known && answered(known, sight, config, sight.name ?? sight.userId);
+  if (sight.outcome === "denied") return known;
+  const isTakenCareOf = config.claims === "answered" && (sight.claimedBy !== undefined || sight.isAnswered === true);
+  if (isTakenCareOf) return known && sight.isAnswered ? answered(known, sight, config) : known;
+  const { closesAt: _, ...before } = known ?? opened(sight);
+  return withTurn(withWords(before, sight), { messageId: sight.messageId, by: "customer", at: sight.at });
+}
+
+function opened(sight: ConversationSight): SlaCase {
+  const { address, messageId, at, isDm, guildId, userId = "", name } = sight;
+  const conversation = formatAddress(address);
+  return {
+    id: `${conversation}#${messageId}`,
+    conversation,
+    address,
+    isDm: isDm ?? false,
+    ...(guildId === undefined ? {} : { guildId }),
+    openedAt: at,
+    turns: [],
+    customer: { userId, ...(name === undefined ? {} : { name }) },
+  };
+}
+
+function answered(known: SlaCase, sight: ConversationSight, config: ConversationsConfig, owner?: string): SlaCase {
+  const { messageId, at } = sight;
+  const turned = withTurn(known, { messageId, by: "us", at });
+  return { ...turned, closesAt: at + config.resolved_after, ...(owner === undefined ? {} : { owner }) };
+}
+
+function withTurn(known: SlaCase, turn: CaseTurn): SlaCase {
+  const all = [...known.turns, turn];
+  if (all.length <= MAX_TURNS) return { ...known, turns: all };
+  const firstAnsweredAt = known.firstAnsweredAt ?? all.find(({ by }) => by === "us")?.at;
+  return { ...known, turns: all.slice(-MAX_TURNS), ...(firstAnsweredAt === undefined ? {} : { firstAnsweredAt }) };
+}
+
+/** Another text of the same message is no new question. */
+function afterEdit(known: SlaCase, sight: ConversationSight): SlaCase {
+  const last = known.turns.findLast(({ by }) => by === "customer");
+  return last?.messageId === sight.messageId ? withWords(known, sight) : known;
+}
+
+/** A question that was taken back needs no answer; an answer that was taken back is none. */
+function afterDeletion(known: SlaCase, { messageId, at }: ConversationSight, config: ConversationsConfig): SlaCase {
+  const turns = known.turns.filter((turn) => turn.messageId !== messageId);
+  if (turns.length === known.turns.length) return known;
+  const [first] = turns;
+  if (!first) return ended({ ...known, turns }, at, "the message was deleted", true);
+  const wasWhole = known.turns[0]?.at === known.openedAt;
+  const { closesAt: _, ...rest } = known;
+  const openedAt = wasWhole && first.by === "customer" ? first.at : known.openedAt;
+  const last = turns.at(-1);
+  return {
+    ...rest,
+    turns,
+    openedAt,
+    ...(last?.by === "us" ? { closesAt: last.at + config.resolved_after } : {}),
+  };
+}
+
+function withWords(known: SlaCase, { text }: ConversationSight): SlaCase {
+  return text === undefined || text === "" ? known : { ...known, lastWords: text.slice(0, MAX_WORDS) };
+}

@@ -1,0 +1,74 @@
+/** A case as SLA clocks know it: an entity, and what of it each policy measures. */
+import { formatAddress } from "../../../domain/address.js";
+import type { SlaCase } from "../../../domain/sla.js";
+import type { WatchedEntity } from "../../../domain/watched.js";
+import type { Span } from "../clock/span.js";
+import type { Policy } from "../policies/policies.js";
+import { waitingSince } from "./after-sight.js";
+
+export function entityOf(one: SlaCase): WatchedEntity {
+  const { id, address, openedAt, endedAt, abandoned, owner, lastWords, customer } = one;
+  const isWaiting = waitingSince(one) !== undefined;
+  const answeredAt = firstAnswer(one);
+  return {
+    type: "conversation",
+    id,
+    title: `${customer.name ?? customer.userId} on ${address.platform}`,
+    status: abandoned ? "withdrawn" : endedAt !== undefined ? "resolved" : isWaiting ? "waiting" : "answered",
+    createdAt: openedAt,
+    ...(answeredAt === undefined ? {} : { startedAt: answeredAt }),
+    ...(endedAt === undefined ? {} : { endedAt }),
+    ...(abandoned ? { abandoned } : {}),
+    ...(isWaiting || endedAt !== undefined ? {} : { pausedFor: "pending_customer" }),
+    ...(owner === undefined ? {} : { owner }),
+    link: formatAddress(address),
+    ...(lastWords === undefined ? {} : { lastWords }),
+    facts: {
+      platform: address.platform,
+      chat: address.chatId,
+      ...(address.threadId === undefined ? {} : { thread: address.threadId }),
+      ...(one.guildId === undefined ? {} : { guild: one.guildId }),
+      is_dm: one.isDm,
+      customer: customer.userId,
+    },
+  };
+}
+
+/** At most one a measure: the one that is open, or was open last. */
+export function spansOf(one: SlaCase, { measure }: Policy): Span[] {
+  switch (measure) {
+    case "first_response":
+      return [{ measure, cycle: "", startedAt: one.openedAt, ...ending(one, firstAnswer(one), "answered") }];
+    case "next_response":
+      return nextResponse(one);
+    case "resolution":
+      return [{ measure, cycle: "", startedAt: one.openedAt, ...ending(one, undefined, "resolved") }];
+    default:
+      return [];
+  }
+}
+
+function firstAnswer({ firstAnsweredAt, turns }: SlaCase): number | undefined {
+  return firstAnsweredAt ?? turns.find(({ by }) => by === "us")?.at;
+}
+
+/** The last stretch of a customer's messages after an answer, with the answer that ended it. */
+function nextResponse(one: SlaCase): Span[] {
+  const { turns } = one;
+  const lastOfCustomer = turns.findLastIndex(({ by }) => by === "customer");
+  const before = turns.slice(0, lastOfCustomer + 1).findLastIndex(({ by }) => by === "us");
+  const first = turns[before + 1];
+  // Nothing was answered before it: that is the first response's.
+  if (first?.by !== "customer" || (before < 0 && one.firstAnsweredAt === undefined)) return [];
+  const answer = turns[lastOfCustomer + 1]?.at;
+  return [
+    { measure: "next_response", cycle: first.messageId, startedAt: first.at, ...ending(one, answer, "answered") },
+  ];
+}
+
+/** A case that ends ends what was waited for in it. */
+function ending({ endedAt, endedBy, abandoned }: SlaCase, answeredAt: number | undefined, how: string): Partial<Span> {
+  if (answeredAt !== undefined) return { endedAt: answeredAt, how };
+  if (endedAt === undefined) return {};
+  return abandoned ? { endedAt, abandoned, how: endedBy ?? "withdrawn" } : { endedAt, how: "resolved" };
+}

@@ -1,0 +1,176 @@
+/**
+ * Conversations as SLA clocks see them. The gateway stores what it saw in the transaction that settles an event; here it is taken
+ * from there, one at a time for each conversation, and is done with when the case and its clocks have moved: a crash repeats or
+ * loses nothing.
+ */
+
+import { formatAddress } from "../../../domain/address.js";
+import type { ConversationSight, SlaCase, SlaStore } from "../../../domain/sla.js";
+import type { Work } from "../../../domain/work.js";
+import type { Clock } from "../../../lib/clock.js";
+import type { Logger } from "../../../lib/logger.js";
+import { createWork } from "../../../lib/work.js";
+import type { Clocks, Sighting } from "../clocks.js";
+import type { ConversationsConfig } from "../config.js";
+import { afterSight, ended } from "./after-sight.js";
+import { entityOf, spansOf } from "./as-entity.js";
+
+export interface ConversationsParts {
+  store: SlaStore;
+  clocks: Clocks;
+  config(): ConversationsConfig;
+  hasPolicies(): boolean;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** The key of those that end by silence; no address looks like it. */
+const CLOSING = "closing";
+const SIGHTS_IN_A_ROW = 50;
+const CASES_IN_A_PAGE = 200;
+const MAX_PARALLEL = 8;
+
+export class Conversations {
+  readonly #parts: ConversationsParts;
+  readonly #work: Work;
+  #isRunning = false;
+
+  constructor(parts: ConversationsParts) {
+    this.#parts = parts;
+    this.#work = createWork({
+      look: (key) => (key === CLOSING ? this.#closeSilent() : this.#take(key)),
+      maxParallel: MAX_PARALLEL,
+      clock: parts.clock,
+      logger: parts.logger.child({ part: "sla", of: "conversations" }),
+    });
+  }
+
+  isWanted(): boolean {
+    return this.#parts.hasPolicies();
+  }
+
+  seen(sight: ConversationSight): void {
+    if (this.#isRunning) this.#work.look(formatAddress(sight.address));
+  }
+
+  /** Takes up what was seen and not looked at; nothing ends by silence before `quietUntil`. */
+  async start(quietUntil: number): Promise<void> {
+    this.#isRunning = true;
+    for (const conversation of await this.#parts.store.unseen(Number.MAX_SAFE_INTEGER)) this.#work.look(conversation);
+    this.#work.look(CLOSING, quietUntil);
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    await this.#work.stop();
+  }
+
+  /** Its clock's time came, or policies changed. */
+  async lookAgain(caseId: string, extend?: Sighting["extend"]): Promise<void> {
+    await this.#see(caseId, (known) => known && { case: known, ...(extend ? { extend } : {}) });
+  }
+
+  /** After a change of policies. Without any about conversations nobody listens any more: what is open is given up. */
+  async lookAtAll(): Promise<void> {
+    const { store, clock, hasPolicies } = this.#parts;
+    for (let afterId = ""; ; ) {
+      const page = await store.openCases(afterId, CASES_IN_A_PAGE);
+      for (const { id } of page)
+        await this.#see(
+          id,
+          (known) => known && { case: hasPolicies() ? known : ended(known, clock.now(), "nobody watches", true) },
+        );
+      afterId = page.at(-1)?.id ?? afterId;
+      if (page.length < CASES_IN_A_PAGE) return;
+    }
+  }
+
+  async close(caseId: string, by: string): Promise<boolean> {
+    const now = this.#parts.clock.now();
+    let isClosed = false;
+    await this.#see(caseId, (known) => {
+      if (!known || known.endedAt !== undefined) return undefined;
+      isClosed = true;
+      return { case: ended(known, now, by), changedAt: now };
+    });
+    return isClosed;
+  }
+
+  /** What was seen of a conversation, in order. */
+  async #take(conversation: string): Promise<number | undefined> {
+    const { store, clock } = this.#parts;
+    const sights = await store.sightsOf(conversation, SIGHTS_IN_A_ROW);
+    for (const sight of sights) {
+      if (!this.#isRunning) return undefined;
+      // Twice when the case was closed in that moment: the word opens another.
+      if (!(await this.#takeOne(conversation, sight))) await this.#takeOne(conversation, sight);
+    }
+    await this.#lookAtClosing();
+    return sights.length === SIGHTS_IN_A_ROW ? clock.now() : undefined;
+  }
+
+  async #takeOne(conversation: string, sight: ConversationSight): Promise<boolean> {
+    const { store, config } = this.#parts;
+    if (sight.kind === "moved" && sight.toChatId !== undefined) {
+      const address = { ...sight.address, chatId: sight.toChatId };
+      await store.moveCase(conversation, formatAddress(address), address);
+    }
+    const open = await store.openCase(conversation);
+    const first = open ?? afterSight(undefined, sight, config());
+    if (!first || sight.kind === "moved") return this.#forget(sight);
+    let isTaken = false;
+    await this.#see(first.id, (known) => {
+      if (known?.endedAt !== undefined) return undefined;
+      const next = afterSight(known, sight, config());
+      isTaken = next !== undefined;
+      return next && { case: next, changedAt: sight.at, seen: [sight.id] };
+    });
+    return isTaken;
+  }
+
+  async #forget({ id }: ConversationSight): Promise<true> {
+    const { store, clock } = this.#parts;
+    await store.apply({ clocks: [], says: [], seen: [id] }, clock.now());
+    return true;
+  }
+
+  async #see(caseId: string, change: (known: SlaCase | undefined) => CaseChange | undefined): Promise<void> {
+    const { store, clocks } = this.#parts;
+    await clocks.see("conversation", caseId, async () => {
+      const changed = change(await store.caseById(caseId));
+      if (!changed) return undefined;
+      return {
+        ...changed,
+        entity: entityOf(changed.case),
+        spansFor: (policy) => spansOf(changed.case, policy),
+      };
+    });
+  }
+
+  /** Ends the conversations that have been silent long enough. Gives the time of the next. */
+  async #closeSilent(): Promise<number | undefined> {
+    const { store, clock } = this.#parts;
+    const next = await store.nextClosing();
+    if (!next || next.closesAt > clock.now()) return next?.closesAt;
+    // Somebody may have spoken.
+    await this.#take(next.conversation);
+    await this.#see(next.id, (known) => {
+      if (known?.closesAt === undefined || known.endedAt !== undefined || known.closesAt > clock.now())
+        return undefined;
+      return { case: ended(known, known.closesAt, "silence"), changedAt: known.closesAt };
+    });
+    return clock.now();
+  }
+
+  async #lookAtClosing(): Promise<void> {
+    const next = await this.#parts.store.nextClosing();
+    if (next && this.#isRunning) this.#work.look(CLOSING, next.closesAt);
+  }
+}
+
+interface CaseChange {
+  case: SlaCase;
+  changedAt?: number;
+  seen?: readonly string[];
+  extend?: NonNullable<Sighting["extend"]>;
+}

@@ -1,0 +1,80 @@
+/** Clocks and policies as people see them: with what has been used and what is left at this moment. */
+import type { SlaClock, SlaMeasure } from "../../domain/sla.js";
+import { ALWAYS } from "./calendars/calendar.js";
+import { usedAt } from "./clock/course.js";
+import { frameOf } from "./clock/frame.js";
+import type { Policy } from "./policies/policies.js";
+
+/** A clock with what only its policy and calendar can tell. */
+export interface ClockView {
+  clock: SlaClock;
+  /** Working time used, now or when it ended. */
+  usedMs: number;
+  percentUsed: number;
+  /** Working time left; negative when it is over. Absent when its policy is gone. */
+  leftMs: number;
+  timezone?: string;
+}
+
+export interface PolicyView {
+  id: string;
+  for: string;
+  measure: SlaMeasure;
+  match?: string;
+  targetMs?: number;
+  calendar: string;
+  timezone?: string;
+  warnAt: string[];
+  pauseWhen?: readonly string[];
+  severity: Policy["severity"];
+  routes?: readonly string[];
+  runbook?: string;
+  open: number;
+  overdue: number;
+}
+
+export function viewOf(clock: SlaClock, policy: Policy | undefined, now: number): ClockView {
+  const at = clock.endedAt ?? now;
+  const usedMs = clock.usedMs ?? usedNow(clock, policy, at);
+  return {
+    clock,
+    usedMs,
+    percentUsed: clock.targetMs > 0 ? usedMs / clock.targetMs : 1,
+    leftMs: leftAt(clock, policy, usedMs, at),
+    ...(policy?.calendar.timezone === undefined ? {} : { timezone: policy.calendar.timezone }),
+  };
+}
+
+function usedNow(clock: SlaClock, policy: Policy | undefined, at: number): number {
+  if (!policy) return usedAt(clock.course, ALWAYS, at);
+  const { measure, cycle, startedAt, course, extendedMs, entity } = clock;
+  const deadline = measure === "deadline" ? entity.deadline : undefined;
+  const span = { measure, cycle, startedAt, ...(deadline === undefined ? {} : { deadline }) };
+  return frameOf(span, policy, course, extendedMs).used(at);
+}
+
+/** Overdue by: working time since it was due. */
+function leftAt({ dueAt, targetMs }: SlaClock, policy: Policy | undefined, usedMs: number, at: number): number {
+  if (dueAt === undefined || dueAt > at) return targetMs - usedMs;
+  const over = (policy?.calendar ?? ALWAYS).between(dueAt, at);
+  // Outside working hours nothing has been used since, and it is late all the same.
+  return -Math.max(over, 1);
+}
+
+export function describe(policy: Policy): Omit<PolicyView, "open" | "overdue"> {
+  const { id, measure, match, targetMs, calendar, warnAt, pauseWhen, severity, routes, runbook } = policy;
+  return {
+    id,
+    for: policy.for,
+    measure,
+    ...(match === undefined ? {} : { match }),
+    ...(targetMs === undefined ? {} : { targetMs }),
+    calendar: calendar.name,
+    ...(calendar.timezone === undefined ? {} : { timezone: calendar.timezone }),
+    warnAt: warnAt.map(({ label }) => label),
+    ...(pauseWhen === undefined ? {} : { pauseWhen }),
+    severity,
+    ...(routes === undefined ? {} : { routes }),
+    ...(runbook === undefined ? {} : { runbook }),
+  };
+}

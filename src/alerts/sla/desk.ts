@@ -1,0 +1,68 @@
+/** What commands, the console and reports ask of SLA clocks. */
+import type { SlaAnnouncement, SlaClock, SlaFilter, SlaStore } from "../../domain/sla.js";
+import type { Clock } from "../../lib/clock.js";
+import { type ClockView, describe, type PolicyView, viewOf } from "./desk-views.js";
+import type { Policy } from "./policies/policies.js";
+import { type Attainment, attainmentOf } from "./report.js";
+
+export interface SlaDesk {
+  list(filter: SlaFilter): Promise<{ clocks: ClockView[]; total: number }>;
+  /** By its id, the beginning of it, or the id of what it watches. */
+  find(id: string): Promise<ClockView[]>;
+  announcements(clockId: string): Promise<SlaAnnouncement[]>;
+  policies(): Promise<PolicyView[]>;
+  report(fromMs: number, toMs: number): Promise<Attainment[]>;
+  /** More (or, negative, less) working time for an open clock. False when there is none. */
+  extend(clockId: string, ms: number): Promise<ClockView | undefined>;
+  /** Ends a conversation, as answered. False when it is not open. */
+  close(caseId: string, by: string): Promise<boolean>;
+}
+
+export interface DeskParts {
+  store: SlaStore;
+  policies(): readonly Policy[];
+  extend(clock: SlaClock, ms: number): Promise<void>;
+  close(caseId: string, by: string): Promise<boolean>;
+  clock: Clock;
+}
+
+export function createDesk({ store, policies, extend, close, clock }: DeskParts): SlaDesk {
+  const view = (one: SlaClock) =>
+    viewOf(
+      one,
+      policies().find(({ id }) => id === one.policyId),
+      clock.now(),
+    );
+  return {
+    async list(filter) {
+      const [clocks, total] = await Promise.all([store.list(filter), store.count(filter)]);
+      return { clocks: clocks.map(view), total };
+    },
+    async find(id) {
+      const exact = await store.get(id);
+      if (exact) return [view(exact)];
+      const [open, ended] = await Promise.all(
+        (["open", "ended"] as const).map((state) => store.list({ entityId: id, state, limit: 20 })),
+      );
+      return [...(open ?? []), ...(ended ?? [])].map(view);
+    },
+    announcements: (clockId) => store.announcements(clockId),
+    policies: () =>
+      Promise.all(
+        policies().map(async (policy) => ({
+          ...describe(policy),
+          open: await store.count({ policyId: policy.id, state: "open" }),
+          overdue: await store.count({ policyId: policy.id, state: "overdue" }),
+        })),
+      ),
+    report: (fromMs, toMs) => attainmentOf(store, policies(), fromMs, toMs),
+    async extend(clockId, ms) {
+      const found = await store.get(clockId);
+      if (!found || found.state === "ended") return undefined;
+      await extend(found, ms);
+      const extended = await store.get(clockId);
+      return extended && view(extended);
+    },
+    close,
+  };
+}

@@ -1,0 +1,97 @@
+/** Policies as they are at work: compiled, with their calendars, and a fingerprint that changes when what they say changes. */
+import { createHash } from "node:crypto";
+import type { Severity } from "../../../domain/alert-signal.js";
+import type { SlaMeasure } from "../../../domain/sla.js";
+import type { WatchedEntity, WatchedType } from "../../../domain/watched.js";
+import { HookgateError } from "../../../lib/errors.js";
+import { ALWAYS, type WorkCalendar } from "../calendars/calendar.js";
+import type { Calendars } from "../calendars/load.js";
+import type { PolicyConfig, SlaConfig } from "../config.js";
+import { compileMatch } from "./match.js";
+import type { Threshold } from "./threshold.js";
+
+export interface Policy {
+  id: string;
+  for: WatchedType;
+  measure: SlaMeasure;
+  from: "created" | "started";
+  matches(entity: WatchedEntity): boolean;
+  /** As it is written, for people. */
+  match?: string;
+  targetMs?: number;
+  calendar: WorkCalendar;
+  warnAt: readonly Threshold[];
+  /** Whether a clock of it stands still; says why. */
+  pausedFor(entity: Pick<WatchedEntity, "status" | "pausedFor">): string | undefined;
+  pauseWhen?: readonly string[];
+  severity: { warning: Severity; violated: Severity };
+  routes?: readonly string[];
+  runbook?: string;
+  hash: string;
+}
+
+export function createPolicies(config: SlaConfig, calendars: Calendars): Policy[] {
+  return config.policies.map((policy) => compile(policy, config, calendars));
+}
+
+/** For each measure the first policy that matches. */
+export function policiesFor(entity: WatchedEntity, policies: readonly Policy[]): Map<SlaMeasure, Policy> {
+  const chosen = new Map<SlaMeasure, Policy>();
+  for (const policy of policies)
+    if (policy.for === entity.type && !chosen.has(policy.measure) && policy.matches(entity))
+      chosen.set(policy.measure, policy);
+  return chosen;
+}
+
+function compile(config: PolicyConfig, all: SlaConfig, calendars: Calendars): Policy {
+  const calendar = calendars.get(config.calendar);
+  if (!calendar) throw noCalendar(config);
+  const { id, match, target, pause_when: pauseWhen, routes, runbook } = config;
+  return {
+    id,
+    for: config.for,
+    measure: config.measure ?? (target === undefined ? "deadline" : "completion"),
+    from: config.from,
+    matches: match === undefined ? () => true : compileMatch(match),
+    ...(match === undefined ? {} : { match }),
+    ...(target === undefined ? {} : { targetMs: target }),
+    calendar,
+    warnAt: config.warn_at,
+    pausedFor: pauseRule(pauseWhen),
+    ...(pauseWhen === undefined ? {} : { pauseWhen }),
+    severity: typeof config.severity === "object" ? config.severity : severities(config.severity),
+    ...(routes === undefined ? {} : { routes }),
+    ...(runbook === undefined ? {} : { runbook }),
+    hash: hashOf([config, calendar === ALWAYS ? "always" : all.calendars[config.calendar]]),
+  };
+}
+
+/** A warning is never more severe than what it warns of. */
+function severities(violated: Severity): Policy["severity"] {
+  return { warning: violated === "info" ? "info" : "warning", violated };
+}
+
+/** Without a list: whenever the entity itself says that it waits for somebody else. */
+function pauseRule(words: readonly string[] | undefined): Policy["pausedFor"] {
+  if (words === undefined) return ({ pausedFor }) => pausedFor;
+  const listed = new Set(words.map(asWord));
+  return ({ status, pausedFor }) => [pausedFor, status].find((word) => word !== undefined && listed.has(asWord(word)));
+}
+
+/** `Awaiting approval`, `awaiting-approval` and `awaiting_approval` are one. */
+const asWord = (text: string) =>
+  text
+    .trim()
+    .toLowerCase()
+    .replace(/[\s_-]+/g, "_");
+
+function hashOf(value: unknown): string {
+  return createHash("sha256").update(JSON.stringify(value)).digest("base64url").slice(0, 16);
+}
+
+function noCalendar({ id, calendar }: PolicyConfig): HookgateError {
+  return new HookgateError({
+    code: "SLA_CALENDAR_INVALID",
+    message: `the policy ${id} names a calendar "${calendar}" that there is not`,
+  });
+}

@@ -1,0 +1,80 @@
+/** How well targets were met: numbers by policy and day, for `/sla report` and the charts. */
+import type { SlaMeasure, SlaStore } from "../../domain/sla.js";
+import type { Policy } from "./policies/policies.js";
+
+export interface Attainment {
+  policyId: string;
+  measure: SlaMeasure;
+  met: number;
+  late: number;
+  withdrawn: number;
+  /** Open ones that are overdue now. */
+  overdue: number;
+  open: number;
+  /** A fraction of those that ended; absent when none did. */
+  attained?: number;
+  /** Working time used, of those that ended. */
+  medianMs?: number;
+  p90Ms?: number;
+  maxMs?: number;
+  /** By day of the policy's zone, UTC without one. */
+  days: { day: string; met: number; late: number }[];
+  /** Working times used, in order, for distributions; the newest `MAX_ENDED` at most. */
+  usedMs: number[];
+}
+
+/** Enough for a quantile and a picture. */
+const MAX_ENDED = 20_000;
+
+export async function attainmentOf(
+  store: SlaStore,
+  policies: readonly Policy[],
+  fromMs: number,
+  toMs: number,
+): Promise<Attainment[]> {
+  const [tallies, ended] = await Promise.all([store.tally(fromMs, toMs), store.ended(fromMs, toMs, MAX_ENDED)]);
+  const names = new Set([...policies.map(({ id }) => id), ...tallies.map(({ policyId }) => policyId)]);
+  return Promise.all(
+    [...names].map(async (policyId): Promise<Attainment> => {
+      const policy = policies.find(({ id }) => id === policyId);
+      const tally = tallies.filter((one) => one.policyId === policyId);
+      const own = ended.filter((one) => one.policyId === policyId);
+      const used = own.map(({ usedMs }) => usedMs).sort((a, b) => a - b);
+      const sum = (field: "met" | "late" | "withdrawn") => tally.reduce((total, one) => total + one[field], 0);
+      const met = sum("met");
+      const late = sum("late");
+      return {
+        policyId,
+        measure: policy?.measure ?? tally[0]?.measure ?? "completion",
+        met,
+        late,
+        withdrawn: sum("withdrawn"),
+        open: await store.count({ policyId, state: "open" }),
+        overdue: await store.count({ policyId, state: "overdue" }),
+        ...(met + late > 0 ? { attained: met / (met + late) } : {}),
+        ...quantiles(used),
+        days: byDay(own, policy?.calendar.timezone ?? "UTC"),
+        usedMs: used,
+      };
+    }),
+  );
+}
+
+function quantiles(sorted: readonly number[]): Pick<Attainment, "medianMs" | "p90Ms" | "maxMs"> {
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)];
+  const [medianMs, p90Ms, maxMs] = [at(0.5), at(0.9), sorted.at(-1)];
+  return medianMs === undefined || p90Ms === undefined || maxMs === undefined ? {} : { medianMs, p90Ms, maxMs };
+}
+
+function byDay(ended: readonly { endedAt: number; met: boolean }[], timezone: string): Attainment["days"] {
+  // Swedish dates are ISO dates.
+  const dayOf = new Intl.DateTimeFormat("sv-SE", { timeZone: timezone, dateStyle: "short" });
+  const days = new Map<string, { day: string; met: number; late: number }>();
+  for (const { endedAt, met } of ended) {
+    const day = dayOf.format(endedAt);
+    const counts = days.get(day) ?? { day, met: 0, late: 0 };
+    counts[met ? "met" : "late"]++;
+    days.set(day, counts);
+  }
+  return [...days.values()].sort((a, b) => (a.day < b.day ? -1 : 1));
+}

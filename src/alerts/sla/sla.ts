@@ -1,0 +1,182 @@
+/**
+ * SLA clocks, composed: policies and calendars from the configuration, clocks of tasks, missions and conversations, and what they
+ * announce. Three keys of `Work` look at the rows: what is due next, what is to be said, and what is to be reckoned anew.
+ */
+import type { RaiseAlert } from "../../domain/alert-signal.js";
+import type { ConversationWatch, SlaClock } from "../../domain/sla.js";
+import type { Store } from "../../domain/store.js";
+import type { EntityChanged, WatchedEntity, WatchedType } from "../../domain/watched.js";
+import type { Work } from "../../domain/work.js";
+import type { HookRegistry } from "../../hooks/registry.js";
+import type { Clock } from "../../lib/clock.js";
+import type { Logger } from "../../lib/logger.js";
+import { createWork } from "../../lib/work.js";
+import { announceWaiting } from "./announce.js";
+import { ALWAYS, type WorkCalendar } from "./calendars/calendar.js";
+import { type Calendars, loadCalendars } from "./calendars/load.js";
+import { Clocks } from "./clocks.js";
+import type { SlaConfig } from "./config.js";
+import { Conversations } from "./conversations/conversations.js";
+import { createDesk, type SlaDesk } from "./desk.js";
+import { createPolicies, type Policy } from "./policies/policies.js";
+
+export interface SlaParts {
+  config: SlaConfig;
+  store: Pick<Store, "sla" | "cursors">;
+  registry: Pick<HookRegistry, "runBefore" | "runAfter">;
+  raise: RaiseAlert;
+  /** The truth about work, by its owner: asked before anything is announced. */
+  current?(type: WatchedType, id: string): Promise<WatchedEntity | undefined>;
+  /** All open work: asked for when policies have changed. */
+  openWork?(): AsyncIterable<WatchedEntity>;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface Sla {
+  /** Told of tasks and missions. Rejects with SLA_DATE_INVALID. */
+  readonly changed: EntityChanged;
+  /** For the gateway: what it saw, when it is on disk. */
+  readonly conversations: ConversationWatch;
+  readonly desk: SlaDesk;
+  /** A calendar by its name, for other parts of alerts (`always` is one). */
+  calendar(name: string): WorkCalendar | undefined;
+  /** Loads calendars, takes up what was left. Rejects with SLA_CALENDAR_INVALID. */
+  start(): Promise<void>;
+  /**
+   * Other policies: resolves, when all they need is there, with what puts them in force; clocks are reckoned anew afterwards.
+   * Rejects with SLA_CALENDAR_INVALID.
+   */
+  prepare(config: SlaConfig): Promise<() => void>;
+  sweep(now: number): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** The keys of its work. */
+const DUE = "due";
+const SAY = "say";
+const RECKON = "reckon";
+/** The cursor of the policies that conversations were reckoned with. */
+const POLICIES = "policies";
+
+/** Without policies it holds no clock, no timer and no library. */
+export function createSla(parts: SlaParts): Sla {
+  const { store, clock, logger } = parts;
+  let config = parts.config;
+  let calendars: Calendars = new Map([[ALWAYS.name, ALWAYS]]);
+  let policies: readonly Policy[] = [];
+  let quietUntil = 0;
+  let isRunning = false;
+  let noteLoaded = () => {};
+  /** Without its policies a clock would be taken for one that nobody wants any more. */
+  const loaded = new Promise<void>((resolve) => {
+    noteLoaded = resolve;
+  });
+
+  const work: Work = createWork({
+    look: (key) => (key === DUE ? lookAtDue() : key === SAY ? announceWaiting(announceParts) : reckonAnew()),
+    maxParallel: 3,
+    clock,
+    logger: logger.child({ part: "sla" }),
+  });
+  const look = (key: string, at?: number) => {
+    if (isRunning) work.look(key, at);
+  };
+  const announceParts = { store: store.sla, registry: parts.registry, raise: parts.raise, clock, logger };
+  const clocks = new Clocks({
+    store: store.sla,
+    policies: () => policies,
+    ...(parts.current ? { current: parts.current } : {}),
+    wake: (at) => look(DUE, at),
+    announce: () => look(SAY),
+    clock,
+  });
+  const conversations = new Conversations({
+    store: store.sla,
+    clocks,
+    config: () => config.conversations,
+    hasPolicies: () => policies.some((policy) => policy.for === "conversation"),
+    clock,
+    logger,
+  });
+
+  async function lookAtDue(): Promise<number | undefined> {
+    // What platforms bring of the time when nobody listened may end a clock that looks overdue.
+    if (clock.now() < quietUntil) return quietUntil;
+    return clocks.lookAtDue((due: SlaClock) =>
+      due.entity.type === "conversation" ? conversations.lookAgain(due.entity.id) : clocks.lookAtWork(due),
+    );
+  }
+
+  async function prepare(next: SlaConfig): Promise<() => void> {
+    const nextCalendars = await loadCalendars(next.policies.length > 0 ? next.calendars : {});
+    const nextPolicies = createPolicies(next, nextCalendars);
+    return () => {
+      config = next;
+      calendars = nextCalendars;
+      policies = nextPolicies;
+      look(RECKON);
+    };
+  }
+
+  /** Clocks that were reckoned with other policies; and conversations that another policy may be about now. */
+  async function reckonAnew(): Promise<undefined> {
+    const hashes = policies.map(({ hash }) => hash);
+    for (let afterSeq = 0; ; ) {
+      const outdated = await store.sla.outdated(hashes, afterSeq, 500);
+      await Promise.all(
+        outdated.map(({ type, id, entity }) =>
+          type === "conversation" ? conversations.lookAgain(id) : clocks.seeWork(entity),
+        ),
+      );
+      afterSeq = outdated.at(-1)?.seq ?? afterSeq;
+      if (outdated.length < 500) break;
+    }
+    const cursors = store.cursors("sla");
+    const all = hashes.join(" ");
+    if ((await cursors.get(POLICIES)) === all) return undefined;
+    await conversations.lookAtAll();
+    if (parts.openWork) for await (const entity of parts.openWork()) await clocks.seeWork(entity);
+    await cursors.set(POLICIES, all);
+    return undefined;
+  }
+
+  return {
+    async changed(entity) {
+      await loaded;
+      await clocks.seeWork(entity);
+    },
+    conversations: {
+      isWanted: () => conversations.isWanted(),
+      seen: (sight) => conversations.seen(sight),
+    },
+    desk: createDesk({
+      store: store.sla,
+      policies: () => policies,
+      extend: (found, ms) =>
+        found.entity.type === "conversation"
+          ? conversations.lookAgain(found.entity.id, { clockId: found.id, ms })
+          : clocks.seeWork(found.entity, { clockId: found.id, ms }),
+      close: (caseId, by) => conversations.close(caseId, by),
+      clock,
+    }),
+    calendar: (name) => calendars.get(name),
+    async start() {
+      const take = await prepare(config);
+      isRunning = true;
+      quietUntil = clock.now() + config.after_start;
+      take();
+      noteLoaded();
+      await conversations.start(quietUntil);
+      look(DUE);
+      look(SAY);
+    },
+    prepare,
+    sweep: (now) => store.sla.sweep(now - config.keep),
+    async stop() {
+      isRunning = false;
+      await Promise.all([work.stop(), conversations.stop()]);
+      await clocks.stop();
+    },
+  };
+}

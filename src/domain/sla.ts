@@ -1,0 +1,262 @@
+/**
+ * SLA clocks: how long something may take, how much of that has passed, and what was said about it. A clock is a row with its next
+ * due time; what it announces is a row of its own, so that a crash neither loses an announcement nor repeats one.
+ */
+import type { Address } from "./address.js";
+import type { AlertSignal } from "./alert-signal.js";
+import type { Role } from "./identity.js";
+import type { WatchedEntity, WatchedType } from "./watched.js";
+
+/**
+ * `deadline`: the entity's own date · `completion`: within a target from its creation or start · of conversations: the first
+ * answer, each further answer, the end.
+ */
+export const SLA_MEASURES = ["deadline", "completion", "first_response", "next_response", "resolution"] as const;
+export type SlaMeasure = (typeof SLA_MEASURES)[number];
+
+/** For people. */
+export const SLA_MEASURE_NAMES: Readonly<Record<SlaMeasure, string>> = {
+  deadline: "deadline",
+  completion: "completion",
+  first_response: "first response",
+  next_response: "next response",
+  resolution: "resolution",
+};
+
+/** What a clock has run. Working time is reckoned from it anew, so another calendar changes the past as well. */
+export interface SlaCourse {
+  /** Reckoned from here on … */
+  since: number;
+  /** … with so much used before (0 unless old pauses were put together). */
+  usedMs: number;
+  /** Stretches that do not count, in order. */
+  pauses: (readonly [from: number, to: number])[];
+  pausedSince?: number;
+}
+
+export interface SlaClock {
+  id: string;
+  policyId: string;
+  /** Of the policy and its calendar, as they were reckoned with. */
+  policyHash: string;
+  measure: SlaMeasure;
+  /** `next_response` runs once for each time that a customer waits: the message that began it. Empty for others. */
+  cycle: string;
+  state: "running" | "paused" | "ended";
+  /** `late`: over, after it was due. `withdrawn`: over without anything to be met (cancelled, deleted, no policy any more). */
+  outcome?: "met" | "late" | "withdrawn";
+  startedAt: number;
+  endedAt?: number;
+  course: SlaCourse;
+  /** Working time that it may take. */
+  targetMs: number;
+  /** Put on top of the target, or of a deadline, by people. */
+  extendedMs: number;
+  /** Absent while it is paused before its target is reached: nobody knows. */
+  dueAt?: number;
+  /** When there is something to announce next. */
+  nextAt?: number;
+  /** Counts from 1; a due time that was moved after it was announced begins another. */
+  episode: number;
+  /** The highest share of the target that a warning of this episode told of. */
+  warned?: number;
+  violatedAt?: number;
+  /** Working time used, when it ended. */
+  usedMs?: number;
+  pausedFor?: string;
+  /** As it was told last. */
+  entity: WatchedEntity;
+}
+
+/** The payload of `quality:sla`. */
+export interface SlaNews {
+  entityId: string;
+  entityType: WatchedType;
+  /** ISO. */
+  deadline: string;
+  status: "warning" | "violated" | "met";
+  /** 0.8 = 80 % of the working time allowed. */
+  percentUsed: number;
+  policyId: string;
+}
+
+/**
+ * pending: hooks were not asked · approved: they were, the alert is to be raised · raised: hooks are to be told · told · vetoed
+ * (with `reason` and `by`) · failed: given up.
+ */
+export type SlaSaidStatus = "pending" | "approved" | "raised" | "told" | "vetoed" | "failed";
+
+export interface SlaAnnouncement {
+  /** `<clock>:<episode>:<what>`: each once. */
+  id: string;
+  clockId: string;
+  episode: number;
+  at: number;
+  status: SlaSaidStatus;
+  attempts: number;
+  dueAt: number;
+  reason?: string;
+  /** The hook that vetoed it. */
+  by?: string;
+  /** Absent when only an alert ends (cancelled, moved, done too late). */
+  news?: SlaNews;
+  signal: AlertSignal;
+}
+
+export type NewAnnouncement = Pick<SlaAnnouncement, "id" | "clockId" | "episode" | "at" | "news" | "signal">;
+
+/* ── conversations ─────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/** What the gateway saw somebody do, stored in the transaction that settles the event. */
+export interface ConversationSight {
+  /** `m<inbox id>`. */
+  id: string;
+  kind: "said" | "edited" | "deleted" | "reacted" | "moved";
+  /** Where; for an answer through a bridge, where the customer is. */
+  address: Address;
+  messageId: string;
+  at: number;
+  userId?: string;
+  name?: string;
+  role?: Role;
+  isBot?: boolean;
+  isDm?: boolean;
+  guildId?: string;
+  text?: string;
+  emoji?: string;
+  /** `said`: what became of it, as in its inbox row. */
+  outcome?: string;
+  claimedBy?: string;
+  /** `said`: it was answered at once (a hook's reply, a plugin's). */
+  isAnswered?: boolean;
+  /** `moved`: where to. */
+  toChatId?: string;
+}
+
+/** Passed to the gateway, which tells what it sees. */
+export interface ConversationWatch {
+  /** False: nobody asks, and sights need not be kept. */
+  isWanted(): boolean;
+  /** A sight is on disk. Must return at once and never throw. */
+  seen(sight: ConversationSight): void;
+}
+
+/** One message of a case, as far as it matters. */
+export interface CaseTurn {
+  messageId: string;
+  by: "customer" | "us";
+  at: number;
+}
+
+/** A customer's matter in a conversation: from their first message to its end. */
+export interface SlaCase {
+  /** `<conversation>#<message>`; the id of its entity. */
+  id: string;
+  conversation: string;
+  address: Address;
+  isDm: boolean;
+  guildId?: string;
+  openedAt: number;
+  /** The latest, bounded. */
+  turns: CaseTurn[];
+  /** Kept when the answer is no longer among the turns. */
+  firstAnsweredAt?: number;
+  customer: { userId: string; name?: string };
+  /** Who of us spoke last. */
+  owner?: string;
+  lastWords?: string;
+  endedAt?: number;
+  endedBy?: string;
+  abandoned?: boolean;
+  /** When it ends by itself unless somebody speaks. */
+  closesAt?: number;
+}
+
+/* ── what is kept ──────────────────────────────────────────────────────────────────────────────────────────────── */
+
+/** One transaction. */
+export interface SlaChange {
+  clocks: readonly SlaClock[];
+  says: readonly NewAnnouncement[];
+  /** The case that the clocks are of, and the sights that made it what it is: those are done with. */
+  case?: SlaCase;
+  seen?: readonly string[];
+}
+
+export interface SlaFilter {
+  policyId?: string;
+  /** `overdue`: violated and still open. */
+  state?: "open" | "running" | "paused" | "overdue" | "ended";
+  entityId?: string;
+  /** Rows to skip. */
+  offset?: number;
+  limit: number;
+}
+
+/** What is counted of a policy in a span of days. */
+export interface SlaTally {
+  policyId: string;
+  measure: SlaMeasure;
+  /** Of clocks that ended. */
+  met: number;
+  late: number;
+  withdrawn: number;
+}
+
+export interface SlaStore {
+  /** Clocks, announcements, a case and what was seen of it: all or nothing. An announcement that is there already is left alone. */
+  apply(change: SlaChange, now: number): Promise<void>;
+  get(id: string): Promise<SlaClock | undefined>;
+  /** The clocks of an entity, the newest first, at most 50; every open one is among them. */
+  clocksOf(type: WatchedType, id: string): Promise<SlaClock[]>;
+  /** Clocks with something to announce, the most urgent first. */
+  due(now: number, limit: number): Promise<SlaClock[]>;
+  /** When the next one is due: one look at an index. */
+  nextDue(): Promise<number | undefined>;
+  /** Open ones by their due time, paused ones last; ended ones newest first. */
+  list(filter: SlaFilter): Promise<SlaClock[]>;
+  count(filter: Pick<SlaFilter, "policyId" | "state">): Promise<number>;
+  /** Entities with open clocks that were reckoned with other policies than these; by `seq` of their clocks. */
+  outdated(
+    hashes: readonly string[],
+    afterSeq: number,
+    limit: number,
+  ): Promise<{ seq: number; type: WatchedType; id: string; entity: WatchedEntity }[]>;
+  tally(fromMs: number, toMs: number): Promise<SlaTally[]>;
+  /** Ended clocks for a report: working time used, by policy, oldest first; at most `limit`. */
+  ended(
+    fromMs: number,
+    toMs: number,
+    limit: number,
+  ): Promise<
+    { policyId: string; measure: SlaMeasure; endedAt: number; usedMs: number; targetMs: number; met: boolean }[]
+  >;
+
+  /** Announcements that are not done with and whose time has come, in order. */
+  toAnnounce(now: number, limit: number): Promise<SlaAnnouncement[]>;
+  nextAnnouncement(): Promise<number | undefined>;
+  announcements(clockId: string): Promise<SlaAnnouncement[]>;
+  /** Its attempt is counted on disk. */
+  beginAnnouncement(id: string): Promise<number>;
+  updateAnnouncement(
+    id: string,
+    change: { status?: SlaSaidStatus; reason?: string; by?: string; news?: SlaNews },
+  ): Promise<void>;
+  /** This one and whatever follows it on the same clock waits until then. */
+  postpone(clockId: string, dueAt: number, reason: string): Promise<void>;
+  /** Whether an alert of this episode was raised: only then is there one to end. */
+  wasRaised(clockId: string, episode: number): Promise<boolean>;
+
+  /** Conversations with sights that were not looked at. */
+  unseen(limit: number): Promise<string[]>;
+  sightsOf(conversation: string, limit: number): Promise<ConversationSight[]>;
+  /** The open case of a conversation. */
+  openCase(conversation: string): Promise<SlaCase | undefined>;
+  caseById(id: string): Promise<SlaCase | undefined>;
+  openCases(afterId: string, limit: number): Promise<SlaCase[]>;
+  /** Open cases that end by themselves. */
+  nextClosing(): Promise<{ id: string; conversation: string; closesAt: number } | undefined>;
+  /** A chat has another id: its open case goes with it. */
+  moveCase(from: string, to: string, address: Address): Promise<void>;
+  sweep(endedBefore: number): Promise<number>;
+}

@@ -1,0 +1,77 @@
+/** What an event tells about a conversation: who said, changed or took back what, and what became of it. For SLA clocks. */
+import { addressOf, type DeletedEvent, type InboundEvent, type ReactionEvent } from "../../domain/event.js";
+import type { InboundMessage } from "../../domain/message.js";
+import type { ConversationSight } from "../../domain/sla.js";
+import type { Handling } from "./handling.js";
+import { judge } from "./judge.js";
+import type { LaneRow } from "./lanes.js";
+import { afterMove, causeId, type Inbound, messageAddress } from "./receiving.js";
+
+type Settled = Extract<Handling, { kind: "settled" }>;
+
+/** Undefined when it says nothing about the conversation (a command, a press on a button). */
+export function sightOf(row: LaneRow, handled: Settled, inbound: Inbound): ConversationSight | undefined {
+  // A move is told with the id that the chat had.
+  if (row.event.kind === "moved") return moved(row, row.event);
+  const event = afterMove(row.event, inbound);
+  switch (event.kind) {
+    case "message":
+      return said(row, event.message, handled, inbound);
+    case "edited":
+      return { ...base(row, event), kind: "edited", ...facts(event.message, inbound), at: event.message.receivedAt };
+    case "deleted":
+      return { ...base(row, event), ...change(event), kind: "deleted" };
+    case "reaction": {
+      const role = inbound.identify(event.address.platform, event.userId);
+      return { ...base(row, event), ...change(event), kind: "reacted", emoji: event.emoji, ...(role ? { role } : {}) };
+    }
+    default:
+      return undefined;
+  }
+}
+
+const base = (row: LaneRow, event: InboundEvent) => ({ id: causeId(row), address: addressOf(event) });
+
+function change({ messageId, at, userId }: DeletedEvent | ReactionEvent) {
+  return { messageId, at, ...(userId === undefined ? {} : { userId }) };
+}
+
+function moved(row: LaneRow, event: Extract<InboundEvent, { kind: "moved" }>): ConversationSight {
+  const { toChatId, at } = event;
+  return { ...base(row, event), kind: "moved", messageId: "", at, toChatId };
+}
+
+function said(row: LaneRow, message: InboundMessage, handled: Settled, inbound: Inbound): ConversationSight {
+  const { outcome, claimedBy, deliveries } = handled;
+  const returned = outcome === "returned" ? deliveries[0]?.address : undefined;
+  return {
+    id: causeId(row),
+    address: messageAddress(message),
+    kind: "said",
+    ...facts(message, inbound),
+    at: message.receivedAt,
+    outcome,
+    ...(claimedBy === undefined ? {} : { claimedBy }),
+    ...(deliveries.some(({ cause, operation }) => cause.kind === "reply" && operation === "send")
+      ? { isAnswered: true }
+      : {}),
+    // Through a bridge: it was said where the customer is. Its id there is not known yet, and ids of two chats may be alike.
+    ...(returned ? { address: returned, messageId: `returned:${row.id}` } : {}),
+  };
+}
+
+function facts(message: InboundMessage, inbound: Inbound) {
+  const { operator, isBot } = judge(message, inbound);
+  const { messageId, userId, text, isDm, guildId } = message;
+  const { displayName: name, role } = operator;
+  return {
+    messageId,
+    userId,
+    text,
+    isDm,
+    ...(name === undefined ? {} : { name }),
+    ...(role === undefined ? {} : { role }),
+    ...(isBot ? { isBot } : {}),
+    ...(guildId === undefined ? {} : { guildId }),
+  };
+}

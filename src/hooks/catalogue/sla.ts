@@ -1,0 +1,30 @@
+/** The SLA point of the orchestration family. */
+import { z } from "zod";
+import { definePoint } from "../point.js";
+
+export const qualitySla = definePoint({
+  name: "quality:sla",
+  model: "lifecycle",
+  payload: z.object({
+    entityId: z.string(),
+    entityType: z.enum(["task", "mission", "conversation"]),
+    /** ISO time at which it is due. */
+    deadline: z.string(),
+    status: z.enum(["warning", "violated", "met"]),
+    /** A fraction of the working time allowed: 0.8 = 80 %. */
+    percentUsed: z.number(),
+    policyId: z.string(),
+  }),
+  summary:
+    "An SLA clock warns, is violated or was met; once each. `before` may veto the announcement, `after` is told when the alert is raised.",
+  example: {
+    entityId: "t_1",
+    entityType: "task",
+    deadline: "2026-11-23T17:00:00.000Z",
+    status: "warning",
+    percentUsed: 0.8,
+    policyId: "tasks-on-time",
+  },
+});
+
+export const slaPoints = [qualitySla] as const;
