@@ -6,7 +6,7 @@ import { createPlatforms, type Platforms } from "../adapters/index.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
 import { createSla, type Sla } from "./alerts/sla/sla.js";
-import { adminsOf, hooksOf, sweepAll, threadsOf } from "./app/hooks.js";
+import { adminsOf, brokenEventsOf, hooksOf, sweepAll, threadsOf, withBrokenEvents } from "./app/hooks.js";
 import { assembleOrchestrator, runnerSecrets } from "./app/orchestrator.js";
 import { createOverrides } from "./app/overrides.js";
 import { platformOptions } from "./app/platforms.js";
@@ -77,7 +77,9 @@ export interface App {
 
 /** Starts everything; rejects with what the operator must mend (CONFIG_INVALID, STORE_…, PORT_TAKEN, PLUGIN_CRITICAL). */
 export async function startApp(loaded: LoadedConfig, options: AppOptions): Promise<App> {
-  const { config, env } = needValid(loaded);
+  // As it is now: a reload changes it.
+  let current = needValid(loaded);
+  const { config, env } = current;
   const clock = options.clock ?? systemClock;
   const startedAt = clock.now();
   const secrets: (string | undefined)[] = secretsOf(config, env);
@@ -100,8 +102,6 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     const consoleToken = env.HOOKGATE_TOKEN ?? (await store.ownSecret("console-token"));
     secrets.push(consoleToken);
     const metrics = createMetrics();
-    // As it is now: a reload changes it.
-    let current: Valid = { config, env };
     const automationsNow = () => current.config.automations;
     const overrides = await createOverrides(config.overrides, store);
     const queue = createQueue({
@@ -243,7 +243,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       started: current,
       validate: needValid,
       hooksOf: (next, valid) => {
-        const found = hooksOf(next, valid, registry.points);
+        const found = withBrokenEvents(hooksOf(next, valid, registry.points), next);
         learn([...secretsOf(valid.config, valid.env), ...secretsOfHooks(found)]);
         return found;
       },
@@ -261,6 +261,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     });
     const ingest = createIngest({
       events: () => current.config.events,
+      isBroken: (name) => current.brokenEvents.has(name),
       secret: (name) => env.variable(name),
       store: store.automation.ingest,
       stored: () => automations.triggers.ingested(),
@@ -289,7 +290,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     // Before the plugins, which may listen to them.
     declareEvents(registry, config.events);
     await plugins.load();
-    const hooks = hooksOf(loaded, { config, env }, registry.points);
+    const hooks = withBrokenEvents(hooksOf(loaded, { config, env }, registry.points), loaded);
     learn(secretsOfHooks(hooks));
     await automations.load(hooks);
     warnOfProblems(registry, logger);
@@ -331,9 +332,11 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
   }
 }
 
-function needValid(loaded: LoadedConfig): { config: Config; env: Environment } {
+function needValid(loaded: LoadedConfig): Valid {
   const { config, env, problems } = loaded;
-  if (config && env && (problems.length === 0 || isAnyPlatformLeft(config, env, problems))) return { config, env };
+  const ofPlatforms = problems.filter(({ event }) => event === undefined);
+  if (config && env && (ofPlatforms.length === 0 || isAnyPlatformLeft(config, env, problems)))
+    return { config, env, brokenEvents: brokenEventsOf(problems) };
   throw new HookgateError({
     code: "CONFIG_INVALID",
     message: `The configuration has ${problems.length} problem${problems.length === 1 ? "" : "s"}:\n${problems.map(formatProblem).join("\n")}`,

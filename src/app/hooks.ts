@@ -2,10 +2,11 @@
 import type { Sla } from "../alerts/sla/sla.js";
 import type { AssemblyParts } from "../automations/assemble.js";
 import type { Automations } from "../automations/automations.js";
-import type { LoadedHooks } from "../automations/definition/load.js";
+import type { BrokenHook, LoadedHooks } from "../automations/definition/load.js";
 import { readHooks } from "../automations/definition/read-hooks.js";
+import { eventName } from "../automations/triggers/event-point.js";
 import type { Environment } from "../config/env.js";
-import type { LoadedConfig } from "../config/load.js";
+import { brokenEvent, type LoadedConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
 import type { Adapter } from "../domain/adapter.js";
 import type { Address } from "../domain/address.js";
@@ -15,7 +16,7 @@ import { directAddress } from "./direct.js";
 
 /** The configured hooks as they are written now. `points`: with those of plugins and events. */
 export function hooksOf(
-  { file, placeOf }: LoadedConfig,
+  { file, placeOf, problems }: LoadedConfig,
   { config, env }: Valid,
   points: readonly AnyPoint[],
 ): LoadedHooks {
@@ -24,10 +25,26 @@ export function hooksOf(
     {
       points: new Map(points.map((point) => [point.name, point])),
       events: Object.keys(config.events),
+      brokenEvents: brokenEventsOf(problems),
       secret: env.variable,
       models: Object.keys(config.models.available),
     },
   );
+}
+
+export function brokenEventsOf(problems: LoadedConfig["problems"]): ReadonlyMap<string, string> {
+  const names = new Set(problems.flatMap(({ event }) => event ?? []));
+  return new Map([...names].map((name) => [name, brokenEvent(name, problems) ?? ""]));
+}
+
+/** Events that are not in force stand among the broken hooks: for whoever looks, and so that no reload breaks one. */
+export function withBrokenEvents(hooks: LoadedHooks, { problems }: LoadedConfig): LoadedHooks {
+  const events = [...brokenEventsOf(problems).keys()].map((name): BrokenHook => {
+    const own = problems.filter(({ event }) => event === name);
+    const place = { file: own[0]?.file ?? "", ...(own[0]?.line === undefined ? {} : { line: own[0].line }) };
+    return { id: eventName(name), place, critical: false, problems: own };
+  });
+  return { ...hooks, broken: [...hooks.broken, ...events] };
 }
 
 interface Valid {

@@ -25,6 +25,8 @@ import type { Overrides } from "./overrides.js";
 export interface Valid {
   config: Config;
   env: Environment;
+  /** Events with problems: why. */
+  brokenEvents: ReadonlyMap<string, string>;
 }
 
 export interface TakenOver {

@@ -38,8 +38,15 @@ async function pluginProblems({ config, file, placeOf }: LoadedConfig): Promise<
 
 /** What a start would make of problems that concern single platforms. */
 function consequence(problems: readonly ConfigProblem[]): string {
-  const off = new Set(problems.map(({ platform }) => platform));
-  return off.has(undefined) ? "" : ` Until they are mended, off: ${[...off].join(", ")}. Other platforms go on.`;
+  if (problems.some(({ platform, event }) => platform === undefined && event === undefined)) return "";
+  const off = new Set(problems.flatMap(({ platform }) => platform ?? []));
+  const refused = new Set(problems.flatMap(({ event }) => event ?? []));
+  return [
+    off.size > 0 && ` Until they are mended, off: ${[...off].join(", ")}. Other platforms go on.`,
+    refused.size > 0 && ` Until they are mended, refused: the events ${[...refused].join(", ")}. Others go on.`,
+  ]
+    .filter(Boolean)
+    .join("");
 }
 
 /** Hooks are registered for the look, where nothing fires: so dependencies and the rest are checked as at a start. */

@@ -13,6 +13,8 @@ import { type Config, configSchema, type PlatformName, platformOf } from "./sche
 export interface ConfigProblem {
   /** The only platform that it concerns: that one is off until it is mended, and the others go on. */
   platform?: PlatformName;
+  /** The only event that it concerns: that one is refused until it is mended, and hooks on it are broken. */
+  event?: string;
   /** The file, or `environment`. */
   file: string;
   line?: number;
@@ -25,7 +27,10 @@ export interface ConfigProblem {
 }
 
 export interface LoadedConfig {
-  /** Absent when there are problems that concern more than one platform. What it says of a platform with problems is not to be used. */
+  /**
+   * Absent when there are problems that concern more than one platform or event. What it says of a platform with problems is not to
+   * be used; events with problems are left out.
+   */
   config?: Config;
   env?: Environment;
   /** The file that was read; undefined when there is none and defaults hold. */
@@ -69,7 +74,7 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
         path: path.join("."),
         message,
         expected,
-        ...only(platformOf(path[0])),
+        ...onlyOf(path),
       });
   return { ...finish(read.config, env, file, problems), ...(read.placeOf ? { placeOf: read.placeOf } : {}) };
 }
@@ -80,8 +85,8 @@ function finish(
   file: string | undefined,
   problems: ConfigProblem[],
 ): LoadedConfig {
-  const isUsable = problems.every(({ platform }) => platform !== undefined);
-  const whole = isUsable && config && env ? { config, env } : {};
+  const isUsable = problems.every(({ platform, event }) => platform !== undefined || event !== undefined);
+  const whole = isUsable && config && env ? { config: { ...config, events: soundOf(config, problems) }, env } : {};
   return { ...whole, ...(file ? { file } : {}), problems };
 }
 
@@ -101,20 +106,34 @@ function readYaml(file: string): Pick<LoadedConfig, "config" | "problems" | "pla
   return { ...(config ? { config } : {}), problems, placeOf: yaml.placeOf };
 }
 
-/** With the defaults for platforms whose sections have problems; undefined when something else has, too. */
+function soundOf({ events }: Config, problems: readonly ConfigProblem[]): Config["events"] {
+  return Object.fromEntries(Object.entries(events).filter(([name]) => brokenEvent(name, problems) === undefined));
+}
+
+/** With the defaults for platforms whose sections have problems, and without events that have; undefined when something else has, too. */
 function withoutBroken(raw: unknown, problems: readonly ConfigProblem[]): Config | undefined {
-  const broken = new Set(problems.map(({ platform }) => platform));
-  if (broken.has(undefined)) return undefined;
-  const rest = Object.entries(Object(raw)).filter(([section]) => !broken.has(platformOf(section)));
-  return configSchema.safeParse(Object.fromEntries(rest)).data;
+  if (problems.some(({ platform, event }) => platform === undefined && event === undefined)) return undefined;
+  const isBroken = (section: string) => {
+    const own = platformOf(section);
+    return own !== undefined && problems.some(({ platform }) => platform === own);
+  };
+  const { events, ...rest } = Object(raw);
+  const sections = Object.entries(rest).filter(([section]) => !isBroken(section));
+  const sound = Object.entries(Object(events)).filter(([name]) => brokenEvent(name, problems) === undefined);
+  return configSchema.safeParse({ ...Object.fromEntries(sections), events: Object.fromEntries(sound) }).data;
 }
 
 const only = (platform: PlatformName | undefined) => (platform ? { platform } : {});
 
+/** The one part that a setting concerns. */
+function onlyOf([section, name]: readonly (string | number)[]): Pick<ConfigProblem, "platform" | "event"> {
+  return section === "events" && typeof name === "string" ? { event: name } : only(platformOf(section));
+}
+
 /** An unknown key is told by name and place; anything else by its value's place. */
 function problemsOf(issue: z.core.$ZodIssue, file: string, yaml: YamlSource): ConfigProblem[] {
   const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
-  const ofPlatform = only(platformOf(path[0]));
+  const ofPart = onlyOf(path);
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => {
       const known = keysAt(configSchema, path);
@@ -126,7 +145,7 @@ function problemsOf(issue: z.core.$ZodIssue, file: string, yaml: YamlSource): Co
         message: `unknown setting "${key}"${near ? ` (did you mean "${near}"?)` : ""}`,
         ...(known.length > 0 ? { expected: `one of ${known.join(", ")}` } : {}),
         got: key,
-        ...ofPlatform,
+        ...ofPart,
       };
     });
   return [
@@ -137,7 +156,7 @@ function problemsOf(issue: z.core.$ZodIssue, file: string, yaml: YamlSource): Co
       message: issue.message,
       ...("expected" in issue ? { expected: String(issue.expected) } : {}),
       ...("values" in issue && Array.isArray(issue.values) ? { expected: issue.values.map(String).join(" | ") } : {}),
-      ...ofPlatform,
+      ...ofPart,
       got: shown(valueAt(yaml.value, path)),
     },
   ];
@@ -161,6 +180,12 @@ export function brokenPlatform(platform: PlatformName, problems: readonly Config
   const own = problems.filter((problem) => problem.platform === platform);
   if (own.length === 0) return undefined;
   return `misconfigured: ${own.map(({ path, message }) => `${path}: ${message}`).join("; ")}`;
+}
+
+/** Why an event is refused, in short and without values; undefined when it is not. */
+export function brokenEvent(name: string, problems: readonly ConfigProblem[]): string | undefined {
+  const own = problems.filter(({ event }) => event === name);
+  return own.length === 0 ? undefined : own.map(({ path, message }) => `${path}: ${message}`).join("; ");
 }
 
 /** One line a problem: `hookgate.yaml:12:5 discord.access.dms: Invalid option … (expected …, got …)`. */

@@ -20,6 +20,8 @@ export interface Surroundings {
   readonly points: ReadonlyMap<string, AnyPoint>;
   /** Names under `events:`. */
   readonly events: readonly string[];
+  /** Of those that are not in force: why. */
+  readonly brokenEvents?: ReadonlyMap<string, string>;
   /** An environment variable. */
   secret(name: string): string | undefined;
   /** Names under `models:`. */
@@ -115,13 +117,19 @@ function triggerOf({ on, trigger, phase }: DefinitionForm, issues: Issue[]): Tri
   return trigger;
 }
 
-function pointOf(trigger: Trigger, { points, events }: Surroundings, issues: Issue[]): AnyPoint | undefined {
+function pointOf(
+  trigger: Trigger,
+  { points, events, brokenEvents }: Surroundings,
+  issues: Issue[],
+): AnyPoint | undefined {
   const wanted = pointName(trigger);
   const found = points.get(wanted) ?? points.get(resolveAlias(wanted).hook);
   if (trigger.kind !== "on" && trigger.kind !== "event")
     return found ?? missing(["trigger"], `there is no hook point ${wanted}`);
   const path = trigger.kind === "on" ? ["on"] : ["trigger", "event"];
   const event = /^event:(.*)$/.exec(wanted)?.[1];
+  const brokenEvent = event === undefined ? undefined : brokenEvents?.get(event);
+  if (brokenEvent !== undefined) return missing(path, `the event "${event}" is broken: ${brokenEvent}`);
   if (event !== undefined && !events.includes(event))
     return missing(path, `nobody declares the event "${event}": name it under \`events:\`${suggestion(event, events)}`);
   if (wanted === DUE_POINT) return missing(path, `${DUE_POINT} is no point for others: use \`trigger:\``);

@@ -29,6 +29,8 @@ export interface Ingest {
 export interface IngestParts {
   /** As the configuration has them now. */
   events(): EventsConfig;
+  /** Whether it is declared and not in force, for what is wrong with it. */
+  isBroken(name: string): boolean;
   secret(variable: string): string | undefined;
   store: Pick<IngestStore, "accept">;
   /** One more is on disk. */
@@ -39,7 +41,7 @@ export interface IngestParts {
 /** As Standard Webhooks recommends. */
 const TOLERANCE_MS = 5 * 60_000;
 
-export function createIngest({ events, secret, store, stored, clock }: IngestParts): Ingest {
+export function createIngest({ events, isBroken, secret, store, stored, clock }: IngestParts): Ingest {
   const schemas = new WeakMap<EventConfig, z.ZodType>();
 
   function schemaOf(event: EventConfig): z.ZodType | undefined {
@@ -49,10 +51,15 @@ export function createIngest({ events, secret, store, stored, clock }: IngestPar
     return schema;
   }
 
+  function find(name: string): EventConfig {
+    if (isBroken(name)) throw unavailable(name);
+    return findDeclared(events(), name);
+  }
+
   return {
-    maxBytes: (name) => find(events(), name).max_bytes,
+    maxBytes: (name) => find(name).max_bytes,
     async accept({ name, headers, body }) {
-      const event = find(events(), name);
+      const event = find(name);
       const text = readText(body);
       const id = prove(headers, text, secretsOf(name, event, secret), clock.now());
       const payload = readPayload(text, schemaOf(event));
@@ -64,7 +71,7 @@ export function createIngest({ events, secret, store, stored, clock }: IngestPar
   };
 }
 
-function find(events: EventsConfig, name: string): EventConfig {
+function findDeclared(events: EventsConfig, name: string): EventConfig {
   const event = Object.hasOwn(events, name) ? events[name] : undefined;
   if (event) return event;
   const near = nearest(name, Object.keys(events));
@@ -79,10 +86,15 @@ function secretsOf(name: string, { secret_env }: EventConfig, secret: IngestPart
   const variables = typeof secret_env === "string" ? [secret_env] : secret_env;
   const secrets = variables.map(secret).filter((one) => one !== undefined && one !== "");
   if (secrets.length > 0) return secrets as string[];
-  throw new HookgateError({
+  throw unavailable(name);
+}
+
+/** Senders try again; operators are told what is wrong. */
+function unavailable(name: string): HookgateError {
+  return new HookgateError({
     code: "EVENT_UNAVAILABLE",
     message: `the event "${name}" cannot be taken at the moment`,
-    hint: "Its secret is not set on the server.",
+    hint: "Its declaration or its secret is not right on the server: `hookgate check` there tells what.",
     retryable: true,
   });
 }
