@@ -91,7 +91,9 @@ export function createAutomations(options: AutomationsOptions): Automations {
       return { failures, pauseMs };
     },
     runs: store.runs,
+    keyValue: options.keyValue,
     clock,
+    logger,
     onBreak: ({ id, ownerOnly }, error, pauseMs) =>
       void notifier.alert(
         `breaker:${id}`,
@@ -120,8 +122,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
   const triggers = options.triggers({
     store,
     registry,
-    draft: (definition, start) => draftDue(definition, start, clock.now()),
-    look: queue.look,
+    draft: (definition, start) => queue.admit(draftDue(definition, start, clock.now())),
     isOff: (hookId) => pause.paused !== undefined || registry.get(hookId)?.enabled !== true,
     clock,
     logger,
@@ -229,6 +230,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
     },
     async start() {
       await pause.learn();
+      await gates.learn((hookId) => live.has(hookId) || broken.some(({ id }) => id === hookId));
       isStarted = true;
       await queue.start();
       await sync();

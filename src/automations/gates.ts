@@ -2,11 +2,14 @@
  * Who may run now. In this order: the global cap, the hook's own concurrency, its cooldown (from start to start), its hourly rate,
  * its circuit breaker. Loops are cut before (run/loop.ts), because that takes a look into the history.
  *
- * The counts are this process's; what must survive a restart (when a hook started) is read from its runs when it is first seen.
+ * What runs is counted in this process. What must survive a restart is rows: when a hook started is read from its runs when it is
+ * first seen, breakers are read at the start.
  */
 import type { AutomationRunStore } from "../domain/automation.js";
+import type { KeyValueStore } from "../domain/store.js";
 import type { Clock } from "../lib/clock.js";
 import { formatDuration } from "../lib/duration.js";
+import type { Logger } from "../lib/logger.js";
 import type { Definition } from "./definition/definition.js";
 import { Breakers } from "./gates/breaker.js";
 import type { Refusal } from "./gates/refusal.js";
@@ -20,15 +23,17 @@ export interface GatesOptions {
   readonly maxRunning: number;
   readonly breaker: { failures: number; pauseMs: number };
   runs: Pick<AutomationRunStore, "started">;
+  keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
   clock: Clock;
+  logger: Logger;
   /** A breaker opened: said once, until it has closed again. */
   onBreak(definition: Definition, error: string, pauseMs: number): void;
 }
 
 export interface Pass {
   kind: "open";
-  /** To be called once, when the run has ended. */
-  leave(outcome: RunOutcome | undefined): void;
+  /** To be called once, when the run has ended. Never rejects. */
+  leave(outcome: RunOutcome | undefined): Promise<void>;
 }
 
 export interface Entrance {
@@ -70,14 +75,20 @@ export class Gates {
     return {
       kind: "open",
       leave: (outcome) => {
+        const noted = this.#breakers.note(definition, outcome, this.#now);
         slot.free();
-        this.#breakers.note(definition, outcome, this.#now);
+        return noted;
       },
     };
   }
 
   running(hookId: string): number {
     return this.#slots.running(hookId);
+  }
+
+  /** What must survive a restart, at the start. */
+  learn(isThere: (hookId: string) => boolean): Promise<void> {
+    return this.#breakers.learn(isThere);
   }
 
   /** The limits have changed. */

@@ -45,6 +45,12 @@ export interface Claim {
   progress?: Progress | undefined;
 }
 
+export interface Admission {
+  run: AutomationRun;
+  /** To be called when the run is on disk. */
+  stored(): void;
+}
+
 export interface Queue extends BackgroundPort {
   readonly leases: Leases;
   /** Fires when the gateway stops. */
@@ -54,6 +60,8 @@ export interface Queue extends BackgroundPort {
   /** Takes no more; resolves when what is under way has ended or `graceMs` are over and it was told to. */
   stop(graceMs: number): Promise<void>;
   look(): void;
+  /** A run that somebody else stores together with more: as it is to be stored, ended already when its gates refuse it. */
+  admit(row: AutomationRun): Promise<Admission>;
   /** Stores a run that a person asked for and begins it, whatever else waits. Resolves with how it ended. */
   runNow(row: AutomationRun, progress: Progress): Promise<RunOutcome>;
   /** The handler of a stored run takes it over; `work` is waited for, and writes the row's end. */
@@ -130,6 +138,7 @@ export function createQueue(options: QueueOptions): Queue {
         const left = (perHook.get(hookId) ?? 1) - 1;
         if (left === 0) perHook.delete(hookId);
         else perHook.set(hookId, left);
+        if (outcome.status === "queued") count(hookId, 1);
         for (const ended of listeners.get(row.id)?.ended ?? []) ended(outcome);
         listeners.delete(row.id);
         look();
@@ -178,19 +187,34 @@ export function createQueue(options: QueueOptions): Queue {
     return parts.refusal(definition);
   }
 
-  /** Resolves with why it is not to be run, when that is so. */
-  async function add(row: AutomationRun): Promise<string | undefined> {
+  async function admit(row: AutomationRun): Promise<Admission & { refusal: RunOutcome | undefined }> {
     const refusal = await refusalOf(row);
     if (refusal !== undefined) {
       const closed = closeRow(row, refusal, clock.now());
-      if (!(await runs.insert(closed))) return undefined; // it was recorded before, and is what it became
-      parts.ended(closed, refusal);
-      return reasonOf(refusal);
+      return { run: closed, refusal, stored: () => parts.ended(closed, refusal) };
     }
-    count(row.hookId, 1);
-    if (!(await insert(row))) count(row.hookId, -1);
-    look();
-    return undefined;
+    return {
+      run: row,
+      refusal,
+      stored() {
+        count(row.hookId, 1);
+        look();
+      },
+    };
+  }
+
+  /** Resolves with why it is not to be run, when that is so. */
+  async function add(row: AutomationRun): Promise<string | undefined> {
+    const { run, refusal, stored } = await admit(row);
+    if (refusal === undefined) {
+      count(row.hookId, 1);
+      if (!(await insert(row))) count(row.hookId, -1);
+      look();
+      return undefined;
+    }
+    if (!(await runs.insert(run))) return undefined; // it was recorded before, and is what it became
+    stored();
+    return reasonOf(refusal);
   }
 
   async function insert(row: AutomationRun): Promise<boolean> {
@@ -206,6 +230,7 @@ export function createQueue(options: QueueOptions): Queue {
     leases,
     stopping: stop.signal,
     look,
+    admit,
     connect: (given) => {
       parts = given;
     },

@@ -65,7 +65,7 @@ export async function runAutomation(start: RunStart, parts: RunParts): Promise<R
     await parts.notify(definition, run.row, outcome);
     return outcome;
   } finally {
-    gate.leave(outcome);
+    await gate.leave(outcome);
   }
 }
 
@@ -77,7 +77,7 @@ type Gate =
 
 async function passGates(start: RunStart, parts: RunParts): Promise<Gate> {
   const { definition, trigger, signal, stored, dryRun, cause } = start;
-  if (dryRun) return { kind: "open", leave: () => {} };
+  if (dryRun) return { kind: "open", leave: async () => {} };
   const isManual = trigger === "manual";
   if (parts.isPaused() && !isManual) return { kind: "refused", gate: "paused", reason: "all hooks are paused" };
   const loop = await findLoop(definition.id, cause, parts.runs);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Definition } from "../../src/automations/definition/definition.js";
 import type { Refusal } from "../../src/automations/gates/refusal.js";
 import { Gates, type Pass } from "../../src/automations/gates.js";
+import { silentLogger } from "../../src/lib/logger.js";
 import { openTestStore } from "../store/support/open-test-store.js";
 import { ManualClock } from "../support/manual-clock.js";
 import { definition as triggered } from "./triggers/support/definition.js";
@@ -21,7 +22,9 @@ async function setUp(maxRunning = 10, runs?: Awaited<ReturnType<typeof openTestS
     maxRunning,
     breaker: { failures: 3, pauseMs: 60_000 },
     runs: store.automation.runs,
+    keyValue: store.keyValue,
     clock,
+    logger: silentLogger,
     onBreak: ({ id }, error, pauseMs) => void broken.push(`${id}: ${error}, ${pauseMs}`),
   });
   const enter = (

@@ -163,6 +163,27 @@ hooks:
     ]);
   });
 
+  test("max_queued holds for what time starts, and for runs that wait to be tried again", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `hooks:
+  - { id: ticks, trigger: { every: 1s }, when_busy: queue, max_queued: 2, run: { shell: { sh: "until [ -e go ]; do sleep 0.05; done" } } }
+  - { id: fails, on: message_received, when_busy: queue, max_queued: 1, retry: { attempts: 2, backoff: 1h }, run: { shell: { sh: "exit 1" } } }
+`,
+    });
+    await live.say("one");
+    await until(
+      async () => (await live.runs("fails"))[0]?.status === "queued",
+      "the first run waiting for its second attempt",
+    );
+    await live.say("two");
+    expect((await live.ended("fails")).statusReason).toBe("queue: 1 wait already");
+    // One runs, two wait, and every further second is refused, on record.
+    expect((await live.ended("ticks", 2)).statusReason).toBe("queue: 2 wait already");
+    const statuses = (await live.runs("ticks")).map(({ status }) => status);
+    expect(statuses.filter((status) => status === "running" || status === "queued")).toHaveLength(3);
+    live.write("go", "");
+  });
+
   test("a hook that its own output starts is cut, and says so", async () => {
     const live = await liveApp({
       "hookgate.yaml": `

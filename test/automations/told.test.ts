@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
+import { catalogue } from "../../src/hooks/catalogue/index.js";
 import { until } from "../support/until.js";
 import { liveApp } from "./support/live-app.js";
 
@@ -10,11 +11,11 @@ afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-/** A server that answers every request with this status. */
-async function answering(status: number): Promise<string> {
+/** A server that answers every request with this status, as it is at that moment. */
+async function answering(status: () => number): Promise<string> {
   const server = createServer((request, response) => {
     request.resume();
-    response.writeHead(status).end();
+    response.writeHead(status()).end();
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   closers.push(() => server.close());
@@ -49,7 +50,7 @@ hooks:
   });
 
   test("a hook whose other side is gone for good is switched off, durably, and admins are told", async () => {
-    const url = await answering(410);
+    const url = await answering(() => 410);
     const live = await liveApp({
       "hookgate.yaml": `
 hooks:
@@ -66,7 +67,9 @@ outgoing: { allow: ["127.0.0.1"] }
   });
 
   test("a hook that fails again and again is left alone, and admins hear of it once", async () => {
-    const url = await answering(500);
+    let works = false;
+    const payload = catalogue.find(({ name }) => name === "message_received")?.example as Record<string, unknown>;
+    const url = await answering(() => (works ? 200 : 500));
     const live = await liveApp({
       "hookgate.yaml": `
 automations: { breaker: { failures: 2, pause: 1h } }
@@ -87,7 +90,22 @@ outgoing: { allow: ["127.0.0.1"] }
       "skipped breaker",
       "skipped breaker",
     ]);
-    expect((await live.room("dm-1")).filter((text) => text.includes("left alone"))).toHaveLength(1);
+    const told = async () => (await live.room("dm-1")).filter((text) => text.includes("left alone"));
+    expect(await told()).toHaveLength(1);
+
+    // A restart changes nothing of it, and tells nobody anew; a person's run that goes well closes it, over restarts, too.
+    await live.stop();
+    await live.start();
+    await live.say("message 5");
+    expect((await live.ended("caller", 5)).statusReason).toMatch(/^breaker: it failed 2 times in a row/);
+    expect((await live.fire("caller", { payload })).status).toBe("failed");
+    expect(await told()).toHaveLength(1);
+    works = true;
+    expect((await live.fire("caller", { payload })).status).toBe("succeeded");
+    await live.stop();
+    await live.start();
+    await live.say("message 6");
+    expect((await live.ended("caller", 8)).status).toBe("succeeded");
   });
 
   test("history stays when a hook goes, and is cut to what each hook keeps", async () => {

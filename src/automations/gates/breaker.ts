@@ -1,17 +1,23 @@
 /**
  * A circuit breaker per hook: after failures in a row it refuses every run for a while, then lets one through; that one closes it
  * again or opens it for twice as long. (cockatiel's reads the time by itself and makes callers wait for the trial run; here a
- * message must never wait for another's.)
+ * message must never wait for another's.) What it counts are rows: a restart closes none, and tells nobody anew.
  */
+import { z } from "zod";
+import type { KeyValueStore } from "../../domain/store.js";
 import type { Clock } from "../../lib/clock.js";
 import { formatDuration } from "../../lib/duration.js";
+import { errorMessage } from "../../lib/errors.js";
+import type { Logger } from "../../lib/logger.js";
 import type { Definition } from "../definition/definition.js";
 import { type RunOutcome, reasonOf } from "../run/outcome.js";
 import type { Refusal } from "./refusal.js";
 
 export interface BreakersOptions {
-  breaker: { failures: number; pauseMs: number };
+  readonly breaker: { failures: number; pauseMs: number };
+  keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
   clock: Clock;
+  logger: Logger;
   onBreak(definition: Definition, error: string, pauseMs: number): void;
 }
 
@@ -25,6 +31,8 @@ interface State {
 }
 
 const MAX_PAUSE_MS = 3_600_000;
+const SCOPE = "automations.breaker";
+const stored = z.object({ failures: z.number(), openUntil: z.number(), openings: z.number() });
 
 export class Breakers {
   readonly #options: BreakersOptions;
@@ -32,6 +40,15 @@ export class Breakers {
 
   constructor(options: BreakersOptions) {
     this.#options = options;
+  }
+
+  /** Reads the rows, at the start; those of hooks that are gone are forgotten. */
+  async learn(isThere: (hookId: string) => boolean): Promise<void> {
+    for (const { key: hookId, value } of await this.#options.keyValue.list(SCOPE, "")) {
+      const { data } = stored.safeParse(value);
+      if (data !== undefined && isThere(hookId)) this.#states.set(hookId, { ...data, isTrying: false });
+      else await this.#options.keyValue.delete(SCOPE, hookId);
+    }
   }
 
   /** A person who fires by hand is the trial run. Lets the trial run through, and from then on nobody until it has ended. */
@@ -53,13 +70,29 @@ export class Breakers {
     if (state !== undefined && state.openings > 0) state.isTrying = true;
   }
 
-  note(definition: Definition, outcome: RunOutcome | undefined, now: number): void {
-    if (outcome?.status === "succeeded" || outcome?.status === "blocked") this.#states.delete(definition.id);
-    else if (outcome?.status === "failed" || outcome?.status === "timed_out" || outcome?.status === "queued")
+  /** Resolves when it is on disk. Never rejects. */
+  async note(definition: Definition, outcome: RunOutcome | undefined, now: number): Promise<void> {
+    const { id } = definition;
+    if (outcome?.status === "succeeded" || outcome?.status === "blocked") {
+      if (this.#states.delete(id)) await this.#keep(id);
+    } else if (outcome?.status === "failed" || outcome?.status === "timed_out" || outcome?.status === "queued") {
       this.#failed(definition, reasonOf(outcome) ?? "", now);
-    else {
-      const state = this.#states.get(definition.id);
+      await this.#keep(id);
+    } else {
+      const state = this.#states.get(id);
       if (state !== undefined) state.isTrying = false;
+    }
+  }
+
+  async #keep(hookId: string): Promise<void> {
+    const { keyValue, logger } = this.#options;
+    const state = this.#states.get(hookId);
+    try {
+      if (state === undefined) await keyValue.delete(SCOPE, hookId);
+      else await keyValue.set(SCOPE, hookId, stored.parse(state));
+    } catch (error) {
+      // It holds in this process all the same.
+      logger.warn({ hook: hookId, error: errorMessage(error) }, "the state of a breaker could not be stored");
     }
   }
 

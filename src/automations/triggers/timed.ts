@@ -11,7 +11,7 @@ import type { NextFire, TriggerParts, TriggerProblem, Triggers } from "./trigger
 
 const MAX_PARALLEL = 16;
 
-type Parts = Pick<TriggerParts, "draft" | "look" | "isOff" | "clock" | "logger"> & {
+type Parts = Pick<TriggerParts, "draft" | "isOff" | "clock" | "logger"> & {
   store: TriggerParts["store"]["triggers"];
 };
 
@@ -82,14 +82,14 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
 
   async function fire({ definition, trigger }: Timed, dueAt: number, after: TriggerState, lastAt: number | undefined) {
     const { id } = definition;
-    const run = parts.draft(definition, {
+    const { run, stored } = await parts.draft(definition, {
       kind: trigger.kind,
       reason: reasonOf(trigger, dueAt, clock.now(), startedAt),
       dueAt,
       ...(lastAt === undefined ? {} : { lastAt }),
     });
     const isOurs = await store.fire(id, dueAt, after, run);
-    if (isOurs) parts.look();
+    if (isOurs) stored();
     const state = isOurs ? after : await store.get(id);
     if (state) states.set(id, state);
     return state?.nextAt;

@@ -2,7 +2,7 @@
  * The seam between the pipeline and what starts hooks from outside of it: time, files, events that come in by HTTP.
  *
  * - Time (`every`, `cron`, `at`): `store.triggers.fire(id, expected, state, draft(definition, …))` stores the run and moves the
- *   next time in one transaction, then `look()`: whoever holds the lease runs it. Two processes never both fire one.
+ *   next time in one transaction: whoever holds the lease runs it. Two processes never both fire one.
  * - Files: `registry.fireVoid("file.changed" | "folder.changed", { …, watchId: definition.id })`. A `files:` hook is registered
  *   there and matches its own watch only.
  * - Events: `registry.fireVoid("event:<name>", payload)`, with a dispatch id derived from the stored event, so that an event
@@ -31,10 +31,11 @@ export interface DueStart {
 export interface TriggerParts {
   store: Pick<AutomationStore, "triggers" | "ingest" | "snapshots" | "runs">;
   registry: HookRegistry;
-  /** The row of a run that is to happen at once, with the payload of `DUE_POINT`; nothing is stored yet. */
-  draft(definition: Definition, start: DueStart): AutomationRun;
-  /** Rows were stored: the queue looks at them. */
-  look(): void;
+  /**
+   * The row of a run that is to happen at once, with the payload of `DUE_POINT`, ended already when its gates refuse it; nothing is
+   * stored yet. `stored` is to be called when it is.
+   */
+  draft(definition: Definition, start: DueStart): Promise<{ run: AutomationRun; stored(): void }>;
   /** Switched off, or everything is paused: a time that comes meanwhile passes by. */
   isOff(hookId: string): boolean;
   clock: Clock;

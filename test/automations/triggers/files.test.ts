@@ -73,7 +73,6 @@ async function watching(
       draft: () => {
         throw new Error("no timed hook in these tests");
       },
-      look() {},
       isOff: () => false,
       clock: systemClock,
       logger: silentLogger,

@@ -53,8 +53,7 @@ async function start(file: string, clock: ManualClock, hooks: readonly Definitio
     clock,
     logger: silentLogger,
     isOff: (id) => off.has(id),
-    look() {},
-    draft: ({ id }, started) => draft(id, started, clock.now()),
+    draft: async ({ id }, started) => ({ run: draft(id, started, clock.now()), stored() {} }),
   });
   await timed.sync(hooks);
   const settled = () =>
