@@ -1,7 +1,15 @@
 /** Answers the named queries of `queries.ts` from the store: newest first, bounded, only what is worth telling. */
+import { setImmediate } from "node:timers/promises";
 import { AUTOMATION_RUN_STATUSES, type AutomationRun } from "../domain/automation.js";
 import { OUTCOMES } from "../domain/journal.js";
-import { DELIVERY_STATUSES, type DeliveryStatus, type InboxStatus, type Store } from "../domain/store.js";
+import {
+  DELIVERY_STATUSES,
+  type Delivery,
+  type DeliveryStatus,
+  type InboxRow,
+  type InboxStatus,
+  type Store,
+} from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import { parseDuration } from "../lib/duration.js";
@@ -20,8 +28,8 @@ export interface AnswerParts {
   clock: Clock;
 }
 
-/** Rows that are looked through for those that a query wants, newest first: what is older is not found. */
-const LOOKED_THROUGH = 2_000;
+/** Rows that are looked through in one turn, for those that a query wants; then others have theirs. */
+const LOOKED_AT_ONCE = 1_000;
 
 interface Wanted {
   limit: number;
@@ -114,10 +122,16 @@ const INBOX_STATUSES = ["waiting", "running", "deferred", "done", "dead"] as con
 
 async function messages({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<Row[]> {
   const status = oneOf(INBOX_STATUSES, text("status"), "status");
-  const found = await store.inbox.list({ limit: LOOKED_THROUGH, ...(status === undefined ? {} : { status }) });
   const [platform, chat, user] = [text("platform"), text("chat"), text("user")];
   const rows: Row[] = [];
-  for (const { event, status: now, receivedAt, outcome } of found) {
+  const pages = pagesOf<InboxRow>((before) =>
+    store.inbox.list({
+      limit: LOOKED_AT_ONCE,
+      ...(status === undefined ? {} : { status }),
+      ...(before === undefined ? {} : { before: before.id }),
+    }),
+  );
+  for await (const { event, status: now, receivedAt, outcome } of pages) {
     if (rows.length >= limit || receivedAt < since) break;
     if (event.kind !== "message") continue;
     const { message } = event;
@@ -140,17 +154,20 @@ async function messages({ store }: AnswerParts, { limit, since, text }: Wanted):
 
 async function deliveries({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<Row[]> {
   const status: DeliveryStatus | undefined = oneOf(DELIVERY_STATUSES, text("status"), "status");
-  const found = await store.outbox.list({ limit: LOOKED_THROUGH, ...(status === undefined ? {} : { status }) });
   const [platform, chat] = [text("platform"), text("chat")];
-  return found
-    .filter(
-      ({ address, createdAt }) =>
-        createdAt >= since &&
-        (platform === undefined || address.platform === platform) &&
-        (chat === undefined || address.chatId === chat),
-    )
-    .slice(0, limit)
-    .map((one) => ({
+  const rows: Row[] = [];
+  const pages = pagesOf<Delivery>((before) =>
+    store.outbox.list({
+      limit: LOOKED_AT_ONCE,
+      ...(status === undefined ? {} : { status }),
+      ...(before === undefined ? {} : { before: before.id }),
+    }),
+  );
+  for await (const one of pages) {
+    if (rows.length >= limit || one.createdAt < since) break;
+    if (platform !== undefined && one.address.platform !== platform) continue;
+    if (chat !== undefined && one.address.chatId !== chat) continue;
+    rows.push({
       id: one.id,
       platform: one.address.platform,
       chat: one.address.chatId,
@@ -159,7 +176,21 @@ async function deliveries({ store }: AnswerParts, { limit, since, text }: Wanted
       text: (one.frozen ?? one.message)?.text ?? null,
       attempts: one.attempts,
       at: timeOf(one.createdAt),
-    }));
+    });
+  }
+  return rows;
+}
+
+/** All rows, newest first, a page at a time: whoever has what it wanted asks for no more. */
+async function* pagesOf<Row>(page: (before: Row | undefined) => Promise<Row[]>): AsyncGenerator<Row> {
+  let last: Row | undefined;
+  for (;;) {
+    const rows = await page(last);
+    yield* rows;
+    last = rows.at(-1);
+    if (rows.length < LOOKED_AT_ONCE) return;
+    await setImmediate();
+  }
 }
 
 async function dispatches({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<Row[]> {

@@ -73,7 +73,8 @@ export interface InboxStore {
   get(id: number): Promise<InboxRow | undefined>;
   /** The row of a message, by its platform id. */
   find(at: Address, eventId: string): Promise<InboxRow | undefined>;
-  list(filter: { status?: InboxStatus; limit: number }): Promise<InboxRow[]>;
+  /** Newest first. `before`: older than that row. */
+  list(filter: { status?: InboxStatus; before?: number; limit: number }): Promise<InboxRow[]>;
   counts(): Promise<Record<InboxStatus, number>>;
 }
 
@@ -206,11 +207,12 @@ export interface OutboxStore {
   get(id: string): Promise<Delivery | undefined>;
   /** The delivery that posted this platform message. */
   findByMessage(at: Address, messageId: string): Promise<Delivery | undefined>;
-  /** Newest first. `targetId`: the edits and deletes of that delivery. */
+  /** Newest first. `targetId`: the edits and deletes of that delivery. `before`: older than that delivery, of any conversation. */
   list(filter: {
     status?: DeliveryStatus;
     conversation?: string;
     targetId?: string;
+    before?: string;
     limit: number;
   }): Promise<Delivery[]>;
   counts(): Promise<Record<DeliveryStatus, number>>;

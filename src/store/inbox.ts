@@ -76,15 +76,15 @@ export function createInbox(
   const byEvent = database.prepare<EventKey, InboxRecord>(
     `${SELECT} WHERE chat = ? AND event_id = ? AND bot = ? AND platform = ?`,
   );
-  const newest = database.prepare<[number], InboxRecord>(`${SELECT} ORDER BY id DESC LIMIT ?`);
-  const newestDone = database.prepare<[number], InboxRecord>(
-    `${SELECT} WHERE status = 'done' ORDER BY id DESC LIMIT ?`,
+  const newest = database.prepare<[number, number], InboxRecord>(`${SELECT} WHERE id < ? ORDER BY id DESC LIMIT ?`);
+  const newestDone = database.prepare<[number, number], InboxRecord>(
+    `${SELECT} WHERE status = 'done' AND id < ? ORDER BY id DESC LIMIT ?`,
   );
-  const newestDead = database.prepare<[number], InboxRecord>(
-    `${SELECT} INDEXED BY inbox_dead WHERE status = 'dead' ORDER BY id DESC LIMIT ?`,
+  const newestDead = database.prepare<[number, number], InboxRecord>(
+    `${SELECT} INDEXED BY inbox_dead WHERE status = 'dead' AND id < ? ORDER BY id DESC LIMIT ?`,
   );
-  const newestOpen = database.prepare<[string, number], InboxRecord>(
-    `${SELECT} INDEXED BY inbox_open WHERE settled_at IS NULL AND status = ? ORDER BY id DESC LIMIT ?`,
+  const newestOpen = database.prepare<[string, number, number], InboxRecord>(
+    `${SELECT} INDEXED BY inbox_open WHERE settled_at IS NULL AND status = ? AND id < ? ORDER BY id DESC LIMIT ?`,
   );
   const countOpen = database.prepare<[], { status: InboxStatus; rows: number }>(
     "SELECT status, count(*) AS rows FROM inbox INDEXED BY inbox_open WHERE settled_at IS NULL GROUP BY status",
@@ -120,12 +120,12 @@ export function createInbox(
     get: (id) => read(() => optionalRow(byId.get(id))),
     find: ({ chatId, botId, platform }: Address, eventId) =>
       read(() => optionalRow(byEvent.get(chatId, eventId, botId, platform))),
-    list: ({ status, limit }) =>
+    list: ({ status, before = Number.MAX_SAFE_INTEGER, limit }) =>
       read(() => {
-        if (status === undefined) return newest.all(limit).map(toRow);
-        if (status === "done") return newestDone.all(limit).map(toRow);
-        if (status === "dead") return newestDead.all(limit).map(toRow);
-        return newestOpen.all(status, limit).map(toRow);
+        if (status === undefined) return newest.all(before, limit).map(toRow);
+        if (status === "done") return newestDone.all(before, limit).map(toRow);
+        if (status === "dead") return newestDead.all(before, limit).map(toRow);
+        return newestOpen.all(status, before, limit).map(toRow);
       }),
     counts: () =>
       read(() => {

@@ -23,7 +23,10 @@ export function outboxQueries({ database, read, write }: Connection): Queries {
        (SELECT delivery FROM posted WHERE chat = ? AND message_id = ? AND bot = ? AND platform = ?)`,
   );
   const byStatus = (condition: string) =>
-    database.prepare<[number], DeliveryRecord>(`${select} WHERE ${condition} ORDER BY seq DESC LIMIT ?`);
+    database.prepare<[number, number], DeliveryRecord>(
+      `${select} WHERE ${condition} AND seq < ? ORDER BY seq DESC LIMIT ?`,
+    );
+  const seqOf = database.prepare<[string], { seq: number }>("SELECT seq FROM deliveries WHERE id = ?");
   const newest = byStatus("true");
   // The status stands in the text, not in a parameter: only so does SQLite see that a partial index fits.
   const newestOf = new Map(DELIVERY_STATUSES.map((status) => [status, byStatus(listCondition(status))]));
@@ -64,14 +67,16 @@ export function outboxQueries({ database, read, write }: Connection): Queries {
     get: (id) => read(() => whole(byId.get(id))),
     findByMessage: ({ chatId, botId, platform }, messageId) =>
       read(() => whole(byMessage.get(chatId, messageId, botId, platform))),
-    list: ({ status, conversation, targetId, limit }) =>
+    list: ({ status, conversation, targetId, before, limit }) =>
       read(() => {
         if (targetId !== undefined) return all(newestFor.all(targetId, conversation ?? null, status ?? null, limit));
         if (conversation !== undefined)
           return all(
             status === undefined ? newestIn.all(conversation, limit) : newestInWith.all(conversation, status, limit),
           );
-        return all((status === undefined ? newest : newestOf.get(status))?.all(limit) ?? []);
+        // One that was removed meanwhile: nobody knows what is older.
+        const end = before === undefined ? Number.MAX_SAFE_INTEGER : (seqOf.get(before)?.seq ?? 0);
+        return all((status === undefined ? newest : newestOf.get(status))?.all(end, limit) ?? []);
       }),
     counts: () =>
       read(() => {

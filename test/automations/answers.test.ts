@@ -39,6 +39,26 @@ describe("a query", () => {
     expect(await texts({ status: "dead" })).toEqual([]);
   });
 
+  it("finds what stands behind thousands of others", async () => {
+    const { ask, store, clock } = await asking();
+    const old = messageEvent("old", { chatId: "quiet", text: "found" });
+    await store.inbox.accept(old, "web:web:quiet", clock.now(), false);
+    await store.outbox.enqueue(
+      [reply({ id: "d_old", address: { ...CHAT, chatId: "quiet" }, message: { text: "found" } })],
+      clock.now(),
+    );
+    await Promise.all(
+      Array.from({ length: 3_500 }, async (_, index) => {
+        await store.inbox.accept(messageEvent(`m${index}`, { chatId: "loud" }), "web:web:loud", clock.now(), false);
+        await store.outbox.enqueue([reply({ id: `d_${index}` })], clock.now());
+      }),
+    );
+    expect(await ask("messages", { chat: "quiet" })).toMatchObject([{ text: "found" }]);
+    expect(await ask("deliveries", { chat: "quiet", status: "waiting" })).toMatchObject([{ id: "d_old" }]);
+    expect(await ask("deliveries", { chat: "nowhere" })).toEqual([]);
+    expect(await ask("messages", { chat: "loud", limit: "5" })).toHaveLength(5);
+  });
+
   it("tells deliveries and hooks", async () => {
     const { ask, store, registry, clock } = await asking();
     await store.outbox.enqueue([reply({ id: "d_1", message: { text: "hello" } })], clock.now());
