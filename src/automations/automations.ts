@@ -122,6 +122,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
   const triggers = options.triggers({
     store,
     registry,
+    keyValue: options.keyValue,
     draft: (definition, start) => queue.admit(draftDue(definition, start, clock.now())),
     isOff: (hookId) => pause.paused !== undefined || registry.get(hookId)?.enabled !== true,
     clock,

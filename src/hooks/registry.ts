@@ -309,6 +309,15 @@ export class HookRegistry<P extends Points = Catalogue> {
     return entry !== undefined;
   }
 
+  /** Whether anybody at a point runs within the dispatch itself, not from a record. False for a point that is not there. */
+  hasWaiting(hook: string): boolean {
+    const handlers = this.#roster.points.get(hook);
+    return (
+      handlers !== undefined &&
+      [...handlers.main, ...handlers.after].some(({ execution }) => execution !== "background")
+    );
+  }
+
   /** Among equals of priority these run in this order, and after those that were never arranged. Ids that nobody has are passed over. */
   arrange(ids: readonly string[]): void {
     this.#roster.arrange(ids);

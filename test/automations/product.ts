@@ -44,8 +44,11 @@ export interface Product extends GatewayProcess {
 export async function startProduct(
   config: { hooks: Record<string, unknown>[] } & Record<string, unknown>,
   env: Record<string, string> = {},
+  /** Writes what the configuration names. */
+  prepare: (folder: string) => void = () => {},
 ): Promise<Product> {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-hooks-"));
+  prepare(folder);
   const names = config.hooks.flatMap(({ trigger }) =>
     typeof trigger === "object" && trigger !== null && "event" in trigger ? [String(trigger.event)] : [],
   );

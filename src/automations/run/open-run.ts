@@ -22,20 +22,33 @@ export async function openRun(start: RunStart, parts: RunParts): Promise<OpenRun
   if (start.stored !== undefined) return { row: { ...start.stored }, history, isStored: true };
   if (start.attempt > 1 && !start.dryRun) {
     const row = await parts.runs.get(start.id);
-    if (row !== undefined) return begunBefore(row, history);
+    if (row !== undefined) return begunBefore(row, history, start);
   }
   return { row: newRow(start, history, parts.clock.now()), history, isStored: false };
 }
 
-/** A dispatch runs again with the same ids. What it decided holds; what was cut off is another attempt. */
-function begunBefore(row: AutomationRun, history: History): OpenRun {
+/**
+ * A dispatch runs again with the same ids. What it decided holds. What was cut off is another attempt where something is decided,
+ * because somebody waits for that; where nothing is, it does not happen twice.
+ */
+function begunBefore(row: AutomationRun, history: History, { point, definition }: RunStart): OpenRun {
   const opened = { row, history, isStored: true };
   const decision = row.decision as Decision | undefined;
-  if (decision === undefined) return opened;
-  if (row.status === "succeeded") return { ...opened, earlier: { status: "succeeded", decision } };
-  if (row.status === "blocked")
+  if (decision !== undefined && row.status === "succeeded")
+    return { ...opened, earlier: { status: "succeeded", decision } };
+  if (decision !== undefined && row.status === "blocked")
     return { ...opened, earlier: { status: "blocked", decision, reason: row.statusReason ?? "" } };
-  return opened;
+  const decides = point.model !== "void" && definition.phase !== "after";
+  return decides ? opened : { ...opened, earlier: endedBefore(row) };
+}
+
+function endedBefore({ status, statusReason = "" }: AutomationRun): RunOutcome {
+  if (status === "failed" || status === "timed_out") return { status, error: statusReason, isRetryable: false };
+  if (status === "skipped") {
+    const [by = "", ...reason] = statusReason.split(": ");
+    return { status, by, reason: reason.join(": ") };
+  }
+  return { status: "interrupted", reason: statusReason || "the gateway ended while it ran, and it may not run twice" };
 }
 
 export type NewRow = Pick<RunStart, "definition" | "id" | "trigger" | "reason" | "dispatchId" | "cause" | "payload">;

@@ -3,10 +3,14 @@ import type { IngestedEvent } from "../../domain/automation.js";
 import { HookFailedError } from "../../hooks/errors.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import { createWork } from "../../lib/work.js";
+import type { Begun } from "./begun.js";
 import { type EventPoint, type EventSpec, eventName, eventPoint } from "./event-point.js";
 import type { TriggerParts } from "./trigger.js";
 
-type Parts = Pick<TriggerParts, "clock" | "logger" | "registry"> & { store: TriggerParts["store"]["ingest"] };
+type Parts = Pick<TriggerParts, "clock" | "logger" | "registry"> & {
+  store: TriggerParts["store"]["ingest"];
+  begun: Begun;
+};
 
 const KEY = "events";
 /** Events in memory at once. */
@@ -22,7 +26,7 @@ export function declareEvents(registry: HookRegistry, events: Readonly<Record<st
   for (const [name, spec] of Object.entries(events)) registry.declare(eventPoint(name, spec));
 }
 
-export function createIngested({ store, registry, clock, logger }: Parts): Ingested {
+export function createIngested({ store, begun, registry, clock, logger }: Parts): Ingested {
   const work = createWork({ look, maxParallel: 1, clock, logger });
   let isStopped = false;
 
@@ -38,10 +42,12 @@ export function createIngested({ store, registry, clock, logger }: Parts): Inges
       if (isStopped) return;
       await hand(event);
       await store.handled(event.id, clock.now());
+      await begun.over(dispatchOf(event));
     }
   }
 
-  async function hand({ id, name, payload }: IngestedEvent): Promise<void> {
+  async function hand(event: IngestedEvent): Promise<void> {
+    const { id, name, payload } = event;
     const point = registry.points.find((one): one is EventPoint => one.name === eventName(name));
     if (point === undefined) {
       logger.warn({ event: id, name }, `event ${name} is not declared any more: nobody gets it`);
@@ -49,9 +55,11 @@ export function createIngested({ store, registry, clock, logger }: Parts): Inges
     }
     const body = typeof payload === "object" && payload !== null ? { ...payload } : { value: payload };
     // The same dispatch id when it is handed over again: what was recorded for it is not recorded twice.
-    const firing = { dispatchId: `d_event_${id}`, cause: { kind: "api" as const, id, depth: 0 } };
+    const firing = { dispatchId: dispatchOf(event), cause: { kind: "api" as const, id, depth: 0 } };
     const events = registry.declare(point);
-    await events.fireVoid(point.name, body, undefined, firing).catch(inJournal);
+    await begun.hand(point.name, firing.dispatchId, (attempt) =>
+      events.fireVoid(point.name, body, undefined, { ...firing, attempt }).catch(inJournal),
+    );
   }
 
   return {
@@ -62,6 +70,8 @@ export function createIngested({ store, registry, clock, logger }: Parts): Inges
     },
   };
 }
+
+const dispatchOf = ({ id }: IngestedEvent) => `d_event_${id}`;
 
 /** That a fail-closed hook failed is in the journal; the event happened all the same. */
 export function inJournal(error: unknown): void {

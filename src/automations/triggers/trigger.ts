@@ -9,6 +9,7 @@
  *   that is handed over again starts nothing twice.
  */
 import type { AutomationRun, AutomationStore } from "../../domain/automation.js";
+import type { KeyValueStore } from "../../domain/store.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import type { Clock } from "../../lib/clock.js";
 import type { Logger } from "../../lib/logger.js";
@@ -31,6 +32,7 @@ export interface DueStart {
 export interface TriggerParts {
   store: Pick<AutomationStore, "triggers" | "ingest" | "snapshots" | "runs">;
   registry: HookRegistry;
+  keyValue: KeyValueStore;
   /**
    * The row of a run that is to happen at once, with the payload of `DUE_POINT`, ended already when its gates refuse it; nothing is
    * stored yet. `stored` is to be called when it is.

@@ -1,4 +1,5 @@
 /** All that starts hooks besides messages and people: time, files, events. */
+import { createBegun } from "./begun.js";
 import { createIngested, inJournal } from "./ingested.js";
 import { createTimed } from "./timed.js";
 import type { TriggerParts, Triggers } from "./trigger.js";
@@ -9,6 +10,7 @@ const MAX_WATCHED = 20_000;
 
 export function createTriggers(parts: TriggerParts, { maxWatched = MAX_WATCHED } = {}): Triggers {
   const { registry, store, clock, logger } = parts;
+  const begun = createBegun(parts);
   const timed = createTimed({ ...parts, store: store.triggers });
   const watches = createWatches({
     store: store.snapshots,
@@ -17,14 +19,17 @@ export function createTriggers(parts: TriggerParts, { maxWatched = MAX_WATCHED }
     clock,
     logger,
     async fire(change, dispatchId) {
-      const fired =
-        change.point === "file.changed"
-          ? registry.fireVoid(change.point, change.payload, undefined, { dispatchId })
-          : registry.fireVoid(change.point, change.payload, undefined, { dispatchId });
-      await fired.catch(inJournal);
+      await begun.hand(change.point, dispatchId, async (attempt) => {
+        const fired =
+          change.point === "file.changed"
+            ? registry.fireVoid(change.point, change.payload, undefined, { dispatchId, attempt })
+            : registry.fireVoid(change.point, change.payload, undefined, { dispatchId, attempt });
+        await fired.catch(inJournal);
+      });
     },
+    settled: begun.over,
   });
-  const ingested = createIngested({ ...parts, store: store.ingest });
+  const ingested = createIngested({ ...parts, begun, store: store.ingest });
   return {
     async sync(definitions, broken) {
       await Promise.all([timed.sync(definitions, broken), watches.sync(definitions, broken)]);

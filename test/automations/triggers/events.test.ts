@@ -1,5 +1,6 @@
 /** Events that came in by HTTP, from the ingest store to their hook points. */
 import { afterEach, describe, expect, it } from "vitest";
+import { createBegun } from "../../../src/automations/triggers/begun.js";
 import { eventPoint } from "../../../src/automations/triggers/event-point.js";
 import { createIngested, declareEvents } from "../../../src/automations/triggers/ingested.js";
 import type { IngestStore } from "../../../src/domain/automation.js";
@@ -18,13 +19,23 @@ const accept = (store: IngestStore, id: string, name: string, payload: unknown, 
   store.accept({ id, name, payload, receivedAt });
 
 async function parts() {
-  const store = (await openTestStore()).automation.ingest;
+  const whole = await openTestStore();
+  const { keyValue } = whole;
+  const store = whole.automation.ingest;
   const registry = new HookRegistry({ logger: silentLogger });
   const typed = registry.declare(eventPoint("deploy", {}));
   declareEvents(registry, { deploy: {}, build: {} });
-  const ingested = createIngested({ store, registry, clock: systemClock, logger: silentLogger });
+  const process = () =>
+    createIngested({
+      store,
+      registry,
+      begun: createBegun({ keyValue, registry, logger: silentLogger }),
+      clock: systemClock,
+      logger: silentLogger,
+    });
+  const ingested = process();
   closers.push(() => ingested.stop());
-  return { store, registry, typed, ingested };
+  return { store, keyValue, registry, typed, ingested, process };
 }
 
 describe("an ingested event", () => {
@@ -46,23 +57,36 @@ describe("an ingested event", () => {
     expect(await accept(store, "1", "deploy", { branch: "main" })).toBe(false);
   });
 
+  it("that ended the process five times is given up, and holds up nobody behind it", async () => {
+    const { store, typed, ingested, keyValue } = await parts();
+    await keyValue.set("automations.begun", "d_event_1", 5);
+    const ids: string[] = [];
+    typed.registerVoid("event:deploy", (_, { dispatchId }) => void ids.push(dispatchId));
+    await accept(store, "1", "deploy", {});
+    await accept(store, "2", "deploy", {});
+    ingested.look();
+    await until(async () => (await store.unhandled(10)).length === 0, "both handled");
+    expect(ids).toEqual(["d_event_2"]);
+    await until(async () => (await keyValue.list("automations.begun", "")).length === 0, "the counts forgotten");
+  });
+
   it("is handed over again under the same dispatch id when the process died on the way", async () => {
-    const { store, registry, typed, ingested } = await parts();
+    const { store, typed, ingested, process } = await parts();
     const ids: string[] = [];
     // The process that dies: its handler never comes back.
-    const hanging = typed.registerVoid("event:deploy", (_, { dispatchId }) => {
-      ids.push(dispatchId);
+    const hanging = typed.registerVoid("event:deploy", (_, { dispatchId, attempt }) => {
+      ids.push(`${dispatchId} ${attempt}`);
       return new Promise(() => {});
     });
     await accept(store, "1", "deploy", {});
     ingested.look();
     await until(() => ids.length === 1, "the first try");
     hanging();
-    typed.registerVoid("event:deploy", (_, { dispatchId }) => void ids.push(dispatchId));
-    const after = createIngested({ store, registry, clock: systemClock, logger: silentLogger });
+    typed.registerVoid("event:deploy", (_, { dispatchId, attempt }) => void ids.push(`${dispatchId} ${attempt}`));
+    const after = process();
     after.look();
     await until(async () => (await store.unhandled(10)).length === 0, "handled after the restart");
-    expect(ids).toEqual(["d_event_1", "d_event_1"]);
+    expect(ids).toEqual(["d_event_1 1", "d_event_1 2"]);
     closers.splice(0); // the one that hangs is not waited for
     await after.stop();
   });

@@ -70,6 +70,7 @@ async function watching(
     {
       store: store.automation,
       registry,
+      keyValue: store.keyValue,
       draft: () => {
         throw new Error("no timed hook in these tests");
       },

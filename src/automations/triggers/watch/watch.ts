@@ -21,6 +21,8 @@ export type WatchParts = Pick<TriggerParts, "clock" | "logger"> & {
   maxWatched: number;
   /** Resolves when all have settled; never rejects for what a hook does. */
   fire(change: WatchFiring, dispatchId: string): Promise<void>;
+  /** It is on disk that it was handed over. */
+  settled(dispatchId: string): Promise<void>;
 };
 
 export interface Watch {
@@ -138,8 +140,10 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
 
   async function settle(changes: readonly Change[], counted: readonly Change[]): Promise<void> {
     const firing = firingOf(definition, trigger, counted);
-    if (firing) await parts.fire(firing, dispatchIdOf(key, counted));
+    const dispatchId = dispatchIdOf(key, counted);
+    if (firing) await parts.fire(firing, dispatchId);
     if (changes.length > 0) await know(changes);
+    if (firing) await parts.settled(dispatchId);
   }
 
   async function know(changes: readonly Change[]): Promise<void> {

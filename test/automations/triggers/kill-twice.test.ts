@@ -1,0 +1,72 @@
+/** Killed while a dispatch of a trigger is under way: it is handed over again, and what may not run twice does not. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, it } from "vitest";
+import { until } from "../../support/until.js";
+import { type Product, startProduct } from "../product.js";
+
+let product: Product;
+afterEach(() => product.close());
+
+const lines = (name: string) => {
+  const file = join(product.folder, name);
+  return existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : [];
+};
+
+it("a hook that the dispatch waits for is ended with the reason; a plugin is told that it is the second attempt", {
+  timeout: 120_000,
+}, async () => {
+  const waits = (id: string, on: string) => ({
+    id,
+    on,
+    execution: "deadline",
+    timeout: "5m",
+    run: { shell: { sh: `echo "$HOOKGATE_RUN_ID" >> ${id}.ran; until [ -e go ]; do sleep 0.05; done` } },
+  });
+  product = await startProduct(
+    {
+      plugins: ["./listens.mjs"],
+      hooks: [
+        {
+          id: "watch",
+          trigger: { files: { paths: "in", debounce: "50ms" } },
+          run: { shell: { sh: "cat > /dev/null" } },
+        },
+        { id: "deploys", trigger: { event: "deploy" }, run: { shell: { sh: "cat > /dev/null" } } },
+        waits("on-file", "file.changed"),
+        waits("on-event", "event:deploy"),
+      ],
+    },
+    {},
+    (folder) =>
+      writeFileSync(
+        join(folder, "listens.mjs"),
+        `import { appendFileSync } from "node:fs";
+export default { id: "listens", setup(api) {
+  for (const point of ["file.changed", "event:deploy"])
+    api.hooks.registerVoid(point, (_, { attempt, dispatchId }) => appendFileSync("plugin.ran", point + " " + attempt + " " + dispatchId + "\\n"));
+} };`,
+      ),
+  );
+  mkdirSync(join(product.folder, "in"));
+  writeFileSync(join(product.folder, "in/a"), "x");
+  await product.event({ branch: "main" });
+  await until(() => lines("on-file.ran").length === 1 && lines("on-event.ran").length === 1, "both under way");
+  await product.kill();
+  writeFileSync(join(product.folder, "go"), "");
+  await product.start();
+  await product.ready();
+  await until(() => lines("plugin.ran").length === 4, "both handed over again");
+  const told = lines("plugin.ran").map((line) => line.split(" "));
+  for (const point of ["file.changed", "event:deploy"]) {
+    const own = told.filter(([name]) => name === point);
+    expect(own.map(([, attempt]) => attempt)).toEqual(["1", "2"]);
+    expect(new Set(own.map(([, , dispatch]) => dispatch)).size).toBe(1);
+  }
+  for (const id of ["on-file", "on-event"]) {
+    expect(await product.ended(id)).toMatchObject([{ status: "interrupted", attempt: 1 }]);
+    expect(lines(`${id}.ran`)).toHaveLength(1);
+  }
+  // What started both as stored runs happened once.
+  expect((await product.ended("watch")).length + (await product.ended("deploys")).length).toBe(2);
+});
