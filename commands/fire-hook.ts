@@ -33,6 +33,8 @@ export const fireHookSpec: CommandSpec = {
       summary: "JSON; or example, or last (the last real one), either with JSON on top",
       type: "string",
       rest: true,
+      complete: "words",
+      words: ["example", "last"],
     },
     { name: "dry-run", summary: "Send nothing, write no state; always so for viewers", type: "boolean" },
     {

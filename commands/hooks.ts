@@ -40,11 +40,19 @@ export const hooksSpec: CommandSpec = {
       summary: "The hook's id; order: a hook point; list: a filter (part of an id or point, on, off, failing, never)",
       type: "string",
       complete: "hooks-and-points",
+      words: ["on", "off", "failing", "never", "broken"],
     },
-    { name: "message", summary: "why: the message (or dispatch) in question", type: "string" },
+    { name: "message", summary: "why: the message (or dispatch) in question", type: "string", complete: "runs" },
     { name: "page", summary: "list, next: which page", type: "integer" },
     { name: "limit", summary: "list, next: how many on a page", type: "integer" },
-    { name: "payload", summary: "test: JSON; or example, or last (the last real one)", type: "string", rest: true },
+    {
+      name: "payload",
+      summary: "test: JSON; or example, or last (the last real one)",
+      type: "string",
+      rest: true,
+      complete: "words",
+      words: ["example", "last"],
+    },
   ],
 };
 

@@ -1,5 +1,6 @@
 /** `/outbox [list|show|retry|purge|release]`: what was not sent, what was not handled, and what to do about it. */
 import type { CommandSpec } from "../src/domain/command.js";
+import { DELIVERY_STATUSES } from "../src/domain/store.js";
 import type { Command } from "../src/gateway/commands.js";
 import type { CommandDeps } from "./deps.js";
 import { listOutbox } from "./outbox/list.js";
@@ -22,6 +23,7 @@ export const outboxSpec: CommandSpec = {
       summary: "A delivery, or m12 for an inbox message; list: a status; retry: all; purge: a status",
       type: "string",
       complete: "deliveries",
+      words: [...DELIVERY_STATUSES, "inbox", "all"],
     },
     { name: "confirmed", summary: "release: it did arrive, so count it as sent", type: "boolean" },
     { name: "reveal", summary: "show: what the message says (admins; recorded)", type: "boolean" },

@@ -1,4 +1,5 @@
 /** `/runs [hook|failed|last]`: what fired lately, newest first. */
+import { AUTOMATION_RUN_STATUSES } from "../src/domain/automation.js";
 import type { CommandSpec } from "../src/domain/command.js";
 import type { DispatchFilter, DispatchRecord } from "../src/domain/journal.js";
 import type { Command } from "../src/gateway/commands.js";
@@ -28,6 +29,7 @@ export const runsSpec: CommandSpec = {
       summary: "A hook, a hook point, failed, last (the newest one, whole), configured, or a status such as running",
       type: "string",
       complete: "hooks-and-points",
+      words: ["failed", "last", "configured", ...AUTOMATION_RUN_STATUSES.filter((status) => status !== "failed")],
     },
     { name: "page", summary: "Which page", type: "integer" },
     { name: "limit", summary: "How many on a page, 10 when absent", type: "integer" },

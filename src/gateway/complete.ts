@@ -21,7 +21,8 @@ export async function complete(
   const role = identify(operator.platform, operator.userId, operator.roleIds);
   if (!command || !option || !role) return [];
   if (command.role !== "anyone" && !hasRole(role, command.role)) return [];
-  return best(await valuesOf(option, commands, parts), typed);
+  const words = option.complete === undefined ? [] : (option.words ?? []);
+  return best([...words.map(same), ...(await valuesOf(option, commands, parts))], typed);
 }
 
 async function valuesOf(option: OptionSpec, commands: CommandTable, { registry, store }: Parts): Promise<Choice[]> {
@@ -30,6 +31,8 @@ async function valuesOf(option: OptionSpec, commands: CommandTable, { registry, 
   switch (option.complete) {
     case undefined:
       return option.choices?.map(same) ?? [];
+    case "words":
+      return [];
     case "hooks":
       return hooks();
     case "points":

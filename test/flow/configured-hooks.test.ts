@@ -269,6 +269,49 @@ describe("completion", () => {
     const { choices } = (await answer.json()) as { choices: { name: string }[] };
     expect(choices.some(({ name }) => /fails · failed/.test(name))).toBe(true);
   });
+
+  it.each([
+    ["hooks", "id", "nightl", "nightly"],
+    ["hooks", "id", "fail", "failing"],
+    ["hooks", "id", "fail", "fails"],
+    ["hooks", "action", "brok", "broken"],
+    ["hooks", "payload", "la", "last"],
+    ["fire-hook", "id", "deplo", "deploy"],
+    ["fire-hook", "id", "inbound_c", "inbound_claim"],
+    ["fire-hook", "payload", "", "example"],
+    ["fire-hook", "phase", "a", "after"],
+    ["runs", "filter", "timed", "timed_out"],
+    ["runs", "filter", "conf", "configured"],
+    ["runs", "filter", "fail", "failed"],
+    ["runs", "filter", "fail", "fails"],
+    ["outbox", "id", "de", "dead"],
+    ["outbox", "action", "rel", "release"],
+    ["help", "command", "fire", "fire-hook"],
+  ])("of /%s offers for %s, at %j, %s", async (command, option, typed, offered) => {
+    const query = new URLSearchParams({ command, option, typed });
+    const ask = async (token: string) => {
+      const answer = await fetch(`${stack.gateway.url}/api/complete?${query}`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      return ((await answer.json()) as { choices: { value: string }[] }).choices.map(({ value }) => value);
+    };
+    expect(await ask(TOKEN)).toContain(offered);
+    const { discord } = stack;
+    const isChoice = ["action", "phase"].includes(option);
+    // Discord shows fixed choices by itself.
+    if (!isChoice)
+      expect(await discord.people.completes(command, option, typed, { userId: discord.userId })).toContainEqual(
+        expect.objectContaining({ value: offered }),
+      );
+  });
+
+  it.each(["run", "replay"])("of /%s offers the ids of runs, to people with a role", async (command) => {
+    const fired = (await api("owner", "POST", "/hooks/fails/fire", {})).body.id as string;
+    const ask = (userId: string) => stack.discord.people.completes(command, "id", fired.slice(0, -1), { userId });
+    expect(await ask(stack.discord.userId)).toContainEqual(expect.objectContaining({ value: fired }));
+    const mallory = [...stack.discord.world.users.values()].find(({ username }) => username === "mallory");
+    expect(await ask(mallory?.id as string)).toEqual([]);
+  });
 });
 
 describe("the definition that /hooks add shows", () => {
