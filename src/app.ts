@@ -5,13 +5,15 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { createPlatforms, type Platforms } from "../adapters/index.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
+import type { Alerts } from "./alerts/alerts.js";
 import { createSla, type Sla } from "./alerts/sla/sla.js";
+import { assembleAlerts, tellingAlerts } from "./app/alerts.js";
 import { adminsOf, brokenEventsOf, hooksOf, sweepAll, threadsOf, withBrokenEvents } from "./app/hooks.js";
 import { assembleOrchestrator, runnerSecrets } from "./app/orchestrator.js";
 import { createOverrides } from "./app/overrides.js";
 import { platformOptions } from "./app/platforms.js";
 import { type Reload, reloader, type TakenOver, type Valid, watchConfig } from "./app/reload.js";
-import { raiseIntoLog, watchedWork } from "./app/sla.js";
+import { watchedWork } from "./app/sla.js";
 import { assembleAutomations } from "./automations/assemble.js";
 import type { Automations } from "./automations/automations.js";
 import type { LoadedHooks } from "./automations/definition/load.js";
@@ -65,6 +67,7 @@ export interface App {
   readonly plugins: readonly PluginInfo[];
   readonly automations: Automations;
   readonly sla: Sla;
+  readonly alerts: Alerts;
   /**
    * Takes over what a new configuration says of plugins (loaded anew), events, hooks, overrides, models and automations, whole or
    * not at all: rejects with CONFIG_INVALID when it cannot be used, with HOOKS_REJECTED when a hook would break, and then nothing
@@ -156,11 +159,21 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
+    const alerts = assembleAlerts({
+      config,
+      env,
+      consoleId: CONSOLE.userId,
+      store,
+      gateway: () => gateway,
+      mask,
+      clock,
+      logger,
+    });
     const sla = createSla({
       config: config.sla,
       store,
       registry,
-      raise: raiseIntoLog(logger),
+      raise: alerts.raise,
       ...watchedWork(store),
       clock,
       logger,
@@ -184,6 +197,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       logger,
     });
     const commands = createCommands({
+      alerts,
       registry,
       tasks,
       store,
@@ -232,7 +246,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       routes: plugins.routes,
       keepFile: (bytes) => keepFile(uploadsFolder(env.DATABASE_URL), bytes),
       watch: sla.conversations,
-      observe: metrics.observer,
+      observe: tellingAlerts(metrics.observer, alerts),
     });
     let hasStarted = false;
     const learn = (found: readonly (string | undefined)[]) =>
@@ -301,6 +315,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     closers.push(() => Promise.all([gateway.stop(), automations.stop(config.gateway.shutdown_timeout)]).then(() => {}));
     await gateway.start();
     await automations.start();
+    closers.push(() => alerts.stop());
+    await alerts.start();
     closers.push(() => sla.stop());
     await sla.start();
     closers.push(() => orchestrator.stop());
@@ -311,7 +327,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       closers.push(await watchConfig(loaded.file, { reread, reload, isWanted, clock, logger }));
     }
     hasStarted = true;
-    closers.push(keepSwept({ sweep: sweepAll(store, { automations, orchestrator, sla }) }, clock, logger));
+    closers.push(keepSwept({ sweep: sweepAll(store, { automations, orchestrator, sla, alerts }) }, clock, logger));
 
     return {
       url: http.url,
@@ -320,6 +336,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       logger,
       automations,
       sla,
+      alerts,
       get plugins() {
         return plugins.list();
       },

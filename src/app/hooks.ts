@@ -1,4 +1,6 @@
 /** What the composition root knows and operator-defined hooks need: where they are written, what there is, whom to tell. */
+
+import type { Alerts } from "../alerts/alerts.js";
 import type { Sla } from "../alerts/sla/sla.js";
 import type { AssemblyParts } from "../automations/assemble.js";
 import type { Automations } from "../automations/automations.js";
@@ -69,14 +71,19 @@ interface Swept {
   automations: Pick<Automations, "sweep">;
   orchestrator: { sweep(): Promise<number> };
   sla: Pick<Sla, "sweep">;
+  alerts: Pick<Alerts, "sweep">;
 }
 
-export function sweepAll(store: Pick<Store, "sweep">, { automations, orchestrator, sla }: Swept): Store["sweep"] {
+export function sweepAll(
+  store: Pick<Store, "sweep">,
+  { automations, orchestrator, sla, alerts }: Swept,
+): Store["sweep"] {
   return async (now) => ({
     ...(await store.sweep(now)),
     automations: await automations.sweep(now),
     tasks: await orchestrator.sweep(),
     sla: await sla.sweep(now),
+    alerts: await alerts.sweep(now),
   });
 }
 

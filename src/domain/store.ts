@@ -6,6 +6,7 @@
 
 import type { CursorStore, EncodedPart } from "./adapter.js";
 import type { Address } from "./address.js";
+import type { AlertStore } from "./alert.js";
 import type { AutomationStore } from "./automation.js";
 import type { InboundEvent, InteractionRef } from "./event.js";
 import type { Operator } from "./identity.js";
@@ -352,6 +353,7 @@ export interface Store {
   automation: AutomationStore;
   tasks: TaskStore;
   sla: SlaStore;
+  alerts: AlertStore;
   /** Cursors of one adapter. */
   cursors(scope: string): CursorStore;
   /** A secret that this installation made for itself on first use (signing key, login token); the same ever after. */

@@ -9,6 +9,7 @@ import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { createActions } from "./actions.js";
+import { createAlertStore } from "./alerts/alerts.js";
 import { createAudit } from "./audit.js";
 import { createAutomationStore } from "./automation/automation.js";
 import { createCheck } from "./check.js";
@@ -103,6 +104,7 @@ async function assemble(
     automation: createAutomationStore(connection),
     tasks: createTasks(connection),
     sla: createSlaStore(connection),
+    alerts: createAlertStore(connection),
     hookState: createHookState(connection),
     keyValue: createKeyValue(connection),
     web: createWebChat(connection),

@@ -6,6 +6,7 @@ import { webChat } from "./003-web-chat.js";
 import { automations } from "./004-automations.js";
 import { orchestrator } from "./005-orchestrator.js";
 import { sla } from "./007-sla.js";
+import { alerts } from "./008-alerts.js";
 import { owedHooks } from "./009-owed-hooks.js";
 
 export const migrations: Migrations = {
@@ -15,5 +16,6 @@ export const migrations: Migrations = {
   "004-automations": automations,
   "005-orchestrator": orchestrator,
   "007-sla": sla,
+  "008-alerts": alerts,
   "009-owed-hooks": owedHooks,
 };
