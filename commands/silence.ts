@@ -37,7 +37,7 @@ export function silence(deps: CommandDeps): Command {
           return listSilences(desk, deps.clock.now());
         case "add":
           context.need("operator");
-          return add(desk, context, deps.clock.now());
+          return add(desk, context);
         case "expire":
           context.need("operator");
           return expire(desk, context);
@@ -46,7 +46,7 @@ export function silence(deps: CommandDeps): Command {
   };
 }
 
-async function add(desk: AlertDesk, { options, operator }: CommandContext, now: number): Promise<CommandAnswer> {
+async function add(desk: AlertDesk, { options, operator }: CommandContext): Promise<CommandAnswer> {
   if (typeof options.matchers !== "string")
     throw badUsage("Missing: what to silence.", 'Such as `/silence add "policy=replies" 2h moving the queue`.');
   const forMs = lengthOf(options.for, "`for`");
@@ -56,7 +56,7 @@ async function add(desk: AlertDesk, { options, operator }: CommandContext, now: 
   const added = await desk.silences.add(matchers, forMs, options.comment, actorOf(operator));
   return answer({
     text: [`✓ Silenced for ${formatDuration(forMs)}: ${added.matchers.map(code).join(" ")}\n${code(added.id)}`],
-    data: { silence: dataOf(added, now) },
+    data: { silence: dataOf(added, added.from) },
     buttons: [[commandButton("Expire", `/silence expire ${added.id}`)]],
   });
 }
