@@ -136,10 +136,13 @@ const rota = z.strictObject({
   shifts: z
     .array(
       z.strictObject({
-        days: z.array(z.enum(DAYS)).default([...DAYS]),
-        from: timeOfDay,
-        to: timeOfDay,
-        person: z.string(),
+        days: z
+          .array(z.enum(DAYS))
+          .default([...DAYS])
+          .describe("Days on which it begins."),
+        from: timeOfDay.describe("When it begins."),
+        to: timeOfDay.describe("When it ends."),
+        person: z.string().describe("A name of `people`, or platform:id."),
       }),
     )
     .default([])
@@ -199,8 +202,8 @@ export const alertsConfig = z.strictObject({
     .describe("Who is on call, by name: `/oncall who`, and oncall:NAME in mentions."),
   business_hours: z
     .strictObject({
-      days: z.array(z.enum(DAYS)).default(["mon", "tue", "wed", "thu", "fri"]),
-      from: timeOfDay.default("09:00"),
+      days: z.array(z.enum(DAYS)).default(["mon", "tue", "wed", "thu", "fri"]).describe("On which days."),
+      from: timeOfDay.default("09:00").describe("From when on."),
       timezone: zone("it"),
     })
     .prefault({})
@@ -210,10 +213,11 @@ export const alertsConfig = z.strictObject({
       every: duration("5m").describe("How often."),
       to: z
         .union([web, address])
+        .optional()
         .describe("An address that is called by POST, or a chat with one message that is kept up to date."),
     })
-    .optional()
-    .describe("A sign of life of the alerts themselves: when it stays away, nobody would tell."),
+    .prefault({})
+    .describe("A sign of life of the alerts themselves: when it stays away, nobody would tell. Off without `to`."),
   watch_gateway: z
     .strictObject({
       offline_after: duration("2m").describe("A platform that is away for so long is an alert."),

@@ -12,7 +12,7 @@ const PATIENCE = 3;
 
 export function createHeartbeat(parts: Telling & { keyValue: KeyValueStore }): { look(): Promise<number | undefined> } {
   const { config, clock, keyValue, post, send, edit, raiseOwn, logger } = parts;
-  const settings = config.heartbeat;
+  const { to, every } = config.heartbeat;
   let failures = 0;
 
   async function call(url: string): Promise<void> {
@@ -56,8 +56,7 @@ export function createHeartbeat(parts: Telling & { keyValue: KeyValueStore }): {
 
   return {
     async look() {
-      if (settings === undefined) return undefined;
-      const { to, every } = settings;
+      if (to === undefined) return undefined;
       if (isWebhook(to)) await call(to);
       else await show(to, every);
       return clock.now() + every;
