@@ -1,36 +1,38 @@
 /** Whether a task's result is what was expected: one verdict an attempt, with what each expectation said. */
-import type { ExpectationKind } from "./expectation.js";
+import { z } from "zod";
 
-export interface Check {
-  name: string;
-  kind: ExpectationKind;
-  passed: boolean;
+export const check = z.object({
+  name: z.string(),
+  kind: z.string(),
+  passed: z.boolean(),
   /** 0 to 1; a check that is only so or not so gives 0 or 1. */
-  score: number;
-  weight: number;
+  score: z.number().min(0).max(1),
+  weight: z.number(),
   /** Without it nothing passes. */
-  required: boolean;
+  required: z.boolean(),
   /** What was found, for the person or model that does it again. */
-  feedback: string;
+  feedback: z.string(),
   /** It could not be checked: nothing is known about the result. It does not pass. */
-  broken?: boolean;
-  latencyMs: number;
-}
+  broken: z.boolean().optional(),
+  latencyMs: z.number(),
+});
+export type Check = z.output<typeof check>;
 
-export interface Assessment {
-  taskId: string;
+export const assessment = z.object({
+  taskId: z.string(),
   /** Of the task, from 1. */
-  attempt: number;
-  passed: boolean;
+  attempt: z.number().int(),
+  passed: z.boolean(),
   /** The weighted mean of the checks, 0 to 1; 1 where nothing was expected. */
-  globalScore: number;
-  checks: readonly Check[];
+  globalScore: z.number().min(0).max(1),
+  checks: z.array(check),
   /** What whoever does it again is told; empty when it passed. */
-  feedback: string;
+  feedback: z.string(),
   /** ms since the epoch. */
-  startedAt: number;
-  endedAt: number;
-}
+  startedAt: z.number(),
+  endedAt: z.number(),
+});
+export type Assessment = z.output<typeof assessment>;
 
 export interface AssessmentStore {
   /** One an attempt: a second one for the same attempt replaces nothing, and the first is given back. */
@@ -38,4 +40,6 @@ export interface AssessmentStore {
   get(taskId: string, attempt: number): Promise<Assessment | undefined>;
   /** Of one task, oldest first. */
   list(taskId: string): Promise<Assessment[]>;
+  /** Ended before this time; resolves with how many are gone. */
+  sweep(before: number): Promise<number>;
 }

@@ -6,12 +6,12 @@
 
 import type { CursorStore, EncodedPart } from "./adapter.js";
 import type { Address } from "./address.js";
-import type { AlertStore } from "./alert.js";
 import type { AutomationStore } from "./automation.js";
 import type { InboundEvent, InteractionRef } from "./event.js";
 import type { Operator } from "./identity.js";
 import type { Cause, Journal } from "./journal.js";
 import type { ButtonAction, OutboundMessage } from "./message.js";
+import type { MissionStores } from "./mission-stores.js";
 import type { ConversationSight, SlaStore } from "./sla.js";
 import type { TaskStore } from "./task-store.js";
 
@@ -353,7 +353,7 @@ export interface Store {
   automation: AutomationStore;
   tasks: TaskStore;
   sla: SlaStore;
-  alerts: AlertStore;
+  missions: MissionStores;
   /** Cursors of one adapter. */
   cursors(scope: string): CursorStore;
   /** A secret that this installation made for itself on first use (signing key, login token); the same ever after. */

@@ -10,15 +10,22 @@ export interface Issue {
   ofKey?: boolean;
 }
 
-/** The issues of a schema's refusal, below `at`. An unknown key is told with the nearest known one. */
-export function issuesOf(error: z.ZodError, at: readonly (string | number)[], keys: readonly string[] = []): Issue[] {
+type Path = readonly (string | number)[];
+
+/** The issues of a schema's refusal, below `at`. An unknown key is told with the nearest of `keys`: those at the top, or those at a path below `at`. */
+export function issuesOf(
+  error: z.ZodError,
+  at: Path,
+  keys: readonly string[] | ((path: Path) => readonly string[]) = [],
+): Issue[] {
+  const keysAt = typeof keys === "function" ? keys : (path: Path) => (path.length === 0 ? keys : []);
   return error.issues.flatMap((issue) => {
     const inner = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
     const path = [...at, ...inner];
     if (issue.code === "unrecognized_keys")
       return issue.keys.map((key) => ({
         path: [...path, key],
-        message: `unknown setting "${key}"${inner.length === 0 ? suggestion(key, keys) : ""}`,
+        message: `unknown setting "${key}"${suggestion(key, keysAt(inner))}`,
         ofKey: true,
       }));
     return [{ path, message: messageOf(issue) }];

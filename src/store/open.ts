@@ -9,7 +9,6 @@ import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { createActions } from "./actions.js";
-import { createAlertStore } from "./alerts/alerts.js";
 import { createAudit } from "./audit.js";
 import { createAutomationStore } from "./automation/automation.js";
 import { createCheck } from "./check.js";
@@ -24,6 +23,7 @@ import { createKeyValue } from "./key-value.js";
 import { createLinks } from "./links.js";
 import { migrate, requireMigrated } from "./migrate.js";
 import { migrations } from "./migrations/index.js";
+import { createMissionStores } from "./orchestrator/mission-stores.js";
 import { createTasks } from "./orchestrator/tasks.js";
 import { createInsertDelivery, createOutbox } from "./outbox.js";
 import { createOwnSecrets } from "./own-secrets.js";
@@ -104,7 +104,7 @@ async function assemble(
     automation: createAutomationStore(connection),
     tasks: createTasks(connection),
     sla: createSlaStore(connection),
-    alerts: createAlertStore(connection),
+    missions: createMissionStores(connection),
     hookState: createHookState(connection),
     keyValue: createKeyValue(connection),
     web: createWebChat(connection),

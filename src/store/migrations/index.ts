@@ -5,8 +5,8 @@ import { operatorsAndPlugins } from "./002-operators-and-plugins.js";
 import { webChat } from "./003-web-chat.js";
 import { automations } from "./004-automations.js";
 import { orchestrator } from "./005-orchestrator.js";
+import { missions } from "./006-missions.js";
 import { sla } from "./007-sla.js";
-import { alerts } from "./008-alerts.js";
 import { owedHooks } from "./009-owed-hooks.js";
 
 export const migrations: Migrations = {
@@ -15,7 +15,7 @@ export const migrations: Migrations = {
   "003-web-chat": webChat,
   "004-automations": automations,
   "005-orchestrator": orchestrator,
+  "006-missions": missions,
   "007-sla": sla,
-  "008-alerts": alerts,
   "009-owed-hooks": owedHooks,
 };

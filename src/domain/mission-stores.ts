@@ -1,0 +1,10 @@
+/** What missions keep on disk, together. */
+import type { AssessmentStore } from "./assessment.js";
+import type { MissionStore } from "./mission.js";
+import type { ScheduleStore } from "./schedule.js";
+
+export interface MissionStores {
+  rows: MissionStore;
+  schedules: ScheduleStore;
+  assessments: AssessmentStore;
+}

@@ -1,0 +1,154 @@
+/** A mission: a plan that is being carried out. Its tasks are rows of their own; this row says what of the plan was let go. */
+import { z } from "zod";
+import { address } from "./address.js";
+import { plan } from "./plan.js";
+import { TASK_STATUSES, taskHold } from "./task.js";
+
+/**
+ * pending: not begun · running · held: a gate is not open, and nothing else can go on · blocked: a hook refused it (`hold` says which) ·
+ * the rest are ends.
+ */
+export const MISSION_STATUSES = ["pending", "running", "held", "blocked", "done", "failed", "cancelled"] as const;
+export type MissionStatus = (typeof MISSION_STATUSES)[number];
+
+export function isMissionOver(status: MissionStatus): boolean {
+  return status === "done" || status === "failed" || status === "cancelled";
+}
+
+/** waiting: for groups before it · open: its tasks may go · passed: what is behind it may begin · failed: it may not, ever. */
+export const groupState = z.object({
+  name: z.string(),
+  status: z.enum(["waiting", "open", "passed", "failed"]),
+  openedAt: z.number().optional(),
+  endedAt: z.number().optional(),
+});
+export type GroupState = z.output<typeof groupState>;
+
+export const gateState = z.object({
+  name: z.string(),
+  group: z.string(),
+  /** Absent until it was looked at. */
+  verdict: z.enum(["passed", "held"]).optional(),
+  /** How often the verdict changed. */
+  changes: z.number().int(),
+  at: z.number().optional(),
+  avgScore: z.number().optional(),
+  allPassed: z.boolean().optional(),
+  /** What does not hold. */
+  reason: z.string().optional(),
+  /** A hook holds it back although all that the plan asks for is so. */
+  veto: z.object({ by: z.string(), reason: z.string() }).optional(),
+  /** A person let it open. */
+  released: z.object({ by: z.string(), reason: z.string(), at: z.number() }).optional(),
+});
+export type GateState = z.output<typeof gateState>;
+
+/** Open for whoever is behind it. */
+export function isGateOpen({ verdict, veto, released }: GateState): boolean {
+  return released !== undefined || (verdict === "passed" && veto === undefined);
+}
+
+export const taskReport = z.object({
+  taskId: z.string(),
+  /** Its name in the plan. */
+  name: z.string(),
+  title: z.string(),
+  group: z.string(),
+  status: z.enum(TASK_STATUSES),
+  assignTo: z.string(),
+  startedAt: z.number().optional(),
+  endedAt: z.number().optional(),
+  durationMs: z.number().optional(),
+  attempts: z.number().int(),
+  retries: z.number().int(),
+  score: z.number().optional(),
+  /** The last words of a result, an error, or why it never ran; cut. */
+  outcome: z.string().optional(),
+  files: z.array(z.string()),
+});
+export type TaskReport = z.output<typeof taskReport>;
+
+export const missionReport = z.object({
+  missionId: z.string(),
+  planId: z.string(),
+  title: z.string(),
+  status: z.enum(MISSION_STATUSES),
+  startedAt: z.number().optional(),
+  endedAt: z.number().optional(),
+  /** Of the mission, waiting for gates and people included. */
+  durationMs: z.number().optional(),
+  /** Of all tasks together. */
+  workMs: z.number(),
+  allPassed: z.boolean(),
+  avgScore: z.number().optional(),
+  retries: z.number().int(),
+  counts: z.record(z.string(), z.number()),
+  tasks: z.array(taskReport),
+  gates: z.array(gateState),
+  files: z.array(z.string()),
+});
+export type MissionReport = z.output<typeof missionReport>;
+
+export const mission = z.object({
+  id: z.string(),
+  /** Counts changes; a change is written only over the version it was made from. */
+  version: z.number().int(),
+  planId: z.string(),
+  title: z.string(),
+  plan,
+  status: z.enum(MISSION_STATUSES),
+  createdAt: z.number(),
+  startedAt: z.number().optional(),
+  endedAt: z.number().optional(),
+  deadline: z.number().optional(),
+  createdBy: z.string(),
+  scheduleId: z.string().optional(),
+  groups: z.array(groupState),
+  gates: z.array(gateState),
+  /** By name in the plan. */
+  taskIds: z.record(z.string(), z.string()),
+  /** Its tasks are rows. */
+  tasksCreated: z.boolean(),
+  hold: taskHold.omit({ wanted: true }).optional(),
+  /** A person ended it: what is left of its tasks is cancelled, then it is over. */
+  cancel: z.object({ by: z.string(), reason: z.string().optional(), at: z.number() }).optional(),
+  /** Why it is in its state, in a sentence. */
+  reason: z.string().optional(),
+  /** Where it is shown. */
+  address: address.optional(),
+});
+export type Mission = z.output<typeof mission>;
+
+/** An `after` that is owed to hooks: kept with the change that it tells of, so that a crash between the two is made good. */
+export interface OwedTelling {
+  point: "mission:execute" | "mission:complete" | "quality:gate" | "schedule:trigger";
+  dispatchId: string;
+  payload: unknown;
+}
+
+export interface MissionRow {
+  mission: Mission;
+  owed: readonly OwedTelling[];
+  /** As it was at its end. */
+  report?: MissionReport;
+}
+
+export interface MissionFilter {
+  status?: readonly MissionStatus[];
+  planId?: string;
+  /** Newest first. */
+  limit: number;
+}
+
+export interface MissionStore {
+  /** False when the id is there: nothing is written. */
+  insert(row: MissionRow): Promise<boolean>;
+  /** False when the stored version is not `mission.version - 1`: nothing is written. */
+  commit(row: MissionRow): Promise<boolean>;
+  get(id: string): Promise<MissionRow | undefined>;
+  list(filter: MissionFilter): Promise<Mission[]>;
+  /** Ids of those that are not over, or owe something. */
+  open(): Promise<string[]>;
+  /** Ended before this time; resolves with how many are gone. */
+  sweep(before: number): Promise<number>;
+}
