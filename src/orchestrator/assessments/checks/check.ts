@@ -1,0 +1,36 @@
+/** What checking an expectation takes and gives. One kind of expectation a file beside this one. */
+import type { Models } from "../../../domain/model.js";
+import type { Task } from "../../../domain/task.js";
+import type { GuardedRequest, GuardedResponse } from "../../../lib/outgoing/request.js";
+import type { Processes } from "../../../lib/process.js";
+
+export interface CheckParts {
+  processes: Processes;
+  models: Models;
+  /** Guarded: only where the configuration lets requests of hooks go. */
+  request(url: string, request: GuardedRequest): Promise<GuardedResponse>;
+  /** What relative paths are relative to. */
+  folder: string;
+}
+
+export interface CheckContext extends CheckParts {
+  task: Task;
+  timeoutMs: number;
+  /** Aborts at the time-out, too. */
+  signal: AbortSignal;
+}
+
+/** `broken`: nothing is known about the result, because it could not be looked at. */
+export interface Found {
+  passed: boolean;
+  /** 1 or 0 by `passed` when absent. */
+  score?: number;
+  feedback: string;
+  broken?: boolean;
+}
+
+/** What it rejects with is a check that is broken. */
+export type CheckOf<One> = (expectation: One, context: CheckContext) => Promise<Found>;
+
+export const so = (feedback: string): Found => ({ passed: true, feedback });
+export const notSo = (feedback: string): Found => ({ passed: false, feedback });

@@ -1,0 +1,24 @@
+/** Whether a text holds what it must: the part of files, answers and outputs that is the same. */
+import { RE2JS } from "re2js";
+import { type Found, notSo, so } from "./check.js";
+
+export function checkText(
+  text: string,
+  { contains, matches }: { contains?: string | undefined; matches?: string | undefined },
+  what: string,
+): Found {
+  if (contains !== undefined && !text.includes(contains))
+    return notSo(`${what} does not hold ${JSON.stringify(contains)}; it says ${excerpt(text)}`);
+  if (matches !== undefined && !RE2JS.compile(matches).matcher(text).find())
+    return notSo(`${what} does not match /${matches}/; it says ${excerpt(text)}`);
+  return so(`${what} is as expected`);
+}
+
+const SHOWN = 400;
+
+/** Its end: that is where programs say what went wrong. */
+export function excerpt(text: string): string {
+  const whole = text.trim();
+  if (whole === "") return "nothing";
+  return JSON.stringify(whole.length <= SHOWN ? whole : `…${whole.slice(-SHOWN)}`);
+}

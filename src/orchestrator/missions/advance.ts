@@ -1,0 +1,227 @@
+/**
+ * A mission goes on: read it and its tasks, decide what it needs next, do that, until there is nothing to do but wait. Every step is
+ * kept before the next one is thought of, and doing one twice changes nothing.
+ */
+import { type GateState, type Mission, type MissionRow, mission as missionSchema } from "../../domain/mission.js";
+import { isEnded, type Task } from "../../domain/task.js";
+import type { BeforeResult } from "../../hooks/signatures.js";
+import { pathText } from "../../lib/schema-issues.js";
+import { failedClosed } from "../tasks/ask-hooks.js";
+import { checkPlan } from "./check-plan.js";
+import { keep } from "./keep.js";
+import { plannedTasks, stateOfPlan } from "./new-mission.js";
+import { nextStep, type Step, tasksOf } from "./next-step.js";
+import type { MissionParts } from "./parts.js";
+import { reportOf } from "./report.js";
+
+/** More in one go are a mistake of ours. */
+const MAX_STEPS = 2_000;
+
+/** Where it came to rest; undefined when it is over, or gone. */
+export async function advance(
+  id: string,
+  parts: MissionParts,
+  tell: (row: MissionRow) => void,
+): Promise<{ row: MissionRow; tasks: Task[] } | undefined> {
+  for (let steps = 0; steps < MAX_STEPS; steps++) {
+    const row = await parts.store.get(id);
+    if (row === undefined) return undefined;
+    tell(row);
+    const tasks = await parts.tasks.ofMission(id);
+    if (["done", "failed", "cancelled"].includes(row.mission.status)) return { row, tasks };
+    const step = nextStep(row.mission, tasks);
+    if (step.kind !== "rest") await take(step, row, tasks, parts);
+    else if (isAtRest(row.mission, step)) return { row, tasks };
+    else await keep(row, { status: step.status, reason: step.reason }, parts);
+  }
+  throw new Error(`the mission ${id} does not come to rest`);
+}
+
+function isAtRest({ status, reason }: Mission, step: Extract<Step, { kind: "rest" }>): boolean {
+  return status === step.status && reason === step.reason;
+}
+
+async function take(step: Exclude<Step, { kind: "rest" }>, row: MissionRow, tasks: Task[], parts: MissionParts) {
+  switch (step.kind) {
+    case "execute":
+      return execute(row, parts);
+    case "create":
+      return createTasks(row, parts);
+    case "group":
+      return turnGroup(row, step, tasks, parts);
+    case "let-go":
+      return letGo(row, step.tasks, parts);
+    case "gate":
+      return judgeGate(row, step, parts);
+    case "finish":
+      return finish(row, step.status, parts);
+  }
+}
+
+/* ── beginning ─────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+async function execute(row: MissionRow, parts: MissionParts): Promise<void> {
+  const { mission } = row;
+  const { id: missionId } = mission;
+  const now = parts.clock.now();
+  const payload = { missionId, mission, taskCount: Object.keys(mission.taskIds).length };
+  const asked = await parts.registry
+    .runBefore("mission:execute", payload, { dispatchId: `${missionId}_execute_${mission.version}` })
+    .catch((error: unknown) => ({ ...failedClosed(error), data: payload }));
+  if (asked.cancelled) return block(row, "mission:execute", asked, parts);
+  const changes = changedByHooks(mission, asked.data.mission, now, parts);
+  if ("problem" in changes)
+    return block(row, "mission:execute", { cancelReason: changes.problem, cancelledBy: "hookgate" }, parts);
+  const begun: Mission = { ...mission, ...changes, status: "running", startedAt: now };
+  const told = { missionId, mission: begun, taskCount: Object.keys(begun.taskIds).length };
+  await keep(row, { ...changes, status: "running", startedAt: now, reason: undefined }, parts, {
+    owe: [{ point: "mission:execute", dispatchId: `${missionId}_executed`, payload: told }],
+  });
+}
+
+type ChangesByHooks = Pick<Mission, "title"> &
+  Partial<Pick<Mission, "plan" | "deadline" | "groups" | "gates" | "taskIds">>;
+
+/** A `before` may change the title, the deadline and the plan; a plan that cannot be carried out is a refusal. */
+function changedByHooks(
+  mission: Mission,
+  given: unknown,
+  now: number,
+  { around }: MissionParts,
+): ChangesByHooks | { problem: string } {
+  const parsed = missionSchema.safeParse(given);
+  if (!parsed.success) return { problem: "a hook made the mission something that cannot be read" };
+  const { title, deadline, plan } = parsed.data;
+  const named = { title, ...(deadline === undefined ? {} : { deadline }) };
+  if (JSON.stringify(plan) === JSON.stringify(mission.plan)) return named;
+  const checked = checkPlan(plan, around);
+  if ("plan" in checked) return { ...named, plan: checked.plan, ...stateOfPlan(checked.plan, now) };
+  const [first] = checked.issues;
+  return { problem: `a hook changed the plan: ${pathText(first?.path ?? [])}: ${first?.message}` };
+}
+
+/** All of them at once, as drafts: what a group behind a gate will need can be seen from the beginning. */
+async function createTasks(row: MissionRow, parts: MissionParts): Promise<void> {
+  const { mission } = row;
+  const { id: missionId, address } = mission;
+  for (const { id, spec } of plannedTasks(mission)) {
+    const origin = { id, status: "draft" as const, missionId, ...(address === undefined ? {} : { address }) };
+    const created = await parts.tasks.create(spec, origin, actorOf(mission));
+    if (created.kind === "refused")
+      return block(
+        row,
+        "task:create",
+        { cancelReason: `${spec.title}: ${created.reason}`, cancelledBy: created.by },
+        parts,
+      );
+  }
+  await keep(row, { tasksCreated: true }, parts);
+}
+
+/* ── groups and gates ──────────────────────────────────────────────────────────────────────────────────────────── */
+
+async function turnGroup(
+  row: MissionRow,
+  { name, status }: Extract<Step, { kind: "group" }>,
+  tasks: readonly Task[],
+  parts: MissionParts,
+): Promise<void> {
+  const { mission } = row;
+  // What can never begin any more is over, and not left as a draft.
+  const group = mission.plan.groups.find((one) => one.name === name);
+  if (status === "failed" && group) await cancelTasks(mission, tasksOf(mission, group, tasks), parts);
+  const now = parts.clock.now();
+  const groups = mission.groups.map((one) =>
+    one.name === name ? { ...one, status, ...(status === "open" ? { openedAt: now } : { endedAt: now }) } : one,
+  );
+  await keep(row, { groups, status: "running", reason: undefined }, parts);
+}
+
+async function letGo(row: MissionRow, tasks: readonly Task[], parts: MissionParts): Promise<void> {
+  for (const { id, title } of tasks) {
+    const moved = await parts.tasks.transition(id, "pending", actorOf(row.mission, "its group is open"));
+    if (moved.kind === "vetoed")
+      return block(row, "task:transition", { cancelReason: `${title}: ${moved.reason}`, cancelledBy: moved.by }, parts);
+  }
+}
+
+/** `quality:gate` once per change of the verdict; a veto stands until the verdict changes again, or a person lets it open. */
+async function judgeGate(
+  row: MissionRow,
+  { group, evaluation }: Extract<Step, { kind: "gate" }>,
+  parts: MissionParts,
+): Promise<void> {
+  const { mission } = row;
+  const gate = mission.gates.find((one) => one.group === group);
+  if (gate === undefined) return;
+  const payload = { missionId: mission.id, gateName: gate.name, ...evaluation };
+  const changes = gate.changes + 1;
+  const dispatchId = `${mission.id}_gate_${gate.name}_${changes}`;
+  const asked = await parts.registry.runBefore("quality:gate", payload, { dispatchId }).catch(failedClosed);
+  const { verdict, avgScore, allPassed, reason } = evaluation;
+  const judged: GateState = {
+    name: gate.name,
+    group,
+    changes,
+    verdict,
+    at: parts.clock.now(),
+    allPassed,
+    ...(avgScore === undefined ? {} : { avgScore }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(asked.cancelled ? { veto: vetoOf(asked, "quality:gate") } : {}),
+  };
+  const gates = mission.gates.map((one) => (one.name === gate.name ? judged : one));
+  await keep(row, { gates }, parts, { owe: [{ point: "quality:gate", dispatchId: `${dispatchId}_told`, payload }] });
+}
+
+/* ── the end ───────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+async function finish(row: MissionRow, status: "done" | "failed" | "cancelled", parts: MissionParts): Promise<void> {
+  const { mission } = row;
+  await cancelTasks(mission, await parts.tasks.ofMission(mission.id), parts);
+  const tasks = await parts.tasks.ofMission(mission.id);
+  const now = parts.clock.now();
+  const report = reportOf({ ...mission, endedAt: now }, tasks, { status, now });
+  const over: Mission = { ...mission, status, endedAt: now };
+  const payload = { missionId: mission.id, mission: over, allPassed: report.allPassed, report };
+  if (status !== "cancelled") {
+    const asked = await parts.registry
+      .runBefore("mission:complete", payload, { dispatchId: `${mission.id}_complete_${mission.version}` })
+      .catch(failedClosed);
+    if (asked.cancelled) return block(row, "mission:complete", asked, parts);
+  }
+  const reason = status === "cancelled" ? cancelReason(mission) : undefined;
+  await keep(row, { status, endedAt: now, reason, hold: undefined }, parts, {
+    report,
+    owe: [{ point: "mission:complete", dispatchId: `${mission.id}_completed`, payload }],
+  });
+}
+
+function cancelReason({ cancel }: Mission): string {
+  return `cancelled by ${cancel?.by}${cancel?.reason === undefined ? "" : `: ${cancel.reason}`}`;
+}
+
+async function cancelTasks(mission: Mission, tasks: readonly Task[], parts: MissionParts): Promise<void> {
+  const why = mission.cancel === undefined ? "its mission goes on without it" : "its mission was cancelled";
+  for (const { id, status } of tasks)
+    if (!isEnded(status)) await parts.tasks.transition(id, "cancelled", actorOf(mission, why));
+}
+
+/* ── vetoes ────────────────────────────────────────────────────────────────────────────────────────────────────── */
+
+type Refusal = Pick<BeforeResult<unknown>, "cancelReason" | "cancelledBy">;
+
+function vetoOf({ cancelReason, cancelledBy }: Refusal, point: string): { by: string; reason: string } {
+  return { by: cancelledBy ?? "a hook", reason: cancelReason ?? `${point} was vetoed` };
+}
+
+/** Recorded and visible; nothing asks again until a person does (`/mission retry`). */
+async function block(row: MissionRow, point: string, refusal: Refusal, parts: MissionParts): Promise<void> {
+  const { by, reason } = vetoOf(refusal, point);
+  const hold = { kind: "veto" as const, by, reason, at: parts.clock.now(), point };
+  await keep(row, { status: "blocked", hold, reason }, parts);
+}
+
+function actorOf({ id }: Mission, reason?: string) {
+  return { by: `mission:${id}`, ...(reason === undefined ? {} : { reason }) };
+}

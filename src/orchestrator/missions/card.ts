@@ -1,0 +1,80 @@
+/** A mission on one message that is edited as it goes on: a bar, what is running now, what it waits for. */
+
+import type { Button, Card, OutboundMessage } from "../../domain/message.js";
+import { isMissionOver, type Mission } from "../../domain/mission.js";
+import { isEnded, type Task } from "../../domain/task.js";
+import { formatDuration } from "../../lib/duration.js";
+import { whyShut } from "../quality-gates/evaluate.js";
+
+const WIDTH = 10;
+const NAMED = 6;
+
+export function missionCard(mission: Mission, tasks: readonly Task[], now: number): OutboundMessage {
+  const { id, status, title, reason, startedAt, endedAt } = mission;
+  const total = Object.keys(mission.taskIds).length;
+  const over = tasks.filter((task) => isEnded(task.status)).length;
+  const shut = mission.gates.filter((gate) => whyShut(gate) !== undefined);
+  const since = startedAt === undefined ? undefined : formatDuration((endedAt ?? now) - startedAt);
+  const lines = [
+    `${bar(over, total)} ${over} of ${total}${endedAt === undefined || since === undefined ? "" : ` · ${since}`}`,
+    runningNow(tasks),
+    ...shut.map((gate) => `Gate **${safe(gate.name)}** is shut: ${safe(whyShut(gate) ?? "")}`),
+    reason === undefined || shut.length > 0 ? "" : safe(reason),
+  ];
+  const buttons = isMissionOver(status) ? [] : [shut.flatMap((gate) => release(id, gate.name)).slice(0, 3)];
+  return {
+    text: "",
+    card: {
+      title: `Mission ${title}: ${status}`,
+      text: lines.filter((line) => line !== "").join("\n"),
+      tone: TONES[status],
+      footer: id,
+    },
+    ...(buttons.some((row) => row.length > 0) ? { buttons } : {}),
+    silent: true,
+  };
+}
+
+const TONES: Readonly<Record<Mission["status"], NonNullable<Card["tone"]>>> = {
+  pending: "neutral",
+  running: "neutral",
+  held: "warning",
+  blocked: "warning",
+  done: "good",
+  failed: "bad",
+  cancelled: "neutral",
+};
+
+export function bar(part: number, whole: number): string {
+  const filled = whole === 0 ? WIDTH : Math.round((part / whole) * WIDTH);
+  return "▰".repeat(filled) + "▱".repeat(WIDTH - filled);
+}
+
+function runningNow(tasks: readonly Task[]): string {
+  const running = tasks.filter(
+    ({ status }) => status === "in_progress" || status === "review" || status === "assigned",
+  );
+  if (running.length === 0) return "";
+  const named = running
+    .slice(0, NAMED)
+    .map(({ title, attempt }) => safe(attempt > 1 ? `${title} (try ${attempt})` : title));
+  return `Now: ${named.join(", ")}${running.length > NAMED ? ` and ${running.length - NAMED} more` : ""}`;
+}
+
+function release(missionId: string, gate: string): Button[] {
+  const modal = {
+    title: "Release the gate",
+    fields: [{ id: "reason", label: "Why it may open", required: true, long: true }],
+  };
+  const label = `Release ${gate}`.slice(0, 40);
+  return [{ label, style: "danger", action: { kind: "command", line: `/gate release ${missionId} ${gate}`, modal } }];
+}
+
+/** One line with nothing in it that Markdown would act on. */
+function safe(text: string): string {
+  return text
+    .replace(/\s+/g, " ")
+    .trim()
+    .slice(0, 300)
+    .replace(/[\\`*_~[\]<>|#@]/g, "\\$&");
+}

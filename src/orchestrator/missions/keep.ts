@@ -1,0 +1,73 @@
+/** Writing a mission: a change is made over the version that was read, or not at all; whoever watches missions is told after it. */
+import type { Mission, MissionReport, MissionRow, OwedTelling } from "../../domain/mission.js";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
+import type { MissionParts } from "./parts.js";
+import { watchedMission } from "./watched.js";
+
+/** A field that is undefined goes. */
+export type MissionChange = { [K in keyof Mission]?: Mission[K] | undefined };
+
+type Parts = Pick<MissionParts, "store" | "changed" | "logger">;
+
+/** False when somebody else was first: whoever wants it reads again and thinks again. */
+export async function keep(
+  row: MissionRow,
+  change: MissionChange,
+  parts: Parts,
+  { owe = [], report }: { owe?: readonly OwedTelling[]; report?: MissionReport } = {},
+): Promise<boolean> {
+  const mission = changed(row.mission, change);
+  const next = report ?? row.report;
+  const isOurs = await parts.store.commit({
+    mission,
+    owed: [...row.owed, ...owe],
+    ...(next === undefined ? {} : { report: next }),
+  });
+  if (isOurs && mission.status !== row.mission.status) await tellWatchers(mission, parts);
+  return isOurs;
+}
+
+/** Reads, changes and writes until nobody came between. `change` may throw: then nothing is written. */
+export async function update(
+  id: string,
+  parts: Parts,
+  change: (mission: Mission) => MissionChange,
+): Promise<MissionRow> {
+  for (;;) {
+    const row = await needRow(id, parts);
+    if (await keep(row, change(row.mission), parts)) return needRow(id, parts);
+  }
+}
+
+/** It was told: it is owed no longer. */
+export async function settleOwed(id: string, dispatchId: string, { store }: Parts): Promise<void> {
+  for (;;) {
+    const row = await store.get(id);
+    if (row === undefined || row.owed.every((owed) => owed.dispatchId !== dispatchId)) return;
+    const owed = row.owed.filter((one) => one.dispatchId !== dispatchId);
+    if (await store.commit({ ...row, mission: changed(row.mission, {}), owed })) return;
+  }
+}
+
+export async function needRow(id: string, { store }: Pick<Parts, "store">): Promise<MissionRow> {
+  const row = await store.get(id);
+  if (row !== undefined) return row;
+  throw new HookgateError({
+    code: "NOT_FOUND",
+    message: `There is no mission "${id.slice(0, 80)}".`,
+    hint: "/mission list shows them.",
+  });
+}
+
+/** The commit holds; a watcher that failed is told again at the next start. */
+export async function tellWatchers(mission: Mission, { changed, logger }: Pick<Parts, "changed" | "logger">) {
+  await changed(watchedMission(mission)).catch((error: unknown) =>
+    logger.error({ mission: mission.id, error: errorMessage(error) }, "a mission's clocks were not told of its change"),
+  );
+}
+
+function changed(mission: Mission, change: MissionChange): Mission {
+  const next = { ...mission, ...change, version: mission.version + 1 };
+  const kept = Object.entries(next).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(kept) as Mission;
+}

@@ -1,0 +1,212 @@
+/** Missions at work: begun, carried on whenever something of theirs changed, held, released and ended. All that counts is in the rows. */
+import type { Address } from "../../domain/address.js";
+import { hasRole, type Role } from "../../domain/identity.js";
+import {
+  isGateOpen,
+  isMissionOver,
+  type Mission,
+  type MissionFilter,
+  type MissionReport,
+  type MissionRow,
+} from "../../domain/mission.js";
+import { planTasks } from "../../domain/plan.js";
+import type { Task } from "../../domain/task.js";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
+import { createWork } from "../../lib/work.js";
+import { advance } from "./advance.js";
+import { missionCard } from "./card.js";
+import { needRow, settleOwed, tellWatchers, update } from "./keep.js";
+import { newMission, type Start } from "./new-mission.js";
+import type { MissionParts } from "./parts.js";
+import type { PlanFile } from "./plans.js";
+import { reportOf } from "./report.js";
+
+const MAX_PARALLEL = 8;
+/** How often a mission that goes on is looked at besides when a task of it ended: for its card, and for what people set going again. */
+const LOOK_EVERY_MS = 5_000;
+
+export interface MissionStart {
+  planId: string;
+  /** `web:1 (Ann)`. */
+  by: string;
+  /** Where it is shown as it goes on. */
+  address?: Address;
+}
+
+/** What commands, schedules and hooks may do with missions. */
+export interface MissionDesk {
+  /** Reads the plan, stores the mission and sets it going. Throws PLAN_NOT_FOUND and PLAN_INVALID. */
+  run(start: MissionStart): Promise<Mission>;
+  plans(): PlanFile[];
+  /** The least role that may have it carried out: that of all who do its work. Throws PLAN_NOT_FOUND and PLAN_INVALID. */
+  roleToRun(planId: string): Role;
+  /** The least role that may hear what somebody's work brought. */
+  roleFor(assignTo: string): Role;
+  get(id: string): Promise<{ mission: Mission; tasks: Task[] }>;
+  list(filter: MissionFilter): Promise<Mission[]>;
+  /** As it was at its end, or as it stands now. */
+  report(id: string): Promise<MissionReport>;
+  cancel(id: string, who: { by: string; reason?: string }): Promise<Mission>;
+  /** Asks again for what a hook refused. */
+  retry(id: string, by: string): Promise<Mission>;
+  /** A gate that is shut opens by a person's word. */
+  release(id: string, gate: string, who: { by: string; reason: string }): Promise<Mission>;
+}
+
+export interface Missions extends MissionDesk {
+  /** The row of a mission that is to begin, for whoever stores it together with something else. */
+  draft(start: Omit<Start, "plan" | "at">): Mission;
+  /** A mission was stored, or something of it changed. */
+  look(id: string): void;
+  taskEnded(task: Task): Promise<void>;
+  /** Takes up what is on disk. */
+  start(): Promise<void>;
+  /** Resolves when steps under way have ended; the rest is on disk. */
+  stop(): Promise<void>;
+}
+
+export function createMissions(parts: MissionParts): Missions {
+  const { store, plans, clock, logger } = parts;
+  const telling = new Map<string, Promise<void>>();
+  /** The last words on each card; a restart says them once more. */
+  const shown = new Map<string, string>();
+  const work = createWork({ look, maxParallel: MAX_PARALLEL, clock, logger });
+
+  async function look(id: string): Promise<number | undefined> {
+    const rest = await advance(id, parts, tell);
+    if (rest === undefined) return undefined;
+    await show(rest.row.mission, rest.tasks);
+    const { status } = rest.row.mission;
+    return status === "running" || status === "held" ? clock.now() + LOOK_EVERY_MS : undefined;
+  }
+
+  /** What hooks are owed, beside the mission's way: a slow one holds nothing up, and one that a crash cut off is told again. */
+  function tell({ mission: { id }, owed }: MissionRow): void {
+    for (const { point, payload, dispatchId } of owed) {
+      if (telling.has(dispatchId)) continue;
+      const told = parts.registry
+        .dispatch(point, payload, { phase: "after", dispatchId })
+        .then(() => settleOwed(id, dispatchId, parts))
+        .catch((error: unknown) => logger.error({ mission: id, error: errorMessage(error) }, `${point} was not told`))
+        .finally(() => telling.delete(dispatchId));
+      telling.set(dispatchId, told);
+    }
+  }
+
+  async function show(mission: Mission, tasks: readonly Task[]): Promise<void> {
+    const { id, address } = mission;
+    if (address === undefined) return;
+    const message = missionCard(mission, tasks, clock.now());
+    const words = JSON.stringify(message);
+    if (shown.get(id) === words) return;
+    const deliveryId = `d_mission_${id}`;
+    const cause = { kind: "command" as const, id, depth: 0 };
+    try {
+      if (!shown.has(id)) await parts.gateway.send(address, message, { cause, deliveryId });
+      await parts.gateway.edit(deliveryId, message, { cause });
+      shown.set(id, words);
+      if (isMissionOver(mission.status)) shown.delete(id);
+    } catch (error) {
+      // The mission goes on without being seen; the next change tries again.
+      logger.warn({ mission: id, error: errorMessage(error) }, "a mission's card could not be shown");
+    }
+  }
+
+  async function stored(mission: Mission): Promise<Mission> {
+    await store.insert({ mission, owed: [] });
+    await tellWatchers(mission, parts);
+    work.look(mission.id);
+    return mission;
+  }
+
+  const change = async (id: string, make: Parameters<typeof update>[2]) => {
+    const { mission } = await update(id, parts, (current) => {
+      if (isMissionOver(current.status)) throw over(current);
+      return make(current);
+    });
+    work.look(id);
+    return mission;
+  };
+
+  const missions: Missions = {
+    draft: (start) => newMission({ ...start, plan: plans.need(start.planId), at: clock.now() }),
+    run: async (start) => stored(missions.draft(start)),
+    plans: () => plans.list(),
+    roleToRun(planId) {
+      const plan = plans.need(planId);
+      const assignees = planTasks(plan).map(({ task }) => task.assignTo ?? plan.defaults?.assignTo ?? "");
+      return highest(assignees.map(parts.around.roleFor));
+    },
+    roleFor: parts.around.roleFor,
+    async get(id) {
+      const { mission } = await needRow(id, parts);
+      return { mission, tasks: await parts.tasks.ofMission(id) };
+    },
+    list: (filter) => store.list(filter),
+    async report(id) {
+      const { mission, report } = await needRow(id, parts);
+      return report ?? reportOf(mission, await parts.tasks.ofMission(id), { now: clock.now() });
+    },
+    cancel: (id, { by, reason }) =>
+      change(id, ({ cancel }) => ({
+        cancel: cancel ?? { by, ...(reason === undefined ? {} : { reason }), at: clock.now() },
+      })),
+    retry: (id, by) =>
+      change(id, ({ hold, startedAt }) => {
+        if (hold === undefined) throw new HookgateError(NOT_BLOCKED);
+        logger.info({ mission: id, by, point: hold.point }, "what a hook refused is asked for again");
+        return { hold: undefined, reason: undefined, status: startedAt === undefined ? "pending" : "running" };
+      }),
+    release: (id, name, { by, reason }) =>
+      change(id, ({ gates }) => {
+        needShut(gates, name);
+        const released = { by, reason, at: clock.now() };
+        return { gates: gates.map((one) => (one.name === name ? { ...one, released } : one)) };
+      }),
+    look: (id) => work.look(id),
+    async taskEnded({ missionId }) {
+      if (missionId !== undefined) work.look(missionId);
+    },
+    async start() {
+      for (const id of await store.open()) {
+        const row = await store.get(id);
+        if (row && !isMissionOver(row.mission.status)) await tellWatchers(row.mission, parts);
+        work.look(id);
+      }
+    },
+    async stop() {
+      await work.stop();
+      await Promise.all(telling.values());
+    },
+  };
+  return missions;
+}
+
+function highest(roles: readonly Role[]): Role {
+  return roles.reduce((one, other) => (hasRole(one, other) ? one : other), "operator" as Role);
+}
+
+const NOT_BLOCKED = {
+  code: "NOT_BLOCKED",
+  message: "No hook has refused this mission anything; there is nothing to ask for again.",
+  hint: "/mission show says what it waits for. A task that failed is tried again with /task retry.",
+};
+
+function over({ id, status }: Mission): HookgateError {
+  return new HookgateError({
+    code: "MISSION_OVER",
+    message: `${id} is ${status}.`,
+    hint: "/mission run begins the plan anew.",
+  });
+}
+
+function needShut(gates: Mission["gates"], name: string): void {
+  const gate = gates.find((one) => one.name === name);
+  if (gate?.verdict !== undefined && !isGateOpen(gate)) return;
+  const what = gate === undefined ? "There is no such gate" : gate.verdict ? "It is open" : "It was not come to yet";
+  throw new HookgateError({
+    code: "NOT_SHUT",
+    message: `${what}: ${name}.`,
+    hint: "/gate list shows the gates that are shut.",
+  });
+}

@@ -1,0 +1,42 @@
+/** What missions are made of and reach. Tasks are somebody else's: they are created, let go and cancelled through what is passed in. */
+import type { Address } from "../../domain/address.js";
+import type { Cause } from "../../domain/journal.js";
+import type { OutboundMessage } from "../../domain/message.js";
+import type { MissionStore } from "../../domain/mission.js";
+import type { Actor, Task, TaskOrigin, TaskSpecInput, TaskStatus } from "../../domain/task.js";
+import type { EntityChanged } from "../../domain/watched.js";
+import type { HookRegistry } from "../../hooks/registry.js";
+import type { Clock } from "../../lib/clock.js";
+import type { Logger } from "../../lib/logger.js";
+import type { PlanSurroundings } from "./check-plan.js";
+import type { Plans } from "./plans.js";
+
+export type TaskCreated = { kind: "created" } | { kind: "refused"; by: string; reason: string };
+
+export interface MissionTasks {
+  /** Creating one that is there changes nothing. */
+  create(spec: TaskSpecInput, origin: TaskOrigin, actor: Actor): Promise<TaskCreated>;
+  /** `vetoed`: nothing changed. A task that is elsewhere by now stays where it is. */
+  transition(
+    id: string,
+    to: TaskStatus,
+    actor: Actor,
+  ): Promise<{ kind: "done" } | { kind: "vetoed"; by: string; reason: string }>;
+  /** In the order in which they were created. */
+  ofMission(missionId: string): Promise<Task[]>;
+}
+
+export interface MissionParts {
+  registry: Pick<HookRegistry, "runBefore" | "dispatch">;
+  store: MissionStore;
+  tasks: MissionTasks;
+  plans: Plans;
+  around: PlanSurroundings;
+  gateway: {
+    send(at: Address, message: OutboundMessage, sending: { cause: Cause; deliveryId: string }): Promise<unknown>;
+    edit(deliveryId: string, message: OutboundMessage, sending: { cause: Cause }): Promise<unknown>;
+  };
+  changed: EntityChanged;
+  clock: Clock;
+  logger: Logger;
+}

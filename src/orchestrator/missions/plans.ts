@@ -1,0 +1,116 @@
+/** Where plans are written: the YAML and JSON files of the folder `missions` beside the configuration. Read anew whenever one is asked for. */
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, extname, join } from "node:path";
+import type { Plan } from "../../domain/plan.js";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
+import { pathText, suggestion } from "../../lib/schema-issues.js";
+import { type Position, parseYaml } from "../../lib/yaml-source.js";
+import { checkPlan, type PlanSurroundings } from "./check-plan.js";
+
+export interface PlanProblem extends Position {
+  file: string;
+  /** Within the plan: `groups.0.tasks.1.dependsOn.0`. */
+  path: string;
+  message: string;
+}
+
+export type PlanFile = { id: string; file: string } & ({ plan: Plan } | { problems: PlanProblem[] });
+
+export interface Plans {
+  /** In order of name. */
+  list(): PlanFile[];
+  /** The plan of this id. Throws PLAN_NOT_FOUND, or PLAN_INVALID with all that is wrong. */
+  need(id: string): Plan;
+}
+
+/** `folder` undefined: there is no configuration file, so there are no plans. */
+export function createPlans(folder: string | undefined, around: PlanSurroundings): Plans {
+  const list = () => (folder === undefined ? [] : planFiles(folder).map((file) => readPlan(file, around)));
+  return {
+    list: () => withoutDoubles(list()),
+    need(id) {
+      const files = withoutDoubles(list());
+      const found = files.find((file) => file.id === id);
+      if (found === undefined)
+        throw new HookgateError({
+          code: "PLAN_NOT_FOUND",
+          message: `There is no plan "${id}"${suggestion(
+            id,
+            files.map((file) => file.id),
+          )}`,
+          hint: `Plans are the YAML and JSON files in ${folder ?? "the folder missions beside hookgate.yaml"}.`,
+        });
+      if ("plan" in found) return found.plan;
+      throw new HookgateError({
+        code: "PLAN_INVALID",
+        message: `The plan "${id}" has ${found.problems.length} problem${found.problems.length === 1 ? "" : "s"}:\n${found.problems.map(problemText).join("\n")}`,
+        hint: "Nothing was begun. Mend the file and run it again.",
+      });
+    },
+  };
+}
+
+export function problemText({ file, line, column, path, message }: PlanProblem): string {
+  const place = [basename(file), line, column].filter((part) => part !== undefined).join(":");
+  return `${place} ${path === "" ? "" : `${path}: `}${message}`;
+}
+
+/** What a text holds; `name` is the plan's id where it says none. */
+export function parsePlan(text: string, file: string, around: PlanSurroundings): PlanFile {
+  const name = basename(file, extname(file));
+  const { value, errors, placeOf } = parseYaml(text);
+  if (errors.length > 0) return { id: name, file, problems: errors.map((error) => ({ file, path: "", ...error })) };
+  const checked = checkPlan(value ?? {}, around);
+  const id = idOf(value) ?? name;
+  if ("plan" in checked) return { id, file, plan: checked.plan };
+  const problems = checked.issues.map(({ path, message, ofKey }) => ({
+    file,
+    ...placeOf(path, ofKey),
+    path: pathText(path),
+    message,
+  }));
+  // As one reads the file.
+  problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+  return { id, file, problems };
+}
+
+function readPlan(file: string, around: PlanSurroundings): PlanFile {
+  try {
+    return parsePlan(readFileSync(file, "utf8"), file, around);
+  } catch (error) {
+    const id = basename(file, extname(file));
+    return { id, file, problems: [{ file, path: "", message: `cannot be read: ${errorMessage(error)}` }] };
+  }
+}
+
+function planFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => /\.(ya?ml|json)$/.test(name) && !name.startsWith("."))
+      .sort()
+      .map((name) => join(folder, name));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return [];
+    throw error;
+  }
+}
+
+/** Two files of one id: the second is broken, and says so. */
+function withoutDoubles(files: PlanFile[]): PlanFile[] {
+  const taken = new Map<string, string>();
+  return files.map((one): PlanFile => {
+    const other = taken.get(one.id);
+    if (other === undefined) {
+      taken.set(one.id, one.file);
+      return one;
+    }
+    const message = `the id "${one.id}" is taken by ${basename(other)}`;
+    return { id: basename(one.file), file: one.file, problems: [{ file: one.file, path: "id", message }] };
+  });
+}
+
+function idOf(value: unknown): string | undefined {
+  const id = typeof value === "object" && value !== null && "id" in value ? value.id : undefined;
+  return typeof id === "string" && id !== "" ? id : undefined;
+}

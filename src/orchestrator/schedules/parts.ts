@@ -1,0 +1,14 @@
+/** What schedules reach. */
+import type { ScheduleStore } from "../../domain/schedule.js";
+import type { HookRegistry } from "../../hooks/registry.js";
+import type { Clock } from "../../lib/clock.js";
+import type { Logger } from "../../lib/logger.js";
+import type { Missions } from "../missions/missions.js";
+
+export interface ScheduleParts {
+  registry: Pick<HookRegistry, "runBefore">;
+  store: ScheduleStore;
+  missions: Pick<Missions, "draft" | "look" | "plans">;
+  clock: Clock;
+  logger: Logger;
+}

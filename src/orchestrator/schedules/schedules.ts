@@ -1,0 +1,216 @@
+/** Missions that begin by themselves. The next time of each is a row; what was missed while the gateway was down is made good once. */
+import type { Address } from "../../domain/address.js";
+import type { Plan } from "../../domain/plan.js";
+import type { Schedule, ScheduleOutcome } from "../../domain/schedule.js";
+import { cronProblem } from "../../lib/cron.js";
+import { HookgateError } from "../../lib/errors.js";
+import { nearest } from "../../lib/nearest.js";
+import { localTimezone } from "../../lib/timezone.js";
+import { createWork } from "../../lib/work.js";
+import type { ScheduleParts } from "./parts.js";
+import { nextTime, withNext } from "./times.js";
+import { begin, trigger } from "./trigger.js";
+
+const MAX_PARALLEL = 4;
+/** How often the plans' files are looked at for schedules of their own. */
+const PLANS_EVERY_MS = 60_000;
+const PLANS = "@plans";
+
+export interface NewSchedule {
+  planId: string;
+  expression: string;
+  timezone?: string;
+  /** The plan's id, or that and a number, when absent. */
+  id?: string;
+  by: string;
+  address?: Address;
+}
+
+export interface ScheduleDesk {
+  list(): Promise<Schedule[]>;
+  /** Throws PLAN_NOT_FOUND, CRON_INVALID, ID_TAKEN. */
+  add(schedule: NewSchedule): Promise<Schedule>;
+  /** Its times pass by; `undefined` when on again. */
+  pause(id: string, by: string | undefined): Promise<Schedule>;
+  /** One that was added in chat goes. */
+  remove(id: string): Promise<void>;
+  /** Now, by a person; its own times stay. */
+  run(id: string, by: string): Promise<ScheduleOutcome>;
+}
+
+export interface Schedules extends ScheduleDesk {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function createSchedules(parts: ScheduleParts): Schedules {
+  const { store, missions, clock, logger } = parts;
+  const startedAt = clock.now();
+  const work = createWork({
+    look: (key) => (key === PLANS ? lookAtPlans() : look(key)),
+    maxParallel: MAX_PARALLEL,
+    clock,
+    logger,
+  });
+
+  async function look(id: string): Promise<number | undefined> {
+    const schedule = await store.get(id);
+    if (schedule?.nextAt === undefined) return undefined;
+    if (schedule.nextAt > clock.now()) return schedule.nextAt;
+    await trigger(schedule, schedule.nextAt, startedAt, parts);
+    return (await store.get(id))?.nextAt;
+  }
+
+  async function lookAtPlans(): Promise<number> {
+    await takePlans();
+    return clock.now() + PLANS_EVERY_MS;
+  }
+
+  /** Schedules that stand in plans: what changed there changes here, what is gone there goes. A plan that is broken keeps what it had. */
+  async function takePlans(): Promise<void> {
+    const known = new Map((await store.list()).map((schedule) => [schedule.id, schedule]));
+    const kept = new Set<string>();
+    for (const file of missions.plans()) {
+      if (!("plan" in file)) kept.add(file.id);
+      else if (file.plan.schedule !== undefined) {
+        kept.add(file.id);
+        const wanted = ofPlan(file.id, file.plan.schedule, clock.now());
+        const has = known.get(file.id);
+        if (has?.source === "chat")
+          logger.warn({ schedule: file.id }, "a schedule of a plan has the name of one from chat");
+        else if (!has || !isSame(has, wanted))
+          await plan({ ...wanted, ...(has?.paused ? { paused: has.paused } : {}) });
+      }
+    }
+    for (const { id, source } of known.values()) if (source === "plan" && !kept.has(id)) await store.forget(id);
+  }
+
+  /** Stores it with its next time. */
+  async function plan(schedule: Schedule): Promise<Schedule> {
+    const planned = withNext(schedule, nextTime(schedule, clock.now()));
+    await store.set(planned);
+    if (planned.nextAt !== undefined) work.look(planned.id, planned.nextAt);
+    return planned;
+  }
+
+  async function need(id: string): Promise<Schedule> {
+    const schedule = await store.get(id);
+    if (schedule !== undefined) return schedule;
+    const near = nearest(
+      id,
+      (await store.list()).map((one) => one.id),
+    );
+    throw new HookgateError({
+      code: "NOT_FOUND",
+      message: `There is no schedule "${id.slice(0, 80)}"${near === undefined ? "." : `. Did you mean "${near}"?`}`,
+      hint: "/schedule list shows them.",
+    });
+  }
+
+  return {
+    async list() {
+      await takePlans();
+      return store.list();
+    },
+    async add({ planId, expression, timezone = localTimezone(), id, by, address }) {
+      const times = { cron: expression.trim(), timezone };
+      needGood(times);
+      needPlan(missions.plans(), planId);
+      const taken = new Set((await store.list()).map((one) => one.id));
+      if (id !== undefined && taken.has(id)) throw idTaken(id);
+      return plan({
+        id: id ?? freeId(planId, taken),
+        planId,
+        expression: times.cron,
+        timezone,
+        catchUp: true,
+        source: "chat",
+        createdBy: by,
+        createdAt: clock.now(),
+        ...(address === undefined ? {} : { address }),
+      });
+    },
+    async pause(id, by) {
+      const { paused: _, ...schedule } = await need(id);
+      return plan(by === undefined ? schedule : { ...schedule, paused: { by, at: clock.now() } });
+    },
+    async remove(id) {
+      const { source, planId } = await need(id);
+      if (source === "plan")
+        throw new HookgateError({
+          code: "IN_PLAN",
+          message: `"${id}" stands in the plan "${planId}"; it goes when it is taken out of there.`,
+          hint: `/schedule pause ${id} lets its times pass by.`,
+        });
+      await store.forget(id);
+    },
+    async run(id, by) {
+      const schedule = await need(id);
+      const { outcome, row } = await begin(schedule, clock.now(), parts, by);
+      await store.note(id, outcome, row);
+      if (row !== undefined) missions.look(row.mission.id);
+      return outcome;
+    },
+    async start() {
+      await takePlans();
+      for (const { id, nextAt } of await store.list()) if (nextAt !== undefined) work.look(id, nextAt);
+      work.look(PLANS, clock.now() + PLANS_EVERY_MS);
+    },
+    stop: () => work.stop(),
+  };
+}
+
+function ofPlan(id: string, schedule: NonNullable<Plan["schedule"]>, now: number): Schedule {
+  const { cron, timezone, catchUp } = typeof schedule === "string" ? { cron: schedule } : schedule;
+  return {
+    id,
+    planId: id,
+    expression: cron.trim(),
+    timezone: timezone ?? localTimezone(),
+    catchUp: catchUp ?? true,
+    source: "plan",
+    createdBy: "its plan",
+    createdAt: now,
+  };
+}
+
+const isSame = (one: Schedule, other: Schedule) =>
+  one.expression === other.expression && one.timezone === other.timezone && one.catchUp === other.catchUp;
+
+function needGood(times: { cron: string; timezone: string }): void {
+  const problem = cronProblem(times);
+  if (problem === undefined) return;
+  throw new HookgateError({
+    code: "CRON_INVALID",
+    message: `${problem[0]?.toUpperCase()}${problem.slice(1)}.`,
+    hint: 'Minute, hour, day, month and weekday: "0 9 * * MON-FRI" is at nine on working days.',
+  });
+}
+
+function needPlan(files: readonly { id: string }[], id: string): void {
+  if (files.some((file) => file.id === id)) return;
+  const near = nearest(
+    id,
+    files.map((file) => file.id),
+  );
+  throw new HookgateError({
+    code: "PLAN_NOT_FOUND",
+    message: `There is no plan "${id}"${near === undefined ? "." : `. Did you mean "${near}"?`}`,
+    hint: "/mission list plans shows them.",
+  });
+}
+
+function idTaken(id: string): HookgateError {
+  return new HookgateError({
+    code: "ID_TAKEN",
+    message: `There is a schedule "${id}" already.`,
+    hint: "Give it another name.",
+  });
+}
+
+function freeId(planId: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(planId)) return planId;
+  let number = 2;
+  while (taken.has(`${planId}-${number}`)) number++;
+  return `${planId}-${number}`;
+}

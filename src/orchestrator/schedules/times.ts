@@ -1,0 +1,19 @@
+/** When a schedule comes, and what it is called. Nothing in here waits. */
+import { createHash } from "node:crypto";
+import type { Schedule } from "../../domain/schedule.js";
+import { nextCron } from "../../lib/cron.js";
+
+/** The first time after `after`; undefined when it is paused, or never comes again. */
+export function nextTime({ expression, timezone, paused }: Schedule, after: number): number | undefined {
+  return paused === undefined ? nextCron({ cron: expression, timezone }, after) : undefined;
+}
+
+/** The same for the same time, so that a start that a crash cut off begins no second mission. */
+export function missionIdOf(scheduleId: string, dueAt: number): string {
+  return `m_${createHash("sha256").update(`${scheduleId}:${dueAt}`).digest("hex").slice(0, 19)}`;
+}
+
+/** With `undefined` fields left out. */
+export function withNext({ nextAt: _, ...schedule }: Schedule, nextAt: number | undefined): Schedule {
+  return { ...schedule, ...(nextAt === undefined ? {} : { nextAt }) };
+}

@@ -1,0 +1,67 @@
+/**
+ * A schedule's time came: `schedule:trigger`, then the mission and the next time in one transaction. Whatever becomes of this time (a
+ * veto, a plan that cannot be carried out), the next one comes.
+ */
+import type { MissionRow, OwedTelling } from "../../domain/mission.js";
+import type { Schedule, ScheduleOutcome } from "../../domain/schedule.js";
+import { isMissed } from "../../lib/cron.js";
+import { formatDuration } from "../../lib/duration.js";
+import { errorMessage } from "../../lib/errors.js";
+import { failedClosed } from "../tasks/ask-hooks.js";
+import type { ScheduleParts } from "./parts.js";
+import { missionIdOf, nextTime, withNext } from "./times.js";
+
+/** `startedAt`: of this process. */
+export async function trigger(
+  schedule: Schedule,
+  dueAt: number,
+  startedAt: number,
+  parts: ScheduleParts,
+): Promise<ScheduleOutcome> {
+  const now = parts.clock.now();
+  const { outcome, row } =
+    !schedule.catchUp && isMissed(dueAt, now, startedAt)
+      ? { outcome: passedBy(dueAt, now), row: undefined }
+      : await begin(schedule, dueAt, parts);
+  const next = withNext({ ...schedule, last: outcome }, nextTime(schedule, Math.max(dueAt, now)));
+  if ((await parts.store.fire(next, dueAt, row)) && row !== undefined) parts.missions.look(row.mission.id);
+  return outcome;
+}
+
+/** What is to be stored, if the hooks and the plan let it. `by`: a person who does not wait for its time. */
+export async function begin(
+  schedule: Schedule,
+  dueAt: number,
+  parts: ScheduleParts,
+  by?: string,
+): Promise<{ outcome: ScheduleOutcome; row?: MissionRow }> {
+  const { id: scheduleId, planId, expression, address } = schedule;
+  const missionId = missionIdOf(scheduleId, dueAt);
+  const facts = { dueAt, at: parts.clock.now() };
+  const payload = { scheduleId, missionId, expression, planId, dueAt };
+  const dispatchId = `schedule_${scheduleId}_${dueAt}`;
+  try {
+    const asked = await parts.registry.runBefore("schedule:trigger", payload, { dispatchId }).catch(failedClosed);
+    if (asked.cancelled) {
+      const { cancelReason: reason = "schedule:trigger was vetoed", cancelledBy = "a hook" } = asked;
+      return { outcome: { ...facts, kind: "vetoed", by: cancelledBy, reason } };
+    }
+    const mission = parts.missions.draft({
+      id: missionId,
+      planId,
+      by: by ?? `schedule:${scheduleId}`,
+      scheduleId,
+      ...(address === undefined ? {} : { address }),
+    });
+    const told: OwedTelling = { point: "schedule:trigger", dispatchId: `${dispatchId}_told`, payload };
+    return { outcome: { ...facts, kind: "started", missionId }, row: { mission, owed: [told] } };
+  } catch (error) {
+    // A broken plan, or a guard that failed closed: said where it is seen, and the schedule goes on.
+    parts.logger.error({ schedule: scheduleId, error: errorMessage(error) }, "a schedule could not begin its mission");
+    return { outcome: { ...facts, kind: "failed", reason: errorMessage(error) } };
+  }
+}
+
+function passedBy(dueAt: number, now: number): ScheduleOutcome {
+  return { dueAt, at: now, kind: "passed_by", reason: `it was missed by ${formatDuration(now - dueAt)}` };
+}
