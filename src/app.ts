@@ -5,15 +5,14 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { createPlatforms, type Platforms } from "../adapters/index.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
-import type { Alerts } from "./alerts/alerts.js";
 import { createSla, type Sla } from "./alerts/sla/sla.js";
-import { assembleAlerts, tellingAlerts } from "./app/alerts.js";
 import { adminsOf, brokenEventsOf, hooksOf, sweepAll, threadsOf, withBrokenEvents } from "./app/hooks.js";
+import { assembleMissions } from "./app/missions.js";
 import { assembleOrchestrator, runnerSecrets } from "./app/orchestrator.js";
 import { createOverrides } from "./app/overrides.js";
 import { platformOptions } from "./app/platforms.js";
 import { type Reload, reloader, type TakenOver, type Valid, watchConfig } from "./app/reload.js";
-import { watchedWork } from "./app/sla.js";
+import { raiseIntoLog, watchedWork } from "./app/sla.js";
 import { assembleAutomations } from "./automations/assemble.js";
 import type { Automations } from "./automations/automations.js";
 import type { LoadedHooks } from "./automations/definition/load.js";
@@ -67,7 +66,6 @@ export interface App {
   readonly plugins: readonly PluginInfo[];
   readonly automations: Automations;
   readonly sla: Sla;
-  readonly alerts: Alerts;
   /**
    * Takes over what a new configuration says of plugins (loaded anew), events, hooks, overrides, models and automations, whole or
    * not at all: rejects with CONFIG_INVALID when it cannot be used, with HOOKS_REJECTED when a hook would break, and then nothing
@@ -159,22 +157,29 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
-    const alerts = assembleAlerts({
-      config,
-      env,
-      consoleId: CONSOLE.userId,
-      store,
-      gateway: () => gateway,
-      mask,
-      clock,
-      logger,
-    });
     const sla = createSla({
       config: config.sla,
       store,
       registry,
-      raise: alerts.raise,
+      raise: raiseIntoLog(logger),
       ...watchedWork(store),
+      clock,
+      logger,
+    });
+    const { missions, schedules, assess, sweepMissions } = assembleMissions({
+      config: config.orchestrator,
+      file: loaded.file,
+      store,
+      registry,
+      orchestrator: () => orchestrator,
+      gateway: {
+        send: (at, message, sending) => gateway.send(at, message, sending),
+        edit: (deliveryId, message, sending) => gateway.edit(deliveryId, message, sending),
+      },
+      processes,
+      models,
+      destinations,
+      entityChanged: sla.changed,
       clock,
       logger,
     });
@@ -193,13 +198,16 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       destinations,
       mask,
       entityChanged: sla.changed,
+      assess,
+      taskEnded: missions.taskEnded,
       clock,
       logger,
     });
     const commands = createCommands({
-      alerts,
       registry,
       tasks,
+      missions,
+      schedules,
       store,
       status: () => gateway.status(),
       release: (deliveryId, confirmed) => gateway.release(deliveryId, confirmed),
@@ -246,7 +254,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       routes: plugins.routes,
       keepFile: (bytes) => keepFile(uploadsFolder(env.DATABASE_URL), bytes),
       watch: sla.conversations,
-      observe: tellingAlerts(metrics.observer, alerts),
+      observe: metrics.observer,
     });
     let hasStarted = false;
     const learn = (found: readonly (string | undefined)[]) =>
@@ -315,19 +323,23 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     closers.push(() => Promise.all([gateway.stop(), automations.stop(config.gateway.shutdown_timeout)]).then(() => {}));
     await gateway.start();
     await automations.start();
-    closers.push(() => alerts.stop());
-    await alerts.start();
     closers.push(() => sla.stop());
     await sla.start();
+    // The orchestrator first: its end is told to missions.
+    closers.push(() => Promise.all([schedules.stop(), missions.stop()]).then(() => {}));
     closers.push(() => orchestrator.stop());
     await orchestrator.start();
+    await missions.start();
+    await schedules.start();
     const { reread } = options;
     if (reread !== undefined && loaded.file !== undefined) {
       const isWanted = () => automationsNow().watch;
       closers.push(await watchConfig(loaded.file, { reread, reload, isWanted, clock, logger }));
     }
     hasStarted = true;
-    closers.push(keepSwept({ sweep: sweepAll(store, { automations, orchestrator, sla, alerts }) }, clock, logger));
+    closers.push(
+      keepSwept({ sweep: sweepAll(store, { automations, orchestrator, missions: sweepMissions, sla }) }, clock, logger),
+    );
 
     return {
       url: http.url,
@@ -336,7 +348,6 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       logger,
       automations,
       sla,
-      alerts,
       get plugins() {
         return plugins.list();
       },

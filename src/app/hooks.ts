@@ -1,6 +1,4 @@
 /** What the composition root knows and operator-defined hooks need: where they are written, what there is, whom to tell. */
-
-import type { Alerts } from "../alerts/alerts.js";
 import type { Sla } from "../alerts/sla/sla.js";
 import type { AssemblyParts } from "../automations/assemble.js";
 import type { Automations } from "../automations/automations.js";
@@ -70,20 +68,20 @@ export function adminsOf(config: Config, env: Environment, consoleId: string): A
 interface Swept {
   automations: Pick<Automations, "sweep">;
   orchestrator: { sweep(): Promise<number> };
+  missions(): Promise<number>;
   sla: Pick<Sla, "sweep">;
-  alerts: Pick<Alerts, "sweep">;
 }
 
 export function sweepAll(
   store: Pick<Store, "sweep">,
-  { automations, orchestrator, sla, alerts }: Swept,
+  { automations, orchestrator, missions, sla }: Swept,
 ): Store["sweep"] {
   return async (now) => ({
     ...(await store.sweep(now)),
     automations: await automations.sweep(now),
     tasks: await orchestrator.sweep(),
+    missions: await missions(),
     sla: await sla.sweep(now),
-    alerts: await alerts.sweep(now),
   });
 }
 

@@ -1,14 +1,25 @@
 /** What the composition hands to SLA clocks: the truth about work, and where alerts go. */
 import type { SlaParts } from "../alerts/sla/sla.js";
+import type { RaiseAlert } from "../domain/alert-signal.js";
 import type { Store } from "../domain/store.js";
+import type { Logger } from "../lib/logger.js";
+import { watchedMission } from "../orchestrator/missions/watched.js";
 import { watchedOf } from "../orchestrator/tasks/watched.js";
 
 const PAGE = 500;
 
-/** Tasks as clocks watch them. */
-export function watchedWork({ tasks }: Pick<Store, "tasks">): Required<Pick<SlaParts, "current" | "openWork">> {
+/** Tasks and missions as clocks watch them. */
+export function watchedWork({
+  tasks,
+  missions,
+}: Pick<Store, "tasks" | "missions">): Required<Pick<SlaParts, "current" | "openWork">> {
+  async function mission(id: string) {
+    const found = await missions.rows.get(id);
+    return found && watchedMission(found.mission);
+  }
   return {
     async current(type, id) {
+      if (type === "mission") return mission(id);
       const found = type === "task" ? await tasks.get(id) : undefined;
       return found && watchedOf(found);
     },
@@ -17,8 +28,18 @@ export function watchedWork({ tasks }: Pick<Store, "tasks">): Required<Pick<SlaP
         const page = await tasks.open(last, PAGE);
         for (const task of page) yield watchedOf(task);
         last = page.at(-1)?.id ?? last;
-        if (page.length < PAGE) return;
+        if (page.length < PAGE) break;
+      }
+      for (const id of await missions.rows.open()) {
+        const found = await mission(id);
+        if (found !== undefined) yield found;
       }
     },
   };
+}
+
+/** Where alerts are not shown in chat: the log has them. */
+export function raiseIntoLog(logger: Logger): RaiseAlert {
+  return async ({ state, severity, title, reason, fingerprint }) =>
+    logger[state === "resolved" ? "info" : "warn"]({ state, severity, fingerprint, reason }, `alert: ${title}`);
 }

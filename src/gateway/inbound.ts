@@ -96,7 +96,6 @@ async function handleAction(row: LaneRow, event: ActionEvent, inbound: Inbound):
         parsed: plan.parsed,
         operator,
         message,
-        isPress: true,
         ...(interaction ? { interaction } : {}),
         ...where,
       };

@@ -1,0 +1,86 @@
+/** `/gate list|release`: quality gates that hold missions up. */
+import type { CommandSpec } from "../src/domain/command.js";
+import { isGateOpen, isMissionOver, MISSION_STATUSES, type Mission } from "../src/domain/mission.js";
+import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
+import { answer, badUsage, notFound, word } from "./answer.js";
+import type { CommandDeps } from "./deps.js";
+import { missionsOf } from "./mission/desk.js";
+import { findMission } from "./mission/find.js";
+import { gateLine } from "./mission/gate-line.js";
+import { code, count, plain } from "./text.js";
+import { whoIs } from "./who.js";
+
+const ACTIONS = ["list", "release"] as const;
+const REACH = 200;
+
+export const gateSpec: CommandSpec = {
+  name: "gate",
+  summary: "Quality gates: which are shut, and opening one by hand",
+  role: "viewer",
+  options: [
+    { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
+    { name: "mission", summary: "A mission, or a plan for its newest one; list: all when absent", type: "string" },
+    { name: "gate", summary: "release: which gate", type: "string" },
+    { name: "reason", summary: "release: why it may open (it is recorded)", type: "string", rest: true },
+  ],
+};
+
+export function gate(deps: CommandDeps): Command {
+  return {
+    ...gateSpec,
+    run: (context) => (context.options.action === "release" ? release(deps, context) : list(deps, context)),
+  };
+}
+
+async function list(deps: CommandDeps, { options }: CommandContext): Promise<CommandAnswer> {
+  const missions =
+    options.mission === undefined
+      ? await missionsOf(deps).list({ status: MISSION_STATUSES.filter((one) => !isMissionOver(one)), limit: REACH })
+      : [await findMission(deps, options.mission)];
+  const found = missions.flatMap((mission) => mission.gates.map((one) => ({ mission, gate: one })));
+  const shut = found.filter((one) => one.gate.verdict !== undefined && !isGateOpen(one.gate));
+  const shown = options.mission === undefined ? shut : found;
+  const lines = shown.map(
+    ({ mission, gate: one }) => `- ${gateLine(one)}: ${plain(mission.title)} ${code(mission.id)}`,
+  );
+  return answer({
+    text: [shown.length === 0 ? "No gate is shut." : `**${count(shown.length, "gate")}**`, lines.join("\n")],
+    data: { gates: shown.map(({ mission, gate: one }) => ({ missionId: mission.id, title: mission.title, ...one })) },
+    buttons: shut.slice(0, 5).map(({ mission, gate: one }) => [releaseButton(mission, one.name)]),
+  });
+}
+
+function releaseButton(mission: Mission, name: string) {
+  const modal = {
+    title: "Release the gate",
+    fields: [{ id: "reason", label: "Why it may open", required: true, long: true }],
+  };
+  const line = `/gate release ${mission.id} ${word(name)}`;
+  return {
+    label: `Release ${name}`.slice(0, 40),
+    style: "danger" as const,
+    action: { kind: "command" as const, line, modal },
+  };
+}
+
+async function release(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  context.need("admin");
+  const found = await findMission(deps, context.options.mission);
+  const { gate: name, reason } = context.options;
+  const names = found.gates.map((one) => one.name);
+  if (typeof name !== "string" || name === "")
+    throw badUsage("Missing: which gate.", `The gates of ${found.id}: ${names.join(", ") || "none"}.`);
+  if (!names.includes(name)) throw notFound("gate", name, names, `/gate list ${found.id} shows them.`);
+  if (typeof reason !== "string" || reason.trim() === "")
+    throw badUsage("Missing: why it may open.", `/gate release ${found.id} ${name} and the reason.`);
+  const mission = await missionsOf(deps).release(found.id, name, {
+    by: whoIs(context.operator),
+    reason: reason.trim(),
+  });
+  return answer({
+    text: [
+      `The gate **${plain(name)}** of ${plain(mission.title)} is open; what is behind it begins. ${code(mission.id)}`,
+    ],
+    data: { missionId: mission.id, gate: mission.gates.find((one) => one.name === name) },
+  });
+}

@@ -1,0 +1,52 @@
+/** `/mission run|list|show|report|cancel|retry|plans`: plans that are carried out. */
+import type { CommandSpec } from "../src/domain/command.js";
+import type { Command } from "../src/gateway/commands.js";
+import type { CommandDeps } from "./deps.js";
+import { cancelMission, retryMission, runMission } from "./mission/act.js";
+import { listMissions, listPlans } from "./mission/list.js";
+import { reportMission } from "./mission/report.js";
+import { showMission } from "./mission/show.js";
+
+const ACTIONS = ["list", "run", "show", "report", "cancel", "retry", "plans"] as const;
+type Action = (typeof ACTIONS)[number];
+
+export const missionSpec: CommandSpec = {
+  name: "mission",
+  summary: "Missions: carry out a plan, see how it goes, its report",
+  role: "viewer",
+  options: [
+    { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
+    {
+      name: "id",
+      summary: "run: a plan; else a mission, or a plan for its newest one; list: a status or a plan",
+      type: "string",
+    },
+    { name: "reason", summary: "cancel: why", type: "string", rest: true },
+    { name: "page", summary: "list: which page", type: "integer" },
+  ],
+};
+
+export function mission(deps: CommandDeps): Command {
+  return {
+    ...missionSpec,
+    async run(context) {
+      const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec
+      switch (action) {
+        case "list":
+          return listMissions(deps, context);
+        case "plans":
+          return listPlans(deps);
+        case "run":
+          return runMission(deps, context);
+        case "show":
+          return showMission(deps, context);
+        case "report":
+          return reportMission(deps, context);
+        case "cancel":
+          return cancelMission(deps, context);
+        case "retry":
+          return retryMission(deps, context);
+      }
+    },
+  };
+}

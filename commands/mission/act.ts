@@ -1,0 +1,57 @@
+/** `/mission run|cancel|retry`. */
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import { answer, badUsage, commandButton } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { code, count, plain } from "../text.js";
+import { whoIs } from "../who.js";
+import { missionsOf } from "./desk.js";
+import { findMission } from "./find.js";
+import { missionData } from "./list.js";
+
+export async function runMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  context.need("operator");
+  const planId = typeof context.options.id === "string" ? context.options.id.trim() : "";
+  if (planId === "") throw badUsage("Missing: which plan.", "/mission plans shows them.");
+  context.need(missionsOf(deps).roleToRun(planId));
+  const mission = await missionsOf(deps).run({
+    planId,
+    by: whoIs(context.operator),
+    ...(context.at === undefined ? {} : { address: context.at }),
+  });
+  return answer({
+    text: [
+      `**${plain(mission.title)}** begins: ${count(Object.keys(mission.taskIds).length, "task")} in ${count(mission.groups.length, "group")}. ${code(mission.id)}`,
+    ],
+    data: missionData(mission),
+    buttons: [
+      [
+        commandButton("Show", `/mission show ${mission.id}`),
+        commandButton("Cancel", `/mission cancel ${mission.id}`, "danger"),
+      ],
+    ],
+  });
+}
+
+export async function cancelMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  context.need("operator");
+  const { id, title } = await findMission(deps, context.options.id);
+  const { reason } = context.options;
+  const mission = await missionsOf(deps).cancel(id, {
+    by: whoIs(context.operator),
+    ...(typeof reason === "string" && reason.trim() !== "" ? { reason: reason.trim() } : {}),
+  });
+  return answer({
+    text: [`**${plain(title)}** is being cancelled; what runs of it is ended. ${code(id)}`],
+    data: missionData(mission),
+  });
+}
+
+export async function retryMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  context.need("operator");
+  const { id, title } = await findMission(deps, context.options.id);
+  const mission = await missionsOf(deps).retry(id, whoIs(context.operator));
+  return answer({
+    text: [`What was refused of **${plain(title)}** is asked for again. ${code(id)}`],
+    data: missionData(mission),
+  });
+}

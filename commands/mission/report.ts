@@ -1,0 +1,78 @@
+/** `/mission report ID`: durations, retries, scores, outcomes, files. */
+import type { MissionReport, TaskReport } from "../../src/domain/mission.js";
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import { formatDuration } from "../../src/lib/duration.js";
+import { answer } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { clip, code, count, plain, table } from "../text.js";
+import { mayHear, missionsOf } from "./desk.js";
+import { findMission } from "./find.js";
+import { gateLine } from "./gate-line.js";
+
+const MAX_OUTCOMES = 12;
+const MAX_FILES = 20;
+
+export async function reportMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  const { id } = await findMission(deps, context.options.id);
+  const whole = await missionsOf(deps).report(id);
+  // What a runner says is for those who may give it work.
+  const report = {
+    ...whole,
+    tasks: whole.tasks.map((task) => (mayHear(deps, context, task.assignTo) ? task : withoutOutcome(task))),
+  };
+  const { tasks, gates, files } = report;
+  const told = tasks.filter(({ outcome, status }) => outcome !== undefined && status !== "done");
+  return answer({
+    text: [
+      `**${plain(report.title)}** ${code(id)}: ${report.status}`,
+      headOf(report),
+      tasks.length > 0 && tableOf(tasks),
+      told.length > 0 && told.slice(0, MAX_OUTCOMES).map(outcomeLine).join("\n"),
+      gates.length > 0 && gates.map((gate) => `- ${gateLine(gate)}`).join("\n"),
+      files.length > 0 &&
+        `Files: ${files.slice(0, MAX_FILES).map(code).join(", ")}${files.length > MAX_FILES ? ` and ${files.length - MAX_FILES} more` : ""}`,
+    ],
+    data: report,
+  });
+}
+
+function withoutOutcome({ outcome: _, ...task }: TaskReport): TaskReport {
+  return task;
+}
+
+function headOf({ counts, durationMs, workMs, retries, avgScore }: MissionReport): string {
+  const states = Object.entries(counts).map(([status, amount]) => `${amount} ${status.replaceAll("_", " ")}`);
+  return [
+    states.join(", "),
+    durationMs !== undefined && `took ${formatDuration(durationMs)} (${formatDuration(workMs)} of work)`,
+    count(retries, "retry", "retries"),
+    avgScore !== undefined && `score ${avgScore.toFixed(2)}`,
+  ]
+    .filter((part) => part !== false && part !== "")
+    .join(" · ");
+}
+
+function tableOf(tasks: readonly TaskReport[]): string {
+  return table(
+    [
+      { title: "group", maxCharacters: 14 },
+      { title: "task", maxCharacters: 28 },
+      { title: "state" },
+      { title: "time", right: true },
+      { title: "retries", right: true },
+      { title: "score", right: true },
+    ],
+    tasks.map(({ group, title, status, durationMs, retries, score }) => [
+      group,
+      title,
+      status,
+      durationMs === undefined ? "" : formatDuration(durationMs),
+      retries === 0 ? "" : String(retries),
+      score?.toFixed(2) ?? "",
+    ]),
+  );
+}
+
+function outcomeLine({ title, status, outcome = "" }: TaskReport): string {
+  return `- ${plain(title)} (${status.replaceAll("_", " ")}): ${plain(clip(outcome, 200))}`;
+}

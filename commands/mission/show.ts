@@ -1,0 +1,93 @@
+/** `/mission show ID`: groups, tasks and gates as they stand. */
+
+import type { Button } from "../../src/domain/message.js";
+import { isMissionOver, type Mission } from "../../src/domain/mission.js";
+import type { Task } from "../../src/domain/task.js";
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import { formatDuration } from "../../src/lib/duration.js";
+import { answer, commandButton } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { clockTime, code, plain, table } from "../text.js";
+import { mayHear, missionsOf } from "./desk.js";
+import { findMission } from "./find.js";
+import { gateLine } from "./gate-line.js";
+import { missionData } from "./list.js";
+
+export async function showMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  const { id } = await findMission(deps, context.options.id);
+  const { mission, tasks } = await missionsOf(deps).get(id);
+  const now = deps.clock.now();
+  return answer({
+    text: [
+      `**${plain(mission.title)}** ${code(mission.id)} is **${mission.status}**${mission.reason === undefined ? "" : `: ${plain(mission.reason)}`}`,
+      factsOf(mission, now),
+      mission.hold && `${code(mission.hold.point ?? "a hook")} was refused by ${code(mission.hold.by)}.`,
+      tasks.length > 0 && tableOf(mission, tasks, now),
+      mission.gates.length > 0 && mission.gates.map((gate) => `- ${gateLine(gate)}`).join("\n"),
+    ],
+    data: {
+      ...missionData(mission),
+      tasks: tasks.map((task) => taskData(task, mayHear(deps, context, task.assignTo))),
+    },
+    buttons: [buttonsOf(mission)],
+  });
+}
+
+function factsOf(mission: Mission, now: number): string {
+  const { planId, createdBy, startedAt, endedAt, deadline, scheduleId } = mission;
+  return [
+    `Plan ${code(planId)}, ${scheduleId === undefined ? `begun by ${plain(createdBy)}` : `by the schedule ${code(scheduleId)}`}`,
+    startedAt !== undefined &&
+      `since ${clockTime(startedAt, now)} UTC, ${formatDuration((endedAt ?? now) - startedAt)}`,
+    deadline !== undefined && `due ${clockTime(deadline, now)} UTC`,
+  ]
+    .filter((part) => part !== false)
+    .join(", ");
+}
+
+function tableOf({ plan, taskIds }: Mission, tasks: readonly Task[], now: number): string {
+  const byId = new Map(tasks.map((task) => [task.id, task]));
+  const rows = plan.groups.flatMap((group) =>
+    group.tasks.flatMap(({ id: name }, index) => {
+      const task = byId.get(taskIds[name] ?? "");
+      if (task === undefined) return [];
+      const { title, status, assignTo, attempt, assessment, startedAt, endedAt } = task;
+      const score = assessment?.globalScore?.toFixed(2) ?? "";
+      const time = startedAt === undefined ? "" : formatDuration((endedAt ?? now) - startedAt);
+      return [
+        [index === 0 ? group.name : "", title, status, assignTo, attempt > 1 ? String(attempt) : "", score, time],
+      ];
+    }),
+  );
+  return table(
+    [
+      { title: "group", maxCharacters: 14 },
+      { title: "task", maxCharacters: 26 },
+      { title: "state" },
+      { title: "by", maxCharacters: 18 },
+      { title: "try", right: true },
+      { title: "score", right: true },
+      { title: "time", right: true },
+    ],
+    rows,
+  );
+}
+
+function buttonsOf({ id, status, hold }: Mission): Button[] {
+  if (isMissionOver(status)) return [commandButton("Report", `/mission report ${id}`)];
+  return [
+    ...(hold === undefined ? [] : [commandButton("Ask again", `/mission retry ${id}`, "primary")]),
+    commandButton("Report", `/mission report ${id}`),
+    commandButton("Cancel", `/mission cancel ${id}`, "danger"),
+  ];
+}
+
+/** What a runner says, and what was found in it, is for those who may give it work. */
+function taskData(task: Task, mayHearIt: boolean) {
+  const { id, title, status, group, assignTo, attempt, retries, startedAt, endedAt, reason, hold, assessment } = task;
+  return {
+    ...{ id, title, status, group, assignTo, attempt, retries, startedAt, endedAt },
+    ...(assessment?.globalScore === undefined ? {} : { score: assessment.globalScore }),
+    ...(mayHearIt ? { reason, hold, assessment } : {}),
+  };
+}

@@ -1,0 +1,136 @@
+/** `/schedule list|add|pause|resume|run|remove`: missions that begin by themselves. */
+import type { CommandSpec } from "../src/domain/command.js";
+import type { Schedule, ScheduleOutcome } from "../src/domain/schedule.js";
+import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
+import { formatDuration } from "../src/lib/duration.js";
+import { timeIn } from "../src/lib/timezone.js";
+import { answer, badUsage, commandButton } from "./answer.js";
+import type { CommandDeps } from "./deps.js";
+import { schedulesOf } from "./mission/desk.js";
+import { ago, code, count, plain } from "./text.js";
+import { whoIs } from "./who.js";
+
+const ACTIONS = ["list", "add", "pause", "resume", "run", "remove"] as const;
+type Action = (typeof ACTIONS)[number];
+
+export const scheduleSpec: CommandSpec = {
+  name: "schedule",
+  summary: "Schedules: when missions begin by themselves",
+  role: "viewer",
+  options: [
+    { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
+    { name: "id", summary: "A schedule; add: a plan", type: "string" },
+    { name: "cron", summary: 'add: a cron expression in quotes, such as "0 9 * * MON-FRI"', type: "string" },
+    { name: "timezone", summary: "add: such as Europe/Berlin; the machine's when absent", type: "string" },
+    { name: "name", summary: "add: its id; the plan's when absent", type: "string" },
+  ],
+};
+
+export function schedule(deps: CommandDeps): Command {
+  return {
+    ...scheduleSpec,
+    async run(context) {
+      const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec
+      switch (action) {
+        case "list":
+          return list(deps);
+        case "add":
+          return add(deps, context);
+        case "pause":
+        case "resume":
+          return pause(deps, context, action);
+        case "run":
+          return runNow(deps, context);
+        case "remove":
+          return remove(deps, context);
+      }
+    },
+  };
+}
+
+async function list(deps: CommandDeps): Promise<CommandAnswer> {
+  const all = await schedulesOf(deps).list();
+  const now = deps.clock.now();
+  const lines = all.map((one) => `- ${code(one.id)}: ${describe(one, now)}`);
+  return answer({
+    text: [all.length === 0 ? "There are no schedules." : `**${count(all.length, "schedule")}**`, lines.join("\n")],
+    data: { schedules: all },
+  });
+}
+
+function describe(one: Schedule, now: number): string {
+  const { planId, expression, timezone, paused, nextAt, last } = one;
+  const next =
+    paused !== undefined
+      ? `**paused** by ${plain(paused.by)}`
+      : nextAt === undefined
+        ? "never comes again"
+        : `next ${timeIn(timezone, nextAt)}, in ${formatDuration(Math.max(0, nextAt - now))}`;
+  return `plan ${code(planId)} at ${code(expression)} (${timezone}), ${next}${last === undefined ? "" : `; ${lastly(last, now)}`}`;
+}
+
+function lastly({ kind, at, missionId, by, reason }: ScheduleOutcome, now: number): string {
+  const when = ago(at, now);
+  if (kind === "started") return `last begun ${when}: ${code(missionId ?? "")}`;
+  if (kind === "vetoed") return `last refused ${when} by ${plain(by ?? "")}: ${plain(reason ?? "")}`;
+  return `last ${kind === "failed" ? "failed" : "passed by"} ${when}: ${plain(reason ?? "")}`;
+}
+
+async function add(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  context.need("admin");
+  const { cron, timezone, name } = context.options;
+  if (typeof cron !== "string" || cron === "")
+    throw badUsage("Missing: when, as a cron expression.", '/schedule add nightly "0 3 * * *"');
+  const added = await schedulesOf(deps).add({
+    planId: need(context, "which plan"),
+    expression: cron,
+    ...(typeof timezone === "string" ? { timezone } : {}),
+    ...(typeof name === "string" ? { id: name } : {}),
+    by: whoIs(context.operator),
+    ...(context.at === undefined ? {} : { address: context.at }),
+  });
+  return answer({
+    text: [`${code(added.id)}: ${describe(added, deps.clock.now())}.`],
+    data: added,
+    buttons: [
+      [commandButton("Run now", `/schedule run ${added.id}`), commandButton("Pause", `/schedule pause ${added.id}`)],
+    ],
+  });
+}
+
+async function pause(deps: CommandDeps, context: CommandContext, action: "pause" | "resume"): Promise<CommandAnswer> {
+  context.need("operator");
+  const id = need(context, "the id of a schedule");
+  const changed = await schedulesOf(deps).pause(id, action === "pause" ? whoIs(context.operator) : undefined);
+  return answer({ text: [`${code(id)}: ${describe(changed, deps.clock.now())}.`], data: changed });
+}
+
+async function runNow(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  context.need("operator");
+  const id = need(context, "the id of a schedule");
+  const outcome = await schedulesOf(deps).run(id, whoIs(context.operator));
+  if (outcome.kind === "started")
+    return answer({
+      text: [`${code(id)} begins ${code(outcome.missionId ?? "")}; its own times stay as they are.`],
+      data: outcome,
+      buttons: [[commandButton("Show", `/mission show ${outcome.missionId}`)]],
+    });
+  const why = outcome.kind === "vetoed" ? `${plain(outcome.by ?? "a hook")} refused` : "it could not begin";
+  return answer({
+    text: [`${code(id)} did not begin: ${why}: ${plain(outcome.reason ?? "", 1500)}`],
+    data: outcome,
+    outcome: outcome.kind === "vetoed" ? "refused" : "failed",
+  });
+}
+
+async function remove(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  context.need("admin");
+  const id = need(context, "the id of a schedule");
+  await schedulesOf(deps).remove(id);
+  return answer({ text: [`${code(id)} is gone.`], data: { id, removed: true } });
+}
+
+function need({ options }: CommandContext, what: string): string {
+  if (typeof options.id === "string" && options.id.trim() !== "") return options.id.trim();
+  throw badUsage(`Missing: ${what}.`, "/schedule list shows the schedules, /mission plans the plans.");
+}

@@ -1,0 +1,146 @@
+/** Missions, their schedules and assessments, put together from the parts of the product. Their tasks are the orchestrator's. */
+import { dirname, join, resolve } from "node:path";
+import type { Role } from "../domain/identity.js";
+import type { Models } from "../domain/model.js";
+import type { Store } from "../domain/store.js";
+import type { Assess, TaskStatus } from "../domain/task.js";
+import type { EntityChanged } from "../domain/watched.js";
+import type { HookRegistry } from "../hooks/registry.js";
+import type { Clock } from "../lib/clock.js";
+import { HookgateError } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+import type { Destinations } from "../lib/outgoing/destinations.js";
+import type { Processes } from "../lib/process.js";
+import { createAssess } from "../orchestrator/assessments/assess.js";
+import { assigneeOf } from "../orchestrator/assignee.js";
+import type { OrchestratorConfig } from "../orchestrator/config.js";
+import { createMissions, type Missions } from "../orchestrator/missions/missions.js";
+import type { MissionParts, MissionTasks } from "../orchestrator/missions/parts.js";
+import { createPlans } from "../orchestrator/missions/plans.js";
+import type { Orchestrator } from "../orchestrator/orchestrator.js";
+import { createSchedules, type Schedules } from "../orchestrator/schedules/schedules.js";
+
+const PLANS_FOLDER = "missions";
+/** More tasks than a plan can have. */
+const MOST_TASKS = 60_000;
+
+export interface MissionAssembly {
+  missions: Missions;
+  schedules: Schedules;
+  assess: Assess;
+  /** Deletes what is over for long; resolves with how many. */
+  sweepMissions(): Promise<number>;
+}
+
+interface Parts {
+  config: Pick<OrchestratorConfig, "runners" | "keep">;
+  /** Of the configuration. */
+  file: string | undefined;
+  registry: HookRegistry;
+  store: Pick<Store, "missions" | "tasks">;
+  orchestrator(): Pick<Orchestrator, "create" | "transition">;
+  models: Models;
+  processes: Processes;
+  destinations: Destinations;
+  gateway: MissionParts["gateway"];
+  entityChanged?: EntityChanged;
+  clock: Clock;
+  logger: Logger;
+}
+
+export function assembleMissions(parts: Parts): MissionAssembly {
+  const { config, file, registry, store, models, clock, logger } = parts;
+  const folder = file === undefined ? undefined : dirname(resolve(file));
+  const around = {
+    assigneeProblem: (assignTo: string) => assigneeProblem(assignTo, config),
+    roleFor: (assignTo: string) => roleFor(assignTo, config),
+    get models() {
+      return models.names;
+    },
+  };
+  const missions = createMissions({
+    registry,
+    store: store.missions.rows,
+    tasks: tasksOf(parts),
+    plans: createPlans(folder && join(folder, PLANS_FOLDER), around),
+    around,
+    gateway: parts.gateway,
+    changed: parts.entityChanged ?? (async () => {}),
+    clock,
+    logger,
+  });
+  const schedules = createSchedules({ registry, store: store.missions.schedules, missions, clock, logger });
+  const assess = createAssess({
+    registry,
+    store: store.missions.assessments,
+    processes: parts.processes,
+    models,
+    async request(url, request) {
+      // Half a megabyte of HTTP client, for whoever has plans that use it.
+      const { guardedRequest } = await import("../lib/outgoing/request.js");
+      return guardedRequest(url, { ...request, allow: parts.destinations });
+    },
+    folder: folder ?? process.cwd(),
+    clock,
+  });
+  return {
+    missions,
+    schedules,
+    assess,
+    async sweepMissions() {
+      const before = clock.now() - config.keep;
+      return (await store.missions.rows.sweep(before)) + (await store.missions.assessments.sweep(before));
+    },
+  };
+}
+
+/** What is wrong with a task that a plan asks for, or a hook's veto of it, is the mission's to show. */
+function tasksOf({ store, orchestrator, clock }: Parts): MissionTasks {
+  return {
+    async create(spec, origin, actor) {
+      try {
+        await orchestrator().create(spec, actor, origin);
+        return { kind: "created" };
+      } catch (error) {
+        if (error instanceof HookgateError && REFUSALS.has(error.code))
+          return { kind: "refused", by: error.code === "TASK_VETOED" ? "a hook" : "hookgate", reason: error.message };
+        throw error;
+      }
+    },
+    async transition(id, to: TaskStatus, actor) {
+      try {
+        const timing = () => (to === "pending" ? { dueAt: clock.now() } : {});
+        // Whatever runs of it is ended by that.
+        const change = () => (to === "cancelled" ? { run: undefined } : {});
+        const moved = await orchestrator().transition(id, { to, actor, change, timing, onVeto: "refuse" });
+        return moved.kind === "vetoed" ? { kind: "vetoed", by: moved.by, reason: moved.reason } : { kind: "done" };
+      } catch (error) {
+        // Somebody made something else of it meanwhile, and that holds.
+        if (error instanceof HookgateError && error.code === "TASK_TRANSITION") return { kind: "done" };
+        throw error;
+      }
+    },
+    ofMission: async (missionId) => (await store.tasks.list({ missionId, limit: MOST_TASKS })).reverse(),
+  };
+}
+
+const REFUSALS: ReadonlySet<string> = new Set(["TASK_VETOED", "TASK_INVALID", "TASK_ASSIGNEE"]);
+
+/** Who may give it work and hear what it says. One that is gone is for nobody below an owner. */
+function roleFor(assignTo: string, config: Pick<OrchestratorConfig, "runners">): Role {
+  try {
+    const assignee = assigneeOf(assignTo, config);
+    return assignee.kind === "person" ? "operator" : assignee.runner.role;
+  } catch {
+    return "owner";
+  }
+}
+
+function assigneeProblem(assignTo: string, config: Pick<OrchestratorConfig, "runners">): string | undefined {
+  try {
+    assigneeOf(assignTo, config);
+    return undefined;
+  } catch (error) {
+    return error instanceof HookgateError ? error.message : String(error);
+  }
+}
