@@ -37,6 +37,8 @@ export interface RigOptions {
   clock?: Clock;
   logger?: Logger;
   observe?: GatewayOptions["observe"];
+  /** Who is told what is seen of conversations, on the rig's own store. */
+  watch?: (parts: { store: Store; registry: HookRegistry }) => GatewayOptions["watch"];
   beforeStart?: (rig: Rig) => void;
 }
 
@@ -137,6 +139,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     logger,
     ...(options.routes ? { routes: options.routes } : {}),
     ...(options.observe ? { observe: options.observe } : {}),
+    ...watching(options.watch?.({ store, registry })),
   });
   let isOpen = true;
   const close = async () => {
@@ -195,6 +198,8 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   );
   return rig;
 }
+
+const watching = (watch: GatewayOptions["watch"]) => (watch ? { watch } : {});
 
 /** The next process on the same file, after a crash or a stop. */
 export async function restart(rig: Rig, options: RigOptions = {}): Promise<Rig> {

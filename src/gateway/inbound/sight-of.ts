@@ -43,6 +43,9 @@ function moved(row: LaneRow, event: Extract<InboundEvent, { kind: "moved" }>): C
 
 function said(row: LaneRow, message: InboundMessage, handled: Settled, inbound: Inbound): ConversationSight {
   const { outcome, claimedBy, deliveries } = handled;
+  // Whoever claims a message to pass it on has not answered it: somebody else is to.
+  const isPassedOn = outcome !== "returned" && deliveries.some(({ cause }) => cause.kind === "forward");
+  const isAnswered = deliveries.some(({ cause, operation }) => cause.kind === "reply" && operation === "send");
   const returned = outcome === "returned" ? deliveries[0]?.address : undefined;
   return {
     id: causeId(row),
@@ -51,10 +54,8 @@ function said(row: LaneRow, message: InboundMessage, handled: Settled, inbound: 
     ...facts(message, inbound),
     at: message.receivedAt,
     outcome,
-    ...(claimedBy === undefined ? {} : { claimedBy }),
-    ...(deliveries.some(({ cause, operation }) => cause.kind === "reply" && operation === "send")
-      ? { isAnswered: true }
-      : {}),
+    ...(claimedBy === undefined || isPassedOn ? {} : { claimedBy }),
+    ...(isAnswered && !isPassedOn ? { isAnswered } : {}),
     // Through a bridge: it was said where the customer is. Its id there is not known yet, and ids of two chats may be alike.
     ...(returned ? { address: returned, messageId: `returned:${row.id}` } : {}),
   };

@@ -1,0 +1,304 @@
+import { describe, expect, it } from "vitest";
+import { slaConfig } from "../../../src/alerts/sla/config.js";
+import { createSla, type Sla } from "../../../src/alerts/sla/sla.js";
+import type { AlertSignal } from "../../../src/domain/alert-signal.js";
+import type { InboundMessage } from "../../../src/domain/message.js";
+import { silentLogger } from "../../../src/lib/logger.js";
+import { messageOf, type Rig, type RigOptions, startRig } from "../../gateway/rig.js";
+import { ManualClock } from "../../support/manual-clock.js";
+import { until } from "../../support/until.js";
+import { at, HOUR, MINUTE } from "./rig.js";
+
+const POLICIES = [
+  { id: "first", for: "conversation", measure: "first_response", target: "15m", warn_at: ["80%"] },
+  { id: "next", for: "conversation", measure: "next_response", target: "30m" },
+  { id: "solved", for: "conversation", measure: "resolution", target: "8h" },
+];
+
+interface SupportRig {
+  rig: Rig;
+  sla: Sla;
+  clock: ManualClock;
+  signals: AlertSignal[];
+  customer(text: string, facts?: Partial<InboundMessage>): Promise<string>;
+  staff(text: string, facts?: Partial<InboundMessage>): Promise<string>;
+  pass(ms: number): Promise<void>;
+  /** `policy:cycle state outcome used-minutes`, in the order in which they began. */
+  clocks(): Promise<string[]>;
+}
+
+async function support(options: RigOptions & { sla?: Record<string, unknown> } = {}): Promise<SupportRig> {
+  const clock = (options.clock as ManualClock | undefined) ?? new ManualClock(at("2026-11-20T08:00:00Z"));
+  const signals: AlertSignal[] = [];
+  let sla: Sla | undefined;
+  const rig = await startRig({
+    ...options,
+    clock,
+    watch({ store, registry }) {
+      sla = createSla({
+        config: slaConfig.parse({ after_start: "0s", policies: POLICIES, ...options.sla }),
+        store,
+        registry,
+        raise: async (signal) => void signals.push(signal),
+        clock,
+        logger: silentLogger,
+      });
+      return sla.conversations;
+    },
+  });
+  if (!sla) throw new Error("no SLA part");
+  const started = sla;
+  await started.start();
+  const settled = () =>
+    until(async () => {
+      await rig.idle();
+      await clock.advance(0);
+      const { sla: rows } = rig.store;
+      const [due, say, unseen] = await Promise.all([rows.nextDue(), rows.nextAnnouncement(), rows.unseen(1)]);
+      return unseen.length === 0 && say === undefined && (due ?? Number.POSITIVE_INFINITY) > clock.now();
+    }, "what was seen is taken in").then(() => undefined);
+  const say = async (text: string, facts: Partial<InboundMessage>) => {
+    const message = messageOf(text, { isDm: true, receivedAt: clock.now(), ...facts });
+    await rig.receive({ kind: "message", eventId: message.messageId, message });
+    await settled();
+    return message.messageId;
+  };
+  return {
+    rig,
+    sla: started,
+    clock,
+    signals,
+    customer: (text, facts = {}) => say(text, { userId: "7", displayName: "Ada", ...facts }),
+    staff: (text, facts = {}) => say(text, { userId: "1", displayName: "Olga", ...facts }),
+    async pass(ms) {
+      const end = clock.now() + ms;
+      for (await settled(); clock.now() < end; await settled()) {
+        const next = Math.min(
+          (await rig.store.sla.nextDue()) ?? end,
+          (await rig.store.sla.nextClosing())?.closesAt ?? end,
+          end,
+        );
+        await clock.advance(Math.max(1, next - clock.now()));
+      }
+    },
+    async clocks() {
+      const [open, ended] = await Promise.all([
+        rig.store.sla.list({ state: "open", limit: 50 }),
+        rig.store.sla.list({ state: "ended", limit: 50 }),
+      ]);
+      return [...open, ...ended]
+        .sort((a, b) => a.startedAt - b.startedAt || (a.policyId < b.policyId ? -1 : 1))
+        .map(({ policyId, state, outcome, usedMs }) =>
+          [policyId, state, outcome, usedMs === undefined ? undefined : usedMs / MINUTE]
+            .filter((part) => part !== undefined)
+            .join(" "),
+        );
+    },
+  };
+}
+
+describe("a conversation's clocks", () => {
+  it("start with the customer's first word, go from answer to answer, and wait while the customer is to speak", async () => {
+    const desk = await support();
+    await desk.customer("my order is lost");
+    await desk.pass(10 * MINUTE);
+    await desk.customer("hello?");
+    await desk.pass(2 * MINUTE);
+    expect(desk.signals.map(({ state, reason }) => `${state} ${reason}`)).toEqual([
+      "warned 80%: 12 min of 15 min for first response have passed",
+    ]);
+    expect(desk.signals[0]?.entity).toMatchObject({ lastWords: "hello?", status: "waiting", title: "Ada on loop" });
+    await desk.staff("I am looking");
+    expect(await desk.clocks()).toEqual(["first ended met 12", "solved paused"]);
+    await desk.pass(3 * HOUR);
+    await desk.customer("and?");
+    await desk.pass(20 * MINUTE);
+    await desk.staff("found it");
+    expect(await desk.clocks()).toEqual(["first ended met 12", "solved paused", "next ended met 20"]);
+    expect(desk.signals.map(({ state }) => state)).toEqual(["warned", "resolved"]);
+    // Silence for a day: it is over, 12 + 20 minutes after it began as far as we are concerned.
+    await desk.pass(25 * HOUR);
+    expect(await desk.clocks()).toContain("solved ended met 32");
+  });
+
+  it("are violated when nobody answers, and an answer that comes too late ends the alert without meeting it", async () => {
+    const desk = await support();
+    await desk.customer("help");
+    await desk.pass(20 * MINUTE);
+    await desk.staff("yes?");
+    expect(desk.signals.map(({ state }) => state)).toEqual(["warned", "firing", "resolved"]);
+    expect(desk.signals[2]?.reason).toBe("answered, 5 min late");
+    expect(await desk.clocks()).toContain("first ended late 20");
+  });
+
+  it("do not start for strangers, other bots, operators and their commands", async () => {
+    const desk = await support({ access: { loop: { dms: "everyone", chats: [], mention: "required" } } });
+    await desk.staff("good morning");
+    await desk.customer("in a group that is not listened to", { isDm: false });
+    await desk.customer("beep", { isBot: true });
+    expect(await desk.clocks()).toEqual([]);
+    // A viewer has a role, and is not one of those who answer.
+    await desk.customer("hello", { userId: "3" });
+    expect(await desk.clocks()).toEqual(["first running", "solved running"]);
+  });
+
+  it("know people of ours who have no role, and may leave roles out of it", async () => {
+    const desk = await support({ sla: { conversations: { staff: { role: "none", people: ["loop:8"] } } } });
+    await desk.customer("hello");
+    await desk.staff("I only run this thing");
+    expect(await desk.clocks()).toContain("first running");
+    await desk.staff("how can I help?", { userId: "8", displayName: "Sam" });
+    expect(await desk.clocks()).toContain("first ended met 0");
+  });
+
+  it("go on when an answer is deleted, end when the question is, and do not mind edits", async () => {
+    const desk = await support();
+    const question = await desk.customer("where is my order");
+    await desk.pass(5 * MINUTE);
+    const answer = await desk.staff("wrong window");
+    expect(await desk.clocks()).toContain("first ended met 5");
+    const address = { platform: "loop", botId: "bot", chatId: "room" };
+    await desk.rig.receive({ kind: "deleted", eventId: "del1", address, messageId: answer, at: desk.clock.now() });
+    await desk.pass(MINUTE);
+    expect(await desk.clocks()).toEqual(["first running", "solved running"]);
+    const edited = messageOf("where is my order 4711?", {
+      messageId: question,
+      isEdit: true,
+      isDm: true,
+      receivedAt: desk.clock.now(),
+    });
+    await desk.rig.receive({ kind: "edited", eventId: "ed1", message: edited });
+    await desk.pass(9 * MINUTE);
+    expect(desk.signals.map(({ state, episode }) => `${state} ${episode}`)).toEqual(["warned 2", "firing 2"]);
+    expect(desk.signals[1]?.entity?.lastWords).toBe("where is my order 4711?");
+    await desk.rig.receive({ kind: "deleted", eventId: "del2", address, messageId: question, at: desk.clock.now() });
+    await desk.pass(MINUTE);
+    expect(desk.signals.at(-1)?.state).toBe("resolved");
+    expect((await desk.clocks()).filter((line) => !line.includes("ended"))).toEqual([]);
+  });
+
+  it("start with the next question when the first one is taken back", async () => {
+    const desk = await support();
+    const first = await desk.customer("never mind this");
+    await desk.pass(10 * MINUTE);
+    await desk.customer("but this");
+    const address = { platform: "loop", botId: "bot", chatId: "room" };
+    await desk.rig.receive({ kind: "deleted", eventId: "del1", address, messageId: first, at: desk.clock.now() });
+    await desk.pass(10 * MINUTE);
+    expect(desk.signals).toEqual([]);
+    await desk.staff("of course");
+    expect(await desk.clocks()).toContain("first ended met 10");
+  });
+
+  it("take a claimed message for taken care of, its reply for an answer, and one that is passed on for neither", async () => {
+    const desk = await support({
+      hooks: (registry) =>
+        void registry.registerClaiming("inbound_claim", ({ message: { text } }) => {
+          if (text === "opening hours?") return { handled: true, reply: "9 to 5" };
+          if (text === "spam") return { handled: true };
+          if (text === "to a person")
+            return { handled: true, reply: "one moment", routeTo: { platform: "loop", botId: "bot", chatId: "desk" } };
+          return null;
+        }),
+    });
+    await desk.customer("opening hours?");
+    await desk.customer("spam");
+    expect(await desk.clocks()).toEqual([]);
+    await desk.customer("to a person");
+    expect(await desk.clocks()).toEqual(["first running", "solved running"]);
+    await desk.pass(MINUTE);
+    await desk.customer("opening hours?");
+    expect(await desk.clocks()).toContain("first ended met 1");
+  });
+
+  it("take claims for nothing where the configuration says so", async () => {
+    const desk = await support({
+      sla: { conversations: { claims: "ignored" } },
+      hooks: (registry) =>
+        void registry.registerClaiming("inbound_claim", () => ({ handled: true, reply: "we have got it" })),
+    });
+    await desk.customer("hello");
+    expect(await desk.clocks()).toContain("first running");
+  });
+
+  it("see an answer that comes back through a bridge where the customer is", async () => {
+    const desk = await support({
+      gateway: { default_route: { forward: "loop:bot:desk" } },
+    });
+    await desk.customer("anybody there?", { chatId: "dm-7" });
+    await desk.pass(4 * MINUTE);
+    const copy = desk.rig.platform.messages.find(({ chatId }) => chatId === "desk");
+    await desk.staff("yes", { chatId: "desk", isDm: false, ...(copy ? { replyToId: copy.id } : {}) });
+    expect(desk.rig.platform.texts("dm-7")).toHaveLength(1);
+    expect(await desk.clocks()).toContain("first ended met 4");
+  });
+
+  it("end when one of us says so: by a reaction, or by a command; the customer's next word begins another", async () => {
+    const desk = await support();
+    const question = await desk.customer("thanks, all good");
+    await desk.pass(MINUTE);
+    const address = { platform: "loop", botId: "bot", chatId: "room" };
+    const react = (eventId: string, userId: string) =>
+      desk.rig.receive({
+        kind: "reaction",
+        eventId,
+        address,
+        messageId: question,
+        userId,
+        emoji: "✅",
+        isDm: true,
+        at: desk.clock.now(),
+      });
+    await react("r1", "7");
+    await desk.pass(MINUTE);
+    expect(await desk.clocks()).toContain("solved running");
+    await react("r2", "1");
+    await desk.pass(MINUTE);
+    expect(await desk.clocks()).toEqual(["first ended met 2", "solved ended met 2"]);
+    await desk.customer("one more thing");
+    const [open] = await desk.rig.store.sla.list({ state: "open", limit: 1 });
+    expect(await desk.sla.desk.close(open?.entity.id ?? "", "Olga")).toBe(true);
+    expect(await desk.sla.desk.close(open?.entity.id ?? "", "Olga")).toBe(false);
+    expect((await desk.clocks()).filter((line) => !line.includes("met"))).toEqual([]);
+  });
+
+  it("go with a chat that gets another id", async () => {
+    const desk = await support();
+    await desk.customer("hello", { isDm: false });
+    await desk.pass(MINUTE);
+    const address = { platform: "loop", botId: "bot", chatId: "room" };
+    await desk.rig.receive({ kind: "moved", eventId: "mv", address, toChatId: "super", at: desk.clock.now() });
+    await desk.pass(MINUTE);
+    await desk.staff("hello", { chatId: "super", isDm: false });
+    expect(await desk.clocks()).toContain("first ended met 2");
+  });
+});
+
+describe("what the gateway saw", () => {
+  it("is kept with the settling of the message, and taken up after a crash that came before anybody looked", async () => {
+    const before = await startRig({
+      clock: new ManualClock(at("2026-11-20T08:00:00Z")),
+      // Nobody looks: as when the process dies right after the commit.
+      watch: () => ({ isWanted: () => true, seen: () => {} }),
+    });
+    const message = messageOf("help", { isDm: true, receivedAt: before.clock.now() });
+    await before.receive({ kind: "message", eventId: message.messageId, message });
+    await before.idle();
+    await before.crash();
+    const desk = await support({
+      file: before.file,
+      clock: new ManualClock(at("2026-11-20T09:00:00Z")),
+      platforms: [before.platform],
+    });
+    await desk.pass(MINUTE);
+    expect(desk.signals.map(({ state, at: when }) => `${state} ${new Date(when).toISOString()}`)).toEqual([
+      "firing 2026-11-20T08:15:00.000Z",
+    ]);
+  });
+
+  it("is not kept when no policy is about conversations", async () => {
+    const desk = await support({ sla: { policies: [{ id: "t", for: "task" }] } });
+    await desk.customer("hello");
+    expect([await desk.rig.store.sla.unseen(1), await desk.rig.store.sla.openCases("", 1)]).toEqual([[], []]);
+  });
+});
