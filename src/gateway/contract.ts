@@ -5,9 +5,9 @@ import type { OptionValue } from "../domain/command.js";
 import type { InteractionRef } from "../domain/event.js";
 import type { Operator } from "../domain/identity.js";
 import type { Cause } from "../domain/journal.js";
-import type { OutboundMessage } from "../domain/message.js";
+import type { InboundMessage, OutboundMessage } from "../domain/message.js";
 import type { ConversationWatch } from "../domain/sla.js";
-import type { Store } from "../domain/store.js";
+import type { Delivery, Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
@@ -42,7 +42,19 @@ export interface GatewayOptions {
   /** Told what is seen of conversations, once each: stored together with the settling of the event. */
   watch?: ConversationWatch;
   observe?: Observer;
+  repliedTo?: RepliedTo;
 }
+
+/**
+ * Somebody answers to a message of ours that stands for something (a task's card): what is said to them, or undefined when it is a
+ * message like any other. `id` is the same when it is handled again after a crash.
+ */
+export type RepliedTo = (
+  message: InboundMessage,
+  to: Delivery,
+  operator: Operator,
+  id: string,
+) => Promise<OutboundMessage | undefined>;
 
 export interface SendOptions {
   cause: Cause;

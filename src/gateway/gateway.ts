@@ -14,7 +14,7 @@ import { Adapters } from "./adapters.js";
 import { Background } from "./background.js";
 import type { CommandAnswer } from "./commands.js";
 import { complete } from "./complete.js";
-import type { Gateway, GatewayOptions, Invocation, SendOptions } from "./contract.js";
+import type { Gateway, GatewayOptions, Invocation, RepliedTo, SendOptions } from "./contract.js";
 import { type Identify, identifier } from "./identity.js";
 import { accept, type Intake } from "./inbound/accept.js";
 import { Lanes } from "./inbound/lanes.js";
@@ -53,6 +53,7 @@ class RunningGateway implements Gateway {
   readonly #routes: Routes;
   readonly #keepFile: KeepFile | undefined;
   readonly #watch: ConversationWatch | undefined;
+  readonly #repliedTo: RepliedTo | undefined;
   readonly #pressure: Pressure;
   readonly #parking = new Parking();
   readonly #handOver: HandOver;
@@ -80,12 +81,14 @@ class RunningGateway implements Gateway {
     keepFile,
     watch,
     observe,
+    repliedTo,
   }: GatewayOptions) {
     this.identify = identifier(config.operators, console);
     this.#commands = new CommandTable(commands);
     this.#routes = routes ?? new Map();
     this.#keepFile = keepFile;
     this.#watch = watch;
+    this.#repliedTo = repliedTo;
     this.#pressure = new Pressure(config.gateway.max_waiting);
     this.#requests = new Requests(clock, config.gateway);
     this.#lanes = new Lanes(store.inbox);
@@ -135,6 +138,7 @@ class RunningGateway implements Gateway {
       routes: this.#routes,
       keepFile: this.#keepFile,
       watch: this.#watch,
+      repliedTo: this.#repliedTo,
       tokens,
       lookOutbox: (conversation) => this.#lookAnew(conversation),
       handOver: (deliveries, at) => {

@@ -13,6 +13,7 @@ import { forward, originOf } from "./inbound/forward.js";
 import { type Handling, settled } from "./inbound/handling.js";
 import { judge } from "./inbound/judge.js";
 import type { LaneRow } from "./inbound/lanes.js";
+import { noteReply } from "./inbound/note-reply.js";
 import { offer } from "./inbound/offer.js";
 import { checkOptions, parseOptions } from "./inbound/parse-command.js";
 import { type ActionPlan, isRefusal, planAction } from "./inbound/plan-action.js";
@@ -40,7 +41,7 @@ export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
   }
 }
 
-/** A message: received → access → command | claim | bridge back | slip of an operator | default route. */
+/** A message: received → access → command | claim | reply to a card | bridge back | slip of an operator | default route. */
 async function handleMessage(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Handling> {
   const { operator, verdict, isBot } = judge(message, inbound);
   const received = fireReceived(row, message, verdict, inbound);
@@ -56,6 +57,8 @@ async function handleMessage(row: LaneRow, message: InboundMessage, inbound: Inb
 
   const claimed = await offer(row, message, verdict, inbound);
   if (claimed) return claimed;
+  const noted = await noteReply(row, message, operator, inbound);
+  if (noted) return noted;
   const origin = await originOf(message, inbound);
   const returned = origin && (await forward(row, message, origin.address, inbound, origin.messageId));
   if (returned) return settled("returned", [returned]);

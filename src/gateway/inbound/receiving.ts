@@ -8,6 +8,7 @@ import type { NewDelivery } from "../../domain/store.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import type { Verdict } from "../access.js";
 import type { ActionTokens } from "../action-tokens.js";
+import type { RepliedTo } from "../contract.js";
 import type { Identify } from "../identity.js";
 import type { Parts } from "../parts.js";
 import type { Routes } from "../routes.js";
@@ -25,6 +26,7 @@ export interface Inbound extends Parts {
   keepFile: KeepFile | undefined;
   /** Who wants to know what is seen of conversations. */
   watch: ConversationWatch | undefined;
+  repliedTo: RepliedTo | undefined;
   /** Something changed in the outbox of this conversation: it is read from the store. */
   lookOutbox(conversation: string): void;
   /** These were put into the outbox just now, and were not there before. */
