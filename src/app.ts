@@ -37,6 +37,7 @@ import { parseDestinations } from "./lib/outgoing/destinations.js";
 import { createLogger } from "./lib/pino-logger.js";
 import { createProcesses } from "./lib/process.js";
 import { secretMask } from "./lib/secret.js";
+import type { Orchestrator } from "./orchestrator/orchestrator.js";
 import { createPlugins, type PluginInfo } from "./plugins/plugins.js";
 import { openStore } from "./store/open.js";
 
@@ -66,6 +67,7 @@ export interface App {
   readonly plugins: readonly PluginInfo[];
   readonly automations: Automations;
   readonly sla: Sla;
+  readonly orchestrator: Orchestrator;
   /**
    * Takes over what a new configuration says of plugins (loaded anew), events, hooks, overrides, models and automations, whole or
    * not at all: rejects with CONFIG_INVALID when it cannot be used, with HOOKS_REJECTED when a hook would break, and then nothing
@@ -183,7 +185,11 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
-    const { orchestrator, desk: tasks } = assembleOrchestrator({
+    const {
+      orchestrator,
+      desk: tasks,
+      repliedTo,
+    } = assembleOrchestrator({
       config,
       env,
       file: loaded.file,
@@ -255,6 +261,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       keepFile: (bytes) => keepFile(uploadsFolder(env.DATABASE_URL), bytes),
       watch: sla.conversations,
       observe: metrics.observer,
+      repliedTo,
     });
     let hasStarted = false;
     const learn = (found: readonly (string | undefined)[]) =>
@@ -348,6 +355,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       logger,
       automations,
       sla,
+      orchestrator,
       get plugins() {
         return plugins.list();
       },

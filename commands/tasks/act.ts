@@ -27,9 +27,8 @@ export type TaskAction =
 const WORKERS: readonly TaskAction[] = ["start", "done", "cant", "ask", "note"];
 
 /** The person whom it is given to. */
-export function isWorker({ assignTo, owner }: Task, { platform, userId }: Operator): boolean {
-  const person = `person:${platform}:${userId}`;
-  return assignTo === person || owner === person;
+export function isWorker({ owner }: Task, { platform, userId }: Operator): boolean {
+  return owner === `person:${platform}:${userId}`;
 }
 
 export async function actOnTask(

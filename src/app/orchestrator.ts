@@ -3,11 +3,12 @@ import { dirname, resolve } from "node:path";
 import type { CommandDeps } from "../../commands/deps.js";
 import type { Environment } from "../config/env.js";
 import type { Config } from "../config/schema.js";
+import { hasRole, type Operator } from "../domain/identity.js";
 import type { Models } from "../domain/model.js";
 import type { Store } from "../domain/store.js";
 import type { Assess, TaskEnded } from "../domain/task.js";
 import type { EntityChanged } from "../domain/watched.js";
-import type { Gateway } from "../gateway/contract.js";
+import type { Gateway, RepliedTo } from "../gateway/contract.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
@@ -41,6 +42,7 @@ export interface OrchestratorAppParts {
 export function assembleOrchestrator(parts: OrchestratorAppParts): {
   orchestrator: Orchestrator;
   desk: NonNullable<CommandDeps["tasks"]>;
+  repliedTo: RepliedTo;
 } {
   const { config, env, store, gateway, clock, logger } = parts;
   const { assess, taskEnded, entityChanged } = parts;
@@ -86,8 +88,28 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
       return true;
     },
   };
-  return { orchestrator, desk };
+  /** A word of whoever does the task, or of an operator, in reply to its card. */
+  const repliedTo: RepliedTo = async (message, to, operator, causeId) => {
+    if (to.cause.kind !== "task") return undefined;
+    const task = await store.tasks.get(to.cause.id);
+    const isTheirs = task?.owner === `person:${operator.platform}:${operator.userId}`;
+    if (task === undefined || !(isTheirs || hasRole(operator.role, "operator"))) return undefined;
+    const words = message.text.trim();
+    if (words === "") return undefined;
+    const cause = { kind: "message", id: causeId, depth: 0 } as const;
+    const known = await store.tasks.events(task.id, RECENT);
+    if (!known.some((event) => event.cause?.id === causeId))
+      await orchestrator.note(task.id, words.slice(0, 4_000), { by: nameOf(operator), cause });
+    return { text: "Noted on the task." };
+  };
+  return { orchestrator, desk, repliedTo };
 }
+
+/** How far back a report that is handled again after a crash is looked for. */
+const RECENT = 50;
+
+const nameOf = ({ platform, userId, displayName }: Operator) =>
+  displayName === undefined ? `${platform}:${userId}` : `${platform}:${userId} (${displayName})`;
 
 /** Of runners: what they print is masked with them. */
 export function runnerSecrets({ orchestrator }: Config): string[] {

@@ -112,10 +112,10 @@ export function createAsked(parts: AskedParts): Asked {
   }
 
   async function assign(id: string, assignTo: string, actor: Actor): Promise<Transitioned> {
-    const { name } = assigneeOf(assignTo, config);
+    const { owner } = assigneeOf(assignTo, config);
     const task = await need(id);
     const still = sameAs(task);
-    const change = () => ({ assignTo, owner: name });
+    const change = () => ({ assignTo, owner });
     if (task.status === "done" || task.status === "cancelled") throw cannot(task, "given to anybody", "It is over.");
     if (task.status !== "assigned" && task.status !== "in_progress") {
       const note = `${task.assignTo} → ${assignTo}`;

@@ -4,8 +4,9 @@ import { nearest } from "../lib/nearest.js";
 import type { OrchestratorConfig, PersonConfig, RunnerConfig } from "./config.js";
 
 export type Assignee =
-  | { kind: "runner"; name: string; runner: RunnerConfig }
-  | { kind: "person"; name: string; person: PersonConfig; maxDurationMs?: number };
+  | { kind: "runner"; name: string; owner: string; runner: RunnerConfig }
+  /** `owner`: `person:<platform>:<user id>`, however it was written. */
+  | { kind: "person"; name: string; owner: string; person: PersonConfig; maxDurationMs?: number };
 
 const PERSON = /^person:([a-z]+):([^:]+)$/;
 
@@ -13,16 +14,17 @@ const PERSON = /^person:([a-z]+):([^:]+)$/;
 export function assigneeOf(assignTo: string, { runners }: Pick<OrchestratorConfig, "runners">): Assignee {
   const [, platform, userId] = PERSON.exec(assignTo) ?? [];
   if (platform !== undefined && userId !== undefined)
-    return { kind: "person", name: assignTo, person: { user: `${platform}:${userId}` } };
+    return { kind: "person", name: assignTo, owner: assignTo, person: { user: `${platform}:${userId}` } };
   const runner = Object.hasOwn(runners, assignTo) ? runners[assignTo] : undefined;
   if (runner?.person)
     return {
       kind: "person",
       name: assignTo,
+      owner: `person:${runner.person.user}`,
       person: runner.person,
       ...(runner.max_duration === undefined ? {} : { maxDurationMs: runner.max_duration }),
     };
-  if (runner) return { kind: "runner", name: assignTo, runner };
+  if (runner) return { kind: "runner", name: assignTo, owner: assignTo, runner };
   const near = nearest(assignTo, Object.keys(runners));
   throw new HookgateError({
     code: "TASK_ASSIGNEE",

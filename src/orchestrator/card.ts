@@ -91,7 +91,7 @@ function fieldsOf({ task, now }: CardView): NonNullable<Card["fields"]> {
   const tries = retryPolicy.maxRetries > 0 || attempt > 1 ? `${attempt} of ${retryPolicy.maxRetries + 1}` : undefined;
   return [
     ...field("State", status.replaceAll("_", " ")),
-    ...field("Who", owner ?? assignTo),
+    ...field("Who", (owner ?? assignTo).replace(/^person:/, "")),
     ...field("Attempt", attempt === 0 ? undefined : tries),
     ...field(
       "Took",

@@ -14,7 +14,7 @@ import type { HookRegistry } from "../../hooks/registry.js";
 import type { Clock } from "../../lib/clock.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
-import { pathText } from "../../lib/schema-issues.js";
+import { issuesOf, pathText } from "../../lib/schema-issues.js";
 import { assigneeOf } from "../assignee.js";
 import type { OrchestratorConfig } from "../config.js";
 import { withChanges } from "../parts.js";
@@ -76,7 +76,7 @@ export async function createTask(
       createdBy: actor.by,
     },
     {
-      owner: assignee.name,
+      owner: assignee.owner,
       missionId: origin.missionId,
       address: origin.address,
       cards: firstCards(id, origin.address, { config }),
@@ -105,7 +105,9 @@ function checked(input: unknown, now: number): TaskSpec {
   const read = taskSpec.safeParse(input);
   if (!read.success)
     throw invalid(
-      read.error.issues.map(({ path, message }) => `${pathText(path.map(String)) || "it"}: ${message}`).join("; "),
+      issuesOf(read.error, [])
+        .map(({ path, message }) => `${pathText(path) || "it"}: ${message}`)
+        .join("; "),
     );
   if (read.data.deadline !== undefined && read.data.deadline <= now)
     throw invalid(`deadline: ${new Date(read.data.deadline).toISOString()} is over already`);

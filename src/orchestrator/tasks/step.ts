@@ -58,7 +58,7 @@ async function begin(task: Task, parts: StepParts): Promise<void> {
       to: "assigned",
       actor: { ...SELF, reason: `${assignee.name} has room` },
       still: isStill(task),
-      change: () => ({ owner: assignee.name }),
+      change: () => ({ owner: assignee.owner }),
       timing: () => ({ dueAt: parts.clock.now() }),
       onVeto: "hold",
     });
@@ -141,7 +141,7 @@ async function handOut(task: Task, assignee: Extract<Assignee, { kind: "person" 
     point: "task:spawn",
     actor: { ...SELF, reason: `given to ${assignee.name}` },
     still: isStill(task),
-    change: (now) => ({ owner: assignee.name, cards: card(now) }),
+    change: (now) => ({ owner: assignee.owner, cards: card(now) }),
     onVeto: "hold",
   });
 }

@@ -107,6 +107,7 @@ export async function taskedApp({
         logger: silentLogger,
         ...(clock === undefined ? {} : { clock }),
       });
+      await until(async () => (await fetch(`${need().url}/readyz`)).ok, "the app being ready");
     },
     async stop() {
       await app?.stop();

@@ -1,0 +1,185 @@
+/** Tasks that people do, in the web chat: a card in their own conversation, its buttons, words in reply, and time that runs out. */
+import { describe, expect, it } from "vitest";
+import { ManualClock } from "../support/manual-clock.js";
+import { until } from "../support/until.js";
+import { OWNER_TOKEN, type Posted, type TaskedApp, taskedApp, WORKER_TOKEN, waysOf } from "./support/tasked-app.js";
+
+const ORIGIN = "general";
+const rooms = { web: { rooms: [{ id: ORIGIN, name: "General" }] } };
+let nonces = 0;
+const nonce = () => `nonce-${process.pid}-${++nonces}`;
+
+/** Gives a command in a room, as a person would type it there. */
+const say = (app: TaskedApp, room: string, text: string, more: Record<string, unknown> = {}, token = OWNER_TOKEN) =>
+  app.api("POST", `/rooms/${room}/messages`, { text, nonce: nonce(), ...more }, token);
+
+const cardIn = (app: TaskedApp, room: string, token: string, part: string) =>
+  until(
+    async () => (await app.room(room, token)).findLast(({ card }) => JSON.stringify(card ?? {}).includes(part)),
+    `a card with "${part}" in ${room}`,
+  );
+
+async function press(app: TaskedApp, card: Posted, label: string, token: string, values?: Record<string, string>) {
+  const button = card.buttons?.flat().find((one) => one.label === label);
+  if (button?.token === undefined) throw new Error(`there is no button "${label}" in ${JSON.stringify(card.buttons)}`);
+  const body = { token: button.token, nonce: nonce() };
+  const answer = (await app.api("POST", `/messages/${card.id}/press`, body, token)) as {
+    modal?: unknown;
+    token?: string;
+  };
+  if (answer.modal === undefined || values === undefined) return answer;
+  return app.api("POST", `/messages/${card.id}/press`, { token: answer.token, nonce: nonce(), values }, token);
+}
+
+async function given(app: TaskedApp, title: string, more = ""): Promise<string> {
+  return app.add(`/task add person:web:2 ${title} ${more}`.trim());
+}
+
+describe("a task for a person", () => {
+  it("comes as a card in the person's own conversation, and is started and done by its buttons, without any role", async () => {
+    const app = await taskedApp({});
+    const id = await given(app, "Call the customer");
+    const card = await cardIn(app, "dm-2", WORKER_TOKEN, "Call the customer");
+    expect(card.buttons?.flat().map(({ label }) => label)).toEqual(["Start", "Done", "Can't", "Ask"]);
+    await press(app, card, "Start", WORKER_TOKEN);
+    await app.becomes(id, "in_progress");
+    const started = await until(async () => {
+      const now = (await app.room("dm-2", WORKER_TOKEN)).find((one) => one.id === card.id);
+      return now?.card?.title?.startsWith("▶️") ? now : undefined;
+    }, "the same card, started");
+    await press(app, started, "Done", WORKER_TOKEN);
+    const task = await app.becomes(id, "done");
+    expect(waysOf(task)).toEqual(["pending>assigned", "assigned>in_progress", "in_progress>done"]);
+    expect(task.history.at(-1)?.by).toBe("web:2 (Will)");
+  });
+
+  it("fails with the reason of whoever cannot do it", async () => {
+    const app = await taskedApp({});
+    const id = await given(app, "Lift the piano", "retries=3");
+    const card = await cardIn(app, "dm-2", WORKER_TOKEN, "Lift the piano");
+    await press(app, card, "Can't", WORKER_TOKEN, { text: "my back hurts" });
+    expect(await app.becomes(id, "failed")).toMatchObject({ reason: "my back hurts", retries: 0 });
+  });
+
+  it("is not for strangers: they can neither do it nor look at it", async () => {
+    const app = await taskedApp({});
+    const id = await app.add("/add-task Keep the secret");
+    await app.becomes(id, "assigned");
+    for (const line of [
+      `/task done ${id}`,
+      `/task show ${id}`,
+      `/task cancel ${id}`,
+      "/task list",
+      "/task done t_none",
+    ]) {
+      const said = await app.command(line, WORKER_TOKEN);
+      expect(said.outcome, line).toBe("refused");
+      expect(said.text).not.toContain("secret");
+    }
+    expect((await app.task(id)).status).toBe("assigned");
+  });
+
+  it("takes a question to where it came from, and the answer back", async () => {
+    const app = await taskedApp({
+      config: {
+        web: {
+          ...rooms.web,
+          people: [{ id: "2", name: "Will", token_env: "WORKER_TOKEN" }],
+          access: { chats: ["*"], dms: "everyone", mention: "always" },
+        },
+      },
+    });
+    await say(app, ORIGIN, "/task add person:web:2 Paint the door");
+    const card = await cardIn(app, "dm-2", WORKER_TOKEN, "Paint the door");
+    await press(app, card, "Ask", WORKER_TOKEN, { text: "Which colour?" });
+    const asked = await until(
+      async () => (await app.room(ORIGIN)).find(({ text }) => text.includes("Which colour?") && text.includes("❓")),
+      "the question in the room that it came from",
+    );
+    const id = /t_m\w+/.exec(asked.text)?.[0] as string;
+    await app.command(`/task note ${id} Green, please`);
+    await until(
+      async () => (await app.room("dm-2", WORKER_TOKEN)).find(({ text }) => text.includes("Green, please")),
+      "the answer",
+    );
+  });
+
+  it("is reported on by a reply to its card, once", async () => {
+    const app = await taskedApp({});
+    const id = await given(app, "Write the report");
+    const card = await cardIn(app, "dm-2", WORKER_TOKEN, "Write the report");
+    await say(app, "dm-2", "half of it is there", { replyToId: Number(card.id) }, WORKER_TOKEN);
+    await until(
+      async () => (await app.room("dm-2", WORKER_TOKEN)).find(({ text }) => text === "Noted on the task."),
+      "the word that it was noted",
+    );
+    const notes = (await app.task(id)).history.filter(({ kind }) => kind === "note");
+    expect(notes).toMatchObject([{ by: "web:2 (Will)", reason: "half of it is there" }]);
+    await cardIn(app, "dm-2", WORKER_TOKEN, "half of it is there");
+  });
+
+  it("is taken from one and given to another, with a card of their own", async () => {
+    const app = await taskedApp({ orchestrator: { runners: { boss: { person: { user: "web:1" } } } } });
+    const id = await given(app, "Sweep the floor");
+    const card = await cardIn(app, "dm-2", WORKER_TOKEN, "Sweep the floor");
+    expect((await app.command(`/task assign ${id} boss`)).outcome).toBe("done");
+    const theirs = await cardIn(app, "dm-1", OWNER_TOKEN, "Sweep the floor");
+    expect(theirs.buttons?.flat().map(({ label }) => label)).toContain("Start");
+    expect((await press(app, card, "Done", WORKER_TOKEN).then(() => app.task(id))).status).toBe("assigned");
+    const said = await app.command(`/task done ${id}`, WORKER_TOKEN);
+    expect(said.outcome).toBe("refused");
+  });
+});
+
+describe("time", () => {
+  it("runs out for a person who has begun, over a restart, and not before", async () => {
+    const clock = new ManualClock(Date.UTC(2026, 5, 1, 12));
+    const app = await taskedApp({ clock });
+    // Under a clock that stands still nothing is waited for: time moves while one looks.
+    const becomes = async (id: string, status: string) => {
+      for (let round = 0; round < 400; round++) {
+        await clock.advance(10);
+        const task = await app.task(id);
+        if (task.status === status) return task;
+      }
+      throw new Error(`${id} did not become ${status}`);
+    };
+    const id = await given(app, "Answer within the hour", "timeout=1h due=3h");
+    await becomes(id, "assigned");
+    await app.command(`/task start ${id}`);
+    await becomes(id, "in_progress");
+    await clock.advance(50 * 60_000);
+    expect((await app.task(id)).status).toBe("in_progress");
+    await app.stop();
+    await clock.advance(20 * 60_000);
+    await app.start();
+    const task = await becomes(id, "failed");
+    expect(task.reason).toBe("timeout: it was not done in time");
+  });
+
+  it("passes before a retry, twice as long each time, and a note does not shorten it", async () => {
+    const clock = new ManualClock(Date.UTC(2026, 5, 1, 12));
+    const app = await taskedApp({ clock, orchestrator: { runners: { no: { shell: { sh: "exit 1" } } } } });
+    const settled = async (id: string, attempt: number) => {
+      for (let round = 0; round < 3_000; round++) {
+        const task = await app.task(id);
+        if (task.status === "pending" && task.attempt === attempt) return task;
+        await clock.advance(1);
+        await new Promise((done) => setTimeout(done, 2));
+      }
+      throw new Error(`${id} was not started ${attempt} times`);
+    };
+    const created = await app.app.orchestrator.create(
+      { title: "Try", assignTo: "no", retryPolicy: { maxRetries: 2, backoffMs: 600_000 } },
+      { by: "test" },
+    );
+    await settled(created.id, 1);
+    await app.command(`/task note ${created.id} patience`);
+    await clock.advance(4 * 60_000);
+    expect((await app.task(created.id)).attempt).toBe(1);
+    await clock.advance(6 * 60_000);
+    await settled(created.id, 2);
+    await clock.advance(9 * 60_000);
+    expect((await app.task(created.id)).attempt).toBe(2);
+  });
+});

@@ -1,0 +1,72 @@
+/** A plugin, as text, that notes every call of the orchestration points and refuses what `rules.json` beside it says at that moment. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+export const POINTS = [
+  "task:create",
+  "task:spawn",
+  "task:transition",
+  "task:complete",
+  "task:fail",
+  "task:retry",
+  "orchestrator:tick",
+  "orchestrator:shutdown",
+] as const;
+
+export const GUARD_PLUGIN = `
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+const folder = import.meta.dirname;
+const rules = () => (existsSync(join(folder, "rules.json")) ? JSON.parse(readFileSync(join(folder, "rules.json"), "utf8")) : {});
+const note = (hook, phase, context) =>
+  appendFileSync(
+    join(folder, "hooks.log"),
+    JSON.stringify({ hook, phase, dispatchId: context.dispatchId, attempt: context.attempt, data: context.data }) + "\\n",
+  );
+export default {
+  id: "guard",
+  setup(api) {
+    for (const hook of ${JSON.stringify(POINTS)}) {
+      api.hooks.register({
+        hook,
+        phase: "before",
+        name: "before-" + hook.replace(":", "-"),
+        handler(context) {
+          note(hook, "before", context);
+          const rule = rules()[hook] ?? rules()[hook + ">" + context.data.to];
+          if (typeof rule === "string") context.cancel(rule);
+          else if (rule) Object.assign(context.data, rule);
+        },
+      });
+      api.hooks.register({
+        hook,
+        phase: "after",
+        name: "after-" + hook.replace(":", "-"),
+        handler: (context) => note(hook, "after", context),
+      });
+    }
+  },
+};
+`;
+
+export interface Call {
+  hook: string;
+  phase: "before" | "after";
+  dispatchId: string;
+  attempt: number;
+  data: Record<string, unknown> & { taskId?: string; to?: string; from?: string };
+}
+
+/** Text: a refusal with this reason. An object: what is put into the payload. */
+export function rule(folder: string, rules: Record<string, string | Record<string, unknown>>): void {
+  writeFileSync(join(folder, "rules.json"), JSON.stringify(rules));
+}
+
+export function calls(folder: string): Call[] {
+  const file = join(folder, "hooks.log");
+  if (!existsSync(file)) return [];
+  return readFileSync(file, "utf8")
+    .split("\n")
+    .filter((line) => line.endsWith("}"))
+    .map((line) => JSON.parse(line) as Call);
+}

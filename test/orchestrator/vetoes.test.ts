@@ -1,0 +1,172 @@
+/** Hooks at every point of a task: what they are told, what they refuse, and that a refusal is seen and not asked for again and again. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { catalogue } from "../../src/hooks/catalogue/index.js";
+import { until } from "../support/until.js";
+import { calls, GUARD_PLUGIN, rule } from "./support/guard-plugin.js";
+import { type TaskedApp, taskedApp, waysOf } from "./support/tasked-app.js";
+
+const guarded = (runners: Record<string, unknown>, more: Record<string, unknown> = {}) =>
+  taskedApp({ plugin: GUARD_PLUGIN, orchestrator: { tick: "50ms", runners, ...more } });
+const sh = (line: string) => ({ shell: { sh: line } });
+const of = (app: TaskedApp, hook: string, phase: "before" | "after") =>
+  calls(app.folder).filter((call) => call.hook === hook && call.phase === phase);
+const ticks = (app: TaskedApp) => of(app, "orchestrator:tick", "before").length;
+/** Long enough for anything that would be asked again. */
+const threeTicks = async (app: TaskedApp) => {
+  const now = ticks(app);
+  await until(() => ticks(app) >= now + 3, "three ticks");
+};
+
+describe("hooks at the points of a task", () => {
+  it("are told of every step, with payloads as the catalogue has them", async () => {
+    const app = await guarded({ flaky: sh("[ -e may ] || { touch may; exit 1; }") });
+    const id = await app.add("/task add flaky Try retries=1");
+    await app.becomes(id, "done");
+    await until(() => of(app, "task:complete", "after").length === 1, "task:complete being told");
+    await app.stop();
+    const all = calls(app.folder);
+    const count = (hook: string, phase: string) =>
+      all.filter((call) => call.hook === hook && call.phase === phase).length;
+    expect(count("task:create", "before")).toBe(1);
+    expect(count("task:create", "after")).toBe(1);
+    expect(count("task:spawn", "before")).toBe(2);
+    expect(count("task:spawn", "after")).toBe(2);
+    expect(count("task:retry", "before")).toBe(1);
+    expect(count("task:retry", "after")).toBe(1);
+    expect(count("task:transition", "before")).toBe(6);
+    expect(count("task:transition", "after")).toBe(6);
+    expect(count("task:complete", "before")).toBe(1);
+    expect(count("task:fail", "after")).toBe(0);
+    expect(count("orchestrator:shutdown", "before")).toBe(1);
+    expect(count("orchestrator:shutdown", "after")).toBe(1);
+    expect(new Set(all.map(({ dispatchId, phase, hook }) => `${hook} ${phase} ${dispatchId}`)).size).toBe(all.length);
+    for (const { hook, data } of all) {
+      const point = catalogue.find(({ name }) => name === hook);
+      expect(point?.payload.safeParse(data).error, hook).toBeUndefined();
+    }
+    expect(of(app, "task:retry", "before")[0]?.data).toMatchObject({ attempt: 1, maxRetries: 1 });
+  });
+
+  it("may change what is created, and stop it", async () => {
+    const app = await guarded({ a: sh("true"), b: sh("true") });
+    rule(app.folder, { "task:create": { assignTo: "b", title: "Renamed" } });
+    const id = await app.add("/task add a Something");
+    expect(await app.becomes(id, "done")).toMatchObject({ title: "Renamed", assignTo: "b" });
+    rule(app.folder, { "task:create": { deadline: "yesterday" } });
+    expect((await app.command("/task add a Something")).text).toContain("expected a time");
+    rule(app.folder, { "task:create": "too short" });
+    const said = await app.command("/task add a Something");
+    expect(said.outcome).toBe("failed");
+    expect(said.text).toMatch(/guard.*refused \(too short\)/);
+    expect((await app.command("/task list all")).data.total).toBe(1);
+  });
+
+  it.each([
+    ["task:spawn", "assigned", "in_progress"],
+    ["task:transition>assigned", "pending", "assigned"],
+    ["task:transition>done", "in_progress", "done"],
+    ["task:complete", "in_progress", "done"],
+    ["task:fail", "in_progress", "failed"],
+  ])(
+    "refuse at %s: the task is blocked, and is not asked again until a person wants it",
+    async (point, from, wanted) => {
+      const app = await guarded({ work: sh(`echo run >> runs; ${wanted === "failed" ? "exit 1" : "true"}`) });
+      rule(app.folder, { [point]: "not today" });
+      const id = await app.add("/task add work Do it");
+      const task = await app.becomes(id, "blocked");
+      expect(task.hold).toMatchObject({
+        kind: "veto",
+        reason: "not today",
+        wanted,
+        by: expect.stringContaining("guard"),
+      });
+      expect(waysOf(task).at(-1)).toBe(`${from}>blocked`);
+      const hook = point.split(">")[0] as string;
+      const asked = of(app, hook, "before").length;
+      await threeTicks(app);
+      expect(of(app, hook, "before").length).toBe(asked);
+      expect((await app.task(id)).status).toBe("blocked");
+
+      // Asked for again, refused again: it stays, and whoever asked is told.
+      if (hook === "task:complete" || hook === "task:fail") {
+        const again = await app.command(`/task retry ${id}`);
+        expect(again.outcome).toBe("failed");
+        expect(again.text).toContain("not today");
+        expect((await app.task(id)).status).toBe("blocked");
+      }
+      rule(app.folder, {});
+      expect((await app.command(`/task retry ${id}`)).outcome).toBe("done");
+      await app.becomes(id, wanted === "failed" ? "failed" : "done");
+      // What had run was not run again for the sake of a signature.
+      expect(readFileSync(join(app.folder, "runs"), "utf8").trim().split("\n")).toHaveLength(1);
+    },
+  );
+
+  it("that refuse a retry make it fail, with who and why", async () => {
+    const app = await guarded({ work: sh("echo run >> runs; exit 1") });
+    rule(app.folder, { "task:retry": "no money" });
+    const id = await app.add("/task add work Do it retries=3");
+    const task = await app.becomes(id, "failed");
+    expect(task.reason).toMatch(/^the program exited with 1; not done again: .*guard.* refused \(no money\)$/);
+    await threeTicks(app);
+    expect(readFileSync(join(app.folder, "runs"), "utf8").trim().split("\n")).toHaveLength(1);
+    const again = await app.command(`/task retry ${id}`);
+    expect(again).toMatchObject({ outcome: "failed" });
+    expect(again.text).toContain("no money");
+  });
+
+  it("refuse a person's wish: the task stays as it is, and the refusal is in its history", async () => {
+    const app = await guarded({});
+    rule(app.folder, { "task:transition>cancelled": "it was promised" });
+    const id = await app.add("/add-task Call the customer");
+    await app.becomes(id, "assigned");
+    const said = await app.command(`/task cancel ${id}`);
+    expect(said.outcome).toBe("failed");
+    expect(said.text).toContain("it was promised");
+    const task = await app.task(id);
+    expect(task.status).toBe("assigned");
+    expect(task.history.at(-1)).toMatchObject({ kind: "refused", reason: "it was promised" });
+  });
+
+  it("may change what a task is done with, and why it failed", async () => {
+    const app = await guarded({ yes: sh("echo plain"), no: sh("exit 1") });
+    rule(app.folder, {
+      "task:complete": { result: { ok: true, output: "signed", durationMs: 1 } },
+      "task:fail": { reason: "in other words" },
+    });
+    const yes = await app.add("/task add yes Do it");
+    const no = await app.add("/task add no Do it");
+    expect((await app.becomes(yes, "done")).result).toMatchObject({ output: "signed" });
+    expect((await app.becomes(no, "failed")).reason).toBe("in other words");
+  });
+
+  it("at the tick keep everything from starting, and /task list says so", async () => {
+    const app = await guarded({ work: sh("touch ran") });
+    rule(app.folder, { "orchestrator:tick": "change freeze" });
+    await threeTicks(app);
+    const id = await app.add("/task add work Do it");
+    await threeTicks(app);
+    expect((await app.task(id)).status).toBe("pending");
+    expect((await app.command("/task list")).text).toContain("change freeze");
+    expect(existsSync(join(app.folder, "ran"))).toBe(false);
+    rule(app.folder, {});
+    await app.becomes(id, "done");
+    await until(() => of(app, "orchestrator:tick", "before").at(-1)?.data.done === 1, "the tick counting it");
+  });
+
+  it("are told of what failed because the gateway stopped, before anything is closed", async () => {
+    const app = await guarded({ work: sh("touch began; sleep 60") }, { shutdown_timeout: "100ms" });
+    const id = await app.add("/task add work Do it");
+    await until(() => existsSync(join(app.folder, "began")), "the program running");
+    await app.stop();
+    expect(of(app, "task:fail", "after").map(({ data }) => data.taskId)).toEqual([id]);
+    const order = calls(app.folder).map(({ hook, phase }) => `${hook} ${phase}`);
+    expect(order.indexOf("orchestrator:shutdown before")).toBeLessThan(order.indexOf("task:fail after"));
+    expect(order.at(-1)).toBe("orchestrator:shutdown after");
+    await app.start();
+    expect(await app.task(id)).toMatchObject({ status: "failed", reason: expect.stringMatching(/^interrupted: /) });
+    writeFileSync(join(app.folder, "rules.json"), "{}");
+  });
+});
