@@ -25,7 +25,9 @@ const errorSchema = z.object({
   error: z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }),
 });
 
-export interface Call {
+/** A command with its options, or a line as it is written in chat. */
+export type Call = NamedCall | { line: string };
+export interface NamedCall {
   name: string;
   options: Record<string, OptionValue>;
 }

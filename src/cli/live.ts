@@ -3,21 +3,18 @@ import { z } from "zod";
 import { align } from "../../commands/text.js";
 import { formatDuration } from "../lib/duration.js";
 import { HookgateError } from "../lib/errors.js";
-import { type Call, callGateway, type GatewayAnswer } from "./call-gateway.js";
+import { type Call, callGateway, type GatewayAnswer, type NamedCall } from "./call-gateway.js";
 import { EXIT, type ExitCode, exitCodeOf } from "./exit.js";
 import { printError, printJson, type Terminal, terminalText } from "./terminal.js";
 
-export interface LiveCall extends Call {
-  /** Shown as a table of this kind when there are rows. */
-  view?: "hooks" | "runs" | "letters";
-}
+/** `view`: shown as a table of this kind when there are rows. */
+export type LiveCall = (NamedCall & { view?: "hooks" | "runs" | "letters" }) | { line: string; view?: undefined };
 
 /** A list of hooks has at most so many pages on the command line. */
 const MAX_PAGES = 100;
 
 export async function runLive(call: LiveCall, json: boolean, terminal: Terminal): Promise<ExitCode> {
-  const answer =
-    call.view === "hooks" ? await allHooks(call) : await callGateway({ name: call.name, options: call.options });
+  const answer = call.view === "hooks" ? await allHooks(call) : await callGateway(sentOf(call));
   const { data, message } = answer;
   const told = toldError.safeParse(data);
   if (json && data !== undefined) printJson(terminal, data);
@@ -53,8 +50,11 @@ const hooksPage = z.looseObject({
   page: z.number().optional(),
 });
 
+const sentOf = (call: LiveCall): Call =>
+  "line" in call ? { line: call.line } : { name: call.name, options: call.options };
+
 /** The gateway pages the list for a chat; here it is one. */
-async function allHooks(call: LiveCall): Promise<GatewayAnswer> {
+async function allHooks(call: NamedCall): Promise<GatewayAnswer> {
   const first = await callGateway({ name: call.name, options: call.options });
   const parsed = hooksPage.safeParse(first.data);
   if (!parsed.success) return first;

@@ -213,6 +213,14 @@ function addLive(program: Command, terminal: Terminal, done: (code: ExitCode) =>
   ).action((id: string, flags: { live?: boolean } & JsonFlag) =>
     live({ name: "replay", options: { id, ...(flags.live ? { live: true } : {}) } }, flags),
   );
+  json(
+    program
+      .command("do")
+      .description("any operator command, as in chat: `hookgate do task list`; `hookgate do help` tells which")
+      .argument("<command...>", "its name and what follows it"),
+  ).action(async (words: string[], flags: JsonFlag) =>
+    live({ line: (await import("./command-line.js")).commandLine(words) }, flags),
+  );
   addOutbox(program, json, live);
   json(program.command("status").description("platforms, queues, store and hooks at a glance")).action(
     (flags: JsonFlag) => live({ name: "status", options: {} }, flags),

@@ -124,6 +124,23 @@ describe("against the live gateway", () => {
     ]);
   });
 
+  it("does any command of the chat, quoted for it, with its exit codes and its JSON", async () => {
+    const [status, found, asLine, wrong, refused] = await Promise.all([
+      json("do", "status"),
+      cli("do", "hooks", "show", "probe.shout"),
+      cli("do", "/help fire-hook"),
+      cli("do", "no-such-command"),
+      cli("do", "task", "add", 'a "new" one', "text=Change the lock"),
+    ]);
+    expect(status).toMatchObject({ code: 0, data: { running: true } });
+    expect(found).toMatchObject({ code: 0, out: expect.stringContaining("message_sending") });
+    expect(asLine).toMatchObject({ code: 0, out: expect.stringContaining("/fire-hook") });
+    expect(wrong.code).not.toBe(0);
+    expect(wrong.err).toContain("no-such-command");
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain('There is nobody "a "new" one"');
+  });
+
   it("fires a hook with a payload from a file, and with one from standard input", async () => {
     writeFileSync(
       join(cwd, "payload.json"),
