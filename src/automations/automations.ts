@@ -13,12 +13,13 @@ import type { AutomationsConfig } from "./config.js";
 import type { Definition } from "./definition/definition.js";
 import { type BrokenHook, type LoadedHooks, placeText } from "./definition/load.js";
 import type { AutomationDesk } from "./desk.js";
-import { draftDue } from "./draft.js";
+import { draftCut, draftDue } from "./draft.js";
 import { fireByHand } from "./fire-by-hand.js";
 import { Gates } from "./gates.js";
 import { type Installed, install, type Live } from "./install.js";
 import type { Notifier } from "./notify.js";
 import { createPause } from "./pause.js";
+import { closeRow } from "./queue/settle.js";
 import type { Queue } from "./queue.js";
 import type { Firing, Runner } from "./register.js";
 import { ownCause } from "./run/context-of.js";
@@ -124,6 +125,15 @@ export function createAutomations(options: AutomationsOptions): Automations {
     registry,
     keyValue: options.keyValue,
     draft: (definition, start) => queue.admit(draftDue(definition, start, clock.now())),
+    async cut(definition, what) {
+      const refusal: RunOutcome = { status: "skipped", by: "loop", reason: what.reason };
+      const row = closeRow(draftCut(definition, what, clock.now()), refusal, clock.now());
+      if (await store.runs.insert(row)) void notifier.outcome(definition, row, refusal);
+      await notifier.alert(
+        `loop:${definition.id}`,
+        `⛔ The hook **${definition.id}** starts itself again and again by what it writes. What is written while it runs does not start it any more: let it write elsewhere, or name that under \`ignore:\`.`,
+      );
+    },
     isOff: (hookId) => pause.paused !== undefined || registry.get(hookId)?.enabled !== true,
     clock,
     logger,

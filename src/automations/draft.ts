@@ -5,7 +5,7 @@ import { newId } from "../lib/id.js";
 import type { Definition } from "./definition/definition.js";
 import { historyOf } from "./run/history.js";
 import { newRow } from "./run/open-run.js";
-import type { DueStart } from "./triggers/trigger.js";
+import type { CutStart, DueStart } from "./triggers/trigger.js";
 
 export function draftDue(
   definition: Definition,
@@ -20,6 +20,25 @@ export function draftDue(
     ...(lastAt === undefined ? {} : { lastRun: new Date(lastAt).toISOString() }),
   };
   return draft(definition, { trigger: kind, reason, payload }, now);
+}
+
+/** Of what is cut because it would start itself. */
+export function draftCut(definition: Definition, { point, payload, dispatchId }: CutStart, now: number): AutomationRun {
+  const { kind } = definition.trigger;
+  const start = {
+    definition,
+    id: `${dispatchId}/cut`,
+    trigger: kind,
+    reason: `${point} fired`,
+    dispatchId,
+    cause: undefined,
+    payload,
+  };
+  return newRow(
+    start,
+    historyOf(payload, (text) => text),
+    now,
+  );
 }
 
 export interface ManualStart {

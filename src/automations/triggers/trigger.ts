@@ -29,6 +29,14 @@ export interface DueStart {
   lastAt?: number;
 }
 
+/** What would have started a hook. */
+export interface CutStart {
+  point: string;
+  payload: unknown;
+  dispatchId: string;
+  reason: string;
+}
+
 export interface TriggerParts {
   store: Pick<AutomationStore, "triggers" | "ingest" | "snapshots" | "runs">;
   registry: HookRegistry;
@@ -38,6 +46,8 @@ export interface TriggerParts {
    * stored yet. `stored` is to be called when it is.
    */
   draft(definition: Definition, start: DueStart): Promise<{ run: AutomationRun; stored(): void }>;
+  /** Puts on record that a hook was not started by its own output, and tells admins. */
+  cut(definition: Definition, what: CutStart): Promise<void>;
   /** Switched off, or everything is paused: a time that comes meanwhile passes by. */
   isOff(hookId: string): boolean;
   clock: Clock;

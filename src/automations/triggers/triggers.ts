@@ -28,6 +28,8 @@ export function createTriggers(parts: TriggerParts, { maxWatched = MAX_WATCHED }
       });
     },
     settled: begun.over,
+    cut: (definition, { point, payload }, dispatchId, reason) =>
+      parts.cut(definition, { point, payload, dispatchId, reason }),
   });
   const ingested = createIngested({ ...parts, begun, store: store.ingest });
   return {

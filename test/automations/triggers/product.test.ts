@@ -141,33 +141,67 @@ describe("what starts a hook", { timeout: 120_000 }, () => {
   });
 });
 
-describe("a hook that writes the file that starts it", { timeout: 120_000 }, () => {
-  it("is slowed down after some rounds and told as stuck; others are not, however fast they come", async () => {
-    const run = { shell: { sh: 'cat > /dev/null; echo "$HOOKGATE_RUN_ID" > in/a; echo >> loops.ran' } };
+describe("a hook that writes where it watches", { timeout: 180_000 }, () => {
+  const watching = (id: string, sh: string, more: Record<string, unknown> = {}) => ({
+    id,
+    trigger: { files: { paths: id, debounce: "50ms" } },
+    run: { shell: { sh } },
+    when_busy: "queue",
+    max_queued: 1000,
+    ...more,
+  });
+  const told = async (id: string) => {
+    const response = await fetch(`${product.url}/api/v1/hooks/${id}`, {
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+    const { stuck } = (await response.json()) as { stuck: { message: string }[] };
+    return stuck.map(({ message }) => message).join();
+  };
+  const cuts = (id: string) =>
+    product.runs(id).filter(({ statusReason }) => statusReason?.startsWith("loop: its own output"));
+  const ran = (id: string) => product.runs(id).filter(({ status }) => status === "succeeded");
+
+  it.each([
+    ["the same file", "cat > /dev/null; echo $$ > same/a"],
+    ["ever new ones", "cat > /dev/null; mktemp new/XXXXXXXX > /dev/null"],
+    ["and removes them", "cat > /dev/null; touch gone/b; sleep 0.4; rm gone/b"],
+  ])("does not start itself: %s", async (_, sh) => {
+    const id = /(same|new|gone)\//.exec(sh)?.[1] ?? "";
+    product = await startProduct({ hooks: [watching(id, sh)] });
+    write(`${id}/a`, "by hand");
+    await until(() => cuts(id).length > 0, "the loop being cut", 60_000);
+    const rounds = ran(id).length;
+    expect(rounds).toBeLessThanOrEqual(20);
+    expect(await told(id)).toContain("its own output started it again and again");
+    await until(
+      async () => (await product.messages("dm-1")).some(({ text }) => text.includes("starts itself")),
+      "the word",
+    );
+    // What a person writes starts it as before, each time once.
+    for (let change = 1; change <= 2; change++) {
+      const before = [ran(id).length, cuts(id).length] as const;
+      write(`${id}/by-hand-${change}`, "x");
+      await until(() => ran(id).length > before[0] && cuts(id).length > before[1], `change ${change}`);
+      expect(ran(id).length).toBe(before[0] + 1);
+    }
+  });
+
+  it("loses nothing of what others write, however fast it comes and however long the hook takes", async () => {
     product = await startProduct({
       hooks: [
-        { id: "loops", trigger: { files: { paths: "in", debounce: "50ms" } }, run, when_busy: "queue" },
-        { id: "peaceful", trigger: { files: { paths: "calm", debounce: "50ms" } }, run: noting("peaceful") },
+        watching("rewritten", `cat > /dev/null; sleep 0.1`),
+        watching("new", `tr -d '\\n' >> new.log; echo >> new.log; sleep 0.25`),
       ],
     });
-    write("in/a", "by hand");
-    const stuck = async () => {
-      const response = await fetch(`${product.url}/api/v1/hooks/loops`, {
-        headers: { authorization: `Bearer ${TOKEN}` },
-      });
-      return ((await response.json()) as { stuck: { message: string }[] }).stuck;
-    };
-    const isSlowed = async () => (await stuck()).some(({ message }) => message.includes("its own output starts it"));
-    await until(isSlowed, "the loop being noticed", 60_000);
-    const count = product.runs("loops").length;
-    expect(count).toBeLessThanOrEqual(24);
-    for (let i = 1; i <= 12; i++) {
-      write("calm/b", `by hand ${i}`);
-      await until(() => noted("peaceful").length === i, `change ${i} of somebody else`);
+    const count = 40;
+    for (let change = 1; change <= count; change++) {
+      write(`new/${change}`, "x");
+      write("rewritten/a", String(change));
+      await wait(150);
     }
-    // Nothing is lost for it: what waited comes.
-    await until(() => product.runs("loops").length > count, "the next round", 60_000);
-    expect(product.runs("loops").length).toBeLessThanOrEqual(count + 3);
+    await until(() => noted("new").length === count, "every new file", 90_000);
+    await until(() => ran("new").length === count, "every run");
+    expect([...cuts("new"), ...cuts("rewritten")]).toEqual([]);
   });
 });
 

@@ -1,43 +1,150 @@
 /**
- * Whether a hook's own writing starts it again and again. That a file changes while its hook runs is no sign by itself: people write,
- * too. That the same file does so many times in a row is. No change is lost for it: the next ones wait, longer each time.
+ * Whether a hook's own writing starts it again and again. Nobody can see who wrote a file, and that one changes while the hook runs
+ * proves nothing: people write, too. So it is tried out. When changes have followed each other through more than eight runs, each
+ * written while the one before it ran, the hook stands still for twice as long as the longest pause between them. Whoever else
+ * writes goes on meanwhile, and is believed. Silence, and then one run alone that is followed by a change, proves it: from then on
+ * what is written while the hook runs is cut. Nothing that was held meanwhile is lost.
  */
-import type { AutomationRun, AutomationRunStore } from "../../../domain/automation.js";
-import { backoffMs } from "../../../lib/backoff.js";
+import type { AutomationRun, AutomationRunStatus, AutomationRunStore } from "../../../domain/automation.js";
 
-const MAX_ROUNDS = 20;
-const PAUSE = { firstMs: 10_000, maxMs: 600_000 };
-const RUNS_LOOKED_AT = 20;
-/** Files with ever new names must not fill the memory. */
-const MAX_REMEMBERED = 10_000;
-/** The clock of file systems lags behind. */
-const LAG_MS = 20;
+export type Verdict =
+  /** `depth`: through how many of its own runs in a row it came. */
+  { kind: "fire"; depth: number } | { kind: "hold"; until: number } | { kind: "cut" };
+
+/** When a file was written, or seen to be gone: up to `lateMs` after it was. */
+export interface Written {
+  at: number;
+  lateMs: number;
+}
 
 export interface OwnOutput {
-  /** How long what is about to be fired waits; 0 = it does not. When it was written is not known of what is gone. */
-  pauseMs(batch: string, writtenAt: readonly (number | undefined)[], now: number): Promise<number>;
+  /** Of what is about to be fired. */
+  judge(written: readonly Written[], now: number): Promise<Verdict>;
+  fired(dispatchId: string, depth: number): void;
+  /** What is held, or cut. */
+  problem(): string | undefined;
 }
 
-export function createOwnOutput(hookId: string, runs: Pick<AutomationRunStore, "list">): OwnOutput {
-  const rounds = new Map<string, number>();
+type State =
+  | { kind: "calm"; believedUntil: number }
+  /** It stands still. */
+  | { kind: "suspected"; since: number; quietMs: number }
+  /** One run alone; its dispatch, once it was fired. */
+  | { kind: "trial"; since: number; quietMs: number; dispatchId?: string }
+  /** By the run that began then. */
+  | { kind: "proven"; since: number };
+
+/** As for hooks that start each other (run/loop.ts). */
+const MAX_DEPTH = 8;
+const RUNS_LOOKED_AT = 30;
+const RAN: readonly AutomationRunStatus[] = [
+  "running",
+  "queued",
+  "succeeded",
+  "failed",
+  "timed_out",
+  "blocked",
+  "interrupted",
+];
+const MAX_REMEMBERED = 1_000;
+/** The clock of file systems lags behind. */
+const LAG_MS = 20;
+const QUIET = { leastMs: 2_000, mostMs: 600_000 };
+const BELIEVED_MS = 600_000;
+const LOOK_AGAIN_MS = 500;
+
+export function createOwnOutput(hookId: string, runs: Pick<AutomationRunStore, "list">, debounceMs: number): OwnOutput {
+  const depths = new Map<string, number>();
+  let state: State = { kind: "calm", believedUntil: 0 };
+  /** Of the chain at hand. */
+  let lastAt = 0;
+  let longestGapMs = 0;
+
+  async function judge(written: readonly Written[], now: number): Promise<Verdict> {
+    // What fires for the first time cannot be its own output yet; nobody's history is read for it.
+    const ran = depths.size === 0 ? [] : await runs.list({ hookId, status: RAN, limit: RUNS_LOOKED_AT });
+    const inside = ran.find((run) => written.every((one) => isDuring(run, one, now)));
+    const latest = written.reduce((one, other) => (other.at > one.at ? other : one));
+    switch (state.kind) {
+      case "calm":
+        return whenCalm(inside, latest, now, state.believedUntil);
+      case "suspected":
+        return whenSuspected(state, ran, inside, latest, now);
+      case "trial":
+        return whenTried(state, ran, inside, latest, now);
+      case "proven":
+        return inside?.startedAt !== undefined && inside.startedAt >= state.since ? { kind: "cut" } : fire(0);
+    }
+  }
+
+  function whenCalm(inside: AutomationRun | undefined, latest: Written, now: number, believedUntil: number): Verdict {
+    const depth = inside === undefined ? 0 : (depths.get(inside.dispatchId ?? "") ?? 0) + 1;
+    longestGapMs = depth === 0 ? 0 : Math.max(longestGapMs, latest.at - lastAt);
+    lastAt = latest.at;
+    if (depth <= MAX_DEPTH || now < believedUntil) return fire(depth);
+    const leastMs = Math.max(QUIET.leastMs, 4 * debounceMs);
+    const quietMs = Math.min(Math.max(leastMs, 2 * longestGapMs), QUIET.mostMs);
+    state = { kind: "suspected", since: now, quietMs };
+    return { kind: "hold", until: now + quietMs };
+  }
+
+  function whenSuspected(
+    { since, quietMs }: State & { kind: "suspected" },
+    ran: readonly AutomationRun[],
+    inside: AutomationRun | undefined,
+    latest: Written,
+    now: number,
+  ): Verdict {
+    if (inside === undefined && latest.at - latest.lateMs > since) return believe(now);
+    if (ran.some(({ endedAt }) => endedAt === undefined)) return { kind: "hold", until: now + quietMs };
+    const quietSince = Math.max(since, latest.at, ...ran.map(({ endedAt = 0 }) => endedAt));
+    if (now < quietSince + quietMs) return { kind: "hold", until: quietSince + quietMs };
+    state = { kind: "trial", since: now, quietMs };
+    return fire(0);
+  }
+
+  function whenTried(
+    { since, quietMs, dispatchId }: State & { kind: "trial" },
+    ran: readonly AutomationRun[],
+    inside: AutomationRun | undefined,
+    latest: Written,
+    now: number,
+  ): Verdict {
+    const trial = dispatchId === undefined ? undefined : ran.find((run) => run.dispatchId === dispatchId);
+    if (trial?.startedAt !== undefined && isDuring(trial, latest, now)) {
+      state = { kind: "proven", since: trial.startedAt };
+      return { kind: "cut" };
+    }
+    if (inside === undefined && latest.at - latest.lateMs > since) return believe(now);
+    if (trial !== undefined && trial.endedAt === undefined) return { kind: "hold", until: now + LOOK_AGAIN_MS };
+    // It has ended, or was refused by a gate: what it wrote would have been seen by then.
+    const seenBy = (trial?.endedAt ?? since) + quietMs;
+    return now < seenBy ? { kind: "hold", until: seenBy } : believe(now);
+  }
+
+  function believe(now: number): Verdict {
+    state = { kind: "calm", believedUntil: now + BELIEVED_MS };
+    return fire(0);
+  }
+
+  const fire = (depth: number): Verdict => ({ kind: "fire", depth });
+
   return {
-    async pauseMs(batch, writtenAt, now) {
-      const before = rounds.get(batch);
-      // What fires for the first time cannot be its own output yet; nobody's history is read for it.
-      const isOwn = before !== undefined && (await isWithinRuns(writtenAt, now));
-      const count = isOwn ? before + 1 : 0;
-      if (rounds.size >= MAX_REMEMBERED) rounds.clear();
-      rounds.set(batch, count);
-      return count > MAX_ROUNDS ? backoffMs(PAUSE, count - MAX_ROUNDS) : 0;
+    judge,
+    fired(dispatchId, depth) {
+      if (depths.size >= MAX_REMEMBERED) depths.clear();
+      depths.set(dispatchId, depth);
+      if (state.kind === "trial" && state.dispatchId === undefined) state.dispatchId = dispatchId;
+    },
+    problem() {
+      if (state.kind === "calm") return undefined;
+      return state.kind === "proven"
+        ? "its own output started it again and again: what is written while it runs does not start it any more"
+        : "its own output seems to start it again and again: it stands still until that is known";
     },
   };
-
-  async function isWithinRuns(writtenAt: readonly (number | undefined)[], now: number): Promise<boolean> {
-    const recent = await runs.list({ hookId, limit: RUNS_LOOKED_AT });
-    return writtenAt.every((at) => at !== undefined && recent.some((run) => isDuring(run, at, now)));
-  }
 }
 
-function isDuring({ startedAt, endedAt }: AutomationRun, at: number, now: number): boolean {
-  return startedAt !== undefined && at >= startedAt - LAG_MS && at <= (endedAt ?? now);
+function isDuring({ startedAt, endedAt }: AutomationRun, { at, lateMs }: Written, now: number): boolean {
+  return startedAt !== undefined && at >= startedAt - LAG_MS && at - lateMs <= (endedAt ?? now);
 }

@@ -10,7 +10,7 @@ import type { TriggerParts } from "../trigger.js";
 import { createBatches, type Touched } from "./batches.js";
 import { type Change, dispatchIdOf, operationOf, snapshotAt } from "./change.js";
 import { firingOf, type WatchFiring } from "./firing.js";
-import { createOwnOutput } from "./own-output.js";
+import { createOwnOutput, type Verdict, type Written } from "./own-output.js";
 import { selectionOf, within } from "./selection.js";
 import { openSource } from "./source.js";
 
@@ -23,6 +23,8 @@ export type WatchParts = Pick<TriggerParts, "clock" | "logger"> & {
   fire(change: WatchFiring, dispatchId: string): Promise<void>;
   /** It is on disk that it was handed over. */
   settled(dispatchId: string): Promise<void>;
+  /** It is not fired, and that goes on record. */
+  cut(definition: Definition, change: WatchFiring, dispatchId: string, reason: string): Promise<void>;
 };
 
 export interface Watch {
@@ -35,6 +37,8 @@ export interface Watch {
 }
 
 const MAX_PARALLEL = 8;
+/** How long the system may take to tell that a file is gone. */
+const SEEN_LATE_MS = 1_000;
 
 export function watchKey(hookId: string, { paths, ignore }: TriggerOf<"files">, folder: string): string {
   const hash = createHash("sha256").update(JSON.stringify([paths, ignore, folder]));
@@ -45,10 +49,11 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
   const { clock, logger, store, maxWatched } = parts;
   const key = watchKey(definition.id, trigger, definition.folder);
   const batches = createBatches(trigger);
-  const ownOutput = createOwnOutput(definition.id, parts.runs);
+  const ownOutput = createOwnOutput(definition.id, parts.runs, trigger.debounceMs);
   /** Batches that wait because the hook seems to start itself: until when. */
   const pauses = new Map<string, number>();
-  let loop: string | undefined;
+  /** When what is not there any more was seen to be gone. */
+  const goneAt = new Map<string, number>();
   const work = createWork({ look, maxParallel: MAX_PARALLEL, clock, logger });
   /** As far as it was handed over. */
   let known = new Map<string, FileSnapshot>();
@@ -74,6 +79,8 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
   }
 
   function touched(path: string, now: FileSnapshot | undefined): void {
+    if (now === undefined) goneAt.set(path, clock.now());
+    else goneAt.delete(path);
     if (found === undefined) touch(path, { at: clock.now(), wasDeleted: now === undefined });
     else if (now) found.set(path, now);
     else found.delete(path);
@@ -100,15 +107,17 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
     try {
       const changes = await changesOf(taken);
       const counted = changes.filter(({ operation }) => trigger.operations.includes(operation));
-      const until = pausedUntil === undefined ? await pauseOf(batch, counted) : undefined;
-      if (until === undefined) {
-        pauses.delete(batch);
-        await settle(changes, counted);
-      } else {
-        pauses.set(batch, until);
+      const verdict: Verdict =
+        counted.length === 0 ? { kind: "fire", depth: 0 } : await ownOutput.judge(counted.map(written), clock.now());
+      if (verdict.kind === "hold") {
+        hold(batch, verdict.until, counted);
         keep();
+        return verdict.until;
       }
-      return until;
+      pauses.delete(batch);
+      await settle(changes, counted, verdict);
+      if (ownOutput.problem() === undefined) release();
+      return undefined;
     } catch (error) {
       keep();
       throw error;
@@ -126,22 +135,36 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
     return changes;
   }
 
-  async function pauseOf(batch: string, changes: readonly Change[]): Promise<number | undefined> {
-    const [first] = changes;
-    if (first === undefined) return undefined;
-    const now = clock.now();
-    const writtenAt = changes.map((change) => change.now?.mtimeMs);
-    const pauseMs = await ownOutput.pauseMs(batch, writtenAt, now);
-    loop = pauseMs > 0 ? `its own output starts it again and again: the next change of ${first.path} waits` : undefined;
-    if (loop === undefined) return undefined;
-    logger.warn({ hook: definition.id, path: first.path, pauseMs }, `a loop was slowed down: ${loop}`);
-    return now + pauseMs;
+  const written = ({ path, now }: Change): Written =>
+    now ? { at: now.mtimeMs, lateMs: 0 } : { at: goneAt.get(path) ?? 0, lateMs: SEEN_LATE_MS };
+
+  function hold(batch: string, until: number, [first]: readonly Change[]): void {
+    if (!pauses.has(batch)) {
+      const facts = { hook: definition.id, path: first?.path, holdMs: until - clock.now() };
+      logger.warn(facts, `a change is held: ${ownOutput.problem()}`);
+    }
+    pauses.set(batch, until);
   }
 
-  async function settle(changes: readonly Change[], counted: readonly Change[]): Promise<void> {
+  /** Somebody else writes: nothing has to wait any more. */
+  function release(): void {
+    for (const batch of pauses.keys()) work.look(batch);
+    pauses.clear();
+  }
+
+  async function settle(
+    changes: readonly Change[],
+    counted: readonly Change[],
+    verdict: Exclude<Verdict, { kind: "hold" }>,
+  ): Promise<void> {
     const firing = firingOf(definition, trigger, counted);
     const dispatchId = dispatchIdOf(key, counted);
-    if (firing) await parts.fire(firing, dispatchId);
+    if (firing && verdict.kind === "cut")
+      await parts.cut(definition, firing, dispatchId, `its own output (${counted[0]?.path}) started it`);
+    else if (firing && verdict.kind === "fire") {
+      ownOutput.fired(dispatchId, verdict.depth);
+      await parts.fire(firing, dispatchId);
+    }
     if (changes.length > 0) await know(changes);
     if (firing) await parts.settled(dispatchId);
   }
@@ -154,13 +177,16 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
     );
     for (const { path, now } of changes)
       if (now) known.set(path, now);
-      else known.delete(path);
+      else {
+        known.delete(path);
+        goneAt.delete(path);
+      }
   }
 
   return {
     key,
     ready: start(),
-    problems: () => [...sources.flatMap(({ problem }) => problem ?? []), ...(loop === undefined ? [] : [loop])],
+    problems: () => [...sources.flatMap(({ problem }) => problem ?? []), ...[ownOutput.problem() ?? []].flat()],
     async stop() {
       await Promise.all(sources.map((source) => source.stop()));
       await work.stop();
