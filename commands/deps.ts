@@ -1,4 +1,6 @@
 /** What the commands drive, as types: the composition root passes the real parts in. Nothing here names a platform. */
+
+import type { Alerts } from "../src/alerts/alerts.js";
 import type { SlaDesk } from "../src/alerts/sla/desk.js";
 import type { AutomationDesk } from "../src/automations/desk.js";
 import type { Store } from "../src/domain/store.js";
@@ -15,6 +17,11 @@ import type { TaskDesk } from "./tasks/parts.js";
 export type HookDesk = Pick<
   HookRegistry,
   "list" | "get" | "points" | "point" | "order" | "explain" | "running" | "validate" | "setEnabled" | "dispatch"
+>;
+
+export type AlertDesk = Pick<
+  Alerts,
+  "act" | "get" | "list" | "counts" | "history" | "silences" | "digest" | "onCall" | "nextBusinessHour"
 >;
 
 export interface CommandDeps {
@@ -35,6 +42,8 @@ export interface CommandDeps {
   tasks?: TaskDesk;
   /** SLA clocks and policies. */
   sla?: SlaDesk;
+  /** Alerts: what is open, and what people do with it. */
+  alerts?: AlertDesk;
   /** What was loaded, and what could not be. */
   plugins?(): readonly PluginInfo[];
   /** What is said of hooks beside the registry. */

@@ -1,19 +1,25 @@
 /** The table of operator commands, one a file. Slash commands, menus, completion, /help and docs/commands.md come from it. */
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Command } from "../src/gateway/commands.js";
+import { ack, ackSpec } from "./ack.js";
 import { addTaskCommand, addTaskSpec } from "./add-task.js";
+import { alerts, alertsSpec } from "./alerts.js";
 import type { CommandDeps } from "./deps.js";
+import { digest, digestSpec } from "./digest.js";
 import { fireHook, fireHookSpec } from "./fire-hook.js";
 import { gate, gateSpec } from "./gate.js";
 import { help, helpSpec } from "./help.js";
 import { hooks, hooksSpec } from "./hooks.js";
 import { mission, missionSpec } from "./mission.js";
+import { oncall, oncallSpec } from "./oncall.js";
 import { outbox, outboxSpec } from "./outbox.js";
 import { replay, replaySpec } from "./replay.js";
 import { run, runSpec } from "./run.js";
 import { runs, runsSpec } from "./runs.js";
 import { schedule, scheduleSpec } from "./schedule.js";
+import { silence, silenceSpec } from "./silence.js";
 import { sla, slaSpec } from "./sla.js";
+import { snooze, snoozeSpec } from "./snooze.js";
 import { status, statusSpec } from "./status.js";
 import { task, taskSpec } from "./task.js";
 import { whoami, whoamiSpec } from "./whoami.js";
@@ -35,6 +41,12 @@ export const commandSpecs: readonly CommandSpec[] = [
   gateSpec,
   outboxSpec,
   slaSpec,
+  alertsSpec,
+  ackSpec,
+  snoozeSpec,
+  silenceSpec,
+  digestSpec,
+  oncallSpec,
   statusSpec,
   whoamiSpec,
   helpSpec,
@@ -55,6 +67,12 @@ export function createCommands(deps: CommandDeps): Command[] {
     gate(deps),
     outbox(deps),
     sla(deps),
+    alerts(deps),
+    ack(deps),
+    snooze(deps),
+    silence(deps),
+    digest(deps),
+    oncall(deps),
     status(deps),
     whoami(),
     help(commandSpecs),

@@ -5,14 +5,16 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { createPlatforms, type Platforms } from "../adapters/index.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
+import type { Alerts } from "./alerts/alerts.js";
 import { createSla, type Sla } from "./alerts/sla/sla.js";
+import { assembleAlerts, tellingAlerts } from "./app/alerts.js";
 import { adminsOf, brokenEventsOf, hooksOf, sweepAll, threadsOf, withBrokenEvents } from "./app/hooks.js";
 import { assembleMissions } from "./app/missions.js";
 import { assembleOrchestrator, runnerSecrets } from "./app/orchestrator.js";
 import { createOverrides } from "./app/overrides.js";
 import { platformOptions } from "./app/platforms.js";
 import { type Reload, reloader, type TakenOver, type Valid, watchConfig } from "./app/reload.js";
-import { raiseIntoLog, watchedWork } from "./app/sla.js";
+import { watchedWork } from "./app/sla.js";
 import { assembleAutomations } from "./automations/assemble.js";
 import type { Automations } from "./automations/automations.js";
 import type { LoadedHooks } from "./automations/definition/load.js";
@@ -68,6 +70,7 @@ export interface App {
   readonly automations: Automations;
   readonly sla: Sla;
   readonly orchestrator: Orchestrator;
+  readonly alerts: Alerts;
   /**
    * Takes over what a new configuration says of plugins (loaded anew), events, hooks, overrides, models and automations, whole or
    * not at all: rejects with CONFIG_INVALID when it cannot be used, with HOOKS_REJECTED when a hook would break, and then nothing
@@ -159,11 +162,21 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
+    const alerts = assembleAlerts({
+      config,
+      env,
+      consoleId: CONSOLE.userId,
+      store,
+      gateway: () => gateway,
+      mask,
+      clock,
+      logger,
+    });
     const sla = createSla({
       config: config.sla,
       store,
       registry,
-      raise: raiseIntoLog(logger),
+      raise: alerts.raise,
       ...watchedWork(store),
       clock,
       logger,
@@ -210,6 +223,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       logger,
     });
     const commands = createCommands({
+      alerts,
       registry,
       tasks,
       missions,
@@ -260,7 +274,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       routes: plugins.routes,
       keepFile: (bytes) => keepFile(uploadsFolder(env.DATABASE_URL), bytes),
       watch: sla.conversations,
-      observe: metrics.observer,
+      observe: tellingAlerts(metrics.observer, alerts),
       repliedTo,
     });
     let hasStarted = false;
@@ -330,6 +344,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     closers.push(() => Promise.all([gateway.stop(), automations.stop(config.gateway.shutdown_timeout)]).then(() => {}));
     await gateway.start();
     await automations.start();
+    closers.push(() => alerts.stop());
+    await alerts.start();
     closers.push(() => sla.stop());
     await sla.start();
     // The orchestrator first: its end is told to missions.
@@ -344,9 +360,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       closers.push(await watchConfig(loaded.file, { reread, reload, isWanted, clock, logger }));
     }
     hasStarted = true;
-    closers.push(
-      keepSwept({ sweep: sweepAll(store, { automations, orchestrator, missions: sweepMissions, sla }) }, clock, logger),
-    );
+    const swept = { automations, orchestrator, missions: sweepMissions, sla, alerts };
+    closers.push(keepSwept({ sweep: sweepAll(store, swept) }, clock, logger));
 
     return {
       url: http.url,
@@ -356,6 +371,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       automations,
       sla,
       orchestrator,
+      alerts,
       get plugins() {
         return plugins.list();
       },

@@ -9,6 +9,7 @@ import { cardTree, EMPTY_MESSAGE, joinRich, readRich } from "../../src/lib/markd
 import { isPlainText } from "../../src/lib/markdown/parse.js";
 import { plainRich, type RichText } from "../../src/lib/markdown/rich.js";
 import { splitRich } from "../../src/lib/markdown/split.js";
+import type { ShowToken } from "../../src/lib/markdown/tokens.js";
 import { type AllowedMentions, canLink, renderDiscord } from "./markdown.js";
 
 /** https://discord.com/developers/docs/resources/message#create-message, …/message#embed-object-embed-limits and …/components/reference */
@@ -86,7 +87,7 @@ interface Writer {
 
 function writer(message: OutboundMessage, plain: boolean): Writer {
   const mentions: AllowedMentions = message.mentions ?? {};
-  const options = { canLink: plain ? () => false : canLink };
+  const options = { canLink: plain ? () => false : canLink, show: showToken };
   const styled = (rich: RichText) => (plain ? plainRich(rich.text) : rich);
   const render = (rich: RichText) => renderDiscord(rich, mentions);
   return {
@@ -141,7 +142,13 @@ function cardEmbed(card: Card, write: Writer): { embed: DiscordEmbed; overflow: 
   return { embed, overflow: overflow.length > 0 ? [joinRich(overflow)] : [] };
 }
 
-const readCardText = (text: string) => readRich(text, "markdown", { canLink });
+const readCardText = (text: string) => readRich(text, "markdown", { canLink, show: showToken });
+
+/** Discord shows moments as its reader's clock does, and names people by itself. https://discord.com/developers/docs/reference#message-formatting */
+const showToken: ShowToken = (token) =>
+  token.kind === "moment"
+    ? { text: `<t:${Math.floor(token.atMs / 1000)}:${token.style}>` }
+    : { text: `<@${token.id}>` };
 const fits = (text: string | undefined, limit: number) => text !== undefined && text.length <= limit;
 
 function fieldText(name: string, value: string): RichText {

@@ -4,11 +4,23 @@ import { attachment } from "../../src/domain/message.js";
 import { HookgateError } from "../../src/lib/errors.js";
 
 const entity = z.object({
-  type: z.enum(["bold", "italic", "underline", "strikethrough", "spoiler", "blockquote", "code", "pre", "text_link"]),
+  type: z.enum([
+    "bold",
+    "italic",
+    "underline",
+    "strikethrough",
+    "spoiler",
+    "blockquote",
+    "code",
+    "pre",
+    "text_link",
+    "text_mention",
+  ]),
   offset: z.int(),
   length: z.int(),
   url: z.string().optional(),
   language: z.string().optional(),
+  user: z.object({ id: z.int() }).optional(),
 });
 
 const keyboardButton = z.union([

@@ -8,6 +8,7 @@ import { cardTree, EMPTY_MESSAGE, joinRich, readRich } from "../../src/lib/markd
 import { isPlainText } from "../../src/lib/markdown/parse.js";
 import { plainRich, type RichText, type Span } from "../../src/lib/markdown/rich.js";
 import { splitRich } from "../../src/lib/markdown/split.js";
+import type { ShowToken } from "../../src/lib/markdown/tokens.js";
 
 /** https://core.telegram.org/bots/api#sendmessage and https://limits.tginfo.me/en: UTF-16 units after entities are parsed. */
 const TEXT_MAX = 4096;
@@ -21,11 +22,22 @@ const KEYBOARD_TEXT = "⬇️";
 
 /** https://core.telegram.org/bots/api#messageentity; offsets and lengths in UTF-16 units. */
 export interface TelegramEntity {
-  type: "bold" | "italic" | "underline" | "strikethrough" | "spoiler" | "blockquote" | "code" | "pre" | "text_link";
+  type:
+    | "bold"
+    | "italic"
+    | "underline"
+    | "strikethrough"
+    | "spoiler"
+    | "blockquote"
+    | "code"
+    | "pre"
+    | "text_link"
+    | "text_mention";
   offset: number;
   length: number;
   url?: string;
   language?: string;
+  user?: { id: number };
 }
 export type TelegramButton = { text: string; callback_data: string } | { text: string; url: string };
 
@@ -50,7 +62,7 @@ export function formatTelegram(message: OutboundMessage, { plain }: { plain: boo
     isPlainText(text)
   )
     return [{ text, entities: [] }];
-  const options = { canLink: plain ? () => false : canLink };
+  const options = { canLink: plain ? () => false : canLink, show: showPeople(message.mentions?.users ?? []) };
   const { keyboards, leftover } = keyboardsOf(buttons ?? []);
   const rich = joinRich([
     readRich(text, format, options),
@@ -76,6 +88,16 @@ function textParts(rich: RichText, attachments: readonly Attachment[], plain: bo
   const caption = isCaption ? parts[0] : undefined;
   if (caption) return [{ ...caption, attachments: [first] }, ...files];
   return [...parts, { text: "", entities: [], attachments: [first] }, ...files];
+}
+
+const PERSON = "tg://user?id=";
+
+/** A person whom the message may ping is named by a mention; any other by name only. */
+function showPeople(allowed: readonly string[]): ShowToken {
+  return (token) =>
+    token.kind === "person" && allowed.includes(token.id)
+      ? { text: `@${token.name ?? token.id}`, url: `${PERSON}${token.id}` }
+      : undefined;
 }
 
 function canLink(url: string): boolean {
@@ -113,7 +135,7 @@ export function entitiesOf({ text, spans }: RichText): TelegramEntity[] {
     if (style.kind === "bold" && start < headingEnd) continue; // a heading is bold already
     if (style.kind === "link") {
       if (!style.bare && !codes.some((code) => code.start <= start && span.end <= code.end))
-        entities.push({ type: "text_link", offset: start, length: span.end - start, url: style.url });
+        entities.push(linkEntity(start, span.end - start, style.url));
     } else if (style.kind === "pre" || style.kind === "code") {
       if (codes.includes(span)) entities.push(codeEntity(span));
     } else if (style.kind === "quote") entities.push({ type: "blockquote", offset: start, length: span.end - start });
@@ -130,6 +152,13 @@ export function entitiesOf({ text, spans }: RichText): TelegramEntity[] {
 /** Code holds nothing, so of two entities over the same text it is the inner one. */
 function isCode({ type }: TelegramEntity): boolean {
   return type === "code" || type === "pre";
+}
+
+/** A link to a person is a mention: only so is somebody without a public name pinged. */
+function linkEntity(offset: number, length: number, url: string): TelegramEntity {
+  const id = url.startsWith(PERSON) ? Number(url.slice(PERSON.length)) : Number.NaN;
+  if (Number.isSafeInteger(id) && id > 0) return { type: "text_mention", offset, length, user: { id } };
+  return { type: "text_link", offset, length, url };
 }
 
 function codeEntity({ start, end, style }: Span): TelegramEntity {
@@ -153,7 +182,7 @@ function around(span: Span, holes: readonly Span[]): [number, number][] {
 
 function capped(entities: TelegramEntity[]): TelegramEntity[] {
   if (entities.length <= ENTITIES_MAX) return entities;
-  const isKept = (entity: TelegramEntity) => entity.type === "text_link" || isCode(entity);
+  const isKept = (entity: TelegramEntity) => /^text_/.test(entity.type) || isCode(entity);
   return [...entities.filter(isKept), ...entities.filter((entity) => !isKept(entity))].slice(0, ENTITIES_MAX);
 }
 

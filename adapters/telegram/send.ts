@@ -157,9 +157,11 @@ function captionOf({ text, entities }: PartBody) {
 
 /** A link needs its address, and nothing else may have one. */
 function whole(entities: NonNullable<PartBody["entities"]>) {
-  return entities.map(({ type, offset, length, url, language }) => {
+  return entities.map(({ type, offset, length, url, language, user }) => {
     const place = { offset, length };
     if (type === "text_link") return { type, ...place, url: url ?? "" };
+    // Only the id is read: https://core.telegram.org/bots/api#messageentity
+    if (type === "text_mention") return { type, ...place, user: { id: user?.id ?? 0, is_bot: false, first_name: "" } };
     if (type === "pre") return { type, ...place, ...(language === undefined ? {} : { language }) };
     return { type, ...place };
   });

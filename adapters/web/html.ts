@@ -1,5 +1,6 @@
 /** Tree → HTML. Only the tags written here come out; all text is escaped; links lead to http, https or mailto only. */
 import type { PhrasingContent, Root, RootContent } from "../../src/lib/markdown/nodes.js";
+import { hasToken, type Token, tokensOf, writeMoment } from "../../src/lib/markdown/tokens.js";
 
 const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 const DEPTH_MAX = 100;
@@ -114,9 +115,21 @@ function phrase(node: PhrasingContent, depth: number): string {
   }
 }
 
-/** A line break in the text is one on the page. */
+/** A line break in the text is one on the page; moments are marked, so that the page can show its reader's time. */
 function text(value: string): string {
-  return escapeHtml(value).replaceAll("\n", "<br>");
+  if (!hasToken(value)) return plain(value);
+  return [...tokensOf(value)]
+    .map(({ text: written, token }) => (token ? marked(token, written) : plain(written)))
+    .join("");
+}
+
+const plain = (value: string) => escapeHtml(value).replaceAll("\n", "<br>");
+
+function marked(token: Token, written: string): string {
+  if (token.kind === "person") return plain(token.name === undefined ? written : `@${token.name}`);
+  const words = escapeHtml(writeMoment(token));
+  const isOnCalendar = Math.abs(token.atMs) <= 8.64e15;
+  return isOnCalendar ? `<time datetime="${new Date(token.atMs).toISOString()}">${words}</time>` : words;
 }
 
 function link(url: string, inner: string): string {

@@ -1,4 +1,6 @@
 /** What the composition root knows and operator-defined hooks need: where they are written, what there is, whom to tell. */
+
+import type { Alerts } from "../alerts/alerts.js";
 import type { Sla } from "../alerts/sla/sla.js";
 import type { AssemblyParts } from "../automations/assemble.js";
 import type { Automations } from "../automations/automations.js";
@@ -70,11 +72,12 @@ interface Swept {
   orchestrator: { sweep(): Promise<number> };
   missions(): Promise<number>;
   sla: Pick<Sla, "sweep">;
+  alerts: Pick<Alerts, "sweep">;
 }
 
 export function sweepAll(
   store: Pick<Store, "sweep">,
-  { automations, orchestrator, missions, sla }: Swept,
+  { automations, orchestrator, missions, sla, alerts }: Swept,
 ): Store["sweep"] {
   return async (now) => ({
     ...(await store.sweep(now)),
@@ -82,6 +85,7 @@ export function sweepAll(
     tasks: await orchestrator.sweep(),
     missions: await missions(),
     sla: await sla.sweep(now),
+    alerts: await alerts.sweep(now),
   });
 }
 

@@ -1,8 +1,6 @@
 /** What the composition hands to SLA clocks: the truth about work, and where alerts go. */
 import type { SlaParts } from "../alerts/sla/sla.js";
-import type { RaiseAlert } from "../domain/alert-signal.js";
 import type { Store } from "../domain/store.js";
-import type { Logger } from "../lib/logger.js";
 import { watchedMission } from "../orchestrator/missions/watched.js";
 import { watchedOf } from "../orchestrator/tasks/watched.js";
 
@@ -36,10 +34,4 @@ export function watchedWork({
       }
     },
   };
-}
-
-/** Where alerts are not shown in chat: the log has them. */
-export function raiseIntoLog(logger: Logger): RaiseAlert {
-  return async ({ state, severity, title, reason, fingerprint }) =>
-    logger[state === "resolved" ? "info" : "warn"]({ state, severity, fingerprint, reason }, `alert: ${title}`);
 }

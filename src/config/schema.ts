@@ -4,6 +4,7 @@ import { discordConfig } from "../../adapters/discord/config.js";
 import { telegramConfig } from "../../adapters/telegram/config.js";
 import { webConfig } from "../../adapters/web/config.js";
 import { modelsConfig } from "../agent/models/config.js";
+import { alertsConfig } from "../alerts/config.js";
 import { slaConfig } from "../alerts/sla/config.js";
 import { automationsConfig } from "../automations/config.js";
 import { eventsConfig } from "../automations/ingest/config.js";
@@ -61,6 +62,7 @@ export const configSchema = z.strictObject({
   automations: section(automationsConfig, "Operator-defined hooks, all together."),
   orchestrator: section(orchestratorConfig, "Tasks, and who does them."),
   sla: section(slaConfig, "What may take how long: clocks of tasks, missions and conversations."),
+  alerts: section(alertsConfig, "Where alerts are told, to whom, when and how often. Without it: to admins."),
   hooks: z
     .array(z.unknown())
     .default([])

@@ -6,6 +6,7 @@
 
 import type { CursorStore, EncodedPart } from "./adapter.js";
 import type { Address } from "./address.js";
+import type { AlertStore } from "./alert.js";
 import type { AutomationStore } from "./automation.js";
 import type { InboundEvent, InteractionRef } from "./event.js";
 import type { Operator } from "./identity.js";
@@ -354,6 +355,7 @@ export interface Store {
   tasks: TaskStore;
   sla: SlaStore;
   missions: MissionStores;
+  alerts: AlertStore;
   /** Cursors of one adapter. */
   cursors(scope: string): CursorStore;
   /** A secret that this installation made for itself on first use (signing key, login token); the same ever after. */

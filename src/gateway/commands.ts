@@ -11,6 +11,11 @@ export interface CommandAnswer {
   data?: unknown;
   /** For exit codes and the audit; `done` when absent. `refused`: not now or not you. */
   outcome?: "done" | "failed" | "refused";
+  /**
+   * Short, and for nobody but the person: when a press gave the command, it is shown to them alone, and not at all where it cannot
+   * be. What it did shows elsewhere.
+   */
+  isNote?: boolean;
 }
 
 export interface CommandContext {

@@ -99,6 +99,7 @@ async function handleAction(row: LaneRow, event: ActionEvent, inbound: Inbound):
         parsed: plan.parsed,
         operator,
         message,
+        isPress: true,
         ...(interaction ? { interaction } : {}),
         ...where,
       };

@@ -1,5 +1,6 @@
 /** What the gateway tells whoever counts (the metrics). Plain functions that must return at once and never throw. */
 import type { InboundEvent } from "../domain/event.js";
+import type { Cause } from "../domain/journal.js";
 import type { DeliveryStatus } from "../domain/store.js";
 
 export interface Observer {
@@ -7,8 +8,8 @@ export interface Observer {
   eventAccepted?(platform: string, kind: InboundEvent["kind"]): void;
   /** An event is done or dead; `outcome` as in its row; `latencyMs` since it arrived. */
   eventSettled?(platform: string, outcome: string, latencyMs: number): void;
-  /** A delivery reached a status that it stays in; `latencyMs` since it was made. */
-  deliverySettled?(platform: string, status: DeliveryStatus, latencyMs: number): void;
+  /** A delivery reached a status that it stays in; `latencyMs` since it was made; `cause`: what it was for. */
+  deliverySettled?(platform: string, status: DeliveryStatus, latencyMs: number, cause: Cause): void;
   /** A platform answered one request. */
   requestAnswered?(platform: string, result: string, latencyMs: number): void;
 }

@@ -9,6 +9,7 @@ import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { createActions } from "./actions.js";
+import { createAlertStore } from "./alerts/alerts.js";
 import { createAudit } from "./audit.js";
 import { createAutomationStore } from "./automation/automation.js";
 import { createCheck } from "./check.js";
@@ -105,6 +106,7 @@ async function assemble(
     tasks: createTasks(connection),
     sla: createSlaStore(connection),
     missions: createMissionStores(connection),
+    alerts: createAlertStore(connection),
     hookState: createHookState(connection),
     keyValue: createKeyValue(connection),
     web: createWebChat(connection),

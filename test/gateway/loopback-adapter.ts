@@ -40,6 +40,8 @@ export class LoopbackPlatform {
   readonly requests: SendOperation[] = [];
   /** Called for every request; undefined = it does what was asked. */
   script: (operation: SendOperation, n: number) => Scripted | undefined = () => undefined;
+  /** Characters a request. */
+  width = 40;
   #nextId = 1000;
 
   constructor(name = "loop", traits: Partial<AdapterTraits> = {}) {
@@ -132,15 +134,19 @@ export class LoopbackAdapter implements Adapter {
     });
   }
 
-  /** 40 characters a request; **bold** is all the formatting there is. */
+  /** So many characters a request as the platform says; **bold** is all the formatting there is. */
   encode(message: OutboundMessage, _at: Address, { plain }: { plain: boolean }): EncodedPart[] {
-    const lines = [message.text, message.card?.title, message.card?.text].filter((line) => line !== undefined);
+    const fields = (message.card?.fields ?? []).map(({ name, value }) => `${name}: ${value}`);
+    const lines = [message.text, message.card?.title, message.card?.text, ...fields].filter(
+      (line) => line !== undefined,
+    );
     const text = lines.join("\n");
-    const pieces = text.match(/[\s\S]{1,40}/gu) ?? [""];
+    const pieces = text.match(new RegExp(`[\\s\\S]{1,${this.#world.width}}`, "gu")) ?? [""];
     return pieces.map((piece, i) => ({
       text: piece,
       body: {
         text: plain ? piece.replaceAll("*", "") : piece,
+        ...(message.mentions ? { mentions: message.mentions } : {}),
         ...(message.replyToId === undefined || i > 0 ? {} : { replyToId: message.replyToId }),
         ...(message.buttons && i === pieces.length - 1 ? { buttons: message.buttons } : {}),
       },

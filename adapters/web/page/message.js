@@ -15,7 +15,7 @@ export function messageElement({ message, isContinued, isMine, personId, replyTo
     message.isPrivate && "private",
     message.isDeleted && "deleted",
   ];
-  return h(
+  const element = h(
     "article",
     { class: classes.filter(Boolean).join(" "), tabindex: "-1", "data-id": message.id, "aria-label": labelOf(message) },
     isContinued
@@ -60,6 +60,7 @@ export function messageElement({ message, isContinued, isMine, personId, replyTo
     ),
     !message.isDeleted && toolbar(message, { isMine, inThread }, act),
   );
+  return withLocalTimes(element);
 }
 
 export function avatar(author) {
@@ -100,6 +101,16 @@ function labelOf({ author, text, isDeleted }) {
 
 function shorten(text) {
   return text.length > 120 ? `${text.slice(0, 117)}…` : text;
+}
+
+/** Moments in a text, as its reader's clock shows them. */
+function withLocalTimes(element) {
+  for (const time of element.querySelectorAll(".text time[datetime]")) {
+    const at = new Date(time.dateTime);
+    time.title = time.textContent;
+    time.textContent = at.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  }
+  return element;
 }
 
 function bodyOf({ html, card, attachments }) {

@@ -18,6 +18,8 @@ export interface ChatCall {
   operator: Operator;
   message: InboundMessage;
   interaction?: InteractionRef;
+  /** It came from a button. */
+  isPress?: boolean;
   /** The answer replaces what this delivery posted: a press on a button of an earlier answer. */
   inPlaceOf?: string;
 }
@@ -47,6 +49,8 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
     inbound,
   );
   const delivery = await live.finish(answering(answer.message, message, interaction));
+  if (answer.isNote && call.isPress && answer.outcome === undefined)
+    return settled("command", [away(delivery, message, inbound)]);
   if (answer.outcome !== "refused") return settled("command", [delivery]);
   const refusal = away(delivery, message, inbound);
   return settled("command", [interaction ? refusal : orOpenly(refusal, message, at, inbound)]);

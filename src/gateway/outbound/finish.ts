@@ -12,7 +12,7 @@ export async function finish(delivery: Delivery, ending: Ending, reason: string,
   const now = out.clock.now();
   const isTold = status === "dead" || status === "cancelled";
   await out.store.outbox.finish(delivery.id, status, reason, now, isTold && out.registry.isHeard("delivery_failed"));
-  out.observe.deliverySettled?.(delivery.address.platform, status, now - delivery.createdAt);
+  out.observe.deliverySettled?.(delivery.address.platform, status, now - delivery.createdAt, delivery.cause);
   if (status === "held" || status === "dead")
     out.logger.warn(
       { delivery: delivery.id, conversation: delivery.conversation, status, reason },

@@ -4,7 +4,8 @@ import { fireOptions, hookTarget } from "./hook-target.js";
 import type { Outbound } from "./sending.js";
 
 export async function reportSent(delivery: Delivery, out: Outbound): Promise<void> {
-  out.observe.deliverySettled?.(delivery.address.platform, "sent", out.clock.now() - delivery.createdAt);
+  const latencyMs = out.clock.now() - delivery.createdAt;
+  out.observe.deliverySettled?.(delivery.address.platform, "sent", latencyMs, delivery.cause);
   tellSent(delivery, out);
   if (out.background.isCrowded) await out.background.oneDone();
 }

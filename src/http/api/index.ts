@@ -1,11 +1,12 @@
 /** /api/v1: its endpoints, and the document that describes them. */
 import { openRoute, type Route } from "../route.js";
+import { alertEndpoints } from "./alerts.js";
 import { API_ROOT, type Endpoint } from "./endpoint.js";
 import { hookEndpoints } from "./hooks.js";
 import { openApiDocument } from "./openapi.js";
 import { runEndpoints } from "./runs.js";
 
-export const endpoints: readonly Endpoint[] = [...hookEndpoints, ...runEndpoints];
+export const endpoints: readonly Endpoint[] = [...hookEndpoints, ...runEndpoints, ...alertEndpoints];
 
 export const apiRoutes: readonly Route[] = [
   ...endpoints,

@@ -4,10 +4,13 @@ import { toString as textOf } from "mdast-util-to-string";
 import type { PhrasingContent, Root, RootContent } from "./nodes.js";
 import type { RichText, Span, Style } from "./rich.js";
 import { tableText } from "./table.js";
+import { hasToken, type ShowToken, type Token, type TokenText, tokensOf, writeMoment } from "./tokens.js";
 
 export interface FlattenOptions {
   /** Whether the platform can put this address behind this text. Where it cannot, the address is written out after the text. */
   canLink(url: string, text: string): boolean;
+  /** How moments and persons are shown; else in words. */
+  show?: ShowToken;
 }
 
 /** Deeper trees are written without further structure. */
@@ -129,7 +132,8 @@ class Writer {
       this.#styled(style, () => this.#phrases(children, depth + 1));
     switch (node.type) {
       case "text":
-        this.#text(node.value);
+        if (hasToken(node.value)) this.#tokens(node.value);
+        else this.#text(node.value);
         break;
       case "strong":
         inside({ kind: "bold" }, node.children);
@@ -178,6 +182,14 @@ class Writer {
       default:
         unknownNode(node);
         break;
+    }
+  }
+
+  #tokens(value: string): void {
+    for (const { text, token } of tokensOf(value)) {
+      const shown = token && (this.#options.show?.(token, text) ?? inWords(token));
+      if (shown?.url === undefined) this.#text(shown?.text ?? text);
+      else this.#styled({ kind: "link", url: shown.url, bare: false }, () => this.#text(shown.text));
     }
   }
 
@@ -235,6 +247,12 @@ class Writer {
     this.#chunks.push(text);
     this.#length += text.length;
   }
+}
+
+/** Undefined: as it was written. */
+function inWords(token: Token): TokenText | undefined {
+  if (token.kind === "moment") return { text: writeMoment(token) };
+  return token.name === undefined ? undefined : { text: `@${token.name}` };
 }
 
 function unknownNode(node: never): void {

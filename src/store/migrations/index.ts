@@ -7,6 +7,7 @@ import { automations } from "./004-automations.js";
 import { orchestrator } from "./005-orchestrator.js";
 import { missions } from "./006-missions.js";
 import { sla } from "./007-sla.js";
+import { alerts } from "./008-alerts.js";
 import { owedHooks } from "./009-owed-hooks.js";
 
 export const migrations: Migrations = {
@@ -17,5 +18,6 @@ export const migrations: Migrations = {
   "005-orchestrator": orchestrator,
   "006-missions": missions,
   "007-sla": sla,
+  "008-alerts": alerts,
   "009-owed-hooks": owedHooks,
 };

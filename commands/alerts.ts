@@ -1,0 +1,62 @@
+/** `/alerts [open|mine|all]`: what is open; `show` one; and what people do with one besides `/ack` and `/snooze`. */
+import type { CommandSpec } from "../src/domain/command.js";
+import type { Command } from "../src/gateway/commands.js";
+import { done } from "./alerts/done.js";
+import { listAlerts } from "./alerts/list.js";
+import { actorOf, idOf, needAlerts } from "./alerts/need.js";
+import { showAlert } from "./alerts/show.js";
+import { badUsage } from "./answer.js";
+import type { CommandDeps } from "./deps.js";
+
+const ACTIONS = ["open", "mine", "all", "show", "assign", "escalate", "resolve", "note"] as const;
+type Action = (typeof ACTIONS)[number];
+
+export const alertsSpec: CommandSpec = {
+  name: "alerts",
+  summary: "What is late or broken, and what is done about it",
+  role: "viewer",
+  options: [
+    { name: "action", summary: "What to do; open when left out", type: "string", choices: ACTIONS },
+    { name: "id", summary: "The id of an alert (al_…), or last", type: "string" },
+    { name: "text", summary: "note: what to write; resolve: why", type: "string", rest: true },
+    { name: "page", summary: "Which page", type: "integer" },
+    { name: "limit", summary: "How many on a page", type: "integer" },
+  ],
+};
+
+export function alerts(deps: CommandDeps): Command {
+  return {
+    ...alertsSpec,
+    async run(context) {
+      const desk = needAlerts(deps);
+      const { options, operator } = context;
+      const action = (options.action ?? "open") as Action; // checked against the choices by the spec
+      const by = actorOf(operator);
+      switch (action) {
+        case "open":
+        case "mine":
+        case "all":
+          return listAlerts(deps, context, action);
+        case "show":
+          return showAlert(deps, await idOf(desk, options.id));
+        case "assign":
+          context.need("operator");
+          return done(await desk.act(await idOf(desk, options.id), { kind: "assign" }, by), "Yours");
+        case "escalate":
+          context.need("operator");
+          return done(await desk.act(await idOf(desk, options.id), { kind: "escalate" }, by), "Escalated");
+        case "resolve": {
+          context.need("operator");
+          const reason = typeof options.text === "string" ? options.text : `resolved by ${by.name}`;
+          return done(await desk.act(await idOf(desk, options.id), { kind: "resolve", reason }, by), "Resolved");
+        }
+        case "note": {
+          context.need("operator");
+          if (typeof options.text !== "string")
+            throw badUsage("Missing: the note.", `Write it: \`/alerts note ${String(options.id ?? "ID")} your words\``);
+          return done(await desk.act(await idOf(desk, options.id), { kind: "note", text: options.text }, by), "Noted");
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/** What the alert commands have in common: the desk, who acts, and naming an alert. */
+import type { Actor, Alert } from "../../src/domain/alert.js";
+import type { Operator } from "../../src/domain/identity.js";
+import { parseDuration } from "../../src/lib/duration.js";
+import { HookgateError } from "../../src/lib/errors.js";
+import { badUsage } from "../answer.js";
+import type { AlertDesk, CommandDeps } from "../deps.js";
+
+export function needAlerts({ alerts }: CommandDeps): AlertDesk {
+  if (alerts) return alerts;
+  throw new HookgateError({ code: "NOT_AVAILABLE", message: "There are no alerts in this installation." });
+}
+
+export function actorOf({ platform, userId, displayName }: Operator): Actor {
+  return { id: `${platform}:${userId}`, name: displayName ?? `${platform}:${userId}`, source: platform };
+}
+
+/** An id as cards show it, of an alert or of a card of many; `last`: the newest that is open. */
+export async function idOf(alerts: AlertDesk, given: unknown): Promise<string> {
+  const id = typeof given === "string" ? given.trim() : "";
+  if (id === "") throw badUsage("Missing: the id of an alert.", "/alerts lists them; `last` is the newest.");
+  if (id !== "last") return id;
+  const open = await alerts.list({ open: true, limit: 500 });
+  const newest = open.sort((a, b) => b.raisedAt - a.raisedAt)[0];
+  if (newest) return newest.id;
+  throw new HookgateError({ code: "NOT_FOUND", message: "No alert is open." });
+}
+
+export function lengthOf(given: unknown, what: string): number {
+  const ms = typeof given === "string" ? parseDuration(given) : undefined;
+  if (ms !== undefined && ms > 0) return ms;
+  throw badUsage(`${what} is a length of time such as 15m, 2h or 1d.`);
+}
+
+/** One alert as data: what programs get. */
+export function alertData(alert: Alert) {
+  const { signal } = alert;
+  return {
+    id: alert.id,
+    fingerprint: alert.fingerprint,
+    episode: alert.episode,
+    state: alert.state,
+    condition: alert.condition,
+    severity: alert.severity,
+    title: signal.title,
+    reason: signal.reason,
+    source: signal.source,
+    labels: signal.labels,
+    raisedAt: alert.raisedAt,
+    since: alert.since,
+    ...(alert.endedAt === undefined ? {} : { endedAt: alert.endedAt }),
+    ...(signal.entity
+      ? { entity: { type: signal.entity.type, id: signal.entity.id, title: signal.entity.title } }
+      : {}),
+    ...(signal.clock ? { dueAt: signal.clock.dueAt } : {}),
+    ...(alert.ack ? { ack: alert.ack } : {}),
+    ...(alert.snooze ? { snooze: alert.snooze } : {}),
+    ...(alert.assignee ? { assignee: alert.assignee } : {}),
+    ...(alert.quietBy === undefined ? {} : { quietBy: alert.quietBy }),
+    ...(alert.nextAt === undefined ? {} : { nextAt: alert.nextAt }),
+    reminders: alert.reminders,
+    steps: alert.steps,
+  };
+}

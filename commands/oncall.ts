@@ -1,0 +1,44 @@
+/** `/oncall who [rota]`: who is on call now. */
+import type { CommandSpec } from "../src/domain/command.js";
+import type { Command } from "../src/gateway/commands.js";
+import { needAlerts } from "./alerts/need.js";
+import { answer, notFound } from "./answer.js";
+import type { CommandDeps } from "./deps.js";
+import { plain } from "./text.js";
+
+export const oncallSpec: CommandSpec = {
+  name: "oncall",
+  summary: "Who is on call",
+  role: "viewer",
+  options: [
+    { name: "action", summary: "who", type: "string", choices: ["who"] },
+    { name: "rota", summary: "Which rota; all when left out", type: "string" },
+  ],
+};
+
+export function oncall(deps: CommandDeps): Command {
+  return {
+    ...oncallSpec,
+    async run({ options }) {
+      const all = needAlerts(deps).onCall();
+      const asked = all.filter(({ rota }) => options.rota === undefined || rota === options.rota);
+      if (options.rota !== undefined && asked.length === 0)
+        throw notFound(
+          "rota",
+          String(options.rota),
+          all.map(({ rota }) => rota),
+          "They stand under `alerts.rotas` in the configuration.",
+        );
+      return answer({
+        text: [
+          asked.length === 0
+            ? "There is no rota. They stand under `alerts.rotas` in the configuration."
+            : asked
+                .map(({ rota, person }) => `**${plain(rota)}**: ${person === undefined ? "nobody" : plain(person)}`)
+                .join("\n"),
+        ],
+        data: { rotas: asked.map(({ rota, person }) => ({ rota, person: person ?? null })) },
+      });
+    },
+  };
+}

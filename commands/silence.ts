@@ -1,0 +1,109 @@
+/** `/silence add|list|expire`: alerts that match are not told for a while. */
+
+import type { Silence } from "../src/domain/alert.js";
+import type { CommandSpec } from "../src/domain/command.js";
+import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
+import { formatDuration } from "../src/lib/duration.js";
+import { HookgateError } from "../src/lib/errors.js";
+import { actorOf, lengthOf, needAlerts } from "./alerts/need.js";
+import { answer, badUsage, commandButton } from "./answer.js";
+import type { AlertDesk, CommandDeps } from "./deps.js";
+import { clip, code, count, plain } from "./text.js";
+
+const ACTIONS = ["list", "add", "expire"] as const;
+type Action = (typeof ACTIONS)[number];
+const MOST_MS = 90 * 86_400_000;
+
+export const silenceSpec: CommandSpec = {
+  name: "silence",
+  summary: "Keeps alerts that match quiet for a while",
+  role: "viewer",
+  options: [
+    { name: "action", summary: "What to do; list when left out", type: "string", choices: ACTIONS },
+    { name: "matchers", summary: "add: policy=replies severity!=critical; expire: its id", type: "string" },
+    { name: "for", summary: "add: how long, such as 2h", type: "string" },
+    { name: "comment", summary: "add: why", type: "string", rest: true },
+  ],
+};
+
+export function silence(deps: CommandDeps): Command {
+  return {
+    ...silenceSpec,
+    async run(context) {
+      const desk = needAlerts(deps);
+      const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec
+      switch (action) {
+        case "list":
+          return listSilences(desk, deps.clock.now());
+        case "add":
+          context.need("operator");
+          return add(desk, context);
+        case "expire":
+          context.need("operator");
+          return expire(desk, context);
+      }
+    },
+  };
+}
+
+async function add(desk: AlertDesk, { options, operator }: CommandContext): Promise<CommandAnswer> {
+  if (typeof options.matchers !== "string")
+    throw badUsage("Missing: what to silence.", 'Such as `/silence add "policy=replies" 2h moving the queue`.');
+  const forMs = lengthOf(options.for, "`for`");
+  if (forMs > MOST_MS) throw badUsage("A silence lasts 90 days at most.");
+  if (typeof options.comment !== "string") throw badUsage("Missing: a comment that says why.");
+  const matchers = splitMatchers(options.matchers);
+  const added = await desk.silences.add(matchers, forMs, options.comment, actorOf(operator));
+  return answer({
+    text: [`✓ Silenced for ${formatDuration(forMs)}: ${added.matchers.map(code).join(" ")}\n${code(added.id)}`],
+    data: { silence: dataOf(added, added.from) },
+    buttons: [[commandButton("Expire", `/silence expire ${added.id}`)]],
+  });
+}
+
+async function expire(desk: AlertDesk, { options }: CommandContext): Promise<CommandAnswer> {
+  const id = typeof options.matchers === "string" ? options.matchers.trim() : "";
+  if (id === "") throw badUsage("Missing: the id of a silence.", "/silence list shows them.");
+  const expired = await desk.silences.expire(id);
+  if (!expired)
+    throw new HookgateError({
+      code: "NOT_FOUND",
+      message: `There is no silence "${clip(id, 80)}".`,
+      hint: "/silence list shows them.",
+    });
+  return answer({ text: [`✓ ${code(id)} is over.`], data: { id, expired: true } });
+}
+
+function listSilences(desk: AlertDesk, now: number): CommandAnswer {
+  const inForce = desk.silences.list().filter(({ until, endedAt }) => endedAt === undefined && until > now);
+  return answer({
+    text: [
+      inForce.length === 0 ? "**Nothing is silenced.**" : `**${count(inForce.length, "silence")} in force**`,
+      inForce
+        .map(
+          ({ id, matchers, until, comment, by }) =>
+            `- ${code(id)} ${matchers.map(code).join(" ")} for ${formatDuration(until - now)} more: ${plain(comment, 160)} (${plain(by.name, 60)})`,
+        )
+        .join("\n"),
+    ],
+    data: { silences: inForce.map((one) => dataOf(one, now)) },
+    buttons: [
+      inForce.slice(0, 4).map(({ id }, index) => commandButton(`Expire ${index + 1}`, `/silence expire ${id}`)),
+    ],
+  });
+}
+
+const dataOf = ({ id, matchers, from, until, comment, by, endedAt }: Silence, now: number) => ({
+  id,
+  matchers,
+  from,
+  until: endedAt ?? until,
+  comment,
+  by: by.id,
+  inForce: endedAt === undefined && from <= now && now < until,
+});
+
+/** At spaces and commas, but not inside of quotes. */
+function splitMatchers(text: string): string[] {
+  return (text.match(/(?:"(?:[^"\\]|\\.)*"|[^\s,"])+/g) ?? []).filter((part) => part !== "");
+}

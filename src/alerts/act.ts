@@ -1,0 +1,71 @@
+/** What people do with an alert. Doing the same twice changes nothing the second time. */
+import type { Actor } from "../domain/alert.js";
+import { isOpen } from "../domain/alert.js";
+import type { Plan } from "./plan.js";
+
+export type PersonAction =
+  /** `untilAt`: it counts as not acknowledged from then on. */
+  | { kind: "ack"; untilAt?: number; assign?: boolean }
+  | { kind: "snooze"; until: number }
+  | { kind: "wake" }
+  | { kind: "assign" }
+  | { kind: "resolve"; reason: string }
+  | { kind: "escalate" }
+  | { kind: "note"; text: string };
+
+const MAX_NOTES = 20;
+
+/** `ackForMs`: what its route says of how long an acknowledgement holds; 0 = for good. */
+export function act(plan: Plan, action: PersonAction, by: Actor, ackForMs: number): void {
+  const { alert, now } = plan;
+  if (!isOpen(alert.state) && action.kind !== "note") return;
+  switch (action.kind) {
+    case "ack": {
+      if (action.assign) assign(plan, by);
+      const untilAt = action.untilAt ?? (ackForMs > 0 ? now + ackForMs : undefined);
+      const until = untilAt === undefined ? {} : { until: untilAt };
+      const before = alert.ack;
+      alert.ack = { by: by.name, at: now, ...until };
+      if (!plan.move("ack", by)) {
+        // Acknowledged already: the first word holds.
+        if (before) alert.ack = before;
+        else delete alert.ack;
+        return;
+      }
+      delete alert.snooze;
+      alert.reminders = 0;
+      delete alert.remindAt;
+      return;
+    }
+    case "assign":
+      assign(plan, by);
+      return;
+    case "snooze": {
+      if (alert.snooze?.until === action.until) return;
+      alert.snooze = { by: by.name, at: now, until: action.until };
+      if (!plan.move("snooze", by, `until ${new Date(action.until).toISOString()}`)) delete alert.snooze;
+      return;
+    }
+    case "wake":
+      if (plan.move("wake", by)) delete alert.snooze;
+      return;
+    case "resolve":
+      plan.move("resolve", by, action.reason);
+      alert.endedAt = now;
+      return;
+    case "escalate":
+      alert.escalateNow = true;
+      return;
+    case "note":
+      alert.notes = [...alert.notes, { by: by.name, at: now, text: action.text }].slice(-MAX_NOTES);
+      plan.record("note", by, action.text);
+      return;
+  }
+}
+
+function assign(plan: Plan, by: Actor): void {
+  const { alert } = plan;
+  if (alert.assignee?.id === by.id) return;
+  alert.assignee = { id: by.id, name: by.name };
+  plan.record("assign", by, `taken by ${by.name}`);
+}

@@ -1,0 +1,25 @@
+/** What the steps of the pipeline know besides the alert: settings, rules in force, the store, the clock. */
+import type { Address } from "../domain/address.js";
+import type { AlertStore } from "../domain/alert.js";
+import type { Clock } from "../lib/clock.js";
+import type { Logger } from "../lib/logger.js";
+import type { AlertsConfig } from "./config.js";
+import type { Inhibitors } from "./inhibitors.js";
+import type { Silences } from "./silences.js";
+
+export interface Alerting {
+  readonly config: AlertsConfig;
+  readonly store: AlertStore;
+  readonly silences: Silences;
+  readonly inhibitors: Inhibitors;
+  /** Where admins are told when the configuration names no place. */
+  admins(): readonly Address[];
+  /** Something is to be told there. */
+  lookAt(destination: string): void;
+  /** An alert has to be looked at then. */
+  wakeAt(at: number): void;
+  /** Other alerts may be kept quiet by it now, or not any more. */
+  lookAtAll(): void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}

@@ -1,0 +1,245 @@
+/** Alerts, composed: what raises them, what people do with them, and the looks that the time asks for. */
+import type { Address } from "../domain/address.js";
+import { type Actor, type Alert, type AlertEvent, type AlertFilter, isOpen, type Silence } from "../domain/alert.js";
+import type { AlertSignal, RaiseAlert } from "../domain/alert-signal.js";
+import type { Store } from "../domain/store.js";
+import type { Work } from "../domain/work.js";
+import type { Clock } from "../lib/clock.js";
+import { nextCron } from "../lib/cron.js";
+import { errorMessage, HookgateError } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+import type { Destinations } from "../lib/outgoing/destinations.js";
+import { guardedRequest } from "../lib/outgoing/request.js";
+import { localTimezone } from "../lib/timezone.js";
+import { createWork } from "../lib/work.js";
+import type { PersonAction } from "./act.js";
+import type { AlertsConfig } from "./config.js";
+import { createDigests, type Digest } from "./digests.js";
+import { createHeartbeat } from "./heartbeat.js";
+import { createInhibitors } from "./inhibitors.js";
+import { onCall } from "./people.js";
+import { type Occasion, type Outcome, pipeline } from "./pipeline.js";
+import { reexamine } from "./reexamine.js";
+import { createSilences } from "./silences.js";
+import { type GatewayFacts, watchGateway } from "./sources/gateway.js";
+import { createBudget } from "./tell/budget.js";
+import type { Telling } from "./tell/telling.js";
+import { tell } from "./tell.js";
+
+export interface AlertsParts {
+  config: AlertsConfig;
+  store: Pick<Store, "alerts" | "keyValue" | "outbox">;
+  gateway: Pick<Telling, "send" | "edit">;
+  /** Where admins are told when the configuration names no place. */
+  admins(): readonly Address[];
+  /** How the platforms and the outbox are. */
+  status(): Promise<GatewayFacts>;
+  destinations: Destinations;
+  mask(text: string): string;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface Alerts {
+  /** The entrance for everything that may break. */
+  raise: RaiseAlert;
+  /** On one alert (`al_…`), or on all open ones of a card (`ac_…`). Rejects with NOT_FOUND. */
+  act(id: string, action: PersonAction, by: Actor): Promise<{ alerts: Alert[]; changed: number }>;
+  get(id: string): Promise<Alert | undefined>;
+  list(filter: AlertFilter): Promise<Alert[]>;
+  counts: Store["alerts"]["counts"];
+  history(id: string): Promise<AlertEvent[]>;
+  silences: {
+    list(): readonly Silence[];
+    add(matchers: readonly string[], forMs: number, comment: string, by: Actor): Promise<Silence>;
+    expire(id: string): Promise<Silence | undefined>;
+  };
+  digest(): Promise<Digest>;
+  /** By rota; nobody: undefined. */
+  onCall(): { rota: string; person: string | undefined }[];
+  nextBusinessHour(): number;
+  /** What a card was sent with has ended: it is looked after at once. */
+  delivered(cardId: string): void;
+  /** Looks under way and waiting for room. */
+  readonly depth: Work["depth"];
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  sweep(now: number): Promise<number>;
+}
+
+const PAGE = 200;
+const HISTORY_MAX = 200;
+const PARALLEL = 16;
+
+export function createAlerts(parts: AlertsParts): Alerts {
+  const { config, clock, logger } = parts;
+  const store = parts.store.alerts;
+  const silences = createSilences(store, config.maintenance);
+  const work = createWork({ look, maxParallel: PARALLEL, clock, logger: logger.child({ flow: "alerts" }) });
+  let isStarted = false;
+  const telling: Telling = {
+    ...parts.gateway,
+    config,
+    store,
+    silences,
+    inhibitors: createInhibitors(config.inhibit),
+    admins: parts.admins,
+    lookAt: (destination) => later(`to ${destination}`),
+    wakeAt: (at) => later("time", at),
+    lookAtAll: () => later("all"),
+    clock,
+    logger,
+    deliveryOf: (deliveryId) => parts.store.outbox.get(deliveryId),
+    post,
+    run: (occasion) => run(occasion),
+    raiseOwn,
+    mask: parts.mask,
+    budget: createBudget(),
+  };
+  const digests = createDigests({ ...telling, keyValue: parts.store.keyValue });
+  const heartbeat = createHeartbeat({ ...telling, keyValue: parts.store.keyValue });
+  const gatewayWatch = watchGateway({ config: config.watch_gateway, status: parts.status, raiseOwn, clock });
+
+  const run = (occasion: Occasion): Promise<Outcome | undefined> => pipeline(occasion, telling);
+
+  /** What is raised before the start is on disk, and told from there. */
+  function later(key: string, at?: number): void {
+    if (isStarted) work.look(key, at);
+  }
+
+  async function look(key: string): Promise<number | undefined> {
+    if (key.startsWith("to ")) return tell(key.slice(3), telling);
+    switch (key) {
+      case "time":
+        return passTime();
+      case "all":
+        await reexamine(telling, run);
+        return undefined;
+      case "silences":
+        telling.lookAtAll();
+        return silences.nextChange(clock.now());
+      case "digests":
+        return digests.look();
+      case "heartbeat":
+        return heartbeat.look();
+      default:
+        return gatewayWatch.look();
+    }
+  }
+
+  async function passTime(): Promise<number | undefined> {
+    for (;;) {
+      const due = await store.due(clock.now(), PAGE);
+      await Promise.all(due.map((id) => run({ kind: "time", id })));
+      if (due.length < PAGE) return store.nextDue();
+    }
+  }
+
+  async function raiseOwn(signal: Omit<AlertSignal, "episode" | "at">): Promise<void> {
+    const known = await store.latest(signal.fingerprint);
+    const isKnown = known !== undefined && isOpen(known.state);
+    if (signal.state === "resolved" && !isKnown) return;
+    const episode = isKnown ? known.episode : (known?.episode ?? 0) + 1;
+    // When it began, not when it was seen again: the same once more changes nothing.
+    const at = isKnown && known.signal.state === signal.state ? known.signal.at : clock.now();
+    await run({ kind: "signal", signal: { ...signal, episode, at } });
+  }
+
+  async function post(url: string, id: string, body: unknown): Promise<void> {
+    const { status } = await guardedRequest(url, {
+      method: "POST",
+      headers: { "content-type": "application/json", "webhook-id": id },
+      body: JSON.stringify(body),
+      allow: parts.destinations,
+    });
+    if (status >= 300)
+      throw new HookgateError({ code: "WEBHOOK_REFUSED", message: `it answered ${status}`, retryable: true });
+  }
+
+  return {
+    raise: async (signal) => void (await run({ kind: "signal", signal })),
+    async act(id, action, by) {
+      const ids = id.startsWith("ac_") ? await openOn(id) : [id];
+      const alerts: Alert[] = [];
+      let changed = 0;
+      for (let from = 0; from < ids.length; from += PAGE) {
+        const some = ids.slice(from, from + PAGE);
+        const done = await Promise.all(some.map((one) => run({ kind: "action", id: one, action, by })));
+        for (const outcome of done) {
+          if (!outcome) continue;
+          if (alerts.length < PAGE) alerts.push(outcome.alert);
+          if (outcome.changed) changed++;
+        }
+      }
+      if (alerts.length === 0) throw unknownAlert(id);
+      return { alerts, changed };
+    },
+    get: (id) => store.get(id),
+    list: (filter) => store.list(filter),
+    counts: (filter) => store.counts(filter),
+    history: (id) => store.history(id, HISTORY_MAX),
+    silences: {
+      list: () => silences.list(),
+      async add(matchers, forMs, comment, by) {
+        const now = clock.now();
+        const added = await silences.add({ matchers, until: now + forMs, comment, by }, now);
+        later("silences");
+        return added;
+      },
+      async expire(id) {
+        const expired = await silences.expire(id, clock.now());
+        later("silences");
+        return expired;
+      },
+    },
+    digest: () => digests.now(),
+    onCall: () =>
+      Object.entries(config.rotas).map(([name, rota]) => ({ rota: name, person: onCall(rota, clock.now()) })),
+    nextBusinessHour() {
+      const { days, from, timezone = localTimezone() } = config.business_hours;
+      const [hour, minute] = from.split(":").map(Number);
+      const now = clock.now();
+      return nextCron({ cron: `${minute} ${hour} * * ${days.join(",")}`, timezone }, now) ?? now + 86_400_000;
+    },
+    delivered(cardId) {
+      const lookAfter = async () => {
+        const card = await store.card(cardId);
+        if (card) telling.lookAt(card.destination);
+      };
+      // Whoever settles deliveries does not wait; without this the card is looked after a little later.
+      lookAfter().catch((error: unknown) => logger.warn({ card: cardId, error: errorMessage(error) }, "no look"));
+    },
+    get depth() {
+      return work.depth;
+    },
+    async start() {
+      await silences.load();
+      isStarted = true;
+      for (const key of ["time", "all", "silences", "digests", "heartbeat", "gateway"]) work.look(key);
+      for (const destination of await store.busyDestinations()) telling.lookAt(destination);
+    },
+    async stop() {
+      isStarted = false;
+      await work.stop();
+    },
+    sweep: (now) => store.sweep(now - config.keep),
+  };
+
+  async function openOn(cardId: string): Promise<string[]> {
+    const ids: string[] = [];
+    for (let afterId = ""; ; ) {
+      const page = await store.list({ cardId, afterId, limit: PAGE });
+      ids.push(...page.map(({ id }) => id));
+      afterId = page.at(-1)?.id ?? afterId;
+      if (page.length < PAGE) return ids;
+    }
+  }
+}
+
+function unknownAlert(id: string): HookgateError {
+  return new HookgateError({
+    code: "NOT_FOUND",
+    message: `There is no open alert "${id.slice(0, 80)}".`,
+    hint: "/alerts lists those that are open.",
+  });
+}

@@ -1,0 +1,147 @@
+/** The card of one alert: what is late, why it is told, who has it, what happens next. */
+import { parseAddress } from "../../domain/address.js";
+import { type Alert, type AlertEvent, isOpen } from "../../domain/alert.js";
+import type { Card, OutboundMessage } from "../../domain/message.js";
+import { formatDuration } from "../../lib/duration.js";
+import type { AlertsConfig } from "../config.js";
+import { settingsOf } from "../steps/route.js";
+import { buttonsOf } from "./buttons.js";
+import { inline, markOf, moment, STATE_WORDS, withoutPersonal } from "./words.js";
+
+export interface CardFacts {
+  destination: string;
+  /** How many episodes this card has told. */
+  times: number;
+  history: readonly AlertEvent[];
+}
+
+interface Around {
+  config: AlertsConfig;
+  mask(text: string): string;
+  clock: { now(): number };
+}
+
+const EVENTS_SHOWN = 3;
+
+export function alertCard(alert: Alert, facts: CardFacts, { config, mask, clock }: Around): OutboundMessage {
+  const { signal, state, severity } = alert;
+  const timezone = config.destinations[facts.destination]?.timezone;
+  const now = clock.now();
+  const at = (ms: number) => moment(ms, timezone);
+  const { entity, clock: late, runbook } = signal;
+  const fields: NonNullable<Card["fields"]> = [];
+  const add = (name: string, value: string | undefined | false, inlineField = true) => {
+    if (value) fields.push({ name, value, inline: inlineField });
+  };
+  add("State", stateLine(alert, at));
+  add("Severity", severity);
+  if (entity) add("What", whatOf(entity.title, entity.link), false);
+  if (late) {
+    add(
+      "Clock",
+      [inline(late.name), signal.source.policyId && inline(signal.source.policyId)].filter(Boolean).join(" · "),
+    );
+    add("Target", formatDuration(late.targetMs));
+    add("Elapsed", `${formatDuration(late.elapsedMs)} (${Math.round(late.percentUsed * 100)} %)`);
+    add("Due", at(late.dueAt));
+    const leftMs = late.dueAt - now;
+    if (isOpen(state)) add(leftMs < 0 ? "Overdue by" : "Remaining", formatDuration(Math.abs(leftMs)));
+    add("Paused", late.pausedFor && inline(late.pausedFor));
+  }
+  add("Owner", (alert.assignee ?? entity?.owner) && inline(alert.assignee?.name ?? entity?.owner ?? ""));
+  add("Last words", entity?.lastWords && `> ${inline(withoutPersonal(mask(entity.lastWords)), 200)}`, false);
+  add("Note", notesOf(alert), false);
+  add("Next", isOpen(state) && nextOf(alert, config, at), false);
+  add("Runbook", runbook && inline(runbook), false);
+  add("Lately", facts.history.length > 1 && latelyOf(facts.history, at), false);
+  const again = facts.times > 1 ? ` (${facts.times} times now)` : "";
+  return {
+    text: "",
+    card: {
+      title: `${markOf(alert)} ${signal.title}`.slice(0, 250),
+      text: inline(mask(signal.reason)) + again,
+      ...(urlOf(entity?.link) ? { url: urlOf(entity?.link) as string } : {}),
+      tone: toneOf(alert),
+      fields,
+      footer: alert.id,
+    },
+    ...(isOpen(state) ? { buttons: buttonsOf(alert, settingsOf(alert, config)) } : {}),
+  };
+}
+
+function toneOf({ state }: Alert): NonNullable<Card["tone"]> {
+  if (state === "resolved") return "good";
+  if (state === "firing") return "bad";
+  return state === "warned" ? "warning" : "neutral";
+}
+
+function stateLine(
+  { state, since, ack, snooze, quietBy, endedAt, condition }: Alert,
+  at: (ms: number) => string,
+): string {
+  const word = STATE_WORDS[state];
+  switch (state) {
+    case "acked":
+      return `${word} by ${inline(ack?.by ?? "somebody")} ${at(ack?.at ?? since)}`;
+    case "snoozed":
+      return `${word} until ${at(snooze?.until ?? since)} by ${inline(snooze?.by ?? "somebody")}`;
+    case "silenced":
+    case "inhibited":
+      return `${word} (${inline(quietBy ?? "")}), else ${STATE_WORDS[condition]}`;
+    case "resolved":
+    case "expired":
+      return `${word} ${at(endedAt ?? since)}`;
+    default:
+      return `${word} since ${at(since)}`;
+  }
+}
+
+function whatOf(title: string, link: string | undefined): string {
+  const shown = inline(title);
+  const url = urlOf(link);
+  if (url) return `[${shown}](${url})`;
+  return link === undefined || parseAddress(link) === undefined ? shown : `${shown} (\`${link}\`)`;
+}
+
+function urlOf(link: string | undefined): string | undefined {
+  return link !== undefined && /^https?:\/\/\S+$/.test(link) ? link : undefined;
+}
+
+function notesOf({ notes }: Alert): string | undefined {
+  const last = notes.at(-1);
+  return last && `${inline(last.by)}: ${inline(last.text, 300)}${notes.length > 1 ? ` (${notes.length} notes)` : ""}`;
+}
+
+/** What comes if nobody does anything. */
+function nextOf(alert: Alert, config: AlertsConfig, at: (ms: number) => string): string | undefined {
+  const { state, ack, snooze, remindAt, heldUntil } = alert;
+  if (state === "acked") return ack?.until === undefined ? undefined : `asked again ${at(ack.until)}`;
+  if (state === "snoozed") return snooze && `told again ${at(snooze.until)}`;
+  if (state === "warned") return alert.signal.clock && `breaks ${at(alert.signal.clock.dueAt)}`;
+  if (state !== "firing") return undefined;
+  const { escalate, remind } = settingsOf(alert, config);
+  const step = escalate[alert.steps];
+  const from = alert.escalateFrom ?? alert.firedAt ?? alert.raisedAt;
+  const parts = [
+    remindAt !== undefined &&
+      alert.reminders < remind.times &&
+      remindAt > (heldUntil ?? 0) &&
+      `reminder ${at(remindAt)}`,
+    step?.after !== undefined && `step ${alert.steps + 1} of ${escalate.length} ${at(from + step.after)}`,
+    step?.after === undefined &&
+      step?.reminders !== undefined &&
+      `step ${alert.steps + 1} of ${escalate.length} after ${step.reminders} reminders`,
+    alert.isExhausted && "nobody else will be told",
+  ].filter((part) => part !== false && part !== undefined);
+  return parts.length === 0 ? undefined : parts.join(", ");
+}
+
+function latelyOf(history: readonly AlertEvent[], at: (ms: number) => string): string {
+  return history
+    .slice(-EVENTS_SHOWN)
+    .map(
+      ({ at: when, event, actor, reason }) =>
+        `${at(when)} ${event.replaceAll("_", " ")}, ${inline(actor.name, 60)}${reason && event !== "note" ? `: ${inline(reason, 120)}` : ""}`,
+    )
+    .join("\n\n");
+}

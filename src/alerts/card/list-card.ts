@@ -1,0 +1,70 @@
+/** The card of many alerts: the worst of them, how many in which state, and one press for all. */
+import { ALERT_STATES, type AlertCard, isOpen } from "../../domain/alert.js";
+import type { Button, Card, OutboundMessage } from "../../domain/message.js";
+import { formatDuration } from "../../lib/duration.js";
+import type { Telling } from "../tell/telling.js";
+import { moment, STATE_WORDS, titleOf } from "./words.js";
+
+const SHOWN = 10;
+
+export async function listCard(card: AlertCard, { store, config, clock }: Telling): Promise<OutboundMessage> {
+  const alerts = await store.list({ cardId: card.id, limit: SHOWN });
+  const counts = await store.counts({ cardId: card.id });
+  const total = ALERT_STATES.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
+  const open = ALERT_STATES.filter(isOpen).reduce((sum, state) => sum + (counts[state] ?? 0), 0);
+  const timezone = config.destinations[card.destination]?.timezone;
+  const now = clock.now();
+  const lines = alerts.map((alert) => {
+    const { signal, raisedAt } = alert;
+    const due = signal.clock && `, due ${moment(signal.clock.dueAt, timezone)}`;
+    return `- ${titleOf(alert)} ${formatDuration(Math.max(0, now - raisedAt))}${due ?? ""} \`${alert.id}\``;
+  });
+  const states = ALERT_STATES.flatMap((state) => {
+    const count = counts[state];
+    return count === undefined ? [] : [`${count.toLocaleString("en-US")} ${STATE_WORDS[state]}`];
+  });
+  const more = total > SHOWN ? `\n\nand ${(total - SHOWN).toLocaleString("en-US")} more: \`/alerts\`` : "";
+  return {
+    text: "",
+    card: {
+      title: titleFor(card, total, open),
+      text: `${states.join(" · ")}\n\n${lines.join("\n")}${more}`,
+      tone: toneOf(open, counts.firing ?? 0),
+      footer: card.id,
+    },
+    ...(open > 0 ? { buttons: buttons(card) } : {}),
+  };
+}
+
+function titleFor({ kind, key }: AlertCard, total: number, open: number): string {
+  const count = `${total.toLocaleString("en-US")} alert${total === 1 ? "" : "s"}`;
+  const left = open === 0 ? ", all over" : open < total ? `, ${open.toLocaleString("en-US")} open` : "";
+  switch (kind) {
+    case "catch-up":
+      return `🌙 While it was quiet: ${count}${left}`;
+    case "rest":
+      return `🗂 ${count} at once${left}`;
+    default:
+      return `🗂 ${count}${left}: ${key.split("|").slice(1).join(" ").slice(0, 120)}`;
+  }
+}
+
+function toneOf(open: number, firing: number): NonNullable<Card["tone"]> {
+  if (open === 0) return "good";
+  return firing > 0 ? "bad" : "warning";
+}
+
+function buttons({ id }: AlertCard): Button[][] {
+  const press = (label: string, line: string, style: Button["style"] = "secondary"): Button => ({
+    label,
+    style,
+    action: { kind: "command", line },
+  });
+  return [
+    [
+      press("Acknowledge all", `/ack ${id}`, "success"),
+      press("Snooze all 1h", `/snooze ${id} 1h`),
+      press("Show all", "/alerts open"),
+    ],
+  ];
+}

@@ -1,0 +1,16 @@
+/** What a card shows: one alert whole, or the worst of many and how many more. */
+import type { AlertCard } from "../../domain/alert.js";
+import type { OutboundMessage } from "../../domain/message.js";
+import type { Telling } from "../tell/telling.js";
+import { alertCard } from "./alert-card.js";
+import { listCard } from "./list-card.js";
+
+export async function renderCard(card: AlertCard, telling: Telling): Promise<OutboundMessage> {
+  if (card.kind !== "alert") return listCard(card, telling);
+  const alerts = await telling.store.list({ cardId: card.id, limit: 20 });
+  // The newest episode is what it is about.
+  const alert = [...alerts].sort((a, b) => b.episode - a.episode || b.raisedAt - a.raisedAt)[0];
+  if (alert === undefined) return { text: "This alert is not kept any more." };
+  const history = await telling.store.history(alert.id, 200);
+  return alertCard(alert, { destination: card.destination, times: alerts.length, history }, telling);
+}

@@ -1,0 +1,53 @@
+/** Pieces of Markdown that cards and messages about alerts are made of. Words of unknown origin go in escaped. */
+import type { Alert, AlertState } from "../../domain/alert.js";
+import type { Severity } from "../../domain/alert-signal.js";
+
+const MARKS: Record<Severity, string> = { info: "ℹ️", warning: "⚠️", high: "🔶", critical: "🔴" };
+const OVER: Partial<Record<AlertState, string>> = {
+  resolved: "✅",
+  expired: "⌛",
+  acked: "👀",
+  snoozed: "💤",
+  silenced: "🔇",
+  inhibited: "🔇",
+};
+
+export const STATE_WORDS: Record<AlertState, string> = {
+  warned: "warning",
+  firing: "firing",
+  acked: "acknowledged",
+  snoozed: "snoozed",
+  silenced: "silenced",
+  inhibited: "explained by another alert",
+  resolved: "resolved",
+  expired: "expired",
+};
+
+const TITLE_MAX = 200;
+
+/** On one line, with nothing in it that Markdown or a chat would act on. */
+export function inline(text: string, maxCharacters = 500): string {
+  const characters = [...text.replace(/\s+/g, " ").trim()];
+  const clipped =
+    characters.length <= maxCharacters ? characters.join("") : `${characters.slice(0, maxCharacters - 1).join("")}…`;
+  return clipped.replace(/[\\`*_~[\]<>|#]/g, "\\$&").replace(/@(?=everyone|here)/g, "@\u200B");
+}
+
+export function markOf({ state, severity }: Pick<Alert, "state" | "severity">): string {
+  return OVER[state] ?? MARKS[severity];
+}
+
+/** `🔴 **Reply to Ann** firing`. */
+export function titleOf(alert: Alert): string {
+  return `${markOf(alert)} **${inline(alert.signal.title, TITLE_MAX)}** ${STATE_WORDS[alert.state]}`;
+}
+
+/** A moment, which every platform shows as its readers know it; `timezone` is for those that cannot know theirs. */
+export function moment(atMs: number, timezone: string | undefined, style: "f" | "t" = "f"): string {
+  return `<t:${Math.floor(atMs / 1000)}:${style}${timezone === undefined ? "" : `:${timezone}`}>`;
+}
+
+/** What a customer wrote, without what is nobody's business: addresses, long numbers. */
+export function withoutPersonal(text: string): string {
+  return text.replace(/[\w.+-]+@[\w-]+(\.[\w-]+)+/g, "[address]").replace(/\+?\d(?:[ .\-/()]?\d){5,}/g, "[number]");
+}

@@ -1,0 +1,237 @@
+/** Settings of alerts: `alerts:` in hookgate.yaml. Without it every alert is told to the admins. */
+import { z } from "zod";
+import { parseAddress } from "../domain/address.js";
+import { SEVERITIES } from "../domain/alert.js";
+import { duration, someDuration } from "../lib/config-fields.js";
+import { cronProblem } from "../lib/cron.js";
+import { parseInstant } from "../lib/instant.js";
+import { localTimezone, timezone } from "../lib/timezone.js";
+import { matcherProblem } from "./matchers.js";
+
+const address = z
+  .string()
+  .refine((text) => parseAddress(text) !== undefined, "expected platform:bot:chat or platform:bot:chat:thread");
+const matcher = z.string().superRefine((text, context) => {
+  const problem = matcherProblem(text);
+  if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
+});
+const severity = z.enum(SEVERITIES);
+const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, "expected a time of day such as 22:00");
+const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
+const zone = (what: string) => timezone.optional().describe(`The time zone of ${what}. Default: the machine's.`);
+const web = z.string().refine((text) => /^https?:\/\/\S+$/.test(text), "expected an address that begins with https://");
+const mention = z
+  .string()
+  .regex(/^\S+$/, "expected platform:id, platform:role:id, oncall:rota, the name of a person, or everyone");
+
+export const BUTTONS = ["ack", "assign", "snooze", "escalate", "resolve", "extend", "note", "mute"] as const;
+
+const step = z.strictObject({
+  after: someDuration().optional().describe("So long after it began to fire, unacknowledged."),
+  reminders: z.int().min(1).optional().describe("Or after so many reminders."),
+  to: z.array(address).default([]).describe("Chats that get the alert from now on. Default: where it is told already."),
+  mention: z
+    .array(mention)
+    .default([])
+    .describe("Who is pinged: platform:id, platform:role:id, oncall:ROTA, a name of `people`, or everyone."),
+  webhook: web.optional().describe("Told by POST, as JSON."),
+});
+
+const route = z.strictObject({
+  match: z
+    .array(matcher)
+    .optional()
+    .describe(
+      "Alerts that take this route when their source named none, such as severity=critical or policy=~first.*.",
+    ),
+  to: z.array(address).default([]).describe("Where they are told. Default: direct messages to admins."),
+  group_by: z
+    .array(z.string())
+    .default(["source", "policy"])
+    .describe("Labels by which alerts that come in numbers share one card."),
+  alone: z
+    .int()
+    .min(0)
+    .default(3)
+    .describe("How many alerts of a group have a card of their own before the others share one."),
+  hold: duration("0s").describe("How long a trouble must last before it is told (against flapping)."),
+  reopen_within: duration("10m").describe(
+    "A trouble that comes back within this time changes its old card instead of posting a new one.",
+  ),
+  ack_for: duration("8h").describe(
+    "After this time an acknowledged alert that still fires counts as not acknowledged. 0s: never.",
+  ),
+  remind: z
+    .strictObject({
+      every: duration("1h").describe("The time between two."),
+      times: z.int().min(0).max(100).default(3).describe("How many at most; 0 for none."),
+      at_least: severity.default("high").describe("The least severity that is reminded of."),
+    })
+    .prefault({})
+    .describe("Reminders while nobody acknowledges."),
+  escalate: z.array(step).default([]).describe("Steps, in order, while nobody acknowledges. Each is a new message."),
+  buttons: z
+    .array(z.enum(BUTTONS))
+    .default(["ack", "assign", "snooze", "escalate", "resolve", "note", "mute"])
+    .describe("Which buttons a card has. Each is a command, with the roles of that command."),
+  snooze: z
+    .array(z.string())
+    .default(["15m", "1h", "4h", "business"])
+    .describe("Lengths of the snooze buttons; business: until the next business hour."),
+});
+export type RouteConfig = z.output<typeof route>;
+
+const quiet = z.strictObject({
+  from: timeOfDay.describe("When it begins."),
+  to: timeOfDay.describe("When it ends."),
+  days: z.array(z.enum(DAYS)).optional().describe("Days on which it begins. Default: all."),
+  timezone: zone("these times"),
+  bypass: severity.default("critical").describe("From this severity on alerts are told all the same."),
+});
+export type QuietConfig = z.output<typeof quiet>;
+
+const destination = z.strictObject({
+  quiet: quiet.optional().describe("Quiet hours: what comes then is told in one message when they end."),
+  timezone: zone("times written out, where the platform cannot show the reader's"),
+  per_minute: z.int().min(1).default(10).describe("New messages about alerts at most; what is more shares one card."),
+});
+export type DestinationConfig = z.output<typeof destination>;
+
+const window = z
+  .strictObject({
+    match: z.array(matcher).min(1).describe("Which alerts it is about."),
+    from: z.string().optional().describe("When it begins, such as 2026-12-24T18:00; once."),
+    until: z.string().optional().describe("When it ends."),
+    cron: z.string().optional().describe("Or when it begins again and again."),
+    for: someDuration().optional().describe("How long each of those is."),
+    timezone: zone("these times"),
+    comment: z.string().default("maintenance").describe("Why; shown on cards."),
+  })
+  .superRefine(({ from, until, cron, for: lasting, timezone: name = localTimezone() }, context) => {
+    const say = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
+    if (cron !== undefined) {
+      const problem = cronProblem({ cron, timezone: name });
+      if (problem !== undefined) say("cron", problem);
+      if (lasting === undefined) say("for", "a window that comes again and again needs its length");
+    } else
+      for (const [key, text] of [
+        ["from", from],
+        ["until", until],
+      ] as const)
+        if (text === undefined || parseInstant(text, name) === undefined)
+          say(key, `expected a date and time such as 2026-12-24T18:00, got "${text ?? ""}"`);
+  });
+export type WindowConfig = z.output<typeof window>;
+
+const rota = z.strictObject({
+  timezone: zone("the rota"),
+  rotate: z
+    .strictObject({
+      people: z.array(z.string()).min(1).describe("In turn; names of `people` or platform:id."),
+      from: z.string().describe("When the first turn began, such as 2026-01-05T09:00."),
+      every: someDuration().describe("How long a turn is, such as 7d."),
+    })
+    .optional()
+    .describe("People who take turns."),
+  shifts: z
+    .array(
+      z.strictObject({
+        days: z
+          .array(z.enum(DAYS))
+          .default([...DAYS])
+          .describe("Days on which it begins."),
+        from: timeOfDay.describe("When it begins."),
+        to: timeOfDay.describe("When it ends."),
+        person: z.string().describe("A name of `people`, or platform:id."),
+      }),
+    )
+    .default([])
+    .describe("Fixed hours of the week; they go before turns."),
+});
+export type RotaConfig = z.output<typeof rota>;
+
+const digest = z
+  .strictObject({
+    cron: z.string().describe("When, such as 0 9 * * MON-FRI."),
+    timezone: zone("it"),
+    to: z.array(address).default([]).describe("Where. Default: direct messages to admins."),
+    title: z.string().default("Alerts").describe("What it is called."),
+  })
+  .superRefine(({ cron, timezone: name = localTimezone() }, context) => {
+    const problem = cronProblem({ cron, timezone: name });
+    if (problem !== undefined) context.addIssue({ code: "custom", path: ["cron"], message: problem });
+  });
+export type DigestConfig = z.output<typeof digest>;
+
+export const alertsConfig = z.strictObject({
+  routes: z
+    .record(z.string(), route)
+    .default({})
+    .describe("Where alerts are told and how, by name; `default` is for those that no other route takes."),
+  destinations: z.record(address, destination).default({}).describe("What holds for single chats, by address."),
+  fallback: z
+    .array(address)
+    .default([])
+    .describe("Where an alert is told that cannot be told where it should. Default: direct messages to admins."),
+  fallback_after: duration("5m").describe("So long may an alert wait for its platform before it is told there, too."),
+  inhibit: z
+    .array(
+      z.strictObject({
+        by: z.array(matcher).min(1).describe("While an alert like this is open,"),
+        mutes: z.array(matcher).min(1).describe("alerts like this are not told,"),
+        equal: z.array(z.string()).default([]).describe("if these labels are the same in both."),
+      }),
+    )
+    .default([])
+    .describe("Outages that keep what follows from them quiet."),
+  maintenance: z
+    .array(window)
+    .default([])
+    .describe("Windows in which alerts are not told; what is resolved in them is."),
+  digests: z
+    .array(digest)
+    .default([])
+    .describe("Regular messages with what is open and what happened: daily, at the start of a shift."),
+  people: z
+    .record(z.string(), z.array(mention))
+    .default({})
+    .describe("Accounts of people, by name: [discord:123, telegram:456]."),
+  rotas: z
+    .record(z.string(), rota)
+    .default({})
+    .describe("Who is on call, by name: `/oncall who`, and oncall:NAME in mentions."),
+  business_hours: z
+    .strictObject({
+      days: z.array(z.enum(DAYS)).default(["mon", "tue", "wed", "thu", "fri"]).describe("On which days."),
+      from: timeOfDay.default("09:00").describe("From when on."),
+      timezone: zone("it"),
+    })
+    .prefault({})
+    .describe("When `/snooze ID business` ends."),
+  heartbeat: z
+    .strictObject({
+      every: duration("5m").describe("How often."),
+      to: z
+        .union([web, address])
+        .optional()
+        .describe("An address that is called by POST, or a chat with one message that is kept up to date."),
+    })
+    .prefault({})
+    .describe("A sign of life of the alerts themselves: when it stays away, nobody would tell. Off without `to`."),
+  watch_gateway: z
+    .strictObject({
+      offline_after: duration("2m").describe("A platform that is away for so long is an alert."),
+      undelivered_after: duration("1m").describe(
+        "So are messages that could not be delivered and wait for an operator for so long.",
+      ),
+    })
+    .prefault({})
+    .describe("What the gateway knows about itself."),
+  expire_after: duration("30d").describe("An open alert that its source has not spoken of for so long has expired."),
+  keep: duration("90d").describe("How long alerts that are over are kept."),
+});
+export type AlertsConfig = z.output<typeof alertsConfig>;
+
+/** What holds for a chat or a route that nobody configured. */
+export const defaultRoute: RouteConfig = route.parse({});
+export const defaultDestination: DestinationConfig = destination.parse({});

@@ -1,0 +1,104 @@
+/** Regular messages about alerts: what is open, and what happened since the last. Their next times are rows, missed ones come once. */
+import { createHash } from "node:crypto";
+import { type Address, formatAddress, parseAddress } from "../domain/address.js";
+import { ALERT_STATES, type Alert, isOpen } from "../domain/alert.js";
+import type { OutboundMessage } from "../domain/message.js";
+import type { KeyValueStore } from "../domain/store.js";
+import { nextCron } from "../lib/cron.js";
+import { localTimezone } from "../lib/timezone.js";
+import { moment, STATE_WORDS, titleOf } from "./card/words.js";
+import type { DigestConfig } from "./config.js";
+import type { Telling } from "./tell/telling.js";
+
+const SCOPE = "alerts.digests";
+const SHOWN = 15;
+const DAY_MS = 86_400_000;
+/** Alerts that are looked through for what happened. */
+const REACH = 2_000;
+
+export interface Digest {
+  message: OutboundMessage;
+  open: Alert[];
+  counts: Partial<Record<Alert["state"], number>>;
+}
+
+interface Due {
+  nextAt: number;
+  lastAt: number;
+}
+
+type Parts = Telling & { keyValue: KeyValueStore };
+
+export function createDigests(parts: Parts): { now(): Promise<Digest>; look(): Promise<number | undefined> } {
+  const { config, clock, keyValue, admins, send } = parts;
+
+  async function lookAtOne(digest: DigestConfig): Promise<number | undefined> {
+    const now = clock.now();
+    const { cron, timezone = localTimezone(), title } = digest;
+    const key = `${title}|${cron}|${timezone}`;
+    const next = nextCron({ cron, timezone }, now);
+    const known = (await keyValue.get(SCOPE, key)) as Due | undefined;
+    if (next === undefined) return undefined;
+    if (known === undefined) {
+      await keyValue.set(SCOPE, key, { nextAt: next, lastAt: now });
+      return next;
+    }
+    if (known.nextAt > now) return known.nextAt;
+    const { message } = await write(parts, { title, since: known.lastAt, timezone });
+    const to = digest.to.length > 0 ? digest.to.flatMap((text) => parseAddress(text) ?? []) : admins();
+    for (const at of to)
+      await send(at, message, {
+        cause: { kind: "alert", id: key, depth: 0 },
+        deliveryId: digestId(key, known.nextAt, at),
+      });
+    await keyValue.set(SCOPE, key, { nextAt: next, lastAt: now });
+    return next;
+  }
+
+  return {
+    now: () => write(parts, { title: "Alerts", since: clock.now() - DAY_MS, timezone: undefined }),
+    async look() {
+      const times: number[] = [];
+      for (const digest of config.digests) {
+        const next = await lookAtOne(digest);
+        if (next !== undefined) times.push(next);
+      }
+      return times.length === 0 ? undefined : Math.min(...times);
+    },
+  };
+}
+
+/** The same digest at the same place is the same delivery, so a crash half-way says it once. */
+function digestId(key: string, dueAt: number, at: Address): string {
+  const digest = createHash("sha256")
+    .update(`${key}|${dueAt}|${formatAddress(at)}`)
+    .digest("base64url");
+  return `d_${digest.slice(0, 24)}`;
+}
+
+async function write(
+  { store }: Pick<Telling, "store">,
+  { title, since, timezone }: { title: string; since: number; timezone: string | undefined },
+): Promise<Digest> {
+  const open = await store.list({ open: true, limit: SHOWN });
+  const all = await store.counts({});
+  const counts = Object.fromEntries(Object.entries(all).filter(([state]) => isOpen(state as Alert["state"])));
+  const lately = await store.list({ since, limit: REACH });
+  const raised = lately.filter(({ raisedAt }) => raisedAt >= since).length;
+  const ended = lately.filter(({ endedAt }) => endedAt !== undefined && endedAt >= since);
+  const states = ALERT_STATES.flatMap((state) => (counts[state] ? [`${counts[state]} ${STATE_WORDS[state]}`] : []));
+  const total = Object.values(counts).reduce((sum: number, count) => sum + (count ?? 0), 0);
+  const more = total > open.length ? `\nand ${total - open.length} more: \`/alerts\`` : "";
+  const card = {
+    title: total === 0 ? `${title}: nothing is open` : `${title}: ${total} open`,
+    text: [
+      states.join(" · "),
+      open.map((alert) => `- ${titleOf(alert)} \`${alert.id}\``).join("\n") + more,
+      `Since ${moment(since, timezone)}: ${raised} raised, ${ended.length} over.`,
+    ]
+      .filter((part) => part !== "")
+      .join("\n\n"),
+    tone: total === 0 ? ("good" as const) : ("neutral" as const),
+  };
+  return { message: { text: "", card }, open, counts };
+}

@@ -1,0 +1,62 @@
+/** Which open alerts keep others quiet: an index by rule and labels, so that a storm of alerts asks it in constant time. */
+import { type Alert, isOpen } from "../domain/alert.js";
+import type { AlertsConfig } from "./config.js";
+import { type Labels, labelsOf, type Matcher, parseMatchers } from "./matchers.js";
+
+export interface Inhibitors {
+  /** The alert that keeps an alert with these labels quiet. Never itself. */
+  find(labels: Labels): string | undefined;
+  /** Notes what became of an alert; true when others may be concerned. */
+  note(alert: Alert): boolean;
+}
+
+/** Undelivered messages are no news while their platform is away. */
+const OWN: AlertsConfig["inhibit"] = [
+  { by: ["source=gateway", "kind=platform"], mutes: ["source=~gateway|alerts", "kind!=platform"], equal: ["platform"] },
+];
+
+interface Rule {
+  by: Matcher;
+  mutes: Matcher;
+  keyOf(labels: Labels): string;
+  /** Alert ids by the labels that must be equal. */
+  active: Map<string, Set<string>>;
+}
+
+export function createInhibitors(rules: AlertsConfig["inhibit"]): Inhibitors {
+  const all = [...OWN, ...rules].map(
+    ({ by, mutes, equal }): Rule => ({
+      by: parseMatchers(by),
+      mutes: parseMatchers(mutes),
+      keyOf: (labels) => JSON.stringify(equal.map((name) => labels[name] ?? "")),
+      active: new Map(),
+    }),
+  );
+  return {
+    find(labels) {
+      for (const { mutes, keyOf, active } of all) {
+        if (active.size === 0 || !mutes(labels)) continue;
+        for (const id of active.get(keyOf(labels)) ?? []) if (id !== labels.id) return id;
+      }
+      return undefined;
+    },
+    note(alert) {
+      let isNews = false;
+      const labels = labelsOf(alert);
+      // One that is kept quiet itself keeps nobody quiet: rules that point at each other would silence everything.
+      const isActive = isOpen(alert.state) && alert.state !== "inhibited";
+      for (const { by, keyOf, active } of all) {
+        if (!by(labels)) continue;
+        const key = keyOf(labels);
+        const ids = active.get(key) ?? new Set<string>();
+        if (isActive === ids.has(alert.id)) continue;
+        isNews = true;
+        if (isActive) ids.add(alert.id);
+        else ids.delete(alert.id);
+        if (ids.size > 0) active.set(key, ids);
+        else active.delete(key);
+      }
+      return isNews;
+    },
+  };
+}

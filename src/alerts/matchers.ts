@@ -1,0 +1,63 @@
+/** Matchers of silences, routes and rules, written as operators know them: `severity=critical`, `policy=~first.*`, `queue!=spam`. */
+import { RE2JS } from "re2js";
+import type { Alert } from "../domain/alert.js";
+import { errorMessage, HookgateError } from "../lib/errors.js";
+
+export type Matcher = (labels: Labels) => boolean;
+export type Labels = Readonly<Record<string, string>>;
+
+/** What an alert can be matched by: its own labels, and what every alert has. */
+export function labelsOf({ id, severity, signal }: Pick<Alert, "id" | "severity" | "signal">): Labels {
+  const { source, entity, clock, labels, fingerprint } = signal;
+  return {
+    ...labels,
+    id,
+    fingerprint,
+    severity,
+    source: source.kind,
+    "source.id": source.id,
+    ...(source.policyId === undefined ? {} : { policy: source.policyId }),
+    ...(entity === undefined ? {} : { entity: entity.type, "entity.id": entity.id }),
+    ...(clock === undefined ? {} : { clock: clock.name }),
+  };
+}
+
+const FORM = /^\s*([\w.:-]+)\s*(=~|!~|!=|=)\s*(?:"((?:[^"\\]|\\.)*)"|(.*?))\s*$/s;
+
+/** Throws BAD_MATCHER. A label that the alert does not have is empty. */
+export function parseMatcher(text: string): Matcher {
+  const [, name = "", operator, quoted, bare] = FORM.exec(text) ?? [];
+  if (operator === undefined)
+    throw new HookgateError({
+      code: "BAD_MATCHER",
+      message: `expected a matcher such as severity=critical, policy=~first.* or queue!=spam, got "${text}"`,
+    });
+  const value = quoted === undefined ? (bare ?? "") : quoted.replace(/\\(.)/g, "$1");
+  const is = operator.endsWith("~") ? pattern(value, text) : (given: string) => given === value;
+  const wanted = !operator.startsWith("!");
+  return (labels) => is(labels[name] ?? "") === wanted;
+}
+
+/** All of them. None matches everything. */
+export function parseMatchers(texts: readonly string[]): Matcher {
+  const all = texts.map(parseMatcher);
+  return (labels) => all.every((matches) => matches(labels));
+}
+
+function pattern(source: string, text: string): (given: string) => boolean {
+  try {
+    const compiled = RE2JS.compile(`^(?:${source})$`);
+    return (given) => compiled.test(given);
+  } catch (error) {
+    throw new HookgateError({ code: "BAD_MATCHER", message: `"${text}": ${errorMessage(error)}`, cause: error });
+  }
+}
+
+export function matcherProblem(text: string): string | undefined {
+  try {
+    parseMatcher(text);
+    return undefined;
+  } catch (error) {
+    return errorMessage(error);
+  }
+}

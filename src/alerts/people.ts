@@ -1,0 +1,41 @@
+/** Who is meant: names of people and rotas, resolved to accounts on platforms. */
+import { parseInstant } from "../lib/instant.js";
+import { localTimezone } from "../lib/timezone.js";
+import type { AlertsConfig, RotaConfig } from "./config.js";
+import { isWithin } from "./quiet-hours.js";
+
+const ONCALL = "oncall:";
+
+/** Who is on call; undefined when nobody is. `until`: when turns change next. */
+export function onCall(rota: RotaConfig, now: number): string | undefined {
+  const timezone = rota.timezone ?? localTimezone();
+  for (const { days, from, to, person } of rota.shifts) if (isWithin({ days, from, to }, timezone, now)) return person;
+  const { rotate } = rota;
+  const from = rotate && parseInstant(rotate.from, timezone);
+  if (!rotate || from === undefined || now < from) return undefined;
+  return rotate.people[Math.floor((now - from) / rotate.every) % rotate.people.length];
+}
+
+/** `platform:id`, `platform:role:id` and `everyone`, each with the name to show. */
+export interface Mentioned {
+  ref: string;
+  name: string;
+}
+
+/** What is written in `mention:` as accounts. A name that nobody has is left out: it is said in the text. */
+export function accountsOf(
+  mentions: readonly string[],
+  { people, rotas }: Pick<AlertsConfig, "people" | "rotas">,
+  now: number,
+): Mentioned[] {
+  return mentions.flatMap((mention): Mentioned[] => {
+    if (mention.startsWith(ONCALL)) {
+      const rota = rotas[mention.slice(ONCALL.length)];
+      const person = rota && onCall(rota, now);
+      return person === undefined ? [] : accountsOf([person], { people, rotas: {} }, now);
+    }
+    const accounts = people[mention];
+    if (accounts !== undefined) return accounts.map((ref) => ({ ref, name: mention }));
+    return mention === "everyone" || mention.includes(":") ? [{ ref: mention, name: mention }] : [];
+  });
+}

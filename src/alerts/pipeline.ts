@@ -1,0 +1,85 @@
+/**
+ * What becomes of an alert. `pipeline` is the whole way, whatever set it off: a signal of its source, a person, or the time. Each
+ * step is a function of that name in `steps/`. All that follows is committed in one transaction with the alert, and told from there
+ * (`tell.ts`), so a crash loses nothing and tells nothing twice.
+ */
+import type { Actor, Alert } from "../domain/alert.js";
+import type { AlertSignal } from "../domain/alert-signal.js";
+import { HookgateError } from "../lib/errors.js";
+import { act, type PersonAction } from "./act.js";
+import type { Alerting } from "./alerting.js";
+import type { Plan } from "./plan.js";
+import { age } from "./steps/age.js";
+import { escalate } from "./steps/escalate.js";
+import { fallback } from "./steps/fallback.js";
+import { findPlan, fingerprint } from "./steps/fingerprint.js";
+import { group } from "./steps/group.js";
+import { inhibit } from "./steps/inhibit.js";
+import { quietHours } from "./steps/quiet-hours.js";
+import { remind } from "./steps/remind.js";
+import { route, settingsOf } from "./steps/route.js";
+import { silence } from "./steps/silence.js";
+
+/** Why an alert is looked at. */
+export type Occasion =
+  | { kind: "signal"; signal: AlertSignal }
+  | { kind: "action"; id: string; action: PersonAction; by: Actor }
+  /** Its card could not be told at a destination. */
+  | { kind: "undelivered"; id: string; destination: string; reason: string }
+  | { kind: "time"; id: string };
+
+export interface Outcome {
+  alert: Alert;
+  /** What was asked for has changed something. */
+  changed: boolean;
+}
+
+/** Undefined when the occasion concerns nothing: an old signal, an alert that is not known. */
+export async function pipeline(occasion: Occasion, alerting: Alerting): Promise<Outcome | undefined> {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const plan = await begin(occasion, alerting);
+    if (plan === undefined) return undefined;
+
+    age(plan, alerting);
+    inhibit(plan, alerting);
+    silence(plan, alerting);
+    const routes = route(plan, alerting);
+    for (const place of group(plan, routes)) quietHours(plan, place, alerting);
+    remind(plan, routes, alerting);
+    escalate(plan, routes, alerting);
+
+    if (await commit(plan, alerting)) return { alert: plan.alert, changed: plan.events.length > 0 };
+  }
+  throw new HookgateError({
+    code: "ALERT_BUSY",
+    message: "The alert changes all the time; try again.",
+    retryable: true,
+  });
+}
+
+/** Two who change an alert at once: one of them begins anew, from what the other left. */
+const MAX_ATTEMPTS = 50;
+
+/** The alert as it is, with what happened applied. */
+async function begin(occasion: Occasion, alerting: Alerting): Promise<Plan | undefined> {
+  if (occasion.kind === "signal") return fingerprint(occasion.signal, alerting);
+  const plan = await findPlan(occasion.id, alerting);
+  if (plan === undefined) return undefined;
+  if (occasion.kind === "action")
+    act(plan, occasion.action, occasion.by, settingsOf(plan.alert, alerting.config).ack_for);
+  if (occasion.kind === "undelivered") fallback(plan, occasion, alerting);
+  return plan;
+}
+
+/** False when somebody else changed the alert meanwhile. */
+async function commit(plan: Plan, { store, inhibitors, lookAt, wakeAt, lookAtAll }: Alerting): Promise<boolean> {
+  const change = plan.change();
+  if (change === undefined) return true;
+  if (!(await store.commit(change))) return false;
+  const { alert } = change;
+  for (const destination of new Set([...plan.destinations, ...change.notices.map((one) => one.destination)]))
+    lookAt(destination);
+  if (alert.nextAt !== undefined) wakeAt(alert.nextAt);
+  if (inhibitors.note(alert)) lookAtAll();
+  return true;
+}

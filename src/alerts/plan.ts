@@ -1,0 +1,90 @@
+/** What is going to happen to one alert: a draft of it and all that follows, gathered step by step and then committed whole. */
+import type { Actor, Alert, AlertChange, AlertEvent, KnownPlace, NewNotice, Place } from "../domain/alert.js";
+import { after, type Happening } from "./transitions.js";
+
+export class Plan {
+  readonly alert: Alert;
+  readonly now: number;
+  /** Where it is told already, or will be. */
+  readonly told: readonly KnownPlace[];
+  /** It is being made. */
+  readonly isNew: boolean;
+  readonly places: Place[] = [];
+  readonly notices: NewNotice[] = [];
+  /** What a person did has changed something. */
+  readonly events: AlertEvent[] = [];
+  #redraw = false;
+  readonly #version: number | undefined;
+  readonly #was: string;
+
+  constructor(alert: Alert, { now, told, isNew }: { now: number; told: readonly KnownPlace[]; isNew: boolean }) {
+    this.#was = JSON.stringify(alert);
+    this.#version = isNew ? undefined : alert.version;
+    const { nextAt: _, ...draft } = structuredClone(alert);
+    this.alert = draft;
+    this.now = now;
+    this.told = told;
+    this.isNew = isNew;
+  }
+
+  /** Through the table of transitions. False when that changes nothing. */
+  move(happening: Happening, actor: Actor, reason?: string): boolean {
+    const { alert, now } = this;
+    const to = after(alert, happening);
+    if (to === undefined) return false;
+    this.record(happening, actor, reason, to);
+    alert.state = to;
+    alert.since = now;
+    return true;
+  }
+
+  /** Into the history, and onto the cards. */
+  record(event: string, actor: Actor, reason?: string, to = this.alert.state): void {
+    this.events.push({
+      alertId: this.alert.id,
+      at: this.now,
+      event,
+      ...(this.isNew && this.events.length === 0 ? {} : { from: this.alert.state }),
+      to,
+      actor,
+      ...(reason === undefined ? {} : { reason }),
+    });
+    this.#redraw = true;
+  }
+
+  /** The cards show something else, and nothing happened that belongs into the history. */
+  redraw(): void {
+    this.#redraw = true;
+  }
+
+  /** It has to be looked at then, at the latest. */
+  lookAt(at: number | undefined): void {
+    if (at === undefined) return;
+    this.alert.nextAt = Math.min(this.alert.nextAt ?? at, at);
+  }
+
+  /** Undefined when nothing changed. */
+  change(): AlertChange | undefined {
+    const isSame = JSON.stringify(this.alert) === this.#was;
+    const isBare = this.events.length + this.places.length + this.notices.length === 0;
+    if (!this.isNew && isSame && isBare) return undefined;
+    this.alert.version++;
+    return {
+      alert: this.alert,
+      before: this.#version,
+      events: this.events,
+      places: this.places,
+      notices: this.notices,
+      redraw: this.#redraw,
+    };
+  }
+
+  /** Every chat where it is told from now on. */
+  get destinations(): string[] {
+    const told = this.told.filter(({ isWaiting, cardId }) => isWaiting || cardId !== undefined);
+    return [...new Set([...told, ...this.places].map(({ destination }) => destination))];
+  }
+}
+
+export const CLOCK: Actor = { id: "clock", name: "the clock", source: "clock" };
+export const RULE: Actor = { id: "rule", name: "a rule", source: "config" };

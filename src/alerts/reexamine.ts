@@ -1,0 +1,37 @@
+/** Holds every open alert against the rules that keep alerts quiet, after one of them changed. Those that it concerns go through the pipeline. */
+import type { Alert } from "../domain/alert.js";
+import type { Alerting } from "./alerting.js";
+import { labelsOf } from "./matchers.js";
+import type { Occasion } from "./pipeline.js";
+
+const PAGE = 500;
+
+export async function reexamine(alerting: Alerting, run: (occasion: Occasion) => Promise<unknown>): Promise<void> {
+  const { inhibitors } = alerting;
+  // All of them first: which alert keeps which other one quiet does not depend on their order.
+  await eachPage(alerting, async (page) => {
+    for (const alert of page) inhibitors.note(alert);
+  });
+  await eachPage(alerting, async (page) => {
+    const concerned = page.filter((alert) => isConcerned(alert, alerting));
+    await Promise.all(concerned.map(({ id }) => run({ kind: "time", id })));
+  });
+}
+
+function isConcerned(alert: Alert, { silences, inhibitors, clock }: Alerting): boolean {
+  const labels = labelsOf(alert);
+  const isSilenced = silences.find(labels, clock.now()) !== undefined;
+  if (isSilenced !== (alert.state === "silenced")) return true;
+  return (inhibitors.find(labels) !== undefined) !== (alert.state === "inhibited") && !isSilenced;
+}
+
+async function eachPage({ store }: Alerting, take: (page: readonly Alert[]) => Promise<void>): Promise<void> {
+  for (let afterId = ""; ; ) {
+    const page = await store.list({ open: true, afterId, limit: PAGE });
+    await take(page);
+    afterId = page.at(-1)?.id ?? afterId;
+    if (page.length < PAGE) return;
+    // Reads do not wait for anything: messages get their turn between two pages.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+}

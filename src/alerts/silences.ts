@@ -1,0 +1,131 @@
+/** What keeps alerts quiet by rule: silences that people set, and maintenance windows of the configuration. */
+import type { Actor, AlertStore, Silence } from "../domain/alert.js";
+import { nextCron } from "../lib/cron.js";
+import { HookgateError } from "../lib/errors.js";
+import { newId } from "../lib/id.js";
+import { parseInstant } from "../lib/instant.js";
+import { localTimezone } from "../lib/timezone.js";
+import type { WindowConfig } from "./config.js";
+import { type Labels, type Matcher, parseMatchers } from "./matchers.js";
+
+export interface InForce {
+  id: string;
+  comment: string;
+  until: number;
+}
+
+export interface Silences {
+  load(): Promise<void>;
+  /** What keeps an alert with these labels quiet now. */
+  find(labels: Labels, now: number): InForce | undefined;
+  /** When the next one begins or ends. */
+  nextChange(now: number): number | undefined;
+  list(): readonly Silence[];
+  add(
+    silence: { matchers: readonly string[]; until: number; comment: string; by: Actor },
+    now: number,
+  ): Promise<Silence>;
+  /** Undefined when it is not known; as it is when it is over already. */
+  expire(id: string, now: number): Promise<Silence | undefined>;
+}
+
+interface Rule {
+  silence: Silence;
+  matches: Matcher;
+}
+
+export function createSilences(
+  store: Pick<AlertStore, "silences" | "saveSilence">,
+  windows: readonly WindowConfig[],
+): Silences {
+  let rules: Rule[] = [];
+  const maintenance = windows.map((window, index) => ({
+    ...windowOf(window, index),
+    matches: parseMatchers(window.match),
+  }));
+  const remember = (silence: Silence) => {
+    rules = [ruleOf(silence), ...rules.filter((one) => one.silence.id !== silence.id)];
+  };
+  return {
+    async load() {
+      rules = (await store.silences()).map(ruleOf);
+    },
+    find(labels, now) {
+      for (const { silence, matches } of rules)
+        if (isInForce(silence, now) && matches(labels))
+          return { id: silence.id, comment: silence.comment, until: silence.until };
+      for (const { id, comment, matches, untilOf } of maintenance) {
+        const until = untilOf(now);
+        if (until !== undefined && matches(labels)) return { id, comment, until };
+      }
+      return undefined;
+    },
+    nextChange(now) {
+      const edges = [
+        ...rules
+          .filter(({ silence }) => silence.endedAt === undefined)
+          .flatMap(({ silence }) => [silence.from, silence.until]),
+        ...maintenance.flatMap(({ untilOf, nextOf }) => [untilOf(now), nextOf(now)]),
+      ].filter((at): at is number => at !== undefined && at > now);
+      return edges.length === 0 ? undefined : Math.min(...edges);
+    },
+    list: () => rules.map(({ silence }) => silence),
+    async add({ matchers, until, comment, by }, now) {
+      if (matchers.length === 0)
+        throw new HookgateError({
+          code: "BAD_MATCHER",
+          message: "A silence needs at least one matcher, such as policy=replies.",
+        });
+      parseMatchers(matchers);
+      const silence: Silence = { id: newId("si", now), matchers: [...matchers], from: now, until, comment, by };
+      await store.saveSilence(silence);
+      remember(silence);
+      return silence;
+    },
+    async expire(id, now) {
+      const found = rules.find(({ silence }) => silence.id === id)?.silence;
+      if (!found || !isInForce(found, now)) return found;
+      const ended = { ...found, endedAt: now };
+      await store.saveSilence(ended);
+      remember(ended);
+      return ended;
+    },
+  };
+}
+
+const ruleOf = (silence: Silence): Rule => ({ silence, matches: parseMatchers(silence.matchers) });
+
+export function isInForce({ from, until, endedAt }: Silence, now: number): boolean {
+  return endedAt === undefined && from <= now && now < until;
+}
+
+/** `untilOf`: the end of the window that now is in. `nextOf`: when the next one begins. */
+function windowOf(
+  { comment, from = "", until = "", cron, for: lasting = 0, timezone = localTimezone() }: WindowConfig,
+  index: number,
+) {
+  const id = `maintenance:${index + 1}`;
+  if (cron === undefined) {
+    // Checked by the schema.
+    const begins = parseInstant(from, timezone) ?? 0;
+    const ends = parseInstant(until, timezone) ?? 0;
+    return {
+      id,
+      comment,
+      untilOf: (now: number) => (begins <= now && now < ends ? ends : undefined),
+      nextOf: (now: number) => (begins > now ? begins : undefined),
+    };
+  }
+  const next = (at: number) => nextCron({ cron, timezone }, at);
+  return {
+    id,
+    comment,
+    /** The last one that began at most its length ago; windows that overlap are one. */
+    untilOf(now: number) {
+      let begun: number | undefined;
+      for (let at = next(now - lasting); at !== undefined && at <= now; at = next(at)) begun = at;
+      return begun === undefined ? undefined : begun + lasting;
+    },
+    nextOf: next,
+  };
+}

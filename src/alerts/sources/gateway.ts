@@ -1,0 +1,75 @@
+/** Alerts about the gateway itself: a platform that stays away, messages that could not be delivered and wait for an operator. */
+import type { AlertSignal } from "../../domain/alert-signal.js";
+import type { Clock } from "../../lib/clock.js";
+import { formatDuration } from "../../lib/duration.js";
+import type { AlertsConfig } from "../config.js";
+
+export interface GatewayFacts {
+  adapters: readonly { platform: string; phase: string; since: number; reason?: string }[];
+  outbox: { dead: number; held: number };
+  inbox: { dead: number };
+}
+
+interface Parts {
+  config: AlertsConfig["watch_gateway"];
+  status(): Promise<GatewayFacts>;
+  raiseOwn(signal: Omit<AlertSignal, "episode" | "at">): Promise<void>;
+  clock: Clock;
+}
+
+const LOOK_EVERY_MS = 30_000;
+const LOOK_AT_MOST_EVERY_MS = 1_000;
+
+export function watchGateway({ config, status, raiseOwn, clock }: Parts): { look(): Promise<number> } {
+  let undeliveredSince: number | undefined;
+
+  async function lookAtPlatform({ platform, phase, since, reason }: GatewayFacts["adapters"][number]): Promise<void> {
+    if (phase === "off") return;
+    const awayMs = clock.now() - since;
+    const isAway = phase !== "online";
+    if (isAway && awayMs < config.offline_after) return;
+    await raiseOwn({
+      fingerprint: `gateway:platform:${platform}`,
+      state: isAway ? "firing" : "resolved",
+      severity: "high",
+      title: `${platform} is away`,
+      reason: isAway ? `${phase}${reason ? `: ${reason}` : ""}` : "it is online again",
+      source: { kind: "gateway", id: platform },
+      labels: { kind: "platform", platform },
+    });
+  }
+
+  async function lookAtLetters({ outbox, inbox }: GatewayFacts): Promise<void> {
+    const now = clock.now();
+    const count = outbox.dead + outbox.held + inbox.dead;
+    if (count === 0) undeliveredSince = undefined;
+    else undeliveredSince ??= now;
+    if (undeliveredSince !== undefined && now - undeliveredSince < config.undelivered_after) return;
+    const parts = [
+      outbox.dead > 0 && `${outbox.dead} given up`,
+      outbox.held > 0 && `${outbox.held} held`,
+      inbox.dead > 0 && `${inbox.dead} not handled`,
+    ].filter((part) => part !== false);
+    await raiseOwn({
+      fingerprint: "gateway:letters",
+      state: count > 0 ? "firing" : "resolved",
+      severity: "warning",
+      title: "Messages wait for an operator",
+      reason:
+        count > 0 ? `${parts.join(", ")}, for more than ${formatDuration(config.undelivered_after)}` : "none is left",
+      source: { kind: "gateway", id: "outbox" },
+      runbook: "/outbox list",
+      labels: { kind: "letters" },
+    });
+  }
+
+  return {
+    async look() {
+      const facts = await status();
+      for (const adapter of facts.adapters) await lookAtPlatform(adapter);
+      await lookAtLetters(facts);
+      const soonest = Math.min(config.offline_after, config.undelivered_after) / 2;
+      return clock.now() + Math.min(LOOK_EVERY_MS, Math.max(LOOK_AT_MOST_EVERY_MS, soonest));
+    },
+  };
+}

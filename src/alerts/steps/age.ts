@@ -1,0 +1,30 @@
+/** What the time does to an alert: snoozes end, acknowledgements lapse, what its source forgot expires. */
+import { isOpen } from "../../domain/alert.js";
+import type { Alerting } from "../alerting.js";
+import { CLOCK, type Plan } from "../plan.js";
+
+export function age(plan: Plan, { config }: Alerting): void {
+  const { alert, now } = plan;
+  if (!isOpen(alert.state)) return;
+  const expiresAt = alert.confirmedAt + config.expire_after;
+  if (now >= expiresAt) {
+    plan.move("expire", CLOCK, "its source has not spoken of it for long");
+    alert.endedAt = now;
+    return;
+  }
+  plan.lookAt(expiresAt);
+  if (alert.snooze && now >= alert.snooze.until) {
+    plan.move("wake", CLOCK, "the snooze is over");
+    delete alert.snooze;
+  }
+  plan.lookAt(alert.snooze?.until);
+  if (alert.ack?.until !== undefined && now >= alert.ack.until) {
+    const { by } = alert.ack;
+    delete alert.ack;
+    if (plan.move("lapse", CLOCK, `${by} acknowledged it, and it is not over`)) {
+      alert.escalateFrom = now;
+      alert.reminders = 0;
+    }
+  }
+  plan.lookAt(alert.ack?.until);
+}

@@ -1,0 +1,91 @@
+/** Which alert a signal is about: the same fingerprint is the same alert, and a higher episode begins it anew. */
+import type { Actor, Alert } from "../../domain/alert.js";
+import { isOpen } from "../../domain/alert.js";
+import type { AlertSignal } from "../../domain/alert-signal.js";
+import { newId } from "../../lib/id.js";
+import type { Alerting } from "../alerting.js";
+import { Plan } from "../plan.js";
+
+/** Undefined when it says nothing new: an older episode, the end of something that was never raised, the same once more. */
+export async function fingerprint(signal: AlertSignal, alerting: Alerting): Promise<Plan | undefined> {
+  const { store, clock } = alerting;
+  const known = await store.latest(signal.fingerprint);
+  if (known !== undefined && signal.episode < known.episode) return undefined;
+  if (known?.episode === signal.episode) return again(known, signal, alerting);
+  if (known && isOpen(known.state)) await endReplaced(known, alerting);
+  if (signal.state === "resolved") return undefined;
+  const now = clock.now();
+  const plan = new Plan(begun(signal, now), { now, told: [], isNew: true });
+  plan.record(signal.state === "firing" ? "fire" : "warn", sourceOf(signal), signal.reason);
+  return plan;
+}
+
+/** The alert of a look or a person's wish. */
+export async function findPlan(id: string, { store, clock }: Alerting): Promise<Plan | undefined> {
+  const alert = await store.get(id);
+  return alert && new Plan(alert, { now: clock.now(), told: await store.placesOf(id), isNew: false });
+}
+
+async function again(known: Alert, signal: AlertSignal, { store, clock }: Alerting): Promise<Plan | undefined> {
+  if (!isOpen(known.state)) return undefined;
+  if (JSON.stringify(signal) === JSON.stringify(known.signal)) return undefined;
+  const now = clock.now();
+  const plan = new Plan(known, { now, told: await store.placesOf(known.id), isNew: false });
+  const { alert } = plan;
+  alert.confirmedAt = now;
+  if (signal.state === "resolved") {
+    alert.signal = { ...signal, severity: known.signal.severity };
+    plan.move("resolve", sourceOf(signal), signal.reason);
+    alert.endedAt = now;
+    return plan;
+  }
+  // What broke is not merely threatened again, within one episode.
+  if (signal.state === "warned" && alert.condition === "firing") return undefined;
+  const hasWorsened = signal.state === "firing" && alert.condition === "warned";
+  alert.signal = signal;
+  alert.severity = signal.severity;
+  plan.redraw();
+  if (hasWorsened) {
+    alert.condition = "firing";
+    alert.firedAt = now;
+    if (alert.state === "acked") delete alert.ack;
+    // Somebody keeps it quiet: it stays so, and its history says that it is worse now.
+    if (!plan.move("fire", sourceOf(signal), signal.reason)) plan.record("fire", sourceOf(signal), signal.reason);
+  }
+  return plan;
+}
+
+async function endReplaced(known: Alert, { store, clock, inhibitors, lookAt }: Alerting): Promise<void> {
+  const now = clock.now();
+  const plan = new Plan(known, { now, told: await store.placesOf(known.id), isNew: false });
+  plan.move("resolve", sourceOf(known.signal), "it began anew");
+  plan.alert.endedAt = now;
+  const change = plan.change();
+  if (change === undefined || !(await store.commit(change))) return;
+  inhibitors.note(plan.alert);
+  for (const destination of plan.destinations) lookAt(destination);
+}
+
+function begun(signal: AlertSignal, now: number): Alert {
+  return {
+    id: newId("al", now),
+    fingerprint: signal.fingerprint,
+    episode: signal.episode,
+    state: signal.state === "firing" ? "firing" : "warned",
+    condition: signal.state === "firing" ? "firing" : "warned",
+    severity: signal.severity,
+    signal,
+    raisedAt: now,
+    since: now,
+    ...(signal.state === "firing" ? { firedAt: now } : {}),
+    notes: [],
+    reminders: 0,
+    steps: 0,
+    confirmedAt: now,
+    version: 0,
+  };
+}
+
+export function sourceOf({ source }: AlertSignal): Actor {
+  return { id: source.id, name: source.kind, source: source.kind };
+}

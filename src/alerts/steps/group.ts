@@ -1,0 +1,37 @@
+/** Where an alert is to be told, and with which others: a place for each destination of its routes, once it is to be told at all. */
+import type { Place } from "../../domain/alert.js";
+import { labelsOf } from "../matchers.js";
+import type { Plan } from "../plan.js";
+import type { Route } from "./route.js";
+
+export function group(plan: Plan, routes: readonly Route[]): Place[] {
+  const { alert, now, told } = plan;
+  if (alert.state !== "warned" && alert.state !== "firing") return [];
+  const hold = Math.max(0, ...routes.map(({ settings }) => settings.hold));
+  alert.heldUntil ??= alert.raisedAt + hold;
+  if (now < alert.heldUntil) {
+    plan.lookAt(alert.heldUntil);
+    return [];
+  }
+  const there = new Set(told.filter(({ cardId }) => cardId !== undefined).map(({ destination }) => destination));
+  return routes.flatMap(({ name, settings, to }) =>
+    to
+      .filter((destination) => !there.has(destination))
+      .map((destination): Place => {
+        there.add(destination);
+        return {
+          alertId: alert.id,
+          destination,
+          group: groupOf(name, settings.group_by, plan),
+          kind: "now",
+          dueAt: now,
+        };
+      }),
+  );
+}
+
+/** `route|source=sla|policy=replies`. */
+function groupOf(route: string, by: readonly string[], { alert }: Plan): string {
+  const labels = labelsOf(alert);
+  return [route, ...by.map((name) => `${name}=${labels[name] ?? ""}`)].join("|");
+}

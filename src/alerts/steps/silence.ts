@@ -1,0 +1,18 @@
+/** A silence or a maintenance window keeps it quiet. What is resolved in one is told all the same, where the alert stands. */
+import { isOpen } from "../../domain/alert.js";
+import type { Alerting } from "../alerting.js";
+import { labelsOf } from "../matchers.js";
+import { type Plan, RULE } from "../plan.js";
+
+export function silence(plan: Plan, { silences }: Alerting): void {
+  const { alert, now } = plan;
+  if (!isOpen(alert.state)) return;
+  const found = silences.find(labelsOf(alert), now);
+  if (found !== undefined) {
+    if (plan.move("silence", RULE, `${found.id}: ${found.comment}`)) alert.quietBy = found.id;
+    plan.lookAt(found.until);
+  } else if (alert.state === "silenced") {
+    delete alert.quietBy;
+    plan.move("unsilence", RULE, "the silence is over");
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * How one destination hears of alerts. Places get their card, cards that show something old are sent or edited, notices are said, and
+ * what was sent is looked after until it has arrived. All of it comes from rows, under delivery ids that are known before they are
+ * enqueued: done again after a crash it enqueues nothing twice.
+ */
+import { checkArrivals } from "./tell/check-arrivals.js";
+import { placeAlerts } from "./tell/place-alerts.js";
+import { sayNotices } from "./tell/say-notices.js";
+import { showCards } from "./tell/show-cards.js";
+import type { Telling } from "./tell/telling.js";
+
+/** Gives the time of the next look, if one is needed. */
+export async function tell(destination: string, telling: Telling): Promise<number | undefined> {
+  const laters = [
+    await checkArrivals(destination, telling),
+    await placeAlerts(destination, telling),
+    await showCards(destination, telling),
+    await sayNotices(destination, telling),
+  ].filter((at) => at !== undefined);
+  return laters.length === 0 ? undefined : Math.min(...laters);
+}

@@ -1,0 +1,23 @@
+/** How many new messages about alerts a destination gets in a minute. Edits are not counted: they neither ping nor push anything away. */
+const MINUTE_MS = 60_000;
+
+export interface Budget {
+  /** True when one more may be said; it is counted. */
+  take(destination: string, perMinute: number, now: number): boolean;
+  /** When the next one may. */
+  nextAt(destination: string, now: number): number;
+}
+
+export function createBudget(): Budget {
+  const said = new Map<string, number[]>();
+  return {
+    take(destination, perMinute, now) {
+      const lately = (said.get(destination) ?? []).filter((at) => at > now - MINUTE_MS);
+      said.set(destination, lately);
+      if (lately.length >= perMinute) return false;
+      lately.push(now);
+      return true;
+    },
+    nextAt: (destination, now) => (said.get(destination)?.[0] ?? now) + MINUTE_MS,
+  };
+}

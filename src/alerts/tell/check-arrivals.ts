@@ -1,0 +1,72 @@
+/** Looks after cards on their way. One that cannot be told where it should is told elsewhere, and that is an alert itself. */
+import { type AlertCard, isOpen } from "../../domain/alert.js";
+import { OWN_KIND } from "../steps/route.js";
+import type { Telling } from "./telling.js";
+import { undelivered } from "./undelivered.js";
+
+/** Alerts that are told elsewhere in one go. */
+const PAGE = 200;
+const ASK_AGAIN_MS = 15_000;
+
+export async function checkArrivals(destination: string, telling: Telling): Promise<number | undefined> {
+  const { store, clock } = telling;
+  const now = clock.now();
+  let next: number | undefined;
+  for (const card of await store.unsettled(destination)) {
+    const delivery = await telling.deliveryOf(card.unsettled ?? "");
+    const { unsettled: _, unsettledSince = now, ...settled } = card;
+    switch (delivery?.status) {
+      case "waiting":
+      case "sending": {
+        const patience = unsettledSince + telling.config.fallback_after;
+        if (card.failedAt === undefined && now >= patience) {
+          const why = delivery.reason ?? "it waits for its platform";
+          await store.saveCard({ ...card, failedAt: now });
+          await fail(card, why, telling);
+        }
+        next = Math.min(next ?? now + ASK_AGAIN_MS, now + ASK_AGAIN_MS);
+        break;
+      }
+      case "dead":
+      case "held":
+        await store.saveCard({ ...settled, failedAt: now });
+        await fail(card, delivery.reason ?? delivery.status, telling);
+        break;
+      case "sent": {
+        const { failedAt: __, ...arrived } = settled;
+        await store.saveCard(arrived);
+        await arrivesAgain(destination, telling);
+        break;
+      }
+      // Hooks decided so, a newer change took its place, or the outbox has forgotten it.
+      default:
+        await store.saveCard(settled);
+    }
+  }
+  return next;
+}
+
+async function fail(card: AlertCard, reason: string, telling: Telling): Promise<void> {
+  const { store, logger, run, raiseOwn } = telling;
+  const { destination } = card;
+  logger.error({ card: card.id, destination, reason }, "an alert could not be told");
+  const [first] = await store.list({ cardId: card.id, limit: 1 });
+  // Nobody is left to tell that nobody can be told.
+  if (first?.signal.source.kind === OWN_KIND) return;
+  for (let afterId = ""; ; ) {
+    const page = await store.list({ cardId: card.id, afterId, limit: PAGE });
+    await Promise.all(
+      page.filter(({ state }) => isOpen(state)).map(({ id }) => run({ kind: "undelivered", id, destination, reason })),
+    );
+    afterId = page.at(-1)?.id ?? afterId;
+    if (page.length < PAGE) break;
+  }
+  await raiseOwn({ ...undelivered(destination), state: "firing", reason });
+}
+
+async function arrivesAgain(destination: string, { store, raiseOwn }: Telling): Promise<void> {
+  const signal = undelivered(destination);
+  const known = await store.latest(signal.fingerprint);
+  if (known && isOpen(known.state))
+    await raiseOwn({ ...signal, state: "resolved", reason: "alerts arrive there again" });
+}

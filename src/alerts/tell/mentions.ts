@@ -1,0 +1,38 @@
+/** Who is pinged at a destination: only accounts of its own platform, and only those that the configuration names. */
+import type { OutboundMessage } from "../../domain/message.js";
+
+/** `mentions`: `platform:id|name`. Those of other platforms are named in the text already. */
+export function mentionsFor(
+  mentions: readonly string[],
+  destination: string,
+): { prefix: string; mentions?: OutboundMessage["mentions"] } {
+  const platform = destination.split(":")[0];
+  const users: string[] = [];
+  const roles: string[] = [];
+  let everyone = false;
+  const written: string[] = [];
+  for (const mention of mentions) {
+    const bar = mention.indexOf("|");
+    const ref = bar < 0 ? mention : mention.slice(0, bar);
+    const name = bar < 0 ? "" : mention.slice(bar + 1).replace(/[<>|]/g, "");
+    if (ref === "everyone") {
+      everyone = true;
+      written.push("@everyone");
+      continue;
+    }
+    const [of, kind, id] = ref.split(":");
+    if (of !== platform || kind === undefined) continue;
+    const isRole = kind === "role" && id !== undefined;
+    (isRole ? roles : users).push(isRole ? id : kind);
+    written.push(isRole ? `<@&${id}>` : `<@${kind}${name === ref || name === "" ? "" : `|${name}`}>`);
+  }
+  if (written.length === 0) return { prefix: "" };
+  return {
+    prefix: `${written.join(" ")} `,
+    mentions: {
+      ...(users.length > 0 ? { users } : {}),
+      ...(roles.length > 0 ? { roles } : {}),
+      ...(everyone ? { everyone } : {}),
+    },
+  };
+}

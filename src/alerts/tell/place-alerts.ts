@@ -1,0 +1,116 @@
+/**
+ * Gives alerts their card at a destination: one of its own for the first of a group, a common one for the others, the card of all the
+ * rest when too much would be said at once, and the catch-up for what waited for the end of quiet hours.
+ */
+import { type Alert, type AlertCard, isOpen, type Place } from "../../domain/alert.js";
+import { newId } from "../../lib/id.js";
+import { defaultDestination } from "../config.js";
+import { settingsOf } from "../steps/route.js";
+import { isWebhook, type Telling } from "./telling.js";
+
+const PAGE = 500;
+
+/** When the next place falls due. */
+export async function placeAlerts(destination: string, telling: Telling): Promise<number | undefined> {
+  if (isWebhook(destination)) return undefined;
+  for (;;) {
+    const now = telling.clock.now();
+    const waiting = await telling.store.waiting(destination, PAGE);
+    const due = waiting.filter(({ dueAt }) => dueAt <= now);
+    if (due.length > 0) await placePage(destination, due, telling);
+    if (due.length < PAGE) return waiting.find(({ dueAt }) => dueAt > now)?.dueAt;
+  }
+}
+
+async function placePage(destination: string, due: readonly Place[], telling: Telling): Promise<void> {
+  const page = new Page(destination, telling);
+  const assigned: { alertId: string; destination: string; cardId: string | undefined }[] = [];
+  for (const place of due) {
+    const alert = await telling.store.get(place.alertId);
+    const card = alert && (await page.cardFor(alert, place));
+    assigned.push({ alertId: place.alertId, destination, cardId: card?.id });
+  }
+  await telling.store.place(assigned, page.made);
+}
+
+/** Cards that are made in one go count, although they are not on disk yet. */
+class Page {
+  readonly made: AlertCard[] = [];
+  readonly #destination: string;
+  readonly #telling: Telling;
+  readonly #now: number;
+  readonly #alone = new Map<string, number>();
+
+  constructor(destination: string, telling: Telling) {
+    this.#destination = destination;
+    this.#telling = telling;
+    this.#now = telling.clock.now();
+  }
+
+  /** Undefined: there is nothing to tell (any more). */
+  async cardFor(alert: Alert, place: Place): Promise<AlertCard | undefined> {
+    if (place.kind === "quiet") return this.#common("catch-up", String(place.dueAt), place.group);
+    if (alert.state !== "warned" && alert.state !== "firing") return undefined;
+    const old = await this.#reopened(alert);
+    if (old) return old;
+    const list = await this.#open("list", place.group);
+    if (list) return list;
+    const alone = this.#alone.get(place.group) ?? (await this.#telling.store.aloneIn(this.#destination, place.group));
+    const { alone: most } = settingsOf(alert, this.#telling.config);
+    if (alone < most && this.#mayPost()) {
+      this.#alone.set(place.group, alone + 1);
+      return this.#make("alert", alert.fingerprint, place.group);
+    }
+    if (alone >= most && this.#mayPost()) return this.#make("list", place.group, place.group);
+    return this.#common("rest", "rest", "rest");
+  }
+
+  /** A trouble that comes back soon is told where it was told before. */
+  async #reopened(alert: Alert): Promise<AlertCard | undefined> {
+    const { store } = this.#telling;
+    const card = await store.cardOf(this.#destination, "alert", alert.fingerprint);
+    if (!card) return undefined;
+    const before = (await store.list({ cardId: card.id, limit: 50 })).filter(({ id }) => id !== alert.id);
+    const isRecent = before.some(
+      ({ state, endedAt }) =>
+        isOpen(state) || (endedAt ?? 0) + settingsOf(alert, this.#telling.config).reopen_within > this.#now,
+    );
+    return isRecent ? card : undefined;
+  }
+
+  async #common(kind: "rest" | "catch-up", key: string, group: string): Promise<AlertCard> {
+    return (await this.#open(kind, key)) ?? this.#make(kind, key, group);
+  }
+
+  async #open(kind: AlertCard["kind"], key: string): Promise<AlertCard | undefined> {
+    const made = this.made.find((card) => card.kind === kind && card.key === key);
+    if (made) return made;
+    const card = await this.#telling.store.cardOf(this.#destination, kind, key);
+    return card && !card.isClosed ? card : undefined;
+  }
+
+  #mayPost(): boolean {
+    const { config, budget } = this.#telling;
+    const { per_minute } = config.destinations[this.#destination] ?? defaultDestination;
+    return budget.take(this.#destination, per_minute, this.#now);
+  }
+
+  #make(kind: AlertCard["kind"], key: string, group: string): AlertCard {
+    const card: AlertCard = {
+      id: newId("ac", this.#now),
+      destination: this.#destination,
+      kind,
+      key,
+      group,
+      deliveryId: newId("d", this.#now),
+      isPosted: false,
+      wanted: 0,
+      shown: 0,
+      shownAt: 0,
+      createdAt: this.#now,
+      isClosed: false,
+    };
+    this.made.push(card);
+    return card;
+  }
+}

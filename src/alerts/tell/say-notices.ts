@@ -1,0 +1,179 @@
+/** Says reminders and escalations: new messages, because edits ping nobody. Those of one card are one message. */
+import { formatAddress, parseAddress } from "../../domain/address.js";
+import type { Alert, AlertCard, Notice } from "../../domain/alert.js";
+import type { OutboundMessage } from "../../domain/message.js";
+import { errorMessage } from "../../lib/errors.js";
+import { newId } from "../../lib/id.js";
+import { inline, titleOf } from "../card/words.js";
+import { defaultDestination } from "../config.js";
+import { mentionsFor } from "./mentions.js";
+import { isWebhook, type Telling } from "./telling.js";
+import { undelivered } from "./undelivered.js";
+
+const PAGE = 500;
+/** Reminders of a card of many come at most so often, although its alerts began one after the other. */
+const REMIND_LIST_EVERY_MS = 10 * 60_000;
+/** More messages than these at once are one. */
+const APART = 3;
+const TITLES = 5;
+const RETRY_WEBHOOK_MS = 30_000;
+const GIVE_UP_WEBHOOK_MS = 3_600_000;
+
+interface Saying {
+  notice: Notice;
+  alert: Alert;
+  card: AlertCard | undefined;
+}
+
+export async function sayNotices(destination: string, telling: Telling): Promise<number | undefined> {
+  const { store, clock } = telling;
+  for (;;) {
+    const waiting = await store.notices(destination, PAGE);
+    if (waiting.length === 0) return undefined;
+    const now = clock.now();
+    // Decided before a crash: said in the same words, under the same id.
+    for (const group of groupBy(
+      waiting.filter((one) => one.deliveryId !== undefined),
+      (one) => one.deliveryId ?? "",
+    )) {
+      const again = await say(destination, await sayingsOf(group, destination, telling), telling);
+      if (again !== undefined) return again;
+    }
+    const fresh = waiting.filter((one) => one.deliveryId === undefined && one.dueAt <= now);
+    const sayings = await sayingsOf(fresh, destination, telling);
+    const timely = sayings.filter((one) => isTimely(one, now));
+    const past = fresh.filter(({ id }) => !timely.some(({ notice }) => notice.id === id));
+    if (past.length > 0)
+      await store.assignNotices(
+        past.map(({ id }) => id),
+        undefined,
+      );
+    for (const group of messages(timely)) {
+      const isUrgent = group.some(({ notice }) => notice.kind === "escalation");
+      const { per_minute } = telling.config.destinations[destination] ?? defaultDestination;
+      if (!telling.budget.take(destination, per_minute, now) && !isUrgent)
+        return telling.budget.nextAt(destination, now);
+      const deliveryId = newId("d", now);
+      await store.assignNotices(
+        group.map(({ notice }) => notice.id),
+        deliveryId,
+      );
+      const assigned = group.map((one) => ({ ...one, notice: { ...one.notice, deliveryId } }));
+      const again = await say(destination, assigned, telling);
+      if (again !== undefined) return again;
+    }
+    if (waiting.length < PAGE || fresh.length === 0) return waiting.find(({ dueAt }) => dueAt > now)?.dueAt;
+  }
+}
+
+async function sayingsOf(notices: readonly Notice[], destination: string, { store }: Telling): Promise<Saying[]> {
+  const sayings: Saying[] = [];
+  const cards = new Map<string, AlertCard | undefined>();
+  for (const notice of notices) {
+    const alert = await store.get(notice.alertId);
+    if (!alert) continue;
+    const place = (await store.placesOf(alert.id)).find((one) => one.destination === destination);
+    const id = place?.cardId;
+    if (id !== undefined && !cards.has(id)) cards.set(id, await store.card(id));
+    sayings.push({ notice, alert, card: id === undefined ? undefined : cards.get(id) });
+  }
+  return sayings;
+}
+
+/** It was acknowledged or is over meanwhile, or its card was reminded of just now. */
+function isTimely({ notice, alert, card }: Saying, now: number): boolean {
+  if (notice.kind !== "reminder") return alert.state !== "resolved" && alert.state !== "expired";
+  if (alert.state !== "firing") return false;
+  return card === undefined || card.kind === "alert" || now >= (card.remindedAt ?? 0) + REMIND_LIST_EVERY_MS;
+}
+
+/** One for each card and kind; when there are many, one for each kind and whom it calls. */
+function messages(sayings: readonly Saying[]): Saying[][] {
+  const byCard = groupBy(sayings, ({ notice, card }) => `${notice.kind}|${notice.mentions.join()}|${card?.id ?? ""}`);
+  if (byCard.length <= APART) return byCard;
+  return groupBy(sayings, ({ notice }) => `${notice.kind}|${notice.mentions.join()}`);
+}
+
+/** When to try again; undefined when it is on its way. */
+async function say(destination: string, sayings: readonly Saying[], telling: Telling): Promise<number | undefined> {
+  const { store, clock } = telling;
+  const [first] = sayings;
+  const deliveryId = first?.notice.deliveryId;
+  if (first === undefined || deliveryId === undefined) return undefined;
+  const ids = sayings.map(({ notice }) => notice.id);
+  if (isWebhook(destination)) {
+    try {
+      await telling.post(destination, deliveryId, bodyOf(sayings));
+    } catch (error) {
+      const reason = errorMessage(error);
+      telling.logger.warn({ error: reason }, "a webhook did not take an escalation");
+      if (clock.now() < first.notice.dueAt + GIVE_UP_WEBHOOK_MS) return clock.now() + RETRY_WEBHOOK_MS;
+      await telling.raiseOwn({ ...undelivered(destination), state: "firing", reason });
+    }
+    await store.noticesSent(ids);
+    return undefined;
+  }
+  const at = parseAddress(destination);
+  if (at) {
+    const cause = { kind: "alert" as const, id: first.alert.id, depth: 0 };
+    await telling.send(at, await messageOf(sayings, telling), { cause, deliveryId });
+  }
+  await store.noticesSent(ids);
+  const { card } = first;
+  if (card && first.notice.kind === "reminder") {
+    const current = await store.card(card.id);
+    if (current) await store.saveCard({ ...current, remindedAt: clock.now() });
+  }
+  return undefined;
+}
+
+async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<OutboundMessage> {
+  const { notice, alert, card } = sayings[0] as Saying;
+  const { prefix, mentions } = mentionsFor(notice.mentions, notice.destination);
+  const root = card && (await telling.deliveryOf(card.deliveryId));
+  // An answer to the card, where that stands in the same chat.
+  const posted = root?.parts.find(({ operation, status }) => operation === "create" && status === "sent")?.messageId;
+  const isSameChat = root !== undefined && formatAddress(root.address) === notice.destination;
+  const others = sayings.length - 1;
+  const titles = sayings.slice(0, TITLES).map((one) => `- ${titleOf(one.alert)}`);
+  const text =
+    others === 0
+      ? `${prefix}${titleOf(alert)}\n${inline(notice.text)}. \`/ack ${alert.id}\``
+      : [
+          `${prefix}**${sayings.length} alerts** · ${inline(notice.text)}.`,
+          ...titles,
+          ...(sayings.length > TITLES ? [`- and ${sayings.length - TITLES} more: \`/alerts\``] : []),
+        ].join("\n");
+  return {
+    text,
+    ...(posted !== undefined && isSameChat ? { replyToId: posted } : {}),
+    ...(mentions === undefined ? {} : { mentions }),
+  };
+}
+
+function bodyOf(sayings: readonly Saying[]): unknown {
+  return {
+    kind: sayings[0]?.notice.kind,
+    text: sayings[0]?.notice.text,
+    alerts: sayings.map(({ alert }) => ({
+      id: alert.id,
+      state: alert.state,
+      severity: alert.severity,
+      title: alert.signal.title,
+      reason: alert.signal.reason,
+      labels: alert.signal.labels,
+      raisedAt: alert.raisedAt,
+    })),
+  };
+}
+
+function groupBy<T>(all: readonly T[], keyOf: (one: T) => string): T[][] {
+  const groups = new Map<string, T[]>();
+  for (const one of all) {
+    const key = keyOf(one);
+    const group = groups.get(key);
+    if (group) group.push(one);
+    else groups.set(key, [one]);
+  }
+  return [...groups.values()];
+}

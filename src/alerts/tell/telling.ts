@@ -1,0 +1,25 @@
+/** What telling needs besides what the pipeline knows: the gateway's two verbs, what became of a delivery, and how much may be said. */
+import type { Address } from "../../domain/address.js";
+import type { AlertSignal } from "../../domain/alert-signal.js";
+import type { Cause } from "../../domain/journal.js";
+import type { OutboundMessage } from "../../domain/message.js";
+import type { Delivery } from "../../domain/store.js";
+import type { Alerting } from "../alerting.js";
+import type { Occasion } from "../pipeline.js";
+import type { Budget } from "./budget.js";
+
+export interface Telling extends Alerting {
+  send(at: Address, message: OutboundMessage, options: { cause: Cause; deliveryId: string }): Promise<string>;
+  edit(deliveryId: string, message: OutboundMessage, options: { cause: Cause; deliveryId: string }): Promise<string>;
+  deliveryOf(deliveryId: string): Promise<Delivery | undefined>;
+  /** POSTs a JSON body; rejects when it was not taken. */
+  post(url: string, id: string, body: unknown): Promise<void>;
+  run(occasion: Occasion): Promise<unknown>;
+  /** An alert about alerting. The episode is counted here. */
+  raiseOwn(signal: Omit<AlertSignal, "episode" | "at">): Promise<void>;
+  /** Takes out what must not be shown: secrets. */
+  mask(text: string): string;
+  readonly budget: Budget;
+}
+
+export const isWebhook = (destination: string) => /^https?:\/\//.test(destination);

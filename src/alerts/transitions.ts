@@ -1,0 +1,46 @@
+/** The states of an alert, and all ways between them. Whatever happens to an alert goes through this table. */
+import type { Alert, AlertState } from "../domain/alert.js";
+
+/** Back to what it is without anybody's hand: acknowledged if that still holds, else what its source says. */
+const BACK = "back";
+
+type To = Partial<Record<AlertState, AlertState | typeof BACK>>;
+
+/** What is not in here changes nothing: the same again, or too late. */
+export const TRANSITIONS = {
+  /** From warned to broken; whoever acknowledged the warning is asked again. */
+  fire: { warned: "firing", acked: "firing" },
+  resolve: {
+    warned: "resolved",
+    firing: "resolved",
+    acked: "resolved",
+    snoozed: "resolved",
+    silenced: "resolved",
+    inhibited: "resolved",
+  },
+  ack: { warned: "acked", firing: "acked", snoozed: "acked", silenced: "acked", inhibited: "acked" },
+  /** The time for which it was acknowledged is over. */
+  lapse: { acked: BACK },
+  snooze: { warned: "snoozed", firing: "snoozed", acked: "snoozed", snoozed: "snoozed" },
+  wake: { snoozed: BACK },
+  silence: { warned: "silenced", firing: "silenced", inhibited: "silenced", snoozed: "silenced" },
+  unsilence: { silenced: BACK },
+  inhibit: { warned: "inhibited", firing: "inhibited" },
+  release: { inhibited: BACK },
+  expire: {
+    warned: "expired",
+    firing: "expired",
+    acked: "expired",
+    snoozed: "expired",
+    silenced: "expired",
+    inhibited: "expired",
+  },
+} satisfies Record<string, To>;
+export type Happening = keyof typeof TRANSITIONS;
+
+/** The state that follows; undefined when it changes nothing. */
+export function after(alert: Alert, happening: Happening): AlertState | undefined {
+  const table: To = TRANSITIONS[happening];
+  const next = table[alert.state];
+  return next === BACK ? (alert.ack ? "acked" : alert.condition) : next;
+}

@@ -1,0 +1,40 @@
+/** Alerts in the product: what they reach, and who tells them that a card of theirs has arrived. */
+import { type Alerts, type AlertsParts, createAlerts } from "../alerts/alerts.js";
+import type { Environment } from "../config/env.js";
+import type { Config } from "../config/schema.js";
+import type { Gateway } from "../gateway/gateway.js";
+import type { Observer } from "../gateway/observe.js";
+import { parseDestinations } from "../lib/outgoing/destinations.js";
+import { adminsOf } from "./hooks.js";
+
+interface Parts extends Pick<AlertsParts, "store" | "mask" | "clock" | "logger"> {
+  config: Config;
+  env: Environment;
+  consoleId: string;
+  gateway(): Gateway;
+}
+
+export function assembleAlerts({ config, env, consoleId, gateway, ...parts }: Parts): Alerts {
+  return createAlerts({
+    ...parts,
+    config: config.alerts,
+    gateway: {
+      send: (at, message, sending) => gateway().send(at, message, sending),
+      edit: (deliveryId, message, sending) => gateway().edit(deliveryId, message, sending),
+    },
+    admins: () => adminsOf(config, env, consoleId),
+    status: () => gateway().status(),
+    destinations: parseDestinations(config.outgoing.allow),
+  });
+}
+
+/** What the gateway tells whoever counts, and alerts of their own deliveries. */
+export function tellingAlerts(observer: Observer, alerts: Pick<Alerts, "delivered">): Observer {
+  return {
+    ...observer,
+    deliverySettled(platform, status, latencyMs, cause) {
+      observer.deliverySettled?.(platform, status, latencyMs, cause);
+      if (cause.kind === "alert") alerts.delivered(cause.id);
+    },
+  };
+}

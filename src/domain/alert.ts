@@ -1,0 +1,246 @@
+/**
+ * Alerts as they are kept: one row an episode of a fingerprint, its history, where it is told (places), the messages that tell it
+ * (cards), what is said besides (notices), and silences. Writes resolve after their commit and reject as the rest of the store does.
+ */
+import type { AlertSignal, Severity } from "./alert-signal.js";
+
+export const SEVERITIES = ["info", "warning", "high", "critical"] as const satisfies readonly Severity[];
+
+/**
+ * warned: will break soon · firing: broken · acked: somebody has it · snoozed: somebody wants to hear of it later · silenced,
+ * inhibited: a rule or another alert keeps it quiet · resolved, expired: over.
+ */
+export const ALERT_STATES = [
+  "warned",
+  "firing",
+  "acked",
+  "snoozed",
+  "silenced",
+  "inhibited",
+  "resolved",
+  "expired",
+] as const;
+export type AlertState = (typeof ALERT_STATES)[number];
+
+export function isOpen(state: AlertState): boolean {
+  return state !== "resolved" && state !== "expired";
+}
+
+/** Who did something with an alert. */
+export interface Actor {
+  /** `web:1`, or a part of ours: `clock`, `rule`, `source`. */
+  id: string;
+  /** As people would write it. */
+  name: string;
+  /** Where it came from: a platform, `api`, `sla`, … */
+  source: string;
+}
+
+export interface AlertNote {
+  by: string;
+  at: number;
+  text: string;
+}
+
+export interface Alert {
+  /** `newId("al")`. */
+  id: string;
+  fingerprint: string;
+  episode: number;
+  state: AlertState;
+  /** What its source says, whatever people and rules did. */
+  condition: "warned" | "firing";
+  severity: Severity;
+  /** The latest of its source. */
+  signal: AlertSignal;
+  raisedAt: number;
+  /** When it came into its state. */
+  since: number;
+  /** When it began to fire; absent while it is only a warning. */
+  firedAt?: number;
+  endedAt?: number;
+  /** `until`: from then on it counts as not acknowledged. */
+  ack?: { by: string; at: number; until?: number };
+  snooze?: { by: string; at: number; until: number };
+  /** The silence, window or alert that keeps it quiet. */
+  quietBy?: string;
+  /** Person who took it: `platform:id`; and as people write it. */
+  assignee?: { id: string; name: string };
+  notes: AlertNote[];
+  /** Reminders said since it was last acknowledged or began. */
+  reminders: number;
+  remindAt?: number;
+  /** Escalation steps done, and since when they are counted. */
+  steps: number;
+  escalateFrom?: number;
+  /** Somebody asked for the next step now. */
+  escalateNow?: boolean;
+  /** The last step was done. */
+  isExhausted?: boolean;
+  /** Not told before (hold-down). */
+  heldUntil?: number;
+  /** When its source last spoke. */
+  confirmedAt: number;
+  /** When to look at it again. */
+  nextAt?: number;
+  /** Counts its changes: a change of an older version is refused. */
+  version: number;
+}
+
+export interface AlertEvent {
+  alertId: string;
+  at: number;
+  /** What happened: `fire`, `ack`, `remind`, `note`, … */
+  event: string;
+  from?: AlertState;
+  to: AlertState;
+  actor: Actor;
+  reason?: string;
+}
+
+/** Where an alert is told. `quiet`: waits for the end of quiet hours and is told in the catch-up. */
+export interface Place {
+  alertId: string;
+  /** A formatted address. */
+  destination: string;
+  group: string;
+  kind: "now" | "quiet";
+  dueAt: number;
+}
+
+/** A place as it is kept: `cardId` when it is told there; neither that nor waiting: it was over before it could be. */
+export interface KnownPlace extends Place {
+  isWaiting: boolean;
+  cardId?: string;
+}
+
+/** One message at one destination, for one alert or for a list of them. */
+export interface AlertCard {
+  id: string;
+  destination: string;
+  /** `alert`: one alert (its newest episode) · `list`: many of a group · `rest`: whatever else came at once · `catch-up`: after quiet hours. */
+  kind: "alert" | "list" | "rest" | "catch-up";
+  /** The group, or for `alert` its fingerprint. */
+  key: string;
+  /** The group that its first alert belongs to. */
+  group: string;
+  /** The delivery that posts it, known before it is enqueued. */
+  deliveryId: string;
+  isPosted: boolean;
+  /** Counts changes of what it shows; shown when both are equal. */
+  wanted: number;
+  shown: number;
+  shownAt: number;
+  createdAt: number;
+  /** The delivery that showed it last, until it is known to have arrived. */
+  unsettled?: string;
+  unsettledSince?: number;
+  /** It could not be told here, and was told elsewhere. */
+  failedAt?: number;
+  isClosed: boolean;
+  remindedAt?: number;
+}
+
+export interface NewNotice {
+  alertId: string;
+  destination: string;
+  kind: "reminder" | "escalation" | "word";
+  /** The same of one alert at one destination is said once. */
+  key: string;
+  text: string;
+  /** `platform:id`, `platform:role:id` or `everyone`, each followed by `|` and a name. */
+  mentions: readonly string[];
+  dueAt: number;
+}
+
+export interface Notice extends NewNotice {
+  id: number;
+  /** Which delivery says it, once that is decided. */
+  deliveryId?: string;
+}
+
+/** A change of one alert with all that follows from it, in one transaction. */
+export interface AlertChange {
+  alert: Alert;
+  /** Undefined when it is new. */
+  before: number | undefined;
+  events: readonly AlertEvent[];
+  places: readonly Place[];
+  notices: readonly NewNotice[];
+  /** What its cards show is another thing now. */
+  redraw: boolean;
+}
+
+export interface Silence {
+  id: string;
+  matchers: readonly string[];
+  from: number;
+  until: number;
+  comment: string;
+  by: Actor;
+  endedAt?: number;
+}
+
+export interface AlertFilter {
+  open?: boolean;
+  assignee?: string;
+  states?: readonly AlertState[];
+  /** Of one card. */
+  cardId?: string;
+  /** Raised, changed or ended since. */
+  since?: number;
+  /** By id: pages through. */
+  afterId?: string;
+  limit: number;
+}
+
+export interface AlertStore {
+  /** False (and nothing is written) when the alert changed meanwhile, or its episode is known. */
+  commit(change: AlertChange): Promise<boolean>;
+  get(id: string): Promise<Alert | undefined>;
+  /** The newest episode. */
+  latest(fingerprint: string): Promise<Alert | undefined>;
+  /** Worst first, then oldest; with `afterId`, by id. */
+  list(filter: AlertFilter): Promise<Alert[]>;
+  counts(filter: { cardId?: string }): Promise<Partial<Record<AlertState, number>>>;
+  /** Oldest first. */
+  history(id: string, limit: number): Promise<AlertEvent[]>;
+  /** What has to be looked at now, soonest first; and when something will be. */
+  due(now: number, limit: number): Promise<string[]>;
+  nextDue(): Promise<number | undefined>;
+
+  /** Places that wait, soonest first. */
+  waiting(destination: string, limit: number): Promise<Place[]>;
+  /** Destinations with something to do. */
+  busyDestinations(): Promise<string[]>;
+  /** Places get their card (`undefined`: nowhere, it was over before it was told), new cards are made; in one transaction. */
+  place(
+    assigned: readonly { alertId: string; destination: string; cardId: string | undefined }[],
+    made: readonly AlertCard[],
+  ): Promise<void>;
+  placesOf(alertId: string): Promise<KnownPlace[]>;
+  card(id: string): Promise<AlertCard | undefined>;
+  /** The newest card with this key at a destination. */
+  cardOf(destination: string, kind: AlertCard["kind"], key: string): Promise<AlertCard | undefined>;
+  /** Open cards of single alerts of a group. */
+  aloneIn(destination: string, group: string): Promise<number>;
+  /** Cards that show something old, or whose last delivery is not known to have arrived. */
+  stale(destination: string): Promise<AlertCard[]>;
+  unsettled(destination: string): Promise<AlertCard[]>;
+  /** All but `wanted`, which only changes of alerts count up. */
+  saveCard(card: AlertCard): Promise<void>;
+  /** It shows something else now. */
+  redraw(cardId: string): Promise<void>;
+
+  /** Notices that are not enqueued yet, oldest first. */
+  notices(destination: string, limit: number): Promise<Notice[]>;
+  /** Decides which delivery says them; undefined: none (they say nothing new). */
+  assignNotices(ids: readonly number[], deliveryId: string | undefined): Promise<void>;
+  noticesSent(ids: readonly number[]): Promise<void>;
+
+  silences(): Promise<Silence[]>;
+  saveSilence(silence: Silence): Promise<void>;
+
+  /** Deletes alerts that ended before, with all that belongs to them; resolves with how many. */
+  sweep(endedBefore: number): Promise<number>;
+}

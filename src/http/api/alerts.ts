@@ -1,0 +1,108 @@
+/** /api/v1/alerts: what is late or broken, and what one does about it. */
+import { z } from "zod";
+import { ALERT_STATES, SEVERITIES } from "../../domain/alert.js";
+import { page } from "./answers.js";
+import { endpoint } from "./endpoint.js";
+
+const time = z.number().describe("Milliseconds since the epoch.");
+const id = z.object({ id: z.string().min(1).max(200).describe("The id of an alert, or of a card of many.") });
+const state = z.enum(ALERT_STATES);
+
+const alert = z.object({
+  id: z.string(),
+  fingerprint: z.string(),
+  episode: z.number(),
+  state,
+  condition: z.enum(["warned", "firing"]).describe("What its source says, whatever people and rules did."),
+  severity: z.enum(SEVERITIES),
+  title: z.string(),
+  reason: z.string(),
+  source: z.object({ kind: z.string(), id: z.string(), policyId: z.string().optional() }),
+  labels: z.record(z.string(), z.string()),
+  raisedAt: time,
+  since: time.describe("When it came into its state."),
+  endedAt: time.optional(),
+  entity: z.object({ type: z.string(), id: z.string(), title: z.string() }).optional(),
+  dueAt: time.optional(),
+  ack: z.object({ by: z.string(), at: time, until: time.optional() }).optional(),
+  snooze: z.object({ by: z.string(), at: time, until: time }).optional(),
+  assignee: z.object({ id: z.string(), name: z.string() }).optional(),
+  quietBy: z.string().optional().describe("The silence, window or alert that keeps it quiet."),
+  nextAt: time.optional().describe("When it is looked at again."),
+  reminders: z.number(),
+  steps: z.number().describe("Escalation steps done."),
+});
+
+const event = z.object({
+  at: time,
+  event: z.string(),
+  from: state.optional(),
+  to: state,
+  actor: z.object({ id: z.string(), name: z.string(), source: z.string() }),
+  reason: z.string().optional(),
+});
+
+const detail = alert.extend({
+  notes: z.array(z.object({ by: z.string(), at: time, text: z.string() })),
+  history: z.array(event),
+});
+const done = z.object({ changed: z.number().describe("How many it changed."), alerts: z.array(alert) });
+const length = z.string().max(40).describe("Such as 15m, 2h or 1d.");
+
+export const alertEndpoints = [
+  endpoint({
+    method: "GET",
+    path: "/alerts",
+    id: "listAlerts",
+    summary: "Alerts, the worst first.",
+    query: z.object({
+      which: z.enum(["open", "mine", "all"]).default("open"),
+      page: z.coerce.number().int().min(1).optional(),
+      limit: z.coerce.number().int().min(1).max(500).default(100),
+    }),
+    answer: z.object({ alerts: z.array(alert), counts: z.record(z.string(), z.number()), ...page }),
+    command: ({ query: { which, ...paging } }) => ({ name: "alerts", options: { action: which, ...paging } }),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/alerts/:id",
+    id: "showAlert",
+    summary: "One alert with its history.",
+    params: id,
+    answer: detail,
+    command: ({ params }) => ({ name: "alerts", options: { action: "show", id: params.id } }),
+  }),
+  endpoint({
+    method: "POST",
+    path: "/alerts/:id/ack",
+    id: "ackAlert",
+    summary: "Acknowledges it: reminders and escalations stop.",
+    params: id,
+    body: z.strictObject({ for: length.optional(), assign: z.boolean().optional() }).prefault({}),
+    answer: done,
+    command: ({ params, body }) => ({ name: "ack", options: { id: params.id, ...body } }),
+  }),
+  endpoint({
+    method: "POST",
+    path: "/alerts/:id/snooze",
+    id: "snoozeAlert",
+    summary: "Puts it off; `business`: until the next business hour, `off`: now after all.",
+    params: id,
+    body: z.strictObject({ for: length }),
+    answer: done,
+    command: ({ params, body }) => ({ name: "snooze", options: { id: params.id, ...body } }),
+  }),
+  endpoint({
+    method: "POST",
+    path: "/alerts/:id/resolve",
+    id: "resolveAlert",
+    summary: "It is over.",
+    params: id,
+    body: z.strictObject({ reason: z.string().min(1).max(1_000).optional() }).prefault({}),
+    answer: done,
+    command: ({ params, body }) => ({
+      name: "alerts",
+      options: { action: "resolve", id: params.id, text: body.reason },
+    }),
+  }),
+];

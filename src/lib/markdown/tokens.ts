@@ -1,0 +1,59 @@
+/**
+ * Two things that a text may hold and that every platform shows its own way, written as Discord writes them: a moment,
+ * `<t:SECONDS>` or `<t:SECONDS:STYLE>` (t T d D f F R), with an optional time zone behind that for platforms which cannot show the
+ * reader's (`<t:1767225600:f:Europe/Berlin>`); and a person, `<@ID>` or `<@ID|Name>`, who is pinged only if the message says so.
+ */
+
+export type Token =
+  | { kind: "moment"; atMs: number; style: string; timezone: string | undefined }
+  | { kind: "person"; id: string; name: string | undefined };
+
+/** How a platform shows one; undefined = as it was written. */
+export type ShowToken = (token: Token, written: string) => TokenText | undefined;
+
+/** `url`: the text leads there (or, with `mention:`, names somebody). */
+export interface TokenText {
+  text: string;
+  url?: string;
+}
+
+const FORM =
+  /<t:(-?\d{1,12})(?::([tTdDfFR]))?(?::([A-Za-z_]+(?:\/[A-Za-z0-9_+-]+)*))?>|<@(\d{1,24})(?:\|([^<>|\n]{1,64}))?>/g;
+
+/** The text in pieces: what stands between tokens, and the tokens. */
+export function* tokensOf(text: string): Generator<{ text: string; token?: Token }> {
+  let end = 0;
+  for (const match of text.matchAll(FORM)) {
+    if (match.index > end) yield { text: text.slice(end, match.index) };
+    const [written, seconds, style = "f", timezone, id, name] = match;
+    yield {
+      text: written,
+      token:
+        seconds === undefined
+          ? { kind: "person", id: id as string, name }
+          : { kind: "moment", atMs: Number(seconds) * 1000, style, timezone },
+    };
+    end = match.index + written.length;
+  }
+  if (end < text.length) yield { text: text.slice(end) };
+}
+
+export const hasToken = (text: string) => text.includes("<t:") || text.includes("<@");
+
+/** A moment in words, with its zone, for platforms that do not know where their reader is: `21 Nov 2026, 21:05 GMT+1`. */
+export function writeMoment({ atMs, style, timezone = "UTC" }: Extract<Token, { kind: "moment" }>): string {
+  const hasTime = !/[dD]/.test(style);
+  const hasDate = !/[tT]/.test(style);
+  try {
+    return new Intl.DateTimeFormat("en-GB", {
+      timeZone: timezone,
+      ...(hasDate ? { day: "numeric", month: "short", year: "numeric" } : {}),
+      ...(style === "F" ? { weekday: "short" } : {}),
+      ...(hasTime ? { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short" } : {}),
+      ...(style === "T" ? { second: "2-digit" } : {}),
+    }).format(atMs);
+  } catch {
+    // A zone that this machine does not know, or a moment out of reach.
+    return Number.isFinite(atMs) && Math.abs(atMs) <= 8.64e15 ? new Date(atMs).toISOString() : String(atMs);
+  }
+}

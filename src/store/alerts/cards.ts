@@ -1,0 +1,106 @@
+/** Where alerts are told: places that wait for their card, and the cards. */
+import type { AlertCard, AlertStore } from "../../domain/alert.js";
+import type { Connection } from "../connection.js";
+import { type CardRecord, cardOf, type PlaceRecord, placeOf } from "./rows.js";
+
+type Cards = Pick<
+  AlertStore,
+  | "waiting"
+  | "busyDestinations"
+  | "place"
+  | "placesOf"
+  | "card"
+  | "cardOf"
+  | "aloneIn"
+  | "stale"
+  | "unsettled"
+  | "saveCard"
+  | "redraw"
+>;
+
+export function createCards({ database, read, write }: Connection): Cards {
+  const waiting = database.prepare<[string, number], PlaceRecord>(
+    "SELECT * FROM alert_places WHERE destination = ? AND is_waiting ORDER BY due_at LIMIT ?",
+  );
+  const busy = database.prepare<[], { destination: string }>(
+    `SELECT destination FROM alert_places WHERE is_waiting
+     UNION SELECT destination FROM alert_cards WHERE shown < wanted
+     UNION SELECT destination FROM alert_cards WHERE unsettled IS NOT NULL
+     UNION SELECT destination FROM alert_notices WHERE NOT is_sent`,
+  );
+  const assign = database.prepare<[string | null, string, string]>(
+    "UPDATE alert_places SET is_waiting = 0, card_id = ? WHERE alert_id = ? AND destination = ? AND is_waiting",
+  );
+  const joined = database.prepare<[string]>("UPDATE alert_cards SET wanted = wanted + 1, is_closed = 0 WHERE id = ?");
+  const make = database.prepare<[string, string, string, string, string, string, number, number]>(
+    `INSERT INTO alert_cards
+     (id, destination, kind, key, group_key, delivery_id, is_posted, wanted, shown, shown_at, created_at, is_closed)
+     VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, ?, ?, 0) ON CONFLICT DO NOTHING`,
+  );
+  const places = database.prepare<[string], PlaceRecord>("SELECT * FROM alert_places WHERE alert_id = ?");
+  const byId = database.prepare<[string], CardRecord>("SELECT * FROM alert_cards WHERE id = ?");
+  const byKey = database.prepare<[string, string, string], CardRecord>(
+    "SELECT * FROM alert_cards WHERE destination = ? AND kind = ? AND key = ? ORDER BY created_at DESC, id DESC LIMIT 1",
+  );
+  const alone = database.prepare<[string, string], { rows: number }>(
+    `SELECT count(*) AS rows FROM alert_cards
+     WHERE destination = ? AND group_key = ? AND NOT is_closed AND kind = 'alert'`,
+  );
+  const stale = database.prepare<[string], CardRecord>(
+    "SELECT * FROM alert_cards WHERE destination = ? AND shown < wanted ORDER BY created_at, id",
+  );
+  const unsettled = database.prepare<[string], CardRecord>(
+    "SELECT * FROM alert_cards WHERE destination = ? AND unsettled IS NOT NULL",
+  );
+  const save = database.prepare<
+    [string, number, number, number, string | null, number | null, number | null, number, number, number | null, string]
+  >(
+    `UPDATE alert_cards SET delivery_id = ?, is_posted = ?, shown = ?, shown_at = ?, unsettled = ?, unsettled_since = ?,
+     failed_at = ?, is_closed = iif(wanted > ?, 0, ?), reminded_at = ? WHERE id = ?`,
+  );
+
+  return {
+    waiting: (destination, limit) => read(() => waiting.all(destination, limit).map(placeOf)),
+    busyDestinations: () => read(() => busy.all().map(({ destination }) => destination)),
+    place: (assigned, made) =>
+      write(() => {
+        for (const card of made) insert(card);
+        const touched = new Set<string>();
+        for (const { alertId, destination, cardId } of assigned) {
+          assign.run(cardId ?? null, alertId, destination);
+          if (cardId !== undefined) touched.add(cardId);
+        }
+        for (const id of touched) joined.run(id);
+      }),
+    placesOf: (alertId) => read(() => places.all(alertId).map(placeOf)),
+    card: (id) => read(() => maybe(byId.get(id))),
+    cardOf: (destination, kind, key) => read(() => maybe(byKey.get(destination, kind, key))),
+    aloneIn: (destination, group) => read(() => alone.get(destination, group)?.rows ?? 0),
+    stale: (destination) => read(() => stale.all(destination).map(cardOf)),
+    unsettled: (destination) => read(() => unsettled.all(destination).map(cardOf)),
+    saveCard: (card) =>
+      write(
+        () =>
+          void save.run(
+            card.deliveryId,
+            card.isPosted ? 1 : 0,
+            card.shown,
+            card.shownAt,
+            card.unsettled ?? null,
+            card.unsettledSince ?? null,
+            card.failedAt ?? null,
+            card.shown,
+            card.isClosed ? 1 : 0,
+            card.remindedAt ?? null,
+            card.id,
+          ),
+      ),
+    redraw: (cardId) => write(() => void joined.run(cardId)),
+  };
+
+  function insert({ id, destination, kind, key, group, deliveryId, shownAt, createdAt }: AlertCard): void {
+    make.run(id, destination, kind, key, group, deliveryId, shownAt, createdAt);
+  }
+}
+
+const maybe = (row: CardRecord | undefined): AlertCard | undefined => row && cardOf(row);

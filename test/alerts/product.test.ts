@@ -1,0 +1,128 @@
+/** Alerts in the started product: cards in the web chat, buttons by role, the API and the commands, before and after a restart. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AlertSignal } from "../../src/domain/alert-signal.js";
+import { BOB, OWNER, type RunningApp, runApp } from "../http/running-app.js";
+import { until } from "../support/until.js";
+
+interface Shown {
+  id: number;
+  text: string;
+  card?: { title: string; footer: string; fields: { name: string; html: string }[] };
+  buttons?: { label: string; token: string }[][];
+}
+
+let app: RunningApp;
+beforeAll(async () => {
+  app = await runApp({ alerts: { routes: { default: { to: ["web:web:general"] } } } });
+});
+afterAll(() => app.close());
+
+const signal = (fingerprint: string, more: Partial<AlertSignal> = {}): AlertSignal => ({
+  fingerprint,
+  episode: 1,
+  state: "firing",
+  severity: "high",
+  title: `Reply to ${fingerprint}`,
+  reason: "100 % of 1 h passed",
+  at: Date.now(),
+  source: { kind: "sla", id: "c1", policyId: `policy-${fingerprint}` },
+  labels: {},
+  ...more,
+});
+
+const messages = async (token = OWNER): Promise<Shown[]> =>
+  (await app.call(token, "GET", "/api/rooms/general/messages?limit=200")).body.messages;
+const cardOf = (fingerprint: string, part: RegExp) =>
+  until(
+    async () =>
+      (await messages()).find(({ text, card }) => card?.title.includes(`Reply to ${fingerprint}`) && part.test(text)),
+    `${part} on the card of ${fingerprint}`,
+  );
+const press = (token: string, card: Shown, label: string) => {
+  const button = card.buttons?.flat().find((one) => one.label === label);
+  return app.call(token, "POST", `/api/messages/${card.id}/press`, {
+    token: button?.token,
+    nonce: randomUUID(),
+  });
+};
+const api = (method: string, path: string, body?: unknown, token = OWNER) =>
+  app.call(token, method, `/api/v1/alerts${path}`, body);
+const run = async (line: string) => (await app.call(OWNER, "POST", "/api/command", { line })).body;
+
+describe("a card in the web chat", () => {
+  it("is acknowledged by who has the role, not by a stranger, and works after a restart", async () => {
+    await app.app.alerts.raise(signal("ann"));
+    const card = await cardOf("ann", /firing since/);
+    expect(card.buttons?.flat().map(({ label }) => label)).toContain("Acknowledge");
+    await press(BOB, card, "Acknowledge");
+    await until(async () => (await messages(BOB)).some(({ text }) => text.includes("no role")), "the refusal");
+    expect((await messages()).some(({ text }) => text.includes("no role"))).toBe(false);
+    expect((await cardOf("ann", /firing since/)).id).toBe(card.id);
+    await app.stop();
+    await app.start();
+    await press(OWNER, await cardOf("ann", /firing since/), "Acknowledge");
+    const acked = await cardOf("ann", /acknowledged by Owner/);
+    expect(acked.id).toBe(card.id);
+    expect(acked.buttons?.flat().map(({ label }) => label)).not.toContain("Acknowledge");
+    await press(OWNER, acked, "Snooze 1h");
+    await press(OWNER, await cardOf("ann", /snoozed until/), "Resolve");
+    expect((await cardOf("ann", /resolved/)).id).toBe(card.id);
+  });
+});
+
+describe("/api/v1/alerts", () => {
+  it("lists, shows with its history, acknowledges, snoozes and resolves, with the commands' roles", async () => {
+    await app.app.alerts.raise(signal("ben"));
+    const listed = (await api("GET", "")).body;
+    const { id } = listed.alerts.find(({ fingerprint }: { fingerprint: string }) => fingerprint === "ben");
+    expect((await api("POST", `/${id}/ack`, {}, BOB)).status).toBe(403);
+    expect((await api("POST", `/${id}/ack`, { assign: true })).body).toMatchObject({
+      changed: 1,
+      alerts: [{ state: "acked" }],
+    });
+    expect((await api("POST", `/${id}/ack`)).body).toMatchObject({ changed: 0 });
+    expect((await api("GET", "?which=mine")).body.alerts).toMatchObject([{ id, assignee: { id: "web:1" } }]);
+    expect((await api("POST", `/${id}/snooze`, { for: "soon" })).body.code).toBe("BAD_USAGE");
+    expect((await api("POST", `/${id}/snooze`, { for: "2h" })).body).toMatchObject({ alerts: [{ state: "snoozed" }] });
+    expect((await api("POST", `/${id}/resolve`, { reason: "by hand" })).body).toMatchObject({
+      alerts: [{ state: "resolved" }],
+    });
+    const shown = (await api("GET", `/${id}`)).body;
+    expect(shown.history.map(({ event }: { event: string }) => event)).toEqual([
+      "fire",
+      "assign",
+      "ack",
+      "snooze",
+      "resolve",
+    ]);
+    expect((await api("GET", "/al_none")).status).toBe(404);
+    await cardOf("ben", /resolved/);
+  });
+});
+
+describe("the commands", () => {
+  it("list, silence with a comment, expire, digest and who is on call", async () => {
+    await app.app.alerts.raise(signal("cid"));
+    expect((await run("/alerts")).text).toContain("Reply to cid");
+    expect((await run('/silence add "policy=policy-cid" 2h moving the queue')).data.silence).toMatchObject({
+      matchers: ["policy=policy-cid"],
+      comment: "moving the queue",
+      inForce: true,
+    });
+    await cardOf("cid", /silenced/);
+    const { silences } = (await run("/silence list")).data;
+    expect((await run(`/silence expire ${silences[0].id}`)).outcome).toBe("done");
+    await cardOf("cid", /firing since/);
+    expect((await run("/silence add policy=x 2h")).text).toContain("comment");
+    expect((await run("/digest")).text).toMatch(/Alerts: 1 open/);
+    expect((await run("/oncall who")).text).toContain("no rota");
+    expect((await run("/ack last")).text).toMatch(/Acknowledged: Reply to cid/);
+    expect((await run("/snooze last business")).data.alerts[0].state).toBe("snoozed");
+    expect((await run("/snooze last off")).data.alerts[0].state).toBe("acked");
+    expect((await run("/alerts note last it is the old queue")).outcome).toBe("done");
+    expect((await run("/alerts show last")).text).toContain("it is the old queue");
+    expect((await run("/alerts escalate last")).outcome).toBe("done");
+    expect((await run("/alerts resolve last the queue is moved")).data.alerts[0].state).toBe("resolved");
+  });
+});

@@ -1,0 +1,264 @@
+/** What is said besides the card: reminders, escalations, digests, the catch-up of many; and what is done when it cannot be said. */
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
+import { until } from "../support/until.js";
+import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, watch } from "./watch.js";
+
+const route = (more: Record<string, unknown>) => ({ routes: { default: { to: [ROOM], ...more } } });
+
+let server: Server | undefined;
+afterEach(() => new Promise<void>((done) => (server ? server.close(() => done()) : done())));
+
+/** Bodies that were POSTed, with their ids. */
+async function webhook(
+  status = 204,
+): Promise<{ url: string; taken: { id: unknown; body: Record<string, unknown> }[] }> {
+  const taken: { id: unknown; body: Record<string, unknown> }[] = [];
+  server = createServer(async (request: IncomingMessage, response) => {
+    let text = "";
+    for await (const chunk of request) text += String(chunk);
+    taken.push({ id: request.headers["webhook-id"], body: JSON.parse(text) as Record<string, unknown> });
+    response.writeHead(status).end();
+  });
+  await new Promise<void>((done) => server?.listen(0, "127.0.0.1", done));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/take`, taken };
+}
+
+describe("reminders", () => {
+  const config = route({ remind: { every: "10m", times: 2 } });
+
+  it("are new messages that answer the card and ping nobody, and end", async () => {
+    const on = await watch(config);
+    await on.raise();
+    await on.advance(HOUR);
+    const [card, ...said] = on.posted();
+    expect(said.map(({ text }) => /reminder \d of \d/.exec(text)?.[0])).toEqual(["reminder 1 of 2", "reminder 2 of 2"]);
+    expect(said.map(({ body }) => body.replyToId)).toEqual([card?.id, card?.id]);
+    expect(said.some(({ body }) => body.mentions !== undefined)).toBe(false);
+  });
+
+  it("stop when somebody acknowledges, and begin again when the acknowledgement lapses", async () => {
+    const on = await watch(route({ remind: { every: "10m", times: 2 }, ack_for: "30m" }));
+    const { id } = await on.raise();
+    await on.alerts.act(id, { kind: "ack" }, ANN);
+    await on.advance(25 * MINUTE);
+    expect(on.posted()).toHaveLength(1);
+    await on.advance(20 * MINUTE);
+    expect(on.posted()).toHaveLength(2);
+    expect((await on.alerts.history(id)).map(({ event }) => event)).toEqual(["fire", "ack", "lapse", "remind"]);
+  });
+
+  it("of warnings and of what is not severe do not come", async () => {
+    const on = await watch(config);
+    await on.raise({ fingerprint: "a", state: "warned" });
+    await on.raise({ fingerprint: "b", severity: "warning" });
+    await on.advance(HOUR);
+    expect(on.posted()).toHaveLength(2);
+  });
+
+  it("after a week down there is one, not one for each that was missed", async () => {
+    const on = await watch(route({ remind: { every: "10m", times: 50 } }));
+    await on.raise();
+    await on.crash(7 * 24 * HOUR);
+    await on.settle();
+    expect(on.posted().filter(({ text }) => /reminder \d of/.test(text))).toHaveLength(1);
+  });
+});
+
+describe("escalation", () => {
+  const config = {
+    ...route({
+      remind: { every: "1h", times: 0 },
+      escalate: [
+        { after: "5m", mention: ["ann"] },
+        { after: "15m", to: [OPS], mention: ["loop:role:9", "other:5"] },
+      ],
+    }),
+    people: { ann: ["loop:7", "other:8"] },
+  };
+
+  it("is a new message that calls whom it names, by their account on that platform, step by step; and says when it was the last", async () => {
+    const on = await watch(config);
+    const { id } = await on.raise();
+    await on.advance(6 * MINUTE);
+    const first = on.posted()[1];
+    expect(first?.text).toMatch(/<@7\|ann>[\s\S]*step 1 of 2 \(ann\)/);
+    expect(first?.body.mentions).toEqual({ users: ["7"] });
+    await on.advance(10 * MINUTE);
+    expect(on.posted()).toHaveLength(2);
+    const [card, second] = on.posted(OPS);
+    expect(card?.text).toContain("Reply to Bob");
+    expect(second?.text).toContain("last step: nobody else will be told");
+    expect(second?.body.mentions).toEqual({ roles: ["9"] });
+    expect(second?.body.replyToId).toBe(card?.id);
+    await on.advance(HOUR);
+    expect(on.posted(OPS)).toHaveLength(2);
+    await on.alerts.act(id, { kind: "ack" }, ANN);
+    await on.advance(5_000);
+    for (const place of [ROOM, OPS]) expect(on.posted(place)[0]?.text).toContain("acknowledged by Ann");
+  });
+
+  it("comes at once when somebody asks for it, and not at all after an acknowledgement", async () => {
+    const on = await watch(config);
+    const { id } = await on.raise();
+    await on.alerts.act(id, { kind: "escalate" }, ANN);
+    await on.settle();
+    expect(on.posted()).toHaveLength(2);
+    await on.alerts.act(id, { kind: "ack" }, ANN);
+    await on.advance(HOUR);
+    expect(on.posted(OPS)).toEqual([]);
+  });
+
+  it("goes to whoever is on call", async () => {
+    const on = await watch({
+      ...route({ escalate: [{ mention: ["oncall:support"] }] }),
+      people: { ann: ["loop:7"], ben: ["loop:8"] },
+      rotas: {
+        support: { timezone: "UTC", rotate: { people: ["ann", "ben"], from: "2025-12-25T09:00", every: "7d" } },
+        nights: { timezone: "UTC", shifts: [{ from: "22:00", to: "06:00", person: "ann" }] },
+      },
+    });
+    expect(on.alerts.onCall()).toEqual([
+      { rota: "support", person: "ben" },
+      { rota: "nights", person: undefined },
+    ]);
+    await on.raise();
+    expect(on.posted()[1]?.body.mentions).toEqual({ users: ["8"] });
+  });
+
+  it("reaches a webhook, again until it is taken, under the same id", async () => {
+    const { url, taken } = await webhook();
+    const on = await watch(route({ escalate: [{ webhook: url }] }));
+    await on.raise();
+    await until(() => taken.length > 0, "the webhook being called");
+    await on.settle();
+    expect(taken).toHaveLength(1);
+    expect(taken[0]?.id).toMatch(/^d_/);
+    expect(taken[0]?.body).toMatchObject({ kind: "escalation", alerts: [{ title: "Reply to Bob", state: "firing" }] });
+  });
+});
+
+describe("many at once", () => {
+  it("share a card when there are more than a few of a group; one press acknowledges all", async () => {
+    const on = await watch(route({ remind: { every: "10m", times: 3 } }));
+    for (let n = 0; n < 12; n++) await on.raise({ fingerprint: `replies:${n}`, title: `Reply to ${n}` });
+    await on.advance(10_000);
+    const cards = on.posted();
+    expect(cards).toHaveLength(4);
+    expect(cards[3]?.text).toMatch(/9 alerts: source=sla policy=replies[\s\S]*9 firing/);
+    const all = JSON.stringify(cards[3]?.body.buttons);
+    const line = /\/ack (ac_\w+)/.exec(all)?.[1] as string;
+    expect(await on.alerts.act(line, { kind: "ack" }, ANN)).toMatchObject({ changed: 9 });
+    await on.advance(10_000);
+    expect(on.posted()[3]?.text).toContain("9 acknowledged");
+    // Three of their own still fire, and are reminded of apart.
+    await on.advance(11 * MINUTE);
+    expect(on.posted().filter(({ text }) => /reminder \d of/.test(text))).toHaveLength(3);
+  });
+
+  it("of many groups share one card when more would be said than a chat may get in a minute", async () => {
+    const on = await watch({ ...route({}), destinations: { [ROOM]: { per_minute: 4 } } });
+    for (let n = 0; n < 10; n++)
+      await on.raise({
+        fingerprint: `f${n}`,
+        title: `Fault ${n}`,
+        source: { kind: "sla", id: "x", policyId: `p${n}` },
+      });
+    await on.advance(10_000);
+    expect(on.posted()).toHaveLength(5);
+    expect(on.posted()[4]?.text).toMatch(/6 alerts at once/);
+  });
+});
+
+describe("what cannot be told", () => {
+  it("at its chat is told at the fallback, and that is an alert itself, which ends when it works again", async () => {
+    const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
+    platform.script = (operation) =>
+      operation.address.chatId === "room" ? { kind: "permanent", error: "the bot was removed" } : undefined;
+    const on = await watch(route({}), platform);
+    const { id } = await on.raise();
+    await on.advance(20_000);
+    expect(on.posted()).toEqual([]);
+    const told = on.posted(ADMINS).map(({ text }) => text);
+    expect(told.some((text) => text.includes("Reply to Bob"))).toBe(true);
+    expect(told.some((text) => /Alerts do not reach loop:bot:room[\s\S]*the bot was removed/.test(text))).toBe(true);
+    expect((await on.alerts.history(id)).map(({ event }) => event)).toContain("undelivered");
+    platform.script = () => undefined;
+    await on.raise({ state: "resolved", reason: "answered" });
+    await on.advance(60_000);
+    const after = on.posted(ADMINS).map(({ text }) => text);
+    expect(after.some((text) => /✅ Alerts do not reach/.test(text))).toBe(true);
+  });
+
+  it("with its formatting is told as plain text", async () => {
+    const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
+    platform.script = ({ kind, ...rest }) =>
+      kind === "create" && "part" in rest && JSON.stringify(rest.part.body).includes("*")
+        ? { kind: "format", error: "can't parse entities" }
+        : undefined;
+    const on = await watch(route({ remind: { every: "10m", times: 1 } }), platform);
+    await on.raise();
+    await on.advance(15 * MINUTE);
+    expect(on.posted()).toHaveLength(2);
+    expect(on.posted()[1]?.text).toContain("reminder 1 of 1");
+  });
+});
+
+describe("regular messages", () => {
+  it("a digest comes at its time, once, also after a crash, and says what happened", async () => {
+    const on = await watch({
+      ...route({}),
+      digests: [{ cron: "0 11 * * *", timezone: "UTC", to: [OPS], title: "Morning" }],
+    });
+    await on.raise({ fingerprint: "a" });
+    await on.raise({ fingerprint: "b", title: "Reply to Cid" });
+    await on.raise({ fingerprint: "b", state: "resolved", reason: "answered" });
+    await on.settle();
+    await on.advance(HOUR + MINUTE);
+    await on.crash();
+    await on.settle();
+    expect(on.posted(OPS)).toHaveLength(1);
+    expect(on.posted(OPS)[0]?.text).toMatch(/Morning: 1 open[\s\S]*2 raised, 1 over/);
+  });
+
+  it("a heartbeat in a chat is one message that is kept up to date", async () => {
+    const on = await watch({ heartbeat: { every: "5m", to: OPS } });
+    await on.settle();
+    await on.advance(20 * MINUTE);
+    expect(on.posted(OPS)).toHaveLength(1);
+    expect(on.posted(OPS)[0]?.edits).toBeGreaterThan(2);
+  });
+
+  it("a heartbeat at an address that does not take it is an alert", async () => {
+    const { url, taken } = await webhook(500);
+    const on = await watch({ heartbeat: { every: "5m", to: url } });
+    for (let beat = 1; beat <= 3; beat++) {
+      await until(() => taken.length === beat, "a heartbeat");
+      await on.settle();
+      await on.clock.advance(5 * MINUTE);
+    }
+    await until(
+      () => on.posted(ADMINS).some(({ text }) => text.includes("heartbeat of alerts is not taken")),
+      "the alert",
+    );
+  });
+});
+
+describe("the gateway about itself", () => {
+  it("tells admins of messages that wait for an operator, and when none is left", async () => {
+    const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
+    platform.script = (operation) =>
+      operation.address.chatId === "room" ? { kind: "permanent", error: "no such chat" } : undefined;
+    const on = await watch({ watch_gateway: { undelivered_after: "1m", offline_after: "2m" } }, platform);
+    const at = { platform: "loop", botId: "bot", chatId: "room" };
+    await on.rig.gateway.send(at, { text: "hello" }, { cause: { kind: "api", id: "x", depth: 0 } });
+    await on.advance(3 * MINUTE);
+    expect(on.posted(ADMINS)[0]?.text).toMatch(/Messages wait for an operator[\s\S]*1 given up/);
+    await on.rig.store.outbox.purge({ status: "dead" });
+    await on.advance(3 * MINUTE);
+    expect(on.posted(ADMINS)).toHaveLength(1);
+    expect(on.posted(ADMINS)[0]?.text).toContain("none is left");
+  });
+});

@@ -1,0 +1,144 @@
+/** Alerts on the real gateway and store, over a loopback platform, with a clock that a test moves. It can crash and start again. */
+import { afterEach } from "vitest";
+import { type Alerts, createAlerts } from "../../src/alerts/alerts.js";
+import { alertsConfig } from "../../src/alerts/config.js";
+import { parseAddress } from "../../src/domain/address.js";
+import type { Actor, Alert } from "../../src/domain/alert.js";
+import type { AlertSignal } from "../../src/domain/alert-signal.js";
+import { silentLogger } from "../../src/lib/logger.js";
+import { parseDestinations } from "../../src/lib/outgoing/destinations.js";
+import { LoopbackPlatform, type Posted } from "../gateway/loopback-adapter.js";
+import { type Rig, restart, startRig } from "../gateway/rig.js";
+import { ManualClock } from "../support/manual-clock.js";
+import { until } from "../support/until.js";
+
+export const ROOM = "loop:bot:room";
+export const OPS = "loop:bot:ops";
+export const ADMINS = "loop:bot:admins";
+export const ANN: Actor = { id: "loop:1", name: "Ann", source: "loop" };
+/** A Thursday morning. */
+export const START = Date.UTC(2026, 0, 1, 10);
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+
+export interface Watch {
+  readonly alerts: Alerts;
+  readonly clock: ManualClock;
+  readonly platform: LoopbackPlatform;
+  readonly rig: Rig;
+  /** Raises; the alert that came of it. */
+  raise(changes?: Partial<AlertSignal>): Promise<Alert>;
+  /** Lets everything that is due now be told. */
+  settle(): Promise<void>;
+  advance(ms: number): Promise<void>;
+  /** What stands in a chat. */
+  posted(destination?: string): Posted[];
+  /** As a crash: nothing is drained. Then anew on the same disk, after so long. */
+  crash(downMs?: number): Promise<void>;
+}
+
+export function signal(changes: Partial<AlertSignal> = {}): AlertSignal {
+  return {
+    fingerprint: "replies:c1",
+    episode: 1,
+    state: "firing",
+    severity: "high",
+    title: "Reply to Bob",
+    reason: "100 % of 1 h passed",
+    at: START,
+    source: { kind: "sla", id: "clock1", policyId: "replies" },
+    labels: { queue: "support" },
+    ...changes,
+  };
+}
+
+const open: Alerts[] = [];
+afterEach(async () => {
+  for (const alerts of open.splice(0)) await alerts.stop();
+});
+
+export async function watch(
+  config: Record<string, unknown> = {},
+  platform: LoopbackPlatform = new LoopbackPlatform("loop", { idempotentCreate: true }),
+): Promise<Watch> {
+  const clock = new ManualClock(START);
+  platform.width = 10_000;
+  const settings = alertsConfig.parse({ watch_gateway: { offline_after: "1d", undelivered_after: "1d" }, ...config });
+  let rig = await startRig({ clock, platforms: [platform] });
+  let alerts = compose();
+  await alerts.start();
+
+  function compose(): Alerts {
+    const made = createAlerts({
+      config: settings,
+      store: rig.store,
+      gateway: {
+        send: (at, message, sending) => rig.gateway.send(at, message, sending),
+        edit: (deliveryId, message, sending) => rig.gateway.edit(deliveryId, message, sending),
+      },
+      admins: () => [parseAddress(ADMINS)].filter((at) => at !== undefined),
+      status: () => rig.gateway.status(),
+      destinations: parseDestinations(["127.0.0.1"]),
+      mask: (text) => text.replaceAll("hunter2", "[secret]"),
+      clock,
+      logger: silentLogger,
+    });
+    open.push(made);
+    return made;
+  }
+
+  async function settle(): Promise<void> {
+    let calm = 0;
+    await until(async () => {
+      await clock.advance(0);
+      const { outbox, sending } = await rig.gateway.status();
+      const { active, waiting } = alerts.depth;
+      const busy = outbox.waiting + outbox.sending + sending.active + sending.waiting + active + waiting;
+      calm = busy === 0 ? calm + 1 : 0;
+      // A delivery that ends and the look at it come a turn of the loop apart.
+      return calm > 3;
+    }, "everything being told");
+  }
+
+  return {
+    get alerts() {
+      return alerts;
+    },
+    get rig() {
+      return rig;
+    },
+    clock,
+    platform,
+    async raise(changes) {
+      const raised = signal({ at: clock.now(), ...changes });
+      await alerts.raise(raised);
+      await settle();
+      const found = await rig.store.alerts.latest(raised.fingerprint);
+      if (!found) throw new Error("nothing was raised");
+      return found;
+    },
+    settle,
+    async advance(ms) {
+      // In steps, so that what falls due on the way is told on the way.
+      for (let left = ms; left > 0; ) {
+        const step = Math.min(left, Math.max(1_000, ms / 20));
+        await clock.advance(step);
+        await settle();
+        left -= step;
+      }
+    },
+    posted: (destination = ROOM) => {
+      const chatId = parseAddress(destination)?.chatId;
+      return platform.messages.filter((message) => message.chatId === chatId && !message.isDeleted);
+    },
+    async crash(downMs = 0) {
+      const dead = alerts;
+      await rig.crash();
+      void dead.stop();
+      await clock.advance(downMs);
+      rig = await restart(rig, { platforms: [platform] });
+      alerts = compose();
+      await alerts.start();
+    },
+  };
+}
