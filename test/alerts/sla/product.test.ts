@@ -1,0 +1,121 @@
+/** SLA clocks in the product as its users run it: tasks of the orchestrator, `/sla`, and a changed configuration. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { invoke } from "../../flow/stack.js";
+import { gatewayProcess } from "../../support/gateway-process.js";
+import { until } from "../../support/until.js";
+
+const folder = mkdtempSync(join(tmpdir(), "hookgate-sla-product-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const config = (policies: unknown[]) => ({
+  web: {},
+  orchestrator: { runners: { sleep: { shell: { command: ["sleep", "600"] }, role: "operator", concurrency: 5 } } },
+  sla: {
+    after_start: "0s",
+    calendars: {
+      office: {
+        timezone: "Europe/Berlin",
+        hours: { "mon-fri": "09:00-17:00" },
+        holidays: { country: "DE", state: "BY" },
+      },
+    },
+    policies,
+  },
+});
+const BY_DEADLINE = { id: "on-time", for: "task", warn_at: ["50%"], severity: "critical" };
+const IN_AN_HOUR = { id: "quick", for: "task", target: "1h", match: "entity.facts.priority >= 5" };
+
+interface Listed {
+  clocks: {
+    id: string;
+    policyId: string;
+    state: string;
+    outcome?: string;
+    dueAt: number;
+    entity: { id: string; title: string };
+    announcements?: { news?: string; status: string }[];
+  }[];
+  total: number;
+}
+
+it("watches tasks from their creation to their end, says so in /sla, and takes over other policies without a restart", async () => {
+  const gateway = await gatewayProcess({ folder, config: config([BY_DEADLINE, IN_AN_HOUR]) });
+  const ask = async (line: string) => {
+    const answer = await invoke(gateway.url, line);
+    return { ...answer, data: answer.data as Listed };
+  };
+  const soon = () => new Date(Date.now() + 1_500).toISOString();
+  try {
+    await gateway.start();
+    await gateway.ready();
+    expect((await ask("/sla list")).text).toContain("No clock is running");
+    await ask(`/task add sleep "Ship the release" due=${soon()} priority=9`);
+    await ask(`/task add sleep "Write the notes" due=2099-01-01T00:00:00Z`);
+
+    const open = await ask("/sla list");
+    expect(open.data.clocks.map(({ policyId, entity }) => `${policyId} ${entity.title}`)).toEqual([
+      "on-time Ship the release",
+      "quick Ship the release",
+      "on-time Write the notes",
+    ]);
+    const overdue = await until(async () => {
+      const { data } = await ask("/sla list overdue");
+      return data.total === 1 ? data.clocks[0] : undefined;
+    }, "the release being overdue");
+    const shown = await until(async () => {
+      const answer = await ask(`/sla show ${overdue?.id}`);
+      return answer.data.clocks[0]?.announcements?.some(({ news, status }) => news === "violated" && status === "told")
+        ? answer
+        : undefined;
+    }, "hooks being told");
+    expect(shown.text).toContain("violated: the deadline has passed");
+
+    // More time: another episode of the same clock. By the command of the clock, and by the task's own.
+    expect((await ask(`/sla extend ${overdue?.id} 2h`)).text).toContain("has 2 h more");
+    await until(async () => (await ask("/sla list overdue")).data.total === 0, "the release having time again");
+    await ask(`/task cancel ${overdue?.entity.id} "no longer wanted"`);
+    await until(async () => (await ask("/sla list")).data.total === 1, "the cancelled task's clocks being over");
+
+    expect((await ask("/sla policies")).text).toMatch(/on-time.*its own deadline[\s\S]*quick.*within 1 h/);
+    const report = await ask("/sla report 7");
+    expect(report.data).toMatchObject({
+      days: 7,
+      policies: [
+        { policyId: "on-time", late: 0, withdrawn: 1, open: 1 },
+        { policyId: "quick", withdrawn: 1 },
+      ],
+    });
+
+    const inOffice = { id: "office-hours", for: "task", target: "40h", calendar: "office" };
+    writeFileSync(join(folder, "hookgate.yaml"), JSON.stringify(config([inOffice])));
+    const taken = await until(async () => {
+      const { data } = await ask("/sla list");
+      return data.clocks[0]?.policyId === "office-hours" ? data : undefined;
+    }, "the open task having a clock of the new policy");
+    expect(taken.total).toBe(1);
+    // What cannot be used changes nothing, and says why.
+    const nowhere = { ...config([inOffice]) };
+    nowhere.sla.calendars.office.holidays.state = "ZZ";
+    writeFileSync(join(folder, "hookgate.yaml"), JSON.stringify(nowhere));
+    await until(() => gateway.output().includes('there is no state of DE \\"ZZ\\"'), "the refusal being said");
+    expect((await ask("/sla list")).data.clocks[0]?.policyId).toBe("office-hours");
+  } finally {
+    await gateway.kill();
+  }
+}, 120_000);
+
+it("refuses to start with a policy that cannot be, and says where it stands and what was expected", async () => {
+  const gateway = await gatewayProcess({
+    folder: join(folder, "wrong"),
+    config: config([{ id: "p", for: "task", match: "entity.prio > 3", calendar: "offce", warn_at: ["80 percent"] }]),
+  });
+  await gateway.start();
+  await until(() => !gateway.running(), "the refusal");
+  const said = gateway.output();
+  expect(said).toContain("sla.policies.0.match");
+  expect(said).toMatch(/prio/);
+  expect(said).toContain('expected a share such as 80% or a time such as 15m before, got "80 percent"');
+});
