@@ -1,10 +1,12 @@
 /** `hookgate check`: the configuration and its plugins, every problem at once, with its place. */
 import { dirname } from "node:path";
+import { loadCalendar } from "../alerts/sla/calendars/load.js";
 import { hooksOf } from "../app/hooks.js";
 import { install } from "../automations/install.js";
 import { declareEvents } from "../automations/triggers/ingested.js";
 import { type ConfigProblem, formatProblem, type LoadedConfig, loadConfig } from "../config/load.js";
 import { HookRegistry } from "../hooks/registry.js";
+import { errorMessage } from "../lib/errors.js";
 import { silentLogger } from "../lib/logger.js";
 import { checkPlugins, pluginPoints } from "../plugins/check.js";
 import { EXIT, type ExitCode } from "./exit.js";
@@ -13,7 +15,12 @@ import { printJson, type Terminal } from "./terminal.js";
 export async function check({ path, json }: { path?: string; json: boolean }, terminal: Terminal): Promise<ExitCode> {
   const loaded = loadConfig(path === undefined ? {} : { path });
   const { file } = loaded;
-  const problems = [...loaded.problems, ...(await pluginProblems(loaded)), ...(await hookProblems(loaded))];
+  const problems = [
+    ...loaded.problems,
+    ...(await pluginProblems(loaded)),
+    ...(await hookProblems(loaded)),
+    ...(await calendarProblems(loaded)),
+  ];
   const isGood = problems.length === 0;
   if (json) printJson(terminal, { ok: isGood, file: file ?? null, problems });
   else if (isGood) terminal.out(`${file ?? "No hookgate.yaml: the defaults hold. The environment"} is good.`);
@@ -34,6 +41,17 @@ async function pluginProblems({ config, file, placeOf }: LoadedConfig): Promise<
     path: `plugins.${index}`,
     message: `${module}: ${message}`,
   }));
+}
+
+/** Calendars are loaded: only date-holidays knows its places. */
+async function calendarProblems({ config, file, placeOf }: LoadedConfig): Promise<ConfigProblem[]> {
+  const problems: ConfigProblem[] = [];
+  for (const [name, calendar] of Object.entries((file && config?.sla.calendars) || {}))
+    await loadCalendar(name, calendar).catch((error: unknown) => {
+      const path = ["sla", "calendars", name];
+      problems.push({ file: file ?? "", ...placeOf?.(path), path: path.join("."), message: errorMessage(error) });
+    });
+  return problems;
 }
 
 /** What a start would make of problems that concern single platforms. */

@@ -240,6 +240,23 @@ describe("after a restart", () => {
     expect(signals.length).toBe(1);
   });
 
+  it("announces each of thousands that broke meanwhile once, and is done in seconds", async () => {
+    const file = newFile();
+    const first = await startSla({ config: BY_DEADLINE, file });
+    const count = 4_000;
+    await Promise.all(
+      Array.from({ length: count }, (_, i) => first.sla.changed(task({ id: `t_${i}`, deadline: deadline + i }))),
+    );
+    await first.crash();
+    const clock = new ManualClock(at("2026-11-27T18:00:00Z"));
+    const begun = performance.now();
+    const rig = await startSla({ config: BY_DEADLINE, file, clock });
+    await rig.settled();
+    console.log(`${count} overdue after a restart: announced in ${((performance.now() - begun) / 1000).toFixed(1)} s`);
+    expect(rig.signals.map(({ state }) => state)).toEqual(Array.from({ length: count }, () => "firing"));
+    expect(new Set(rig.signals.map(({ fingerprint }) => fingerprint)).size).toBe(count);
+  }, 120_000);
+
   it("asks the owner of the work before it announces: what was done and not told is not overdue", async () => {
     const file = newFile();
     const first = await startSla({ config: BY_DEADLINE, file });

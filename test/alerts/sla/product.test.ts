@@ -1,8 +1,11 @@
 /** SLA clocks in the product as its users run it: tasks of the orchestrator, `/sla`, and a changed configuration. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
+import { parse } from "yaml";
+import { slaConfig } from "../../../src/alerts/sla/config.js";
+import { runCli } from "../../cli/run-cli.js";
 import { invoke } from "../../flow/stack.js";
 import { gatewayProcess } from "../../support/gateway-process.js";
 import { until } from "../../support/until.js";
@@ -118,4 +121,20 @@ it("refuses to start with a policy that cannot be, and says where it stands and 
   expect(said).toContain("sla.policies.0.match");
   expect(said).toMatch(/prio/);
   expect(said).toContain('expected a share such as 80% or a time such as 15m before, got "80 percent"');
+});
+
+it("checks holidays of calendars without a start", async () => {
+  const cwd = join(folder, "checked");
+  mkdirSync(cwd);
+  const calendars = { office: { timezone: "UTC", hours: {}, holidays: { country: "XX" } } };
+  writeFileSync(join(cwd, "hookgate.yaml"), JSON.stringify({ sla: { calendars } }, null, 2));
+  const { code, err } = await runCli(["check"], { cwd });
+  expect(code).not.toBe(0);
+  expect(err).toMatch(/hookgate\.yaml:\d+:\d+ sla\.calendars\.office: holidays: there is no country "XX"/);
+});
+
+it("understands what the README shows", () => {
+  const readme = readFileSync(join(import.meta.dirname, "../../../README.md"), "utf8");
+  const block = /## What may take how long\s+```yaml\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
+  expect(slaConfig.safeParse(parse(block).sla).error).toBeUndefined();
 });

@@ -7,23 +7,23 @@ import { DAY_MS, type Range } from "./written.js";
 export type Holidays = (year: number) => readonly Range[];
 
 /** Rejects with SLA_CALENDAR_INVALID when there is no such country, state or region. */
-export async function loadHolidays({ country, state, region, types }: HolidaysConfig, of: string): Promise<Holidays> {
+export async function loadHolidays({ country, state, region, types }: HolidaysConfig): Promise<Holidays> {
   const { default: HolidayDays } = await import("date-holidays");
   const known = new HolidayDays();
-  requireKnown(known.getCountries(), country, "country", of);
-  if (state !== undefined) requireKnown(known.getStates(country), state, `state of ${country}`, of);
-  if (region !== undefined) requireKnown(known.getRegions(country, state ?? ""), region, `region of ${state}`, of);
+  requireKnown(known.getCountries(), country, "country");
+  if (state !== undefined) requireKnown(known.getStates(country), state, `state of ${country}`);
+  if (region !== undefined) requireKnown(known.getRegions(country, state ?? ""), region, `region of ${state}`);
   const place = { country, ...(state === undefined ? {} : { state }), ...(region === undefined ? {} : { region }) };
   const days = new HolidayDays(place, { types });
   return (year) => days.getHolidays(year).map(({ date, start, end }) => rangeOf(date, end.getTime() - start.getTime()));
 }
 
-function requireKnown(known: Record<string, string> | undefined, code: string, what: string, of: string): void {
+function requireKnown(known: Record<string, string> | undefined, code: string, what: string): void {
   if (known && code in known) return;
   const codes = Object.keys(known ?? {});
   throw new HookgateError({
     code: "SLA_CALENDAR_INVALID",
-    message: `sla.calendars.${of}.holidays: there is no ${what} "${code}"`,
+    message: `holidays: there is no ${what} "${code}"`,
     hint: codes.length > 0 ? `Known: ${codes.join(", ")}.` : "It has none.",
   });
 }

@@ -21,22 +21,30 @@ export type Calendars = ReadonlyMap<string, WorkCalendar>;
 /** Rejects with SLA_CALENDAR_INVALID, naming the calendar. */
 export async function loadCalendars(configs: Readonly<Record<string, CalendarConfig>>): Promise<Calendars> {
   const calendars = new Map<string, WorkCalendar>([[ALWAYS.name, ALWAYS]]);
-  for (const [name, config] of Object.entries(configs)) calendars.set(name, await loadCalendar(name, config));
+  for (const [name, config] of Object.entries(configs))
+    calendars.set(name, await loadCalendar(name, config).catch((error: unknown) => refuse(name, error)));
   return calendars;
 }
 
+/** Rejects with SLA_CALENDAR_INVALID. */
 export async function loadCalendar(name: string, config: CalendarConfig): Promise<WorkCalendar> {
   const [zone, holidays] = await Promise.all([
     loadZone(config.timezone),
-    config.holidays && loadHolidays(config.holidays, name),
+    config.holidays && loadHolidays(config.holidays),
   ]);
   const calendar = createCalendar({ name, timezone: config.timezone, zone, hoursOf: hoursOf(config, holidays) });
   if (calendar.nextOpen(Date.UTC(2026, 0, 1)) !== undefined) return calendar;
   throw new HookgateError({
     code: "SLA_CALENDAR_INVALID",
-    message: `sla.calendars.${name} is never open`,
+    message: "it is never open",
     hint: "Give it hours, for example `mon-fri: [09:00-17:00]`.",
   });
+}
+
+function refuse(name: string, error: unknown): never {
+  if (!(error instanceof HookgateError)) throw error;
+  const { code, message, hint } = error;
+  throw new HookgateError({ code, message: `sla.calendars.${name}: ${message}`, ...(hint ? { hint } : {}) });
 }
 
 /** The hours of a date: those of its own, else those of its weekday without what is closed. */
