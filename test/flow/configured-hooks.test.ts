@@ -359,8 +359,8 @@ describe("a hook that a person fires and a kill cuts off", () => {
     // A new command fires anew, and what ended says so.
     const { web } = stack.platforms;
     await web.command(web.places[1], "owner", '/fire-hook lasting.reaction_added example {"emoji":"⚡"}');
-    await find(web, web.places[1], /Fired.*lasting\.reaction_added.*passed/s);
-    expect(begun()).toHaveLength(2);
+    const again = await find(web, web.places[1], /Fired.*lasting\.reaction_added.*passed/s);
+    expect([again.text, begun().length]).toEqual([again.text, 2]);
   });
 });
 
