@@ -151,6 +151,8 @@ export function createQueue(options: QueueOptions): Queue {
     const lost = await recoverTaken(taken, definition, { runs, owner, clock });
     const over = lost ?? (await standIn(row, definition));
     if (over !== undefined) return close(row, over);
+    if (row.pendingPayload === undefined)
+      return close(row, { status: "interrupted", reason: "what it was to run with cannot be read in the store" });
     if (runner === undefined) return close(row, { status: "interrupted", reason: "nobody runs hooks here" });
     const end = await runner(backgroundOf(row), row.attempt);
     const claimed = active.get(row.id)?.work;

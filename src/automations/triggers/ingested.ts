@@ -53,6 +53,10 @@ export function createIngested({ store, begun, registry, clock, logger }: Parts)
       logger.warn({ event: id, name }, `event ${name} is not declared any more: nobody gets it`);
       return;
     }
+    if (payload === undefined) {
+      logger.error({ event: id, name }, `an event ${name} cannot be read in the store: nobody gets it`);
+      return;
+    }
     const body = typeof payload === "object" && payload !== null ? { ...payload } : { value: payload };
     // The same dispatch id when it is handed over again: what was recorded for it is not recorded twice.
     const firing = { dispatchId: dispatchOf(event), cause: { kind: "api" as const, id, depth: 0 } };

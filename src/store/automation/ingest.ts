@@ -42,8 +42,17 @@ function eventOf({ id, name, payload, received_at, handled_at }: EventRow): Inge
   return {
     id,
     name,
-    payload: JSON.parse(payload),
+    payload: parsed(payload),
     receivedAt: received_at,
     ...(handled_at === null ? {} : { handledAt: handled_at }),
   };
+}
+
+/** Undefined for a row that cannot be read: it must not hold up those behind it. */
+function parsed(payload: string): unknown {
+  try {
+    return JSON.parse(payload) as unknown;
+  } catch {
+    return undefined;
+  }
 }

@@ -77,9 +77,27 @@ function dataOf(run: AutomationRun): { [K in keyof Data]: Data[K] | undefined } 
   };
 }
 
+/** A row that cannot be read stops nobody: what its columns say is left of it, and nothing to run it with. */
 export function runOf(row: RunRecord): AutomationRun {
+  try {
+    const pending = row.pending === null ? {} : { pendingPayload: JSON.parse(row.pending) as unknown };
+    return { ...(JSON.parse(row.data) as Data), ...columnsOf(row), ...pending };
+  } catch {
+    return { ...UNREADABLE, ...columnsOf(row), isRepeatable: false };
+  }
+}
+
+const UNREADABLE: Data = {
+  trigger: "on",
+  reason: "its row cannot be read",
+  statusReason: "its row cannot be read",
+  payload: null,
+  payloadHash: "",
+  attempts: [],
+};
+
+function columnsOf(row: RunRecord) {
   return {
-    ...(JSON.parse(row.data) as Data),
     id: row.id,
     hookId: row.hook_id,
     status: row.status,
@@ -91,6 +109,5 @@ export function runOf(row: RunRecord): AutomationRun {
     ...(row.ended_at === null ? {} : { endedAt: row.ended_at }),
     ...(row.lease_owner === null ? {} : { leaseOwner: row.lease_owner }),
     ...(row.lease_until === null ? {} : { leaseUntil: row.lease_until }),
-    ...(row.pending === null ? {} : { pendingPayload: JSON.parse(row.pending) as unknown }),
   };
 }
