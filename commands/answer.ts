@@ -11,16 +11,18 @@ export interface AnswerParts {
   data: unknown;
   buttons?: readonly (readonly Button[])[];
   card?: OutboundMessage["card"];
+  attachments?: OutboundMessage["attachments"];
   outcome?: CommandAnswer["outcome"];
 }
 
-export function answer({ text, data, buttons, card, outcome }: AnswerParts): CommandAnswer {
+export function answer({ text, data, buttons, card, attachments, outcome }: AnswerParts): CommandAnswer {
   const rows = (buttons ?? []).filter((row) => row.length > 0).map((row) => [...row]);
   return {
     message: {
       text: text.filter((part) => part !== undefined && part !== false && part !== "").join("\n\n"),
       ...(rows.length > 0 ? { buttons: rows } : {}),
       ...(card ? { card } : {}),
+      ...(attachments && attachments.length > 0 ? { attachments } : {}),
     },
     data,
     ...(outcome && outcome !== "done" ? { outcome } : {}),

@@ -8,6 +8,7 @@ import { clip, code, count, plain, table } from "../text.js";
 import { mayHear, missionsOf } from "./desk.js";
 import { findMission } from "./find.js";
 import { gateLine } from "./gate-line.js";
+import { missionPicture } from "./picture.js";
 
 const MAX_OUTCOMES = 12;
 const MAX_FILES = 20;
@@ -21,6 +22,8 @@ export async function reportMission(deps: CommandDeps, context: CommandContext):
     tasks: whole.tasks.map((task) => (mayHear(deps, context, task.assignTo) ? task : withoutOutcome(task))),
   };
   const { tasks, gates, files } = report;
+  // Pictures are for chats; a program takes the data.
+  const picture = context.at && (await missionPicture(whole, deps));
   const told = tasks.filter(({ outcome, status }) => outcome !== undefined && status !== "done");
   return answer({
     text: [
@@ -33,6 +36,7 @@ export async function reportMission(deps: CommandDeps, context: CommandContext):
         `Files: ${files.slice(0, MAX_FILES).map(code).join(", ")}${files.length > MAX_FILES ? ` and ${files.length - MAX_FILES} more` : ""}`,
     ],
     data: report,
+    ...(picture ? { attachments: [picture] } : {}),
   });
 }
 

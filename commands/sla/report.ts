@@ -5,17 +5,26 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { answer, badUsage, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, count, table } from "../text.js";
+import { slaPictures } from "./pictures.js";
 import { deskOf, percent } from "./texts.js";
 
 const DAY_MS = 86_400_000;
 const USUAL_DAYS = 30;
 const MAX_DAYS = 400;
+/** Enough for a picture; the numbers beside it count all. */
+const OPEN = { state: "open", limit: 5_000 } as const;
 
-export async function reportAttainment(deps: CommandDeps, { options }: CommandContext): Promise<CommandAnswer> {
+export async function reportAttainment(deps: CommandDeps, { options, at }: CommandContext): Promise<CommandAnswer> {
   const days = daysOf(options.id);
   const to = deps.clock.now();
   const from = to - days * DAY_MS;
-  const policies = await deskOf(deps).report(from, to);
+  const desk = deskOf(deps);
+  const policies = await desk.report(from, to);
+  // Pictures are for chats; a program takes the data.
+  const pictures =
+    at === undefined || policies.length === 0
+      ? []
+      : await slaPictures({ days, policies, open: (await desk.list(OPEN)).clocks, now: to });
   const ended = policies.reduce((sum, { met, late }) => sum + met + late, 0);
   const duration = (ms: number | undefined) => (ms === undefined ? "" : formatDuration(ms));
   return answer({
@@ -48,6 +57,7 @@ export async function reportAttainment(deps: CommandDeps, { options }: CommandCo
       "Times are working time.",
     ],
     data: { from, to, days, policies },
+    attachments: pictures,
     buttons: [
       [7, 30, 90].filter((one) => one !== days).map((one) => commandButton(`${one} days`, `/sla report id=${one}`)),
     ],

@@ -25,7 +25,7 @@ const STATES: Record<GanttBar["state"], string> = {
   waiting: COLOUR.line,
 };
 /** More would be too small to read; the text beside the picture has all of them. */
-const MOST_ROWS = 40;
+export const MOST_ROWS = 40;
 const ROW_HEIGHT = 30;
 const LABEL_LENGTH = 28;
 

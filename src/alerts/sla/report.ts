@@ -19,8 +19,8 @@ export interface Attainment {
   maxMs?: number;
   /** By day of the policy's zone, UTC without one. */
   days: { day: string; met: number; late: number }[];
-  /** Working times used, in order, for distributions; the newest `MAX_ENDED` at most. */
-  usedMs: number[];
+  /** Working times used, shortest first, for distributions; the newest `MAX_ENDED` at most. */
+  ended: { usedMs: number; met: boolean }[];
 }
 
 /** Enough for a quantile and a picture. */
@@ -32,14 +32,14 @@ export async function attainmentOf(
   fromMs: number,
   toMs: number,
 ): Promise<Attainment[]> {
-  const [tallies, ended] = await Promise.all([store.tally(fromMs, toMs), store.ended(fromMs, toMs, MAX_ENDED)]);
+  const [tallies, all] = await Promise.all([store.tally(fromMs, toMs), store.ended(fromMs, toMs, MAX_ENDED)]);
   const names = new Set([...policies.map(({ id }) => id), ...tallies.map(({ policyId }) => policyId)]);
   return Promise.all(
     [...names].map(async (policyId): Promise<Attainment> => {
       const policy = policies.find(({ id }) => id === policyId);
       const tally = tallies.filter((one) => one.policyId === policyId);
-      const own = ended.filter((one) => one.policyId === policyId);
-      const used = own.map(({ usedMs }) => usedMs).sort((a, b) => a - b);
+      const own = all.filter((one) => one.policyId === policyId);
+      const ended = own.map(({ usedMs, met }) => ({ usedMs, met })).sort((a, b) => a.usedMs - b.usedMs);
       const sum = (field: "met" | "late" | "withdrawn") => tally.reduce((total, one) => total + one[field], 0);
       const met = sum("met");
       const late = sum("late");
@@ -52,9 +52,9 @@ export async function attainmentOf(
         open: await store.count({ policyId, state: "open" }),
         overdue: await store.count({ policyId, state: "overdue" }),
         ...(met + late > 0 ? { attained: met / (met + late) } : {}),
-        ...quantiles(used),
+        ...quantiles(ended.map(({ usedMs }) => usedMs)),
         days: byDay(own, policy?.calendar.timezone ?? "UTC"),
-        usedMs: used,
+        ended,
       };
     }),
   );

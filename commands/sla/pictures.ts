@@ -1,0 +1,47 @@
+/** How well targets are met, as pictures: day by day, how long things took, and how old is what is open. */
+import type { ClockView } from "../../src/alerts/sla/desk-views.js";
+import type { Attainment } from "../../src/alerts/sla/report.js";
+import { pictureOf } from "../../src/charts/attachment.js";
+import { attainmentChart } from "../../src/charts/attainment.js";
+import { type OpenWork, openByAgeChart } from "../../src/charts/open-by-age.js";
+import { responseTimesChart } from "../../src/charts/response-times.js";
+import type { Attachment } from "../../src/domain/message.js";
+
+export interface Pictured {
+  days: number;
+  policies: readonly Attainment[];
+  open: readonly ClockView[];
+  now: number;
+}
+
+export async function slaPictures({ days, policies, open, now }: Pictured): Promise<Attachment[]> {
+  const span = `the last ${days === 1 ? "day" : `${days} days`}`;
+  const pictures: Attachment[] = [
+    await pictureOf(attainmentChart(`Targets met, ${span}`, daysOf(policies)), "sla-attainment"),
+  ];
+  const times = policies.flatMap(({ ended }) => ended.map(({ usedMs, met }) => ({ ms: usedMs, isLate: !met })));
+  if (times.length > 0)
+    pictures.push(await pictureOf(responseTimesChart(`How long it took, ${span}`, times), "sla-times"));
+  if (open.length > 0)
+    pictures.push(await pictureOf(openByAgeChart("Open work by age", open.map(openWork(now))), "sla-open"));
+  return pictures;
+}
+
+/** All policies together; days on which nothing ended are left out. */
+function daysOf(policies: readonly Attainment[]) {
+  const days = new Map<string, { day: string; met: number; violated: number }>();
+  for (const { day, met, late } of policies.flatMap((policy) => policy.days)) {
+    const counts = days.get(day) ?? { day, met: 0, violated: 0 };
+    counts.met += met;
+    counts.violated += late;
+    days.set(day, counts);
+  }
+  return [...days.values()].sort((a, b) => (a.day < b.day ? -1 : 1));
+}
+
+const openWork =
+  (now: number) =>
+  ({ clock, leftMs }: ClockView): OpenWork => ({
+    ageMs: now - clock.startedAt,
+    state: leftMs < 0 ? "late" : clock.warned === undefined ? "in time" : "warning",
+  });
