@@ -50,7 +50,8 @@ class Page {
   /** Undefined: there is nothing to tell (any more). */
   async cardFor(alert: Alert, place: Place): Promise<AlertCard | undefined> {
     if (place.kind === "quiet") return this.#common("catch-up", String(place.dueAt), place.group);
-    if (alert.state !== "warned" && alert.state !== "firing") return undefined;
+    // What somebody took meanwhile is shown all the same; what became quiet gets its place when it is loud again.
+    if (!isOpen(alert.state) || alert.state === "silenced" || alert.state === "inhibited") return undefined;
     const old = await this.#reopened(alert);
     if (old) return old;
     const list = await this.#open("list", place.group);
