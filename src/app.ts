@@ -9,7 +9,7 @@ import type { Alerts } from "./alerts/alerts.js";
 import { createSla, type Sla } from "./alerts/sla/sla.js";
 import { assembleAlerts, tellingAlerts } from "./app/alerts.js";
 import { adminsOf, brokenEventsOf, hooksOf, sweepAll, threadsOf, withBrokenEvents } from "./app/hooks.js";
-import { assembleMissions } from "./app/missions.js";
+import { assembleMissions, startMission } from "./app/missions.js";
 import { assembleOrchestrator, runnerSecrets } from "./app/orchestrator.js";
 import { createOverrides } from "./app/overrides.js";
 import { platformOptions } from "./app/platforms.js";
@@ -157,6 +157,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
       processes,
       models,
+      startMission: (planId, start) => startMission(missions, planId, start),
       mask,
       keepSwitch,
       clock,

@@ -1,6 +1,8 @@
 /** Missions, their schedules and assessments, put together from the parts of the product. Their tasks are the orchestrator's. */
 import { dirname, join, resolve } from "node:path";
+import type { Address } from "../domain/address.js";
 import type { Role } from "../domain/identity.js";
+import type { Cause } from "../domain/journal.js";
 import type { Models } from "../domain/model.js";
 import type { Store } from "../domain/store.js";
 import type { Assess, TaskStatus } from "../domain/task.js";
@@ -92,6 +94,15 @@ export function assembleMissions(parts: Parts): MissionAssembly {
       return (await store.missions.rows.sweep(before)) + (await store.missions.assessments.sweep(before));
     },
   };
+}
+
+/** A hook begins a mission. */
+export async function startMission(
+  missions: Pick<Missions, "run">,
+  planId: string,
+  { cause: { id, depth }, ...start }: { by: string; once: string; cause: Cause; address?: Address },
+): Promise<string> {
+  return (await missions.run({ planId, ...start, cause: { kind: "hook", id, depth } })).id;
 }
 
 /** What is wrong with a task that a plan asks for, or a hook's veto of it, is the mission's to show. */

@@ -33,6 +33,7 @@ export interface AssemblyParts {
   resolve?: Resolve;
   processes: Processes;
   models: Models;
+  startMission: ReachParts["startMission"];
   mask(text: string): string;
   /** Holds for a registration to come, too. */
   keepSwitch(hookId: string, enabled: boolean): void;

@@ -4,7 +4,7 @@ import type { ModelUsage, ToolCallRecord } from "../domain/automation.js";
 import type { RunContext } from "./run-context.js";
 
 export interface Handler<Options = unknown> {
-  /** The key under `run:`: `shell`, `http`, `agent`, `chat`, `module`. */
+  /** The key under `run:`: `shell`, `http`, `agent`, `chat`, `mission`, `module`. */
   readonly name: string;
   readonly summary: string;
   readonly options: z.ZodType<Options>;

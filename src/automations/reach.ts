@@ -28,6 +28,7 @@ export interface ReachParts {
   resolve?: Resolve;
   processes: Processes;
   models: Models;
+  startMission: Reach["startMission"];
   keyValue: KeyValueStore;
   clock: Clock;
 }
@@ -56,6 +57,7 @@ export function createReachOf(parts: ReachParts): (definition: Reaching) => Reac
       },
       processes,
       models,
+      startMission: parts.startMission,
       recall: (key) => keyValue.get(scope, key),
       remember: (key, value) => keyValue.set(scope, key, value),
       async openThread(at, opener, { cause, once, signal }) {

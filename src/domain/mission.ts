@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { address } from "./address.js";
 import { plan } from "./plan.js";
-import { TASK_STATUSES, taskHold } from "./task.js";
+import { TASK_STATUSES, task, taskHold } from "./task.js";
 
 /**
  * pending: not begun · running · held: a gate is not open, and nothing else can go on · blocked: a hook refused it (`hold` says which) ·
@@ -116,6 +116,8 @@ export const mission = z.object({
   reason: z.string().optional(),
   /** Where it is shown. */
   address: address.optional(),
+  /** What it came from, for hooks' chains of causes. */
+  cause: task.shape.cause,
 });
 export type Mission = z.output<typeof mission>;
 

@@ -112,6 +112,7 @@ export function handlerContext(options: FixtureOptions = {}): ContextFixture {
         owner: `test${process.pid}`,
       }),
       models,
+      startMission: async (planId) => Promise.reject(new Error(`no plan ${planId}`)),
       recall: async (key) => notes.get(key),
       async remember(key, value) {
         notes.set(key, value);

@@ -49,12 +49,15 @@ export async function missionApp(
     runners = {},
     plugin,
     config = {},
+    orchestrator = {},
     startMs,
     start = true,
   }: {
     runners?: Record<string, object>;
     plugin?: string;
     config?: object;
+    /** Besides the runners. */
+    orchestrator?: object;
     startMs?: number;
     start?: boolean;
   } = {},
@@ -151,7 +154,7 @@ export async function missionApp(
         people: [{ id: "2", name: "Bob", token_env: "BOB_TOKEN" }],
       },
       operators: { operator: ["web:2"] },
-      orchestrator: { runners },
+      orchestrator: { runners, ...orchestrator },
       plugins: plugin === undefined ? [] : ["./hooks-of-the-test.mjs"],
       outgoing: { allow: ["127.0.0.1"] },
       ...config,

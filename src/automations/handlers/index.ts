@@ -3,6 +3,7 @@ import type { Handler } from "../handler.js";
 import { agentHandler } from "./agent/agent.js";
 import { chatHandler } from "./chat/chat.js";
 import { httpHandler } from "./http/http.js";
+import { missionHandler } from "./mission.js";
 import { moduleHandler } from "./module.js";
 import { shellHandler } from "./shell.js";
 
@@ -11,5 +12,6 @@ export const handlers = {
   http: httpHandler,
   agent: agentHandler,
   chat: chatHandler,
+  mission: missionHandler,
   module: moduleHandler,
 } as const satisfies Record<string, Handler>;

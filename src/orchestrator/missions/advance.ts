@@ -3,11 +3,12 @@
  * kept before the next one is thought of, and doing one twice changes nothing.
  */
 import { type GateState, type Mission, type MissionRow, mission as missionSchema } from "../../domain/mission.js";
-import { isEnded, type Task } from "../../domain/task.js";
+import { type Actor, isEnded, type Task } from "../../domain/task.js";
 import type { BeforeResult } from "../../hooks/signatures.js";
 import { pathText } from "../../lib/schema-issues.js";
 import { failedClosed } from "../tasks/ask-hooks.js";
 import { checkPlan } from "./check-plan.js";
+import { firing } from "./firing.js";
 import { keep } from "./keep.js";
 import { plannedTasks, stateOfPlan } from "./new-mission.js";
 import { nextStep, type Step, tasksOf } from "./next-step.js";
@@ -66,7 +67,7 @@ async function execute(row: MissionRow, parts: MissionParts): Promise<void> {
   const now = parts.clock.now();
   const payload = { missionId, mission, taskCount: Object.keys(mission.taskIds).length };
   const asked = await parts.registry
-    .runBefore("mission:execute", payload, { dispatchId: `${missionId}_execute_${mission.version}` })
+    .runBefore("mission:execute", payload, firing(mission, `${missionId}_execute_${mission.version}`))
     .catch((error: unknown) => ({ ...failedClosed(error), data: payload }));
   if (asked.cancelled) return block(row, "mission:execute", asked, parts);
   const changes = changedByHooks(mission, asked.data.mission, now, parts);
@@ -157,7 +158,9 @@ async function judgeGate(
   const payload = { missionId: mission.id, gateName: gate.name, ...evaluation };
   const changes = gate.changes + 1;
   const dispatchId = `${mission.id}_gate_${gate.name}_${changes}`;
-  const asked = await parts.registry.runBefore("quality:gate", payload, { dispatchId }).catch(failedClosed);
+  const asked = await parts.registry
+    .runBefore("quality:gate", payload, firing(mission, dispatchId))
+    .catch(failedClosed);
   const { verdict, avgScore, allPassed, reason } = evaluation;
   const judged: GateState = {
     name: gate.name,
@@ -186,7 +189,7 @@ async function finish(row: MissionRow, status: "done" | "failed" | "cancelled", 
   const payload = { missionId: mission.id, mission: over, allPassed: report.allPassed, report };
   if (status !== "cancelled") {
     const asked = await parts.registry
-      .runBefore("mission:complete", payload, { dispatchId: `${mission.id}_complete_${mission.version}` })
+      .runBefore("mission:complete", payload, firing(mission, `${mission.id}_complete_${mission.version}`))
       .catch(failedClosed);
     if (asked.cancelled) return block(row, "mission:complete", asked, parts);
   }
@@ -222,6 +225,10 @@ async function block(row: MissionRow, point: string, refusal: Refusal, parts: Mi
   await keep(row, { status: "blocked", hold, reason }, parts);
 }
 
-function actorOf({ id }: Mission, reason?: string) {
-  return { by: `mission:${id}`, ...(reason === undefined ? {} : { reason }) };
+function actorOf({ id, cause }: Mission, reason?: string): Actor {
+  return {
+    by: `mission:${id}`,
+    ...(reason === undefined ? {} : { reason }),
+    ...(cause === undefined ? {} : { cause }),
+  };
 }

@@ -1,4 +1,5 @@
 /** Missions at work: begun, carried on whenever something of theirs changed, held, released and ended. All that counts is in the rows. */
+import { createHash } from "node:crypto";
 import type { Address } from "../../domain/address.js";
 import { hasRole, type Role } from "../../domain/identity.js";
 import {
@@ -15,6 +16,7 @@ import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { createWork } from "../../lib/work.js";
 import { advance } from "./advance.js";
 import { missionCard } from "./card.js";
+import { firing } from "./firing.js";
 import { needRow, settleOwed, tellWatchers, update } from "./keep.js";
 import { newMission, type Start } from "./new-mission.js";
 import type { MissionParts } from "./parts.js";
@@ -31,6 +33,9 @@ export interface MissionStart {
   by: string;
   /** Where it is shown as it goes on. */
   address?: Address;
+  cause?: Mission["cause"];
+  /** The same twice is one mission: a run that is done again after a crash. */
+  once?: string;
 }
 
 /** What commands, schedules and hooks may do with missions. */
@@ -81,11 +86,12 @@ export function createMissions(parts: MissionParts): Missions {
   }
 
   /** What hooks are owed, beside the mission's way: a slow one holds nothing up, and one that a crash cut off is told again. */
-  function tell({ mission: { id }, owed }: MissionRow): void {
+  function tell({ mission, owed }: MissionRow): void {
+    const { id } = mission;
     for (const { point, payload, dispatchId } of owed) {
       if (telling.has(dispatchId)) continue;
       const told = parts.registry
-        .dispatch(point, payload, { phase: "after", dispatchId })
+        .dispatch(point, payload, { phase: "after", ...firing(mission, dispatchId) })
         .then(() => settleOwed(id, dispatchId, parts))
         .catch((error: unknown) => logger.error({ mission: id, error: errorMessage(error) }, `${point} was not told`))
         .finally(() => telling.delete(dispatchId));
@@ -130,7 +136,11 @@ export function createMissions(parts: MissionParts): Missions {
 
   const missions: Missions = {
     draft: (start) => newMission({ ...start, plan: plans.need(start.planId), at: clock.now() }),
-    run: async (start) => stored(missions.draft(start)),
+    async run({ once, ...start }) {
+      const id = once === undefined ? undefined : idOnce(once);
+      const known = id === undefined ? undefined : await store.get(id);
+      return known?.mission ?? stored(missions.draft({ ...start, ...(id === undefined ? {} : { id }) }));
+    },
     plans: () => plans.list(),
     roleToRun(planId) {
       const plan = plans.need(planId);
@@ -180,6 +190,10 @@ export function createMissions(parts: MissionParts): Missions {
     },
   };
   return missions;
+}
+
+function idOnce(once: string): string {
+  return `m_${createHash("sha256").update(once).digest("hex").slice(0, 19)}`;
 }
 
 function highest(roles: readonly Role[]): Role {

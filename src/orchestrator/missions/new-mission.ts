@@ -14,9 +14,10 @@ export interface Start {
   at: number;
   scheduleId?: string;
   address?: Address;
+  cause?: Mission["cause"];
 }
 
-export function newMission({ id, planId, plan, by, at, scheduleId, address }: Start): Mission {
+export function newMission({ id, planId, plan, by, at, scheduleId, address, cause }: Start): Mission {
   const deadline = plan.deadline === undefined ? undefined : deadlineAt(plan.deadline, at);
   return {
     id: id ?? newId("m", at),
@@ -32,6 +33,7 @@ export function newMission({ id, planId, plan, by, at, scheduleId, address }: St
     ...stateOfPlan(plan, at),
     tasksCreated: false,
     ...(address === undefined ? {} : { address }),
+    ...(cause === undefined ? {} : { cause }),
   };
 }
 

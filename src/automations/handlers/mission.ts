@@ -1,0 +1,38 @@
+/** `run: mission`: begins a mission. The run is over when the mission is on disk; how it goes on is the mission's own business. */
+import { z } from "zod";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
+import type { Handler } from "../handler.js";
+import { chatAddress, placeOf } from "../outgoing/chat-address.js";
+
+const missionOptions = z.strictObject({
+  plan: z.string().min(1).max(64).describe("A plan: the name of a file in the folder `missions`, or the id in it."),
+  at: chatAddress
+    .optional()
+    .describe("Where it is shown as it goes on: an address, or here. Nowhere in chat when absent."),
+});
+
+export const missionHandler: Handler<z.output<typeof missionOptions>> = {
+  name: "mission",
+  summary: "Begins a mission by its plan.",
+  options: missionOptions,
+  // What happened chooses no plan: plans may start programs.
+  verbatim: ["plan"],
+  ownerOnly: true,
+  async run({ plan, at }, { reach, hookId, runId, cause, event, dryRun }) {
+    const rendered = `mission ${plan}`;
+    if (dryRun) return { kind: "decided", decision: { kind: "pass" }, rendered, output: { dryRun: true } };
+    const address = at === undefined ? undefined : placeOf(at, event);
+    try {
+      const missionId = await reach.startMission(plan, {
+        by: `hook:${hookId}`,
+        once: `${hookId}:${runId}`,
+        cause,
+        ...(address === undefined ? {} : { address }),
+      });
+      return { kind: "decided", decision: { kind: "pass" }, rendered, output: { missionId } };
+    } catch (error) {
+      const isRetryable = error instanceof HookgateError && error.retryable;
+      return { kind: "failed", error: errorMessage(error), isRetryable, rendered };
+    }
+  },
+};

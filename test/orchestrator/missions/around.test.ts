@@ -1,0 +1,122 @@
+/** What missions have to do with the rest of the product: hooks that begin them, clocks that watch them, a stop in the middle. */
+import { expect, it } from "vitest";
+import { until } from "../../support/until.js";
+import { missionApp } from "../mission-app.js";
+
+const NOTE = { shell: { sh: 'echo "$HOOKGATE_TASK_TITLE" >> done; test ! -e bad' } };
+
+it("a hook begins a mission, shown where the event was; a hook that its own missions start again is cut", async () => {
+  const app = await missionApp(
+    { answer: { title: "An answer", groups: [{ name: "only", tasks: [{ id: "one", assignTo: "note" }] }] } },
+    {
+      runners: { note: NOTE },
+      config: {
+        hooks: [
+          {
+            id: "on-call",
+            on: "message_received",
+            match: { when: 'payload.message.text == "help"' },
+            execution: "background",
+            run: { mission: { plan: "answer", at: "here" } },
+          },
+          {
+            id: "again",
+            on: "mission:complete",
+            phase: "after",
+            execution: "background",
+            match: {
+              when: 'payload.mission.createdBy == "web:1 (Owner)" || payload.mission.createdBy == "hook:again"',
+            },
+            run: { mission: { plan: "answer" } },
+          },
+        ],
+      },
+    },
+  );
+  await app.say("help");
+  const { data } = await until(async () => {
+    const list = await app.command("/mission list");
+    return list.data.missions[0]?.status === "done" && list;
+  }, "the mission being done");
+  expect(data.missions).toMatchObject([{ createdBy: "hook:on-call", planId: "answer" }]);
+  await until(async () => (await app.room()).some(({ text }) => text.includes("Mission An answer: done")), "its card");
+
+  await app.run("answer");
+  const cut = await until(async () => {
+    const { data: runs } = await app.command("/runs again");
+    return runs.runs?.find(({ status }: { status: string }) => status === "skipped");
+  }, "its own mission starting it again");
+  expect(cut.statusReason).toContain("loop");
+  expect((await app.command("/mission list")).data.total).toBe(3);
+});
+
+it("a clock watches a mission by its deadline: warned, violated, and met when it ends in time", async () => {
+  const app = await missionApp(
+    {
+      dated: {
+        title: "Dated",
+        deadline: "4h",
+        groups: [{ name: "a", tasks: [{ id: "one", assignTo: "note" }], gate: { name: "ok" } }],
+      },
+    },
+    {
+      runners: { note: NOTE },
+      config: { sla: { policies: [{ id: "in-time", for: "mission", warn_at: ["50%"] }] } },
+      plugin: `
+        const { appendFileSync } = process.getBuiltinModule("node:fs");
+        api.hooks.register({ hook: "quality:sla", phase: "after", id: "sees", handler: (ctx) =>
+          appendFileSync(new URL("./sla", import.meta.url), [ctx.data.entityType, ctx.data.status].join(" ") + "\\n") });`,
+    },
+  );
+  app.write("bad", "");
+  const id = await app.run("dated");
+  await app.reaches(id, "held");
+  app.clock.leap(2 * 3_600_000 + 60_000);
+  await until(() => app.lines("sla").length === 1, "the warning");
+  app.clock.leap(2 * 3_600_000);
+  await until(() => app.lines("sla").length === 2, "the violation");
+  expect(app.lines("sla")).toEqual(["mission warning", "mission violated"]);
+
+  const { rmSync } = await import("node:fs");
+  rmSync(`${app.folder}/bad`);
+  await app.reaches(await app.run("dated"), "done");
+  await until(() => app.lines("sla").length === 3, "the second one being met");
+  expect(app.lines("sla")[2]).toBe("mission met");
+});
+
+it("a mission goes on after a stop where it was, and one that is held stays held without being asked about again", async () => {
+  const app = await missionApp(
+    {
+      three: {
+        groups: ["a", "b", "c"].map((name) => ({
+          name,
+          tasks: [{ id: name, assignTo: "slow", retryPolicy: { maxRetries: 5 } }],
+        })),
+      },
+      held: { groups: [{ name: "a", tasks: [{ id: "x", assignTo: "note" }], gate: { name: "ok" } }] },
+    },
+    {
+      runners: {
+        note: NOTE,
+        slow: { shell: { sh: 'echo "$HOOKGATE_TASK_TITLE" >> order; while [ ! -e go ]; do sleep 0.05; done' } },
+      },
+      plugin: `
+        const { appendFileSync } = process.getBuiltinModule("node:fs");
+        api.hooks.register({ hook: "quality:gate", phase: "before", id: "sees", handler: () => appendFileSync(new URL("./gates", import.meta.url), "asked\\n") });`,
+      orchestrator: { shutdown_timeout: "1s" },
+    },
+  );
+  app.write("bad", "");
+  const held = await app.run("held");
+  await app.reaches(held, "held");
+  const id = await app.run("three");
+  await until(() => app.lines("order").length === 1, "the first task");
+  await app.stop();
+  await app.start();
+  await until(() => app.lines("order").length === 2, "the first task once more");
+  app.write("go", "");
+  expect(await app.reaches(id, "done", "failed")).toMatchObject({ status: "done" });
+  expect(app.lines("order")).toEqual(["a", "a", "b", "c"]);
+  expect(await app.reaches(held, "held")).toMatchObject({ gates: [{ verdict: "held", changes: 1 }] });
+  expect(app.lines("gates")).toEqual(["asked"]);
+});
