@@ -24,7 +24,7 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
   summary: "Asks a server: status, headers, body and, where it is JSON, its value.",
   options: httpStepOptions,
   okWord: "status_ok",
-  fields: ["status", "ok", "headers", "body", "json"],
+  fields: ["status", "ok", "headers", "body", "json", "truncated"],
   secrets: (options) => variablesOf(options),
   async run(options, { reach, signal, timeoutMs, maxBytes, dryRun }) {
     const request = compose(options.body, options.headers);
@@ -43,7 +43,14 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
     const text = answer.body.toString("utf8");
     const isOk = answer.status >= 200 && answer.status < 300;
     return {
-      value: { status: answer.status, ok: isOk, headers: shownHeaders(answer.headers), body: text, json: jsonOf(text) },
+      value: {
+        status: answer.status,
+        ok: isOk,
+        headers: shownHeaders(answer.headers),
+        body: text,
+        json: jsonOf(text),
+        truncated: answer.truncated,
+      },
       text,
       // An error page without words is still an error: it must not pass for "nothing to do".
       isEmpty: isOk && text.trim() === "",
@@ -64,6 +71,7 @@ function unsent(line: string, { body }: Composed): StepResult {
       headers: {},
       body: "",
       json: null,
+      truncated: false,
       unsent: body === undefined ? line : `${line}\n\n${body}`,
     },
     text: `[not sent in a dry run: ${line}]`,

@@ -35,6 +35,7 @@ describe("the http step", () => {
         headers: expect.objectContaining({ "x-build": "7" }),
         body: '{"open":3}',
         json: { open: 3 },
+        truncated: false,
       },
       text: '{"open":3}',
       isEmpty: false,
