@@ -22,6 +22,8 @@ export const slaSpec: CommandSpec = {
       summary:
         "A clock, or what it watches; list: open, overdue, paused, ended or a policy; report: days, 30 when absent",
       type: "string",
+      complete: "clocks",
+      words: ["open", "overdue", "paused", "ended"],
     },
     { name: "by", summary: "extend: how much working time more, such as 2h or 1d", type: "string" },
     { name: "page", summary: "list: which page", type: "integer" },

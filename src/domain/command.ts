@@ -16,7 +16,16 @@ export interface OptionSpec {
   /** The last string option may take the rest of the line. */
   rest?: boolean;
   /** Offer completion: which list the values come from; `words` when there are none but those of `words`. */
-  complete?: "hooks" | "points" | "hooks-and-points" | "runs" | "deliveries" | "commands" | "tasks" | "words";
+  complete?:
+    | "hooks"
+    | "points"
+    | "hooks-and-points"
+    | "runs"
+    | "deliveries"
+    | "commands"
+    | "tasks"
+    | "clocks"
+    | "words";
   /** Offered before the list: states and other words that the option takes as well. */
   words?: readonly string[];
 }

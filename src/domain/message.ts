@@ -40,6 +40,8 @@ export const inboundMessage = z.object({
   isEdit: z.boolean(),
   /** Milliseconds since the epoch, by our clock. */
   receivedAt: z.number(),
+  /** The same by the platform's clock, which knows when it was written while nobody received it. */
+  writtenAt: z.number().optional(),
   /** The platform's own payload, as it came. Never journalled. */
   raw: z.unknown().optional(),
 });

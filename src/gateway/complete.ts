@@ -51,6 +51,11 @@ async function valuesOf(option: OptionSpec, commands: CommandTable, { registry, 
         ),
       ];
     }
+    case "clocks":
+      return (await store.sla.list({ state: "open", limit: NEWEST })).map(({ id, policyId, entity }) => ({
+        name: `${entity.title} · ${policyId} · ${id}`,
+        value: id,
+      }));
     case "tasks":
       return (await store.tasks.list({ limit: NEWEST })).map(({ id, title, status }) => ({
         name: `${id} · ${status} · ${title}`,

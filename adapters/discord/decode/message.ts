@@ -1,6 +1,7 @@
 /** A Discord message as an InboundMessage. Pure. */
 import type { Attachment, InboundMessage } from "../../../src/domain/message.js";
 import type { AttachmentPayload, MessagePayload, StickerPayload } from "../payloads.js";
+import { snowflakeTime } from "../snowflake.js";
 
 /** Who we are, for telling our own words and mentions of us from others'. */
 export interface Self {
@@ -51,6 +52,7 @@ export function decodeMessage(payload: MessagePayload, around: Surroundings, isE
     messageId: payload.id,
     isEdit,
     receivedAt: around.receivedAt,
+    writtenAt: writtenAt(payload, isEdit),
   };
   if (payload.guild_id !== undefined) message.guildId = payload.guild_id;
   if (around.parentChatId !== undefined) message.parentChatId = around.parentChatId;
@@ -61,6 +63,10 @@ export function decodeMessage(payload: MessagePayload, around: Surroundings, isE
   if (replyToUserId !== undefined) message.replyToUserId = replyToUserId;
   if (around.raw !== undefined) message.raw = around.raw;
   return message;
+}
+
+function writtenAt({ id, edited_timestamp: editedAt }: MessagePayload, isEdit: boolean): number {
+  return (isEdit && editedAt ? Date.parse(editedAt) : Number.NaN) || snowflakeTime(id);
 }
 
 function isAddressedToUs(payload: MessagePayload, around: Surroundings, replyToUserId: string | undefined): boolean {

@@ -33,6 +33,8 @@ export function decodeMessage(payload: MessagePayload, { self, receivedAt, raw }
     messageId: String(payload.message_id),
     isEdit: false,
     receivedAt,
+    // Seconds.
+    writtenAt: (payload.edit_date ?? payload.date) * 1000,
     raw,
   };
 }

@@ -34,6 +34,7 @@ export interface Sighting {
   spansFor(policy: Policy): readonly Span[];
   /** Since when it is so. */
   changedAt?: number;
+  holdUntil?: number;
   /** Written in the same transaction. */
   case?: SlaCase;
   seen?: readonly string[];
@@ -110,7 +111,7 @@ export class Clocks {
 }
 
 function stepsOf(seen: Sighting, known: readonly SlaClock[], policies: readonly Policy[], now: number): Step[] {
-  const { entity, spansFor, changedAt, extend } = seen;
+  const { entity, spansFor, changedAt, holdUntil, extend } = seen;
   const steps: Step[] = [];
   const followed = new Set<string>();
   for (const policy of policiesFor(entity, policies).values())
@@ -127,6 +128,7 @@ function stepsOf(seen: Sighting, known: readonly SlaClock[], policies: readonly 
         entity,
         now,
         ...(changedAt === undefined ? {} : { changedAt }),
+        ...(holdUntil === undefined ? {} : { holdUntil }),
         ...(isExtended ? { extendedMs: own.extendedMs + extend.ms } : {}),
         newId: () => newId("c", now),
       });

@@ -119,7 +119,7 @@ export const slaConfig = z
     policies: z.array(policyConfig).default([]).describe("What may take how long. None: nothing is watched."),
     conversations: conversationsConfig.prefault({}).describe("When customers wait for us, and when we have answered."),
     after_start: duration("5s").describe(
-      "How long platforms may bring what was written meanwhile, before overdue clocks are announced.",
+      "How long platforms may bring what was written while nobody listened, before what is overdue is announced.",
     ),
     keep: duration("400d").describe("How long clocks that ended are kept, for reports."),
   })

@@ -18,7 +18,7 @@ import { Clocks } from "./clocks.js";
 import type { SlaConfig } from "./config.js";
 import { Conversations } from "./conversations/conversations.js";
 import { createDesk, type SlaDesk } from "./desk.js";
-import { createPolicies, type Policy } from "./policies/policies.js";
+import { createPolicies, type Policy, policiesFor } from "./policies/policies.js";
 
 export interface SlaParts {
   config: SlaConfig;
@@ -67,6 +67,8 @@ export function createSla(parts: SlaParts): Sla {
   let policies: readonly Policy[] = [];
   let quietUntil = 0;
   let isRunning = false;
+  /** No policies, and no clocks of former ones. */
+  let isIdle = false;
   let noteLoaded = () => {};
   /** Without its policies a clock would be taken for one that nobody wants any more. */
   const loaded = new Promise<void>((resolve) => {
@@ -96,6 +98,8 @@ export function createSla(parts: SlaParts): Sla {
     clocks,
     config: () => config.conversations,
     hasPolicies: () => policies.some((policy) => policy.for === "conversation"),
+    holdMs: () => config.after_start,
+    isWatched: (entity) => policiesFor(entity, policies).size > 0,
     clock,
     logger,
   });
@@ -112,6 +116,7 @@ export function createSla(parts: SlaParts): Sla {
     const nextCalendars = await loadCalendars(next.policies.length > 0 ? next.calendars : {});
     const nextPolicies = createPolicies(next, nextCalendars);
     return () => {
+      isIdle = false;
       config = next;
       calendars = nextCalendars;
       policies = nextPolicies;
@@ -134,7 +139,8 @@ export function createSla(parts: SlaParts): Sla {
     }
     const cursors = store.cursors("sla");
     const all = hashes.join(" ");
-    if ((await cursors.get(POLICIES)) === all) return undefined;
+    isIdle = policies.length === 0;
+    if (((await cursors.get(POLICIES)) ?? "") === all) return undefined;
     await conversations.lookAtAll();
     if (parts.openWork) for await (const entity of parts.openWork()) await clocks.seeWork(entity);
     await cursors.set(POLICIES, all);
@@ -144,7 +150,7 @@ export function createSla(parts: SlaParts): Sla {
   return {
     async changed(entity) {
       await loaded;
-      await clocks.seeWork(entity);
+      if (!isIdle) await clocks.seeWork(entity);
     },
     conversations: {
       isWanted: () => conversations.isWanted(),

@@ -18,7 +18,7 @@ export function sightOf(row: LaneRow, handled: Settled, inbound: Inbound): Conve
     case "message":
       return said(row, event.message, handled, inbound);
     case "edited":
-      return { ...base(row, event), kind: "edited", ...facts(event.message, inbound), at: event.message.receivedAt };
+      return { ...base(row, event), kind: "edited", ...facts(event.message, inbound) };
     case "deleted":
       return { ...base(row, event), ...change(event), kind: "deleted" };
     case "reaction": {
@@ -52,7 +52,6 @@ function said(row: LaneRow, message: InboundMessage, handled: Settled, inbound: 
     address: messageAddress(message),
     kind: "said",
     ...facts(message, inbound),
-    at: message.receivedAt,
     outcome,
     ...(claimedBy === undefined || isPassedOn ? {} : { claimedBy }),
     ...(isAnswered && !isPassedOn ? { isAnswered } : {}),
@@ -67,6 +66,8 @@ function facts(message: InboundMessage, inbound: Inbound) {
   const { displayName: name, role } = operator;
   return {
     messageId,
+    // What was written while we were away counts from then; a clock that is ahead of ours counts for nothing.
+    at: Math.min(message.writtenAt ?? message.receivedAt, message.receivedAt),
     userId,
     text,
     isDm,

@@ -41,6 +41,7 @@ it("a reply to us with a voice message", () => {
     messageId: "1378700000000000012",
     isEdit: false,
     receivedAt: 5,
+    writtenAt: 1_748_778_095_007,
   });
 });
 

@@ -48,6 +48,7 @@ describe("messages", () => {
         messageId: "11",
         isEdit: false,
         receivedAt: NOW,
+        writtenAt: 1_792_000_000_000,
         raw: Reflect.get(Object(fixture("private-text")), "message"),
       },
     });

@@ -131,6 +131,29 @@ describe("a conversation's clocks", () => {
     expect(await desk.clocks()).toContain("first ended late 20");
   });
 
+  it("count what was written while we were away from when it was written", async () => {
+    const desk = await support({ sla: { after_start: "5s" } });
+    const writtenAt = desk.clock.now();
+    await desk.pass(HOUR);
+    // The platform brings both an hour later: the question, and the answer that came in time.
+    await desk.customer("anybody?", { writtenAt });
+    await desk.staff("yes", { writtenAt: writtenAt + 4 * MINUTE });
+    expect(await desk.clocks()).toContain("first ended met 4");
+    expect(desk.signals).toEqual([]);
+    await desk.customer("still there?", { writtenAt: writtenAt + 10 * MINUTE });
+    await desk.pass(MINUTE);
+    expect(desk.signals.map(({ state, at: when }) => `${state} ${(when - writtenAt) / MINUTE}`)).toEqual(["firing 40"]);
+  });
+
+  it("are not kept for chats that no policy is about", async () => {
+    const policies = POLICIES.map((policy) => ({ ...policy, match: "entity.facts.is_dm" }));
+    const desk = await support({ sla: { policies } });
+    await desk.customer("small talk", { isDm: false });
+    expect(await desk.rig.store.sla.openCases("", 1)).toEqual([]);
+    await desk.customer("a question", { chatId: "dm-7" });
+    expect(await desk.clocks()).toEqual(["first running", "solved running"]);
+  });
+
   it("do not start for strangers, other bots, operators and their commands", async () => {
     const desk = await support({ access: { loop: { dms: "everyone", chats: [], mention: "required" } } });
     await desk.staff("good morning");

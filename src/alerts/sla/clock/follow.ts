@@ -18,6 +18,8 @@ export interface Situation {
   now: number;
   /** Since when it is so; pauses begin and end then. Default: now. */
   changedAt?: number;
+  /** What is due by now is announced then: what would end it may be on its way. */
+  holdUntil?: number;
   /** Put on top by people; what is known unless said. */
   extendedMs?: number;
   /** For a clock that is new. */
@@ -56,7 +58,7 @@ export function follow(situation: Situation): Step | undefined {
   const says: Said[] = [];
   beginEpisode(clock, known, frame, now, says);
   if (span.endedAt !== undefined) conclude(clock, frame, span.endedAt, span, says);
-  else if (pausedFor === undefined) announceDue(clock, frame, now, says);
+  else if (pausedFor === undefined) announceDue(clock, frame, situation, says);
   const say = { clock, policy, frame, now };
   return { clock, says: says.map((said) => announcement(said, say)) };
 }
@@ -112,15 +114,19 @@ function movedTo({ dueAt }: Frame): string {
 }
 
 /** Once: what was passed while nobody looked is told by the last of it. */
-function announceDue(clock: SlaClock, frame: Frame, now: number, says: Said[]): void {
+function announceDue(clock: SlaClock, frame: Frame, { now, holdUntil = now }: Situation, says: Said[]): void {
   if (clock.violatedAt !== undefined) return;
+  const warned = clock.warned ?? 0;
+  const passed = frame.warnings.filter(({ at, share }) => at <= now && share > warned).at(-1);
+  if (holdUntil > now && (passed || (frame.dueAt ?? now + 1) <= now)) {
+    clock.nextAt = holdUntil;
+    return;
+  }
   if (frame.dueAt !== undefined && frame.dueAt <= now) {
     clock.violatedAt = frame.dueAt;
     says.push({ kind: "violated", episode: clock.episode, at: frame.dueAt });
     return;
   }
-  const warned = clock.warned ?? 0;
-  const passed = frame.warnings.filter(({ at, share }) => at <= now && share > warned).at(-1);
   if (passed) {
     clock.warned = passed.share;
     says.push({ kind: "warning", episode: clock.episode, at: passed.at, label: passed.label });

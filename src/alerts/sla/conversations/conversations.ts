@@ -6,6 +6,7 @@
 
 import { formatAddress } from "../../../domain/address.js";
 import type { ConversationSight, SlaCase, SlaStore } from "../../../domain/sla.js";
+import type { WatchedEntity } from "../../../domain/watched.js";
 import type { Work } from "../../../domain/work.js";
 import type { Clock } from "../../../lib/clock.js";
 import type { Logger } from "../../../lib/logger.js";
@@ -20,6 +21,10 @@ export interface ConversationsParts {
   clocks: Clocks;
   config(): ConversationsConfig;
   hasPolicies(): boolean;
+  /** How long what is overdue is held back when it was brought late: the answer may be next. */
+  holdMs(): number;
+  /** Whether a policy is about it. */
+  isWatched(entity: WatchedEntity): boolean;
   clock: Clock;
   logger: Logger;
 }
@@ -29,6 +34,8 @@ const CLOSING = "closing";
 const SIGHTS_IN_A_ROW = 50;
 const CASES_IN_A_PAGE = 200;
 const MAX_PARALLEL = 8;
+/** What was written longer ago was brought after a while in which nobody listened. */
+const LATE_MS = 10_000;
 
 export class Conversations {
   readonly #parts: ConversationsParts;
@@ -110,22 +117,28 @@ export class Conversations {
   }
 
   async #takeOne(conversation: string, sight: ConversationSight): Promise<boolean> {
-    const { store, config } = this.#parts;
+    const { store, config, isWatched } = this.#parts;
     if (sight.kind === "moved" && sight.toChatId !== undefined) {
       const address = { ...sight.address, chatId: sight.toChatId };
       await store.moveCase(conversation, formatAddress(address), address);
     }
     const open = await store.openCase(conversation);
     const first = open ?? afterSight(undefined, sight, config());
-    if (!first || sight.kind === "moved") return this.#forget(sight);
+    // Most chats of a busy gateway may be nobody's support.
+    if (!first || sight.kind === "moved" || (!open && !isWatched(entityOf(first)))) return this.#forget(sight);
     let isTaken = false;
     await this.#see(first.id, (known) => {
       if (known?.endedAt !== undefined) return undefined;
       const next = afterSight(known, sight, config());
       isTaken = next !== undefined;
-      return next && { case: next, changedAt: sight.at, seen: [sight.id] };
+      return next && { case: next, changedAt: sight.at, seen: [sight.id], ...this.#hold(sight) };
     });
     return isTaken;
+  }
+
+  #hold({ at }: ConversationSight): { holdUntil?: number } {
+    const { clock, holdMs } = this.#parts;
+    return clock.now() - at > LATE_MS ? { holdUntil: clock.now() + holdMs() } : {};
   }
 
   async #forget({ id }: ConversationSight): Promise<true> {
@@ -171,6 +184,7 @@ export class Conversations {
 interface CaseChange {
   case: SlaCase;
   changedAt?: number;
+  holdUntil?: number;
   seen?: readonly string[];
   extend?: NonNullable<Sighting["extend"]>;
 }
