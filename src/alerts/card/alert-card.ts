@@ -45,7 +45,9 @@ export function alertCard(alert: Alert, facts: CardFacts, { config, mask, clock 
     add("Elapsed", `${formatDuration(late.elapsedMs)} (${Math.round(late.percentUsed * 100)} %)`);
     add("Due", at(late.dueAt));
     const leftMs = late.dueAt - now;
-    if (isOpen(state)) add(leftMs < 0 ? "Overdue by" : "Remaining", formatDuration(Math.abs(leftMs)));
+    // People do not reckon in less than seconds.
+    const left = formatDuration(Math.max(1_000, Math.abs(leftMs)));
+    if (isOpen(state)) add(leftMs < 0 ? "Overdue by" : "Remaining", left);
     add("Paused", late.pausedFor && inline(late.pausedFor));
   }
   add("Owner", (alert.assignee ?? entity?.owner) && inline(alert.assignee?.name ?? entity?.owner ?? ""));
