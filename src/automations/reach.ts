@@ -22,6 +22,7 @@ export interface ReachParts {
   /** Whether the platform has threads that can be opened. */
   hasThreads(platform: string): boolean;
   ask: Ask;
+  createTask: Reach["createTask"];
   /** Where requests may go besides the public internet. */
   allow: Destinations;
   /** Instead of the system's resolver. */
@@ -49,6 +50,7 @@ export function createReachOf(parts: ReachParts): (definition: Reaching) => Reac
         gateway.send(at, message, { cause, ...(once === undefined ? {} : { deliveryId: deliveryOf(once) }) }),
       edit: (deliveryId, message, { cause }) => gateway.edit(deliveryId, message, { cause }),
       query: parts.ask,
+      createTask: parts.createTask,
       async request(url, request) {
         // Half a megabyte of HTTP client, for whoever has hooks that use it.
         const { guardedRequest } = await import("../lib/outgoing/request.js");
