@@ -27,7 +27,10 @@ export function buttonsOf(alert: Alert, { buttons, snooze }: Settings): Button[]
     has("note") && asking("Note", `/alerts note ${id}`, { id: "text", label: "Note", long: true }),
     has("extend") &&
       signal.entity?.type === "task" &&
-      asking("Extend deadline", `/task deadline ${signal.entity.id}`, { id: "deadline", label: "New deadline" }),
+      asking("Extend deadline", `/task deadline ${signal.entity.id}`, {
+        id: "text",
+        label: "New deadline, such as 2h",
+      }),
     has("mute") &&
       policy !== undefined &&
       press("Mute policy", `/silence add matchers=${quoted(`policy=${policy}`)} for=8h comment="muted from a card"`),
