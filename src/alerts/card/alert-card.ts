@@ -29,6 +29,7 @@ export function alertCard(alert: Alert, facts: CardFacts, { config, mask, clock 
   const now = clock.now();
   const at = (ms: number) => moment(ms, timezone);
   const { entity, clock: late, runbook } = signal;
+  const tone = toneOf(alert);
   const fields: NonNullable<Card["fields"]> = [];
   const add = (name: string, value: string | undefined | false, inlineField = true) => {
     if (value) fields.push({ name, value, inline: inlineField });
@@ -60,10 +61,11 @@ export function alertCard(alert: Alert, facts: CardFacts, { config, mask, clock 
   return {
     text: "",
     card: {
-      title: `${markOf(alert)} ${signal.title}`.slice(0, 250),
+      // A tone has its mark where there are no colours.
+      title: `${tone === "neutral" ? `${markOf(alert)} ` : ""}${signal.title}`.slice(0, 250),
       text: inline(mask(signal.reason)) + again,
       ...(urlOf(entity?.link) ? { url: urlOf(entity?.link) as string } : {}),
-      tone: toneOf(alert),
+      tone,
       fields,
       footer: alert.id,
     },
