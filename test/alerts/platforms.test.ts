@@ -139,7 +139,7 @@ describe("one alert on three platforms", () => {
     expect(call?.body).toMatchObject({ allowed_mentions: { parse: [], users: [ann] } });
     const said = telegram
       .callsOf("sendMessage")
-      .find(({ payload }) => /^(?![^]*Severity)[^]*Escalated: step/.test(String(payload.text)));
+      .find(({ payload }) => /^(?![\s\S]*Severity)[\s\S]*Escalated: step/.test(String(payload.text)));
     expect(JSON.stringify(said?.payload.entities)).toContain(`"text_mention"`);
   });
 
