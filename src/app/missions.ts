@@ -39,12 +39,12 @@ interface Parts {
   /** Of the configuration. */
   file: string | undefined;
   registry: HookRegistry;
-  store: Pick<Store, "missions" | "tasks">;
+  store: Pick<Store, "missions" | "tasks" | "outbox">;
   orchestrator(): Pick<Orchestrator, "create" | "transition">;
   models: Models;
   processes: Processes;
   destinations: Destinations;
-  gateway: MissionParts["gateway"];
+  gateway: Pick<MissionParts["gateway"], "send" | "edit">;
   entityChanged?: EntityChanged;
   clock: Clock;
   logger: Logger;
@@ -66,7 +66,10 @@ export function assembleMissions(parts: Parts): MissionAssembly {
     tasks: tasksOf(parts),
     plans: createPlans(folder && join(folder, PLANS_FOLDER), around),
     around,
-    gateway: parts.gateway,
+    gateway: {
+      ...parts.gateway,
+      isThere: async (deliveryId) => (await store.outbox.get(deliveryId)) !== undefined,
+    },
     changed: parts.entityChanged ?? (async () => {}),
     clock,
     logger,
