@@ -86,7 +86,12 @@ export function discordPlatform(fake: FakeDiscord): FlowPlatform {
 interface Parsed {
   id: string;
   content?: string;
-  embeds?: { title?: string; description?: string; fields?: { name: string; value: string }[] }[];
+  embeds?: {
+    title?: string;
+    description?: string;
+    fields?: { name: string; value: string }[];
+    footer?: { text: string };
+  }[];
   components?: unknown[];
 }
 
@@ -95,6 +100,7 @@ function seenOf(message: Parsed): Seen {
     embed.title,
     embed.description,
     ...(embed.fields ?? []).flatMap(({ name, value }) => [name, value]),
+    embed.footer?.text,
   ]);
   const rows = (message.components ?? []) as { components?: { label?: string }[] }[];
   return {

@@ -1,0 +1,280 @@
+/**
+ * A promise to a customer, from their message to the end of the alert: on all three chats through their real clients, with a gateway
+ * that is a process of its own and is killed on the way. A hook keeps the violation back until the warning was seen everywhere, so
+ * the order of things hangs on no machine's speed.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import Database from "better-sqlite3";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../support/until.js";
+import type { FlowPlatform, Place, Seen } from "./platform.js";
+import { allOnline, invoke, type Stack, startStack } from "./stack.js";
+
+const NAMES = ["web", "discord", "telegram"] as const;
+type Name = (typeof NAMES)[number];
+const PLUGIN = resolve(import.meta.dirname, "../fixtures/plugins/alert-flow.mjs");
+const WORDS = "Where is my order? Write to ann@example.com or call +49 170 1234567.";
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack({
+    // Relative to the folder that the gateway runs in.
+    plugins: [{ module: PLUGIN, config: { log: "alerts.jsonl", mayViolate: "may-violate" } }],
+    config: ({ discord, telegram }) => ({
+      sla: {
+        policies: [
+          {
+            id: "topic-replies",
+            for: "conversation",
+            measure: "first_response",
+            match: "has(entity.facts.thread)",
+            target: "15s",
+            warn_at: ["20%"],
+            severity: { warning: "warning", violated: "critical" },
+            runbook: "https://example.com/runbooks/replies",
+          },
+          // Warned of after two seconds, and never broken in the time of a test.
+          {
+            id: "replies",
+            for: "conversation",
+            measure: "first_response",
+            match: 'entity.facts.chat != "general"',
+            target: "1h",
+            warn_at: ["3598s before"],
+          },
+        ],
+        after_start: "1s",
+      },
+      alerts: {
+        routes: {
+          default: {
+            to: [
+              "web:web:general",
+              `discord:${discord.world.bot.id}:${discord.channelId}`,
+              `telegram:${telegram.world.bot.id}:${telegram.forumId}`,
+            ],
+            remind: { times: 0 },
+            escalate: [{ after: "1s", mention: ["oncall:first"] }],
+          },
+        },
+        rotas: { first: { rotate: { people: ["Olga"], from: "2020-01-06T09:00", every: "7d" } } },
+        people: { Olga: ["web:1", `discord:${discord.userId}`, `telegram:${telegram.userId}`] },
+      },
+    }),
+  });
+}, 60_000);
+afterAll(() => stack.stop());
+
+const platform = (name: Name): FlowPlatform => stack.platforms[name];
+const room = (name: Name): Place => platform(name).places[0];
+const run = (line: string) => invoke(stack.gateway.url, line);
+/** What Markdown escapes away is shown. */
+const shown = ({ text }: Seen) => text.replaceAll("\\", "");
+
+/** The cards of one alert that stand in a room. */
+async function cards(name: Name, title: string): Promise<Seen[]> {
+  const seen = await platform(name).seen(room(name));
+  return seen.filter(
+    (one) =>
+      one.text.toLowerCase().includes(title.toLowerCase()) && /al_\w+/.test(one.text) && one.text.includes("State"),
+  );
+}
+
+/** The only card of an alert in each room, once all show this. */
+async function everywhere(title: string, part: RegExp): Promise<Record<Name, Seen>> {
+  const found = NAMES.map(async (name) => {
+    const card = await until(
+      async () => (await cards(name, title)).find((one) => part.test(shown(one))),
+      `${part} on the card in ${name}`,
+    );
+    expect(await cards(name, title), `cards in ${name}`).toHaveLength(1);
+    return [name, card] as const;
+  });
+  return Object.fromEntries(await Promise.all(found)) as Record<Name, Seen>;
+}
+
+/** An escalation says how to acknowledge; no card does. */
+const isCall = ({ text }: Seen) => text.includes("Escalated") && text.includes("/ack al_");
+
+const idsOf = (found: Record<Name, Seen>) => NAMES.map((name) => found[name].id);
+
+interface Logged {
+  hook: string;
+  mark?: string;
+  news?: { entityId: string; status: string; policyId: string; percentUsed: number };
+}
+const logged = (): Logged[] =>
+  readFileSync(join(stack.gateway.folder, "alerts.jsonl"), "utf8")
+    .split("\n")
+    .filter((line) => line.endsWith("}"))
+    .map((line) => JSON.parse(line) as Logged);
+const announced = (part: string) =>
+  logged().flatMap(({ news }) => (news?.entityId.includes(part) ? [news.status] : []));
+
+/** Somebody who may deletes it, and the gateway is not told: Telegram never tells, the others may be away. */
+function vanish(name: Name, messageId: string): void {
+  if (name === "discord") stack.discord.world.channels.get(room(name).chatId)?.messages.delete(messageId);
+  if (name === "telegram")
+    stack.telegram.world.chats.get(Number(room(name).chatId))?.messages.delete(Number(messageId));
+  if (name === "web") {
+    const database = new Database(join(stack.gateway.folder, "data/hookgate.db"));
+    database.prepare("UPDATE web_messages SET deleted_at = ? WHERE id = ?").run(Date.now(), Number(messageId));
+    database.close();
+  }
+}
+
+describe("a reply that is late", () => {
+  const title = "Grace on telegram";
+  let posted: string[];
+  let alertId: string;
+
+  it("is warned of by one card in each chat, which says all that somebody needs to act", async () => {
+    await platform("telegram").say(platform("telegram").thread, "guest", WORDS);
+    const found = await everywhere(title, /warning since/);
+    posted = idsOf(found);
+    alertId = /al_\w+/.exec(found.web.text)?.[0] ?? "none";
+    for (const name of NAMES) {
+      const text = shown(found[name]);
+      expect(text, name).toContain(alertId);
+      for (const part of ["first response", "topic-replies", "15 s", "Remaining", "Elapsed", "Due", "Next", "breaks"])
+        expect(text, name).toContain(part);
+      expect(text, name).toContain("https://example.com/runbooks/replies");
+      expect(text, name).toContain("Where is my order? Write to [address] or call [number].");
+      expect(text, name).not.toContain("ann@example.com");
+      expect(found[name].buttons, name).toEqual(
+        expect.arrayContaining(["Acknowledge", "Assign to me", "Snooze 1h", "Snooze…", "Resolve", "Note"]),
+      );
+    }
+  });
+
+  it("is broken on the same cards, and escalated by new messages that mention who is on call", async () => {
+    writeFileSync(join(stack.gateway.folder, "may-violate"), "");
+    const found = await everywhere(title, /firing since/);
+    expect(idsOf(found)).toEqual(posted);
+    const calls = await Promise.all(
+      NAMES.map((name) =>
+        until(async () => (await platform(name).seen(room(name))).find(isCall), `the escalation in ${name}`),
+      ),
+    );
+    for (const [at, call] of calls.entries()) expect(posted[at]).not.toBe(call.id);
+    expect(calls.map(shown).join("\n")).toContain(alertId);
+    const escalation = stack.discord.calls.find(({ body }) => JSON.stringify(body ?? {}).includes("/ack al_"));
+    expect(escalation?.body).toMatchObject({ allowed_mentions: { users: [stack.discord.userId] } });
+    const told = stack.telegram.world.chats.get(stack.telegram.forumId)?.messages.get(Number(calls[2]?.id));
+    expect(told?.entities).toEqual(
+      expect.arrayContaining([expect.objectContaining({ type: "text_mention", user: expect.anything() })]),
+    );
+    expect(shown(calls[0] as Seen)).toContain("Olga");
+  });
+
+  it.each(NAMES)("is not acknowledged by a stranger on %s, who alone is told so", async (name) => {
+    const before = (await platform(name).seen(room(name), "owner")).map(({ id }) => id);
+    const refusals = () =>
+      stack
+        .noted("command_invoked")
+        .filter(({ payload }) => payload.operator.platform === name && payload.outcome === "refused");
+    const card = (await everywhere(title, /firing since/))[name];
+    const earlier = refusals().length;
+    await platform(name).press(room(name), "stranger", card.id, "Acknowledge");
+    await until(() => refusals().length > earlier, "the refusal");
+    expect(refusals().at(-1)?.payload).toMatchObject({ command: "ack" });
+    expect((await platform(name).seen(room(name), "owner")).map(({ id }) => id)).toEqual(before);
+    expect(shown((await cards(name, title))[0] as Seen)).toContain("firing since");
+  });
+
+  it("is acknowledged after a kill and a start, taken and put off by presses on three chats, on all cards at once", async () => {
+    await stack.gateway.kill();
+    await stack.gateway.start();
+    await allOnline(stack.gateway.url);
+    const steps = [
+      ["discord", "Acknowledge", /acknowledged by .+/],
+      ["telegram", "Assign to me", /Owner\W+(?!.*nobody)\S+/],
+      ["web", "Snooze 1h", /snoozed until/],
+      ["telegram", "Wake", /State\W+acknowledged by/],
+    ] as const;
+    for (const [name, label, part] of steps) {
+      const [card] = await cards(name, title);
+      await platform(name).press(room(name), "owner", card?.id ?? "none", label);
+      const found = await everywhere(title, part);
+      expect(idsOf(found), `after ${label}`).toEqual(posted);
+    }
+  });
+
+  it("is posted anew where its card was deleted, and the new one can be pressed", async () => {
+    for (const [at, name] of NAMES.entries()) vanish(name, posted[at] as string);
+    for (const name of NAMES) expect(await cards(name, title), name).toHaveLength(0);
+    await run(`/alerts note ${alertId} the parcel is on its way`);
+    const found = await everywhere(title, /the parcel is on its way/);
+    for (const [at, id] of idsOf(found).entries()) expect(id).not.toBe(posted[at]);
+    posted = idsOf(found);
+    await platform("discord").press(room("discord"), "owner", found.discord.id, "Snooze 4h");
+    expect(idsOf(await everywhere(title, /snoozed until/))).toEqual(posted);
+  });
+
+  it("is over when one of us answers the customer: on the same cards, without buttons", async () => {
+    await platform("telegram").say(platform("telegram").thread, "owner", "It is on its way, sorry for the wait.");
+    const found = await everywhere(title, /resolved/);
+    expect(idsOf(found)).toEqual(posted);
+    for (const name of NAMES) expect(found[name].buttons, name).toEqual([]);
+    const { data } = await run(`/alerts show ${alertId}`);
+    const events = (data as { history: { event: string }[] }).history.map(({ event }) => event);
+    expect(events).toEqual([
+      "warn",
+      "fire",
+      "escalate",
+      "ack",
+      "assign",
+      "snooze",
+      "wake",
+      "note",
+      "snooze",
+      "resolve",
+    ]);
+    expect(announced("telegram:")).toEqual(["warning", "violated"]);
+    const said = await platform("telegram").seen(room("telegram"));
+    expect(said.filter(isCall)).toHaveLength(1);
+  });
+});
+
+describe.each(NAMES)("a reply in time on %s", (name) => {
+  it("ends the warning on all three chats", async () => {
+    const [, desk] = platform(name).places;
+    const title = `Grace on ${name}`;
+    await platform(name).say(desk, "guest", `A question on ${name}`);
+    const warned = await Promise.all(
+      NAMES.map((one) =>
+        until(
+          async () => (await cards(one, title)).find((card) => /warning since/.test(shown(card))),
+          `the warning in ${one}`,
+        ),
+      ),
+    );
+    await platform(name).say(desk, "owner", "An answer");
+    for (const [at, one] of NAMES.entries())
+      await until(
+        async () =>
+          (await cards(one, title)).find((card) => card.id === warned[at]?.id && /resolved/.test(shown(card))),
+        `the end in ${one}`,
+      );
+    await until(() => announced(`${name}:`).at(-1) === "met", "met being told");
+  });
+});
+
+describe("all that was said about alerts", () => {
+  it("went through message_sending, card by card and edit by edit, on every platform", async () => {
+    const dispatched = new Set(logged().flatMap(({ mark }) => mark ?? []));
+    for (const name of NAMES) {
+      const calls = (await platform(name).contentCalls()).filter(({ text }) => text.includes("al_"));
+      expect(calls.length, name).toBeGreaterThan(name === "web" ? 4 : 12);
+      const sent = new Set(
+        stack.noted("message_sending").map(({ payload }) => (payload.deliveryId as string).replaceAll("_", "-")),
+      );
+      for (const { text } of calls) {
+        const mark = /‹(d-[\w-]+)›/.exec(text.replaceAll("\\", ""))?.[0];
+        expect(mark, text).toBeDefined();
+        expect(dispatched.has(mark as string) || sent.has((mark as string).slice(1, -1)), text).toBe(true);
+      }
+    }
+  });
+});
