@@ -1,20 +1,22 @@
 /** The composition root: a configuration becomes a running gateway. Everything that depends on something gets it here, and nowhere else. */
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
 import { createPlatforms, type Platforms } from "../adapters/index.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
 import type { Alerts } from "./alerts/alerts.js";
 import { createSla, type Sla } from "./alerts/sla/sla.js";
 import { assembleAlerts, tellingAlerts } from "./app/alerts.js";
-import { adminsOf, brokenEventsOf, hooksOf, sweepAll, threadsOf, withBrokenEvents } from "./app/hooks.js";
+import { adminsOf, hooksOf, sweepAll, threadsOf, withBrokenEvents } from "./app/hooks.js";
 import { assembleMissions, startMission } from "./app/missions.js";
-import { assembleOrchestrator, runnerSecrets } from "./app/orchestrator.js";
+import { assembleOrchestrator } from "./app/orchestrator.js";
 import { createOverrides } from "./app/overrides.js";
+import { CONSOLE, keepFile, peopleOf, uploadsFolder } from "./app/people.js";
 import { platformOptions } from "./app/platforms.js";
-import { type Reload, reloader, type TakenOver, type Valid, watchConfig } from "./app/reload.js";
+import { type Reload, reloader, type TakenOver, watchConfig } from "./app/reload.js";
 import { watchedWork } from "./app/sla.js";
+import { closeAll, firstTime, keepSwept, warnOfProblems } from "./app/upkeep.js";
+import { needValid, secretsOf } from "./app/valid.js";
 import { assembleAutomations } from "./automations/assemble.js";
 import type { Automations } from "./automations/automations.js";
 import type { LoadedHooks } from "./automations/definition/load.js";
@@ -22,17 +24,14 @@ import { createIngest } from "./automations/ingest/ingest.js";
 import { createQueue } from "./automations/queue.js";
 import { hashOf } from "./automations/run/history.js";
 import { declareEvents } from "./automations/triggers/ingested.js";
-import type { Environment } from "./config/env.js";
-import { brokenPlatform, formatProblem, type LoadedConfig } from "./config/load.js";
-import { type Config, PLATFORMS, type PlatformName } from "./config/schema.js";
-import type { Store } from "./domain/store.js";
+import { formatProblem, type LoadedConfig } from "./config/load.js";
+import type { Config } from "./config/schema.js";
 import { createGateway, type Gateway } from "./gateway/gateway.js";
 import { HookRegistry } from "./hooks/registry.js";
 import { createMetrics } from "./http/metrics.js";
 import { createHttpServer } from "./http/server.js";
 import { type Clock, systemClock } from "./lib/clock.js";
-import { errorMessage, HookgateError } from "./lib/errors.js";
-import { newId, newToken } from "./lib/id.js";
+import { newId } from "./lib/id.js";
 import type { Logger } from "./lib/logger.js";
 import type { Resolve } from "./lib/outgoing/connect.js";
 import { parseDestinations } from "./lib/outgoing/destinations.js";
@@ -42,10 +41,6 @@ import { secretMask } from "./lib/secret.js";
 import type { Orchestrator } from "./orchestrator/orchestrator.js";
 import { createPlugins, type PluginInfo } from "./plugins/plugins.js";
 import { openStore } from "./store/open.js";
-
-/** The person behind the console's token. */
-const CONSOLE = { platform: "web", userId: "1", name: "Owner" } as const;
-const SWEEP_EVERY_MS = 3_600_000;
 
 export interface AppOptions {
   version: string;
@@ -140,15 +135,17 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     });
     const models = createModels({ config: () => current.config.models, variable: env.variable, clock });
     const destinations = parseDestinations(config.outgoing.allow);
+    // Who is given it speaks after everything is put together.
+    const talk: Pick<Gateway, "send" | "edit"> = {
+      send: (at, message, sending) => gateway.send(at, message, sending),
+      edit: (deliveryId, message, sending) => gateway.edit(deliveryId, message, sending),
+    };
     const { automations, notifier } = assembleAutomations({
       config: automationsNow,
       registry,
       store,
       queue,
-      gateway: {
-        send: (at, message, sending) => gateway.send(at, message, sending),
-        edit: (deliveryId, message, sending) => gateway.edit(deliveryId, message, sending),
-      },
+      gateway: talk,
       threads: threadsOf(platforms.all),
       status: async () => gateway.status(),
       admins: () => adminsOf(config, env, CONSOLE.userId),
@@ -189,10 +186,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       store,
       registry,
       orchestrator: () => orchestrator,
-      gateway: {
-        send: (at, message, sending) => gateway.send(at, message, sending),
-        edit: (deliveryId, message, sending) => gateway.edit(deliveryId, message, sending),
-      },
+      gateway: talk,
       processes,
       models,
       destinations,
@@ -210,10 +204,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       file: loaded.file,
       store,
       registry,
-      gateway: {
-        send: (at, message, sending) => gateway.send(at, message, sending),
-        edit: (deliveryId, message, sending) => gateway.edit(deliveryId, message, sending),
-      },
+      gateway: talk,
       processes,
       models,
       destinations,
@@ -252,10 +243,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       entries: config.plugins,
       baseDir: loaded.file ? dirname(loaded.file) : process.cwd(),
       registry,
-      gateway: {
-        send: (at, message, sending) => gateway.send(at, message, sending),
-        edit: (deliveryId, message, sending) => gateway.edit(deliveryId, message, sending),
-      },
+      gateway: talk,
       keyValue: store.keyValue,
       clock,
       logger,
@@ -386,56 +374,6 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
   }
 }
 
-function needValid(loaded: LoadedConfig): Valid {
-  const { config, env, problems } = loaded;
-  const ofPlatforms = problems.filter(({ event }) => event === undefined);
-  if (config && env && (ofPlatforms.length === 0 || isAnyPlatformLeft(config, env, problems)))
-    return { config, env, brokenEvents: brokenEventsOf(problems) };
-  throw new HookgateError({
-    code: "CONFIG_INVALID",
-    message: `The configuration has ${problems.length} problem${problems.length === 1 ? "" : "s"}:\n${problems.map(formatProblem).join("\n")}`,
-    hint: "`hookgate check` shows them again after you have mended them.",
-  });
-}
-
-/** A gateway that serves nobody would only hide what is wrong. */
-function isAnyPlatformLeft({ web }: Config, env: Environment, problems: LoadedConfig["problems"]): boolean {
-  const on: Record<PlatformName, boolean> = {
-    web: web.enabled,
-    discord: env.DISCORD_TOKEN !== undefined,
-    telegram: env.TELEGRAM_TOKEN !== undefined,
-  };
-  return PLATFORMS.some((platform) => on[platform] && brokenPlatform(platform, problems) === undefined);
-}
-
-function secretsOf(config: Config, env: Environment): (string | undefined)[] {
-  return [
-    env.HOOKGATE_TOKEN,
-    env.DISCORD_TOKEN,
-    env.TELEGRAM_TOKEN,
-    env.TELEGRAM_WEBHOOK_SECRET,
-    ...config.web.people.map(({ token_env }) => env.variable(token_env)),
-    ...Object.values(config.events).flatMap(({ secret_env }) => [secret_env].flat().map((name) => env.variable(name))),
-    ...runnerSecrets(config).map(env.variable),
-    ...Object.values(config.models.available).map(({ key_env }) => key_env && env.variable(key_env)),
-  ];
-}
-
-function peopleOf(
-  { problems }: LoadedConfig,
-  { config, env }: { config: Config; env: Environment },
-  consoleToken: string,
-) {
-  // Checked with the configuration: every token is there and long enough, or there are problems and nobody else logs in.
-  const people = brokenPlatform("web", problems) === undefined ? config.web.people : [];
-  const others = people.map(({ id, name, token_env }) => ({
-    id,
-    name,
-    token: env.variable(token_env) ?? "",
-  }));
-  return [{ id: CONSOLE.userId, name: CONSOLE.name, token: consoleToken }, ...others];
-}
-
 function webOf({ web }: Platforms) {
   const pageFolder = fileURLToPath(new URL("../adapters/web/page", import.meta.url));
   return web ? { web: { port: web.port, pageFolder } } : {};
@@ -444,51 +382,4 @@ function webOf({ web }: Platforms) {
 function webhookOf(config: Config, { telegram }: Platforms) {
   if (!telegram || config.telegram.mode !== "webhook") return {};
   return { webhook: { path: config.telegram.webhook.path, handle: telegram.webhook } };
-}
-
-/** Beside the web chat's uploads, and swept with them. */
-async function keepFile(folder: string, bytes: Uint8Array): Promise<string> {
-  await mkdir(folder, { recursive: true });
-  const path = join(folder, newToken(18));
-  await writeFile(path, bytes, { flush: true });
-  return pathToFileURL(path).href;
-}
-
-function uploadsFolder(databaseUrl: string): string {
-  return join(dirname(resolve(databaseUrl.replace(/^file:/, ""))), "uploads");
-}
-
-function warnOfProblems(registry: HookRegistry, logger: Logger): void {
-  for (const { code, message, ids } of registry.validate()) logger.warn({ code, hooks: ids }, message);
-}
-
-/** The token is told once: the first start that made it says so. */
-async function firstTime(store: Store, token: string): Promise<string | undefined> {
-  const told = store.cursors("app");
-  if (told.get("console-token-told")) return undefined;
-  await told.set("console-token-told", "yes");
-  return token;
-}
-
-/** Retention, now and every hour. */
-function keepSwept(store: Pick<Store, "sweep">, clock: Clock, logger: Logger): () => Promise<void> {
-  let running: Promise<void> = Promise.resolve();
-  const sweep = () => {
-    timer = clock.after(SWEEP_EVERY_MS, sweep);
-    running = store.sweep(clock.now()).then(
-      (removed) => logger.debug({ removed }, "old rows removed"),
-      (error: unknown) => logger.warn({ error: errorMessage(error) }, "old rows were not removed"),
-    );
-  };
-  let timer = clock.after(60_000, sweep);
-  return async () => {
-    timer.cancel();
-    await running;
-  };
-}
-
-/** Last opened, first closed; one that fails does not keep the others open. */
-async function closeAll(closers: (() => Promise<void>)[], logger: Logger): Promise<void> {
-  for (let close = closers.pop(); close; close = closers.pop())
-    await close().catch((error: unknown) => logger.error({ error: errorMessage(error) }, "closing failed"));
 }
