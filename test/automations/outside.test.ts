@@ -3,6 +3,7 @@ import { LLMock } from "@copilotkit/aimock";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { dayIn } from "../../src/lib/timezone.js";
+import { TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 import { type Endpoint, openEndpoint } from "./endpoint.js";
 import { type Product, ROOM, startProduct } from "./product.js";
@@ -334,6 +335,25 @@ describe("hooks that go out", () => {
     const threads = said.map(({ threadId }) => threadId);
     expect(threads).not.toContain(undefined);
     expect(new Set(threads).size).toBe(2);
+  });
+
+  it("leave no secret in what the API answers", async () => {
+    const ids = ["post", "looks", "thinks", "away", "slow"];
+    const runs = ids.flatMap((id) => product.runs(id).map((run) => run.id));
+    const paths = [
+      "/hooks?limit=500",
+      ...ids.map((id) => `/hooks/${id}`),
+      "/runs?limit=200",
+      "/runs?filter=configured&limit=200",
+      ...runs.map((id) => `/runs/${encodeURIComponent(id)}?reveal=true`),
+      "/openapi.json",
+    ];
+    for (const path of paths) {
+      const answer = await fetch(`${product.url}/api/v1${path}`, { headers: { authorization: `Bearer ${TOKEN}` } });
+      const text = await answer.text();
+      expect([path, answer.status]).toEqual([path, 200]);
+      for (const secret of [SECRET, OLD, variables.MODEL_KEY, TOKEN]) expect(text).not.toContain(secret);
+    }
   });
 
   it("leave no secret in what is kept or logged", async () => {
