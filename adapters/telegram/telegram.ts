@@ -16,6 +16,7 @@ import type { TelegramOptions } from "./options.js";
 import { Floods } from "./outcome.js";
 import { poll } from "./poll.js";
 import { send } from "./send.js";
+import { openTopic } from "./topic.js";
 import { openTransport, type Transport } from "./transport.js";
 import { answerCall, dropOwnWebhook, setWebhook, type WebhookHeaders, watchWebhook } from "./webhook.js";
 
@@ -67,8 +68,7 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
     },
     encode: (message, _at, encoding) => encode(message, encoding),
     async fetchAttachment({ ref }, signal) {
-      if (!running)
-        throw new HookgateError({ code: "TELEGRAM_OFFLINE", message: "Telegram is not connected", retryable: true });
+      if (!running) throw notConnected();
       const { transport } = running;
       const { file_path: path } = await transport.call((api) => api.getFile({ file_id: ref }), signal);
       if (path === undefined)
@@ -79,12 +79,20 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
       if (!running) return { kind: "retry", error: "Telegram is not connected", scope: "bot" };
       return running.send(operation, signal);
     },
+    async openTopic(at, name) {
+      if (!running) throw notConnected();
+      return openTopic(running.transport, at, name);
+    },
     async webhook(headers, body) {
       // Not 2xx: Telegram keeps the update and calls again.
       if (!running || !options.webhook) return 503;
       return answerCall(headers, body, options.webhook.secret, running.intake);
     },
   };
+}
+
+function notConnected(): HookgateError {
+  return new HookgateError({ code: "TELEGRAM_OFFLINE", message: "Telegram is not connected", retryable: true });
 }
 
 async function serve(

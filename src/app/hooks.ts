@@ -89,11 +89,15 @@ export function sweepAll(
   });
 }
 
-/** Threads under messages, on the platforms that have them. */
+/** Threads, under a message or by their name, on the platforms that have them. */
 export function threadsOf(adapters: readonly Adapter[]): AssemblyParts["threads"] {
   const adapterOf = (wanted: string) => adapters.find(({ platform }) => platform === wanted);
   return {
-    hasThreads: (platform) => adapterOf(platform)?.openThread !== undefined,
+    threadsAt: (platform) => {
+      const adapter = adapterOf(platform);
+      return adapter?.openThread ? "under-messages" : adapter?.openTopic ? "by-name" : "none";
+    },
+    openTopic: async (at, name) => adapterOf(at.platform)?.openTopic?.(at, name),
     openThread: async (at, messageId, name) => adapterOf(at.platform)?.openThread?.(at, messageId, name),
   };
 }

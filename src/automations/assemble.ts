@@ -26,7 +26,7 @@ export interface AssemblyParts {
   >;
   queue: Queue;
   gateway: ReachParts["gateway"];
-  threads: Pick<ReachParts, "openThread" | "hasThreads">;
+  threads: Pick<ReachParts, "openThread" | "openTopic" | "threadsAt">;
   status(): Promise<object>;
   /** Where admins are told when the configuration names no place. */
   admins(): readonly Address[];

@@ -1,6 +1,6 @@
 /** How steps and handlers of a hook reach the rest of the product: each hook gets the secrets that its definition names, and notes of its own. */
 import { createHash } from "node:crypto";
-import type { Address } from "../domain/address.js";
+import { type Address, formatAddress } from "../domain/address.js";
 import type { Models } from "../domain/model.js";
 import type { KeyValueStore, OutboxStore } from "../domain/store.js";
 import type { Gateway } from "../gateway/contract.js";
@@ -19,8 +19,10 @@ export interface ReachParts {
   outbox: Pick<OutboxStore, "get">;
   /** The thread under a message, where the platform has such. */
   openThread(at: Address, messageId: string, name: string): Promise<Address | undefined>;
-  /** Whether the platform has threads that can be opened. */
-  hasThreads(platform: string): boolean;
+  /** How the platform's threads are opened. */
+  threadsAt(platform: string): "under-messages" | "by-name" | "none";
+  /** A thread by its name, where the chat has such; called twice it opens two. */
+  openTopic(at: Address, name: string): Promise<Address | undefined>;
   ask: Ask;
   createTask: Reach["createTask"];
   /** Where requests may go besides the public internet. */
@@ -42,6 +44,7 @@ export interface Reaching {
 
 export function createReachOf(parts: ReachParts): (definition: Reaching) => Reach {
   const { gateway, keyValue, processes, models } = parts;
+  const topics = latestByKey<Address | undefined>();
   return ({ id, secrets }) => {
     const scope = `hook:${id}`;
     return {
@@ -63,12 +66,31 @@ export function createReachOf(parts: ReachParts): (definition: Reaching) => Reac
       recall: (key) => keyValue.get(scope, key),
       remember: (key, value) => keyValue.set(scope, key, value),
       async openThread(at, opener, { cause, once, signal }) {
-        if (!parts.hasThreads(at.platform)) return undefined;
+        switch (parts.threadsAt(at.platform)) {
+          case "none":
+            return undefined;
+          case "by-name":
+            return topics(`${scope}|${formatAddress(at)}`, once, () => parts.openTopic(at, opener.text));
+          case "under-messages":
+        }
         const deliveryId = await gateway.send(at, opener, { cause, deliveryId: deliveryOf(once) });
         const messageId = await posted(deliveryId, parts, signal);
         return parts.openThread(at, messageId, opener.text);
       },
     };
+  };
+}
+
+/** The latest of each key is made once, however many ask for it at a time: two runs at once speak in one topic. */
+function latestByKey<T>(): (key: string, once: string, make: () => Promise<T>) => Promise<T> {
+  const latest = new Map<string, { once: string; made: Promise<T> }>();
+  return (key, once, make) => {
+    const known = latest.get(key);
+    if (known?.once === once) return known.made;
+    const made = make();
+    latest.set(key, { once, made });
+    made.catch(() => latest.delete(key)); // whoever asks next tries again
+    return made;
   };
 }
 

@@ -155,6 +155,11 @@ export interface Adapter {
    * may work later. Absent: the platform has no threads under messages.
    */
   openThread?(at: Address, messageId: string, name: string): Promise<Address | undefined>;
+  /**
+   * Opens a thread of its own, under no message, by its name; undefined where it may not or this chat has none. Rejects when it may
+   * work later. Called twice it opens two, so whoever wants one remembers it. For platforms without threads under messages.
+   */
+  openTopic?(at: Address, name: string): Promise<Address | undefined>;
   /** One request. Never throws for what a platform can answer; a thrown error counts as ambiguous. Only valid while `run` is under way. */
   send(operation: SendOperation, signal: AbortSignal): Promise<SendResult>;
 }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/until.js";
 import type { FlowPlatform, Place } from "./platform.js";
-import { type Stack, startStack } from "./stack.js";
+import { allOnline, type Stack, startStack } from "./stack.js";
 
 const when = (expression: string) => ({ match: { when: `payload.message.text.startsWith("${expression}")` } });
 const HOOKS = [
@@ -11,6 +11,14 @@ const HOOKS = [
     on: "message_received",
     ...when("report"),
     run: { chat: { to: "here", text: "*{{ event.message.text }}* is noted", thread: "run" } },
+    when_busy: "queue",
+  },
+  {
+    id: "dailies",
+    on: "message_received",
+    ...when("daily"),
+    run: { chat: { to: "here", text: "{{ event.message.text }} too", thread: "day", timezone: "UTC" } },
+    concurrency: 3,
     when_busy: "queue",
   },
   {
@@ -35,9 +43,16 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", (name) => {
     const platform = stack.platforms[name];
     const [place] = platform.places;
     await platform.say(place, "guest", "report one");
-    // Where there are none, the answer stands in the chat itself.
     const inThread = async (): Promise<string[]> => {
-      if (name === "telegram") return texts(platform, place);
+      if (name === "telegram") {
+        const { chats } = stack.telegram.world;
+        const topics = [...(chats.get(Number(place.chatId))?.topics ?? [])].filter(([, title]) =>
+          /^reports · /.test(title),
+        );
+        expect(topics.length).toBeLessThan(2);
+        const [topic] = topics;
+        return topic === undefined ? [] : texts(platform, { chatId: place.chatId, threadId: String(topic[0]) });
+      }
       const opener = (await platform.seen(place)).find(({ text }) => text.startsWith("reports · "));
       if (opener === undefined) return [];
       if (name === "discord") return texts(platform, { chatId: opener.id });
@@ -46,6 +61,33 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", (name) => {
     await until(async () => (await inThread()).some((text) => text.includes("report one")), "the answer", 30_000);
     expect((await inThread()).filter((text) => text.includes("is noted"))).toHaveLength(1);
   });
+
+  if (name === "telegram")
+    it("a hook answers in the chat itself where there are no topics, and opens one topic a day where there are", async () => {
+      const platform = stack.platforms.telegram;
+      const [forum, group] = platform.places;
+      await platform.say(group, "guest", "report two");
+      const inGroup = async () => (await texts(platform, group)).filter((text) => text.includes("is noted"));
+      await until(async () => (await inGroup()).length === 1, "the answer", 30_000);
+      expect(await texts(platform, group)).toHaveLength(1);
+
+      for (const n of [1, 2, 3]) await platform.say(forum, "guest", `daily ${n}`);
+      const topics = () =>
+        [...(stack.telegram.world.chats.get(Number(forum.chatId))?.topics ?? [])].filter(([, title]) =>
+          title.startsWith("dailies · "),
+        );
+      const inTopic = () => texts(platform, { chatId: forum.chatId, threadId: String(topics()[0]?.[0]) });
+      await until(async () => topics().length > 0 && (await inTopic()).length === 3, "three answers", 30_000);
+      expect(topics()).toHaveLength(1);
+
+      // The topic is remembered over a kill.
+      await stack.gateway.kill();
+      await stack.gateway.start();
+      await allOnline(stack.gateway.url);
+      await platform.say(forum, "guest", "daily 4");
+      await until(async () => (await inTopic()).length === 4, "the fourth", 30_000);
+      expect(topics()).toHaveLength(1);
+    }, 90_000);
 
   it("a hook that speaks again edits what it said", async () => {
     const platform = stack.platforms[name];

@@ -437,6 +437,28 @@ describe("what a send reports", () => {
   });
 });
 
+describe("a topic", () => {
+  it("is opened by its name in a forum, and nowhere else", async () => {
+    const { adapter, at, fake } = await startAdapter();
+    const forum = { ...at, chatId: String(fake.forumId) };
+    const opened = await adapter.openTopic?.(forum, "n".repeat(300));
+    const topics = fake.world.chats.get(fake.forumId)?.topics;
+    expect(opened).toEqual({ ...forum, threadId: expect.any(String) });
+    expect(topics?.get(Number(opened?.threadId))).toBe("n".repeat(128));
+    for (const chatId of [fake.chatId, fake.userId, 4711])
+      expect(await adapter.openTopic?.({ ...at, chatId: String(chatId) }, "x")).toBeUndefined();
+  });
+
+  it("that may be opened later is a failure that passes", async () => {
+    const { adapter, at, fake } = await startAdapter();
+    const forum = { ...at, chatId: String(fake.forumId) };
+    fake.fail({ method: "createForumTopic", action: { kind: "rate-limit", retryAfterS: 1 } });
+    await expect(adapter.openTopic?.(forum, "x")).rejects.toMatchObject({ code: "THREAD_NOT_OPENED", retryable: true });
+    fake.fail({ method: "createForumTopic", action: { kind: "drop-before" } });
+    await expect(adapter.openTopic?.(forum, "x")).rejects.toMatchObject({ retryable: true });
+  });
+});
+
 describe("traits", () => {
   it("tell groups by their id, and where a private answer goes", async () => {
     const { adapter, at, fake } = await startAdapter();

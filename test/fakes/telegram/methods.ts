@@ -162,6 +162,13 @@ export const METHODS: Record<string, Method> = {
     if (!chat.messages.has(Number(payload.message_id))) throw badRequest("message to react not found");
     return nothing(true);
   },
+  createforumtopic: (context, { payload }) => {
+    const chat = openChat(context, payload, false);
+    const name = typeof payload.name === "string" ? payload.name : "";
+    if (!chat.isForum) throw badRequest("the chat is not a forum");
+    if (name === "" || [...name].length > 128) throw badRequest("TOPIC_TITLE_INVALID");
+    return nothing({ message_thread_id: context.world.addTopic(chat, name), name, icon_color: 7322096 });
+  },
   getchat: (context, { payload }) => nothing(context.world.chatPayload(openChat(context, payload, false))),
 };
 
