@@ -9,22 +9,34 @@ export type MissionChange = { [K in keyof Mission]?: Mission[K] | undefined };
 
 type Parts = Pick<MissionParts, "store" | "changed" | "logger">;
 
-/** False when somebody else was first: whoever wants it reads again and thinks again. */
+/**
+ * False when somebody else changed the mission: whoever wants it reads again and thinks again. That hooks were told of something
+ * meanwhile is no such change: nobody is asked once more because of it.
+ */
 export async function keep(
   row: MissionRow,
   change: MissionChange,
   parts: Parts,
   { owe = [], report }: { owe?: readonly OwedTelling[]; report?: MissionReport } = {},
 ): Promise<boolean> {
-  const mission = changed(row.mission, change);
-  const next = report ?? row.report;
-  const isOurs = await parts.store.commit({
-    mission,
-    owed: [...row.owed, ...owe],
-    ...(next === undefined ? {} : { report: next }),
-  });
-  if (isOurs && mission.status !== row.mission.status) await tellWatchers(mission, parts);
-  return isOurs;
+  for (let now: MissionRow | undefined = row; now && isSame(now, row); now = await parts.store.get(row.mission.id)) {
+    const mission = changed(now.mission, change);
+    const next = report ?? now.report;
+    const isOurs = await parts.store.commit({
+      mission,
+      owed: [...now.owed, ...owe],
+      ...(next === undefined ? {} : { report: next }),
+    });
+    if (!isOurs) continue;
+    if (mission.status !== row.mission.status) await tellWatchers(mission, parts);
+    return true;
+  }
+  return false;
+}
+
+/** But for what is owed to hooks, which ends beside the mission's way. */
+function isSame({ mission: one }: MissionRow, { mission: other }: MissionRow): boolean {
+  return JSON.stringify({ ...one, version: 0 }) === JSON.stringify({ ...other, version: 0 });
 }
 
 /** Reads, changes and writes until nobody came between. `change` may throw: then nothing is written. */
