@@ -172,7 +172,7 @@ async function unblock(task: Task, parts: StepParts): Promise<void> {
     actor: { ...SELF, reason: "what it waits for goes on" },
     still: isStill(task),
     timing: () => ({ dueAt: clock.now() }),
-    onVeto: "refuse",
+    onVeto: "hold",
   });
 }
 
