@@ -16,12 +16,12 @@ import type { Processes } from "../lib/process.js";
 import { createAssess } from "../orchestrator/assessments/assess.js";
 import { assigneeOf } from "../orchestrator/assignee.js";
 import type { OrchestratorConfig } from "../orchestrator/config.js";
-import type { PlanSurroundings } from "../orchestrator/missions/check-plan.js";
 import { createMissions, type Missions } from "../orchestrator/missions/missions.js";
 import type { MissionParts, MissionTasks } from "../orchestrator/missions/parts.js";
-import { createPlans, type Plans } from "../orchestrator/missions/plans.js";
+import { createPlans } from "../orchestrator/missions/plans.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import { createSchedules, type Schedules } from "../orchestrator/schedules/schedules.js";
+import { TaskVetoed } from "../orchestrator/tasks/create.js";
 
 const PLANS_FOLDER = "missions";
 /** More tasks than a plan can have. */
@@ -40,30 +40,34 @@ interface Parts {
   /** Of the configuration. */
   file: string | undefined;
   registry: HookRegistry;
-  store: Pick<Store, "missions" | "tasks" | "outbox">;
+  store: Pick<Store, "missions" | "tasks">;
   orchestrator(): Pick<Orchestrator, "create" | "transition">;
   models: Models;
   processes: Processes;
   destinations: Destinations;
-  gateway: Pick<MissionParts["gateway"], "send" | "edit">;
+  gateway: MissionParts["gateway"];
   entityChanged?: EntityChanged;
   clock: Clock;
   logger: Logger;
 }
 
 export function assembleMissions(parts: Parts): MissionAssembly {
-  const { file, registry, store, models, clock, logger } = parts;
-  const around = surroundings(parts.config, () => models.names);
+  const { config, file, registry, store, models, clock, logger } = parts;
+  const folder = file === undefined ? undefined : dirname(resolve(file));
+  const around = {
+    assigneeProblem: (assignTo: string) => assigneeProblem(assignTo, config),
+    roleFor: (assignTo: string) => roleFor(assignTo, config),
+    get models() {
+      return models.names;
+    },
+  };
   const missions = createMissions({
     registry,
     store: store.missions.rows,
     tasks: tasksOf(parts),
-    plans: plansOf(file, around),
+    plans: createPlans(folder && join(folder, PLANS_FOLDER), around),
     around,
-    gateway: {
-      ...parts.gateway,
-      isThere: async (deliveryId) => (await store.outbox.get(deliveryId)) !== undefined,
-    },
+    gateway: parts.gateway,
     changed: parts.entityChanged ?? (async () => {}),
     clock,
     logger,
@@ -79,7 +83,7 @@ export function assembleMissions(parts: Parts): MissionAssembly {
       const { guardedRequest } = await import("../lib/outgoing/request.js");
       return guardedRequest(url, { ...request, allow: parts.destinations });
     },
-    folder: file === undefined ? process.cwd() : dirname(resolve(file)),
+    folder: folder ?? process.cwd(),
     clock,
   });
   return {
@@ -87,29 +91,10 @@ export function assembleMissions(parts: Parts): MissionAssembly {
     schedules,
     assess,
     async sweepMissions() {
-      const before = clock.now() - parts.config.keep;
+      const before = clock.now() - config.keep;
       return (await store.missions.rows.sweep(before)) + (await store.missions.assessments.sweep(before));
     },
   };
-}
-
-/** What plans may name, by the configuration. */
-export function surroundings(
-  config: Pick<OrchestratorConfig, "runners">,
-  models: () => readonly string[],
-): PlanSurroundings {
-  return {
-    assigneeProblem: (assignTo) => assigneeProblem(assignTo, config),
-    roleFor: (assignTo) => roleFor(assignTo, config),
-    get models() {
-      return models();
-    },
-  };
-}
-
-/** `file`: the configuration's; plans stand in a folder beside it. */
-export function plansOf(file: string | undefined, around: PlanSurroundings): Plans {
-  return createPlans(file === undefined ? undefined : join(dirname(resolve(file)), PLANS_FOLDER), around);
 }
 
 /** A hook begins a mission. */
@@ -129,8 +114,9 @@ function tasksOf({ store, orchestrator, clock }: Parts): MissionTasks {
         await orchestrator().create(spec, actor, origin);
         return { kind: "created" };
       } catch (error) {
+        if (error instanceof TaskVetoed) return { kind: "refused", by: error.by, reason: error.reason };
         if (error instanceof HookgateError && REFUSALS.has(error.code))
-          return { kind: "refused", by: error.code === "TASK_VETOED" ? "a hook" : "hookgate", reason: error.message };
+          return { kind: "refused", by: "hookgate", reason: error.message };
         throw error;
       }
     },
@@ -151,7 +137,7 @@ function tasksOf({ store, orchestrator, clock }: Parts): MissionTasks {
   };
 }
 
-const REFUSALS: ReadonlySet<string> = new Set(["TASK_VETOED", "TASK_INVALID", "TASK_ASSIGNEE"]);
+const REFUSALS: ReadonlySet<string> = new Set(["TASK_INVALID", "TASK_ASSIGNEE"]);
 
 /** Who may give it work and hear what it says. One that is gone is for nobody below an owner. */
 function roleFor(assignTo: string, config: Pick<OrchestratorConfig, "runners">): Role {

@@ -12,14 +12,7 @@ export interface CrossProblem {
 export const MIN_LOGIN_TOKEN = 16;
 
 export function crossProblems(config: Config, env: Environment): CrossProblem[] {
-  return [
-    ...loginTokens(config, env),
-    ...webhook(config, env),
-    ...models(config),
-    ...events(config, env),
-    ...alertRoutes(config),
-    ...alertPeople(config),
-  ];
+  return [...loginTokens(config, env), ...webhook(config, env), ...models(config), ...events(config, env)];
 }
 
 function loginTokens({ web }: Config, env: Environment): CrossProblem[] {
@@ -84,58 +77,4 @@ function events(config: Config, env: Environment): CrossProblem[] {
       ];
     }),
   );
-}
-
-/** A policy whose route is misspelt would tell whoever the default tells. */
-function alertRoutes({ sla, alerts }: Config): CrossProblem[] {
-  const names = new Set(["default", ...Object.keys(alerts.routes)]);
-  return sla.policies.flatMap(({ routes = [] }, policy) =>
-    routes.flatMap((name, index) =>
-      names.has(name)
-        ? []
-        : [
-            {
-              path: ["sla", "policies", policy, "routes", index] as CrossProblem["path"],
-              message: `there is no route "${name}"`,
-              expected: `one of ${[...names].join(", ")} (\`alerts.routes\`)`,
-            },
-          ],
-    ),
-  );
-}
-
-/** Whoever is named to be called must be somebody: a misspelt name would be found out on the night when nobody comes. */
-function alertPeople({ alerts }: Config): CrossProblem[] {
-  const { routes, rotas, people } = alerts;
-  const isKnown = (name: string) =>
-    name.startsWith("oncall:")
-      ? Object.hasOwn(rotas, name.slice("oncall:".length))
-      : name === "everyone" || name.includes(":") || Object.hasOwn(people, name);
-  const named: { name: string; path: CrossProblem["path"] }[] = [
-    ...Object.entries(routes).flatMap(([route, { escalate }]) =>
-      escalate.flatMap(({ mention }, step) =>
-        mention.map((name, index) => ({
-          name,
-          path: ["alerts", "routes", route, "escalate", step, "mention", index] as CrossProblem["path"],
-        })),
-      ),
-    ),
-    ...Object.entries(rotas).flatMap(([rota, { rotate, shifts }]) => [
-      ...(rotate?.people ?? []).map((name, index) => ({
-        name,
-        path: ["alerts", "rotas", rota, "rotate", "people", index] as CrossProblem["path"],
-      })),
-      ...shifts.map(({ person }, index) => ({
-        name: person,
-        path: ["alerts", "rotas", rota, "shifts", index, "person"] as CrossProblem["path"],
-      })),
-    ]),
-  ];
-  return named
-    .filter(({ name }) => !isKnown(name))
-    .map(({ name, path }) => ({
-      path,
-      message: `nobody is known as "${name}"`,
-      expected: "platform:id, platform:role:id, oncall: and a name of `alerts.rotas`, or a name of `alerts.people`",
-    }));
 }

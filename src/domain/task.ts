@@ -256,7 +256,7 @@ export interface Actor {
 export type Assessed =
   | { kind: "assessed"; assessment: TaskAssessment }
   /** It stays in review, for a person to decide (`/task done` or `/task retry`). */
-  | { kind: "held"; by: string; reason: string };
+  | { kind: "held"; by: string; reason: string; point?: string };
 
 /** Judges work that was handed in. May be asked again for the same attempt after a crash. What it throws leaves the task in review. */
 export type Assess = (task: Task, signal: AbortSignal) => Promise<Assessed>;

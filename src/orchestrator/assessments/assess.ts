@@ -12,11 +12,12 @@ import {
   expectationName,
 } from "../../domain/expectation.js";
 import type { Assess, Assessed, Task } from "../../domain/task.js";
+import type { DispatchOptions } from "../../hooks/options.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import type { Clock } from "../../lib/clock.js";
 import { parseDuration } from "../../lib/duration.js";
 import { errorMessage } from "../../lib/errors.js";
-import { failedClosed } from "../tasks/ask-hooks.js";
+import { failedClosed, firedFor } from "../tasks/ask-hooks.js";
 import type { CheckParts } from "./checks/check.js";
 import { checkExpectation } from "./checks/index.js";
 import { verdictOf } from "./verdict.js";
@@ -34,11 +35,11 @@ export function createAssess(parts: AssessParts): Assess {
     const known = await parts.store.get(task.id, task.attempt);
     if (known) return conclude(known, task, parts);
     const asked = await parts.registry
-      .runBefore("assessment:run", { taskId: task.id, task }, { dispatchId: dispatchId("run", task) })
+      .runBefore("assessment:run", { taskId: task.id, task }, firing("run", task))
       .catch((error: unknown) => ({ ...failedClosed(error), data: { task } }));
     if (asked.cancelled) return heldBy(asked, "assessment:run");
     // It was let through, so it is told as begun, once.
-    void parts.registry.runAfter("assessment:run", { taskId: task.id, task });
+    void parts.registry.runAfter("assessment:run", { taskId: task.id, task }, firing("run_told", task));
     const startedAt = parts.clock.now();
     const checks: Check[] = [];
     for (const one of expectationsOf(asked.data.task)) checks.push(await checkOne(one, asked.data.task, parts, signal));
@@ -59,12 +60,13 @@ export function createAssess(parts: AssessParts): Assess {
 async function conclude(judged: Assessment, task: Task, { registry }: AssessParts): Promise<Assessed> {
   const payload = { taskId: task.id, task, assessment: judged, passed: judged.passed };
   const told = await registry
-    .runBefore("assessment:complete", payload, { dispatchId: dispatchId("complete", task) })
+    .runBefore("assessment:complete", payload, firing("complete", task))
     .catch((error: unknown) => ({ ...failedClosed(error), data: payload }));
   if (told.cancelled) return heldBy(told, "assessment:complete");
   const changed = assessment.safeParse(told.data.assessment);
   const final = { ...(changed.success ? changed.data : judged), passed: told.data.passed === true };
-  void registry.runAfter("assessment:complete", { ...payload, assessment: final, passed: final.passed });
+  const verdict = { ...payload, assessment: final, passed: final.passed };
+  void registry.runAfter("assessment:complete", verdict, firing("complete_told", task));
   return { kind: "assessed", assessment: final };
 }
 
@@ -72,10 +74,13 @@ function heldBy(
   { cancelReason, cancelledBy }: { cancelReason?: string; cancelledBy?: string },
   point: string,
 ): Assessed {
-  return { kind: "held", by: cancelledBy ?? "a hook", reason: cancelReason ?? `${point} was vetoed` };
+  return { kind: "held", by: cancelledBy ?? "a hook", reason: cancelReason ?? `${point} was vetoed`, point };
 }
 
-const dispatchId = (step: string, { id, attempt }: Task) => `assess_${id}_${attempt}_${step}`;
+const firing = (step: string, task: Task): DispatchOptions => ({
+  dispatchId: `assess_${task.id}_${task.attempt}_${step}`,
+  ...firedFor(task, {}),
+});
 
 type Readable = { kind: "readable"; one: Expectation } | { kind: "unreadable"; why: string; number: number };
 

@@ -14,7 +14,7 @@ export async function assess(task: Task, parts: StepParts): Promise<void> {
   // Whatever the end of the gateway made of it: the next start judges it again.
   if (stopping.aborted) return;
   if (assessed.kind === "held") {
-    const { by, reason } = assessed;
+    const { by, reason, point = "assessment:run" } = assessed;
     await transitions.amend(
       task.id,
       { by, reason },
@@ -22,7 +22,7 @@ export async function assess(task: Task, parts: StepParts): Promise<void> {
         kind: "refused",
         note: "not judged: it waits for a person",
         still,
-        change: () => ({ hold: { kind: "veto", by, reason, at: clock.now(), point: "assessment:run" }, reason }),
+        change: () => ({ hold: { kind: "veto", by, reason, at: clock.now(), point }, reason }),
         timing: () => ({}),
       },
     );

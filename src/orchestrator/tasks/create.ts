@@ -29,6 +29,18 @@ export interface CreateParts {
   clock: Clock;
 }
 
+/** A hook refused a task before there was one. */
+export class TaskVetoed extends HookgateError {
+  readonly by: string;
+  readonly reason: string;
+
+  constructor(by: string, reason: string) {
+    super({ code: "TASK_VETOED", message: `The task was not created: ${by} refused (${reason}).` });
+    this.by = by;
+    this.reason = reason;
+  }
+}
+
 /** Throws TASK_INVALID, TASK_ASSIGNEE, TASK_VETOED. A task of this id is given back as it is. */
 export async function createTask(
   input: TaskSpecInput,
@@ -53,10 +65,7 @@ export async function createTask(
     )
     .catch((error: unknown) => ({ ...failedClosed(error), data: undefined }));
   if (answer.cancelled || answer.data === undefined)
-    throw new HookgateError({
-      code: "TASK_VETOED",
-      message: `The task was not created: ${answer.cancelledBy ?? "a hook"} refused${answer.cancelReason === undefined ? "" : ` (${answer.cancelReason})`}.`,
-    });
+    throw new TaskVetoed(answer.cancelledBy ?? "a hook", answer.cancelReason ?? "no reason given");
   const spec = checked(answer.data, clock.now());
   const assignee = assigneeOf(spec.assignTo, config);
   for (const other of spec.dependsOn ?? []) await needed(other, id, store);

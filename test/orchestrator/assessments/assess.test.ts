@@ -190,7 +190,12 @@ it("a vetoed assessment leaves the work to a person, and nothing is checked", as
     handler: (ctx) => ctx.cancel("nothing is judged on Fridays"),
   });
   const judged = await assess(handedIn([{ sh: `touch ${join(folder, "checked")}` }]));
-  expect(judged).toEqual({ kind: "held", by: "freeze", reason: "nothing is judged on Fridays" });
+  expect(judged).toEqual({
+    kind: "held",
+    by: "freeze",
+    reason: "nothing is judged on Fridays",
+    point: "assessment:run",
+  });
   expect(() => readFileSync(join(folder, "checked"))).toThrow();
   expect(await store.list("t_1")).toEqual([]);
 });
