@@ -1,0 +1,327 @@
+/**
+ * Every refusal of a hook at a point of work, through the started product: it is a state that people see, with who refused and why; it
+ * is not asked for again by itself, however long it waits; and a person's command asks once more.
+ */
+import { expect, it } from "vitest";
+import type { Mission } from "../../src/domain/mission.js";
+import type { Schedule } from "../../src/domain/schedule.js";
+import { until } from "../support/until.js";
+import { type MissionApp, missionApp } from "./mission-app.js";
+import { type Refusal, refuse, WATCH, watched } from "./support/watch-plugin.js";
+
+const HOUR = 3_600_000;
+const RUNNERS = {
+  build: { shell: { sh: "echo built" }, concurrency: 4 },
+  check: { shell: { sh: "echo run >> runs; [ -e mended ]" } },
+};
+const one = (more: object = {}) => ({ groups: [{ name: "only", tasks: [{ id: "one", assignTo: "build", ...more }] }] });
+const PLANS = {
+  plain: one(),
+  judged: one({ expectations: [{ when: "result.exitCode == 0" }] }),
+  gated: {
+    groups: [
+      { name: "first", tasks: [{ id: "one", assignTo: "build" }], gate: { name: "quality" } },
+      { name: "second", tasks: [{ id: "two", assignTo: "build" }] },
+    ],
+  },
+  hourly: { schedule: { cron: "0 * * * *", timezone: "UTC" }, ...one() },
+};
+
+interface Shown {
+  state: string;
+  /** Where it was refused. */
+  point?: string;
+  by?: string;
+  reason?: string;
+}
+
+interface Veto {
+  rule: Omit<Refusal, "reason">;
+  /** What is refused then; gives the id of what shows it. */
+  begin(app: MissionApp): Promise<string>;
+  /** How it stands, where a person looks. */
+  look(app: MissionApp, id: string): Promise<Shown>;
+  refused: string;
+  again: (id: string) => string;
+  /** What it becomes when it is asked for again and nobody refuses. */
+  after: string;
+}
+
+const added = (line: string) => async (app: MissionApp) => {
+  const { data, text } = await app.command(line);
+  if (typeof data?.id !== "string") throw new Error(text);
+  return data.id as string;
+};
+const task = async (app: MissionApp, id: string): Promise<Shown> => {
+  const { data } = await app.command(`/task show ${id}`);
+  const { by, reason, point } = data.hold ?? {};
+  return { state: data.status, by, reason, point };
+};
+const mission = async (app: MissionApp, id: string): Promise<Shown> => {
+  const { data } = await app.command(`/mission show ${id}`);
+  const { by, reason, point } = data.hold ?? {};
+  return { state: data.status, by, reason, point };
+};
+const begun = (plan: string) => (app: MissionApp) => app.run(plan);
+const taskOf = (plan: string) => async (app: MissionApp) => {
+  const id = await app.run(plan);
+  return (await app.command(`/mission show ${id}`)).data.taskIds.one as string;
+};
+
+const VETOES: Record<string, Veto> = {
+  "task:spawn": {
+    rule: { hook: "task:spawn", has: "" },
+    begin: added("/task add build Do it"),
+    look: task,
+    refused: "blocked",
+    again: (id) => `/task retry ${id}`,
+    after: "done",
+  },
+  "task:spawn of a person": {
+    rule: { hook: "task:spawn", has: "" },
+    begin: added("/task add person:web:2 Do it"),
+    look: task,
+    refused: "blocked",
+    again: (id) => `/task retry ${id}`,
+    after: "assigned",
+  },
+  "task:transition": {
+    rule: { hook: "task:transition", has: '"to":"assigned"' },
+    begin: added("/task add build Do it"),
+    look: task,
+    refused: "blocked",
+    again: (id) => `/task retry ${id}`,
+    after: "done",
+  },
+  "task:transition, when what it waited for goes on": {
+    rule: { hook: "task:transition", has: '"from":"blocked","to":"pending"' },
+    async begin(app) {
+      const first = await added("/task add check First")(app);
+      const id = await added(`/task add build Next after=${first}`)(app);
+      await until(async () => (await task(app, id)).state === "blocked", "it waiting for what failed");
+      app.write("mended", "");
+      await app.command(`/task retry ${first}`);
+      return id;
+    },
+    look: task,
+    refused: "blocked",
+    again: (id) => `/task retry ${id}`,
+    after: "done",
+  },
+  "task:transition of a mission's task": {
+    rule: { hook: "task:transition", has: '"from":"draft","to":"pending"' },
+    begin: begun("plain"),
+    look: mission,
+    refused: "blocked",
+    again: (id) => `/mission retry ${id}`,
+    after: "done",
+  },
+  "task:complete": {
+    rule: { hook: "task:complete", has: "" },
+    begin: added("/task add build Do it"),
+    look: task,
+    refused: "blocked",
+    again: (id) => `/task retry ${id}`,
+    after: "done",
+  },
+  "task:fail": {
+    rule: { hook: "task:fail", has: "" },
+    begin: added("/task add check Do it"),
+    look: task,
+    refused: "blocked",
+    again: (id) => `/task retry ${id}`,
+    after: "failed",
+  },
+  "task:retry": {
+    rule: { hook: "task:retry", has: "" },
+    begin: added("/task add check Do it retries=5"),
+    async look(app, id) {
+      const { data } = await app.command(`/task show ${id}`);
+      const [, by, reason] = /: (\S+) refused \((.*)\)$/.exec(data.reason ?? "") ?? [];
+      return { state: data.status, ...(by === undefined || reason === undefined ? {} : { by, reason }) };
+    },
+    refused: "failed",
+    again: (id) => `/task retry ${id}`,
+    after: "failed",
+  },
+  "task:create of a mission": {
+    rule: { hook: "task:create", has: "" },
+    begin: begun("plain"),
+    look: mission,
+    refused: "blocked",
+    again: (id) => `/mission retry ${id}`,
+    after: "done",
+  },
+  "mission:execute": {
+    rule: { hook: "mission:execute", has: "" },
+    begin: begun("plain"),
+    look: mission,
+    refused: "blocked",
+    again: (id) => `/mission retry ${id}`,
+    after: "done",
+  },
+  "mission:complete": {
+    rule: { hook: "mission:complete", has: "" },
+    begin: begun("plain"),
+    look: mission,
+    refused: "blocked",
+    again: (id) => `/mission retry ${id}`,
+    after: "done",
+  },
+  "assessment:run": {
+    rule: { hook: "assessment:run", has: "" },
+    begin: taskOf("judged"),
+    look: task,
+    refused: "review",
+    again: (id) => `/task retry ${id}`,
+    after: "done",
+  },
+  "assessment:complete": {
+    rule: { hook: "assessment:complete", has: "" },
+    begin: taskOf("judged"),
+    look: task,
+    refused: "review",
+    again: (id) => `/task retry ${id}`,
+    after: "done",
+  },
+  "quality:gate": {
+    rule: { hook: "quality:gate", has: "" },
+    begin: begun("gated"),
+    async look(app, id) {
+      const { data } = await app.command(`/mission show ${id}`);
+      const [gate] = (data as Mission).gates;
+      return { state: data.status, ...gate?.veto };
+    },
+    refused: "held",
+    again: (id) => `/gate release ${id} quality it is good enough`,
+    after: "done",
+  },
+  "schedule:trigger": {
+    rule: { hook: "schedule:trigger", has: "" },
+    async begin(app) {
+      app.clock.leap(HOUR);
+      return "hourly";
+    },
+    async look(app, id) {
+      const { data } = await app.command("/schedule list");
+      const last = (data.schedules as Schedule[]).find((schedule) => schedule.id === id)?.last;
+      const { kind: state = "", by, reason } = last ?? {};
+      return { state, ...(by === undefined || reason === undefined ? {} : { by, reason }) };
+    },
+    refused: "vetoed",
+    again: (id) => `/schedule run ${id}`,
+    after: "started",
+  },
+};
+
+/** Long enough for whatever would ask again by itself. */
+async function waits(app: MissionApp, { leap = true } = {}): Promise<void> {
+  if (leap) app.clock.leap(HOUR / 2);
+  const before = watched(app.folder, "orchestrator:tick", "before").length;
+  await until(() => watched(app.folder, "orchestrator:tick", "before").length >= before + 4, "four ticks");
+}
+
+const refusals = (app: MissionApp, { hook }: Pick<Refusal, "hook">) =>
+  watched(app.folder, hook, "before").filter(({ isRefused }) => isRefused).length;
+
+const started = (config: object = {}) =>
+  missionApp(PLANS, {
+    startMs: Date.UTC(2026, 10, 23, 8, 10),
+    plugin: WATCH,
+    config: { orchestrator: { runners: RUNNERS, tick: "100ms" }, ...config },
+  });
+
+it.each(Object.entries(VETOES))(
+  "%s refused is seen with who and why, stays so, and is asked again by a command only",
+  async (_, veto) => {
+    const { rule, begin, look, refused, again, after } = veto;
+    const app = await started();
+    refuse(app.folder, { ...rule, reason: "not today" });
+    const id = await begin(app);
+    const isRefused = async () => {
+      const shown = await look(app, id);
+      return shown.state === refused && shown.reason?.includes("not today") && shown;
+    };
+    const shown = await until(isRefused, `${rule.hook} being refused`).catch(async (error) => {
+      throw new Error(`${error.message}; it is ${JSON.stringify(await look(app, id))}`);
+    });
+    expect(shown.by).toContain(`before-${rule.hook.replace(":", "-")}`);
+    expect(shown.reason).toContain("not today");
+    expect(shown.point ?? rule.hook).toBe(rule.hook);
+    await waits(app);
+    expect(refusals(app, rule)).toBe(1);
+    expect(await look(app, id)).toEqual(shown);
+    // Not even by a start.
+    await app.stop();
+    await app.start();
+    await waits(app, { leap: false });
+    expect(refusals(app, rule)).toBe(1);
+    expect(await look(app, id)).toEqual(shown);
+
+    refuse(app.folder);
+    expect(await app.command(again(id))).toMatchObject({ outcome: "done" });
+    await until(async () => (await look(app, id)).state === after, `it being ${after}`);
+  },
+  120_000,
+);
+
+it("a task that is refused is not there, and whoever wanted it is told by whom and why", async () => {
+  const app = await started();
+  refuse(app.folder, { hook: "task:create", has: '"title":"Mine gold"', reason: "not on our machines" });
+  const said = await app.command("/task add build Mine gold");
+  expect(said.outcome).toBe("failed");
+  expect(said.text).toContain("not on our machines");
+  expect(said.text).toContain("before-task-create");
+  await waits(app);
+  expect(refusals(app, { hook: "task:create" })).toBe(1);
+  expect((await app.command("/task list all")).data.total).toBe(0);
+});
+
+it("a warning and a violation that are refused are said by nobody, once each, and the clock shows by whom and why", async () => {
+  const app = await started({
+    sla: {
+      after_start: "0s",
+      policies: [{ id: "calls", for: "task", match: 'entity.title == "Call them"', target: "2h", warn_at: ["50%"] }],
+    },
+  });
+  refuse(app.folder, { hook: "quality:sla", has: "", reason: "we know" });
+  const id = await added("/task add person:web:2 Call them")(app);
+  const refused = (count: number) => until(() => refusals(app, { hook: "quality:sla" }) === count, `${count} refusals`);
+  const shown = async () => (await app.command(`/sla show ${id}`)).data.clocks[0].announcements;
+  await until(async () => (await app.command(`/sla show ${id}`)).data.clocks?.length === 1, "its clock");
+  app.clock.leap(1.2 * HOUR);
+  await refused(1);
+  app.clock.leap(HOUR);
+  await refused(2);
+  await waits(app);
+  await refused(2);
+  const vetoed = { status: "vetoed", by: expect.stringContaining("before-quality-sla"), reason: "we know" };
+  await until(async () => (await shown()).length === 2, "both being kept");
+  expect(await shown()).toMatchObject([
+    { ...vetoed, news: "warning" },
+    { ...vetoed, news: "violated" },
+  ]);
+  expect((await app.command(`/sla show ${id}`)).text).toContain("we know");
+  expect((await app.command("/alerts all")).data.alerts ?? []).toEqual([]);
+  expect(watched(app.folder, "quality:sla", "after")).toEqual([]);
+});
+
+it("a tick that is refused keeps everything from starting, says so in chat, and is asked anew by the next one; a stop is not refused", async () => {
+  const app = await started();
+  refuse(
+    app.folder,
+    { hook: "orchestrator:tick", has: "", reason: "change freeze" },
+    { hook: "orchestrator:shutdown", has: "", reason: "I want to live" },
+  );
+  await waits(app);
+  const id = await added("/task add build Do it")(app);
+  await waits(app);
+  expect((await task(app, id)).state).toBe("pending");
+  const { text } = await app.command("/task list");
+  expect(text).toContain("change freeze");
+  expect(text).toContain("before-orchestrator-tick");
+  refuse(app.folder, { hook: "orchestrator:shutdown", has: "", reason: "I want to live" });
+  await until(async () => (await task(app, id)).state === "done", "it being done");
+  await app.stop();
+  expect(watched(app.folder, "orchestrator:shutdown").map(({ phase }) => phase)).toEqual(["before", "after"]);
+});
