@@ -5,9 +5,9 @@ import type { OutboundMessage } from "../domain/message.js";
 import type { ConversationWatch } from "../domain/sla.js";
 import type { Delivery, NewDelivery } from "../domain/store.js";
 import type { Work } from "../domain/work.js";
-import type { Clock, Timer } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
+import { within } from "../lib/within.js";
 import { createWork } from "../lib/work.js";
 import { ActionTokens } from "./action-tokens.js";
 import { Adapters } from "./adapters.js";
@@ -353,17 +353,6 @@ class RunningGateway implements Gateway {
 const RESUME_PAGE = 500;
 /** For writing down that requests were given up. */
 const LAST_WORDS_MS = 1_000;
-
-/** True when the work ended in time. */
-async function within(clock: Clock, limitMs: number, work: Promise<unknown>): Promise<boolean> {
-  let timer: Timer | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = clock.after(limitMs, () => resolve(false));
-  });
-  const inTime = await Promise.race([work.then(() => true), late]);
-  timer?.cancel();
-  return inTime;
-}
 
 function notStarted(): never {
   throw new HookgateError({ code: "GATEWAY_NOT_STARTED", message: "The gateway was not started.", retryable: true });
