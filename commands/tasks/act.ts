@@ -82,7 +82,11 @@ export async function actOnTask(
     }
     case "ask":
     case "note":
-      if (text === undefined) throw badUsage(action === "ask" ? "Missing: the question." : "Missing: the words.");
+      if (text === undefined)
+        throw badUsage(
+          action === "ask" ? "Missing: the question." : "Missing: the words.",
+          `Reply to the card with them, or write /task ${action} ${id} and the words.`,
+        );
       return said(desk, context, action, task, text);
   }
 }

@@ -3,10 +3,11 @@ import { dirname, resolve } from "node:path";
 import type { CommandDeps } from "../../commands/deps.js";
 import type { Environment } from "../config/env.js";
 import type { Config } from "../config/schema.js";
+import { formatAddress } from "../domain/address.js";
 import { hasRole, type Operator } from "../domain/identity.js";
 import type { Models } from "../domain/model.js";
 import type { Store } from "../domain/store.js";
-import type { Assess, TaskEnded } from "../domain/task.js";
+import type { Assess, Task, TaskEnded } from "../domain/task.js";
 import type { EntityChanged } from "../domain/watched.js";
 import type { Gateway, RepliedTo } from "../gateway/contract.js";
 import type { HookRegistry } from "../hooks/registry.js";
@@ -69,6 +70,15 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
     clock,
     logger: logger.child({ flow: "orchestrator" }),
   });
+  const pass: NonNullable<CommandDeps["tasks"]>["pass"] = async (task, text, from, id) => {
+    const theirs = task.cards?.findLast(({ person }) => person)?.at;
+    const at = from === "worker" ? task.address : theirs;
+    // Where both are in one conversation, it has been said there.
+    if (at === undefined || (task.address && theirs && formatAddress(task.address) === formatAddress(theirs)))
+      return false;
+    await gateway.send(at, { text }, { cause: { kind: "task", id: task.id, depth: 0 }, deliveryId: id });
+    return true;
+  };
   const desk: NonNullable<CommandDeps["tasks"]> = {
     ...orchestrator,
     roleFor(assignTo) {
@@ -81,12 +91,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
         throw error;
       }
     },
-    async pass(task, text, from, id) {
-      const at = from === "worker" ? task.address : task.cards?.findLast(({ person }) => person)?.at;
-      if (at === undefined) return false;
-      await gateway.send(at, { text }, { cause: { kind: "task", id: task.id, depth: 0 }, deliveryId: id });
-      return true;
-    },
+    pass,
   };
   /** A word of whoever does the task, or of an operator, in reply to its card. */
   const repliedTo: RepliedTo = async (message, to, operator, causeId) => {
@@ -100,7 +105,9 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
     const known = await store.tasks.events(task.id, RECENT);
     if (!known.some((event) => event.cause?.id === causeId))
       await orchestrator.note(task.id, words.slice(0, 4_000), { by: nameOf(operator), cause });
-    return { text: "Noted on the task." };
+    const from = isTheirs ? "worker" : "others";
+    const passed = await pass(task, passedOn(task, "💬", nameOf(operator), words), from, `d_${task.id}_${causeId}`);
+    return { text: passed ? "Noted on the task, and passed on." : "Noted on the task." };
   };
   return { orchestrator, desk, repliedTo };
 }
@@ -110,6 +117,9 @@ const RECENT = 50;
 
 const nameOf = ({ platform, userId, displayName }: Operator) =>
   displayName === undefined ? `${platform}:${userId}` : `${platform}:${userId} (${displayName})`;
+
+const passedOn = (task: Task, sign: string, by: string, words: string) =>
+  `${sign} ${by} on "${task.title}" (${task.id}): ${words.slice(0, 2_000)}`;
 
 /** Of runners: what they print is masked with them. */
 export function runnerSecrets({ orchestrator }: Config): string[] {

@@ -15,6 +15,7 @@ import {
 import type { TaskEvent, TaskStore } from "../domain/task-store.js";
 import type { Timer } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
+import { within } from "../lib/within.js";
 import { type Asked, createAsked } from "./asked.js";
 import { createCounts } from "./counts.js";
 import { createDispatch } from "./dispatch.js";
@@ -162,7 +163,8 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
       ticking?.cancel();
       stopping.abort(new Error("the gateway stopped"));
       await Promise.all([dispatch.stop(), running.stop(config.shutdown_timeout)]);
-      await telling.drained();
+      // A hook that does not end keeps nobody here: what was not told to all is told by the next start.
+      await within(clock, config.shutdown_timeout, telling.drained());
       show.stop();
       await registry.runAfter("orchestrator:shutdown", {});
     },

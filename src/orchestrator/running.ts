@@ -5,9 +5,11 @@
 
 import type { Task } from "../domain/task.js";
 import type { TaskStore } from "../domain/task-store.js";
-import type { Clock, Timer } from "../lib/clock.js";
+import { backoffMs } from "../lib/backoff.js";
+import { type Clock, type Timer, wait } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import { within } from "../lib/within.js";
 import { type Ending, failedEnding, type Progress, type Runner } from "./runners/runner.js";
 
 export interface RunningParts {
@@ -27,6 +29,8 @@ export interface Run {
   runner: Runner;
   timeoutMs: number;
   ended(ending: Ending, durationMs: number): Promise<void>;
+  /** It holds no room any more. */
+  over(): void;
 }
 
 export interface Running {
@@ -51,8 +55,9 @@ export function createRunning(parts: RunningParts): Running {
   const { store, leaseMs, maxBytes, mask, clock, logger } = parts;
   const active = new Map<string, Active>();
   let renewal: Timer | undefined;
+  let isStopping = false;
 
-  function begin({ task, runId, runner, timeoutMs, ended }: Run): void {
+  function begin({ task, runId, runner, timeoutMs, ended, over }: Run): void {
     const stop = new AbortController();
     const startedAt = clock.monotonic();
     const deadline = clock.after(timeoutMs, () => stop.abort(timeoutError(timeoutMs)));
@@ -64,8 +69,11 @@ export function createRunning(parts: RunningParts): Running {
     const job = { task, runId, signal: stop.signal, maxBytes, progress };
     one.over = runner(job)
       .catch((error: unknown) => failedEnding(errorMessage(error), stop.signal))
-      .then((ending) => ended(masked(ending, mask), clock.monotonic() - startedAt))
-      // Its lease ends, and whoever looks then says that it was cut off.
+      .then((ending) => {
+        const durationMs = clock.monotonic() - startedAt;
+        return writtenDown(task.id, () => ended(masked(ending, mask), durationMs));
+      })
+      // The next start finds its lease and says that it was cut off.
       .catch((error: unknown) =>
         logger.error(
           { task: task.id, run: runId, error: errorMessage(error) },
@@ -75,8 +83,22 @@ export function createRunning(parts: RunningParts): Running {
       .finally(() => {
         deadline.cancel();
         if (active.get(task.id) === one) active.delete(task.id);
+        over();
       });
     active.set(task.id, one);
+  }
+
+  /** A full disk or a hook that throws where it may not: what was done is not forgotten for that. */
+  async function writtenDown(taskId: string, write: () => Promise<void>): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await write();
+      } catch (error) {
+        if (attempt >= MOST_WRITES || isStopping) throw error;
+        logger.warn({ task: taskId, error: errorMessage(error) }, "how a run ended is written down once more");
+        await wait(clock, backoffMs(WRITE_AGAIN, attempt));
+      }
+    }
   }
 
   async function renew(taskId: string, { runId, stop }: Active): Promise<void> {
@@ -108,6 +130,7 @@ export function createRunning(parts: RunningParts): Running {
     progressOf: (taskId) => active.get(taskId)?.progress,
     start: arm,
     async stop(graceMs) {
+      isStopping = true;
       if (!(await within(clock, graceMs, allOver()))) {
         for (const { stop } of active.values()) stop.abort(new Error("the gateway stopped"));
         await within(clock, LAST_MS, allOver());
@@ -119,6 +142,9 @@ export function createRunning(parts: RunningParts): Running {
     },
   };
 }
+
+const MOST_WRITES = 20;
+const WRITE_AGAIN = { firstMs: 500, maxMs: 30_000 };
 
 /** For process groups to end, and for that to be written down. */
 const LAST_MS = 3_000;
@@ -138,14 +164,4 @@ function masked({ how, result }: Ending, mask: (text: string) => string): Ending
       ...(result.error === undefined ? {} : { error: mask(result.error) }),
     },
   };
-}
-
-async function within(clock: Clock, limitMs: number, work: Promise<unknown>): Promise<boolean> {
-  let timer: Timer | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = clock.after(limitMs, () => resolve(false));
-  });
-  const inTime = await Promise.race([work.then(() => true), late]);
-  timer?.cancel();
-  return inTime;
 }

@@ -115,11 +115,8 @@ async function run(
     runId,
     runner: runs,
     timeoutMs: started.task.maxDuration ?? runner.max_duration ?? config.max_duration,
-    ended: (ending, durationMs) =>
-      finish
-        .concluded(task.id, runId, ending, durationMs)
-        .then(() => {})
-        .finally(giveBack),
+    ended: async (ending, durationMs) => void (await finish.concluded(task.id, runId, ending, durationMs)),
+    over: giveBack,
   });
   return true;
 }

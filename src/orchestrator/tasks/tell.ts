@@ -14,7 +14,7 @@ import { draftOf } from "./draft.js";
 import { watchedOf } from "./watched.js";
 
 export interface TellParts {
-  store: Pick<TaskStore, "told" | "telling" | "untold" | "open">;
+  store: Pick<TaskStore, "told" | "telling" | "untold">;
   registry: Pick<HookRegistry, "runAfter">;
   entityChanged?: EntityChanged | undefined;
   taskEnded?: TaskEnded | undefined;
@@ -27,12 +27,10 @@ export interface TellParts {
 
 export interface Telling {
   tell(event: TaskEvent, task: Task, tries?: number): void;
-  /** What a crash left untold, and every open task for the clocks. */
+  /** What a crash left untold. Clocks ask for all that is open by themselves. */
   resume(): Promise<void>;
   drained(): Promise<void>;
 }
-
-const PAGE = 500;
 
 export function createTelling(parts: TellParts): Telling {
   const { store, registry, logger } = parts;
@@ -115,12 +113,6 @@ export function createTelling(parts: TellParts): Telling {
   return {
     tell,
     async resume() {
-      for (let last = ""; ; ) {
-        const tasks = await store.open(last, PAGE);
-        for (const task of tasks) await guarded("the clocks", task, async () => parts.entityChanged?.(watchedOf(task)));
-        last = tasks.at(-1)?.id ?? last;
-        if (tasks.length < PAGE) break;
-      }
       for (const { event, task, tries } of await store.untold(MOST_UNTOLD)) {
         await store.telling(event.id);
         tell(event, task, tries + 1);
