@@ -109,11 +109,12 @@ export type NewAnnouncement = Pick<SlaAnnouncement, "id" | "clockId" | "episode"
 
 /** What the gateway saw somebody do, stored in the transaction that settles the event. */
 export interface ConversationSight {
-  /** `m<inbox id>`. */
+  /** Begins with `m<inbox id>`. */
   id: string;
   kind: "said" | "edited" | "deleted" | "reacted" | "moved";
   /** Where; for an answer through a bridge, where the customer is. */
   address: Address;
+  /** The platform's id, or that of the delivery that brought it there. */
   messageId: string;
   at: number;
   userId?: string;

@@ -45,7 +45,7 @@ export interface Settlement {
   claimedBy?: string;
   deliveries: NewDelivery[];
   /** What SLA clocks of conversations are to know of it. */
-  sight?: ConversationSight;
+  sights?: readonly ConversationSight[];
 }
 
 export interface InboxStore {

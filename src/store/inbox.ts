@@ -105,11 +105,11 @@ export function createInbox(
       });
     },
     start: (id) => write(() => start.get(id)?.attempts ?? noSuchRow(id)),
-    settle: (id, { outcome, claimedBy, deliveries, sight }, at) =>
+    settle: (id, { outcome, claimedBy, deliveries, sights }, at) =>
       write(() => {
         if (settle.run(at, outcome, claimedBy ?? null, id).changes === 0) return false;
         for (const delivery of deliveries) insertDelivery(delivery, at);
-        if (sight) insertSight(sight);
+        for (const sight of sights ?? []) insertSight(sight);
         return true;
       }),
     defer: (id, dueAt, error) => write(() => void defer.run(dueAt, error ?? null, error === undefined ? 1 : 0, id)),

@@ -11,7 +11,7 @@ import type { Intake } from "./accept.js";
 import type { Handling } from "./handling.js";
 import type { LaneRow } from "./lanes.js";
 import { attemptOf, type Inbound } from "./receiving.js";
-import { sightOf } from "./sight-of.js";
+import { sightsOf } from "./sights-of.js";
 
 /** Rows handled in one look, before another lane gets its turn. */
 const IN_A_ROW = 20;
@@ -76,19 +76,19 @@ async function settle(
   const { outcome, claimedBy, deliveries } = handled;
   const { store, clock, observe, handOver, watch, logger } = inbound;
   const now = clock.now();
-  const sight = watch?.isWanted() ? sightOf(row, handled, inbound) : undefined;
+  const sights = watch?.isWanted() ? sightsOf(row, handled, inbound) : [];
   const settlement = {
     outcome,
     deliveries: [...deliveries],
     ...(claimedBy === undefined ? {} : { claimedBy }),
-    ...(sight ? { sight } : {}),
+    ...(sights.length > 0 ? { sights } : {}),
   };
   const settling = store.inbox.settle(row.id, settlement, now);
   // Asked for in the same turn: one commit for both.
   const [isFirst] = await Promise.all([settling, next ? start(next, inbound) : undefined]);
   if (!isFirst) logger.warn({ row: row.id }, "it was settled before; nothing was written");
   else if (deliveries.length > 0) handOver(deliveries, now);
-  if (isFirst && sight) watch?.seen(sight);
+  if (isFirst) for (const sight of sights) watch?.seen(sight);
   observe.eventSettled?.(addressOf(row.event).platform, outcome, now - row.receivedAt);
   return undefined;
 }

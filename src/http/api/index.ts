@@ -5,8 +5,9 @@ import { API_ROOT, type Endpoint } from "./endpoint.js";
 import { hookEndpoints } from "./hooks.js";
 import { openApiDocument } from "./openapi.js";
 import { runEndpoints } from "./runs.js";
+import { slaEndpoints } from "./sla.js";
 
-export const endpoints: readonly Endpoint[] = [...hookEndpoints, ...runEndpoints, ...alertEndpoints];
+export const endpoints: readonly Endpoint[] = [...hookEndpoints, ...runEndpoints, ...alertEndpoints, ...slaEndpoints];
 
 export const apiRoutes: readonly Route[] = [
   ...endpoints,

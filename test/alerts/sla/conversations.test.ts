@@ -251,9 +251,20 @@ describe("a conversation's clocks", () => {
     await desk.customer("anybody there?", { chatId: "dm-7" });
     await desk.pass(4 * MINUTE);
     const copy = desk.rig.platform.messages.find(({ chatId }) => chatId === "desk");
-    await desk.staff("yes", { chatId: "desk", isDm: false, ...(copy ? { replyToId: copy.id } : {}) });
+    const answer = await desk.staff("yes", { chatId: "desk", isDm: false, ...(copy ? { replyToId: copy.id } : {}) });
     expect(desk.rig.platform.texts("dm-7")).toHaveLength(1);
     expect(await desk.clocks()).toContain("first ended met 4");
+    // Taken back in the staff's chat, it is taken back for the customer, too.
+    await desk.rig.receive({
+      kind: "deleted",
+      eventId: "del",
+      address: { platform: "loop", botId: "bot", chatId: "desk" },
+      messageId: answer,
+      at: desk.clock.now(),
+    });
+    await desk.pass(MINUTE);
+    expect(desk.rig.platform.texts("dm-7")).toEqual([]);
+    expect(await desk.clocks()).toContain("first running");
   });
 
   it("end when one of us says so: by a reaction, or by a command; the customer's next word begins another", async () => {

@@ -7,7 +7,7 @@ import { parse } from "yaml";
 import { slaConfig } from "../../../src/alerts/sla/config.js";
 import { runCli } from "../../cli/run-cli.js";
 import { invoke } from "../../flow/stack.js";
-import { gatewayProcess } from "../../support/gateway-process.js";
+import { gatewayProcess, TOKEN } from "../../support/gateway-process.js";
 import { until } from "../../support/until.js";
 
 const folder = mkdtempSync(join(tmpdir(), "hookgate-sla-product-"));
@@ -91,6 +91,17 @@ it("watches tasks from their creation to their end, says so in /sla, and takes o
         { policyId: "quick", withdrawn: 1 },
       ],
     });
+
+    // The same over HTTP.
+    const api = async (path: string) => {
+      const answer = await fetch(`${gateway.url}/api/v1/sla${path}`, { headers: { authorization: `Bearer ${TOKEN}` } });
+      expect(answer.status, path).toBe(200);
+      return (await answer.json()) as Listed;
+    };
+    expect((await api("/clocks?which=ended")).total).toBe(2);
+    expect((await api(`/clocks/${overdue?.id}`)).clocks[0]?.announcements?.length).toBeGreaterThan(1);
+    expect(await api("/policies")).toMatchObject({ policies: [{ id: "on-time" }, { id: "quick" }] });
+    expect(await api("/report?days=7")).toMatchObject({ days: 7 });
 
     const inOffice = { id: "office-hours", for: "task", target: "40h", calendar: "office" };
     writeFileSync(join(folder, "hookgate.yaml"), JSON.stringify(config([inOffice])));

@@ -9,25 +9,36 @@ import { afterMove, causeId, type Inbound, messageAddress } from "./receiving.js
 
 type Settled = Extract<Handling, { kind: "settled" }>;
 
-/** Undefined when it says nothing about the conversation (a command, a press on a button). */
-export function sightOf(row: LaneRow, handled: Settled, inbound: Inbound): ConversationSight | undefined {
+/** None when it says nothing about a conversation (a command, a press on a button). */
+export function sightsOf(row: LaneRow, handled: Settled, inbound: Inbound): ConversationSight[] {
   // A move is told with the id that the chat had.
-  if (row.event.kind === "moved") return moved(row, row.event);
+  if (row.event.kind === "moved") return [moved(row, row.event)];
   const event = afterMove(row.event, inbound);
   switch (event.kind) {
     case "message":
-      return said(row, event.message, handled, inbound);
+      return [said(row, event.message, handled, inbound)];
     case "edited":
-      return { ...base(row, event), kind: "edited", ...facts(event.message, inbound) };
+      return [{ ...base(row, event), kind: "edited", ...facts(event.message, inbound) }];
     case "deleted":
-      return { ...base(row, event), ...change(event), kind: "deleted" };
+      return deleted(row, event, handled);
     case "reaction": {
       const role = inbound.identify(event.address.platform, event.userId);
-      return { ...base(row, event), ...change(event), kind: "reacted", emoji: event.emoji, ...(role ? { role } : {}) };
+      return [
+        { ...base(row, event), ...change(event), kind: "reacted", emoji: event.emoji, ...(role ? { role } : {}) },
+      ];
     }
     default:
-      return undefined;
+      return [];
   }
+}
+
+/** Also where its copies are: an answer through a bridge is taken back where the customer is. */
+function deleted(row: LaneRow, event: DeletedEvent, { deliveries }: Settled): ConversationSight[] {
+  const here: ConversationSight = { ...base(row, event), ...change(event), kind: "deleted" };
+  const there = deliveries.flatMap(({ id, address, targetId }): ConversationSight[] =>
+    targetId === undefined ? [] : [{ ...here, id: `${here.id}:${id}`, address, messageId: targetId }],
+  );
+  return [here, ...there];
 }
 
 const base = (row: LaneRow, event: InboundEvent) => ({ id: causeId(row), address: addressOf(event) });
@@ -46,7 +57,7 @@ function said(row: LaneRow, message: InboundMessage, handled: Settled, inbound: 
   // Whoever claims a message to pass it on has not answered it: somebody else is to.
   const isPassedOn = outcome !== "returned" && deliveries.some(({ cause }) => cause.kind === "forward");
   const isAnswered = deliveries.some(({ cause, operation }) => cause.kind === "reply" && operation === "send");
-  const returned = outcome === "returned" ? deliveries[0]?.address : undefined;
+  const returned = outcome === "returned" ? deliveries[0] : undefined;
   return {
     id: causeId(row),
     address: messageAddress(message),
@@ -55,8 +66,8 @@ function said(row: LaneRow, message: InboundMessage, handled: Settled, inbound: 
     outcome,
     ...(claimedBy === undefined || isPassedOn ? {} : { claimedBy }),
     ...(isAnswered && !isPassedOn ? { isAnswered } : {}),
-    // Through a bridge: it was said where the customer is. Its id there is not known yet, and ids of two chats may be alike.
-    ...(returned ? { address: returned, messageId: `returned:${row.id}` } : {}),
+    // Through a bridge: it was said where the customer is. Its id there is not known yet; its delivery's is.
+    ...(returned ? { address: returned.address, messageId: returned.id } : {}),
   };
 }
 

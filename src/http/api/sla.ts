@@ -1,0 +1,141 @@
+/** /api/v1/sla: what is due when, and how well targets are met. */
+import { z } from "zod";
+import { SLA_MEASURES } from "../../domain/sla.js";
+import { page } from "./answers.js";
+import { endpoint } from "./endpoint.js";
+
+const time = z.number().describe("Milliseconds since the epoch.");
+const length = z.number().describe("Working time in milliseconds.");
+const measure = z.enum(SLA_MEASURES);
+const id = z.object({ id: z.string().min(1).max(300).describe("The id of a clock, or of what it watches.") });
+
+const clock = z.object({
+  id: z.string(),
+  policyId: z.string(),
+  measure,
+  state: z.enum(["running", "paused", "ended"]),
+  outcome: z.enum(["met", "late", "withdrawn"]).optional(),
+  startedAt: time,
+  endedAt: time.optional(),
+  dueAt: time.optional(),
+  violatedAt: time.optional(),
+  pausedFor: z.string().optional(),
+  episode: z.number(),
+  targetMs: length,
+  extendedMs: length,
+  usedMs: length,
+  leftMs: length.describe("Working time left; negative when it is overdue."),
+  percentUsed: z.number().describe("A fraction: 0.8 = 80 %."),
+  entity: z.object({
+    type: z.string(),
+    id: z.string(),
+    title: z.string(),
+    status: z.string(),
+    link: z.string().optional(),
+  }),
+  timezone: z.string().optional(),
+});
+
+const announcement = z.object({
+  id: z.string(),
+  at: time,
+  episode: z.number(),
+  status: z.string().describe("How far it got; `vetoed` by a hook, with the reason."),
+  reason: z.string().optional(),
+  by: z.string().optional(),
+  news: z.enum(["warning", "violated", "met"]).optional(),
+  says: z.string(),
+});
+
+const policy = z.object({
+  id: z.string(),
+  for: z.string(),
+  measure,
+  match: z.string().optional(),
+  targetMs: length.optional(),
+  calendar: z.string(),
+  timezone: z.string().optional(),
+  warnAt: z.array(z.string()),
+  pauseWhen: z.array(z.string()).optional(),
+  severity: z.object({ warning: z.string(), violated: z.string() }),
+  routes: z.array(z.string()).optional(),
+  runbook: z.string().optional(),
+  open: z.number(),
+  overdue: z.number(),
+});
+
+const attainment = z.object({
+  policyId: z.string(),
+  measure,
+  met: z.number(),
+  late: z.number(),
+  withdrawn: z.number(),
+  open: z.number(),
+  overdue: z.number(),
+  attained: z.number().optional().describe("A fraction of those that ended."),
+  medianMs: length.optional(),
+  p90Ms: length.optional(),
+  maxMs: length.optional(),
+  days: z.array(z.object({ day: z.string(), met: z.number(), late: z.number() })),
+});
+
+export const slaEndpoints = [
+  endpoint({
+    method: "GET",
+    path: "/sla/clocks",
+    id: "listSlaClocks",
+    summary: "SLA clocks, the most urgent first.",
+    query: z.object({
+      which: z.string().max(100).optional().describe("open (default), overdue, running, paused, ended, or a policy."),
+      page: z.coerce.number().int().min(1).optional(),
+      limit: z.coerce.number().int().min(1).max(200).default(100),
+    }),
+    answer: z.object({ clocks: z.array(clock), ...page }),
+    command: ({ query: { which, ...paging } }) => ({ name: "sla", options: { action: "list", id: which, ...paging } }),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/sla/clocks/:id",
+    id: "showSlaClock",
+    summary: "One clock, or all of a task, mission or conversation, with what was announced.",
+    params: id,
+    answer: z.object({ clocks: z.array(clock.extend({ announcements: z.array(announcement) })) }),
+    command: ({ params }) => ({ name: "sla", options: { action: "show", id: params.id } }),
+  }),
+  endpoint({
+    method: "POST",
+    path: "/sla/clocks/:id/extend",
+    id: "extendSlaClock",
+    summary: "Gives it more working time.",
+    params: id,
+    body: z.strictObject({ by: z.string().max(40).describe("Such as 30m, 2h or 1d.") }),
+    answer: z.object({ clock }),
+    command: ({ params, body }) => ({ name: "sla", options: { action: "extend", id: params.id, by: body.by } }),
+  }),
+  endpoint({
+    method: "POST",
+    path: "/sla/conversations/:id/close",
+    id: "closeSlaConversation",
+    summary: "The conversation is over.",
+    params: id,
+    answer: z.object({ closed: z.string() }),
+    command: ({ params }) => ({ name: "sla", options: { action: "close", id: params.id } }),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/sla/policies",
+    id: "listSlaPolicies",
+    summary: "What may take how long.",
+    answer: z.object({ policies: z.array(policy) }),
+    command: () => ({ name: "sla", options: { action: "policies" } }),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/sla/report",
+    id: "reportSla",
+    summary: "How many targets were met, and how long things took.",
+    query: z.object({ days: z.coerce.number().int().min(1).max(400).default(30) }),
+    answer: z.object({ from: time, to: time, days: z.number(), policies: z.array(attainment) }),
+    command: ({ query }) => ({ name: "sla", options: { action: "report", id: String(query.days) } }),
+  }),
+];
