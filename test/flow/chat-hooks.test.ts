@@ -71,6 +71,8 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", (name) => {
       await until(async () => (await inGroup()).length === 1, "the answer", 30_000);
       expect(await texts(platform, group)).toHaveLength(1);
 
+      // All three ask for the topic before there is one.
+      stack.telegram.fail({ method: "createForumTopic", action: { kind: "slow", delayMs: 1_000 }, times: 3 });
       for (const n of [1, 2, 3]) await platform.say(forum, "guest", `daily ${n}`);
       const topics = () =>
         [...(stack.telegram.world.chats.get(Number(forum.chatId))?.topics ?? [])].filter(([, title]) =>
