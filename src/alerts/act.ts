@@ -47,7 +47,9 @@ export function act(plan: Plan, action: PersonAction, by: Actor, ackForMs: numbe
       return;
     }
     case "wake":
-      if (plan.move("wake", by)) delete alert.snooze;
+      if (alert.state !== "snoozed") return;
+      delete alert.snooze;
+      plan.move("wake", by);
       return;
     case "resolve":
       plan.move("resolve", by, action.reason);

@@ -1,7 +1,7 @@
 /** The states of an alert, and all ways between them. Whatever happens to an alert goes through this table. */
 import type { Alert, AlertState } from "../domain/alert.js";
 
-/** Back to what it is without anybody's hand: acknowledged if that still holds, else what its source says. */
+/** Back to what it was: acknowledged or snoozed, if that still holds, else what its source says. */
 const BACK = "back";
 
 type To = Partial<Record<AlertState, AlertState | typeof BACK>>;
@@ -42,5 +42,6 @@ export type Happening = keyof typeof TRANSITIONS;
 export function after(alert: Alert, happening: Happening): AlertState | undefined {
   const table: To = TRANSITIONS[happening];
   const next = table[alert.state];
-  return next === BACK ? (alert.ack ? "acked" : alert.condition) : next;
+  if (next !== BACK) return next;
+  return alert.ack ? "acked" : alert.snooze ? "snoozed" : alert.condition;
 }

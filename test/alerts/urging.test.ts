@@ -262,3 +262,21 @@ describe("the gateway about itself", () => {
     expect(on.posted(ADMINS)[0]?.text).toContain("none is left");
   });
 });
+
+describe("in quiet hours", () => {
+  it("an escalation of what is not severe waits for their end, and is dropped when the alert is over by then", async () => {
+    const on = await watch({
+      ...route({ escalate: [{ to: [OPS] }] }),
+      destinations: { [OPS]: { quiet: { from: "09:00", to: "12:00", timezone: "UTC" } } },
+    });
+    await on.raise({ fingerprint: "a", title: "Reply to a" });
+    await on.raise({ fingerprint: "b", title: "Reply to b" });
+    await on.advance(HOUR);
+    expect(on.posted(OPS)).toEqual([]);
+    await on.raise({ fingerprint: "a", title: "Reply to a", state: "resolved", reason: "answered" });
+    await on.advance(HOUR + MINUTE);
+    const said = on.posted(OPS).filter(({ text }) => text.includes("Escalated") && !text.includes("Severity"));
+    expect(said).toHaveLength(1);
+    expect(said[0]?.text).toContain("Reply to b");
+  });
+});

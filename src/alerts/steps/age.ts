@@ -14,8 +14,8 @@ export function age(plan: Plan, { config }: Alerting): void {
   }
   plan.lookAt(expiresAt);
   if (alert.snooze && now >= alert.snooze.until) {
-    plan.move("wake", CLOCK, "the snooze is over");
     delete alert.snooze;
+    plan.move("wake", CLOCK, "the snooze is over");
   }
   plan.lookAt(alert.snooze?.until);
   if (alert.ack?.until !== undefined && now >= alert.ack.until) {

@@ -3,6 +3,7 @@ import type { Alerting } from "../alerting.js";
 import type { RouteConfig } from "../config.js";
 import { accountsOf } from "../people.js";
 import { CLOCK, type Plan } from "../plan.js";
+import { quietEnd, quietHours } from "./quiet-hours.js";
 import type { Route } from "./route.js";
 
 type Step = RouteConfig["escalate"][number];
@@ -36,12 +37,12 @@ function dueAtOf({ after, reminders }: Step, from: number, reminded: number): nu
   return reminders === undefined ? from : undefined;
 }
 
-function take(plan: Plan, step: Step, count: number, route: Route, { config }: Alerting): void {
+function take(plan: Plan, step: Step, count: number, route: Route, alerting: Alerting): void {
   const { alert, now } = plan;
   const number = ++alert.steps;
   const isLast = number === count;
   if (isLast) alert.isExhausted = true;
-  const mentioned = accountsOf(step.mention, config, now);
+  const mentioned = accountsOf(step.mention, alerting.config, now);
   const names = [...new Set(mentioned.map(({ name }) => name))].join(", ");
   const text = [
     `Escalated: step ${number} of ${count}${names ? ` (${names})` : ""}`,
@@ -49,7 +50,11 @@ function take(plan: Plan, step: Step, count: number, route: Route, { config }: A
   ].join(". ");
   const there = new Set(plan.destinations);
   for (const destination of step.to.filter((one) => !there.has(one)))
-    plan.places.push({ alertId: alert.id, destination, group: `${route.name}|escalated`, kind: "now", dueAt: now });
+    quietHours(
+      plan,
+      { alertId: alert.id, destination, group: `${route.name}|escalated`, kind: "now", dueAt: now },
+      alerting,
+    );
   const destinations = [
     ...(step.to.length > 0 ? step.to : there),
     ...(step.webhook === undefined ? [] : [step.webhook]),
@@ -63,7 +68,7 @@ function take(plan: Plan, step: Step, count: number, route: Route, { config }: A
       key,
       text,
       mentions: mentioned.map(({ ref, name }) => `${ref}|${name}`),
-      dueAt: now,
+      dueAt: quietEnd(plan, destination, alerting) ?? now,
     });
   plan.record("escalate", CLOCK, text);
 }

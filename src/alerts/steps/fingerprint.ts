@@ -55,13 +55,19 @@ async function again(known: Alert, signal: AlertSignal, { store, clock }: Alerti
   return plan;
 }
 
-async function endReplaced(known: Alert, { store, clock, inhibitors, lookAt }: Alerting): Promise<void> {
+/** Until it is ended: somebody may be changing it just now. */
+async function endReplaced(known: Alert, alerting: Alerting): Promise<void> {
+  const { store, clock, inhibitors, lookAt } = alerting;
   const now = clock.now();
   const plan = new Plan(known, { now, told: await store.placesOf(known.id), isNew: false });
   plan.move("resolve", sourceOf(known.signal), "it began anew");
   plan.alert.endedAt = now;
   const change = plan.change();
-  if (change === undefined || !(await store.commit(change))) return;
+  if (change === undefined) return;
+  if (!(await store.commit(change))) {
+    const current = await store.get(known.id);
+    return current && isOpen(current.state) ? endReplaced(current, alerting) : undefined;
+  }
   inhibitors.note(plan.alert);
   for (const destination of plan.destinations) lookAt(destination);
 }

@@ -4,11 +4,20 @@ import type { Alerting } from "../alerting.js";
 import type { Plan } from "../plan.js";
 import { quietUntil } from "../quiet-hours.js";
 
-export function quietHours(plan: Plan, place: Place, { config }: Alerting): void {
-  const until = quietUntil(config.destinations[place.destination]?.quiet, plan.alert.severity, plan.now);
+export function quietHours(plan: Plan, place: Place, { config }: Pick<Alerting, "config">): void {
+  const until = quietEnd(plan, place.destination, { config });
   const known = plan.told.find(({ destination }) => destination === place.destination);
   const decided: Place = until === undefined ? place : { ...place, kind: "quiet", dueAt: until };
   // It waits there already, and not for longer than it has to: what has become severe is told at once.
   if (known?.isWaiting && (known.kind === "now" || decided.kind === "quiet" || known.dueAt <= plan.now)) return;
   plan.places.push(decided);
+}
+
+/** When this alert may be told there; undefined: now. */
+export function quietEnd(
+  { alert, now }: Plan,
+  destination: string,
+  { config }: Pick<Alerting, "config">,
+): number | undefined {
+  return quietUntil(config.destinations[destination]?.quiet, alert.severity, now);
 }

@@ -2,10 +2,11 @@
 import { formatDuration } from "../../lib/duration.js";
 import type { Alerting } from "../alerting.js";
 import { CLOCK, type Plan } from "../plan.js";
-import { isAtLeast, quietUntil } from "../quiet-hours.js";
+import { isAtLeast } from "../quiet-hours.js";
+import { quietEnd } from "./quiet-hours.js";
 import type { Route } from "./route.js";
 
-export function remind(plan: Plan, [route]: readonly Route[], { config }: Alerting): void {
+export function remind(plan: Plan, [route]: readonly Route[], alerting: Pick<Alerting, "config">): void {
   const { alert, now } = plan;
   const settings = route?.settings.remind;
   const isWanted = settings !== undefined && alert.state === "firing" && isAtLeast(alert.severity, settings.at_least);
@@ -22,7 +23,7 @@ export function remind(plan: Plan, [route]: readonly Route[], { config }: Alerti
   alert.reminders++;
   const text = `Not acknowledged for ${formatDuration(now - (alert.firedAt ?? alert.raisedAt))} (reminder ${alert.reminders} of ${settings.times})`;
   for (const destination of plan.destinations) {
-    if (quietUntil(config.destinations[destination]?.quiet, alert.severity, now) !== undefined) continue;
+    if (quietEnd(plan, destination, alerting) !== undefined) continue;
     const key = `reminder:${alert.remindAt}`;
     plan.notices.push({ alertId: alert.id, destination, kind: "reminder", key, text, mentions: [], dueAt: now });
   }

@@ -13,6 +13,7 @@ const EDIT_LIST_EVERY_MS = 5_000;
 /** How long a change on its way is waited for before it is asked again; whoever hears of its end looks at once. */
 const ASK_AGAIN_MS = 2_000;
 const LOOK_AFTER_MS = 15_000;
+const HELD_MS = 60_000;
 
 export async function showCards(destination: string, telling: Telling): Promise<number | undefined> {
   let next: number | undefined;
@@ -34,7 +35,10 @@ async function showCard(card: AlertCard, telling: Telling): Promise<number | und
   if (!at) return undefined;
   const message = await renderCard(card, telling);
   const cause = { kind: "alert" as const, id: card.id, depth: 0 };
-  const isThere = card.isPosted || (await telling.deliveryOf(card.deliveryId)) !== undefined;
+  const root = await telling.deliveryOf(card.deliveryId);
+  // It may stand there or not: an operator decides, and until then a change of it would be held, too.
+  if (root?.status === "held") return now + HELD_MS;
+  const isThere = card.isPosted || root !== undefined;
   const shown = { ...card, isPosted: true, shown: card.wanted, shownAt: now, unsettledSince: now };
   const isClosed = await isAllOver(card, telling);
   if (!isThere) {
