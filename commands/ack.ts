@@ -10,7 +10,13 @@ export const ackSpec: CommandSpec = {
   summary: "Acknowledges an alert: reminders and escalations stop",
   role: "operator",
   options: [
-    { name: "id", summary: "An alert (al_…), all of a card (ac_…), or last", type: "string", required: true },
+    {
+      name: "id",
+      summary: "An alert (al_…), all of a card (ac_…), or last",
+      type: "string",
+      required: true,
+      complete: "alerts",
+    },
     { name: "for", summary: "For how long; else as its route says", type: "string" },
     { name: "assign", summary: "Take it as well", type: "boolean" },
   ],

@@ -17,7 +17,7 @@ export const alertsSpec: CommandSpec = {
   role: "viewer",
   options: [
     { name: "action", summary: "What to do; open when left out", type: "string", choices: ACTIONS },
-    { name: "id", summary: "The id of an alert (al_…), or last", type: "string" },
+    { name: "id", summary: "The id of an alert (al_…), or last", type: "string", complete: "alerts" },
     { name: "text", summary: "note: what to write; resolve: why", type: "string", rest: true },
     { name: "page", summary: "Which page", type: "integer" },
     { name: "limit", summary: "How many on a page", type: "integer" },

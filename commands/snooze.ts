@@ -13,7 +13,13 @@ export const snoozeSpec: CommandSpec = {
   summary: "Puts an alert off",
   role: "operator",
   options: [
-    { name: "id", summary: "An alert (al_…), all of a card (ac_…), or last", type: "string", required: true },
+    {
+      name: "id",
+      summary: "An alert (al_…), all of a card (ac_…), or last",
+      type: "string",
+      required: true,
+      complete: "alerts",
+    },
     { name: "for", summary: "15m, 2h, 1d, business (until the next business hour), or off", type: "string" },
   ],
 };

@@ -24,6 +24,7 @@ export interface OptionSpec {
     | "deliveries"
     | "commands"
     | "tasks"
+    | "alerts"
     | "clocks"
     | "words";
   /** Offered before the list: states and other words that the option takes as well. */

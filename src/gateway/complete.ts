@@ -56,6 +56,11 @@ async function valuesOf(option: OptionSpec, commands: CommandTable, { registry, 
         name: `${entity.title} · ${policyId} · ${id}`,
         value: id,
       }));
+    case "alerts":
+      return (await store.alerts.list({ open: true, limit: NEWEST })).map(({ id, state, signal }) => ({
+        name: `${id} · ${state} · ${signal.title}`,
+        value: id,
+      }));
     case "tasks":
       return (await store.tasks.list({ limit: NEWEST })).map(({ id, title, status }) => ({
         name: `${id} · ${status} · ${title}`,
