@@ -19,8 +19,7 @@ export const slaSpec: CommandSpec = {
     { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
     {
       name: "id",
-      summary:
-        "A clock, or what it watches; list: open, overdue, paused, ended or a policy; report: days, 30 when absent",
+      summary: "A clock, or what it watches; list: open, overdue, paused, ended or a policy; report: days (30)",
       type: "string",
       complete: "clocks",
       words: ["open", "overdue", "paused", "ended"],

@@ -1,6 +1,6 @@
 /** What is going to happen to one alert: a draft of it and all that follows, gathered step by step and then committed whole. */
 import type { Actor, Alert, AlertChange, AlertEvent, KnownPlace, NewNotice, Place } from "../domain/alert.js";
-import { after, type Happening } from "./transitions.js";
+import { type Happening, stateAfter } from "./transitions.js";
 
 export class Plan {
   readonly alert: Alert;
@@ -30,7 +30,7 @@ export class Plan {
   /** Through the table of transitions. False when that changes nothing. */
   move(happening: Happening, actor: Actor, reason?: string): boolean {
     const { alert, now } = this;
-    const to = after(alert, happening);
+    const to = stateAfter(alert, happening);
     if (to === undefined) return false;
     this.record(happening, actor, reason, to);
     alert.state = to;

@@ -39,7 +39,7 @@ export const TRANSITIONS = {
 export type Happening = keyof typeof TRANSITIONS;
 
 /** The state that follows; undefined when it changes nothing. */
-export function after(alert: Alert, happening: Happening): AlertState | undefined {
+export function stateAfter(alert: Alert, happening: Happening): AlertState | undefined {
   const table: To = TRANSITIONS[happening];
   const next = table[alert.state];
   if (next !== BACK) return next;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { act, type PersonAction } from "../../src/alerts/act.js";
 import { Plan } from "../../src/alerts/plan.js";
-import { after, type Happening, TRANSITIONS } from "../../src/alerts/transitions.js";
+import { type Happening, stateAfter, TRANSITIONS } from "../../src/alerts/transitions.js";
 import { ALERT_STATES, type Alert, type AlertEvent, isOpen } from "../../src/domain/alert.js";
 import { ANN, HOUR, START, signal } from "./watch.js";
 
@@ -79,7 +79,7 @@ describe("the table", () => {
   it("leads nowhere from what is over, and everywhere else only to states that are", () => {
     for (const happening of Object.keys(TRANSITIONS) as Happening[])
       for (const state of ALERT_STATES) {
-        const next = after(begun({ state }), happening);
+        const next = stateAfter(begun({ state }), happening);
         if (!isOpen(state)) expect([happening, state, next]).toEqual([happening, state, undefined]);
         if (next !== undefined) expect(ALERT_STATES).toContain(next);
       }
@@ -88,8 +88,8 @@ describe("the table", () => {
   it("leads back to what still holds: an acknowledgement, a snooze, else what the source says", () => {
     const ack = { by: "Ann", at: START };
     const snooze = { by: "Ann", at: START, until: START + HOUR };
-    expect(after(begun({ state: "silenced", ack }), "unsilence")).toBe("acked");
-    expect(after(begun({ state: "silenced", snooze }), "unsilence")).toBe("snoozed");
-    expect(after(begun({ state: "inhibited", condition: "warned" }), "release")).toBe("warned");
+    expect(stateAfter(begun({ state: "silenced", ack }), "unsilence")).toBe("acked");
+    expect(stateAfter(begun({ state: "silenced", snooze }), "unsilence")).toBe("snoozed");
+    expect(stateAfter(begun({ state: "inhibited", condition: "warned" }), "release")).toBe("warned");
   });
 });
