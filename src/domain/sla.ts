@@ -208,7 +208,7 @@ export interface SlaStore {
   /** Clocks, announcements, a case and what was seen of it: all or nothing. An announcement that is there already is left alone. */
   apply(change: SlaChange, now: number): Promise<void>;
   get(id: string): Promise<SlaClock | undefined>;
-  /** The clocks of an entity, the newest first, at most 50; every open one is among them. */
+  /** The clocks of an entity, at most 50: the open ones, one for each measure and policy, and the newest of what a customer waited for. */
   clocksOf(type: WatchedType, id: string): Promise<SlaClock[]>;
   /** Clocks with something to announce, the most urgent first. */
   due(now: number, limit: number): Promise<SlaClock[]>;

@@ -24,7 +24,8 @@ export function createClocks({ database, read }: Connection): Clocks {
   );
   const get = database.prepare<[string], ClockRow>(`SELECT ${CLOCK_COLUMNS} FROM sla_clocks WHERE id = ?`);
   const ofEntity = database.prepare<[string, string, number], ClockRow>(
-    `SELECT ${CLOCK_COLUMNS} FROM sla_clocks WHERE entity_id = ? AND entity_type = ? ORDER BY ended_at IS NOT NULL, seq DESC LIMIT ?`,
+    `SELECT ${CLOCK_COLUMNS} FROM sla_clocks WHERE entity_id = ? AND entity_type = ? 
+     ORDER BY ended_at IS NOT NULL, measure = 'next_response', seq DESC LIMIT ?`,
   );
   const due = database.prepare<[number, number], ClockRow>(
     `SELECT ${CLOCK_COLUMNS} FROM sla_clocks INDEXED BY sla_clocks_next

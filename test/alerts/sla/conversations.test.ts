@@ -154,6 +154,27 @@ describe("a conversation's clocks", () => {
     expect(await desk.clocks()).toEqual(["first running", "solved running"]);
   });
 
+  it("stay exact in a conversation that goes on for ever", async () => {
+    const desk = await support();
+    await desk.customer("hello");
+    await desk.pass(MINUTE);
+    await desk.staff("hello");
+    for (let i = 0; i < 60; i++) {
+      await desk.pass(MINUTE);
+      await desk.customer(`question ${i}`);
+      await desk.pass(2 * MINUTE);
+      await desk.staff(`answer ${i}`);
+    }
+    const next = await desk.rig.store.sla.list({ policyId: "next", state: "ended", limit: 100 });
+    expect(next.map(({ outcome, usedMs }) => `${outcome} ${usedMs}`)).toEqual(Array(60).fill(`met ${2 * MINUTE}`));
+    const [first] = await desk.rig.store.sla.list({ policyId: "first", state: "ended", limit: 100 });
+    expect(first).toMatchObject({ outcome: "met", usedMs: MINUTE, episode: 1 });
+    await desk.pass(25 * HOUR);
+    const [solved] = await desk.rig.store.sla.list({ policyId: "solved", state: "ended", limit: 1 });
+    expect(solved?.usedMs).toBe(121 * MINUTE);
+    expect(desk.signals).toEqual([]);
+  }, 60_000);
+
   it("do not start for strangers, other bots, operators and their commands", async () => {
     const desk = await support({ access: { loop: { dms: "everyone", chats: [], mention: "required" } } });
     await desk.staff("good morning");

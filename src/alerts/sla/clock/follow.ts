@@ -36,8 +36,8 @@ export function follow(situation: Situation): Step | undefined {
   const { known, span, policy, entity, now } = situation;
   const isOver = span.endedAt !== undefined;
   if (known?.state === "ended" && isOver) return { clock: known, says: [] };
-  // A message may be answered as it comes; work that was over when we first heard of it is nobody's business.
-  if (!known && isOver && (span.abandoned || entity.type !== "conversation")) return undefined;
+  // What was over when we first heard of it is nobody's business.
+  if (!known && isOver) return undefined;
 
   const pausedFor = isOver ? undefined : policy.pausedFor(entity);
   const course = courseOf(situation, pausedFor !== undefined);
