@@ -1,4 +1,5 @@
 /** What the configuration needs of the environment: secrets that it names, and those that a mode cannot do without. */
+import { nearest } from "../lib/nearest.js";
 import { whyNoKey } from "../lib/webhook-signature.js";
 import type { Environment } from "./env.js";
 import type { Config } from "./schema.js";
@@ -12,7 +13,13 @@ export interface CrossProblem {
 export const MIN_LOGIN_TOKEN = 16;
 
 export function crossProblems(config: Config, env: Environment): CrossProblem[] {
-  return [...loginTokens(config, env), ...webhook(config, env), ...models(config), ...events(config, env)];
+  return [
+    ...loginTokens(config, env),
+    ...webhook(config, env),
+    ...models(config),
+    ...events(config, env),
+    ...slaRoutes(config),
+  ];
 }
 
 function loginTokens({ web }: Config, env: Environment): CrossProblem[] {
@@ -73,6 +80,24 @@ function events(config: Config, env: Environment): CrossProblem[] {
           path: ["events", name, "secret_env"],
           message: `the secret that signs the event ${name} ${wrong}`,
           expected: `a secret in the environment variable ${variable}: whsec_ and base64, or any text`,
+        },
+      ];
+    }),
+  );
+}
+
+/** An alert whose route is a slip would go where nobody expects it. */
+function slaRoutes({ sla, alerts }: Config): CrossProblem[] {
+  const known = new Set(["default", ...Object.keys(alerts.routes)]);
+  return sla.policies.flatMap(({ routes = [] }, policy) =>
+    routes.flatMap((name, index): CrossProblem[] => {
+      if (known.has(name)) return [];
+      const near = nearest(name, known);
+      return [
+        {
+          path: ["sla", "policies", policy, "routes", index],
+          message: `there is no route "${name}"${near ? ` (did you mean "${near}"?)` : ""}`,
+          expected: `one of ${[...known].join(", ")} (alerts.routes)`,
         },
       ];
     }),

@@ -134,11 +134,19 @@ it("refuses to start with a policy that cannot be, and says where it stands and 
   expect(said).toContain('expected a share such as 80% or a time such as 15m before, got "80 percent"');
 });
 
-it("checks holidays of calendars without a start", async () => {
+it("checks holidays of calendars and names of routes without a start", async () => {
   const cwd = join(folder, "checked");
   mkdirSync(cwd);
   const calendars = { office: { timezone: "UTC", hours: {}, holidays: { country: "XX" } } };
-  writeFileSync(join(cwd, "hookgate.yaml"), JSON.stringify({ sla: { calendars } }, null, 2));
+  const config = (sla: unknown) =>
+    writeFileSync(
+      join(cwd, "hookgate.yaml"),
+      JSON.stringify({ alerts: { routes: { support: {} } }, sla: Object(sla) }, null, 2),
+    );
+  config({ policies: [{ id: "p", for: "task", routes: ["suport"] }] });
+  const routes = await runCli(["check"], { cwd });
+  expect(routes.err).toContain('there is no route "suport" (did you mean "support"?)');
+  config({ calendars });
   const { code, err } = await runCli(["check"], { cwd });
   expect(code).not.toBe(0);
   expect(err).toMatch(/hookgate\.yaml:\d+:\d+ sla\.calendars\.office: holidays: there is no country "XX"/);
