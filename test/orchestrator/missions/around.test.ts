@@ -1,4 +1,5 @@
 /** What missions have to do with the rest of the product: hooks that begin them, clocks that watch them, a stop in the middle. */
+import { LLMock } from "@copilotkit/aimock";
 import { expect, it } from "vitest";
 import { until } from "../../support/until.js";
 import { missionApp } from "../mission-app.js";
@@ -119,4 +120,99 @@ it("a mission goes on after a stop where it was, and one that is held stays held
   expect(app.lines("order")).toEqual(["a", "a", "b", "c"]);
   expect(await app.reaches(held, "held")).toMatchObject({ gates: [{ verdict: "held", changes: 1 }] });
   expect(app.lines("gates")).toEqual(["asked"]);
+});
+
+it("a model judges by a rubric; what it found missing is told to the next attempt, and its scores are in the report", async () => {
+  const judge = new LLMock({ port: 0 });
+  await judge.start();
+  try {
+    const app = await missionApp(
+      {
+        letter: {
+          groups: [
+            {
+              name: "only",
+              tasks: [
+                {
+                  id: "write",
+                  assignTo: "writer",
+                  retryPolicy: { maxRetries: 3 },
+                  expectations: [{ judge: "Is it polite?" }],
+                },
+              ],
+              gate: { name: "polite", minScore: 0.8 },
+            },
+          ],
+        },
+      },
+      {
+        runners: {
+          writer: {
+            shell: {
+              sh: 'echo "[$HOOKGATE_TASK_FEEDBACK]" >> told; test -n "$HOOKGATE_TASK_FEEDBACK" && echo Dear friend || echo Hey you',
+            },
+          },
+        },
+        config: {
+          models: {
+            available: { judge: { provider: "openai-compatible", url: `${judge.url}/v1`, model: "m", retries: 0 } },
+          },
+        },
+      },
+    );
+    const scored = (words: RegExp, score: number, reason: string) =>
+      judge.on(
+        { userMessage: words, predicate: ({ messages }) => !messages.some(({ role }) => role === "tool") },
+        { toolCalls: [{ name: "give_score", arguments: { score, reason } }] },
+      );
+    scored(/Hey you/, 0.2, "Begin with a greeting.");
+    scored(/Dear friend/, 0.9, "Good.");
+    judge.onMessage(/./, { content: "Done." });
+    const id = await app.run("letter");
+    expect(await app.reaches(id, "done", "failed", "held")).toMatchObject({
+      status: "done",
+      gates: [{ avgScore: 0.9 }],
+    });
+    expect(app.lines("told")).toEqual(["[]", "[judge: 0.20 of 0.70: Begin with a greeting.]"]);
+    expect((await app.command(`/mission report ${id}`)).data).toMatchObject({
+      avgScore: 0.9,
+      retries: 1,
+      tasks: [{ score: 0.9, attempts: 2 }],
+    });
+  } finally {
+    await judge.stop();
+  }
+});
+
+it("a vetoed assessment leaves the work in review and the mission waiting, until a person says done", async () => {
+  const app = await missionApp(
+    {
+      plain: {
+        groups: [
+          { name: "a", tasks: [{ id: "one", assignTo: "note", expectations: [{ file: "nowhere" }] }] },
+          { name: "b", tasks: [{ id: "two", assignTo: "note" }] },
+        ],
+      },
+    },
+    {
+      runners: { note: NOTE },
+      plugin: `
+        const { appendFileSync } = process.getBuiltinModule("node:fs");
+        api.hooks.register({ hook: "assessment:run", phase: "before", id: "by-hand", handler(ctx) { appendFileSync(new URL("./asked", import.meta.url), "asked\\n"); ctx.cancel("judged by hand today"); } });`,
+    },
+  );
+  const id = await app.run("plain");
+  const waiting = await app.reaches(id, "held");
+  expect(waiting).toMatchObject({
+    reason: "one: judged by hand today",
+    tasks: [{ status: "review" }, { status: "draft" }],
+  });
+  app.clock.leap(60_000);
+  await app.reaches(id, "held");
+  expect(app.lines("asked")).toEqual(["asked"]);
+  expect(await app.command(`/task done ${waiting.taskIds.one}`)).toMatchObject({ outcome: "done" });
+  expect(await app.reaches(id, "done", "failed")).toMatchObject({
+    status: "done",
+    tasks: [{ status: "done" }, { status: "done" }],
+  });
 });
