@@ -1,5 +1,5 @@
 /** SIGKILL of the running product while missions and schedules are at work: each mission ends as if nothing had been, none is begun twice, hooks hear of all. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -134,4 +134,72 @@ it("missions that are killed again and again end once each, in order, and every 
     expect(mission.gates).toMatchObject([{ verdict: "passed", changes: 1 }]);
   }
   expect(gateway.output()).not.toMatch(/unhandled|does not come to rest/i);
+}, 240_000);
+
+/** Kills its own process the first time at each point, so that no step is left out. */
+const KILLER = `
+const { appendFileSync, existsSync, writeFileSync } = process.getBuiltinModule("node:fs");
+const here = (name) => new URL("./" + name, import.meta.url);
+const POINTS = ["schedule:trigger", "mission:execute", "task:create", "task:transition", "assessment:run", "assessment:complete", "task:complete", "quality:gate", "mission:complete"];
+export default { id: "killer", setup(api) {
+  for (const hook of POINTS) for (const phase of ["before", "after"])
+    api.hooks.register({ hook, phase, id: hook.replace(":", "-") + "-" + phase, handler(ctx) {
+      if (ctx.data.missionId !== undefined) appendFileSync(here("heard"), [hook, phase, ctx.data.missionId].join(" ") + "\\n");
+      const mark = here("killed-" + hook.replace(":", "-") + "-" + phase);
+      if (existsSync(mark)) return;
+      writeFileSync(mark, "");
+      process.kill(process.pid, "SIGKILL");
+    } });
+} };`;
+
+it("a kill at each point, before and after, changes nothing of what a scheduled mission comes to", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-mission-kill-"));
+  gateway = await gatewayProcess({
+    folder,
+    config: {
+      plugins: ["./killer.mjs"],
+      orchestrator: { runners: { work: { shell: { sh: SCRIPT }, concurrency: 6 } }, lease: "2s" },
+    },
+  });
+  mkdirSync(join(folder, "missions"));
+  writeFileSync(join(folder, "killer.mjs"), KILLER);
+  writeFileSync(join(folder, "missions/once.json"), JSON.stringify({ ...PLAN, schedule: "* * * * * *" }));
+  const marks = () => readdirSync(folder).filter((name) => name.startsWith("killed-")).length;
+
+  await gateway.start();
+  /** One more than there are deaths. */
+  let lives = 1;
+  const isOver = () => lives === 19 && missions().length > 0 && missions().every(({ status }) => status === "done");
+  await until(
+    async () => {
+      if (!gateway?.running()) {
+        // One mission is enough to come past every point.
+        writeFileSync(
+          join(folder, "missions/once.json"),
+          JSON.stringify(missions().length > 0 ? PLAN : { ...PLAN, schedule: "* * * * * *" }),
+        );
+        lives++;
+        await gateway?.start();
+      }
+      return isOver();
+    },
+    "the end of it all",
+    150_000,
+  );
+  expect(marks()).toBe(18);
+  for (const mission of missions()) {
+    expect(mission.gates).toMatchObject([{ verdict: "passed", changes: 1 }]);
+    const own = tasks().filter(({ missionId }) => missionId === mission.id);
+    expect(own.map(({ title, status }) => [title, status])).toEqual([
+      ["a1", "done"],
+      ["a2", "done"],
+      ["b1", "done"],
+      ["b2", "done"],
+    ]);
+    const work = lines("work").filter((line) => line.includes(mission.id));
+    for (const { title, attempt } of own)
+      expect(work.filter((line) => line.startsWith("+") && line.endsWith(title)).length).toBeLessThanOrEqual(attempt);
+    for (const point of ["schedule:trigger", "mission:execute", "quality:gate", "mission:complete"])
+      await until(() => lines("heard").includes(`${point} after ${mission.id}`), `${point} being told`);
+  }
 }, 240_000);
