@@ -50,11 +50,10 @@ let stack: Stack;
 beforeAll(async () => {
   stack = await startStack({
     plugins: [{ module: resolve(import.meta.dirname, "../fixtures/plugins/lasting.mjs"), config: { log: PLUGIN_LOG } }],
-    online: ["web", "discord"],
-    config: ({ discord }) => ({
+    config: ({ discord, telegram }) => ({
       hooks: HOOKS,
       operators: {
-        owner: ["web:1", `discord:${discord.userId}`],
+        owner: ["web:1", `discord:${discord.userId}`, `telegram:${telegram.userId}`],
         operator: ["web:3"],
         viewer: ["web:2"],
       },
@@ -104,7 +103,7 @@ const find = (platform: FlowPlatform, place: Place, part: RegExp, who: Speaker =
     30_000,
   );
 
-describe.each(["web", "discord"] as const)("on %s", { timeout: 90_000 }, (name) => {
+describe.each(["web", "discord", "telegram"] as const)("on %s", { timeout: 90_000 }, (name) => {
   it("a hook that is fired shows its steps ticking off in one message, then the result, with buttons that work", async () => {
     const platform = stack.platforms[name];
     const [room] = platform.places;
@@ -171,6 +170,23 @@ describe("a hook that fails", () => {
     const shown = (await api("owner", "GET", `/runs/${runs[0].id}`)).body;
     expect(shown.attempts[0].steps[0]).toMatchObject({ step: "shell", outcome: "passed" });
     expect(JSON.stringify(shown.attempts[0])).toContain("no such host");
+  });
+
+  it("is shown and tried over HTTP, with what each step gave, and nothing is stored of a try", async () => {
+    expect((await api("owner", "GET", "/hooks/fails")).body).toMatchObject({
+      id: "fails",
+      enabled: true,
+      definition: { trigger: { kind: "manual" }, steps: ["shell"], handler: "shell", whenBusy: "skip" },
+    });
+    const before = (await api("owner", "GET", "/runs?filter=fails")).body.total;
+    const tried = await api("owner", "POST", "/hooks/fails/test", { payload: { branch: "main" } });
+    expect([tried.status, tried.body]).toMatchObject([
+      200,
+      { kind: "run", status: "succeeded", attempts: [{ steps: [{ step: "shell", result: { exitCode: 3 } }] }] },
+    ]);
+    expect((await api("owner", "GET", "/runs?filter=fails")).body.total).toBe(before);
+    expect((await api("owner", "POST", "/hooks/flow.message_sent/test", {})).status).toBe(400);
+    expect((await api("owner", "POST", "/hooks/no-such-hook/test", {})).body.code).toBe("NOT_FOUND");
   });
 
   it("is replayed by its run's id", async () => {
@@ -338,7 +354,7 @@ describe("a hook that a person fires and a kill cuts off", () => {
     expect(refused.text).toMatch(new RegExp(`is running already: run ${begun()[0]}, for \\d+ m?s`));
     await stack.gateway.kill();
     await stack.gateway.start();
-    await allOnline(stack.gateway.url, 30_000, ["web", "discord"]);
+    await allOnline(stack.gateway.url);
     const told = await find(platform, room, /lasting[\s\S]*interrupted/);
     expect(told.text).toContain("the gateway ended while it ran");
     expect(begun()).toHaveLength(1);
@@ -352,7 +368,7 @@ describe("a hook that a person fires and a kill cuts off", () => {
     await until(() => begun().length === 1, "its start");
     await stack.gateway.kill();
     await stack.gateway.start();
-    await allOnline(stack.gateway.url, 30_000, ["web", "discord"]);
+    await allOnline(stack.gateway.url);
     const told = await find(platform, room, /was not fired again/);
     expect(told.text.replaceAll("\\", "")).toContain(begun()[0]);
     expect(begun()).toHaveLength(1);
