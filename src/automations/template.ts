@@ -67,7 +67,7 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
       if (templates.length === 0) return options;
       const data = templateData(
         scope,
-        names.steps.map((step) => step.fields),
+        names.steps.map(({ fields = [] }) => fields),
         names.event,
       );
       return templates.reduce((whole, one) => {

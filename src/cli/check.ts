@@ -2,13 +2,14 @@
 import { dirname } from "node:path";
 import { loadCalendar } from "../alerts/sla/calendars/load.js";
 import { hooksOf } from "../app/hooks.js";
+import type { Definition } from "../automations/definition/definition.js";
 import { install } from "../automations/install.js";
 import { declareEvents } from "../automations/triggers/ingested.js";
 import { type ConfigProblem, formatProblem, type LoadedConfig, loadConfig } from "../config/load.js";
 import { HookRegistry } from "../hooks/registry.js";
 import { errorMessage } from "../lib/errors.js";
 import { silentLogger } from "../lib/logger.js";
-import { checkPlugins, pluginPoints } from "../plugins/check.js";
+import { checkPlugins, pluginParts } from "../plugins/check.js";
 import { EXIT, type ExitCode } from "./exit.js";
 import { printJson, type Terminal } from "./terminal.js";
 
@@ -73,8 +74,10 @@ async function hookProblems(loaded: LoadedConfig): Promise<ConfigProblem[]> {
   if (!config || !env || !file) return [];
   const registry = new HookRegistry({ logger: silentLogger });
   declareEvents(registry, config.events);
-  for (const point of await pluginPoints(config.plugins, dirname(file))) registry.declare(point);
+  const plugins = await pluginParts(config.plugins, dirname(file));
+  for (const point of plugins.points) registry.declare(point);
   const hooks = hooksOf(loaded, { config, env }, registry.points);
+  standIn(registry, hooks.definitions, plugins.ids);
   const installed = install(registry, new Map(), hooks, () => Promise.reject(new Error("nothing fires here")));
   return installed.broken.flatMap(({ id, problems }) =>
     problems.map(({ hookId: _, ...problem }) => ({
@@ -83,4 +86,17 @@ async function hookProblems(loaded: LoadedConfig): Promise<ConfigProblem[]> {
       message: `hook ${id}: ${problem.message}`,
     })),
   );
+}
+
+/** Plugins are not set up for a look, so nobody knows their hooks: one that a hook waits for, and whose plugin is there, is taken as there. */
+function standIn(registry: HookRegistry, definitions: readonly Definition[], plugins: readonly string[]): void {
+  for (const { point, phase, after, before } of definitions)
+    for (const id of [...after, ...before])
+      if (plugins.some((plugin) => id.startsWith(`${plugin}.`)) && registry.get(id) === undefined)
+        registry.register({
+          id,
+          hook: point,
+          ...(phase === undefined ? {} : { phase }),
+          handler: () => {},
+        } as Parameters<HookRegistry["register"]>[0]);
 }

@@ -32,17 +32,21 @@ export async function checkPlugins(entries: readonly PluginEntry[], baseDir: str
   return problems;
 }
 
-/** The hook points that they bring; of one that cannot be loaded, none. */
-export async function pluginPoints(entries: readonly PluginEntry[], baseDir: string): Promise<HookPoint[]> {
+/** What they bring without being set up: their ids (which their hooks' ids begin with) and hook points; of one that cannot be loaded, nothing. */
+export async function pluginParts(
+  entries: readonly PluginEntry[],
+  baseDir: string,
+): Promise<{ ids: string[]; points: HookPoint[] }> {
   const found = await Promise.all(
     entries.map(async ({ module, enabled }) => {
       if (!enabled) return [];
       try {
-        return (await importPlugin(findModule(module, baseDir), undefined)).points ?? [];
+        return await importPlugin(findModule(module, baseDir), undefined);
       } catch {
         return []; // told by `checkPlugins`
       }
     }),
   );
-  return found.flat();
+  const plugins = found.flat();
+  return { ids: plugins.map(({ id }) => id), points: plugins.flatMap(({ points = [] }) => points) };
 }

@@ -85,6 +85,26 @@ describe("a changed configuration", () => {
     expect(why.heir).toMatch(/"lost", which is not registered/);
   });
 
+  test("a hook that takes the id of a plugin's is broken, and the plugin's stays", async () => {
+    const live = await liveApp(
+      {
+        "p.js": `export default { id: "p", setup(api) { api.hooks.registerClaiming("inbound_claim", () => ({ handled: true, reply: "the plugin" }), { id: "claims" }); } };`,
+        "hookgate.yaml": `plugins: [./p.js]\nhooks:\n  - ${hook("p.claims")}\n  - ${hook("sound")}\n`,
+      },
+      { mayBreak: true },
+    );
+    expect(live.app.automations.list().map(({ id }) => id)).toEqual(["sound"]);
+    expect(live.app.automations.broken()).toMatchObject([
+      {
+        id: "p.claims",
+        place: { line: 3 },
+        problems: [{ message: expect.stringContaining('a hook "p.claims" already') }],
+      },
+    ]);
+    await live.say("hello");
+    await until(async () => (await live.room()).includes("the plugin"), "the plugin's answer");
+  });
+
   test("a critical hook that is broken stops the start", async () => {
     const live = await liveApp(
       { "hookgate.yaml": `hooks:\n  - { id: guard, on: nowhere, critical: true, run: { shell: { sh: "exit 0" } } }\n` },

@@ -61,6 +61,21 @@ describe("hookgate check", () => {
     expect(err).toContain("2 problems.");
   });
 
+  it("takes the hooks of plugins that are there as there: a hook may wait for them", async () => {
+    const file = join(cwd, "waits.yaml");
+    writeFileSync(join(cwd, "guards.mjs"), 'export default { id: "guards", setup() {} };');
+    const waits = (id: string, after: string) =>
+      `  - { id: ${id}, on: message_sent, after: [${after}], run: { shell: { sh: "exit 0" } } }\n`;
+    writeFileSync(
+      file,
+      `plugins: [./guards.mjs]\nhooks:\n${waits("good", "guards.first")}${waits("lost", "others.first")}`,
+    );
+    const { code, err } = await runCli(["check", "--config", file], { cwd });
+    expect(code).toBe(2);
+    expect(err).toMatch(/hook lost: .*"others\.first", which is not registered/);
+    expect(err).toContain("1 problem.");
+  });
+
   it("tells the same as JSON", async () => {
     writeFileSync(join(cwd, "hookgate.yaml"), "gateway:\n  ambiguous: maybe\n");
     const { code, out } = await runCli(["check", "--json"], { cwd });

@@ -6,36 +6,41 @@ import { compileSkipIf, type SkipCondition } from "../short-circuit.js";
 import type { Step } from "../step.js";
 import { compileOptions, type JsonSchema, jsonSchemaOf, type TemplateRules } from "../template.js";
 import type { ContextStep, HandlerCall } from "./definition.js";
-import type { ParsedHandler, ParsedStep } from "./parse.js";
+import type { ParsedBody, ParsedHandler, ParsedStep } from "./parse.js";
 
+/** Undefined when a step or the handler is not there; the templates of the others are looked at all the same. */
 export function compileTemplates(
-  context: readonly ParsedStep[],
-  run: ParsedHandler,
+  { context, run }: ParsedBody,
   point: AnyPoint,
   issues: Issue[],
-): { context: ContextStep[]; run: HandlerCall } {
+): { context: ContextStep[]; run: HandlerCall } | undefined {
   const event = eventSchema(point);
-  const steps = context.map(({ step: { name, fields } }) => ({ name, fields }));
+  const steps = context.map((one) =>
+    one === undefined ? UNKNOWN_STEP : { name: one.step.name, fields: one.step.fields },
+  );
   const compile = (options: unknown, before: number, at: readonly (string | number)[], rules: TemplateRules) => {
     const rendering = compileOptions(options, { event, steps: steps.slice(0, before) }, rules);
     issues.push(...rendering.problems.map(({ path, message }) => ({ path: [...at, ...path], message })));
     return rendering;
   };
-  return {
-    context: context.map(({ options, skipIf, ...one }, index) => {
-      const at = ["context", index, one.step.name];
-      const skip = skipIf === undefined ? undefined : skipCondition(skipIf, one.step, index);
-      return {
-        ...one,
-        rendering: compile(options, index, at, one.step),
-        ...(skip === undefined ? {} : { skip }),
-      };
-    }),
-    run: {
-      handler: run.handler,
-      rendering: compile(run.options, steps.length, ["run", run.handler.name], run.handler),
-    },
-  };
+  const compiled = context.map((one, index) => one && compileStep(one, index));
+  const call = run && compileCall(run);
+  const whole = compiled.filter((one) => one !== undefined);
+  return call === undefined || whole.length < compiled.length ? undefined : { context: whole, run: call };
+
+  function compileStep({ options, skipIf, ...one }: ParsedStep, index: number): ContextStep {
+    const at = ["context", index, one.step.name];
+    const skip = skipIf === undefined ? undefined : skipCondition(skipIf, one.step, index);
+    return {
+      ...one,
+      rendering: compile(options, index, at, one.step),
+      ...(skip === undefined ? {} : { skip }),
+    };
+  }
+
+  function compileCall({ handler, options }: ParsedHandler): HandlerCall {
+    return { handler, rendering: compile(options, steps.length, ["run", handler.name], handler) };
+  }
 
   function skipCondition(source: string, step: Step, index: number): SkipCondition | undefined {
     try {
@@ -46,6 +51,9 @@ export function compileTemplates(
     }
   }
 }
+
+/** In place of one that has issues: nothing is said about its fields. */
+const UNKNOWN_STEP = { name: "unknown" };
 
 /** Thousands of hooks may stand at the same few points. */
 const schemas = new WeakMap<AnyPoint, JsonSchema>();

@@ -12,7 +12,7 @@ import { eventName } from "../triggers/event-point.js";
 import { DUE_POINT } from "../triggers/trigger.js";
 import { compileTemplates } from "./check-templates.js";
 import type { Definition, Place, Trigger } from "./definition.js";
-import type { ParsedDefinition } from "./parse.js";
+import type { Parsed, ParsedBody } from "./parse.js";
 import type { DefinitionForm } from "./schema.js";
 
 /** What there is to be named. */
@@ -33,28 +33,29 @@ export type Checked = { issues: Issue[] } | { definition: Definition };
 /** Every issue at once. */
 export function checkDefinition(
   form: DefinitionForm,
-  body: Omit<ParsedDefinition, "form"> | undefined,
+  { body, unsure }: Pick<Parsed, "body" | "unsure">,
   raw: unknown,
   where: { place: Place; folder: string },
   around: Surroundings,
 ): Checked {
   const issues: Issue[] = [];
-  const used = body === undefined ? [] : usedBy(body);
+  const used = usedBy(body);
   const secrets = [...new Set(used.flatMap(({ needs, options }) => needs.secrets?.(options) ?? []))];
   checkSecrets(secrets, around, issues);
-  checkKeys(body?.run.handler.signingSecrets?.(body.run.options) ?? [], around, issues);
-  checkModel(body?.run.handler.model?.(body.run.options), around, issues);
+  checkKeys(body.run?.handler.signingSecrets?.(body.run.options) ?? [], around, issues);
+  checkModel(body.run?.handler.model?.(body.run.options), around, issues);
+  // Where it is not known what starts it, nothing is known of payloads and phases.
+  if (unsure.has("on") || unsure.has("trigger") || unsure.has("phase")) return { issues };
   const trigger = triggerOf(form, issues);
   const point = trigger && pointOf(trigger, around, issues);
   if (trigger === undefined || point === undefined) return { issues };
   const phase = phaseOf(form, trigger, point, issues);
   const execution = executionOf(form, trigger, point, phase, issues);
   const match = matchOf(form, trigger, point, issues);
-  checkPolicies(form, execution, issues);
-  if (body === undefined) return { issues };
-  const { context, run } = body;
-  const compiled = compileTemplates(context, run, point, issues);
-  if (issues.length > 0) return { issues };
+  if (!unsure.has("execution") && !unsure.has("on_failure") && !unsure.has("fallback"))
+    checkPolicies(form, execution, issues);
+  const compiled = compileTemplates(body, point, issues);
+  if (issues.length > 0 || unsure.size > 0 || compiled === undefined) return { issues };
   return {
     definition: {
       id: form.id,
@@ -93,10 +94,10 @@ export function checkDefinition(
 }
 
 /** The steps and the handler, with the options that say what they need. */
-function usedBy({ context, run }: Omit<ParsedDefinition, "form">) {
+function usedBy({ context, run }: ParsedBody) {
   return [
-    ...context.map(({ step, options }) => ({ needs: step, options })),
-    { needs: run.handler, options: run.options },
+    ...context.flatMap((one) => (one === undefined ? [] : [{ needs: one.step, options: one.options }])),
+    ...(run === undefined ? [] : [{ needs: run.handler, options: run.options }]),
   ];
 }
 

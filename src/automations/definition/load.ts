@@ -77,9 +77,10 @@ function loadOne(
   tables: Tables,
   around: Surroundings,
 ): { issues: Issue[] } | { definition: Definition } {
-  const { issues, form, body } = parseDefinition(value, tables);
+  const parsed = parseDefinition(value, tables);
+  const { issues, form } = parsed;
   if (form === undefined) return { issues };
-  const checked = checkDefinition(form, body, value, { place, folder: dirname(file) }, around);
+  const checked = checkDefinition(form, parsed, value, { place, folder: dirname(file) }, around);
   const all = [...issues, ...("issues" in checked ? checked.issues : [])];
   return all.length > 0 || "issues" in checked ? { issues: all } : checked;
 }

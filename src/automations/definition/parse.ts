@@ -26,17 +26,20 @@ export interface ParsedHandler {
   readonly options: unknown;
 }
 
-export interface ParsedDefinition {
-  readonly form: DefinitionForm;
-  readonly context: readonly ParsedStep[];
-  readonly run: ParsedHandler;
+/** Undefined in place of each step, and of the handler, that has issues. */
+export interface ParsedBody {
+  readonly context: readonly (ParsedStep | undefined)[];
+  readonly run: ParsedHandler | undefined;
 }
 
-/** Without steps or handler when those have issues: what is right can still be held against what there is. */
+/** What is right can still be held against what there is, whatever else has issues. */
 export interface Parsed {
   issues: Issue[];
+  /** With defaults for the settings that have issues; undefined when it is no map at all. */
   form?: DefinitionForm;
-  body?: Omit<ParsedDefinition, "form">;
+  /** The settings whose values are not those that were written. */
+  unsure: ReadonlySet<string>;
+  body: ParsedBody;
 }
 
 /** Every issue at once. */
@@ -44,16 +47,19 @@ export function parseDefinition(value: unknown, tables: Tables): Parsed {
   const form = definitionForm.safeParse(value);
   const raw = isMap(value) ? value : {};
   const issues: Issue[] = form.success ? [] : issuesOf(form.error, [], DEFINITION_KEYS);
+  const unsure = new Set(issues.map(({ path }) => String(path[0])));
+  const right =
+    form.success || !isMap(value)
+      ? form
+      : definitionForm.safeParse({ ...ANY_ID, ...pick(raw, (key) => !unsure.has(key)) });
   const steps = Array.isArray(raw.context) ? raw.context : [];
   const context = steps.map((step, index) => parseStep(step, ["context", index], tables, issues));
   const run = parseHandler(raw.run, tables, issues);
-  const whole = context.filter((step) => step !== undefined);
-  return {
-    issues,
-    ...(form.success ? { form: form.data } : {}),
-    ...(run !== undefined && whole.length === context.length ? { body: { context: whole, run } } : {}),
-  };
+  return { issues, ...(right.success ? { form: right.data } : {}), unsure, body: { context, run } };
 }
+
+/** Of a definition whose id has issues. */
+const ANY_ID = { id: "unknown" };
 
 function parseHandler(value: unknown, { handlers }: Tables, issues: Issue[]): ParsedHandler | undefined {
   const one = onlyEntry(value, "handler", ["run"], handlers, issues);

@@ -4,12 +4,18 @@ import { nearest } from "../../lib/nearest.js";
 import { COMMON_STEP_FIELDS, TIMING_NAMES } from "./data.js";
 import { type JsonSchema, propertiesOf } from "./json-schema.js";
 
+/** `fields` is absent when nothing is known of the step. */
+export interface StepNames {
+  readonly name: string;
+  readonly fields?: readonly string[];
+}
+
 /** What a template may name. */
 export interface TemplateNames {
   /** Absent: any field of the event. */
   readonly event?: JsonSchema;
   /** The steps before the one that uses the template; all of them for a handler. */
-  readonly steps: readonly { readonly name: string; readonly fields: readonly string[] }[];
+  readonly steps: readonly StepNames[];
 }
 
 /** What is wrong with the names; empty when all is well. */
@@ -66,7 +72,7 @@ function stepProblem(index: number, path: readonly unknown[], place: string, nam
       ? `${place}: no step comes before this`
       : `${place}: the steps before this are steps[0]${names.steps.length > 1 ? ` to steps[${names.steps.length - 1}]` : ""}`;
   const [field] = path;
-  if (typeof field !== "string") return undefined;
+  if (typeof field !== "string" || step.fields === undefined) return undefined;
   const known = [...step.fields, ...COMMON_STEP_FIELDS];
   return known.includes(field) ? undefined : `${place} (${step.name}) has no "${field}"${suggest(field, known)}`;
 }

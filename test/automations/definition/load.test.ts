@@ -261,6 +261,44 @@ hooks:
     ]);
   });
 
+  test("what is right of a hook is held against what there is, whatever else is wrong with it", () => {
+    const found = problemsOf(`id: a
+on: mesage_received
+cooldown: soon
+run: { shell: { command: [a] } }`);
+    expect(found).toEqual([
+      expect.stringMatching(/^4 cooldown: /),
+      expect.stringMatching(/^3 on: there is no hook point "mesage_received"/),
+    ]);
+    expect(
+      problemsOf(`id: a
+on: message_received
+execution: blocking
+concurrency: 0
+match: { when: payload.mesage.text == "x" }
+context:
+  - shel: { command: [a] }
+  - shell: { command: [b, "{{ event.mesage }}", "{{ steps[0].anything }}"] }
+run: { shell: { command: [c, "{{ event.massage }}", "{{ steps[1].stdot }}"] } }`).map((one) => one.split(":")[0]),
+    ).toEqual(
+      expect.arrayContaining([
+        "5 concurrency",
+        "8 context.0.shel",
+        "4 execution",
+        "6 match.when",
+        "9 context.1.shell.command.1",
+        "10 run.shell.command.1",
+      ]),
+    );
+    // Nothing is made up about what is not known.
+    expect(problemsOf(`id: a\ntrigger: { evry: 5m }\nphase: after\n${RUN}`)).toEqual([
+      expect.stringMatching(/^3 trigger: /),
+    ]);
+    expect(problemsOf(`id: a\non: message_sending\non_failure: fallbak\nfallback: {}\n${RUN}`)).toEqual([
+      expect.stringMatching(/^4 on_failure: /),
+    ]);
+  });
+
   test("one bad hook, one bad file, an id given twice: the others stand", () => {
     const { definitions, broken } = load({
       "hookgate.yaml": `hooks:\n  - { id: good, on: message_received, ${RUN} }\n  - { id: bad, on: nothing, ${RUN} }\n  - just words\n`,
