@@ -23,6 +23,7 @@ import { closeRow } from "./queue/settle.js";
 import type { Queue } from "./queue.js";
 import type { Firing, Runner } from "./register.js";
 import { ownCause } from "./run/context-of.js";
+import { findLoop } from "./run/loop.js";
 import { type RunOutcome, reasonOf } from "./run/outcome.js";
 import type { RunParts } from "./run/parts.js";
 import { runAutomation } from "./run.js";
@@ -141,7 +142,12 @@ export function createAutomations(options: AutomationsOptions): Automations {
   queue.connect({
     definition: (hookId) => live.get(hookId)?.definition,
     isPaused: () => pause.paused !== undefined,
-    async refusal(definition) {
+    async refusal(definition, { cause }) {
+      const loop = await findLoop(definition.id, cause, store.runs);
+      if (loop !== undefined) {
+        logger.warn({ hook: definition.id, cause }, `a loop of hooks was cut: ${loop}`);
+        return { status: "skipped", by: "loop", reason: loop };
+      }
       const refused = await gates.lookAhead(definition);
       return refused && { status: "skipped", by: refused.gate, reason: refused.reason };
     },

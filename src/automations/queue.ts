@@ -33,8 +33,8 @@ export interface QueueOptions {
 export interface QueueParts {
   definition(hookId: string): Definition | undefined;
   isPaused(): boolean;
-  /** Why it is not to be run at all, as its cooldown, its rate and its breaker say at this moment. */
-  refusal(definition: Definition): Promise<RunOutcome | undefined>;
+  /** Why it is not to be run at all, as the loop guard and its gates say at this moment. */
+  refusal(definition: Definition, row: AutomationRun): Promise<RunOutcome | undefined>;
   /** A run was ended without having been run through the pipeline. */
   ended(row: AutomationRun, outcome: RunOutcome): void;
 }
@@ -186,7 +186,7 @@ export function createQueue(options: QueueOptions): Queue {
     if (definition === undefined || row.trigger === "manual") return undefined;
     if (definition.whenBusy === "queue" && (waiting.get(row.hookId) ?? 0) >= definition.maxQueued)
       return { status: "skipped", by: "queue", reason: `${definition.maxQueued} wait already` };
-    return parts.refusal(definition);
+    return parts.refusal(definition, row);
   }
 
   async function admit(row: AutomationRun): Promise<Admission & { refusal: RunOutcome | undefined }> {

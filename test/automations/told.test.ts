@@ -108,6 +108,56 @@ outgoing: { allow: ["127.0.0.1"] }
     expect((await live.ended("caller", 8)).status).toBe("succeeded");
   });
 
+  test("a breaker that has been open long enough lets one run try, which closes it", async () => {
+    let works = false;
+    const url = await answering(() => (works ? 200 : 500));
+    const live = await liveApp({
+      "hookgate.yaml": `
+automations: { breaker: { failures: 2, pause: 2s } }
+hooks:
+  - { id: caller, on: message_received, run: { http: { url: "${url}", attempts: 1 } } }
+outgoing: { allow: ["127.0.0.1"] }
+`,
+    });
+    const statuses = async () => (await live.runs("caller")).map(({ status }) => status);
+    for (let count = 1; count <= 3; count++) {
+      await live.say(`message ${count}`);
+      await live.ended("caller", count);
+    }
+    expect(await statuses()).toEqual(["failed", "failed", "skipped"]);
+    works = true;
+    await until(async () => {
+      await live.say("again");
+      return (await statuses()).includes("succeeded");
+    }, "the run that tries");
+    const before = (await statuses()).length;
+    await live.say("and on");
+    await until(async () => (await statuses()).slice(before - 1).includes("succeeded"), "the next");
+  });
+
+  test("an event that a hook sends itself does not start it again", async () => {
+    const live = await liveApp(
+      { "hookgate.yaml": "hooks: []\n" },
+      { env: { EVENT_SECRET: "a secret that signs events" } },
+    );
+    const port = new URL(live.app.url).port;
+    await live.stop();
+    live.write(
+      "hookgate.yaml",
+      `
+events: { ping: { secret_env: EVENT_SECRET } }
+outgoing: { allow: ["127.0.0.1"] }
+hooks:
+  - { id: echoes, trigger: { event: ping }, run: { http: { url: "http://127.0.0.1:${port}/ingest/ping", secret_env: EVENT_SECRET } } }
+`,
+    );
+    await live.start({ HOOKGATE_PORT: port });
+    await live.fire("echoes");
+    const cut = await live.ended("echoes", 2);
+    expect(cut).toMatchObject({ status: "skipped", statusReason: "loop: its own output started it" });
+    expect(await live.runs("echoes")).toHaveLength(2);
+  });
+
   test("history stays when a hook goes, and is cut to what each hook keeps", async () => {
     const live = await liveApp({
       "hookgate.yaml": `

@@ -1,5 +1,6 @@
 /** Fires the events that came in by HTTP: in order for each name, and after a crash again those that were not handed over to the end. */
 import type { IngestedEvent } from "../../domain/automation.js";
+import type { Cause } from "../../domain/journal.js";
 import { HookFailedError } from "../../hooks/errors.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import { createWork } from "../../lib/work.js";
@@ -10,6 +11,7 @@ import type { TriggerParts } from "./trigger.js";
 type Parts = Pick<TriggerParts, "clock" | "logger" | "registry"> & {
   store: TriggerParts["store"]["ingest"];
   begun: Begun;
+  runs: Pick<TriggerParts["store"]["runs"], "get">;
 };
 
 const KEY = "events";
@@ -26,7 +28,7 @@ export function declareEvents(registry: HookRegistry, events: Readonly<Record<st
   for (const [name, spec] of Object.entries(events)) registry.declare(eventPoint(name, spec));
 }
 
-export function createIngested({ store, begun, registry, clock, logger }: Parts): Ingested {
+export function createIngested({ store, begun, runs, registry, clock, logger }: Parts): Ingested {
   const work = createWork({ look, maxParallel: 1, clock, logger });
   let isStopped = false;
 
@@ -59,11 +61,18 @@ export function createIngested({ store, begun, registry, clock, logger }: Parts)
     }
     const body = typeof payload === "object" && payload !== null ? { ...payload } : { value: payload };
     // The same dispatch id when it is handed over again: what was recorded for it is not recorded twice.
-    const firing = { dispatchId: dispatchOf(event), cause: { kind: "api" as const, id, depth: 0 } };
+    const firing = { dispatchId: dispatchOf(event), cause: await causeOf(event) };
     const events = registry.declare(point);
     await begun.hand(point.name, firing.dispatchId, (attempt) =>
       events.fireVoid(point.name, body, undefined, { ...firing, attempt }).catch(inJournal),
     );
+  }
+
+  /** A hook that posts to us names its run as the event's id: then that caused it, and what starts itself in this way is cut. */
+  async function causeOf({ id, name }: IngestedEvent): Promise<Cause> {
+    const run = await runs.get(id.slice(name.length + 1));
+    if (run === undefined) return { kind: "api", id, depth: 0 };
+    return { kind: "hook", id: run.id, depth: (run.cause?.depth ?? 0) + 1 };
   }
 
   return {

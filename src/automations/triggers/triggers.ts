@@ -31,7 +31,7 @@ export function createTriggers(parts: TriggerParts, { maxWatched = MAX_WATCHED }
     cut: (definition, { point, payload }, dispatchId, reason) =>
       parts.cut(definition, { point, payload, dispatchId, reason }),
   });
-  const ingested = createIngested({ ...parts, begun, store: store.ingest });
+  const ingested = createIngested({ ...parts, begun, runs: store.runs, store: store.ingest });
   return {
     async sync(definitions, broken) {
       await Promise.all([timed.sync(definitions, broken), watches.sync(definitions, broken)]);

@@ -21,7 +21,7 @@ export interface LiveApp {
   /** The configuration as it is written now. */
   read(): LoadedConfig;
   remove(file: string): void;
-  start(): Promise<void>;
+  start(env?: Record<string, string>): Promise<void>;
   stop(): Promise<void>;
   /** As the owner, at the API. */
   get(path: string): Promise<Record<string, unknown>>;
@@ -58,6 +58,7 @@ export async function liveApp(
     if (app === undefined) throw new Error("the app is not running");
     return app;
   };
+  let more: Record<string, string> = {};
   const reread = () =>
     loadConfig({
       path: join(folder, "hookgate.yaml"),
@@ -67,6 +68,7 @@ export async function liveApp(
         HOOKGATE_TOKEN: TOKEN,
         PATH: process.env.PATH,
         ...env,
+        ...more,
       },
     });
   const call = async (method: string, path: string, body?: unknown) => {
@@ -94,7 +96,8 @@ export async function liveApp(
       writeFileSync(join(folder, file), file === "hookgate.yaml" ? text + access : text);
     },
     remove: (file) => rmSync(join(folder, file)),
-    async start() {
+    async start(given = {}) {
+      more = given;
       app = await startApp(reread(), {
         version: "0.0.0",
         logger: silentLogger,

@@ -29,6 +29,7 @@ async function parts() {
     createIngested({
       store,
       registry,
+      runs: whole.automation.runs,
       begun: createBegun({ keyValue, registry, logger: silentLogger }),
       clock: systemClock,
       logger: silentLogger,
