@@ -60,8 +60,11 @@ export interface TaskStore {
   /** All that are not over, by pages. */
   open(afterId: string, limit: number): Promise<Task[]>;
   counts(): Promise<Record<TaskStatus, number>>;
-  /** Due, highest priority first, without these ids, and without those of these assignees that would have to start. */
-  due(now: number, except: { ids: readonly string[]; assignees: readonly string[] }, limit: number): Promise<Task[]>;
+  /**
+   * Due, without these ids: first what is looked at for another reason, then what is to be started, highest priority first, of each
+   * assignee no more than there is room for.
+   */
+  due(now: number, without: readonly string[], roomFor: (assignTo: string) => number, limit: number): Promise<Task[]>;
   /** The first that is due after this. */
   nextDue(now: number): Promise<number | undefined>;
   /** Those that wait for this one. */

@@ -11,8 +11,8 @@ import { createWork } from "../lib/work.js";
 export interface DispatchParts {
   store: Pick<TaskStore, "due" | "nextDue" | "look">;
   step(task: Task): Promise<void>;
-  /** Runners that have no room. */
-  full(): string[];
+  /** How many more an assignee can start. */
+  roomFor(assignTo: string): number;
   /** False while a hook at orchestrator:tick says so, and when the gateway stops. */
   mayStart(): boolean;
   clock: Clock;
@@ -30,7 +30,7 @@ const MOST_STEPS = 32;
 /** A step that failed (the store, not a hook) is made again after this. */
 const AGAIN_MS = 5_000;
 
-export function createDispatch({ store, step, full, mayStart, clock, logger }: DispatchParts): Dispatch {
+export function createDispatch({ store, step, roomFor, mayStart, clock, logger }: DispatchParts): Dispatch {
   const stepping = new Map<string, Promise<void>>();
   const work: Work = createWork({ look: takeDue, maxParallel: 1, clock, logger });
 
@@ -39,7 +39,7 @@ export function createDispatch({ store, step, full, mayStart, clock, logger }: D
     const room = MOST_STEPS - stepping.size;
     if (room <= 0) return undefined; // whoever ends looks again
     const now = clock.now();
-    const due = await store.due(now, { ids: [...stepping.keys()], assignees: full() }, room);
+    const due = await store.due(now, [...stepping.keys()], roomFor, room);
     for (const task of due) stepping.set(task.id, begin(task));
     return due.length === room ? undefined : store.nextDue(now);
   }

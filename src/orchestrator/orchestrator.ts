@@ -84,7 +84,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
   const dispatch = createDispatch({
     store,
     step: (task) => step(task, stepParts),
-    full: rooms.full,
+    roomFor: rooms.left,
     mayStart: () => phase === "running" && held === undefined,
     clock,
     logger,

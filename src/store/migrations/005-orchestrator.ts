@@ -15,7 +15,9 @@ export const orchestrator = migrationOf([
     due_at INTEGER, run_id TEXT, lease_owner TEXT, lease_until INTEGER, ended_at INTEGER,
     data TEXT NOT NULL
   )`,
-  "CREATE INDEX tasks_due ON tasks (priority DESC, seq, due_at) WHERE due_at IS NOT NULL",
+  // What is to be started, by who does it: a backlog of one that has no room is not looked through for the others.
+  "CREATE INDEX tasks_to_start ON tasks (assign_to, priority DESC, seq, due_at) WHERE due_at IS NOT NULL AND status IN ('pending', 'assigned')",
+  "CREATE INDEX tasks_to_look_at ON tasks (due_at) WHERE due_at IS NOT NULL AND status NOT IN ('pending', 'assigned')",
   "CREATE INDEX tasks_next ON tasks (due_at) WHERE due_at IS NOT NULL",
   "CREATE INDEX tasks_status ON tasks (status, seq)",
   "CREATE INDEX tasks_mission ON tasks (mission_id, seq) WHERE mission_id IS NOT NULL",
