@@ -287,6 +287,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       overrides,
       automations,
       sla,
+      alerts,
       notifier,
       mask,
       logger,

@@ -19,7 +19,7 @@ import { createHeartbeat } from "./heartbeat.js";
 import { createInhibitors } from "./inhibitors.js";
 import { onCall } from "./people.js";
 import { type Occasion, type Outcome, pipeline } from "./pipeline.js";
-import { reexamine } from "./reexamine.js";
+import { eachOpen, reexamine } from "./reexamine.js";
 import { createSilences } from "./silences.js";
 import { type GatewayFacts, watchGateway } from "./sources/gateway.js";
 import { createBudget } from "./tell/budget.js";
@@ -63,6 +63,8 @@ export interface Alerts {
   /** Looks under way and waiting for room. */
   readonly depth: Work["depth"];
   start(): Promise<void>;
+  /** Other settings: resolves with what puts them in force. Alerts that are told already stay where they are. */
+  prepare(config: AlertsConfig): Promise<() => void>;
   stop(): Promise<void>;
   sweep(now: number): Promise<number>;
 }
@@ -72,17 +74,23 @@ const HISTORY_MAX = 200;
 const PARALLEL = 16;
 
 export function createAlerts(parts: AlertsParts): Alerts {
-  const { config, clock, logger } = parts;
+  const { clock, logger } = parts;
+  let { config } = parts;
+  let inhibitors = createInhibitors(config.inhibit);
   const store = parts.store.alerts;
   const silences = createSilences(store, config.maintenance);
   const work = createWork({ look, maxParallel: PARALLEL, clock, logger: logger.child({ flow: "alerts" }) });
   let isStarted = false;
   const telling: Telling = {
     ...parts.gateway,
-    config,
+    get config() {
+      return config;
+    },
+    get inhibitors() {
+      return inhibitors;
+    },
     store,
     silences,
-    inhibitors: createInhibitors(config.inhibit),
     admins: parts.admins,
     lookAt: (destination) => later(`to ${destination}`),
     wakeAt: (at) => later("time", at),
@@ -96,9 +104,9 @@ export function createAlerts(parts: AlertsParts): Alerts {
     mask: parts.mask,
     budget: createBudget(),
   };
-  const digests = createDigests({ ...telling, keyValue: parts.store.keyValue });
-  const heartbeat = createHeartbeat({ ...telling, keyValue: parts.store.keyValue });
-  const gatewayWatch = watchGateway({ config: config.watch_gateway, status: parts.status, raiseOwn, clock });
+  const digests = createDigests(telling, parts.store.keyValue);
+  const heartbeat = createHeartbeat(telling, parts.store.keyValue);
+  const gatewayWatch = watchGateway({ config: () => config.watch_gateway, status: parts.status, raiseOwn, clock });
 
   const run = (occasion: Occasion): Promise<Outcome | undefined> => pipeline(occasion, telling);
 
@@ -217,6 +225,19 @@ export function createAlerts(parts: AlertsParts): Alerts {
       isStarted = true;
       for (const key of ["time", "all", "silences", "digests", "heartbeat", "gateway"]) work.look(key);
       for (const destination of await store.busyDestinations()) telling.lookAt(destination);
+    },
+    async prepare(next) {
+      // What keeps others quiet is known before the rules change: nothing is told in between.
+      const nextInhibitors = createInhibitors(next.inhibit);
+      await eachOpen(telling, async (page) => {
+        for (const alert of page) nextInhibitors.note(alert);
+      });
+      return () => {
+        config = next;
+        inhibitors = nextInhibitors;
+        silences.take(next.maintenance);
+        for (const key of ["time", "silences", "digests", "heartbeat", "gateway"]) later(key);
+      };
     },
     async stop() {
       isStarted = false;

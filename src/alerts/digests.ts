@@ -27,10 +27,11 @@ interface Due {
   lastAt: number;
 }
 
-type Parts = Telling & { keyValue: KeyValueStore };
-
-export function createDigests(parts: Parts): { now(): Promise<Digest>; look(): Promise<number | undefined> } {
-  const { config, clock, keyValue, admins, send } = parts;
+export function createDigests(
+  parts: Telling,
+  keyValue: KeyValueStore,
+): { now(): Promise<Digest>; look(): Promise<number | undefined> } {
+  const { clock, admins, send } = parts;
 
   async function lookAtOne(digest: DigestConfig): Promise<number | undefined> {
     const now = clock.now();
@@ -59,7 +60,7 @@ export function createDigests(parts: Parts): { now(): Promise<Digest>; look(): P
     now: () => write(parts, { title: "Alerts", since: clock.now() - DAY_MS, timezone: undefined }),
     async look() {
       const times: number[] = [];
-      for (const digest of config.digests) {
+      for (const digest of parts.config.digests) {
         const next = await lookAtOne(digest);
         if (next !== undefined) times.push(next);
       }

@@ -10,9 +10,8 @@ const SCOPE = "alerts.heartbeat";
 /** Calls that failed in a row before that is an alert. */
 const PATIENCE = 3;
 
-export function createHeartbeat(parts: Telling & { keyValue: KeyValueStore }): { look(): Promise<number | undefined> } {
-  const { config, clock, keyValue, post, send, edit, raiseOwn, logger } = parts;
-  const { to, every } = config.heartbeat;
+export function createHeartbeat(parts: Telling, keyValue: KeyValueStore): { look(): Promise<number | undefined> } {
+  const { clock, post, send, edit, raiseOwn, logger } = parts;
   let failures = 0;
 
   async function call(url: string): Promise<void> {
@@ -56,6 +55,7 @@ export function createHeartbeat(parts: Telling & { keyValue: KeyValueStore }): {
 
   return {
     async look() {
+      const { to, every } = parts.config.heartbeat;
       if (to === undefined) return undefined;
       if (isWebhook(to)) await call(to);
       else await show(to, every);

@@ -9,10 +9,10 @@ const PAGE = 500;
 export async function reexamine(alerting: Alerting, run: (occasion: Occasion) => Promise<unknown>): Promise<void> {
   const { inhibitors } = alerting;
   // All of them first: which alert keeps which other one quiet does not depend on their order.
-  await eachPage(alerting, async (page) => {
+  await eachOpen(alerting, async (page) => {
     for (const alert of page) inhibitors.note(alert);
   });
-  await eachPage(alerting, async (page) => {
+  await eachOpen(alerting, async (page) => {
     const concerned = page.filter((alert) => isConcerned(alert, alerting));
     await Promise.all(concerned.map(({ id }) => run({ kind: "time", id })));
   });
@@ -25,7 +25,11 @@ function isConcerned(alert: Alert, { silences, inhibitors, clock }: Alerting): b
   return (inhibitors.find(labels) !== undefined) !== (alert.state === "inhibited") && !isSilenced;
 }
 
-async function eachPage({ store }: Alerting, take: (page: readonly Alert[]) => Promise<void>): Promise<void> {
+/** Open alerts, page by page. */
+export async function eachOpen(
+  { store }: Pick<Alerting, "store">,
+  take: (page: readonly Alert[]) => Promise<void>,
+): Promise<void> {
   for (let afterId = ""; ; ) {
     const page = await store.list({ open: true, afterId, limit: PAGE });
     await take(page);

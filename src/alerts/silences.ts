@@ -16,6 +16,8 @@ export interface InForce {
 
 export interface Silences {
   load(): Promise<void>;
+  /** Other maintenance windows. */
+  take(windows: readonly WindowConfig[]): void;
   /** What keeps an alert with these labels quiet now. */
   find(labels: Labels, now: number): InForce | undefined;
   /** When the next one begins or ends. */
@@ -39,16 +41,16 @@ export function createSilences(
   windows: readonly WindowConfig[],
 ): Silences {
   let rules: Rule[] = [];
-  const maintenance = windows.map((window, index) => ({
-    ...windowOf(window, index),
-    matches: parseMatchers(window.match),
-  }));
+  let maintenance = reckoned(windows);
   const remember = (silence: Silence) => {
     rules = [ruleOf(silence), ...rules.filter((one) => one.silence.id !== silence.id)];
   };
   return {
     async load() {
       rules = (await store.silences()).map(ruleOf);
+    },
+    take(next) {
+      maintenance = reckoned(next);
     },
     find(labels, now) {
       for (const { silence, matches } of rules)
@@ -92,6 +94,9 @@ export function createSilences(
     },
   };
 }
+
+const reckoned = (windows: readonly WindowConfig[]) =>
+  windows.map((window, index) => ({ ...windowOf(window, index), matches: parseMatchers(window.match) }));
 
 const ruleOf = (silence: Silence): Rule => ({ silence, matches: parseMatchers(silence.matchers) });
 

@@ -5,6 +5,7 @@
 
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import type { Alerts } from "../alerts/alerts.js";
 import type { Sla } from "../alerts/sla/sla.js";
 import type { Automations, Reloaded } from "../automations/automations.js";
 import type { LoadedHooks } from "../automations/definition/load.js";
@@ -49,6 +50,7 @@ interface Parts {
   overrides: Overrides;
   automations: Automations;
   sla: Pick<Sla, "prepare">;
+  alerts: Pick<Alerts, "prepare">;
   notifier: Notifier;
   mask(text: string): string;
   logger: Logger;
@@ -75,12 +77,14 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     const next = read();
     const valid = parts.validate(next);
     const takeSla = await parts.sla.prepare(valid.config.sla);
+    const takeAlerts = await parts.alerts.prepare(valid.config.alerts);
     let swapped: ReturnType<Automations["swap"]> | undefined;
     const change = { entries: valid.config.plugins, onlyChanged: how.plugins === "changed" };
     // Plugins are set up aside before; from here to the end of `swap` it is one turn of the event loop.
     const infos = await plugins.reload(change, () => {
       swapped = swap(next, valid, parts);
       takeSla();
+      takeAlerts();
     });
     if (swapped === undefined) throw new Error("the gateway stops");
     const needRestart = whatNeedsRestart(parts.started, valid);
@@ -121,6 +125,7 @@ const TAKEN_OVER: ReadonlySet<string> = new Set<keyof Config>([
   "models",
   "automations",
   "sla",
+  "alerts",
 ]);
 
 function whatNeedsRestart(started: Valid, now: Valid): string[] {

@@ -11,7 +11,7 @@ export interface GatewayFacts {
 }
 
 interface Parts {
-  config: AlertsConfig["watch_gateway"];
+  config(): AlertsConfig["watch_gateway"];
   status(): Promise<GatewayFacts>;
   raiseOwn(signal: Omit<AlertSignal, "episode" | "at">): Promise<void>;
   clock: Clock;
@@ -27,7 +27,7 @@ export function watchGateway({ config, status, raiseOwn, clock }: Parts): { look
     if (phase === "off") return;
     const awayMs = clock.now() - since;
     const isAway = phase !== "online";
-    if (isAway && awayMs < config.offline_after) return;
+    if (isAway && awayMs < config().offline_after) return;
     await raiseOwn({
       fingerprint: `gateway:platform:${platform}`,
       state: isAway ? "firing" : "resolved",
@@ -44,7 +44,7 @@ export function watchGateway({ config, status, raiseOwn, clock }: Parts): { look
     const count = outbox.dead + outbox.held + inbox.dead;
     if (count === 0) undeliveredSince = undefined;
     else undeliveredSince ??= now;
-    if (undeliveredSince !== undefined && now - undeliveredSince < config.undelivered_after) return;
+    if (undeliveredSince !== undefined && now - undeliveredSince < config().undelivered_after) return;
     const parts = [
       outbox.dead > 0 && `${outbox.dead} given up`,
       outbox.held > 0 && `${outbox.held} held`,
@@ -56,7 +56,7 @@ export function watchGateway({ config, status, raiseOwn, clock }: Parts): { look
       severity: "warning",
       title: "Messages wait for an operator",
       reason:
-        count > 0 ? `${parts.join(", ")}, for more than ${formatDuration(config.undelivered_after)}` : "none is left",
+        count > 0 ? `${parts.join(", ")}, for more than ${formatDuration(config().undelivered_after)}` : "none is left",
       source: { kind: "gateway", id: "outbox" },
       runbook: "/outbox list",
       labels: { kind: "letters" },
@@ -68,7 +68,7 @@ export function watchGateway({ config, status, raiseOwn, clock }: Parts): { look
       const facts = await status();
       for (const adapter of facts.adapters) await lookAtPlatform(adapter);
       await lookAtLetters(facts);
-      const soonest = Math.min(config.offline_after, config.undelivered_after) / 2;
+      const soonest = Math.min(config().offline_after, config().undelivered_after) / 2;
       return clock.now() + Math.min(LOOK_EVERY_MS, Math.max(LOOK_AT_MOST_EVERY_MS, soonest));
     },
   };

@@ -1,0 +1,52 @@
+/** Changed settings of alerts are taken over without a restart; what is told already stays where it is and goes on. */
+import { expect, it } from "vitest";
+import type { AlertSignal } from "../../src/domain/alert-signal.js";
+import { liveApp } from "../automations/support/live-app.js";
+import { until } from "../support/until.js";
+
+const signal = (fingerprint: string, more: Partial<AlertSignal> = {}): AlertSignal => ({
+  fingerprint,
+  episode: 1,
+  state: "firing",
+  severity: "high",
+  title: `Fault of ${fingerprint}`,
+  reason: "it is broken",
+  at: 1_767_225_600_000,
+  source: { kind: "test", id: fingerprint },
+  labels: { host: fingerprint },
+  ...more,
+});
+
+it("routes, rules and windows hold for what is told from then on", async () => {
+  const live = await liveApp({ "hookgate.yaml": "automations: { watch: false }\n" });
+  const { alerts } = live.app;
+  const shows = (room: string, part: RegExp) =>
+    until(async () => (await live.room(room)).find((text) => part.test(text)), `${part} in ${room}`);
+  await alerts.raise(signal("first"));
+  await shows("dm-1", /Fault of first[\s\S]*firing since/);
+
+  live.write(
+    "hookgate.yaml",
+    `automations: { watch: false }
+alerts:
+  routes: { default: { to: ["web:web:general"] } }
+  inhibit: [{ by: [host=first], mutes: [host=second] }]
+  maintenance: [{ match: [host=third], cron: "* * * * *", for: 1h, comment: always }]
+`,
+  );
+  expect((await live.app.reload(live.read())).needRestart).toEqual([]);
+  for (const host of ["second", "third", "fourth"]) await alerts.raise(signal(host));
+  await shows("general", /Fault of fourth/);
+  const states = (await alerts.list({ open: true, limit: 10 })).map(({ fingerprint, state }) => [fingerprint, state]);
+  expect(Object.fromEntries(states)).toEqual({
+    first: "firing",
+    second: "inhibited",
+    third: "silenced",
+    fourth: "firing",
+  });
+
+  await alerts.raise(signal("first", { state: "resolved", reason: "mended" }));
+  await shows("dm-1", /Fault of first[\s\S]*resolved/);
+  await shows("general", /Fault of second[\s\S]*firing since/);
+  expect((await live.room("general")).some((text) => /Fault of (first|third)/.test(text))).toBe(false);
+});
