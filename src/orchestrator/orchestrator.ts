@@ -143,9 +143,10 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     async start() {
       counts.load(await store.counts());
       running.start();
-      // Before anything new starts.
-      await recover();
+      // What was left untold before what is new, or that would be told with it.
       await telling.resume();
+      // Before anything starts.
+      await recover();
       phase = "running";
       tick();
     },

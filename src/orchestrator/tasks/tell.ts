@@ -36,7 +36,8 @@ export function createTelling(parts: TellParts): Telling {
   const { store, registry, logger } = parts;
   /** Clocks, missions and cards hear of one task's changes in order. */
   const lines = new Map<string, Promise<boolean>>();
-  const open = new Set<Promise<void>>();
+  /** Under way, by event. */
+  const open = new Map<string, Promise<void>>();
 
   function tell(event: TaskEvent, task: Task, tries = 1): void {
     const hooks = fireAfter(event, task, tries);
@@ -54,8 +55,8 @@ export function createTelling(parts: TellParts): Telling {
           "a task's change was not told to all",
         ),
       )
-      .finally(() => open.delete(settled));
-    open.add(settled);
+      .finally(() => open.delete(event.id));
+    open.set(event.id, settled);
   }
 
   async function fireAfter(event: TaskEvent, task: Task, attempt: number): Promise<void> {
@@ -114,12 +115,14 @@ export function createTelling(parts: TellParts): Telling {
     tell,
     async resume() {
       for (const { event, task, tries } of await store.untold(MOST_UNTOLD)) {
+        // Of this start, and being told: what a crash cut off has failed meanwhile.
+        if (open.has(event.id)) continue;
         await store.telling(event.id);
         tell(event, task, tries + 1);
       }
     },
     async drained() {
-      while (open.size > 0) await Promise.all(open);
+      while (open.size > 0) await Promise.all(open.values());
     },
   };
 }
