@@ -14,7 +14,7 @@ import { createOverrides } from "./app/overrides.js";
 import { CONSOLE, keepFile, peopleOf, uploadsFolder } from "./app/people.js";
 import { platformOptions } from "./app/platforms.js";
 import { type Reload, reloader, type TakenOver, watchConfig } from "./app/reload.js";
-import { watchedWork } from "./app/sla.js";
+import { failLate, watchedWork } from "./app/sla.js";
 import { closeAll, firstTime, keepSwept, warnOfProblems } from "./app/upkeep.js";
 import { needValid, secretsOf } from "./app/valid.js";
 import { assembleAutomations } from "./automations/assemble.js";
@@ -176,6 +176,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       registry,
       raise: alerts.raise,
       ...watchedWork(store),
+      fail: (taskId, policyId) => failLate(orchestrator, taskId, policyId, logger),
       clock,
       logger,
     });

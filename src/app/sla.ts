@@ -1,7 +1,11 @@
 /** What the composition hands to SLA clocks: the truth about work, and where alerts go. */
 import type { SlaParts } from "../alerts/sla/sla.js";
 import type { Store } from "../domain/store.js";
+import { isEnded } from "../domain/task.js";
+import { errorMessage } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
 import { watchedMission } from "../orchestrator/missions/watched.js";
+import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import { watchedOf } from "../orchestrator/tasks/watched.js";
 
 const PAGE = 500;
@@ -34,4 +38,21 @@ export function watchedWork({
       }
     },
   };
+}
+
+/** What a policy with `on_violated: fail` does to a task. One that cannot fail as it stands (a draft) is left, and the log says so. */
+export async function failLate(
+  { fail }: Pick<Orchestrator, "fail">,
+  taskId: string,
+  policyId: string,
+  logger: Logger,
+): Promise<void> {
+  await fail(taskId, {
+    actor: { by: `sla:${policyId}` },
+    error: `sla: it was not done within the time of the policy "${policyId}"`,
+    still: ({ status }) => !isEnded(status),
+    mayRetry: false,
+  }).catch((error: unknown) =>
+    logger.warn({ task: taskId, policy: policyId, error: errorMessage(error) }, "a late task could not be failed"),
+  );
 }

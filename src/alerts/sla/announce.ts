@@ -15,6 +15,8 @@ export interface AnnounceParts {
   store: SlaStore;
   registry: Pick<HookRegistry, "runBefore" | "runAfter">;
   raise: RaiseAlert;
+  /** What a policy does beside telling. May be asked again after a crash. */
+  violated(news: SlaNews): Promise<void>;
   clock: Clock;
   logger: Logger;
 }
@@ -77,6 +79,7 @@ async function announce(announcement: SlaAnnouncement, attempt: number, parts: A
     await store.updateAnnouncement(id, { status: news ? "raised" : "told" });
   }
   if (!news) return;
+  if (news.status === "violated") await parts.violated(news);
   await registry.runAfter("quality:sla", news, dispatch("after"));
   await store.updateAnnouncement(id, { status: "told" });
 }

@@ -72,6 +72,10 @@ const policyConfig = z
       ])
       .default("high")
       .describe("Of a violation; or `{ warning, violated }`."),
+    on_violated: z
+      .literal("fail")
+      .optional()
+      .describe("Of tasks: `fail` ends one that is late; it has failed, and is not tried again by itself."),
     routes: z.array(z.string()).optional().describe("Where alerts go (`alerts.routes`); the default route otherwise."),
     runbook: z.url().optional().describe("What to do, for the card."),
   })
@@ -83,6 +87,8 @@ const policyConfig = z
     if (!isConversation && policy.measure !== undefined)
       refuse("measure", `only conversations have one; a ${policy.for} is measured by its deadline or a target`);
     if (isConversation && policy.target === undefined) refuse("target", "a policy for conversations needs a target");
+    if (policy.for !== "task" && policy.on_violated !== undefined)
+      refuse("on_violated", `only tasks are ended by it; a ${policy.for} goes on`);
     if (policy.target !== undefined && policy.target <= 0) refuse("target", "expected more than no time");
   });
 export type PolicyConfig = z.output<typeof policyConfig>;

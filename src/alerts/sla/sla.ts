@@ -3,7 +3,7 @@
  * announce. Three keys of `Work` look at the rows: what is due next, what is to be said, and what is to be reckoned anew.
  */
 import type { RaiseAlert } from "../../domain/alert-signal.js";
-import type { ConversationWatch, SlaClock } from "../../domain/sla.js";
+import type { ConversationWatch, SlaClock, SlaNews } from "../../domain/sla.js";
 import type { Store } from "../../domain/store.js";
 import type { EntityChanged, WatchedEntity, WatchedType } from "../../domain/watched.js";
 import type { Work } from "../../domain/work.js";
@@ -27,6 +27,8 @@ export interface SlaParts {
   raise: RaiseAlert;
   /** The truth about work, by its owner: asked before anything is announced. */
   current?(type: WatchedType, id: string): Promise<WatchedEntity | undefined>;
+  /** Ends a task that is late, where its policy says so. Once more does nothing. */
+  fail?(taskId: string, policyId: string): Promise<void>;
   /** All open work: asked for when policies have changed. */
   openWork?(): AsyncIterable<WatchedEntity>;
   clock: Clock;
@@ -84,7 +86,7 @@ export function createSla(parts: SlaParts): Sla {
   const look = (key: string, at?: number) => {
     if (isRunning) work.look(key, at);
   };
-  const announceParts = { store: store.sla, registry: parts.registry, raise: parts.raise, clock, logger };
+  const announceParts = { store: store.sla, registry: parts.registry, raise: parts.raise, violated, clock, logger };
   const clocks = new Clocks({
     store: store.sla,
     policies: () => policies,
@@ -103,6 +105,11 @@ export function createSla(parts: SlaParts): Sla {
     clock,
     logger,
   });
+
+  async function violated({ entityType, entityId, policyId }: SlaNews): Promise<void> {
+    const policy = policies.find(({ id }) => id === policyId);
+    if (policy?.onViolated === "fail" && entityType === "task") await parts.fail?.(entityId, policyId);
+  }
 
   async function lookAtDue(): Promise<number | undefined> {
     // What platforms bring of the time when nobody listened may end a clock that looks overdue.

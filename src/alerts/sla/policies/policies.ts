@@ -25,6 +25,8 @@ export interface Policy {
   pausedFor(entity: Pick<WatchedEntity, "status" | "pausedFor">): string | undefined;
   pauseWhen?: readonly string[];
   severity: { warning: Severity; violated: Severity };
+  /** Ends what is late. */
+  onViolated?: "fail";
   routes?: readonly string[];
   runbook?: string;
   hash: string;
@@ -46,7 +48,7 @@ export function policiesFor(entity: WatchedEntity, policies: readonly Policy[]):
 function compile(config: PolicyConfig, all: SlaConfig, calendars: Calendars): Policy {
   const calendar = calendars.get(config.calendar);
   if (!calendar) throw noCalendar(config);
-  const { id, match, target, pause_when: pauseWhen, routes, runbook } = config;
+  const { id, match, target, pause_when: pauseWhen, on_violated: onViolated, routes, runbook } = config;
   return {
     id,
     for: config.for,
@@ -60,6 +62,7 @@ function compile(config: PolicyConfig, all: SlaConfig, calendars: Calendars): Po
     pausedFor: pauseRule(pauseWhen),
     ...(pauseWhen === undefined ? {} : { pauseWhen }),
     severity: typeof config.severity === "object" ? config.severity : severities(config.severity),
+    ...(onViolated === undefined ? {} : { onViolated }),
     ...(routes === undefined ? {} : { routes }),
     ...(runbook === undefined ? {} : { runbook }),
     hash: hashOf([config, calendar === ALWAYS ? "always" : all.calendars[config.calendar]]),
