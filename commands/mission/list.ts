@@ -20,7 +20,7 @@ export async function listMissions(deps: CommandDeps, context: CommandContext): 
         asked === "" ? "No mission was run yet." : `No mission is ${code(asked)}, and none is of a plan of that name.`,
         "`/mission plans` shows what can be run.",
       ],
-      data: { missions: [] },
+      data: { missions: [], page: 1, pages: 1, total: 0 },
     });
   const page = pageOf(found, Number(context.options.page ?? 1), PAGE_SIZE);
   const now = deps.clock.now();

@@ -95,12 +95,18 @@ describe("who may", () => {
 
   it("is, at every endpoint, nobody whose person has no role", async () => {
     // What a body cannot be without.
-    const needed: Record<string, unknown> = { snooze: { for: "1h" }, extend: { by: "1h" } };
+    const needed: Record<string, unknown> = {
+      snooze: { for: "1h" },
+      extend: { by: "1h" },
+      missions: { plan: "any" },
+      release: { reason: "any" },
+      schedules: { plan: "any", cron: "@daily" },
+    };
     for (const { method, path } of endpoints) {
       const { status, body } = await app.call(
         BOB,
         method,
-        path.replace(":id", HOOK),
+        path.replace(/:\w+/g, HOOK),
         method === "POST" ? (needed[path.split("/").at(-1) ?? ""] ?? {}) : undefined,
       );
       expect([path, status, body.code]).toEqual([path, 403, "FORBIDDEN"]);
@@ -133,7 +139,9 @@ describe("/api/v1/openapi.json", () => {
       Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
     );
     expect(described.sort()).toEqual(
-      endpoints.map(({ method, path, id }) => `${method.toLowerCase()} ${path.replace(":id", "{id}")} ${id}`).sort(),
+      endpoints
+        .map(({ method, path, id }) => `${method.toLowerCase()} ${path.replace(/:(\w+)/g, "{$1}")} ${id}`)
+        .sort(),
     );
     const fire = body.paths["/api/v1/hooks/{id}/fire"].post;
     expect(fire.parameters).toMatchObject([{ name: "id", in: "path", required: true, schema: { type: "string" } }]);

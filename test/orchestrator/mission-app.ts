@@ -24,6 +24,9 @@ export interface MissionApp {
   /** As the owner, or as Bob, who is an operator. */
   // biome-ignore lint/suspicious/noExplicitAny: data of all commands, read by the tests field by field
   command(line: string, by?: "owner" | "bob"): Promise<{ outcome: string; text: string; data: any }>;
+  /** Of /api/v1. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  api(method: string, path: string, body?: unknown, by?: "owner" | "bob"): Promise<{ status: number; body: any }>;
   /** Begins a plan; the mission's id. */
   run(plan: string): Promise<string>;
   /** Resolves with what `/mission show` says when it is in one of these states. */
@@ -83,7 +86,7 @@ export async function missionApp(
     const read: any = text === "" ? undefined : JSON.parse(text);
     if (!answer.ok && read?.code === undefined && read?.error === undefined)
       throw new Error(`${method} ${path}: ${answer.status} ${text}`);
-    return { ok: answer.ok, body: read };
+    return { ok: answer.ok, status: answer.status, body: read };
   };
   let said = 0;
   const live: MissionApp = {
@@ -126,6 +129,10 @@ export async function missionApp(
       const { ok, body } = await call("POST", "/api/command", { line }, by === "bob" ? BOB : TOKEN);
       if (ok) return body;
       return { outcome: "error", text: JSON.stringify(body), data: body };
+    },
+    async api(method, path, body, by = "owner") {
+      const { status, body: answered } = await call(method, `/api/v1${path}`, body, by === "bob" ? BOB : TOKEN);
+      return { status, body: answered };
     },
     async run(plan) {
       const { outcome, data, text } = await live.command(`/mission run ${plan}`);

@@ -3,11 +3,18 @@ import { openRoute, type Route } from "../route.js";
 import { alertEndpoints } from "./alerts.js";
 import { API_ROOT, type Endpoint } from "./endpoint.js";
 import { hookEndpoints } from "./hooks.js";
+import { missionApi } from "./missions.js";
 import { openApiDocument } from "./openapi.js";
 import { runEndpoints } from "./runs.js";
 import { slaEndpoints } from "./sla.js";
 
-export const endpoints: readonly Endpoint[] = [...hookEndpoints, ...runEndpoints, ...alertEndpoints, ...slaEndpoints];
+export const endpoints: readonly Endpoint[] = [
+  ...hookEndpoints,
+  ...runEndpoints,
+  ...missionApi,
+  ...alertEndpoints,
+  ...slaEndpoints,
+];
 
 export const apiRoutes: readonly Route[] = [
   ...endpoints,

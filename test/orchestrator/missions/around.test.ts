@@ -216,3 +216,35 @@ it("a vetoed assessment leaves the work in review and the mission waiting, until
     tasks: [{ status: "done" }, { status: "done" }],
   });
 });
+
+it("programs drive missions, gates and schedules over /api/v1, with the roles of the commands", async () => {
+  const app = await missionApp(
+    { plain: { groups: [{ name: "a", tasks: [{ id: "one", assignTo: "note" }], gate: { name: "ok" } }] } },
+    { runners: { note: NOTE } },
+  );
+  app.write("bad", "");
+  const api = app.api;
+  const begun = await api("POST", "/missions", { plan: "plain" });
+  expect(begun).toMatchObject({ status: 200, body: { planId: "plain", gates: [{ name: "ok" }] } });
+  const { id } = begun.body;
+  await app.reaches(id, "held");
+  expect((await api("GET", "/missions?filter=open")).body).toMatchObject({
+    missions: [{ id, status: "held" }],
+    total: 1,
+  });
+  expect((await api("GET", `/missions/${id}`)).body).toMatchObject({ tasks: [{ title: "one", status: "failed" }] });
+  expect((await api("GET", "/gates")).body).toMatchObject({ gates: [{ missionId: id, name: "ok", verdict: "held" }] });
+  const release = (by: "owner" | "bob") => api("POST", `/missions/${id}/gates/ok/release`, { reason: "it may" }, by);
+  expect(await release("bob")).toMatchObject({ status: 403 });
+  expect(await release("owner")).toMatchObject({ status: 200, body: { gate: { released: { reason: "it may" } } } });
+  await app.reaches(id, "done");
+  expect((await api("GET", `/missions/${id}/report`)).body).toMatchObject({ status: "done", counts: { failed: 1 } });
+  expect(await api("POST", `/missions/${id}/cancel`)).toMatchObject({ status: 409 });
+  expect(await api("GET", "/missions/m_nothing")).toMatchObject({ status: 404 });
+  const cron = { plan: "plain", cron: "0 9 * * *", timezone: "UTC" };
+  expect(await api("POST", "/schedules", cron)).toMatchObject({ status: 200, body: { id: "plain" } });
+  expect((await api("POST", "/schedules/plain/run")).body).toMatchObject({ kind: "started" });
+  expect((await api("POST", "/schedules/plain/pause")).body).toMatchObject({ paused: { by: "web:1 (Owner)" } });
+  expect((await api("POST", "/schedules/plain/remove")).body).toEqual({ id: "plain", removed: true });
+  expect((await api("GET", "/schedules")).body).toEqual({ schedules: [] });
+});

@@ -369,7 +369,7 @@ it("a plan that is broken begins nothing, and its problems are told with their l
   const refused = await app.command("/mission run broken");
   expect(refused.text).toContain("broken.yaml:4:28");
   expect(refused.text).toContain("broken.yaml:5:46");
-  expect((await app.command("/mission list")).data).toEqual({ missions: [] });
+  expect((await app.command("/mission list")).data).toMatchObject({ missions: [] });
   expect((await app.command("/mission plans")).text).toContain("**broken**");
 });
 
