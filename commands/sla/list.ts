@@ -27,7 +27,7 @@ export async function listClocks(deps: CommandDeps, { options }: CommandContext)
         [
           { title: "what", maxCharacters: 24 },
           { title: "clock" },
-          { title: "stands", maxCharacters: 22 },
+          { title: "stands", maxCharacters: 28 },
           { title: "used", right: true },
           { title: "due" },
         ],

@@ -50,12 +50,11 @@ function describe(view: ClockView, history: readonly SlaAnnouncement[]): (string
     ["pauses", course.pauses.length === 0 ? undefined : String(course.pauses.length)],
     ["state", entity.status],
     ["owner", entity.owner],
-    ["id", clock.id],
   ];
   return [
     `**${plain(entity.title)}** · ${entity.type} ${code(entity.id)}`,
     table(
-      [{ title: "" }, { title: "", maxCharacters: 60 }],
+      [{ title: "clock" }, { title: clock.id, maxCharacters: 60 }],
       facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
     ),
     history.length > 0 &&

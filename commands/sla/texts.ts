@@ -15,7 +15,7 @@ export function deskOf({ sla }: CommandDeps): SlaDesk {
 export function standing({ clock, usedMs, leftMs }: ClockView): string {
   if (clock.state === "ended")
     return `${clock.outcome ?? "ended"}${clock.outcome === "withdrawn" ? "" : ` in ${formatDuration(usedMs)}`}`;
-  if (clock.state === "paused") return `paused${clock.pausedFor ? `: ${clock.pausedFor}` : ""}`;
+  if (clock.state === "paused") return `paused${clock.pausedFor ? `: ${clock.pausedFor.replaceAll("_", " ")}` : ""}`;
   return leftMs >= 0 ? `${formatDuration(leftMs)} left` : `${leftMs > -1_000 ? "just" : formatDuration(-leftMs)} over`;
 }
 
