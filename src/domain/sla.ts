@@ -257,7 +257,5 @@ export interface SlaStore {
   openCases(afterId: string, limit: number): Promise<SlaCase[]>;
   /** Open cases that end by themselves. */
   nextClosing(): Promise<{ id: string; conversation: string; closesAt: number } | undefined>;
-  /** A chat has another id: its open case goes with it. */
-  moveCase(from: string, to: string, address: Address): Promise<void>;
   sweep(endedBefore: number): Promise<number>;
 }

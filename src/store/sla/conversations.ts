@@ -4,10 +4,10 @@ import { formatAddress } from "../../domain/address.js";
 import type { ConversationSight, SlaCase, SlaStore } from "../../domain/sla.js";
 import type { Connection } from "../connection.js";
 
-type Conversations = Pick<
-  SlaStore,
-  "unseen" | "sightsOf" | "openCase" | "caseById" | "openCases" | "nextClosing" | "moveCase"
-> & { putCase(one: SlaCase): void; forgetSight(id: string): void };
+type Conversations = Pick<SlaStore, "unseen" | "sightsOf" | "openCase" | "caseById" | "openCases" | "nextClosing"> & {
+  putCase(one: SlaCase): void;
+  forgetSight(id: string): void;
+};
 
 /** Writes a sight inside the open transaction; the same one twice is one. */
 export function createInsertSight(database: Database): (sight: ConversationSight) => void {
@@ -18,7 +18,7 @@ export function createInsertSight(database: Database): (sight: ConversationSight
 }
 
 /** `putCase` and `forgetSight` write inside the transaction that is open. */
-export function createConversations({ database, read, write }: Connection): Conversations {
+export function createConversations({ database, read }: Connection): Conversations {
   const unseen = database.prepare<[number], { conversation: string }>(
     "SELECT DISTINCT conversation FROM sla_sights LIMIT ?",
   );
@@ -54,11 +54,6 @@ export function createConversations({ database, read, write }: Connection): Conv
     openCases: (afterId, limit) =>
       read(() => openAfter.all(afterId, limit).map(({ data }): SlaCase => JSON.parse(data))),
     nextClosing: () => read(() => closing.get()),
-    moveCase: (from, to, address) =>
-      write(() => {
-        const moved = caseOf(open.get(from));
-        if (moved && !open.get(to)) putCase({ ...moved, conversation: to, address });
-      }),
   };
 }
 

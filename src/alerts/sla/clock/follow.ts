@@ -58,7 +58,7 @@ export function follow(situation: Situation): Step | undefined {
   const says: Said[] = [];
   beginEpisode(clock, known, frame, now, says);
   if (span.endedAt !== undefined) conclude(clock, frame, span.endedAt, span, says);
-  else if (pausedFor === undefined) announceDue(clock, frame, situation, says);
+  else announceDue(clock, frame, situation, says);
   const say = { clock, policy, frame, now };
   return { clock, says: says.map((said) => announcement(said, say)) };
 }
@@ -113,27 +113,30 @@ function movedTo({ dueAt }: Frame): string {
   return dueAt === undefined ? "it waits now" : `due ${new Date(dueAt).toISOString()} now`;
 }
 
-/** Once: what was passed while nobody looked is told by the last of it. */
+/** Once: what was passed while nobody looked is told by the last of it. Of a clock that stands still, what was so before it stood. */
 function announceDue(clock: SlaClock, frame: Frame, { now, holdUntil = now }: Situation, says: Said[]): void {
   if (clock.violatedAt !== undefined) return;
-  const warned = clock.warned ?? 0;
-  const passed = frame.warnings.filter(({ at, share }) => at <= now && share > warned).at(-1);
-  if (holdUntil > now && (passed || (frame.dueAt ?? now + 1) <= now)) {
+  const asOf = clock.course.pausedSince ?? now;
+  const isDue = frame.dueAt !== undefined && frame.dueAt <= asOf;
+  const passed = frame.warnings.filter(({ at, share }) => at <= asOf && share > (clock.warned ?? 0)).at(-1);
+  if (holdUntil > now && (isDue || passed)) {
     clock.nextAt = holdUntil;
-    return;
+  } else if (isDue) {
+    clock.violatedAt = frame.dueAt as number;
+    says.push({ kind: "violated", episode: clock.episode, at: clock.violatedAt });
+  } else {
+    if (passed) {
+      clock.warned = passed.share;
+      says.push({ kind: "warning", episode: clock.episode, at: passed.at, label: passed.label });
+    }
+    const nextAt = clock.state === "paused" ? undefined : nextOf(clock, frame, now);
+    if (nextAt !== undefined) clock.nextAt = nextAt;
   }
-  if (frame.dueAt !== undefined && frame.dueAt <= now) {
-    clock.violatedAt = frame.dueAt;
-    says.push({ kind: "violated", episode: clock.episode, at: frame.dueAt });
-    return;
-  }
-  if (passed) {
-    clock.warned = passed.share;
-    says.push({ kind: "warning", episode: clock.episode, at: passed.at, label: passed.label });
-  }
-  const coming = frame.warnings.find(({ at, share }) => at > now && share > (clock.warned ?? 0));
-  const nextAt = coming === undefined ? frame.dueAt : Math.min(coming.at, frame.dueAt ?? coming.at);
-  if (nextAt !== undefined) clock.nextAt = nextAt;
+}
+
+function nextOf({ warned = 0 }: SlaClock, { warnings, dueAt }: Frame, now: number): number | undefined {
+  const coming = warnings.find(({ at, share }) => at > now && share > warned);
+  return coming === undefined ? dueAt : Math.min(coming.at, dueAt ?? coming.at);
 }
 
 function conclude(clock: SlaClock, frame: Frame, endedAt: number, { abandoned, how }: Span, says: Said[]): void {

@@ -74,7 +74,7 @@ export class Conversations {
 
   /** Its clock's time came, or policies changed. */
   async lookAgain(caseId: string, extend?: Sighting["extend"]): Promise<void> {
-    await this.#see(caseId, (known) => known && { case: known, ...(extend ? { extend } : {}) });
+    await this.#see(caseId, (known) => known && { case: known, isAsItWas: true, ...(extend ? { extend } : {}) });
   }
 
   /** After a change of policies. Without any about conversations nobody listens any more: what is open is given up. */
@@ -118,20 +118,32 @@ export class Conversations {
 
   async #takeOne(conversation: string, sight: ConversationSight): Promise<boolean> {
     const { store, config, isWatched } = this.#parts;
-    if (sight.kind === "moved" && sight.toChatId !== undefined) {
-      const address = { ...sight.address, chatId: sight.toChatId };
-      await store.moveCase(conversation, formatAddress(address), address);
-    }
     const open = await store.openCase(conversation);
+    if (sight.kind === "moved") return open ? this.#move(open, sight) : this.#forget(sight);
     const first = open ?? afterSight(undefined, sight, config());
     // Most chats of a busy gateway may be nobody's support.
-    if (!first || sight.kind === "moved" || (!open && !isWatched(entityOf(first)))) return this.#forget(sight);
+    if (!first || (!open && !isWatched(entityOf(first)))) return this.#forget(sight);
     let isTaken = false;
     await this.#see(first.id, (known) => {
       if (known?.endedAt !== undefined) return undefined;
       const next = afterSight(known, sight, config());
       isTaken = next !== undefined;
       return next && { case: next, changedAt: sight.at, seen: [sight.id], ...this.#hold(sight) };
+    });
+    return isTaken;
+  }
+
+  /** The chat has another id, and its open case goes with it, unless there is one already. */
+  async #move(open: SlaCase, sight: ConversationSight): Promise<boolean> {
+    const { store } = this.#parts;
+    const address = { ...sight.address, ...(sight.toChatId === undefined ? {} : { chatId: sight.toChatId }) };
+    const conversation = formatAddress(address);
+    if (await store.openCase(conversation)) return this.#forget(sight);
+    let isTaken = false;
+    await this.#see(open.id, (known) => {
+      if (!known || known.endedAt !== undefined) return undefined;
+      isTaken = true;
+      return { case: { ...known, conversation, address }, seen: [sight.id] };
     });
     return isTaken;
   }
@@ -152,10 +164,12 @@ export class Conversations {
     await clocks.see("conversation", caseId, async () => {
       const changed = change(await store.caseById(caseId));
       if (!changed) return undefined;
+      const { case: one, isAsItWas, ...how } = changed;
       return {
-        ...changed,
-        entity: entityOf(changed.case),
-        spansFor: (policy) => spansOf(changed.case, policy),
+        ...how,
+        ...(isAsItWas ? {} : { case: one }),
+        entity: entityOf(one),
+        spansFor: (policy) => spansOf(one, policy),
       };
     });
   }
@@ -183,6 +197,8 @@ export class Conversations {
 
 interface CaseChange {
   case: SlaCase;
+  /** Nothing of it need be written. */
+  isAsItWas?: boolean;
   changedAt?: number;
   holdUntil?: number;
   seen?: readonly string[];
