@@ -5,6 +5,7 @@ import type { InboxRow, InboxStatus, InboxStore, NewDelivery } from "../domain/s
 import { HookgateError } from "../lib/errors.js";
 import type { Connection } from "./connection.js";
 import { createInsertSight } from "./sla/conversations.js";
+import { readable } from "./unreadable.js";
 
 interface InboxRecord {
   id: number;
@@ -115,17 +116,17 @@ export function createInbox(
     defer: (id, dueAt, error) => write(() => void defer.run(dueAt, error ?? null, error === undefined ? 1 : 0, id)),
     dead: (id, error, at) => write(() => void die.run(error, at, id)),
     revive: (id, at) => write(() => revive.run(at, id).changes > 0),
-    unfinished: (afterId, limit) => read(() => unfinished.all(afterId, limit).map(toRow)),
-    lane: (name, afterId, limit) => read(() => lane.all(name, afterId, limit).map(toRow)),
+    unfinished: (afterId, limit) => read(() => readable(unfinished.all(afterId, limit), toRow)),
+    lane: (name, afterId, limit) => read(() => readable(lane.all(name, afterId, limit), toRow)),
     get: (id) => read(() => optionalRow(byId.get(id))),
     find: ({ chatId, botId, platform }: Address, eventId) =>
       read(() => optionalRow(byEvent.get(chatId, eventId, botId, platform))),
     list: ({ status, before = Number.MAX_SAFE_INTEGER, limit }) =>
       read(() => {
-        if (status === undefined) return newest.all(before, limit).map(toRow);
-        if (status === "done") return newestDone.all(before, limit).map(toRow);
-        if (status === "dead") return newestDead.all(before, limit).map(toRow);
-        return newestOpen.all(status, before, limit).map(toRow);
+        if (status === undefined) return readable(newest.all(before, limit), toRow);
+        if (status === "done") return readable(newestDone.all(before, limit), toRow);
+        if (status === "dead") return readable(newestDead.all(before, limit), toRow);
+        return readable(newestOpen.all(status, before, limit), toRow);
       }),
     counts: () =>
       read(() => {
@@ -146,7 +147,7 @@ function noSuchRow(id: number): never {
 }
 
 function optionalRow(record: InboxRecord | undefined): InboxRow | undefined {
-  return record && toRow(record);
+  return record && readable([record], toRow)[0];
 }
 
 function toRow(record: InboxRecord): InboxRow {

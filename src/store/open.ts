@@ -32,6 +32,7 @@ import { readOwner, writeOwner } from "./owner.js";
 import { createPauses } from "./pauses.js";
 import { createSweep } from "./retention.js";
 import { createSlaStore } from "./sla/sla.js";
+import { endUnreadable } from "./unreadable.js";
 import { createWalSync, type WalSync } from "./wal-sync.js";
 import { createWebChat } from "./web-chat.js";
 
@@ -94,6 +95,7 @@ async function assemble(
   const insertDelivery = createInsertDelivery(connection.database);
   const sweepMain = createSweep(connection, retention);
   const check = createCheck(connection);
+  if (!mode.readonly) await endUnreadable(connection, clock.now(), logger);
   return {
     inbox: createInbox(connection, insertDelivery),
     outbox: createOutbox(connection, insertDelivery),

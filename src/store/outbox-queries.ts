@@ -2,6 +2,7 @@
 import { DELIVERY_STATUSES, type Delivery, type DeliveryStatus, type OutboxStore } from "../domain/store.js";
 import type { Connection } from "./connection.js";
 import { DELIVERY_COLUMNS, type DeliveryRecord, toDelivery } from "./delivery-rows.js";
+import { readable } from "./unreadable.js";
 
 type Queries = Pick<OutboxStore, "next" | "pending" | "get" | "findByMessage" | "list" | "counts" | "purge">;
 
@@ -58,8 +59,9 @@ export function outboxQueries({ database, read, write }: Connection): Queries {
   );
   const purgeAll = database.prepare("DELETE FROM deliveries WHERE status NOT IN ('waiting', 'sending', 'held')");
 
-  const whole = (record: DeliveryRecord | undefined): Delivery | undefined => record && toDelivery(record);
-  const all = (records: DeliveryRecord[]): Delivery[] => records.map(toDelivery);
+  const whole = (record: DeliveryRecord | undefined): Delivery | undefined =>
+    record && readable([record], toDelivery)[0];
+  const all = (records: DeliveryRecord[]): Delivery[] => readable(records, toDelivery);
 
   return {
     next: (conversation) => read(() => whole(next.get(conversation))),

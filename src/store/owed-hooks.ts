@@ -2,6 +2,7 @@
 import type { Delivery, OutboxStore } from "../domain/store.js";
 import type { Connection } from "./connection.js";
 import { DELIVERY_COLUMNS, type DeliveryRecord, toDelivery } from "./delivery-rows.js";
+import { readable } from "./unreadable.js";
 
 export interface OwedHooks extends Pick<OutboxStore, "owed" | "told"> {
   /** Inside the open transaction. */
@@ -20,7 +21,7 @@ export function createOwedHooks({ database, read, write }: Connection): OwedHook
     owe: (deliveryId) => void add.run(deliveryId),
     async owed(): Promise<Delivery[]> {
       await write(() => void forget.run());
-      return read(() => list.all().map(toDelivery));
+      return read(() => readable(list.all(), toDelivery));
     },
     told: (deliveryIds) =>
       write(() => {

@@ -10,13 +10,20 @@ let product: Product;
 beforeAll(async () => {
   product = await startProduct({
     automations: { lease: "1s" },
-    hooks: ["hurt", "well"].map((id) => ({
-      id,
-      trigger: { event: id },
-      run: { shell: { sh: "true" } },
-      retry: { attempts: 3, backoff: "10ms" },
-      when_busy: "queue",
-    })),
+    hooks: [
+      ...["hurt", "well"].map((id) => ({
+        id,
+        trigger: { event: id },
+        run: { shell: { sh: "true" } },
+        retry: { attempts: 3, backoff: "10ms" },
+        when_busy: "queue",
+      })),
+      {
+        id: "answers",
+        on: "inbound_claim",
+        run: { shell: { command: ["echo", '{"decision":"claim","reply":"heard"}'] } },
+      },
+    ],
   });
 }, 60_000);
 afterAll(() => product.close());
@@ -46,6 +53,18 @@ it("are ended with the reason, and everything behind them is run", { timeout: 60
     add.run("r_bad_running", "running", "g_gone", 1, "not JSON", '{"n":3}');
     file
       .prepare("INSERT INTO automation_events (id, name, payload, received_at) VALUES ('msg_bad', 'well', '{', 1)")
+      .run();
+    file
+      .prepare(
+        `INSERT INTO inbox (platform, bot, chat, event_id, lane, status, attempts, due_at, received_at, event)
+         VALUES ('web', 'web', 'general', 'bad', 'web:web:general', 'running', 1, 1, 1, '{"kind":')`,
+      )
+      .run();
+    file
+      .prepare(
+        `INSERT INTO deliveries (id, conversation, status, created_at, due_at, data, message, frozen, parts)
+         VALUES ('d_bad', 'web:web:general', 'sending', 1, 1, '{"address":', '{}', '', '[{')`,
+      )
       .run();
   } finally {
     file.close();
@@ -77,4 +96,8 @@ it("are ended with the reason, and everything behind them is run", { timeout: 60
   });
   expect(listed.status).toBe(200);
   expect(((await listed.json()) as { runs: unknown[] }).runs).toHaveLength(5);
+  // Nor does a damaged message or delivery, in front of everything of its conversation.
+  await product.say("who hears this?");
+  await until(async () => (await product.messages()).some(({ text }) => text === "heard"), "the answer", 20_000);
+  expect(product.output()).toMatch(/an inbox message was given up[\s\S]*a delivery was given up: .*d(amaged)/);
 });
