@@ -33,7 +33,7 @@ export interface SlaRig {
   /** `state@ISO reason`, of all signals. */
   said(): string[];
   /** Nothing is due and nothing waits to be said. */
-  settled(): Promise<void>;
+  settled(withinMs?: number): Promise<void>;
   /** Time goes by, from one due time to the next, as it would by itself. */
   passUntil(iso: string): Promise<void>;
   pass(ms: number): Promise<void>;
@@ -103,17 +103,21 @@ export async function startSla(options: SlaRigOptions): Promise<SlaRig> {
     news,
     said: () =>
       signals.map(({ state, at: when, reason }) => `${state} ${new Date(when).toISOString().slice(0, 16)} ${reason}`),
-    settled: () =>
-      until(async () => {
-        const [due, say, unseen] = await Promise.all([
-          store.sla.nextDue(),
-          store.sla.nextAnnouncement(),
-          store.sla.unseen(1),
-        ]);
-        const now = clock.now();
-        await clock.advance(0);
-        return (due === undefined || due > now) && (say === undefined || say > now) && unseen.length === 0;
-      }, "all that is due is said").then(() => undefined),
+    settled: (withinMs) =>
+      until(
+        async () => {
+          const [due, say, unseen] = await Promise.all([
+            store.sla.nextDue(),
+            store.sla.nextAnnouncement(),
+            store.sla.unseen(1),
+          ]);
+          const now = clock.now();
+          await clock.advance(0);
+          return (due === undefined || due > now) && (say === undefined || say > now) && unseen.length === 0;
+        },
+        "all that is due is said",
+        withinMs,
+      ).then(() => undefined),
     async passUntil(iso) {
       await this.settled();
       for (const end = at(iso); clock.now() < end; await this.settled()) {
