@@ -81,11 +81,6 @@ export const expectation = z.unknown().transform((value, context): Expectation =
   return z.NEVER;
 });
 
-/** Programs run only where an owner says so. */
-export function startsPrograms(one: Expectation): boolean {
-  return "command" in one || "sh" in one;
-}
-
 /** How it is called: its name, or what it checks. */
 export function expectationName(one: Expectation): string {
   if (one.name !== undefined) return one.name;

@@ -256,7 +256,10 @@ it("every veto of a mission is a state that people see, is asked once, and is as
   allow("mission:execute");
   await app.command(`/mission retry ${id}`);
   await until(async () => (await app.reaches(id, "blocked")).hold.point === "task:create", "the next veto");
-  expect((await app.reaches(id, "blocked")).hold.reason).toContain("not now: task:create");
+  expect((await app.reaches(id, "blocked")).hold).toMatchObject({
+    by: "of-the-test.no-task-create",
+    reason: "one: not now: task:create",
+  });
   allow("task:create");
   await app.command(`/mission retry ${id}`);
   expect(await app.reaches(id, "held")).toMatchObject({
@@ -285,6 +288,7 @@ it("a cancelled mission ends what runs of it, leaves nothing behind, and reports
     },
     {
       runners: { note: NOTE, sleeper: { shell: { sh: "echo began >> began; sleep 120; echo ended >> ended" } } },
+      orchestrator: { shutdown_timeout: "5m" },
       plugin: LOG,
     },
   );
@@ -303,8 +307,8 @@ it("a cancelled mission ends what runs of it, leaves nothing behind, and reports
   expect(told(app, "mission:complete before")).toEqual([]);
   const before = Date.now();
   await app.stop();
-  // Well below the ten seconds that a stop lets runs end: nothing runs any more.
-  expect(Date.now() - before).toBeLessThan(8_000);
+  // Well below the minutes that a stop would let runs end: nothing runs any more.
+  expect(Date.now() - before).toBeLessThan(40_000);
   expect(app.lines("ended")).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-/** What checking an expectation takes and gives. One kind of expectation a file beside this one. */
+/** What checking an expectation takes and gives; what a check rejects with is a check that is broken. One kind of expectation a file beside this one. */
 import type { Models } from "../../../domain/model.js";
 import type { Task } from "../../../domain/task.js";
 import type { GuardedRequest, GuardedResponse } from "../../../lib/outgoing/request.js";
@@ -28,9 +28,6 @@ export interface Found {
   feedback: string;
   broken?: boolean;
 }
-
-/** What it rejects with is a check that is broken. */
-export type CheckOf<One> = (expectation: One, context: CheckContext) => Promise<Found>;
 
 export const so = (feedback: string): Found => ({ passed: true, feedback });
 export const notSo = (feedback: string): Found => ({ passed: false, feedback });
