@@ -155,7 +155,6 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       processes,
       models,
       startMission: (planId, start) => startMission(missions, planId, start),
-      createTask: (input, actor, origin) => orchestrator.create(input, actor, origin),
       mask,
       keepSwitch,
       clock,
@@ -181,7 +180,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
-    const { missions, schedules, assess, sweepMissions } = assembleMissions({
+    const { missions, schedules, assess, stopMissions, sweepMissions } = assembleMissions({
       config: config.orchestrator,
       file: loaded.file,
       store,
@@ -341,7 +340,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     closers.push(() => sla.stop());
     await sla.start();
     // The orchestrator first: its end is told to missions.
-    closers.push(() => Promise.all([schedules.stop(), missions.stop()]).then(() => {}));
+    closers.push(stopMissions);
     closers.push(() => orchestrator.stop());
     await orchestrator.start();
     await missions.start();

@@ -16,10 +16,9 @@ import type { Processes } from "../lib/process.js";
 import { createAssess } from "../orchestrator/assessments/assess.js";
 import { assigneeOf } from "../orchestrator/assignee.js";
 import type { OrchestratorConfig } from "../orchestrator/config.js";
-import type { PlanSurroundings } from "../orchestrator/missions/check-plan.js";
 import { createMissions, type Missions } from "../orchestrator/missions/missions.js";
 import type { MissionParts, MissionTasks } from "../orchestrator/missions/parts.js";
-import { createPlans, type Plans } from "../orchestrator/missions/plans.js";
+import { createPlans } from "../orchestrator/missions/plans.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import { createSchedules, type Schedules } from "../orchestrator/schedules/schedules.js";
 import { TaskVetoed } from "../orchestrator/tasks/create.js";
@@ -32,6 +31,8 @@ export interface MissionAssembly {
   missions: Missions;
   schedules: Schedules;
   assess: Assess;
+  /** After the orchestrator: its end is told to missions. Resolves when hooks were told of all of it. */
+  stopMissions(): Promise<void>;
   /** Deletes what is over for long; resolves with how many. */
   sweepMissions(): Promise<number>;
 }
@@ -41,35 +42,40 @@ interface Parts {
   /** Of the configuration. */
   file: string | undefined;
   registry: HookRegistry;
-  store: Pick<Store, "missions" | "tasks" | "outbox">;
-  orchestrator(): Pick<Orchestrator, "create" | "transition">;
+  store: Pick<Store, "missions" | "tasks">;
+  orchestrator(): Pick<Orchestrator, "create" | "transition" | "drained">;
   models: Models;
   processes: Processes;
   destinations: Destinations;
-  gateway: Pick<MissionParts["gateway"], "send" | "edit">;
+  gateway: MissionParts["gateway"];
   entityChanged?: EntityChanged;
   clock: Clock;
   logger: Logger;
 }
 
 export function assembleMissions(parts: Parts): MissionAssembly {
-  const { file, registry, store, models, clock, logger } = parts;
-  const around = surroundings(parts.config, () => models.names);
+  const { config, file, registry, store, models, clock, logger } = parts;
+  const folder = file === undefined ? undefined : dirname(resolve(file));
+  const around = {
+    assigneeProblem: (assignTo: string) => assigneeProblem(assignTo, config),
+    roleFor: (assignTo: string) => roleFor(assignTo, config),
+    get models() {
+      return models.names;
+    },
+  };
   const missions = createMissions({
     registry,
     store: store.missions.rows,
     tasks: tasksOf(parts),
-    plans: plansOf(file, around),
+    plans: createPlans(folder && join(folder, PLANS_FOLDER), around),
     around,
-    gateway: {
-      ...parts.gateway,
-      isThere: async (deliveryId) => (await store.outbox.get(deliveryId)) !== undefined,
-    },
+    gateway: parts.gateway,
     changed: parts.entityChanged ?? (async () => {}),
     clock,
     logger,
   });
   const schedules = createSchedules({ registry, store: store.missions.schedules, missions, clock, logger });
+  const telling = new Set<Promise<void>>();
   const assess = createAssess({
     registry,
     store: store.missions.assessments,
@@ -80,37 +86,26 @@ export function assembleMissions(parts: Parts): MissionAssembly {
       const { guardedRequest } = await import("../lib/outgoing/request.js");
       return guardedRequest(url, { ...request, allow: parts.destinations });
     },
-    folder: file === undefined ? process.cwd() : dirname(resolve(file)),
+    folder: folder ?? process.cwd(),
+    telling(told) {
+      telling.add(told);
+      void told.finally(() => telling.delete(told));
+    },
     clock,
   });
   return {
     missions,
     schedules,
     assess,
+    async stopMissions() {
+      await Promise.all([schedules.stop(), missions.stop(), ...telling]);
+      await parts.orchestrator().drained();
+    },
     async sweepMissions() {
-      const before = clock.now() - parts.config.keep;
+      const before = clock.now() - config.keep;
       return (await store.missions.rows.sweep(before)) + (await store.missions.assessments.sweep(before));
     },
   };
-}
-
-/** What plans may name, by the configuration. */
-export function surroundings(
-  config: Pick<OrchestratorConfig, "runners">,
-  models: () => readonly string[],
-): PlanSurroundings {
-  return {
-    assigneeProblem: (assignTo) => assigneeProblem(assignTo, config),
-    roleFor: (assignTo) => roleFor(assignTo, config),
-    get models() {
-      return models();
-    },
-  };
-}
-
-/** `file`: the configuration's; plans stand in a folder beside it. */
-export function plansOf(file: string | undefined, around: PlanSurroundings): Plans {
-  return createPlans(file === undefined ? undefined : join(dirname(resolve(file)), PLANS_FOLDER), around);
 }
 
 /** A hook begins a mission. */

@@ -46,6 +46,8 @@ export interface Orchestrator extends Transitions, Pick<Finish, "handIn" | "fail
   start(): Promise<void>;
   /** Fires orchestrator:shutdown, lets runs end, ends those that do not, and has everybody told of it. */
   stop(): Promise<void>;
+  /** Everybody was told of what was written so far, by others after the stop, too. */
+  drained(): Promise<void>;
   /** Deletes what is over for long; resolves with how many. */
   sweep(): Promise<number>;
 }
@@ -169,6 +171,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
       show.stop();
       await registry.runAfter("orchestrator:shutdown", {});
     },
+    drained: telling.drained,
     sweep: () => store.sweep(clock.now() - config.keep),
   };
 }

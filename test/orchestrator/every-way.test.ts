@@ -305,3 +305,32 @@ it("task:fail: the gateway was killed while it ran, and says so when it is there
     rmSync(folder, { recursive: true, force: true });
   }
 }, 120_000);
+
+it("a stop ends a mission's work and has everybody told of all that follows, once", async () => {
+  const app = await missionApp(
+    {
+      long: {
+        groups: [
+          { name: "first", tasks: [{ id: "stuck", assignTo: "stuck" }] },
+          { name: "second", tasks: Array.from({ length: 20 }, (_, at) => ({ id: `then-${at}`, assignTo: "build" })) },
+        ],
+      },
+    },
+    {
+      plugin: `${WATCH}
+        api.hooks.register({ hook: "task:transition", phase: "after", id: "slow", handler: () => new Promise((done) => setTimeout(done, 500)) });`,
+      config: { orchestrator: { runners: RUNNERS, shutdown_timeout: "100ms" } },
+    },
+  );
+  const id = await app.run("long");
+  await until(() => app.lines("began").length === 1, "the program running");
+  await app.stop();
+  await app.start();
+  await app.reaches(id, "failed");
+  await until(() => watched(app.folder, "mission:complete", "after").length > 0, "its end being told");
+  await app.stop();
+  const told = watched(app.folder).filter(({ phase }) => phase === "after");
+  expect(told.filter(({ attempt }) => attempt > 1)).toEqual([]);
+  const ends = told.filter(({ hook, data }) => hook === "task:transition" && data.to === "cancelled");
+  expect(ends).toHaveLength(20);
+}, 120_000);

@@ -27,6 +27,8 @@ const TIMEOUT_MS = 60_000;
 export interface AssessParts extends CheckParts {
   registry: Pick<HookRegistry, "runBefore" | "runAfter">;
   store: AssessmentStore;
+  /** Hooks that are being told: nobody waits for them but a stop. */
+  telling(told: Promise<void>): void;
   clock: Clock;
 }
 
@@ -39,7 +41,7 @@ export function createAssess(parts: AssessParts): Assess {
       .catch((error: unknown) => ({ ...failedClosed(error), data: { task } }));
     if (asked.cancelled) return heldBy(asked, "assessment:run");
     // It was let through, so it is told as begun, once.
-    void parts.registry.runAfter("assessment:run", { taskId: task.id, task }, firing("run_told", task));
+    parts.telling(parts.registry.runAfter("assessment:run", { taskId: task.id, task }, firing("run_told", task)));
     const startedAt = parts.clock.now();
     const checks: Check[] = [];
     for (const one of expectationsOf(asked.data.task)) checks.push(await checkOne(one, asked.data.task, parts, signal));
@@ -57,7 +59,7 @@ export function createAssess(parts: AssessParts): Assess {
 }
 
 /** Hooks may hold the verdict back, or change it; what was found stays as it was kept. */
-async function conclude(judged: Assessment, task: Task, { registry }: AssessParts): Promise<Assessed> {
+async function conclude(judged: Assessment, task: Task, { registry, telling }: AssessParts): Promise<Assessed> {
   const payload = { taskId: task.id, task, assessment: judged, passed: judged.passed };
   const told = await registry
     .runBefore("assessment:complete", payload, firing("complete", task))
@@ -66,7 +68,7 @@ async function conclude(judged: Assessment, task: Task, { registry }: AssessPart
   const changed = assessment.safeParse(told.data.assessment);
   const final = { ...(changed.success ? changed.data : judged), passed: told.data.passed === true };
   const verdict = { ...payload, assessment: final, passed: final.passed };
-  void registry.runAfter("assessment:complete", verdict, firing("complete_told", task));
+  telling(registry.runAfter("assessment:complete", verdict, firing("complete_told", task)));
   return { kind: "assessed", assessment: final };
 }
 

@@ -18,10 +18,7 @@ import { reportOf } from "./report.js";
 /** More in one go are a mistake of ours. */
 const MAX_STEPS = 2_000;
 
-/** Among what is owed: the card of a mission that is over. */
-export const CARD = "card";
-
-/** Where it came to rest, or how it ended; undefined when it is gone. */
+/** Where it came to rest; undefined when it is over, or gone. */
 export async function advance(
   id: string,
   parts: MissionParts,
@@ -199,10 +196,7 @@ async function finish(row: MissionRow, status: "done" | "failed" | "cancelled", 
   const reason = status === "cancelled" ? cancelReason(mission) : undefined;
   await keep(row, { status, endedAt: now, reason, hold: undefined }, parts, {
     report,
-    owe: [
-      { point: "mission:complete", dispatchId: `${mission.id}_completed`, payload },
-      ...(mission.address === undefined ? [] : [{ point: "card" as const, dispatchId: CARD, payload: undefined }]),
-    ],
+    owe: [{ point: "mission:complete", dispatchId: `${mission.id}_completed`, payload }],
   });
 }
 

@@ -51,7 +51,8 @@ describe("db_query", () => {
 
   it.each([
     [{ query: "message" }, 'did you mean "messages"?'],
-    [{ query: "taks" }, 'did you mean "tasks"?'],
+    [{ query: "tasks" }, "tasks come with the orchestrator"],
+    [{ query: "alerts" }, "alerts come with the SLA policies"],
     [{ query: "runs", args: { hok: "x" } }, 'did you mean "hook"?'],
     [{ query: "SELECT * FROM inbox" }, "there is no query"],
   ])("refuses %j", (options, message) => {

@@ -52,6 +52,7 @@ async function bench({ allow = ["127.0.0.1"], models = true } = {}) {
     models: createModels({ config: () => config, variable: () => undefined, clock: systemClock }),
     request: (url, request) => guardedRequest(url, { ...request, allow: parseDestinations(allow) }),
     folder,
+    telling: () => {},
     clock: systemClock,
   });
   return {
