@@ -50,7 +50,7 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
   for (const { path, text } of stringsOf(options, [])) {
     const option = String(path[0]);
     if (!isTemplate(text) || rules.verbatim?.includes(option)) continue;
-    const engine = rules.forModel?.includes(option) ? fencingEngine : plainEngine;
+    const engine = rules.forModel?.includes(option) ? fencingEngine() : plainEngine();
     try {
       const parsed = engine.parse(text);
       for (const message of nameProblems(engine, parsed, names)) problems.push({ path, message });

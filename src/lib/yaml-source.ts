@@ -3,8 +3,11 @@
  * quicker; positions by `yaml`, once somebody asks for one. Both read YAML 1.2's core schema.
  */
 import { CORE_SCHEMA, load } from "js-yaml";
-import { type Document, isMap, isScalar, LineCounter, parseDocument } from "yaml";
+import type { Document, LineCounter } from "yaml";
 import { errorMessage } from "./errors.js";
+import { once, packageOnFirstUse } from "./on-first-use.js";
+
+const yaml = packageOnFirstUse<typeof import("yaml")>("yaml");
 
 export interface Position {
   line?: number;
@@ -23,6 +26,7 @@ export interface YamlSource {
 
 export function parseYaml(text: string): YamlSource {
   const positioned = once(() => {
+    const { LineCounter, parseDocument } = yaml();
     const lines = new LineCounter();
     return { lines, document: parseDocument(text, { lineCounter: lines, prettyErrors: false }) };
   });
@@ -66,15 +70,8 @@ function slowly({ document, lines }: Positioned): Read {
   }
 }
 
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
-}
-
 function placeOf(document: Document, lines: LineCounter, path: YamlPath, ofKey: boolean): Position {
+  const { isMap, isScalar } = yaml();
   for (let depth = path.length; depth >= 0; depth--) {
     const parent = depth > 0 ? document.getIn(path.slice(0, depth - 1), true) : undefined;
     const step = path[depth - 1];

@@ -1,6 +1,9 @@
 /** LiquidJS, shut in: strict names and filters, own properties only, no files, bounded time, memory and output. */
-import { Liquid } from "liquidjs";
+import type { Liquid } from "liquidjs";
+import { once, packageOnFirstUse } from "../../lib/on-first-use.js";
 import { DATA_BEGIN, DATA_END } from "../handler.js";
+
+export const liquid = packageOnFirstUse<typeof import("liquidjs")>("liquidjs");
 
 const MAX_SOURCE_CHARACTERS = 100_000;
 export const MAX_OUTPUT_CHARACTERS = 1_000_000;
@@ -12,11 +15,12 @@ const RENDER_LIMIT_MS = 1000;
 /** Tags that read other templates. */
 const FOREIGN_TAGS = ["include", "render", "layout", "block"];
 
-export const plainEngine = createEngine(printed);
+export const plainEngine = once(() => createEngine(printed));
 /** What it prints is enclosed, so that a model can be told where data begins and ends. */
-export const fencingEngine = createEngine(fenced);
+export const fencingEngine = once(() => createEngine(fenced));
 
 function createEngine(outputEscape: (value: unknown) => string): Liquid {
+  const { Liquid } = liquid();
   const engine = new Liquid({
     strictVariables: true,
     strictFilters: true,

@@ -1,7 +1,8 @@
 /** The names that a template uses, against those that there are: a wrong one is refused at load, with the nearest suggested. */
-import { type Liquid, type Template, Variable } from "liquidjs";
+import type { Liquid, Template, Variable } from "liquidjs";
 import { nearest } from "../../lib/nearest.js";
 import { COMMON_STEP_FIELDS, TIMING_NAMES } from "./data.js";
+import { liquid } from "./engine.js";
 import { type JsonSchema, propertiesOf } from "./json-schema.js";
 
 /** `fields` is absent when nothing is known of the step. */
@@ -24,6 +25,8 @@ export function nameProblems(engine: Liquid, template: Template[], names: Templa
   return [...new Set(used.map((variable) => variableProblem(variable, names)).filter((one) => one !== undefined))];
 }
 
+const isVariable = (segment: unknown): segment is Variable => segment instanceof liquid().Variable;
+
 function variableProblem({ segments }: Variable, names: TemplateNames): string | undefined {
   const [root, ...path] = segments;
   if (typeof root !== "string") return undefined;
@@ -42,7 +45,7 @@ function eventProblem(path: readonly unknown[], schema: JsonSchema): string | un
   let at = schema;
   let place = "event";
   for (const segment of path) {
-    if (segment instanceof Variable) return undefined;
+    if (isVariable(segment)) return undefined;
     const known = propertiesOf(at, schema);
     const isIndex = typeof segment === "number" || segment === "first" || segment === "last";
     if (isIndex && known.items !== undefined) at = known.items;
@@ -56,7 +59,7 @@ function eventProblem(path: readonly unknown[], schema: JsonSchema): string | un
 }
 
 function stepsProblem([index, ...path]: readonly unknown[], names: TemplateNames): string | undefined {
-  if (index === undefined || index instanceof Variable || index === "size") return undefined;
+  if (index === undefined || isVariable(index) || index === "size") return undefined;
   const last = names.steps.length - 1;
   if (index === "first") return stepProblem(0, path, "steps.first", names);
   if (index === "last") return stepProblem(last, path, "steps.last", names);
