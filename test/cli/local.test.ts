@@ -104,7 +104,9 @@ describe("hookgate points", () => {
     const lines = out.trimEnd().split("\n");
     expect(lines[0]).toMatch(/^POINT +MODEL +VETO +FIRED$/);
     expect(lines.find((line) => line.startsWith("message_sending "))).toMatch(/ modifying +yes /);
-    expect(new Set(lines.map((line) => line.search(/(?<=\s)(MODEL|void|modifying|claiming|lifecycle)\b/))).size).toBe(1);
+    expect(new Set(lines.map((line) => line.search(/(?<=\s)(MODEL|void|modifying|claiming|lifecycle)\b/))).size).toBe(
+      1,
+    );
   });
 
   it("prints JSON with the schemas and an example of each", async () => {
