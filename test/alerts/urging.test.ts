@@ -280,3 +280,43 @@ describe("in quiet hours", () => {
     expect(said[0]?.text).toContain("Reply to b");
   });
 });
+
+describe("killed right after something was handed to the outbox", () => {
+  const config = route({ escalate: [{ after: "5m", mention: ["loop:7"] }] });
+
+  it("a card is posted once, and shows what happened meanwhile", async () => {
+    const on = await watch(config);
+    on.cut();
+    await on.raise();
+    await on.raise({ reason: "it is worse now" });
+    await on.crash();
+    await on.advance(10_000);
+    expect(on.posted()).toHaveLength(1);
+    expect(on.posted()[0]?.text).toContain("it is worse now");
+  });
+
+  it("a change of a card is made once", async () => {
+    const on = await watch(config);
+    const { id } = await on.raise();
+    on.cut();
+    await on.alerts.act(id, { kind: "ack" }, ANN);
+    await on.advance(2_000);
+    await on.crash();
+    await on.advance(10_000);
+    expect(on.posted()).toHaveLength(1);
+    expect(on.posted()[0]?.edits).toBe(1);
+  });
+
+  it("an escalation is said once, with whatever else fell due since", async () => {
+    const on = await watch(config);
+    await on.raise({ fingerprint: "a", title: "Reply to a" });
+    await on.advance(4 * MINUTE);
+    on.cut(/Escalated/);
+    await on.advance(60_500);
+    await on.raise({ fingerprint: "b", title: "Reply to b" });
+    await on.crash(6 * MINUTE);
+    await on.advance(10_000);
+    const said = on.posted().filter(({ text }) => text.includes("Escalated") && !text.includes("Severity"));
+    expect(said.map(({ text }) => /Reply to \w/.exec(text)?.[0]).sort()).toEqual(["Reply to a", "Reply to b"]);
+  });
+});

@@ -5,6 +5,7 @@ import { alertsConfig } from "../../src/alerts/config.js";
 import { parseAddress } from "../../src/domain/address.js";
 import type { Actor, Alert } from "../../src/domain/alert.js";
 import type { AlertSignal } from "../../src/domain/alert-signal.js";
+import type { OutboundMessage } from "../../src/domain/message.js";
 import { silentLogger } from "../../src/lib/logger.js";
 import { parseDestinations } from "../../src/lib/outgoing/destinations.js";
 import { LoopbackPlatform, type Posted } from "../gateway/loopback-adapter.js";
@@ -31,6 +32,8 @@ export interface Watch {
   /** Lets everything that is due now be told. */
   settle(): Promise<void>;
   advance(ms: number): Promise<void>;
+  /** The next hand-over to the outbox (of a message with these words) happens, and whoever asked for it never learns that: as a kill right after it. */
+  cut(words?: RegExp): void;
   /** What stands in a chat. */
   posted(destination?: string): Posted[];
   /** As a crash: nothing is drained. Then anew on the same disk, after so long. */
@@ -68,13 +71,21 @@ export async function watch(
   let alerts = compose();
   await alerts.start();
 
+  let cutAt: RegExp | undefined;
+  const handedOver = async ({ text }: OutboundMessage, enqueued: Promise<string>): Promise<string> => {
+    const id = await enqueued;
+    if (!cutAt?.test(text)) return id;
+    cutAt = undefined;
+    throw new Error("cut off");
+  };
+
   function compose(): Alerts {
     const made = createAlerts({
       config: settings,
       store: rig.store,
       gateway: {
-        send: (at, message, sending) => rig.gateway.send(at, message, sending),
-        edit: (deliveryId, message, sending) => rig.gateway.edit(deliveryId, message, sending),
+        send: (at, message, sending) => handedOver(message, rig.gateway.send(at, message, sending)),
+        edit: (deliveryId, message, sending) => handedOver(message, rig.gateway.edit(deliveryId, message, sending)),
       },
       admins: () => [parseAddress(ADMINS)].filter((at) => at !== undefined),
       status: () => rig.gateway.status(),
@@ -118,6 +129,9 @@ export async function watch(
       return found;
     },
     settle,
+    cut: (words = /^/) => {
+      cutAt = words;
+    },
     async advance(ms) {
       // In steps, so that what falls due on the way is told on the way.
       for (let left = ms; left > 0; ) {
