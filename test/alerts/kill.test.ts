@@ -8,7 +8,7 @@ import { afterEach, expect, it } from "vitest";
 import { freePort } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 
-const CHILD = join(import.meta.dirname, "kill-child.ts");
+const CHILD = new URL("./kill-child.ts", import.meta.url).pathname;
 const COUNT = 40;
 const KILLS = 8;
 
