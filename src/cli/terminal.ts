@@ -60,7 +60,7 @@ function plainLines(markdown: string, bold: (text: string) => string): string {
 
 function withoutSigns(line: string, bold: (text: string) => string): string {
   return line
-    .replace(/(`+) ?(.*?) ?\1|\*\*(.+?)\*\*/g, (_all, _ticks, code?: string, strong?: string) =>
+    .replace(/(?<!\\)(`+) ?(.*?) ?\1|\*\*(.+?)\*\*/g, (_all, _ticks, code?: string, strong?: string) =>
       strong === undefined ? (code ?? "") : bold(strong.replace(/`/g, "")),
     )
     .replace(/\\([\\`*_~[\]<>|#@])/g, "$1");

@@ -47,11 +47,11 @@ describe("text", () => {
   it("shows a chat message on a terminal without its signs, code blocks as they are", () => {
     const shown = terminalText(
       {
-        text: "**2 hooks** · `a.b`\n\n```\n**raw** `x`\n```\n\\*plain\\*",
+        text: "**2 hooks** · `a.b`\n\n```\n**raw** `x`\n```\n\\*plain\\* \\`so\\`",
         card: { title: "T", fields: [{ name: "in", value: "1\n2" }] },
       },
       false,
     );
-    expect(shown).toBe("2 hooks · a.b\n\n**raw** `x`\n*plain*\n\nT\n\nin  1\n    2");
+    expect(shown).toBe("2 hooks · a.b\n\n**raw** `x`\n*plain* `so`\n\nT\n\nin  1\n    2");
   });
 });
