@@ -31,20 +31,21 @@ export function install(
   const broken = [...next.broken];
   const wanted = new Map(next.definitions.map((definition) => [definition.id, definition]));
   const replaced = new Set(
-    [...before.values()].filter(({ definition }) => wanted.get(definition.id)?.hash !== definition.hash),
+    [...before.values()].filter(({ definition }) => !isSame(wanted.get(definition.id), definition)),
   );
   for (const { definition, unregister } of replaced)
     if (wanted.has(definition.id)) registry.retire(definition.id);
     else unregister();
   for (const definition of next.definitions) {
     const same = before.get(definition.id);
-    if (same !== undefined && !replaced.has(same)) live.set(definition.id, same);
+    // Its place may be another one.
+    if (same !== undefined && !replaced.has(same)) live.set(definition.id, { ...same, definition });
     else register(definition);
   }
   takeOutUnfit();
   // Among equals of priority the order is the file's, whichever of them a reload changed.
   registry.arrange([...live.keys()]);
-  return { live, broken, ...difference(before, live) };
+  return { live, broken, ...difference(before, live, replaced) };
 
   function register(definition: Definition): void {
     try {
@@ -84,10 +85,15 @@ function brokenBy({ id, place, critical }: Definition, messages: readonly string
   return { id, place, critical, problems: messages.map((message) => ({ hookId: id, ...place, path: "", message })) };
 }
 
-function difference(before: ReadonlyMap<string, Live>, after: ReadonlyMap<string, Live>) {
+/** Relative paths begin at its folder, so a definition that was moved is another one. */
+function isSame(one: Definition | undefined, other: Definition): boolean {
+  return one?.hash === other.hash && one.folder === other.folder;
+}
+
+function difference(before: ReadonlyMap<string, Live>, after: ReadonlyMap<string, Live>, replaced: ReadonlySet<Live>) {
   return {
     added: [...after.keys()].filter((id) => !before.has(id)),
-    changed: [...after].flatMap(([id, one]) => (before.has(id) && before.get(id) !== one ? [id] : [])),
+    changed: [...before].flatMap(([id, one]) => (after.has(id) && replaced.has(one) ? [id] : [])),
     removed: [...before.keys()].filter((id) => !after.has(id)),
   };
 }

@@ -20,7 +20,7 @@ test("every hook point of the catalogue takes a hook, which runs with its payloa
     "hookgate.yaml": `automations: { watch: false }\nhooks:\n${places
       .map(
         ({ id, point, phase }) =>
-          `  - { id: ${id}, on: "${point.name}", ${phase === undefined ? "" : `phase: ${phase}, `}run: { module: { path: ./note.mjs } } }`,
+          `  - { id: ${id}, concurrency: 100, on: "${point.name}", ${phase === undefined ? "" : `phase: ${phase}, `}run: { module: { path: ./note.mjs } } }`,
       )
       .join("\n")}\n`,
   });

@@ -205,6 +205,22 @@ describe("what a reload takes over", () => {
     await until(async () => (await live.room("dm-1")).join().includes("only by a restart: operators"), "the word");
   });
 
+  test("is where a definition stands: its line, and the folder at which its paths begin", async () => {
+    const pwd = (id: string) => `{ id: ${id}, trigger: manual, run: { shell: { sh: pwd } } }`;
+    const live = await liveApp({
+      "hookgate.yaml": `automations: { watch: false }\nhooks:\n  - ${pwd("stays")}\n`,
+      "hooks/moves.yaml": pwd("moves"),
+    });
+    const where = async () => (await live.fire("moves")).attempts[0]?.output as { stdout: string };
+    expect((await where()).stdout.trim()).toMatch(/hooks$/);
+    live.remove("hooks/moves.yaml");
+    live.write("hooks/deeper/moves.yaml", pwd("moves"));
+    live.write("hookgate.yaml", `automations: { watch: false }\nhooks:\n  - ${pwd("new")}\n  - ${pwd("stays")}\n`);
+    expect((await reloaded(live)).hooks).toMatchObject({ added: ["new"], changed: ["moves"], removed: [] });
+    expect((await where()).stdout.trim()).toMatch(/hooks\/deeper$/);
+    expect(live.app.automations.get("stays")?.place.line).toBe(4);
+  });
+
   test("keeps the file's order among equals, whichever of them changed", async () => {
     const notes = (id: string, word = id) =>
       `{ id: ${id}, on: inbound_claim, run: { shell: { sh: "echo ${word} >> order.log" } } }`;

@@ -106,7 +106,9 @@ describe("an event from outside", () => {
   });
 
   it("may be signed with either secret while one is replaced", async () => {
+    const before = logged().length;
     expect(await send({ id: "msg_old", secret: OLD })).toMatchObject({ status: 202 });
+    await until(() => logged().length === before + 1, "the event");
     expect(await send({ id: "msg_other", secret: OLD, name: "build-finished" })).toMatchObject({ status: 401 });
   });
 

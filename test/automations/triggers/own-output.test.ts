@@ -71,6 +71,16 @@ describe("changes that follow each other through a hook's own runs", () => {
     expect(await hook.inside()).toEqual({ kind: "cut" });
   });
 
+  it("are held when they are many, before they are deep", async () => {
+    const hook = await watched(60_000);
+    await hook.outside();
+    const verdicts: Verdict[] = [];
+    // All written during the first run, as by somebody who copies a folder.
+    for (let change = 1; change <= 21; change++) verdicts.push(await hook.look(1_001_000 + change));
+    expect(verdicts.map(({ kind }) => kind)).toEqual([...Array(20).fill("fire"), "hold"]);
+    expect(verdicts[19]).toMatchObject({ depth: 1 });
+  });
+
   it("are somebody else's when they go on while the hook stands still", async () => {
     const hook = await watched();
     await untilHeld(hook);

@@ -1,7 +1,7 @@
 /**
  * Whether a hook's own writing starts it again and again. Nobody can see who wrote a file, and that one changes while the hook runs
  * proves nothing: people write, too. So it is tried out. When changes have followed each other through more than eight runs, each
- * written while the one before it ran, the hook stands still for twice as long as the longest pause between them. Whoever else
+ * written while the one before it ran, or twenty in a row were written during runs, the hook stands still for twice as long as the longest pause between them. Whoever else
  * writes goes on meanwhile, and is believed. Silence, and then one run alone that is followed by a change, proves it: from then on
  * what is written while the hook runs is cut. Nothing that was held meanwhile is lost.
  */
@@ -36,6 +36,8 @@ type State =
 
 /** As for hooks that start each other (run/loop.ts). */
 const MAX_DEPTH = 8;
+/** A hook that writes two files starts two runs, and those four: that many come long before they are deep. */
+const MAX_IN_A_ROW = 20;
 const RUNS_LOOKED_AT = 30;
 const RAN: readonly AutomationRunStatus[] = [
   "running",
@@ -59,6 +61,7 @@ export function createOwnOutput(hookId: string, runs: Pick<AutomationRunStore, "
   /** Of the chain at hand. */
   let lastAt = 0;
   let longestGapMs = 0;
+  let inARow = 0;
 
   async function judge(written: readonly Written[], now: number): Promise<Verdict> {
     // What fires for the first time cannot be its own output yet; nobody's history is read for it.
@@ -81,7 +84,8 @@ export function createOwnOutput(hookId: string, runs: Pick<AutomationRunStore, "
     const depth = inside === undefined ? 0 : (depths.get(inside.dispatchId ?? "") ?? 0) + 1;
     longestGapMs = depth === 0 ? 0 : Math.max(longestGapMs, latest.at - lastAt);
     lastAt = latest.at;
-    if (depth <= MAX_DEPTH || now < believedUntil) return fire(depth);
+    inARow = depth === 0 ? 0 : inARow + 1;
+    if ((depth <= MAX_DEPTH && inARow <= MAX_IN_A_ROW) || now < believedUntil) return fire(depth);
     const leastMs = Math.max(QUIET.leastMs, 4 * debounceMs);
     const quietMs = Math.min(Math.max(leastMs, 2 * longestGapMs), QUIET.mostMs);
     state = { kind: "suspected", since: now, quietMs };
@@ -95,7 +99,7 @@ export function createOwnOutput(hookId: string, runs: Pick<AutomationRunStore, "
     latest: Written,
     now: number,
   ): Verdict {
-    if (inside === undefined && latest.at - latest.lateMs > since) return believe(now);
+    if (inside === undefined && isLaterThan(since, latest)) return believe(now);
     if (ran.some(({ endedAt }) => endedAt === undefined)) return { kind: "hold", until: now + quietMs };
     const quietSince = Math.max(since, latest.at, ...ran.map(({ endedAt = 0 }) => endedAt));
     if (now < quietSince + quietMs) return { kind: "hold", until: quietSince + quietMs };
@@ -115,7 +119,7 @@ export function createOwnOutput(hookId: string, runs: Pick<AutomationRunStore, "
       state = { kind: "proven", since: trial.startedAt };
       return { kind: "cut" };
     }
-    if (inside === undefined && latest.at - latest.lateMs > since) return believe(now);
+    if (inside === undefined && isLaterThan(since, latest)) return believe(now);
     if (trial !== undefined && trial.endedAt === undefined) return { kind: "hold", until: now + LOOK_AGAIN_MS };
     // It has ended, or was refused by a gate: what it wrote would have been seen by then.
     const seenBy = (trial?.endedAt ?? since) + quietMs;
@@ -143,6 +147,11 @@ export function createOwnOutput(hookId: string, runs: Pick<AutomationRunStore, "
         : "its own output seems to start it again and again: it stands still until that is known";
     },
   };
+}
+
+/** That a file is gone is seen late, so it tells nothing about who else is at work. */
+function isLaterThan(since: number, { at, lateMs }: Written): boolean {
+  return lateMs === 0 && at > since;
 }
 
 function isDuring({ startedAt, endedAt }: AutomationRun, { at, lateMs }: Written, now: number): boolean {

@@ -38,7 +38,7 @@ export interface Watch {
 
 const MAX_PARALLEL = 8;
 /** How long the system may take to tell that a file is gone. */
-const SEEN_LATE_MS = 1_000;
+const SEEN_LATE_MS = 5_000;
 
 export function watchKey(hookId: string, { paths, ignore }: TriggerOf<"files">, folder: string): string {
   const hash = createHash("sha256").update(JSON.stringify([paths, ignore, folder]));
