@@ -87,6 +87,8 @@ async function add(deps: CommandDeps, context: CommandContext): Promise<CommandA
     ...(typeof timezone === "string" ? { timezone } : {}),
     ...(typeof name === "string" ? { id: name } : {}),
     by: whoIs(context.operator),
+    // The same when the command is handled once more after a crash.
+    ...(context.causeId === undefined ? {} : { once: context.causeId }),
     ...(context.at === undefined ? {} : { address: context.at }),
   });
   return answer({
@@ -108,7 +110,7 @@ async function pause(deps: CommandDeps, context: CommandContext, action: "pause"
 async function runNow(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   context.need("operator");
   const id = need(context, "the id of a schedule");
-  const outcome = await schedulesOf(deps).run(id, whoIs(context.operator));
+  const outcome = await schedulesOf(deps).run(id, whoIs(context.operator), context.causeId);
   if (outcome.kind === "started")
     return answer({
       text: [`${code(id)} begins ${code(outcome.missionId ?? "")}; its own times stay as they are.`],

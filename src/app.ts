@@ -155,6 +155,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       processes,
       models,
       startMission: (planId, start) => startMission(missions, planId, start),
+      createTask: (input, actor, origin) => orchestrator.create(input, actor, origin),
       mask,
       keepSwitch,
       clock,

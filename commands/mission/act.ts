@@ -16,6 +16,9 @@ export async function runMission(deps: CommandDeps, context: CommandContext): Pr
   const mission = await missionsOf(deps).run({
     planId,
     by: whoIs(context.operator),
+    cause: { kind: "command", id: context.causeId ?? "http", depth: 0 },
+    // The same when the command is handled once more after a crash.
+    ...(context.causeId === undefined ? {} : { once: `command:${context.causeId}` }),
     ...(context.at === undefined ? {} : { address: context.at }),
   });
   return answer({

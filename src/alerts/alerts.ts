@@ -99,10 +99,12 @@ export function createAlerts(parts: AlertsParts): Alerts {
     logger,
     deliveryOf: (deliveryId) => parts.store.outbox.get(deliveryId),
     post,
+    lookLater: (destination, at) => later(`to ${destination}`, at),
     run: (occasion) => run(occasion),
     raiseOwn,
     mask: parts.mask,
     budget: createBudget(),
+    redraws: new Map(),
   };
   const digests = createDigests(telling, parts.store.keyValue);
   const heartbeat = createHeartbeat(telling, parts.store.keyValue);

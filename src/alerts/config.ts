@@ -72,7 +72,7 @@ const route = z.strictObject({
   escalate: z.array(step).default([]).describe("Steps, in order, while nobody acknowledges. Each is a new message."),
   buttons: z
     .array(z.enum(BUTTONS))
-    .default(["ack", "assign", "snooze", "escalate", "resolve", "note", "mute"])
+    .default([...BUTTONS])
     .describe("Which buttons a card has. Each is a command, with the roles of that command."),
   snooze: z
     .array(z.string())

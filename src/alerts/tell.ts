@@ -5,6 +5,7 @@
  */
 import { checkArrivals } from "./tell/check-arrivals.js";
 import { placeAlerts } from "./tell/place-alerts.js";
+import { redrawCards } from "./tell/redraw-cards.js";
 import { sayNotices } from "./tell/say-notices.js";
 import { showCards } from "./tell/show-cards.js";
 import type { Telling } from "./tell/telling.js";
@@ -12,6 +13,7 @@ import type { Telling } from "./tell/telling.js";
 /** Gives the time of the next look, if one is needed. */
 export async function tell(destination: string, telling: Telling): Promise<number | undefined> {
   const laters = [
+    await redrawCards(destination, telling),
     await checkArrivals(destination, telling),
     await placeAlerts(destination, telling),
     await showCards(destination, telling),

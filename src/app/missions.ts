@@ -16,9 +16,10 @@ import type { Processes } from "../lib/process.js";
 import { createAssess } from "../orchestrator/assessments/assess.js";
 import { assigneeOf } from "../orchestrator/assignee.js";
 import type { OrchestratorConfig } from "../orchestrator/config.js";
+import type { PlanSurroundings } from "../orchestrator/missions/check-plan.js";
 import { createMissions, type Missions } from "../orchestrator/missions/missions.js";
 import type { MissionParts, MissionTasks } from "../orchestrator/missions/parts.js";
-import { createPlans } from "../orchestrator/missions/plans.js";
+import { createPlans, type Plans } from "../orchestrator/missions/plans.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import { createSchedules, type Schedules } from "../orchestrator/schedules/schedules.js";
 import { TaskVetoed } from "../orchestrator/tasks/create.js";
@@ -42,34 +43,30 @@ interface Parts {
   /** Of the configuration. */
   file: string | undefined;
   registry: HookRegistry;
-  store: Pick<Store, "missions" | "tasks">;
+  store: Pick<Store, "missions" | "tasks" | "outbox">;
   orchestrator(): Pick<Orchestrator, "create" | "transition" | "drained">;
   models: Models;
   processes: Processes;
   destinations: Destinations;
-  gateway: MissionParts["gateway"];
+  gateway: Pick<MissionParts["gateway"], "send" | "edit">;
   entityChanged?: EntityChanged;
   clock: Clock;
   logger: Logger;
 }
 
 export function assembleMissions(parts: Parts): MissionAssembly {
-  const { config, file, registry, store, models, clock, logger } = parts;
-  const folder = file === undefined ? undefined : dirname(resolve(file));
-  const around = {
-    assigneeProblem: (assignTo: string) => assigneeProblem(assignTo, config),
-    roleFor: (assignTo: string) => roleFor(assignTo, config),
-    get models() {
-      return models.names;
-    },
-  };
+  const { file, registry, store, models, clock, logger } = parts;
+  const around = surroundings(parts.config, () => models.names);
   const missions = createMissions({
     registry,
     store: store.missions.rows,
     tasks: tasksOf(parts),
-    plans: createPlans(folder && join(folder, PLANS_FOLDER), around),
+    plans: plansOf(file, around),
     around,
-    gateway: parts.gateway,
+    gateway: {
+      ...parts.gateway,
+      isThere: async (deliveryId) => (await store.outbox.get(deliveryId)) !== undefined,
+    },
     changed: parts.entityChanged ?? (async () => {}),
     clock,
     logger,
@@ -86,7 +83,7 @@ export function assembleMissions(parts: Parts): MissionAssembly {
       const { guardedRequest } = await import("../lib/outgoing/request.js");
       return guardedRequest(url, { ...request, allow: parts.destinations });
     },
-    folder: folder ?? process.cwd(),
+    folder: file === undefined ? process.cwd() : dirname(resolve(file)),
     telling(told) {
       telling.add(told);
       void told.finally(() => telling.delete(told));
@@ -102,10 +99,29 @@ export function assembleMissions(parts: Parts): MissionAssembly {
       await parts.orchestrator().drained();
     },
     async sweepMissions() {
-      const before = clock.now() - config.keep;
+      const before = clock.now() - parts.config.keep;
       return (await store.missions.rows.sweep(before)) + (await store.missions.assessments.sweep(before));
     },
   };
+}
+
+/** What plans may name, by the configuration. */
+export function surroundings(
+  config: Pick<OrchestratorConfig, "runners">,
+  models: () => readonly string[],
+): PlanSurroundings {
+  return {
+    assigneeProblem: (assignTo) => assigneeProblem(assignTo, config),
+    roleFor: (assignTo) => roleFor(assignTo, config),
+    get models() {
+      return models();
+    },
+  };
+}
+
+/** `file`: the configuration's; plans stand in a folder beside it. */
+export function plansOf(file: string | undefined, around: PlanSurroundings): Plans {
+  return createPlans(file === undefined ? undefined : join(dirname(resolve(file)), PLANS_FOLDER), around);
 }
 
 /** A hook begins a mission. */

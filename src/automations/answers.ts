@@ -13,15 +13,15 @@ import {
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import { parseDuration } from "../lib/duration.js";
-import { HookgateError } from "../lib/errors.js";
 import { nearest } from "../lib/nearest.js";
+import { oneOf, type Row, timeOf, type Wanted, wrong } from "./answers/wanted.js";
+import { alerts, missions, tasks } from "./answers/work.js";
 import { type QueryName, queries } from "./queries.js";
 
-type Row = Record<string, unknown>;
 export type Ask = (name: string, args: Readonly<Record<string, unknown>>) => Promise<readonly Row[]>;
 
 export interface AnswerParts {
-  store: Pick<Store, "inbox" | "outbox" | "journal" | "automation">;
+  store: Pick<Store, "inbox" | "outbox" | "journal" | "automation" | "tasks" | "missions" | "alerts">;
   registry: Pick<HookRegistry, "list">;
   /** How the gateway is. */
   status(): Promise<object>;
@@ -31,14 +31,6 @@ export interface AnswerParts {
 /** Rows that are looked through in one turn, for those that a query wants; then others have theirs. */
 const LOOKED_AT_ONCE = 1_000;
 
-interface Wanted {
-  limit: number;
-  /** Milliseconds since the epoch. */
-  since: number;
-  /** Of the further arguments. */
-  text(name: string): string | undefined;
-}
-
 export function answers(parts: AnswerParts): Ask {
   const byName: Record<QueryName, (wanted: Wanted) => Promise<Row[]>> = {
     runs: (wanted) => runs(parts, wanted),
@@ -46,6 +38,9 @@ export function answers(parts: AnswerParts): Ask {
     deliveries: (wanted) => deliveries(parts, wanted),
     dispatches: (wanted) => dispatches(parts, wanted),
     hooks: (wanted) => hooks(parts, wanted),
+    tasks: (wanted) => tasks(parts.store, wanted),
+    missions: (wanted) => missions(parts.store, wanted),
+    alerts: (wanted) => alerts(parts.store, wanted),
     status: async () => [{ ...(await parts.status()) }],
   };
   return async (name, given) => {
@@ -77,18 +72,6 @@ function sinceOf(text: string | undefined, now: number): number {
   const at = ago === undefined ? Date.parse(text) : now - ago;
   if (Number.isNaN(at)) throw wrong(`since: expected 1h or a time such as 2026-11-21T09:00:00Z, got "${text}"`);
   return at;
-}
-
-function wrong(message: string): HookgateError {
-  return new HookgateError({ code: "QUERY_ARGUMENTS", message });
-}
-
-/** A status that there is not would find nothing, and a hook would take that for good news. */
-function oneOf<T extends string>(known: readonly T[], given: string | undefined, name: string): T | undefined {
-  if (given === undefined) return undefined;
-  const found = known.find((one) => one === given);
-  if (found === undefined) throw wrong(`${name}: expected ${known.join(", ")}, got "${given}"`);
-  return found;
 }
 
 async function runs({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<Row[]> {
@@ -239,5 +222,3 @@ async function hooks({ store, registry }: AnswerParts, { limit, text }: Wanted):
       };
     });
 }
-
-const timeOf = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());

@@ -20,7 +20,10 @@ export interface AssemblyParts {
   /** As it is now: a reload changes it. */
   config(): AutomationsConfig;
   registry: HookRegistry;
-  store: Pick<Store, "automation" | "keyValue" | "inbox" | "outbox" | "journal" | "hookState">;
+  store: Pick<
+    Store,
+    "automation" | "keyValue" | "inbox" | "outbox" | "journal" | "hookState" | "tasks" | "missions" | "alerts"
+  >;
   queue: Queue;
   gateway: ReachParts["gateway"];
   threads: Pick<ReachParts, "openThread" | "openTopic" | "threadsAt">;
@@ -34,6 +37,7 @@ export interface AssemblyParts {
   processes: Processes;
   models: Models;
   startMission: ReachParts["startMission"];
+  createTask: ReachParts["createTask"];
   mask(text: string): string;
   /** Holds for a registration to come, too. */
   keepSwitch(hookId: string, enabled: boolean): void;

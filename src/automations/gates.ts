@@ -103,10 +103,12 @@ export class Gates {
     return this.#slots.refusal(definition) ?? this.#checkStarts(entrance) ?? this.#breakers.check(entrance, this.#now);
   }
 
-  /** What would refuse it whether there is room or not. */
+  /** What refuses a run that is to be stored, in the order of all gates; the global cap makes it wait, as does a hook that queues. */
   async lookAhead(definition: Definition): Promise<Refusal | undefined> {
     if (definition.cooldownMs > 0 || definition.maxPerHour !== undefined)
       await this.#starts.learn(definition.id, this.#now);
+    const busy = definition.whenBusy === "skip" ? this.#slots.busy(definition) : undefined;
+    if (busy !== undefined) return busy;
     const entrance = { definition, isManual: false };
     return this.#checkStarts(entrance) ?? this.#breakers.check(entrance, this.#now);
   }

@@ -30,6 +30,18 @@ export const queries = {
     summary: "How the gateway is: its platforms, and what waits in its queues.",
     args: z.strictObject({}),
   },
+  tasks: {
+    summary: "Tasks, with their state and how they ended.",
+    args: z.strictObject({ status: text, assign_to: text, group: text, mission: text, since, limit }),
+  },
+  missions: {
+    summary: "Missions, with their state.",
+    args: z.strictObject({ status: text, plan: text, since, limit }),
+  },
+  alerts: {
+    summary: "Alerts, the open ones unless a state is asked for.",
+    args: z.strictObject({ state: text, since, limit }),
+  },
   hooks: {
     summary: "Hooks, with how often they fired and failed over the last day.",
     args: z.strictObject({ hook: text, limit }),
@@ -37,10 +49,3 @@ export const queries = {
 } as const satisfies Record<string, { summary: string; args: z.ZodType }>;
 
 export type QueryName = keyof typeof queries;
-
-/** Names that come with what they are about. */
-export const LATER_QUERIES: Readonly<Record<string, string>> = {
-  tasks: "tasks come with the orchestrator, which this version does not have",
-  missions: "missions come with the orchestrator, which this version does not have",
-  alerts: "alerts come with the SLA policies, which this version does not have",
-};

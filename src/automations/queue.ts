@@ -240,6 +240,15 @@ export function createQueue(options: QueueOptions): Queue {
       runner = given;
     },
     record: (run: BackgroundRun) => add(rowOf(run, parts.definition(run.hookId), clock.now())),
+    refuse(run, by, reason) {
+      const refusal: RunOutcome = { status: "skipped", by, reason };
+      const closed = closeRow(rowOf(run, parts.definition(run.hookId), clock.now()), refusal, clock.now());
+      runs.insert(closed).then(
+        (isNew) => isNew && parts.ended(closed, refusal),
+        (error: unknown) =>
+          logger.error({ run: run.id, error: errorMessage(error) }, "a refusal could not be recorded"),
+      );
+    },
     async runNow(row, progress) {
       const ended = whenEnded(row.id);
       listeners.set(row.id, { progress, ended: listeners.get(row.id)?.ended ?? [] });

@@ -24,6 +24,7 @@ export interface ReachParts {
   /** A thread by its name, where the chat has such; called twice it opens two. */
   openTopic(at: Address, name: string): Promise<Address | undefined>;
   ask: Ask;
+  createTask: Reach["createTask"];
   /** Where requests may go besides the public internet. */
   allow: Destinations;
   /** Instead of the system's resolver. */
@@ -52,6 +53,7 @@ export function createReachOf(parts: ReachParts): (definition: Reaching) => Reac
         gateway.send(at, message, { cause, ...(once === undefined ? {} : { deliveryId: deliveryOf(once) }) }),
       edit: (deliveryId, message, { cause }) => gateway.edit(deliveryId, message, { cause }),
       query: parts.ask,
+      createTask: parts.createTask,
       async request(url, request) {
         // Half a megabyte of HTTP client, for whoever has hooks that use it.
         const { guardedRequest } = await import("../lib/outgoing/request.js");

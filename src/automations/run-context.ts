@@ -4,6 +4,7 @@ import type { TriggerKind } from "../domain/automation.js";
 import type { Cause } from "../domain/journal.js";
 import type { OutboundMessage } from "../domain/message.js";
 import type { Models } from "../domain/model.js";
+import type { Actor, Task, TaskOrigin, TaskSpecInput } from "../domain/task.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 import type { GuardedRequest, GuardedResponse } from "../lib/outgoing/request.js";
@@ -42,6 +43,8 @@ export interface Reach {
   edit(deliveryId: string, message: OutboundMessage, options: { cause: Cause }): Promise<string>;
   /** Named, read-only queries over what the product keeps: `runs`, `messages`, `deliveries`, … Unknown names reject. */
   query(name: string, args: Readonly<Record<string, unknown>>): Promise<readonly Record<string, unknown>[]>;
+  /** Once per id. Rejects with TASK_…: refused by a hook, or no task at all. */
+  createTask(input: TaskSpecInput, actor: Actor, origin: TaskOrigin): Promise<Task>;
   /** One request to a place that a definition names, with the guard of outgoing requests. An answer of any status is an answer. */
   request(url: string, request: OutgoingRequest): Promise<GuardedResponse>;
   /** Programs, each in a group of its own that is ended whole. */

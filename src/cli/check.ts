@@ -2,6 +2,7 @@
 import { dirname } from "node:path";
 import { loadCalendar } from "../alerts/sla/calendars/load.js";
 import { hooksOf } from "../app/hooks.js";
+import { plansOf, surroundings } from "../app/missions.js";
 import type { Definition } from "../automations/definition/definition.js";
 import { install } from "../automations/install.js";
 import { declareEvents } from "../automations/triggers/ingested.js";
@@ -21,6 +22,7 @@ export async function check({ path, json }: { path?: string; json: boolean }, te
     ...(await pluginProblems(loaded)),
     ...(await hookProblems(loaded)),
     ...(await calendarProblems(loaded)),
+    ...planProblems(loaded),
   ];
   const isGood = problems.length === 0;
   if (json) printJson(terminal, { ok: isGood, file: file ?? null, problems });
@@ -42,6 +44,19 @@ async function pluginProblems({ config, file, placeOf }: LoadedConfig): Promise<
     path: `plugins.${index}`,
     message: `${module}: ${message}`,
   }));
+}
+
+/** Plans of missions are read when they are run: here is where what is wrong with them is seen before. */
+function planProblems({ config, file }: LoadedConfig): ConfigProblem[] {
+  if (!config || !file) return [];
+  const around = surroundings(config.orchestrator, () => Object.keys(config.models.available));
+  return plansOf(file, around)
+    .list()
+    .flatMap((plan) =>
+      "problems" in plan
+        ? plan.problems.map((problem) => ({ ...problem, message: `plan ${plan.id}: ${problem.message}` }))
+        : [],
+    );
 }
 
 /** Calendars are loaded: only date-holidays knows its places. */

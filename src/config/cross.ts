@@ -19,6 +19,7 @@ export function crossProblems(config: Config, env: Environment): CrossProblem[] 
     ...models(config),
     ...events(config, env),
     ...slaRoutes(config),
+    ...alertPeople(config),
   ];
 }
 
@@ -102,4 +103,40 @@ function slaRoutes({ sla, alerts }: Config): CrossProblem[] {
       ];
     }),
   );
+}
+
+/** Whoever is named to be called must be somebody: a misspelt name would be found out on the night when nobody comes. */
+function alertPeople({ alerts }: Config): CrossProblem[] {
+  const { routes, rotas, people } = alerts;
+  const isKnown = (name: string) =>
+    name.startsWith("oncall:")
+      ? Object.hasOwn(rotas, name.slice("oncall:".length))
+      : name === "everyone" || name.includes(":") || Object.hasOwn(people, name);
+  const named: { name: string; path: CrossProblem["path"] }[] = [
+    ...Object.entries(routes).flatMap(([route, { escalate }]) =>
+      escalate.flatMap(({ mention }, step) =>
+        mention.map((name, index) => ({
+          name,
+          path: ["alerts", "routes", route, "escalate", step, "mention", index] as CrossProblem["path"],
+        })),
+      ),
+    ),
+    ...Object.entries(rotas).flatMap(([rota, { rotate, shifts }]) => [
+      ...(rotate?.people ?? []).map((name, index) => ({
+        name,
+        path: ["alerts", "rotas", rota, "rotate", "people", index] as CrossProblem["path"],
+      })),
+      ...shifts.map(({ person }, index) => ({
+        name: person,
+        path: ["alerts", "rotas", rota, "shifts", index, "person"] as CrossProblem["path"],
+      })),
+    ]),
+  ];
+  return named
+    .filter(({ name }) => !isKnown(name))
+    .map(({ name, path }) => ({
+      path,
+      message: `nobody is known as "${name}"`,
+      expected: "platform:id, platform:role:id, oncall: and a name of `alerts.rotas`, or a name of `alerts.people`",
+    }));
 }

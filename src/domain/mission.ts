@@ -121,9 +121,9 @@ export const mission = z.object({
 });
 export type Mission = z.output<typeof mission>;
 
-/** An `after` that is owed to hooks: kept with the change that it tells of, so that a crash between the two is made good. */
+/** An `after` that is owed to hooks, or the last words on the card: kept with the change that it tells of, so that a crash between the two is made good. */
 export interface OwedTelling {
-  point: "mission:execute" | "mission:complete" | "quality:gate" | "schedule:trigger";
+  point: "mission:execute" | "mission:complete" | "quality:gate" | "schedule:trigger" | "card";
   dispatchId: string;
   payload: unknown;
 }

@@ -14,6 +14,8 @@ export interface Schedule {
   source: "plan" | "chat";
   createdBy: string;
   createdAt: number;
+  /** What it was added by, so that a command that is handled again adds no second one. */
+  once?: string;
   /** Where its missions are shown. */
   address?: Address;
   paused?: { by: string; at: number };

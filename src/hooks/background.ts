@@ -41,6 +41,8 @@ export interface BackgroundPort {
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: as with handlers, a port may simply return
   record(run: BackgroundRun): void | Promise<unknown>;
+  /** It is not to happen, for what `by` (`loop`) says. Whoever keeps a history notes that; must not throw. */
+  refuse?(run: BackgroundRun, by: string, reason: string): void;
 }
 
 /** One attempt after the other per record, records at once; what a `failed` end asks to retry is retried when it says. */

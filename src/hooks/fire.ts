@@ -23,8 +23,8 @@ export function startVoid(
   payload: unknown,
   firing?: Firing,
 ): Promise<void> {
-  if (isLoop(kernel, point, firing)) return RESOLVED;
-  return start(kernel, new VoidDispatch(kernel, point, main, payload, firing, undefined), firing);
+  const dispatch = new VoidDispatch(kernel, point, main, payload, firing, undefined);
+  return isCut(kernel, dispatch, firing) ? RESOLVED : start(kernel, dispatch, firing);
 }
 
 export function startAfter(
@@ -33,8 +33,8 @@ export function startAfter(
   data: unknown,
   firing?: Firing,
 ): Promise<void> {
-  if (isLoop(kernel, point, firing)) return RESOLVED;
   const dispatch = new VoidDispatch(kernel, point, after, data, firing, "after");
+  if (isCut(kernel, dispatch, firing)) return RESOLVED;
   // What failed is logged and noted; the operation is done, so there is nobody to tell.
   return start(kernel, dispatch, firing).catch(() => {});
 }
@@ -162,11 +162,13 @@ function refuseLoop(point: HookPoint, options: DispatchOptions | undefined): voi
   if (loop !== undefined) throw loop;
 }
 
-/** Where nothing is decided, a loop is cut and said. */
-function isLoop(kernel: Kernel, point: HookPoint, options: DispatchOptions | undefined): boolean {
-  const loop = options === undefined ? undefined : loopError(point, options);
-  if (loop !== undefined) kernel.logger.warn({ hook: point.name, cause: options?.cause }, loop.message);
-  return loop !== undefined;
+/** Where nothing is decided, a loop is cut, said, and on record for whoever would have run. */
+function isCut(kernel: Kernel, dispatch: VoidDispatch, options: DispatchOptions | undefined): boolean {
+  const loop = options === undefined ? undefined : loopError(dispatch.point, options);
+  if (loop === undefined) return false;
+  kernel.logger.warn({ hook: dispatch.point.name, cause: options?.cause }, loop.message);
+  dispatch.cut(loop.message);
+  return true;
 }
 
 /** Deeper chains of hooks that fire each other are a loop. */

@@ -20,7 +20,7 @@ describe("an alert", () => {
     await on.raise({ state: "resolved", reason: "answered" });
     await on.advance(2_000);
     expect(on.posted()).toHaveLength(1);
-    expect(on.posted()[0]?.text).toMatch(/✅ Reply to Bob[\s\S]*answered[\s\S]*resolved/);
+    expect(on.posted()[0]?.text).toMatch(/Reply to Bob[\s\S]*answered[\s\S]*resolved/);
     expect(on.posted()[0]?.body.buttons).toBeUndefined();
     const events = (await on.alerts.history(id)).map(({ event, from, to, actor }) => [event, from, to, actor.id]);
     expect(events).toEqual([
@@ -193,5 +193,25 @@ describe("what keeps an alert quiet", () => {
     const catchUp = on.posted().filter(({ text }) => text.includes("While it was quiet"));
     expect(catchUp).toHaveLength(1);
     expect(catchUp[0]?.text).toMatch(/3 alerts, 2 open[\s\S]*Reply to b[\s\S]*Reply to a/);
+  });
+});
+
+describe("a card that counts time", () => {
+  it("is drawn again as time passes, less often the later it is, and not any more when it is over", async () => {
+    const on = await watch(TO_ROOM);
+    const clock = { name: "first response", dueAt: on.clock.now(), targetMs: HOUR, elapsedMs: HOUR, percentUsed: 1 };
+    await on.raise({ clock });
+    await on.advance(10 * MINUTE);
+    const early = on.posted()[0]?.edits ?? 0;
+    expect(on.posted()[0]?.text).toMatch(/Overdue by: [89] min/);
+    expect(early).toBeGreaterThan(3);
+    await on.advance(6 * HOUR);
+    const later = on.posted()[0]?.edits ?? 0;
+    expect(later - early).toBeLessThan(30);
+    await on.raise({ clock, state: "resolved", reason: "answered" });
+    await on.advance(2_000);
+    const over = on.posted()[0]?.edits;
+    await on.advance(2 * HOUR);
+    expect(on.posted()[0]?.edits).toBe(over);
   });
 });

@@ -135,11 +135,11 @@ describe("one alert on three platforms", () => {
     for (const name of NAMES) expect((await escalated(name)).id).not.toBe(ids.get(name));
     const [, ann] = platforms.discord.ownerRef.split(":");
     expect((await escalated("discord")).text).toContain(`<@${ann}>`);
-    const call = discord.calls.find(({ body }) => /Escalated: step(?!.*Severity)/.test(JSON.stringify(body ?? {})));
+    const call = discord.calls.find(({ body }) => /"content":"[^"]*Escalated: step/.test(JSON.stringify(body ?? {})));
     expect(call?.body).toMatchObject({ allowed_mentions: { parse: [], users: [ann] } });
     const said = telegram
       .callsOf("sendMessage")
-      .find(({ payload }) => /Escalated: step(?!.*Severity)/s.test(String(payload.text)));
+      .find(({ payload }) => /^(?![\s\S]*Severity)[\s\S]*Escalated: step/.test(String(payload.text)));
     expect(JSON.stringify(said?.payload.entities)).toContain(`"text_mention"`);
   });
 

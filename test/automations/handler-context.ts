@@ -105,6 +105,7 @@ export function handlerContext(options: FixtureOptions = {}): ContextFixture {
         return `d_${said.length}`;
       },
       query: query ?? (async (name) => Promise.reject(new Error(`no query ${name}`))),
+      createTask: async () => Promise.reject(new Error("nobody makes tasks here")),
       request: (url, request) => guardedRequest(url, { ...request, allow: destinations }),
       processes: createProcesses({
         clock: systemClock,

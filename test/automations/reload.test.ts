@@ -236,4 +236,24 @@ describe("what a reload takes over", () => {
     await live.ended("b");
     expect(live.file("order.log").trim().split("\n")).toEqual(["changed", "new", "c", "b"]);
   });
+
+  test("is timers: one that comes fires, one that goes does not, and a schedule that changes is reckoned anew", async () => {
+    const ticks = (id: string, every: string) =>
+      `{ id: ${id}, trigger: { every: ${every} }, run: { shell: { sh: "exit 0" } } }`;
+    const live = await liveApp({
+      "hookgate.yaml": `automations: { watch: false }\nhooks: [${ticks("goes", "1s")}, ${ticks("changes", "1h")}]\n`,
+    });
+    const schedules = () => live.app.automations.next().map(({ hookId, schedule }) => `${hookId} ${schedule}`);
+    await live.ended("goes");
+    live.write(
+      "hookgate.yaml",
+      `automations: { watch: false }\nhooks: [${ticks("comes", "1s")}, ${ticks("changes", "2h")}]\n`,
+    );
+    await reloaded(live);
+    expect(schedules()).toEqual(["comes every 1s", "changes every 2h"]);
+    const before = (await live.runs("goes")).length;
+    await live.ended("comes", 2);
+    expect((await live.runs("goes")).length).toBe(before);
+    expect(await live.runs("changes")).toEqual([]);
+  });
 });

@@ -122,6 +122,66 @@ hooks:
     expect(third).toMatchObject({ status: "succeeded", trigger: "manual", reason: "fired by Ann" });
   });
 
+  test("each gate refuses under its own name, in their order, and /hooks why tells which", async () => {
+    const waits = `{ shell: { sh: "until [ -e go ]; do sleep 0.05; done" } }`;
+    const live = await liveApp({
+      "hookgate.yaml": `
+automations: { max_running: 2 }
+hooks:
+  - { id: busy, on: message_received, cooldown: 1h, max_per_hour: 1, run: ${waits} }
+  - { id: other, trigger: manual, run: ${waits} }
+  - { id: rated, on: message_received, max_per_hour: 1, run: { shell: { sh: "exit 0" } } }
+  - { id: asks, on: message_received, execution: deadline, when_busy: skip, match: { when: 'payload.message.text == "two"' }, run: { shell: { sh: "exit 0" } } }
+`,
+    });
+    const why = (id: string) => commandOf(live, `/hooks why ${id}`);
+    await live.say("one");
+    await live.ended("rated");
+    await until(async () => (await live.runs("busy"))[0]?.status === "running", "one running");
+    const other = live.fire("other");
+    await until(async () => (await live.runs("other"))[0]?.status === "running", "two running");
+    await live.say("two");
+    // The cap comes before its own concurrency, that before its cooldown, that before its rate.
+    expect((await live.ended("asks")).statusReason).toBe("cap: 2 of 2 hooks are running");
+    expect((await live.ended("busy")).statusReason).toBe("concurrency: 1 of 1 running");
+    expect((await live.ended("rated", 2)).statusReason).toBe("rate: 1 runs in an hour are all that are allowed");
+    expect(await why("asks")).toContain("2 of 2 hooks are running");
+    expect(await why("busy")).toContain("2 of 2 hooks are running");
+    live.write("go", "");
+    await other;
+    await live.ended("busy", 2);
+    await live.say("three");
+    expect((await live.ended("busy", 3)).statusReason).toMatch(/^cooldown: /);
+    expect(await why("busy")).toContain("left of 1 h");
+    expect(await why("rated")).toContain("1 runs in an hour");
+  });
+
+  test("a run outlives its lease while its process lives, and is not taken twice", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+automations: { lease: 1s }
+hooks:
+  - { id: long, trigger: manual, retry: { attempts: 5 }, run: { shell: { sh: "echo begun >> begun.log; sleep 4" } } }
+`,
+    });
+    expect(await live.fire("long")).toMatchObject({ status: "succeeded", attempt: 1 });
+    expect(live.file("begun.log")).toBe("begun\n");
+  });
+
+  test("a chain of hooks that start each other is cut after eight, on record", async () => {
+    const answers = (from: number) =>
+      `  - { id: h${from}, on: message_sent, match: { when: 'payload.message.text == "${from}"' }, run: { chat: { to: "web:web:general", text: "${from + 1}" } } }\n`;
+    const live = await liveApp({
+      "hookgate.yaml": `hooks:\n  - { id: begins, trigger: manual, run: { chat: { to: "web:web:general", text: "1" } } }\n${Array.from({ length: 12 }, (_, index) => answers(index + 1)).join("")}`,
+    });
+    await live.fire("begins");
+    const cut = await live.ended("h9");
+    expect(cut.status).toBe("skipped");
+    expect(cut.statusReason).toMatch(/^loop: message_sent was caused by a chain of more than 8 hooks/);
+    expect(await commandOf(live, "/hooks why h9")).toMatch(/loop.*more than 8 hooks/s);
+    expect(await live.room()).toEqual(["1", "2", "3", "4", "5", "6", "7", "8", "9"]);
+  });
+
   test("when_busy: skip refuses, queue keeps and bounds, coalesce lets the newest stand for all", async () => {
     const hook = (id: string, busy: string) =>
       `  - { id: ${id}, on: message_received, when_busy: ${busy}, max_queued: 2, run: { shell: { sh: "until [ -e go ]; do sleep 0.05; done" } } }\n`;

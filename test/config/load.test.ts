@@ -101,4 +101,20 @@ describe("loadConfig", () => {
     expect(env?.DISCORD_TOKEN).toBeUndefined();
     expect(env?.variable("GUEST")).toBe("x");
   });
+
+  it("finds routes of alerts and people on call that nobody has written down", () => {
+    const { problems } = load(`
+alerts:
+  people: { ann: ["discord:1"] }
+  rotas: { night: { shifts: [{ from: "22:00", to: "06:00", person: ben }] } }
+  routes: { support: { escalate: [{ mention: [ann, oncall:nihgt, "telegram:5"] }] } }
+sla:
+  policies: [{ id: replies, for: conversation, measure: first_response, target: 1h, routes: [supprot, default] }]
+`);
+    expect(problems.map(({ path, message }) => [path, message])).toEqual([
+      ["sla.policies.0.routes.0", 'there is no route "supprot"'],
+      ["alerts.routes.support.escalate.0.mention.1", 'nobody is known as "oncall:nihgt"'],
+      ["alerts.rotas.night.shifts.0.person", 'nobody is known as "ben"'],
+    ]);
+  });
 });

@@ -29,6 +29,7 @@ export function alertCard(alert: Alert, facts: CardFacts, { config, mask, clock 
   const now = clock.now();
   const at = (ms: number) => moment(ms, timezone);
   const { entity, clock: late, runbook } = signal;
+  const tone = toneOf(alert);
   const fields: NonNullable<Card["fields"]> = [];
   const add = (name: string, value: string | undefined | false, inlineField = true) => {
     if (value) fields.push({ name, value, inline: inlineField });
@@ -45,7 +46,9 @@ export function alertCard(alert: Alert, facts: CardFacts, { config, mask, clock 
     add("Elapsed", `${formatDuration(late.elapsedMs)} (${Math.round(late.percentUsed * 100)} %)`);
     add("Due", at(late.dueAt));
     const leftMs = late.dueAt - now;
-    if (isOpen(state)) add(leftMs < 0 ? "Overdue by" : "Remaining", formatDuration(Math.abs(leftMs)));
+    // People do not reckon in less than seconds.
+    const left = formatDuration(Math.max(1_000, Math.abs(leftMs)));
+    if (isOpen(state)) add(leftMs < 0 ? "Overdue by" : "Remaining", left);
     add("Paused", late.pausedFor && inline(late.pausedFor));
   }
   add("Owner", (alert.assignee ?? entity?.owner) && inline(alert.assignee?.name ?? entity?.owner ?? ""));
@@ -58,10 +61,11 @@ export function alertCard(alert: Alert, facts: CardFacts, { config, mask, clock 
   return {
     text: "",
     card: {
-      title: `${markOf(alert)} ${signal.title}`.slice(0, 250),
+      // A tone has its mark where there are no colours.
+      title: `${tone === "neutral" ? `${markOf(alert)} ` : ""}${signal.title}`.slice(0, 250),
       text: inline(mask(signal.reason)) + again,
       ...(urlOf(entity?.link) ? { url: urlOf(entity?.link) as string } : {}),
-      tone: toneOf(alert),
+      tone,
       fields,
       footer: alert.id,
     },

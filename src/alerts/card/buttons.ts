@@ -3,16 +3,19 @@ import type { Alert } from "../../domain/alert.js";
 import type { Button } from "../../domain/message.js";
 import type { RouteConfig } from "../config.js";
 
-type Settings = Pick<RouteConfig, "buttons" | "snooze">;
+type Settings = Pick<RouteConfig, "buttons" | "snooze" | "escalate">;
 
-export function buttonsOf(alert: Alert, { buttons, snooze }: Settings): Button[][] {
+export function buttonsOf(alert: Alert, { buttons, snooze, escalate }: Settings): Button[][] {
   const { id, state, signal } = alert;
   const has = (name: Settings["buttons"][number]) => buttons.includes(name);
   const canAck = state !== "acked";
   const first = [
     has("ack") && canAck && press("Acknowledge", `/ack ${id}`, "success"),
     has("assign") && press("Assign to me", `/alerts assign ${id}`),
-    has("escalate") && state === "firing" && press("Escalate", `/alerts escalate ${id}`, "danger"),
+    has("escalate") &&
+      state === "firing" &&
+      escalate[alert.steps] !== undefined &&
+      press("Escalate", `/alerts escalate ${id}`, "danger"),
     has("resolve") && press("Resolve", `/alerts resolve ${id}`),
   ];
   const second =
@@ -25,9 +28,7 @@ export function buttonsOf(alert: Alert, { buttons, snooze }: Settings): Button[]
   const policy = signal.source.policyId;
   const third = [
     has("note") && asking("Note", `/alerts note ${id}`, { id: "text", label: "Note", long: true }),
-    has("extend") &&
-      signal.entity?.type === "task" &&
-      asking("Extend deadline", `/task deadline ${signal.entity.id}`, { id: "deadline", label: "New deadline" }),
+    has("extend") && signal.source.kind === "sla" && press("Extend 1h", `/sla extend ${signal.source.id} 1h`),
     has("mute") &&
       policy !== undefined &&
       press("Mute policy", `/silence add matchers=${quoted(`policy=${policy}`)} for=8h comment="muted from a card"`),

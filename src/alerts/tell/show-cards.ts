@@ -5,6 +5,7 @@ import { type AlertCard, isOpen } from "../../domain/alert.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import { renderCard } from "../card/render.js";
+import { planRedraw } from "./redraw-cards.js";
 import type { Telling } from "./telling.js";
 
 /** Between two edits of one card. */
@@ -41,6 +42,7 @@ async function showCard(card: AlertCard, telling: Telling): Promise<number | und
   const isThere = card.isPosted || root !== undefined;
   const shown = { ...card, isPosted: true, shown: card.wanted, shownAt: now, unsettledSince: now };
   const isClosed = await isAllOver(card, telling);
+  await planRedraw(card, isClosed, telling);
   if (!isThere) {
     await telling.send(at, message, { cause, deliveryId: card.deliveryId });
     await store.saveCard({ ...shown, isClosed, unsettled: card.deliveryId });

@@ -14,12 +14,15 @@ export interface Telling extends Alerting {
   deliveryOf(deliveryId: string): Promise<Delivery | undefined>;
   /** POSTs a JSON body; rejects when it was not taken. */
   post(url: string, id: string, body: unknown): Promise<void>;
+  lookLater(destination: string, at: number): void;
   run(occasion: Occasion): Promise<unknown>;
   /** An alert about alerting. The episode is counted here. */
   raiseOwn(signal: Omit<AlertSignal, "episode" | "at">): Promise<void>;
   /** Takes out what must not be shown: secrets. */
   mask(text: string): string;
   readonly budget: Budget;
+  /** When cards that count time are drawn again, by destination and card. Lost with the process: the next change draws them. */
+  readonly redraws: Map<string, Map<string, number>>;
 }
 
 export const isWebhook = (destination: string) => /^https?:\/\//.test(destination);

@@ -34,9 +34,14 @@ export class Slots {
     return this.#running.get(hookId) ?? 0;
   }
 
-  refusal({ id, concurrency }: Limits): Refusal | undefined {
+  refusal(limits: Limits): Refusal | undefined {
     if (this.#total >= this.#cap())
       return { kind: "refused", gate: "cap", reason: `${this.#total} of ${this.#cap()} hooks are running` };
+    return this.busy(limits);
+  }
+
+  /** By its own runs, whatever others do. */
+  busy({ id, concurrency }: Limits): Refusal | undefined {
     const running = this.running(id);
     if (running >= concurrency)
       return { kind: "refused", gate: "concurrency", reason: `${running} of ${concurrency} running` };

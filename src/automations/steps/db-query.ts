@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
 import { nearest } from "../../lib/nearest.js";
-import { LATER_QUERIES, queries } from "../queries.js";
+import { queries } from "../queries.js";
 import type { Step, StepContext, StepResult } from "../step.js";
 
 const NAMES = Object.keys(queries);
@@ -30,7 +30,7 @@ const dbQueryOptions = z
 
 export const dbQueryStep: Step<z.output<typeof dbQueryOptions>> = {
   name: "db_query",
-  summary: "Asks what Hookgate keeps: runs, messages, deliveries, dispatches, hooks.",
+  summary: "Asks what Hookgate keeps: runs, messages, deliveries, dispatches, tasks, missions, alerts, hooks.",
   options: dbQueryOptions,
   verbatim: ["query"],
   fields: ["rows", "count", "truncated"],
@@ -66,7 +66,7 @@ export async function askRows(
 
 function queryProblem(query: string): string | undefined {
   if (NAMES.includes(query)) return undefined;
-  return LATER_QUERIES[query] ?? `there is no query "${query}": there are ${NAMES.join(", ")}${suggest(query, NAMES)}`;
+  return `there is no query "${query}": there are ${NAMES.join(", ")}${suggest(query, NAMES)}`;
 }
 
 function suggest(name: string, known: readonly string[]): string {

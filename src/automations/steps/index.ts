@@ -1,5 +1,6 @@
 /** Every step that a definition may name under `context:`. */
 import type { Step } from "../step.js";
+import { createTaskStep } from "./create-task.js";
 import { dbQueryStep } from "./db-query.js";
 import { fileDiffStep } from "./file-diff.js";
 import { gitDiffStep } from "./git-diff.js";
@@ -20,10 +21,10 @@ export const steps = {
   http: httpStep,
   db_query: dbQueryStep,
   journal: journalStep,
+  create_task: createTaskStep,
 } as const satisfies Record<string, Step>;
 
 /** Steps that come with what they are about: whoever names one is told so. */
 export const LATER_STEPS: Readonly<Record<string, string>> = {
   memory_search: "memory_search comes with the agents' memory, which this version does not have",
-  create_task: "create_task comes with the orchestrator, which this version does not have",
 };

@@ -155,8 +155,14 @@ export abstract class Dispatch implements IsolationNote {
   /** Records a background run, unless this is a dry one. Returns a promise when the port does. */
   protected enqueue(entry: Entry): void | Promise<void> {
     if (this.dryRun) return undefined;
+    return this.kernel.background.record(this.backgroundRun(entry))?.then((refusal) => {
+      if (typeof refusal === "string") this.state(entry, "skipped", refusal);
+    });
+  }
+
+  protected backgroundRun(entry: Entry): BackgroundRun {
     const { firing } = this;
-    const run: BackgroundRun = {
+    return {
       id: this.runIdOf(entry),
       hookId: entry.id,
       hook: this.point.name,
@@ -169,9 +175,6 @@ export abstract class Dispatch implements IsolationNote {
       ...(firing?.conversation === undefined ? {} : { conversation: firing.conversation }),
       ...(firing?.messageId === undefined ? {} : { messageId: firing.messageId }),
     };
-    return this.kernel.background.record(run)?.then((refusal) => {
-      if (typeof refusal === "string") this.state(entry, "skipped", refusal);
-    });
   }
 }
 

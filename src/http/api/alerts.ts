@@ -88,7 +88,7 @@ export const alertEndpoints = [
     id: "snoozeAlert",
     summary: "Puts it off; `business`: until the next business hour, `off`: now after all.",
     params: id,
-    body: z.strictObject({ for: length }),
+    body: z.strictObject({ for: length.default("1h") }).prefault({}),
     answer: done,
     command: ({ params, body }) => ({ name: "snooze", options: { id: params.id, ...body } }),
   }),

@@ -44,8 +44,9 @@ export function readRich(text: string, format: TextFormat = "markdown", options:
 /** A card as a titled block. */
 export function cardTree(card: CardContent): Root {
   const children: RootContent[] = [];
-  const mark = TONE_MARKS[card.tone ?? "neutral"];
   const title = clean(card.title ?? "");
+  // A title that begins with a sign of its own needs no other.
+  const mark = /^\p{Extended_Pictographic}/u.test(title) ? "" : TONE_MARKS[card.tone ?? "neutral"];
   if (title || card.url) {
     const label = title || (card.url as string);
     const text = { type: "text" as const, value: label };

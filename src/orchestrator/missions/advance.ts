@@ -18,7 +18,10 @@ import { reportOf } from "./report.js";
 /** More in one go are a mistake of ours. */
 const MAX_STEPS = 2_000;
 
-/** Where it came to rest; undefined when it is over, or gone. */
+/** Among what is owed: the card of a mission that is over. */
+export const CARD = "card";
+
+/** Where it came to rest, or how it ended; undefined when it is gone. */
 export async function advance(
   id: string,
   parts: MissionParts,
@@ -196,7 +199,10 @@ async function finish(row: MissionRow, status: "done" | "failed" | "cancelled", 
   const reason = status === "cancelled" ? cancelReason(mission) : undefined;
   await keep(row, { status, endedAt: now, reason, hold: undefined }, parts, {
     report,
-    owe: [{ point: "mission:complete", dispatchId: `${mission.id}_completed`, payload }],
+    owe: [
+      { point: "mission:complete", dispatchId: `${mission.id}_completed`, payload },
+      ...(mission.address === undefined ? [] : [{ point: "card" as const, dispatchId: CARD, payload: undefined }]),
+    ],
   });
 }
 

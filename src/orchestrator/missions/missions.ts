@@ -14,7 +14,7 @@ import { planTasks } from "../../domain/plan.js";
 import type { Task } from "../../domain/task.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { createWork } from "../../lib/work.js";
-import { advance } from "./advance.js";
+import { advance, CARD } from "./advance.js";
 import { missionCard } from "./card.js";
 import { firing } from "./firing.js";
 import { needRow, settleOwed, tellWatchers, update } from "./keep.js";
@@ -80,8 +80,12 @@ export function createMissions(parts: MissionParts): Missions {
   async function look(id: string): Promise<number | undefined> {
     const rest = await advance(id, parts, tell);
     if (rest === undefined) return undefined;
-    await show(rest.row.mission, rest.tasks);
+    const isShown = await show(rest.row.mission, rest.tasks);
     const { status } = rest.row.mission;
+    if (isMissionOver(status)) {
+      if (isShown) await settleOwed(id, CARD, parts);
+      return isShown ? undefined : clock.now() + LOOK_EVERY_MS;
+    }
     return status === "running" || status === "held" ? clock.now() + LOOK_EVERY_MS : undefined;
   }
 
@@ -89,7 +93,7 @@ export function createMissions(parts: MissionParts): Missions {
   function tell({ mission, owed }: MissionRow): void {
     const { id } = mission;
     for (const { point, payload, dispatchId } of owed) {
-      if (telling.has(dispatchId)) continue;
+      if (point === "card" || telling.has(dispatchId)) continue;
       const told = parts.registry
         .dispatch(point, payload, { phase: "after", ...firing(mission, dispatchId) })
         .then(() => settleOwed(id, dispatchId, parts))
@@ -99,22 +103,26 @@ export function createMissions(parts: MissionParts): Missions {
     }
   }
 
-  async function show(mission: Mission, tasks: readonly Task[]): Promise<void> {
+  /** False when it has to be tried again. */
+  async function show(mission: Mission, tasks: readonly Task[]): Promise<boolean> {
     const { id, address } = mission;
-    if (address === undefined) return;
+    if (address === undefined) return true;
     const message = missionCard(mission, tasks, clock.now());
     const words = JSON.stringify(message);
-    if (shown.get(id) === words) return;
+    if (shown.get(id) === words) return true;
     const deliveryId = `d_mission_${id}`;
     const cause = { kind: "command" as const, id, depth: 0 };
     try {
-      if (!shown.has(id)) await parts.gateway.send(address, message, { cause, deliveryId });
-      await parts.gateway.edit(deliveryId, message, { cause });
+      const isThere = shown.has(id) || (await parts.gateway.isThere(deliveryId));
+      if (isThere) await parts.gateway.edit(deliveryId, message, { cause });
+      else await parts.gateway.send(address, message, { cause, deliveryId });
       shown.set(id, words);
       if (isMissionOver(mission.status)) shown.delete(id);
+      return true;
     } catch (error) {
       // The mission goes on without being seen; the next change tries again.
       logger.warn({ mission: id, error: errorMessage(error) }, "a mission's card could not be shown");
+      return false;
     }
   }
 

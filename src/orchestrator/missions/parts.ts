@@ -35,6 +35,8 @@ export interface MissionParts {
   gateway: {
     send(at: Address, message: OutboundMessage, sending: { cause: Cause; deliveryId: string }): Promise<unknown>;
     edit(deliveryId: string, message: OutboundMessage, sending: { cause: Cause }): Promise<unknown>;
+    /** Whether this delivery is known: it was sent, or will be. */
+    isThere(deliveryId: string): Promise<boolean>;
   };
   changed: EntityChanged;
   clock: Clock;

@@ -4,6 +4,7 @@ import type { Plan } from "../../domain/plan.js";
 import type { Schedule, ScheduleOutcome } from "../../domain/schedule.js";
 import { cronProblem } from "../../lib/cron.js";
 import { HookgateError } from "../../lib/errors.js";
+import { newId } from "../../lib/id.js";
 import { nearest } from "../../lib/nearest.js";
 import { localTimezone } from "../../lib/timezone.js";
 import { createWork } from "../../lib/work.js";
@@ -24,6 +25,8 @@ export interface NewSchedule {
   id?: string;
   by: string;
   address?: Address;
+  /** The same twice is one schedule. */
+  once?: string;
 }
 
 export interface ScheduleDesk {
@@ -34,8 +37,8 @@ export interface ScheduleDesk {
   pause(id: string, by: string | undefined): Promise<Schedule>;
   /** One that was added in chat goes. */
   remove(id: string): Promise<void>;
-  /** Now, by a person; its own times stay. */
-  run(id: string, by: string): Promise<ScheduleOutcome>;
+  /** Now, by a person; its own times stay. The same `once` twice is one mission. */
+  run(id: string, by: string, once?: string): Promise<ScheduleOutcome>;
 }
 
 export interface Schedules extends ScheduleDesk {
@@ -112,11 +115,14 @@ export function createSchedules(parts: ScheduleParts): Schedules {
       await takePlans();
       return store.list();
     },
-    async add({ planId, expression, timezone = localTimezone(), id, by, address }) {
+    async add({ planId, expression, timezone = localTimezone(), id, by, address, once }) {
+      const before = await store.list();
+      const known = once === undefined ? undefined : before.find((one) => one.once === once);
+      if (known !== undefined) return known;
       const times = { cron: expression.trim(), timezone };
       needGood(times);
       needPlan(missions.plans(), planId);
-      const taken = new Set((await store.list()).map((one) => one.id));
+      const taken = new Set(before.map((one) => one.id));
       if (id !== undefined && taken.has(id)) throw idTaken(id);
       return plan({
         id: id ?? freeId(planId, taken),
@@ -128,6 +134,7 @@ export function createSchedules(parts: ScheduleParts): Schedules {
         createdBy: by,
         createdAt: clock.now(),
         ...(address === undefined ? {} : { address }),
+        ...(once === undefined ? {} : { once }),
       });
     },
     async pause(id, by) {
@@ -144,9 +151,9 @@ export function createSchedules(parts: ScheduleParts): Schedules {
         });
       await store.forget(id);
     },
-    async run(id, by) {
+    async run(id, by, once) {
       const schedule = await need(id);
-      const { outcome, row } = await begin(schedule, clock.now(), parts, by);
+      const { outcome, row } = await begin(schedule, clock.now(), parts, { by, once: once ?? newId("o", clock.now()) });
       await store.note(id, outcome, row);
       if (row !== undefined) missions.look(row.mission.id);
       return outcome;

@@ -8,9 +8,9 @@ export function nextTime({ expression, timezone, paused }: Schedule, after: numb
   return paused === undefined ? nextCron({ cron: expression, timezone }, after) : undefined;
 }
 
-/** The same for the same time, so that a start that a crash cut off begins no second mission. */
-export function missionIdOf(scheduleId: string, dueAt: number): string {
-  return `m_${createHash("sha256").update(`${scheduleId}:${dueAt}`).digest("hex").slice(0, 19)}`;
+/** The same for the same time, or the same command, so that a start that a crash cut off begins no second mission. */
+export function missionIdOf(scheduleId: string, start: number | string): string {
+  return `m_${createHash("sha256").update(`${scheduleId}:${start}`).digest("hex").slice(0, 19)}`;
 }
 
 /** With `undefined` fields left out. */

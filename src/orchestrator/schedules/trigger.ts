@@ -28,18 +28,18 @@ export async function trigger(
   return outcome;
 }
 
-/** What is to be stored, if the hooks and the plan let it. `by`: a person who does not wait for its time. */
+/** What is to be stored, if the hooks and the plan let it. `hand`: a person does not wait for its time. */
 export async function begin(
   schedule: Schedule,
   dueAt: number,
   parts: ScheduleParts,
-  by?: string,
+  hand?: { by: string; once: string },
 ): Promise<{ outcome: ScheduleOutcome; row?: MissionRow }> {
   const { id: scheduleId, planId, expression, address } = schedule;
-  const missionId = missionIdOf(scheduleId, dueAt);
+  const missionId = missionIdOf(scheduleId, hand?.once ?? dueAt);
   const facts = { dueAt, at: parts.clock.now() };
   const payload = { scheduleId, missionId, expression, planId, dueAt };
-  const dispatchId = `schedule_${scheduleId}_${dueAt}`;
+  const dispatchId = `schedule_${scheduleId}_${hand?.once ?? dueAt}`;
   try {
     const asked = await parts.registry.runBefore("schedule:trigger", payload, { dispatchId }).catch(failedClosed);
     if (asked.cancelled) {
@@ -49,7 +49,7 @@ export async function begin(
     const mission = parts.missions.draft({
       id: missionId,
       planId,
-      by: by ?? `schedule:${scheduleId}`,
+      by: hand?.by ?? `schedule:${scheduleId}`,
       scheduleId,
       ...(address === undefined ? {} : { address }),
     });

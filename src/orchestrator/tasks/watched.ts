@@ -17,7 +17,7 @@ export function watchedOf(task: Task): WatchedEntity {
     ...(endedAt === undefined ? {} : { endedAt }),
     ...(isEnded(status) && status !== "done" ? { abandoned: true } : {}),
     ...(pausedFor === undefined ? {} : { pausedFor }),
-    owner: task.owner ?? task.assignTo,
+    owner: (task.owner ?? task.assignTo).replace(/^person:/, ""),
     ...(task.address === undefined ? {} : { link: formatAddress(task.address) }),
     facts: {
       assignTo: task.assignTo,

@@ -51,8 +51,7 @@ describe("db_query", () => {
 
   it.each([
     [{ query: "message" }, 'did you mean "messages"?'],
-    [{ query: "tasks" }, "tasks come with the orchestrator"],
-    [{ query: "alerts" }, "alerts come with the SLA policies"],
+    [{ query: "taks" }, 'did you mean "tasks"?'],
     [{ query: "runs", args: { hok: "x" } }, 'did you mean "hook"?'],
     [{ query: "SELECT * FROM inbox" }, "there is no query"],
   ])("refuses %j", (options, message) => {

@@ -173,6 +173,11 @@ describe("cards, keyboards and files on Telegram", () => {
     expect(part && marked(part)).toEqual(["bold:T", "bold:x", "bold:a:", "bold:b:", "code:2", "italic:f"]);
   });
 
+  it("leaves the sign of its tone out where the title begins with one of its own", () => {
+    expect(format({ text: "", card: { title: "🔥 On fire", tone: "bad" } })[0]?.text).toBe("🔥 On fire");
+    expect(format({ text: "", card: { title: "1 left", tone: "bad" } })[0]?.text).toBe("❌ 1 left");
+  });
+
   it("makes the text the caption of the first file when it fits, and a message before it when not", () => {
     expect(format({ text: "see", attachments: [file(1), file(2)] })).toEqual([
       { text: "see", entities: [], attachments: [file(1)] },

@@ -14,15 +14,21 @@ export const POINTS = [
 ] as const;
 
 export const GUARD_PLUGIN = `
-import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 const folder = import.meta.dirname;
 const rules = () => (existsSync(join(folder, "rules.json")) ? JSON.parse(readFileSync(join(folder, "rules.json"), "utf8")) : {});
-const note = (hook, phase, context) =>
+const note = (hook, phase, context) => {
   appendFileSync(
     join(folder, "hooks.log"),
     JSON.stringify({ hook, phase, dispatchId: context.dispatchId, attempt: context.attempt, data: context.data }) + "\\n",
   );
+  const place = hook + (context.data.to ? ">" + context.data.to : "") + " " + phase;
+  const file = join(folder, "kill-at");
+  if (!existsSync(file) || readFileSync(file, "utf8") !== place) return;
+  rmSync(file);
+  process.kill(process.pid, "SIGKILL");
+};
 export default {
   id: "guard",
   setup(api) {
@@ -55,6 +61,11 @@ export interface Call {
   dispatchId: string;
   attempt: number;
   data: Record<string, unknown> & { taskId?: string; to?: string; from?: string };
+}
+
+/** The process kills itself with SIGKILL, once, when the guard is called there: `task:transition>done before`. */
+export function killAt(folder: string, place: string): void {
+  writeFileSync(join(folder, "kill-at"), place);
 }
 
 /** Text: a refusal with this reason. An object: what is put into the payload. */

@@ -108,6 +108,8 @@ export async function taskedApp({
         ...(clock === undefined ? {} : { clock }),
       });
       await until(async () => (await fetch(`${need().url}/readyz`)).ok, "the app being ready");
+      const broken = app.automations.broken();
+      if (broken.length > 0) throw new Error(`broken hooks: ${JSON.stringify(broken, null, 2)}`);
     },
     async stop() {
       await app?.stop();

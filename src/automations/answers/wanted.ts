@@ -1,0 +1,26 @@
+/** What a named query asks for, and what its rows are. */
+import { HookgateError } from "../../lib/errors.js";
+
+export type Row = Record<string, unknown>;
+
+export interface Wanted {
+  limit: number;
+  /** Milliseconds since the epoch. */
+  since: number;
+  /** Of the further arguments. */
+  text(name: string): string | undefined;
+}
+
+/** A status that there is not would find nothing, and a hook would take that for good news. */
+export function oneOf<T extends string>(known: readonly T[], given: string | undefined, name: string): T | undefined {
+  if (given === undefined) return undefined;
+  const found = known.find((one) => one === given);
+  if (found === undefined) throw wrong(`${name}: expected ${known.join(", ")}, got "${given}"`);
+  return found;
+}
+
+export function wrong(message: string): HookgateError {
+  return new HookgateError({ code: "QUERY_ARGUMENTS", message });
+}
+
+export const timeOf = (at: number | undefined): string | null => (at === undefined ? null : new Date(at).toISOString());

@@ -1,0 +1,84 @@
+/** Tasks, missions and alerts as rows: what a hook may want to know of them. */
+import { ALERT_STATES } from "../../domain/alert.js";
+import { MISSION_STATUSES } from "../../domain/mission.js";
+import type { Store } from "../../domain/store.js";
+import { TASK_STATUSES } from "../../domain/task.js";
+import { oneOf, type Row, timeOf, type Wanted } from "./wanted.js";
+
+/** Looked through for those that were made since a time, newest first. */
+const REACH = 1_000;
+
+export async function tasks({ tasks: store }: Pick<Store, "tasks">, { limit, since, text }: Wanted): Promise<Row[]> {
+  const status = oneOf(TASK_STATUSES, text("status"), "status");
+  const [assignTo, group, missionId] = [text("assign_to"), text("group"), text("mission")];
+  const found = await store.list({
+    limit: since > 0 ? REACH : limit,
+    ...(status === undefined ? {} : { status: [status] }),
+    ...(assignTo === undefined ? {} : { assignTo }),
+    ...(group === undefined ? {} : { group }),
+    ...(missionId === undefined ? {} : { missionId }),
+  });
+  return found
+    .filter(({ createdAt }) => createdAt >= since)
+    .slice(0, limit)
+    .map((task) => ({
+      id: task.id,
+      title: task.title,
+      status: task.status,
+      assign_to: task.assignTo,
+      group: task.group ?? null,
+      mission: task.missionId ?? null,
+      reason: task.reason ?? null,
+      error: task.lastError ?? null,
+      attempt: task.attempt,
+      deadline: timeOf(task.deadline),
+      at: timeOf(task.createdAt),
+      started_at: timeOf(task.startedAt),
+      ended_at: timeOf(task.endedAt),
+    }));
+}
+
+export async function missions(
+  { missions: { rows } }: Pick<Store, "missions">,
+  { limit, since, text }: Wanted,
+): Promise<Row[]> {
+  const status = oneOf(MISSION_STATUSES, text("status"), "status");
+  const planId = text("plan");
+  const found = await rows.list({
+    limit: since > 0 ? REACH : limit,
+    ...(status === undefined ? {} : { status: [status] }),
+    ...(planId === undefined ? {} : { planId }),
+  });
+  return found
+    .filter(({ createdAt }) => createdAt >= since)
+    .slice(0, limit)
+    .map((mission) => ({
+      id: mission.id,
+      plan: mission.planId,
+      title: mission.title,
+      status: mission.status,
+      at: timeOf(mission.createdAt),
+      ended_at: timeOf(mission.endedAt),
+    }));
+}
+
+export async function alerts({ alerts: store }: Pick<Store, "alerts">, { limit, since, text }: Wanted): Promise<Row[]> {
+  const state = oneOf(ALERT_STATES, text("state"), "state");
+  const found = await store.list({
+    limit,
+    ...(state === undefined ? { open: true } : { states: [state] }),
+    ...(since > 0 ? { since } : {}),
+  });
+  return found.map((alert) => ({
+    id: alert.id,
+    state: alert.state,
+    severity: alert.severity,
+    title: alert.signal.title,
+    reason: alert.signal.reason,
+    source: alert.signal.source.kind,
+    policy: alert.signal.source.policyId ?? null,
+    assignee: alert.assignee?.id ?? null,
+    at: timeOf(alert.raisedAt),
+    ended_at: timeOf(alert.endedAt),
+  }));
+}

@@ -1,0 +1,72 @@
+/** `- create_task:`: gives somebody work. A run that is done again after a crash creates no second one. */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { parseDuration } from "../../lib/duration.js";
+import { HookgateError } from "../../lib/errors.js";
+import { conversationOf } from "../outgoing/chat-address.js";
+import type { Step } from "../step.js";
+
+const createTaskOptions = z.strictObject({
+  title: z.string().min(1).describe("What is to be done, in a line."),
+  to: z.string().min(1).describe("Who does it: a runner, or person:platform:id."),
+  description: z.string().optional().describe("In full."),
+  group: z.string().optional().describe("A word that it goes under."),
+  priority: z.int().optional().describe("Higher goes first; 0 when absent."),
+  retries: z.int().min(0).max(100).optional().describe("How often it is tried again when it fails."),
+  due: z.string().optional().describe("Its deadline: `2h` from now, or a time with its offset."),
+  input: z.record(z.string(), z.unknown()).optional().describe("What the runner is given, with templates."),
+  draft: z.boolean().default(false).describe("It is only written down."),
+});
+
+export const createTaskStep: Step<z.output<typeof createTaskOptions>> = {
+  name: "create_task",
+  summary: "Gives a runner or a person a task.",
+  options: createTaskOptions,
+  fields: ["id", "status", "title"],
+  async run(options, context) {
+    const { title, to, description, group, priority, retries, due, input, draft } = options;
+    if (context.dryRun)
+      return {
+        value: { id: null, status: null, title },
+        text: `[not created in a dry run: ${title}, for ${to}]`,
+        isEmpty: false,
+      };
+    const { runId, cause, event, reach, clock, hookId } = context;
+    const address = conversationOf(event);
+    const task = await reach.createTask(
+      {
+        title,
+        assignTo: to,
+        ...(description === undefined ? {} : { description }),
+        ...(group === undefined ? {} : { group }),
+        ...(priority === undefined ? {} : { priority }),
+        ...(retries === undefined ? {} : { retryPolicy: { maxRetries: retries } }),
+        ...(due === undefined ? {} : { deadline: deadlineOf(due, clock.now()) }),
+        ...(input === undefined ? {} : { input }),
+      },
+      { by: `hook:${hookId}`, cause },
+      {
+        id: idOf(runId, `${to}:${title}`),
+        status: draft ? "draft" : "pending",
+        ...(address === undefined ? {} : { address }),
+      },
+    );
+    return {
+      value: { id: task.id, status: task.status, title: task.title },
+      text: `${task.id} ${task.title}`,
+      isEmpty: false,
+    };
+  },
+};
+
+/** The same for every attempt of a run. */
+function idOf(runId: string, what: string): string {
+  return `t_${createHash("sha256").update(`${runId}:${what}`).digest("hex").slice(0, 20)}`;
+}
+
+/** Anything but a duration is held against what a time looks like when the task is created. */
+function deadlineOf(due: string, now: number): number | string {
+  const ms = parseDuration(due);
+  if (ms === 0) throw new HookgateError({ code: "TASK_INVALID", message: "due: a deadline is later than now" });
+  return ms === undefined ? due : now + ms;
+}

@@ -1,0 +1,196 @@
+/**
+ * SIGKILL of the running product in each transition and while runners are at work: no task is lost, none is left running, none runs
+ * more often than its policy allows, and everybody is told of every change.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import type { Task } from "../../src/domain/task.js";
+import type { TaskEvent } from "../../src/domain/task-store.js";
+import { processRuns } from "../automations/hooked-gateway.js";
+import { type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
+import { until } from "../support/until.js";
+import { calls, GUARD_PLUGIN, killAt } from "./support/guard-plugin.js";
+import { waysOf } from "./support/tasked-app.js";
+
+const started: GatewayProcess[] = [];
+afterEach(async () => {
+  for (const gateway of started.splice(0)) {
+    await gateway.kill();
+    rmSync(gateway.folder, { recursive: true, force: true });
+  }
+});
+
+async function start(runners: Record<string, unknown>, more: Record<string, unknown> = {}): Promise<GatewayProcess> {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-task-kill-"));
+  writeFileSync(join(folder, "plugin.mjs"), GUARD_PLUGIN);
+  const gateway = await gatewayProcess({
+    folder,
+    config: { plugins: ["./plugin.mjs"], orchestrator: { tick: "200ms", lease: "2s", runners, ...more } },
+    env: { DATABASE_URL: "file:test.db" },
+  });
+  started.push(gateway);
+  await again(gateway);
+  return gateway;
+}
+
+async function again(gateway: GatewayProcess): Promise<void> {
+  await gateway.start();
+  await gateway.ready();
+}
+
+interface Said {
+  outcome: string;
+  text: string;
+  data?: Record<string, unknown>;
+}
+
+async function command({ url }: GatewayProcess, line: string): Promise<Said> {
+  const answer = await fetch(`${url}/api/command`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+    body: JSON.stringify({ line }),
+  });
+  return (await answer.json()) as Said;
+}
+
+async function add(gateway: GatewayProcess, line: string): Promise<string> {
+  const said = await command(gateway, line);
+  if (typeof said.data?.id !== "string") throw new Error(said.text);
+  return said.data.id;
+}
+
+type Shown = Task & { history: TaskEvent[] };
+const show = async (gateway: GatewayProcess, id: string) =>
+  (await command(gateway, `/task show ${id}`)).data as unknown as Shown;
+
+async function ends(gateway: GatewayProcess, id: string): Promise<Shown> {
+  return until(
+    async () => {
+      const task = await show(gateway, id);
+      return ["done", "failed"].includes(task.status) ? task : undefined;
+    },
+    `the end of ${id}`,
+    30_000,
+  );
+}
+
+const lines = ({ folder }: GatewayProcess, file: string) =>
+  existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8").split("\n").filter(Boolean) : [];
+const gone = (gateway: GatewayProcess) => until(() => !gateway.running(), "the gateway being gone", 30_000);
+
+const once = { shell: { sh: "echo $HOOKGATE_RUN_ID >> runs" } };
+
+describe("killed in a transition", () => {
+  it.each([
+    // Before the write: nothing has happened, and it is asked again.
+    ["task:transition>assigned before", 1],
+    ["task:spawn before", 1],
+    ["task:transition>in_progress before", 1],
+    // The run had ended and nobody had written it down: it may have done anything, so it is a lost attempt of two.
+    ["task:transition>done before", 2],
+    ["task:complete before", 2],
+    // After the write: what is told is told again.
+    ["task:create after", 1],
+    ["task:transition>assigned after", 1],
+    ["task:transition>done after", 1],
+    ["task:complete after", 1],
+  ])(
+    "at %s, the task is done all the same, after %i runs",
+    async (place, runs) => {
+      const gateway = await start({ work: once });
+      killAt(gateway.folder, place);
+      // The answer may be lost with the process.
+      await command(gateway, "/task add work Do it retries=1").catch(() => {});
+      await gone(gateway);
+      await again(gateway);
+      const { data = {} } = await command(gateway, "/task list all");
+      const [listed] = data.tasks as Task[];
+      const task = await ends(gateway, listed?.id ?? "");
+      expect(task.status).toBe("done");
+      expect(lines(gateway, "runs")).toHaveLength(runs);
+      expect(new Set(lines(gateway, "runs")).size).toBe(runs);
+      // Whoever is told after it was told of each step, the one that the kill cut off included.
+      await until(
+        () => calls(gateway.folder).some(({ hook, phase }) => hook === "task:complete" && phase === "after"),
+        "task:complete being told",
+      );
+      const told = calls(gateway.folder).filter(({ hook, phase }) => hook === "task:transition" && phase === "after");
+      expect([...new Set(told.map(({ data: { from, to } }) => `${from}>${to}`))]).toEqual([...new Set(waysOf(task))]);
+      // What was told twice says so.
+      const twice = told.filter(
+        ({ dispatchId }, index) => told.findIndex((one) => one.dispatchId === dispatchId) < index,
+      );
+      expect(twice.every(({ attempt }) => attempt === 2)).toBe(true);
+    },
+    90_000,
+  );
+
+  it("leaves one without retries failed, with the reason, and not run twice", async () => {
+    const gateway = await start({ work: once });
+    killAt(gateway.folder, "task:transition>done before");
+    const id = await add(gateway, "/task add work Do it");
+    await gone(gateway);
+    await again(gateway);
+    const task = await ends(gateway, id);
+    expect(task).toMatchObject({ status: "failed", reason: "interrupted: the gateway ended while it ran", attempt: 1 });
+    expect(lines(gateway, "runs")).toHaveLength(1);
+    await until(
+      () => calls(gateway.folder).some(({ hook, phase }) => hook === "task:fail" && phase === "after"),
+      "task:fail being told",
+    );
+  }, 90_000);
+});
+
+describe("killed while runners are in flight", () => {
+  it("leaves no program behind, and starts those again whose policy allows it", async () => {
+    const family =
+      '[ -e go ] && echo end >> ends && exit; echo $$ >> pids; setsid sh -c "echo \\$\\$ >> pids; sleep 60" & sleep 60';
+    const gateway = await start({ work: { shell: { sh: family }, concurrency: 2 } });
+    const never = await add(gateway, "/task add work Once only");
+    const twice = await add(gateway, "/task add work Twice retries=1");
+    await until(() => lines(gateway, "pids").length === 4, "both programs and their children");
+    const pids = lines(gateway, "pids").map(Number);
+    await gateway.kill();
+    await until(() => pids.filter(processRuns).length === 0, "the end of all programs", 20_000);
+    writeFileSync(join(gateway.folder, "go"), "");
+    await again(gateway);
+    expect(await ends(gateway, never)).toMatchObject({ status: "failed", attempt: 1 });
+    expect(await ends(gateway, twice)).toMatchObject({ status: "done", attempt: 2 });
+    expect(lines(gateway, "ends")).toHaveLength(1);
+  }, 120_000);
+
+  it("again and again: every task ends, none runs more often than it may, and all of it is told", async () => {
+    const work = { shell: { sh: 'echo "$HOOKGATE_TASK_ID $HOOKGATE_RUN_ID" >> runs; sleep 0.15' }, concurrency: 4 };
+    const gateway = await start({ work });
+    const ids: string[] = [];
+    for (let n = 0; n < 24; n++) ids.push(await add(gateway, `/task add work Task ${n} retries=${n % 3}`));
+    for (let kill = 0; kill < 5; kill++) {
+      await sleep(150 + Math.random() * 700);
+      await gateway.kill();
+      await again(gateway);
+    }
+    const tasks: Shown[] = [];
+    for (const id of ids) tasks.push(await ends(gateway, id));
+    const runs = lines(gateway, "runs").map((line) => line.split(" ") as [string, string]);
+    expect(new Set(runs.map(([, runId]) => runId)).size).toBe(runs.length);
+    for (const task of tasks) {
+      const own = runs.filter(([id]) => id === task.id).length;
+      // A start that is on disk may have been cut off before its program was.
+      expect(own, task.id).toBeLessThanOrEqual(task.attempt);
+      expect(task.attempt, task.id).toBeLessThanOrEqual(task.retryPolicy.maxRetries + 1);
+      if (task.status === "done") expect(own, task.id).toBeGreaterThanOrEqual(1);
+      else expect(task.reason).toMatch(/^interrupted: /);
+    }
+    const isTold = (task: Task) =>
+      calls(gateway.folder).some(
+        ({ hook, phase, data }) =>
+          phase === "after" &&
+          data.taskId === task.id &&
+          hook === (task.status === "done" ? "task:complete" : "task:fail"),
+      );
+    await until(() => tasks.every(isTold), "the end of each task being told", 30_000);
+  }, 180_000);
+});
