@@ -1,6 +1,14 @@
 /** Alerts, composed: what raises them, what people do with them, and the looks that the time asks for. */
 import type { Address } from "../domain/address.js";
-import { type Actor, type Alert, type AlertEvent, type AlertFilter, isOpen, type Silence } from "../domain/alert.js";
+import {
+  type Actor,
+  type Alert,
+  type AlertCard,
+  type AlertEvent,
+  type AlertFilter,
+  isOpen,
+  type Silence,
+} from "../domain/alert.js";
 import type { AlertSignal, RaiseAlert } from "../domain/alert-signal.js";
 import type { Store } from "../domain/store.js";
 import type { Work } from "../domain/work.js";
@@ -60,6 +68,8 @@ export interface Alerts {
   nextBusinessHour(): number;
   /** What a card was sent with has ended: it is looked after at once. */
   delivered(cardId: string): void;
+  /** Somebody deleted its message: it is posted anew while something on it is open. */
+  deleted(cardId: string): void;
   /** Looks under way and waiting for room. */
   readonly depth: Work["depth"];
   start(): Promise<void>;
@@ -211,14 +221,11 @@ export function createAlerts(parts: AlertsParts): Alerts {
       const now = clock.now();
       return nextCron({ cron: `${minute} ${hour} * * ${days.join(",")}`, timezone }, now) ?? now + 86_400_000;
     },
-    delivered(cardId) {
-      const lookAfter = async () => {
-        const card = await store.card(cardId);
-        if (card) telling.lookAt(card.destination);
-      };
-      // Whoever settles deliveries does not wait; without this the card is looked after a little later.
-      lookAfter().catch((error: unknown) => logger.warn({ card: cardId, error: errorMessage(error) }, "no look"));
-    },
+    delivered: (cardId) => void lookAfter(cardId),
+    deleted: (cardId) =>
+      void lookAfter(cardId, async ({ isClosed }) => {
+        if (!isClosed) await store.redraw(cardId);
+      }),
     get depth() {
       return work.depth;
     },
@@ -247,6 +254,18 @@ export function createAlerts(parts: AlertsParts): Alerts {
     },
     sweep: (now) => store.sweep(now - config.keep),
   };
+
+  /** Whoever settles deliveries does not wait; without this the card is looked after a little later. */
+  async function lookAfter(cardId: string, first?: (card: AlertCard) => Promise<void>): Promise<void> {
+    try {
+      const card = await store.card(cardId);
+      if (!card) return;
+      await first?.(card);
+      telling.lookAt(card.destination);
+    } catch (error) {
+      logger.warn({ card: cardId, error: errorMessage(error) }, "a card could not be looked after");
+    }
+  }
 
   async function openOn(cardId: string): Promise<string[]> {
     const ids: string[] = [];

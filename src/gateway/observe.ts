@@ -10,6 +10,8 @@ export interface Observer {
   eventSettled?(platform: string, outcome: string, latencyMs: number): void;
   /** A delivery reached a status that it stays in; `latencyMs` since it was made; `cause`: what it was for. */
   deliverySettled?(platform: string, status: DeliveryStatus, latencyMs: number, cause: Cause): void;
+  /** Somebody deleted a message that we posted; `cause`: what it was for. */
+  ownMessageDeleted?(cause: Cause): void;
   /** A platform answered one request. */
   requestAnswered?(platform: string, result: string, latencyMs: number): void;
 }

@@ -177,6 +177,15 @@ describe("one alert on three platforms", () => {
     expect((await platforms.telegram.seen(roomOf("telegram"))).some(({ text }) => text.includes("✓"))).toBe(false);
   });
 
+  it("is posted anew at once where somebody deleted its card and the platform says so", async () => {
+    const before = ids.get("discord") ?? "";
+    discord.people.deletes(before, { channelId: roomOf("discord").chatId, userId: discord.userId });
+    const { id } = await card("discord", /acknowledged by/);
+    expect(id).not.toBe(before);
+    ids.set("discord", id);
+    expect(await cards("discord")).toHaveLength(1);
+  });
+
   it("is posted anew where its card was deleted, and changed where it stands", async () => {
     discord.world.channels.get(roomOf("discord").chatId)?.messages.delete(ids.get("discord") ?? "");
     await platforms.web.press(roomOf("web"), "owner", ids.get("web") ?? "", "Resolve");

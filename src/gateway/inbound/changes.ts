@@ -45,6 +45,8 @@ export async function noteDeletion(row: LaneRow, event: DeletedEvent, inbound: I
     undefined,
     fireOptions(row, "message_deleted", address, messageId, verdict),
   );
+  const posted = await inbound.store.outbox.findByMessage(address, messageId);
+  if (posted) inbound.observe.ownMessageDeleted?.(posted.cause);
   const copies = await copiesOf(address, messageId, inbound);
   const removals = copies.map((copy, i): NewDelivery => {
     const facts = {
