@@ -14,7 +14,7 @@ import { createOverrides } from "./app/overrides.js";
 import { CONSOLE, keepFile, peopleOf, uploadsFolder } from "./app/people.js";
 import { platformOptions } from "./app/platforms.js";
 import { type Reload, reloader, type TakenOver, watchConfig } from "./app/reload.js";
-import { failLate, watchedWork } from "./app/sla.js";
+import { failLate, standingOf, watchedWork } from "./app/sla.js";
 import { closeAll, firstTime, keepSwept, warnOfProblems } from "./app/upkeep.js";
 import { needValid, secretsOf } from "./app/valid.js";
 import { assembleAutomations } from "./automations/assemble.js";
@@ -167,6 +167,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       consoleId: CONSOLE.userId,
       store,
       gateway: () => gateway,
+      standing: (clockId) => standingOf(sla.desk, clockId),
       mask,
       clock,
       logger,

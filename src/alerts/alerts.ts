@@ -9,7 +9,7 @@ import {
   isOpen,
   type Silence,
 } from "../domain/alert.js";
-import type { AlertSignal, RaiseAlert } from "../domain/alert-signal.js";
+import type { AlertSignal, ClockStanding, RaiseAlert } from "../domain/alert-signal.js";
 import type { Store } from "../domain/store.js";
 import type { Work } from "../domain/work.js";
 import type { Clock } from "../lib/clock.js";
@@ -42,6 +42,8 @@ export interface AlertsParts {
   admins(): readonly Address[];
   /** How the platforms and the outbox are. */
   status(): Promise<GatewayFacts>;
+  /** How an SLA clock stands now; undefined when it is not known. */
+  standing?(clockId: string): Promise<ClockStanding | undefined>;
   destinations: Destinations;
   mask(text: string): string;
   clock: Clock;
@@ -113,6 +115,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
     run: (occasion) => run(occasion),
     raiseOwn,
     mask: parts.mask,
+    standing: async (clockId) => parts.standing?.(clockId),
     budget: createBudget(),
     redraws: new Map(),
   };

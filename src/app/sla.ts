@@ -1,5 +1,7 @@
 /** What the composition hands to SLA clocks: the truth about work, and where alerts go. */
+import type { SlaDesk } from "../alerts/sla/desk.js";
 import type { SlaParts } from "../alerts/sla/sla.js";
+import type { ClockStanding } from "../domain/alert-signal.js";
 import type { Store } from "../domain/store.js";
 import { isEnded } from "../domain/task.js";
 import { errorMessage } from "../lib/errors.js";
@@ -55,4 +57,19 @@ export async function failLate(
   }).catch((error: unknown) =>
     logger.warn({ task: taskId, policy: policyId, error: errorMessage(error) }, "a late task could not be failed"),
   );
+}
+
+/** A clock as cards of alerts show it. */
+export async function standingOf(desk: Pick<SlaDesk, "find">, clockId: string): Promise<ClockStanding | undefined> {
+  const [view] = await desk.find(clockId);
+  if (view?.clock.id !== clockId) return undefined;
+  const { clock, usedMs, percentUsed, leftMs } = view;
+  return {
+    entity: clock.entity,
+    elapsedMs: usedMs,
+    leftMs,
+    percentUsed,
+    ...(clock.dueAt === undefined ? {} : { dueAt: clock.dueAt }),
+    ...(clock.pausedFor === undefined ? {} : { pausedFor: clock.pausedFor }),
+  };
 }

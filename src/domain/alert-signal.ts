@@ -32,5 +32,17 @@ export interface AlertSignal {
   labels: Readonly<Record<string, string>>;
 }
 
+/** How the clock behind an alert stands now, and what it watches as it was told last. */
+export interface ClockStanding {
+  entity: WatchedEntity;
+  /** Working time; `leftMs` is negative when it is overdue. */
+  elapsedMs: number;
+  leftMs: number;
+  percentUsed: number;
+  /** Absent while it is paused: nobody knows. */
+  dueAt?: number;
+  pausedFor?: string;
+}
+
 /** Resolves when the alert is on disk; the same signal twice changes nothing. */
 export type RaiseAlert = (signal: AlertSignal) => Promise<void>;

@@ -43,6 +43,14 @@ beforeAll(async () => {
             target: "1h",
             warn_at: ["3598s before"],
           },
+          {
+            id: "solutions",
+            for: "conversation",
+            measure: "resolution",
+            match: 'entity.facts.chat != "general" && entity.facts.platform == "discord"',
+            target: "2h",
+            warn_at: ["7198s before"],
+          },
         ],
         after_start: "1s",
       },
@@ -72,17 +80,15 @@ const run = (line: string) => invoke(stack.gateway.url, line);
 /** What Markdown escapes away is shown. */
 const shown = ({ text }: Seen) => text.replaceAll("\\", "");
 
-/** The cards of one alert that stand in a room. */
-async function cards(name: Name, title: string): Promise<Seen[]> {
+/** The cards that say all of this in a room. */
+async function cards(name: Name, words: string | readonly string[]): Promise<Seen[]> {
   const seen = await platform(name).seen(room(name));
-  return seen.filter(
-    (one) =>
-      one.text.toLowerCase().includes(title.toLowerCase()) && /al_\w+/.test(one.text) && one.text.includes("State"),
-  );
+  const wanted = [words, "al_", "state"].flat().map((word) => word.toLowerCase());
+  return seen.filter(({ text }) => wanted.every((word) => text.toLowerCase().includes(word)));
 }
 
 /** The only card of an alert in each room, once all show this. */
-async function everywhere(title: string, part: RegExp): Promise<Record<Name, Seen>> {
+async function everywhere(title: string | readonly string[], part: RegExp): Promise<Record<Name, Seen>> {
   const found = NAMES.map(async (name) => {
     const card = await until(
       async () => (await cards(name, title)).find((one) => part.test(shown(one))),
@@ -137,7 +143,17 @@ describe("a reply that is late", () => {
     for (const name of NAMES) {
       const text = shown(found[name]);
       expect(text, name).toContain(alertId);
-      for (const part of ["first response", "topic-replies", "15 s", "Remaining", "Elapsed", "Due", "Next", "breaks"])
+      for (const part of [
+        "first response",
+        "topic-replies",
+        "15 s",
+        "Remaining",
+        "Elapsed",
+        "Due",
+        "Next",
+        "breaks",
+        "nobody yet",
+      ])
         expect(text, name).toContain(part);
       expect(text, name).toContain("https://example.com/runbooks/replies");
       expect(text, name).toContain("Where is my order? Write to [address] or call [number].");
@@ -152,6 +168,7 @@ describe("a reply that is late", () => {
     writeFileSync(join(stack.gateway.folder, "may-violate"), "");
     const found = await everywhere(title, /firing since/);
     expect(idsOf(found)).toEqual(posted);
+    for (const name of NAMES) expect(shown(found[name]), name).toMatch(/first response overdue[\s\S]*Overdue by/);
     const calls = await Promise.all(
       NAMES.map((name) =>
         until(async () => (await platform(name).seen(room(name))).find(isCall), `the escalation in ${name}`),
@@ -240,24 +257,32 @@ describe("a reply that is late", () => {
 describe.each(NAMES)("a reply in time on %s", (name) => {
   it("ends the warning on all three chats", async () => {
     const [, desk] = platform(name).places;
-    const title = `Grace on ${name}`;
+    const title = [`Grace on ${name}: first response`, `A question on ${name}`];
     await platform(name).say(desk, "guest", `A question on ${name}`);
-    const warned = await Promise.all(
-      NAMES.map((one) =>
-        until(
-          async () => (await cards(one, title)).find((card) => /warning since/.test(shown(card))),
-          `the warning in ${one}`,
-        ),
-      ),
-    );
+    const warned = idsOf(await everywhere(title, /warning since/));
     await platform(name).say(desk, "owner", "An answer");
-    for (const [at, one] of NAMES.entries())
-      await until(
-        async () =>
-          (await cards(one, title)).find((card) => card.id === warned[at]?.id && /resolved/.test(shown(card))),
-        `the end in ${one}`,
-      );
-    await until(() => announced(`${name}:`).at(-1) === "met", "met being told");
+    expect(idsOf(await everywhere(title, /resolved/))).toEqual(warned);
+    await until(() => announced(`${name}:`).includes("met"), "met being told");
+  });
+});
+
+describe("a matter that waits for the customer", () => {
+  const title = "Grace on discord: resolution";
+
+  it("stands still on its cards, with who answered as its owner, and ends by a reaction of ours", async () => {
+    const { discord } = await everywhere(title, /warning since/);
+    const alertId = /al_\w+/.exec(discord.text)?.[0] ?? "none";
+    await run(`/alerts note ${alertId} we have asked back`);
+    for (const card of Object.values(await everywhere(title, /we have asked back/))) {
+      expect(shown(card)).toMatch(/Paused\W+pending customer/);
+      expect(shown(card)).toContain("nothing while it is paused");
+      expect(shown(card)).not.toContain("nobody yet");
+    }
+    const [, desk] = platform("discord").places;
+    const [asked] = [...(stack.discord.world.channels.get(desk.chatId)?.messages.values() ?? [])];
+    await platform("discord").react(desk, "owner", asked?.id ?? "none", "✅");
+    const found = await everywhere(title, /resolved/);
+    for (const name of NAMES) expect(found[name].buttons, name).toEqual([]);
   });
 });
 

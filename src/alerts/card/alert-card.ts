@@ -1,6 +1,7 @@
 /** The card of one alert: what is late, why it is told, who has it, what happens next. */
 import { parseAddress } from "../../domain/address.js";
 import { type Alert, type AlertEvent, isOpen } from "../../domain/alert.js";
+import type { ClockStanding } from "../../domain/alert-signal.js";
 import type { Card, OutboundMessage } from "../../domain/message.js";
 import { formatDuration } from "../../lib/duration.js";
 import type { AlertsConfig } from "../config.js";
@@ -13,6 +14,8 @@ export interface CardFacts {
   /** How many episodes this card has told. */
   times: number;
   history: readonly AlertEvent[];
+  /** The clock behind it, as it stands now. */
+  standing?: ClockStanding;
 }
 
 interface Around {
@@ -22,13 +25,33 @@ interface Around {
 }
 
 const EVENTS_SHOWN = 3;
+const EVENT_WORDS: Readonly<Record<string, string>> = {
+  warn: "warned",
+  fire: "broken",
+  ack: "acknowledged",
+  assign: "taken",
+  snooze: "snoozed",
+  wake: "woken",
+  note: "noted",
+  escalate: "escalated",
+  remind: "reminded",
+  resolve: "resolved",
+  silence: "silenced",
+  inhibit: "explained",
+  lapse: "asked again",
+  expire: "expired",
+};
+/** `platform:id`: a part of ours needs no name here. */
+const PEOPLE = /^\w+:/;
 
 export function alertCard(alert: Alert, facts: CardFacts, { config, mask, clock }: Around): OutboundMessage {
   const { signal, state, severity } = alert;
   const timezone = config.destinations[facts.destination]?.timezone;
   const now = clock.now();
   const at = (ms: number) => moment(ms, timezone);
-  const { entity, clock: late, runbook } = signal;
+  const { runbook } = signal;
+  const entity = facts.standing?.entity ?? signal.entity;
+  const late = signal.clock && { ...signal.clock, ...standingOf(signal.clock, facts.standing, now) };
   const tone = toneOf(alert);
   const fields: NonNullable<Card["fields"]> = [];
   const add = (name: string, value: string | undefined | false, inlineField = true) => {
@@ -44,17 +67,17 @@ export function alertCard(alert: Alert, facts: CardFacts, { config, mask, clock 
     );
     add("Target", formatDuration(late.targetMs));
     add("Elapsed", `${formatDuration(late.elapsedMs)} (${Math.round(late.percentUsed * 100)} %)`);
-    add("Due", at(late.dueAt));
-    const leftMs = late.dueAt - now;
+    add("Due", late.pausedFor === undefined || late.leftMs < 0 ? at(late.dueAt) : "not while it is paused");
     // People do not reckon in less than seconds.
-    const left = formatDuration(Math.max(1_000, Math.abs(leftMs)));
-    if (isOpen(state)) add(leftMs < 0 ? "Overdue by" : "Remaining", left);
-    add("Paused", late.pausedFor && inline(late.pausedFor));
+    const left = formatDuration(Math.max(1_000, Math.abs(late.leftMs)));
+    if (isOpen(state)) add(late.leftMs < 0 ? "Overdue by" : "Remaining", left);
+    add("Paused", late.pausedFor && inline(late.pausedFor.replaceAll("_", " ")));
   }
-  add("Owner", (alert.assignee ?? entity?.owner) && inline(alert.assignee?.name ?? entity?.owner ?? ""));
+  const owner = alert.assignee?.name ?? entity?.owner;
+  add("Owner", owner ? inline(owner) : isOpen(state) && "nobody yet");
   add("Last words", entity?.lastWords && `> ${inline(withoutPersonal(mask(entity.lastWords)), 200)}`, false);
   add("Note", notesOf(alert), false);
-  add("Next", isOpen(state) && nextOf(alert, config, at), false);
+  add("Next", isOpen(state) && nextOf(alert, late, config, at), false);
   add("Runbook", runbook && inline(runbook), false);
   add("Lately", facts.history.length > 1 && latelyOf(facts.history, at), false);
   const again = facts.times > 1 ? ` (${facts.times} times now)` : "";
@@ -71,6 +94,16 @@ export function alertCard(alert: Alert, facts: CardFacts, { config, mask, clock 
     },
     ...(isOpen(state) ? { buttons: buttonsOf(alert, settingsOf(alert, config)) } : {}),
   };
+}
+
+/** What its source said of the clock, brought up to now: exactly where the clock can be asked, else by the wall. */
+function standingOf(
+  { dueAt, pausedFor }: NonNullable<Alert["signal"]["clock"]>,
+  standing: ClockStanding | undefined,
+  now: number,
+) {
+  if (standing === undefined) return { leftMs: dueAt - now, ...(pausedFor === undefined ? {} : { pausedFor }) };
+  return { ...standing, dueAt: standing.dueAt ?? dueAt, pausedFor: standing.pausedFor };
 }
 
 function toneOf({ state }: Alert): NonNullable<Card["tone"]> {
@@ -117,11 +150,17 @@ function notesOf({ notes }: Alert): string | undefined {
 }
 
 /** What comes if nobody does anything. */
-function nextOf(alert: Alert, config: AlertsConfig, at: (ms: number) => string): string | undefined {
+function nextOf(
+  alert: Alert,
+  late: { dueAt: number; pausedFor?: string } | undefined,
+  config: AlertsConfig,
+  at: (ms: number) => string,
+): string | undefined {
   const { state, ack, snooze, remindAt, heldUntil } = alert;
   if (state === "acked") return ack?.until === undefined ? undefined : `asked again ${at(ack.until)}`;
   if (state === "snoozed") return snooze && `told again ${at(snooze.until)}`;
-  if (state === "warned") return alert.signal.clock && `breaks ${at(alert.signal.clock.dueAt)}`;
+  if (state === "warned")
+    return late && (late.pausedFor === undefined ? `breaks ${at(late.dueAt)}` : "nothing while it is paused");
   if (state !== "firing") return undefined;
   const { escalate, remind } = settingsOf(alert, config);
   const step = escalate[alert.steps];
@@ -143,9 +182,12 @@ function nextOf(alert: Alert, config: AlertsConfig, at: (ms: number) => string):
 function latelyOf(history: readonly AlertEvent[], at: (ms: number) => string): string {
   return history
     .slice(-EVENTS_SHOWN)
-    .map(
-      ({ at: when, event, actor, reason }) =>
-        `${at(when)} ${event.replaceAll("_", " ")}, ${inline(actor.name, 60)}${reason && event !== "note" ? `: ${inline(reason, 120)}` : ""}`,
+    .map(({ at: when, event, actor, reason }) =>
+      [
+        `${at(when)} ${EVENT_WORDS[event] ?? event.replaceAll("_", " ")}`,
+        PEOPLE.test(actor.id) ? ` by ${inline(actor.name, 60)}` : "",
+        reason && event !== "note" ? `: ${inline(reason.replace(/^Escalated: /, ""), 120)}` : "",
+      ].join(""),
     )
     .join("\n\n");
 }

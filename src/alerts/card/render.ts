@@ -1,5 +1,5 @@
 /** What a card shows: one alert whole, or the worst of many and how many more. */
-import type { AlertCard } from "../../domain/alert.js";
+import { type AlertCard, isOpen } from "../../domain/alert.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import type { Telling } from "../tell/telling.js";
 import { alertCard } from "./alert-card.js";
@@ -12,5 +12,9 @@ export async function renderCard(card: AlertCard, telling: Telling): Promise<Out
   const alert = [...alerts].sort((a, b) => b.episode - a.episode || b.raisedAt - a.raisedAt)[0];
   if (alert === undefined) return { text: "This alert is not kept any more." };
   const history = await telling.store.history(alert.id, 200);
-  return alertCard(alert, { destination: card.destination, times: alerts.length, history }, telling);
+  const { source } = alert.signal;
+  // What its source said once is old by now: people, pauses and the time have gone on.
+  const standing = source.kind === "sla" && isOpen(alert.state) ? await telling.standing(source.id) : undefined;
+  const facts = { destination: card.destination, times: alerts.length, history };
+  return alertCard(alert, standing === undefined ? facts : { ...facts, standing }, telling);
 }

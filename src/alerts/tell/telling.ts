@@ -1,6 +1,6 @@
 /** What telling needs besides what the pipeline knows: the gateway's two verbs, what became of a delivery, and how much may be said. */
 import type { Address } from "../../domain/address.js";
-import type { AlertSignal } from "../../domain/alert-signal.js";
+import type { AlertSignal, ClockStanding } from "../../domain/alert-signal.js";
 import type { Cause } from "../../domain/journal.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import type { Delivery } from "../../domain/store.js";
@@ -20,6 +20,7 @@ export interface Telling extends Alerting {
   raiseOwn(signal: Omit<AlertSignal, "episode" | "at">): Promise<void>;
   /** Takes out what must not be shown: secrets. */
   mask(text: string): string;
+  standing(clockId: string): Promise<ClockStanding | undefined>;
   readonly budget: Budget;
   /** When cards that count time are drawn again, by destination and card. Lost with the process: the next change draws them. */
   readonly redraws: Map<string, Map<string, number>>;

@@ -29,8 +29,8 @@ describe("a clock", () => {
     await rig.sla.changed(task());
     await rig.passUntil("2026-11-20T20:00:00Z");
     expect(rig.said()).toEqual([
-      "warned 2026-11-20T10:00 50%: 2 h of 4 h for completion have passed",
-      "warned 2026-11-20T11:12 80%: 3 h 12 min of 4 h for completion have passed",
+      "warned 2026-11-20T10:00 2 h of 4 h for completion have passed (warns at 50%)",
+      "warned 2026-11-20T11:12 3 h 12 min of 4 h for completion have passed (warns at 80%)",
       "warned 2026-11-20T12:45 15m before: 3 h 45 min of 4 h for completion have passed",
       "firing 2026-11-20T13:00 4 h for completion have passed",
     ]);

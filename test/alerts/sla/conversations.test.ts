@@ -105,7 +105,7 @@ describe("a conversation's clocks", () => {
     await desk.customer("hello?");
     await desk.pass(2 * MINUTE);
     expect(desk.signals.map(({ state, reason }) => `${state} ${reason}`)).toEqual([
-      "warned 80%: 12 min of 15 min for first response have passed",
+      "warned 12 min of 15 min for first response have passed (warns at 80%)",
     ]);
     expect(desk.signals[0]?.entity).toMatchObject({ lastWords: "hello?", status: "waiting", title: "Ada on loop" });
     await desk.staff("I am looking");

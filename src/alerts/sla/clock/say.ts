@@ -32,7 +32,7 @@ export function announcement(said: Said, about: About): NewAnnouncement {
     episode: said.episode,
     state: STATES[said.kind],
     severity: policy?.severity[said.kind === "warning" ? "warning" : "violated"] ?? "info",
-    title: entity.title,
+    title: titleOf(said, about),
     reason: reasonOf(said, about),
     at: said.at,
     source: { kind: "sla", id: clock.id, policyId: clock.policyId },
@@ -73,12 +73,26 @@ export function fingerprintOf({ policyId, entity, measure, cycle }: SlaClock): s
   return ["sla", policyId, entity.type, entity.id, measure, cycle].filter((part) => part !== "").join(":");
 }
 
+/** `Grace on telegram: first response overdue`: an escalation shows nothing else. */
+function titleOf({ kind }: Said, { clock: { entity, measure } }: About): string {
+  const what = measure === "deadline" ? "" : `${SLA_MEASURE_NAMES[measure]} `;
+  switch (kind) {
+    case "warning":
+      return `${entity.title}: ${what}due soon`;
+    case "violated":
+      return `${entity.title}: ${what}overdue`;
+    case "met":
+    case "cleared":
+      return what === "" ? entity.title : `${entity.title}: ${what.trimEnd()}`;
+  }
+}
+
 function reasonOf(said: Said, { clock, frame, now }: About): string {
   const target = formatDuration(clock.targetMs);
   const what = SLA_MEASURE_NAMES[clock.measure];
   switch (said.kind) {
     case "warning":
-      return `${said.label}: ${formatDuration(frame?.used(now) ?? 0)} of ${target} for ${what} have passed`;
+      return `${formatDuration(frame?.used(now) ?? 0)} of ${target} for ${what} have passed (warns at ${said.label})`;
     case "violated":
       return clock.measure === "deadline" ? "the deadline has passed" : `${target} for ${what} have passed`;
     case "met":
