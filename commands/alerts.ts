@@ -1,12 +1,14 @@
 /** `/alerts [open|mine|all]`: what is open; `show` one; and what people do with one besides `/ack` and `/snooze`. */
+import { type Actor, isOpen } from "../src/domain/alert.js";
 import type { CommandSpec } from "../src/domain/command.js";
-import type { Command } from "../src/gateway/commands.js";
+import type { Command, CommandAnswer } from "../src/gateway/commands.js";
 import { done } from "./alerts/done.js";
 import { listAlerts } from "./alerts/list.js";
-import { actorOf, idOf, needAlerts } from "./alerts/need.js";
+import { actorOf, alertData, idOf, needAlerts } from "./alerts/need.js";
 import { showAlert } from "./alerts/show.js";
-import { badUsage } from "./answer.js";
-import type { CommandDeps } from "./deps.js";
+import { answer, badUsage } from "./answer.js";
+import type { AlertDesk, CommandDeps } from "./deps.js";
+import { code, plain } from "./text.js";
 
 const ACTIONS = ["open", "mine", "all", "show", "assign", "escalate", "resolve", "note"] as const;
 type Action = (typeof ACTIONS)[number];
@@ -44,7 +46,7 @@ export function alerts(deps: CommandDeps): Command {
           return done(await desk.act(await idOf(desk, options.id), { kind: "assign" }, by), "Yours");
         case "escalate":
           context.need("operator");
-          return done(await desk.act(await idOf(desk, options.id), { kind: "escalate" }, by), "Escalated");
+          return escalate(desk, await idOf(desk, options.id), by);
         case "resolve": {
           context.need("operator");
           const reason = typeof options.text === "string" ? options.text : `resolved by ${by.name}`;
@@ -59,4 +61,17 @@ export function alerts(deps: CommandDeps): Command {
       }
     },
   };
+}
+
+/** Says so when nobody is left to tell: whoever pressed relies on it. */
+async function escalate(desk: AlertDesk, id: string, by: Actor): Promise<CommandAnswer> {
+  const before = await desk.get(id);
+  const acted = await desk.act(id, { kind: "escalate" }, by);
+  const [after] = acted.alerts;
+  if (before && after && isOpen(after.state) && after.steps === before.steps)
+    return answer({
+      text: [`Nobody was told: ${plain(after.signal.title, 120)} has no further escalation step. ${code(id)}`],
+      data: { changed: 0, alerts: acted.alerts.map(alertData) },
+    });
+  return done(acted, "Escalated");
 }

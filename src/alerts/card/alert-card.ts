@@ -16,6 +16,8 @@ export interface CardFacts {
   history: readonly AlertEvent[];
   /** The clock behind it, as it stands now. */
   standing?: ClockStanding;
+  /** When the silence that keeps it quiet ends. */
+  quietUntil?: number;
 }
 
 interface Around {
@@ -41,6 +43,8 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   lapse: "asked again",
   expire: "expired",
 };
+/** What else there is to say of these stands in a field of its own. */
+const SAID_ABOVE = new Set(["note", "snooze"]);
 /** `platform:id`: a part of ours needs no name here. */
 const PEOPLE = /^\w+:/;
 
@@ -77,7 +81,7 @@ export function alertCard(alert: Alert, facts: CardFacts, { config, mask, clock 
   add("Owner", owner ? inline(owner) : isOpen(state) && "nobody yet");
   add("Last words", entity?.lastWords && `> ${inline(withoutPersonal(mask(entity.lastWords)), 200)}`, false);
   add("Note", notesOf(alert), false);
-  add("Next", isOpen(state) && nextOf(alert, late, config, at), false);
+  add("Next", isOpen(state) && nextOf(alert, { late, quietUntil: facts.quietUntil }, config, at), false);
   add("Runbook", runbook && inline(runbook), false);
   add("Lately", facts.history.length > 1 && latelyOf(facts.history, at), false);
   const again = facts.times > 1 ? ` (${facts.times} times now)` : "";
@@ -152,7 +156,7 @@ function notesOf({ notes }: Alert): string | undefined {
 /** What comes if nobody does anything. */
 function nextOf(
   alert: Alert,
-  late: { dueAt: number; pausedFor?: string } | undefined,
+  { late, quietUntil }: { late: { dueAt: number; pausedFor?: string } | undefined; quietUntil: number | undefined },
   config: AlertsConfig,
   at: (ms: number) => string,
 ): string | undefined {
@@ -161,6 +165,8 @@ function nextOf(
   if (state === "snoozed") return snooze && `told again ${at(snooze.until)}`;
   if (state === "warned")
     return late && (late.pausedFor === undefined ? `breaks ${at(late.dueAt)}` : "nothing while it is paused");
+  if (state === "silenced") return quietUntil === undefined ? undefined : `told again ${at(quietUntil)}`;
+  if (state === "inhibited") return `told when ${inline(alert.quietBy ?? "the other one")} is over`;
   if (state !== "firing") return undefined;
   const { escalate, remind } = settingsOf(alert, config);
   const step = escalate[alert.steps];
@@ -186,7 +192,7 @@ function latelyOf(history: readonly AlertEvent[], at: (ms: number) => string): s
       [
         `${at(when)} ${EVENT_WORDS[event] ?? event.replaceAll("_", " ")}`,
         PEOPLE.test(actor.id) ? ` by ${inline(actor.name, 60)}` : "",
-        reason && event !== "note" ? `: ${inline(reason.replace(/^Escalated: /, ""), 120)}` : "",
+        reason && !SAID_ABOVE.has(event) ? `: ${inline(reason.replace(/^Escalated: /, ""), 120)}` : "",
       ].join(""),
     )
     .join("\n\n");

@@ -1,6 +1,7 @@
 /** What a card shows: one alert whole, or the worst of many and how many more. */
 import { type AlertCard, isOpen } from "../../domain/alert.js";
 import type { OutboundMessage } from "../../domain/message.js";
+import { labelsOf } from "../matchers.js";
 import type { Telling } from "../tell/telling.js";
 import { alertCard } from "./alert-card.js";
 import { listCard } from "./list-card.js";
@@ -15,6 +16,13 @@ export async function renderCard(card: AlertCard, telling: Telling): Promise<Out
   const { source } = alert.signal;
   // What its source said once is old by now: people, pauses and the time have gone on.
   const standing = source.kind === "sla" && isOpen(alert.state) ? await telling.standing(source.id) : undefined;
-  const facts = { destination: card.destination, times: alerts.length, history };
-  return alertCard(alert, standing === undefined ? facts : { ...facts, standing }, telling);
+  const quietUntil = telling.silences.find(labelsOf(alert), telling.clock.now())?.until;
+  const facts = {
+    destination: card.destination,
+    times: alerts.length,
+    history,
+    ...(standing === undefined ? {} : { standing }),
+    ...(quietUntil === undefined ? {} : { quietUntil }),
+  };
+  return alertCard(alert, facts, telling);
 }

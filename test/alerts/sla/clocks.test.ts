@@ -31,7 +31,7 @@ describe("a clock", () => {
     expect(rig.said()).toEqual([
       "warned 2026-11-20T10:00 2 h of 4 h for completion have passed (warns at 50%)",
       "warned 2026-11-20T11:12 3 h 12 min of 4 h for completion have passed (warns at 80%)",
-      "warned 2026-11-20T12:45 15m before: 3 h 45 min of 4 h for completion have passed",
+      "warned 2026-11-20T12:45 3 h 45 min of 4 h for completion have passed (warns at 15m before)",
       "firing 2026-11-20T13:00 4 h for completion have passed",
     ]);
     expect(rig.news.map(({ status, percentUsed }) => `${status} ${percentUsed}`)).toEqual([
