@@ -70,6 +70,8 @@ export interface Alerts {
   nextBusinessHour(): number;
   /** What a card was sent with has ended: it is looked after at once. */
   delivered(cardId: string): void;
+  /** A reminder or an escalation did not arrive: the alert is told elsewhere, too. (Cards are looked after by their rows.) */
+  undelivered(alertId: string, platform: string): void;
   /** Somebody deleted its message: it is posted anew while something on it is open. */
   deleted(cardId: string): void;
   /** Looks under way and waiting for room. */
@@ -225,6 +227,12 @@ export function createAlerts(parts: AlertsParts): Alerts {
       return nextCron({ cron: `${minute} ${hour} * * ${days.join(",")}`, timezone }, now) ?? now + 86_400_000;
     },
     delivered: (cardId) => void lookAfter(cardId),
+    undelivered(alertId, platform) {
+      const reason = "what was said besides its card did not arrive";
+      run({ kind: "undelivered", id: alertId, destination: platform, reason }).catch((error: unknown) =>
+        logger.error({ alert: alertId, error: errorMessage(error) }, "an alert could not be told elsewhere"),
+      );
+    },
     deleted: (cardId) =>
       void lookAfter(cardId, async ({ isClosed }) => {
         if (!isClosed) await store.redraw(cardId);

@@ -192,6 +192,27 @@ describe("what cannot be told", () => {
     expect(after.some((text) => /Alerts do not reach[\s\S]*resolved/.test(text))).toBe(true);
   });
 
+  it("of an escalation, though the card stands there, is told at the fallback", async () => {
+    const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
+    platform.script = (operation) =>
+      operation.kind === "create" &&
+      operation.address.chatId === "room" &&
+      /^.*Escalated/s.test(operation.part.text) &&
+      !operation.part.text.includes("Severity")
+        ? { kind: "permanent", error: "it may not mention anybody" }
+        : undefined;
+    const on = await watch(route({ escalate: [{ after: "5m", mention: ["loop:7"] }] }), platform);
+    await on.raise();
+    await on.advance(6 * MINUTE);
+    expect(on.posted()).toHaveLength(1);
+    expect(
+      on
+        .posted(ADMINS)
+        .map(({ text }) => text)
+        .join(),
+    ).toContain("Reply to Bob");
+  });
+
   it("with its formatting is told as plain text", async () => {
     const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
     platform.script = ({ kind, ...rest }) =>

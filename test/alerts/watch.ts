@@ -2,6 +2,7 @@
 import { afterEach } from "vitest";
 import { type Alerts, createAlerts } from "../../src/alerts/alerts.js";
 import { alertsConfig } from "../../src/alerts/config.js";
+import { tellingAlerts } from "../../src/app/alerts.js";
 import { parseAddress } from "../../src/domain/address.js";
 import type { Actor, Alert } from "../../src/domain/alert.js";
 import type { AlertSignal } from "../../src/domain/alert-signal.js";
@@ -67,7 +68,16 @@ export async function watch(
   const clock = new ManualClock(START);
   platform.width = 10_000;
   const settings = alertsConfig.parse({ watch_gateway: { offline_after: "1d", undelivered_after: "1d" }, ...config });
-  let rig = await startRig({ clock, platforms: [platform] });
+  const current: { alerts?: Alerts } = {};
+  const observe = tellingAlerts(
+    {},
+    {
+      delivered: (id) => current.alerts?.delivered(id),
+      undelivered: (id, of) => current.alerts?.undelivered(id, of),
+      deleted: (id) => current.alerts?.deleted(id),
+    },
+  );
+  let rig = await startRig({ clock, platforms: [platform], observe });
   let alerts = compose();
   await alerts.start();
 
@@ -95,6 +105,7 @@ export async function watch(
       logger: silentLogger,
     });
     open.push(made);
+    current.alerts = made;
     return made;
   }
 
@@ -150,7 +161,7 @@ export async function watch(
       await rig.crash();
       void dead.stop();
       await clock.advance(downMs);
-      rig = await restart(rig, { platforms: [platform] });
+      rig = await restart(rig, { platforms: [platform], observe });
       alerts = compose();
       await alerts.start();
     },
