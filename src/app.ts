@@ -16,7 +16,7 @@ import { platformOptions } from "./app/platforms.js";
 import { type Reload, reloader, type TakenOver, watchConfig } from "./app/reload.js";
 import { failLate, standingOf, watchedWork } from "./app/sla.js";
 import { closeAll, firstTime, keepSwept, warnOfProblems } from "./app/upkeep.js";
-import { needValid, secretsOf } from "./app/valid.js";
+import { needAsGood, needValid, secretsOf } from "./app/valid.js";
 import { assembleAutomations } from "./automations/assemble.js";
 import type { Automations } from "./automations/automations.js";
 import type { LoadedHooks } from "./automations/definition/load.js";
@@ -276,7 +276,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       [...new Set(definitions.flatMap((definition) => definition.secrets))].map(env.variable);
     const reload: Reload = reloader({
       started: current,
-      validate: needValid,
+      validate: (next) => needAsGood(next, loaded),
       hooksOf: (next, valid) => {
         const found = withBrokenEvents(hooksOf(next, valid, registry.points), next);
         learn([...secretsOf(valid.config, valid.env), ...secretsOfHooks(found)]);

@@ -1,6 +1,6 @@
 /** What a configuration must be to be started or taken over, and the secrets that it brings. */
 import type { Environment } from "../config/env.js";
-import { brokenPlatform, formatProblem, type LoadedConfig } from "../config/load.js";
+import { brokenPlatform, type ConfigProblem, formatProblem, type LoadedConfig } from "../config/load.js";
 import { type Config, PLATFORMS, type PlatformName } from "../config/schema.js";
 import { HookgateError } from "../lib/errors.js";
 import { brokenEventsOf } from "./hooks.js";
@@ -13,7 +13,19 @@ export function needValid(loaded: LoadedConfig): Valid {
   const ofPlatforms = problems.filter(({ event }) => event === undefined);
   if (config && env && (ofPlatforms.length === 0 || isAnyPlatformLeft(config, env, problems)))
     return { config, env, brokenEvents: brokenEventsOf(problems) };
-  throw new HookgateError({
+  throw invalid(problems);
+}
+
+/** A start goes on without a platform whose section has problems; a reload that brings such problems is a slip, and refused. */
+export function needAsGood(next: LoadedConfig, started: LoadedConfig): Valid {
+  const isKnown = (problem: ConfigProblem) =>
+    started.problems.some(({ path, message }) => path === problem.path && message === problem.message);
+  if (next.problems.some((problem) => problem.event === undefined && !isKnown(problem))) throw invalid(next.problems);
+  return needValid(next);
+}
+
+function invalid(problems: readonly ConfigProblem[]): HookgateError {
+  return new HookgateError({
     code: "CONFIG_INVALID",
     message: `The configuration has ${problems.length} problem${problems.length === 1 ? "" : "s"}:\n${problems.map(formatProblem).join("\n")}`,
     hint: "`hookgate check` shows them again after you have mended them.",

@@ -195,6 +195,17 @@ describe("what a reload takes over", () => {
     await until(async () => (await live.room()).includes("new"), "the answer of the new plugin");
   });
 
+  test("is nothing of a file with a slip in the section of a platform, which a start would go on without", async () => {
+    const live = await liveApp({ "hookgate.yaml": `automations: { watch: false }\nhooks: [${manual("one")}]\n` });
+    live.write(
+      "hookgate.yaml",
+      `automations: { watch: false }\ntelegram: { mode: carrier-pigeon }\nhooks: [${manual("two")}]\n`,
+    );
+    await expect(reloaded(live)).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+    expect(live.app.automations.list().map(({ id }) => id)).toEqual(["one"]);
+    await until(async () => (await live.room("dm-1")).join().includes("telegram.mode"), "the word to admins");
+  });
+
   test("is said, where only a restart takes it over: in the answer and to admins", async () => {
     const live = await liveApp({ "hookgate.yaml": `automations: { watch: false }\nhooks: [${manual("one")}]\n` });
     live.write(
