@@ -112,7 +112,7 @@ sla:
   policies: [{ id: replies, for: conversation, measure: first_response, target: 1h, routes: [supprot, default] }]
 `);
     expect(problems.map(({ path, message }) => [path, message])).toEqual([
-      ["sla.policies.0.routes.0", 'there is no route "supprot"'],
+      ["sla.policies.0.routes.0", 'there is no route "supprot" (did you mean "support"?)'],
       ["alerts.routes.support.escalate.0.mention.1", 'nobody is known as "oncall:nihgt"'],
       ["alerts.rotas.night.shifts.0.person", 'nobody is known as "ben"'],
     ]);
