@@ -17,6 +17,7 @@ const RUNNERS = {
 const one = (more: object = {}) => ({ groups: [{ name: "only", tasks: [{ id: "one", assignTo: "build", ...more }] }] });
 const PLANS = {
   plain: one(),
+  "plain-for-bob": one({ assignTo: "person:web:2" }),
   judged: one({ expectations: [{ when: "result.exitCode == 0" }] }),
   gated: {
     groups: [
@@ -325,3 +326,24 @@ it("a tick that is refused keeps everything from starting, says so in chat, and 
   await app.stop();
   expect(watched(app.folder, "orchestrator:shutdown").map(({ phase }) => phase)).toEqual(["before", "after"]);
 });
+
+it("a mission that is cancelled says which of its tasks a hook does not let go of; nobody asks again", async () => {
+  const app = await started();
+  const id = await app.run("plain-for-bob");
+  const { one } = (await app.command(`/mission show ${id}`)).data.taskIds;
+  await until(async () => (await task(app, one)).state === "assigned", "it being given to somebody");
+  refuse(app.folder, { hook: "task:transition", has: '"to":"cancelled"', reason: "it was promised" });
+  await app.command(`/mission cancel ${id} no budget`);
+  const { data, text } = await until(async () => {
+    const shown = await app.command(`/mission show ${id}`);
+    return shown.data.status === "cancelled" && shown;
+  }, "it being cancelled");
+  expect(data.reason).toMatch(
+    /^cancelled by .*: no budget; one goes on: .*before-task-transition refused \(it was promised\)$/,
+  );
+  expect(text).toContain("it was promised");
+  await waits(app);
+  expect(refusals(app, { hook: "task:transition" })).toBe(1);
+  expect((await task(app, one)).state).toBe("assigned");
+  expect((await app.command(`/task done ${one}`, "bob")).outcome).toBe("done");
+}, 120_000);

@@ -184,7 +184,7 @@ async function judgeGate(
 
 async function finish(row: MissionRow, status: "done" | "failed" | "cancelled", parts: MissionParts): Promise<void> {
   const { mission } = row;
-  await cancelTasks(mission, await parts.tasks.ofMission(mission.id), parts);
+  const left = await cancelTasks(mission, await parts.tasks.ofMission(mission.id), parts);
   const tasks = await parts.tasks.ofMission(mission.id);
   const now = parts.clock.now();
   const report = reportOf({ ...mission, endedAt: now }, tasks, { status, now });
@@ -196,7 +196,7 @@ async function finish(row: MissionRow, status: "done" | "failed" | "cancelled", 
       .catch(failedClosed);
     if (asked.cancelled) return block(row, "mission:complete", asked, parts);
   }
-  const reason = status === "cancelled" ? cancelReason(mission) : undefined;
+  const reason = [...(status === "cancelled" ? [cancelReason(mission)] : []), ...left].join("; ") || undefined;
   await keep(row, { status, endedAt: now, reason, hold: undefined }, parts, {
     report,
     owe: [
@@ -210,10 +210,16 @@ function cancelReason({ cancel }: Mission): string {
   return `cancelled by ${cancel?.by}${cancel?.reason === undefined ? "" : `: ${cancel.reason}`}`;
 }
 
-async function cancelTasks(mission: Mission, tasks: readonly Task[], parts: MissionParts): Promise<void> {
+/** Resolves with those that hooks let nobody cancel, in words: they go on without it. */
+async function cancelTasks(mission: Mission, tasks: readonly Task[], parts: MissionParts): Promise<string[]> {
   const why = mission.cancel === undefined ? "its mission goes on without it" : "its mission was cancelled";
-  for (const { id, status } of tasks)
-    if (!isEnded(status)) await parts.tasks.transition(id, "cancelled", actorOf(mission, why));
+  const left: string[] = [];
+  for (const { id, title, status } of tasks) {
+    if (isEnded(status)) continue;
+    const moved = await parts.tasks.transition(id, "cancelled", actorOf(mission, why));
+    if (moved.kind === "vetoed") left.push(`${title} goes on: ${moved.by} refused (${moved.reason})`);
+  }
+  return left;
 }
 
 /* ── vetoes ────────────────────────────────────────────────────────────────────────────────────────────────────── */
