@@ -170,7 +170,6 @@ export const taskRun = z.object({
   /** Absent for a person, who needs no lease. */
   owner: z.string().optional(),
 });
-export type TaskRun = z.output<typeof taskRun>;
 
 export const task = z.object({
   id: z.string(),
