@@ -178,6 +178,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       registry,
       raise: alerts.raise,
       ...watchedWork(store),
+      linkTo: (at, ...message) =>
+        platforms.all.find((one) => one.platform === at.platform)?.traits.linkTo?.(at, ...message),
       fail: (taskId, policyId) => failLate(orchestrator, taskId, policyId, logger),
       clock,
       logger,

@@ -46,6 +46,11 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
     idempotentCreate: false,
     limits: options.limits,
     isGroup: (chatId) => chatId.startsWith("-"),
+    // Of supergroups: https://core.telegram.org/api/links#message-links
+    linkTo({ chatId, threadId }, messageId) {
+      const id = /^-100(\d+)$/.exec(chatId)?.[1];
+      return id && `https://t.me/c/${id}/${threadId === undefined ? "" : `${threadId}/`}${messageId}`;
+    },
     privateAddress: (at, userId) =>
       at.chatId === userId ? undefined : { platform: at.platform, botId: at.botId, chatId: userId },
   };

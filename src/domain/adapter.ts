@@ -132,6 +132,8 @@ export interface AdapterTraits {
   isGroup(chatId: string): boolean;
   /** Where a private answer to this person goes when the chat cannot show one in place; undefined = in place. */
   privateAddress(at: Address, userId: string): Address | undefined;
+  /** Where a browser shows a message to the members of its chat; undefined where nothing leads (a DM). Absent: nowhere. */
+  linkTo?(at: Address, messageId: string, guildId: string | undefined): string | undefined;
 }
 
 export interface Adapter {

@@ -156,6 +156,7 @@ describe("a reply that is late", () => {
       ])
         expect(text, name).toContain(part);
       expect(text, name).toContain("https://example.com/runbooks/replies");
+      expect(text, name).not.toContain(`telegram:${platform("telegram").botId()}`);
       expect(text, name).toContain("Where is my order? Write to [address] or call [number].");
       expect(text, name).not.toContain("ann@example.com");
       expect(found[name].buttons, name).toEqual(
@@ -271,6 +272,10 @@ describe("a matter that waits for the customer", () => {
 
   it("stands still on its cards, with who answered as its owner, and ends by a reaction of ours", async () => {
     const { discord } = await everywhere(title, /warning since/);
+    const { guildId } = stack.discord.world;
+    expect(discord.text).toMatch(
+      new RegExp(`\\]\\(https://discord.com/channels/${guildId}/${platform("discord").places[1].chatId}/\\d+\\)`),
+    );
     const alertId = /al_\w+/.exec(discord.text)?.[0] ?? "none";
     await run(`/alerts note ${alertId} we have asked back`);
     for (const card of Object.values(await everywhere(title, /we have asked back/))) {

@@ -16,6 +16,7 @@ import { ALWAYS, type WorkCalendar } from "./calendars/calendar.js";
 import { type Calendars, loadCalendars } from "./calendars/load.js";
 import { Clocks } from "./clocks.js";
 import type { SlaConfig } from "./config.js";
+import type { LinkTo } from "./conversations/as-entity.js";
 import { Conversations } from "./conversations/conversations.js";
 import { createDesk, type SlaDesk } from "./desk.js";
 import { createPolicies, type Policy, policiesFor } from "./policies/policies.js";
@@ -31,6 +32,7 @@ export interface SlaParts {
   fail?(taskId: string, policyId: string): Promise<void>;
   /** All open work: asked for when policies have changed. */
   openWork?(): AsyncIterable<WatchedEntity>;
+  linkTo?: LinkTo;
   clock: Clock;
   logger: Logger;
 }
@@ -102,6 +104,7 @@ export function createSla(parts: SlaParts): Sla {
     hasPolicies: () => policies.some((policy) => policy.for === "conversation"),
     holdMs: () => config.after_start,
     isWatched: (entity) => policiesFor(entity, policies).size > 0,
+    linkTo: (...message) => parts.linkTo?.(...message),
     clock,
     logger,
   });

@@ -1,14 +1,20 @@
 /** A case as SLA clocks know it: an entity, and what of it each policy measures. */
-import { formatAddress } from "../../../domain/address.js";
+import { type Address, formatAddress } from "../../../domain/address.js";
 import type { SlaCase } from "../../../domain/sla.js";
 import type { WatchedEntity } from "../../../domain/watched.js";
 import type { Span } from "../clock/span.js";
 import type { Policy } from "../policies/policies.js";
 import { waitingSince } from "./after-sight.js";
 
-export function entityOf(one: SlaCase): WatchedEntity {
+/** Where a person can look at a message. */
+export type LinkTo = (at: Address, messageId: string, guildId: string | undefined) => string | undefined;
+
+/** Without a link of its platform its address says where it is. */
+export function entityOf(one: SlaCase, linkTo: LinkTo): WatchedEntity {
   const { id, address, openedAt, endedAt, abandoned, owner, lastWords, customer } = one;
-  const isWaiting = waitingSince(one) !== undefined;
+  const waiting = waitingSince(one);
+  const isWaiting = waiting !== undefined;
+  const messageId = (waiting ?? one.turns[0])?.messageId;
   const answeredAt = firstAnswer(one);
   return {
     type: "conversation",
@@ -21,7 +27,7 @@ export function entityOf(one: SlaCase): WatchedEntity {
     ...(abandoned ? { abandoned } : {}),
     ...(isWaiting || endedAt !== undefined ? {} : { pausedFor: "pending_customer" }),
     ...(owner === undefined ? {} : { owner }),
-    link: formatAddress(address),
+    link: (messageId !== undefined && linkTo(address, messageId, one.guildId)) || formatAddress(address),
     ...(lastWords === undefined ? {} : { lastWords }),
     facts: {
       platform: address.platform,

@@ -14,7 +14,7 @@ import { createWork } from "../../../lib/work.js";
 import type { Clocks, Sighting } from "../clocks.js";
 import type { ConversationsConfig } from "../config.js";
 import { afterSight, ended } from "./after-sight.js";
-import { entityOf, spansOf } from "./as-entity.js";
+import { entityOf, type LinkTo, spansOf } from "./as-entity.js";
 
 export interface ConversationsParts {
   store: SlaStore;
@@ -25,6 +25,7 @@ export interface ConversationsParts {
   holdMs(): number;
   /** Whether a policy is about it. */
   isWatched(entity: WatchedEntity): boolean;
+  linkTo: LinkTo;
   clock: Clock;
   logger: Logger;
 }
@@ -122,7 +123,7 @@ export class Conversations {
     if (sight.kind === "moved") return open ? this.#move(open, sight) : this.#forget(sight);
     const first = open ?? afterSight(undefined, sight, config());
     // Most chats of a busy gateway may be nobody's support.
-    if (!first || (!open && !isWatched(entityOf(first)))) return this.#forget(sight);
+    if (!first || (!open && !isWatched(entityOf(first, this.#parts.linkTo)))) return this.#forget(sight);
     let isTaken = false;
     await this.#see(first.id, (known) => {
       if (known?.endedAt !== undefined) return undefined;
@@ -168,7 +169,7 @@ export class Conversations {
       return {
         ...how,
         ...(isAsItWas ? {} : { case: one }),
-        entity: entityOf(one),
+        entity: entityOf(one, this.#parts.linkTo),
         spansFor: (policy) => spansOf(one, policy),
       };
     });
