@@ -22,7 +22,8 @@ export async function complete(
   if (!command || !option || !role) return [];
   if (command.role !== "anyone" && !hasRole(role, command.role)) return [];
   const words = option.complete === undefined ? [] : (option.words ?? []);
-  return best([...words.map(same), ...(await valuesOf(option, commands, parts))], typed);
+  // What is there comes first: a word such as `failing` is known by who types its beginning.
+  return best([...(await valuesOf(option, commands, parts)), ...words.map(same)], typed);
 }
 
 async function valuesOf(option: OptionSpec, commands: CommandTable, { registry, store }: Parts): Promise<Choice[]> {
