@@ -70,7 +70,9 @@ it("carries a file whose bytes only Telegram can give to Discord, bytes and all"
   const { discord, telegram } = stack.platforms;
   await telegram.say(telegramTopic, "guest", "the plan", { attachment: true });
   await find(discord, discordRoom, "the plan");
-  const call = stack.discord.calls.find((one) => JSON.stringify(one.body)?.includes("the plan"));
+  const call = stack.discord.calls.find(
+    ({ body, method }) => method === "POST" && JSON.stringify(body)?.includes("the plan"),
+  );
   expect(call?.files).toEqual(["note.txt"]);
 });
 

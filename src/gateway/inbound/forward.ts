@@ -56,7 +56,7 @@ async function withAddresses(message: InboundMessage, to: Address, inbound: Inbo
       continue;
     }
     try {
-      const bytes = await adapter.fetchAttachment(file, AbortSignal.timeout(config.send_timeout));
+      const bytes = await adapter.fetchAttachment(file, AbortSignal.timeout(config.upload_timeout));
       attachments.push({ ...file, url: await keepFile(bytes) });
     } catch (error) {
       logger.warn(
