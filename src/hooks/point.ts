@@ -57,6 +57,16 @@ export function definePoint<
     throw refuse(
       `the example is not a payload: ${example.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ")}`,
     );
+  return ownPoint(spec);
+}
+
+/** For the product's own points, which a test holds to what `definePoint` asks: a start need not parse every example. */
+export function ownPoint<
+  const Name extends string,
+  const M extends Model,
+  P extends z.ZodType,
+  R extends z.ZodType<unknown> = z.ZodType<Record<never, never>>,
+>(spec: PointSpec<Name, M, P, R>): HookPoint<Name, M, z.output<P>, z.output<R>> {
   const phases: readonly LifecyclePhase[] = spec.model === "lifecycle" ? (spec.phases ?? ["before", "after"]) : [];
   return {
     name: spec.name,

@@ -322,6 +322,17 @@ describe("points", () => {
     expect(() => definePoint({ ...good, phases: ["before"] })).toThrow(/only lifecycle/);
   });
 
+  it("of the catalogue are all as definePoint wants them, though a start does not look", () => {
+    const { points } = new HookRegistry();
+    expect(points.length).toBeGreaterThan(20);
+    for (const { name, model, payload, result, phases, summary, example } of points)
+      definePoint({
+        ...{ name, model, payload, summary, example },
+        ...(result === undefined ? {} : { result }),
+        ...(model === "lifecycle" ? { phases } : {}),
+      });
+  });
+
   it("of the catalogue can all be fired with their examples", async () => {
     const hooks = new HookRegistry();
     for (const { name, example } of hooks.points) {

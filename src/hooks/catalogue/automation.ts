@@ -1,6 +1,6 @@
 /** The automation family: what starts operator-defined hooks besides messages and time. */
 import { z } from "zod";
-import { definePoint } from "../point.js";
+import { ownPoint } from "../point.js";
 
 const change = {
   path: z.string(),
@@ -17,7 +17,7 @@ const example = {
   sizeBytes: 1834,
 };
 
-export const fileChanged = definePoint({
+export const fileChanged = ownPoint({
   name: "file.changed",
   model: "void",
   payload: z.object({ ...change, watchId: z.string() }),
@@ -26,7 +26,7 @@ export const fileChanged = definePoint({
   example: { ...example, watchId: "site-check" },
 });
 
-export const folderChanged = definePoint({
+export const folderChanged = ownPoint({
   name: "folder.changed",
   model: "void",
   payload: z.object({
@@ -40,7 +40,7 @@ export const folderChanged = definePoint({
 });
 
 /** Nobody subscribes here by name: a hook with a `trigger:` of time, or `manual`, is registered here and runs alone. */
-export const hookDue = definePoint({
+export const hookDue = ownPoint({
   name: "hook.due",
   model: "void",
   payload: z.object({
@@ -62,7 +62,7 @@ export const hookDue = definePoint({
   },
 });
 
-export const hookRunCompleted = definePoint({
+export const hookRunCompleted = ownPoint({
   name: "hook_run_completed",
   model: "void",
   payload: z.object({
@@ -76,7 +76,7 @@ export const hookRunCompleted = definePoint({
   example: { hookId: "night-watch", runId: "r_1", outcome: "succeeded", durationMs: 1200 },
 });
 
-export const configReloaded = definePoint({
+export const configReloaded = ownPoint({
   name: "config.reloaded",
   model: "void",
   payload: z.object({

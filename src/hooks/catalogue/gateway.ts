@@ -3,7 +3,7 @@ import { z } from "zod";
 import { address } from "../../domain/address.js";
 import { ROLES } from "../../domain/identity.js";
 import { type InboundMessage, inboundMessage, outboundMessage } from "../../domain/message.js";
-import { definePoint } from "../point.js";
+import { ownPoint } from "../point.js";
 
 export const access = z.enum(["allowed", "denied"]);
 
@@ -59,7 +59,7 @@ function withoutRaw<P extends { message?: InboundMessage | undefined }>(payload:
   return { ...payload, message };
 }
 
-export const messageReceived = definePoint({
+export const messageReceived = ownPoint({
   name: "message_received",
   model: "void",
   payload: z.object({
@@ -73,7 +73,7 @@ export const messageReceived = definePoint({
   journalled: withoutRaw,
 });
 
-export const inboundClaim = definePoint({
+export const inboundClaim = ownPoint({
   name: "inbound_claim",
   model: "claiming",
   payload: z.object({ message: inboundMessage }),
@@ -92,7 +92,7 @@ export const inboundClaim = definePoint({
   journalled: withoutRaw,
 });
 
-export const beforeDispatch = definePoint({
+export const beforeDispatch = ownPoint({
   name: "before_dispatch",
   model: "claiming",
   payload: z.object({ ...target, text: z.string() }),
@@ -101,7 +101,7 @@ export const beforeDispatch = definePoint({
   example: { ...sent, text: "hello back" },
 });
 
-export const messageSending = definePoint({
+export const messageSending = ownPoint({
   name: "message_sending",
   model: "modifying",
   payload: z.object({ ...target, message: outboundMessage }),
@@ -111,7 +111,7 @@ export const messageSending = definePoint({
   example: { ...sent, message: { text: "hello back" } },
 });
 
-export const messageSent = definePoint({
+export const messageSent = ownPoint({
   name: "message_sent",
   model: "void",
   payload: z.object({ ...target, messageId: z.string(), messageIds: z.array(z.string()), message: outboundMessage }),
@@ -119,7 +119,7 @@ export const messageSent = definePoint({
   example: { ...sent, messageId: "43", messageIds: ["43"], message: { text: "hello back" } },
 });
 
-export const deliveryFailed = definePoint({
+export const deliveryFailed = ownPoint({
   name: "delivery_failed",
   model: "void",
   payload: z.object({
@@ -132,7 +132,7 @@ export const deliveryFailed = definePoint({
   example: { ...sent, message: { text: "hello back" }, error: "the chat does not exist", attempts: 1 },
 });
 
-export const messageEdited = definePoint({
+export const messageEdited = ownPoint({
   name: "message_edited",
   model: "void",
   payload: z.object({ message: inboundMessage, access, reason: z.string().optional() }),
@@ -151,7 +151,7 @@ const elsewhere = {
   at: z.number(),
 };
 
-export const messageDeleted = definePoint({
+export const messageDeleted = ownPoint({
   name: "message_deleted",
   model: "void",
   payload: z.object({ ...elsewhere, userId: z.string().optional() }),
@@ -167,7 +167,7 @@ export const messageDeleted = definePoint({
   journalled: withoutRaw,
 });
 
-export const reactionAdded = definePoint({
+export const reactionAdded = ownPoint({
   name: "reaction_added",
   model: "void",
   payload: z.object({ ...elsewhere, userId: z.string(), emoji: z.string(), isDm: z.boolean().optional() }),
@@ -184,7 +184,7 @@ export const reactionAdded = definePoint({
   journalled: withoutRaw,
 });
 
-export const commandInvoked = definePoint({
+export const commandInvoked = ownPoint({
   name: "command_invoked",
   model: "void",
   payload: z.object({

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type Assessment, assessment } from "../../domain/assessment.js";
 import { type Mission, type MissionReport, mission, missionReport } from "../../domain/mission.js";
 import { TASK_STATUSES, type Task, task } from "../../domain/task.js";
-import { definePoint } from "../point.js";
+import { ownPoint } from "../point.js";
 
 const exampleTask: Task = {
   id: "t_1",
@@ -73,7 +73,7 @@ const exampleReport: MissionReport = {
   files: [],
 };
 
-export const missionExecute = definePoint({
+export const missionExecute = ownPoint({
   name: "mission:execute",
   model: "lifecycle",
   payload: z.object({ missionId: z.string(), mission, taskCount: z.number().int() }),
@@ -81,7 +81,7 @@ export const missionExecute = definePoint({
   example: { missionId: "m_1", mission: { ...exampleMission, status: "pending" as const }, taskCount: 1 },
 });
 
-export const missionComplete = definePoint({
+export const missionComplete = ownPoint({
   name: "mission:complete",
   model: "lifecycle",
   payload: z.object({ missionId: z.string(), mission, allPassed: z.boolean(), report: missionReport }),
@@ -90,7 +90,7 @@ export const missionComplete = definePoint({
   example: { missionId: "m_1", mission: exampleMission, allPassed: true, report: exampleReport },
 });
 
-export const assessmentRun = definePoint({
+export const assessmentRun = ownPoint({
   name: "assessment:run",
   model: "lifecycle",
   payload: z.object({ taskId: z.string(), task }),
@@ -99,7 +99,7 @@ export const assessmentRun = definePoint({
   example: { taskId: "t_1", task: exampleTask },
 });
 
-export const assessmentComplete = definePoint({
+export const assessmentComplete = ownPoint({
   name: "assessment:complete",
   model: "lifecycle",
   payload: z.object({ taskId: z.string(), task, assessment, passed: z.boolean() }),
@@ -107,7 +107,7 @@ export const assessmentComplete = definePoint({
   example: { taskId: "t_1", task: exampleTask, assessment: exampleAssessment, passed: true },
 });
 
-export const qualityGate = definePoint({
+export const qualityGate = ownPoint({
   name: "quality:gate",
   model: "lifecycle",
   payload: z.object({
@@ -135,7 +135,7 @@ export const qualityGate = definePoint({
   },
 });
 
-export const scheduleTrigger = definePoint({
+export const scheduleTrigger = ownPoint({
   name: "schedule:trigger",
   model: "lifecycle",
   payload: z.object({

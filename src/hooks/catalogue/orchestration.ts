@@ -1,7 +1,7 @@
 /** The orchestration family: what becomes of tasks. Every point fires on every way to what it is named after. */
 import { z } from "zod";
 import { TASK_STATUSES, type Task, task, taskAssessment, taskDraft, taskResult } from "../../domain/task.js";
-import { definePoint } from "../point.js";
+import { ownPoint } from "../point.js";
 
 const example: Task = {
   id: "t_1",
@@ -21,7 +21,7 @@ const example: Task = {
 };
 const result = { ok: true, output: "deployed", exitCode: 0, durationMs: 4200 };
 
-export const taskCreate = definePoint({
+export const taskCreate = ownPoint({
   name: "task:create",
   model: "lifecycle",
   payload: taskDraft,
@@ -29,7 +29,7 @@ export const taskCreate = definePoint({
   example: { title: example.title, description: example.description, assignTo: example.assignTo },
 });
 
-export const taskSpawn = definePoint({
+export const taskSpawn = ownPoint({
   name: "task:spawn",
   model: "lifecycle",
   payload: z.object({ task, agent: z.string() }),
@@ -38,7 +38,7 @@ export const taskSpawn = definePoint({
   example: { task: { ...example, status: "assigned" }, agent: "deployer" },
 });
 
-export const taskTransition = definePoint({
+export const taskTransition = ownPoint({
   name: "task:transition",
   model: "lifecycle",
   payload: z.object({
@@ -60,7 +60,7 @@ export const taskTransition = definePoint({
   },
 });
 
-export const taskComplete = definePoint({
+export const taskComplete = ownPoint({
   name: "task:complete",
   model: "lifecycle",
   payload: z.object({ taskId: z.string(), task, result: taskResult.optional(), assessment: taskAssessment.optional() }),
@@ -68,7 +68,7 @@ export const taskComplete = definePoint({
   example: { taskId: "t_1", task: example, result },
 });
 
-export const taskFail = definePoint({
+export const taskFail = ownPoint({
   name: "task:fail",
   model: "lifecycle",
   payload: z.object({ taskId: z.string(), task, result: taskResult.optional(), reason: z.string().optional() }),
@@ -76,7 +76,7 @@ export const taskFail = definePoint({
   example: { taskId: "t_1", task: example, reason: "the program exited with 1" },
 });
 
-export const taskRetry = definePoint({
+export const taskRetry = ownPoint({
   name: "task:retry",
   model: "lifecycle",
   payload: z.object({ taskId: z.string(), task, attempt: z.number().int(), maxRetries: z.number().int() }),
@@ -85,7 +85,7 @@ export const taskRetry = definePoint({
   example: { taskId: "t_1", task: { ...example, lastError: "the program exited with 1" }, attempt: 1, maxRetries: 1 },
 });
 
-export const orchestratorTick = definePoint({
+export const orchestratorTick = ownPoint({
   name: "orchestrator:tick",
   model: "lifecycle",
   payload: z.object({
@@ -99,7 +99,7 @@ export const orchestratorTick = definePoint({
   example: { pending: 3, running: 2, done: 10, failed: 1 },
 });
 
-export const orchestratorShutdown = definePoint({
+export const orchestratorShutdown = ownPoint({
   name: "orchestrator:shutdown",
   model: "lifecycle",
   vetoable: false,

@@ -1,8 +1,8 @@
 /** The SLA point of the orchestration family. */
 import { z } from "zod";
-import { definePoint } from "../point.js";
+import { ownPoint } from "../point.js";
 
-export const qualitySla = definePoint({
+export const qualitySla = ownPoint({
   name: "quality:sla",
   model: "lifecycle",
   payload: z.object({
