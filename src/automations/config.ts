@@ -13,7 +13,7 @@ export const automationsConfig = z.strictObject({
     .array(address)
     .default([])
     .describe(
-      "Where admins are told of rejected reloads, broken hooks and opened breakers. Default: direct messages to admins, to those who are named by their ids.",
+      "Where admins are told of rejected reloads, hooks that set themselves off and opened breakers. Default: direct messages to admins, to those who are named by their ids.",
     ),
   breaker: z
     .strictObject({
