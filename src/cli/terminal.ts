@@ -1,6 +1,7 @@
 /** Where the CLI writes: results to standard output, everything else to standard error. Colours on a terminal only. */
 import type { OutboundMessage } from "../domain/message.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
+import { tokensInWords } from "../lib/markdown/tokens.js";
 import { secretMask } from "../lib/secret.js";
 
 export interface Terminal {
@@ -45,6 +46,9 @@ export function terminalText(message: OutboundMessage, isTty: boolean): string {
   return plainLines(parts.filter((part) => part !== "").join("\n\n"), bold);
 }
 
+/** Moments are written in the zone of the terminal: that is where the reader is. */
+const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 /** Fenced blocks stay as they are, without their fences; elsewhere the signs go. */
 function plainLines(markdown: string, bold: (text: string) => string): string {
   let fence: string | undefined;
@@ -53,7 +57,7 @@ function plainLines(markdown: string, bold: (text: string) => string): string {
     const [, ticks] = /^(`{3,})/.exec(line) ?? [];
     if (fence === undefined && ticks !== undefined) fence = ticks;
     else if (fence !== undefined && line === fence) fence = undefined;
-    else lines.push(fence === undefined ? withoutSigns(line, bold) : line);
+    else lines.push(fence === undefined ? withoutSigns(tokensInWords(line, ZONE), bold) : line);
   }
   return lines.join("\n");
 }

@@ -1,6 +1,7 @@
 /** Cron expressions in a time zone: their next time, and what is wrong with one. Nothing in here waits. */
 import { Cron } from "croner";
 import { errorMessage } from "./errors.js";
+import { timezoneProblem } from "./timezone.js";
 
 export interface CronTimes {
   /** Five fields (minute hour day month weekday), six with seconds first, or `@daily` and the like. */
@@ -11,6 +12,8 @@ export interface CronTimes {
 
 /** In words, or undefined when there is nothing wrong. */
 export function cronProblem(times: CronTimes): string | undefined {
+  const zone = timezoneProblem(times.timezone);
+  if (zone !== undefined) return zone;
   try {
     // Any moment does: a pattern that comes at all comes within croner's horizon.
     return nextCron(times, 0) === undefined ? `"${times.cron}" never comes` : undefined;

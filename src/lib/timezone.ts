@@ -1,9 +1,17 @@
 /** Time zones by their IANA name. */
 import { z } from "zod";
+import { nearest } from "./nearest.js";
 
 export const timezone = z
   .string()
-  .refine(isTimezone, { error: ({ input }) => `there is no time zone "${String(input)}"` });
+  .refine(isTimezone, { error: ({ input }) => timezoneProblem(String(input)) ?? "there is no such time zone" });
+
+/** In words, with the nearest name; undefined when there is nothing wrong. */
+export function timezoneProblem(name: string): string | undefined {
+  if (isTimezone(name)) return undefined;
+  const near = nearest(name, Intl.supportedValuesOf("timeZone"));
+  return `there is no time zone "${name}"${near === undefined ? "" : ` (did you mean "${near}"?)`}`;
+}
 
 export function localTimezone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;

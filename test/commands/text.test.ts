@@ -54,4 +54,11 @@ describe("text", () => {
     );
     expect(shown).toBe("2 hooks · a.b\n\n**raw** `x`\n*plain* `so`\n\nT\n\nin  1\n    2");
   });
+
+  it("writes moments and people out on a terminal, in the zone of its reader", () => {
+    const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+    const moment = new Intl.DateTimeFormat("en-GB", { timeZone, dateStyle: "medium" }).format(1767225600_000);
+    const shown = terminalText({ text: "Since <t:1767225600:D> <@7|Ann>\n\n```\n<t:1767225600:D>\n```" }, false);
+    expect(shown).toBe(`Since ${moment} @Ann\n\n<t:1767225600:D>`);
+  });
 });

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { OutboundMessage } from "../../domain/message.js";
 import { HookgateError } from "../../lib/errors.js";
-import { type Token, tokensOf, writeMoment } from "../../lib/markdown/tokens.js";
+import { tokensInWords } from "../../lib/markdown/tokens.js";
 import { needWeb, personRoute } from "../route.js";
 
 const invocation = z
@@ -71,17 +71,5 @@ function writtenOut({ text, card }: OutboundMessage): string {
   const parts = [text, card?.title, card?.text, fields.join("\n"), card?.footer];
   const whole = parts.filter((part) => part !== undefined && part !== "").join("\n\n");
   if (whole === "") throw new HookgateError({ code: "INTERNAL", message: "the command answered nothing" });
-  return [...tokensOf(whole)].map(inWords).join("");
-}
-
-/** A terminal shows no moments and no people. */
-function inWords({ text, token }: { text: string; token?: Token }): string {
-  switch (token?.kind) {
-    case "moment":
-      return writeMoment(token);
-    case "person":
-      return `@${token.name ?? token.id}`;
-    case undefined:
-      return text;
-  }
+  return tokensInWords(whole);
 }

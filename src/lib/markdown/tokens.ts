@@ -57,3 +57,20 @@ export function writeMoment({ atMs, style, timezone = "UTC" }: Extract<Token, { 
     return Number.isFinite(atMs) && Math.abs(atMs) <= 8.64e15 ? new Date(atMs).toISOString() : String(atMs);
   }
 }
+
+/** The text where nothing but words can be shown: moments in the zone given (or their own), people by name. */
+export function tokensInWords(text: string, timezone?: string): string {
+  if (!hasToken(text)) return text;
+  return [...tokensOf(text)].map(({ text: written, token }) => inWords(written, token, timezone)).join("");
+}
+
+function inWords(written: string, token: Token | undefined, timezone: string | undefined): string {
+  switch (token?.kind) {
+    case "moment":
+      return writeMoment({ ...token, timezone: timezone ?? token.timezone });
+    case "person":
+      return `@${token.name ?? token.id}`;
+    case undefined:
+      return written;
+  }
+}

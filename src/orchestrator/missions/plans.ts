@@ -37,7 +37,7 @@ export function createPlans(folder: string | undefined, around: PlanSurroundings
           message: `There is no plan "${id}"${suggestion(
             id,
             files.map((file) => file.id),
-          )}`,
+          )}.`,
           hint: `Plans are the YAML and JSON files in ${folder ?? "the folder missions beside hookgate.yaml"}.`,
         });
       if ("plan" in found) return found.plan;

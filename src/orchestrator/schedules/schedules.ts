@@ -6,7 +6,7 @@ import { cronProblem } from "../../lib/cron.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import { nearest } from "../../lib/nearest.js";
-import { localTimezone } from "../../lib/timezone.js";
+import { localTimezone, timezoneProblem } from "../../lib/timezone.js";
 import { createWork } from "../../lib/work.js";
 import type { ScheduleParts } from "./parts.js";
 import { nextTime, withNext } from "./times.js";
@@ -185,14 +185,23 @@ const isSame = (one: Schedule, other: Schedule) =>
   one.expression === other.expression && one.timezone === other.timezone && one.catchUp === other.catchUp;
 
 function needGood(times: { cron: string; timezone: string }): void {
+  const zone = timezoneProblem(times.timezone);
+  if (zone !== undefined)
+    throw new HookgateError({
+      code: "TIMEZONE_INVALID",
+      message: asSentence(zone),
+      hint: "Zones have names such as Europe/Berlin; the machine's is taken when there is none.",
+    });
   const problem = cronProblem(times);
   if (problem === undefined) return;
   throw new HookgateError({
     code: "CRON_INVALID",
-    message: `${problem[0]?.toUpperCase()}${problem.slice(1)}.`,
+    message: asSentence(problem),
     hint: 'Minute, hour, day, month and weekday: "0 9 * * MON-FRI" is at nine on working days.',
   });
 }
+
+const asSentence = (problem: string) => `${problem[0]?.toUpperCase()}${problem.slice(1)}.`;
 
 function needPlan(files: readonly { id: string }[], id: string): void {
   if (files.some((file) => file.id === id)) return;
@@ -203,7 +212,7 @@ function needPlan(files: readonly { id: string }[], id: string): void {
   throw new HookgateError({
     code: "PLAN_NOT_FOUND",
     message: `There is no plan "${id}"${near === undefined ? "." : `. Did you mean "${near}"?`}`,
-    hint: "/mission list plans shows them.",
+    hint: "/mission plans shows them.",
   });
 }
 

@@ -41,7 +41,7 @@ describe("the settings under trigger:", () => {
     expect(problems({ cron: "0 25 * * *" })?.[0]).toMatch(/^cron: "0 25 \* \* \*" is no cron expression: /);
     expect(problems({ cron: "0 0 30 2 *" })).toEqual(['cron: "0 0 30 2 *" never comes']);
     expect(problems({ cron: "@daily", timezone: "Europe/Belin" })).toEqual([
-      'timezone: there is no time zone "Europe/Belin"',
+      'timezone: there is no time zone "Europe/Belin" (did you mean "Europe/Berlin"?)',
     ]);
     expect(problems({ at: "tomorrow" })?.[0]).toMatch(/^at: expected a date and time/);
     expect(problems({ at: "2026-02-31T10:00", timezone: "UTC" })?.[0]).toMatch(/^at: expected a date and time/);

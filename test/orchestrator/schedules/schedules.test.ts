@@ -122,6 +122,9 @@ it("what was missed while the gateway was down is made good once, or not at all 
 it("people add, pause, take up, run and remove schedules; who may what is checked, and slips are answered", async () => {
   const app = await missionApp({ plain: { groups } }, { runners: RUNNERS, startMs: at("2026-01-10T12:00:00Z") });
   expect((await app.command('/schedule add plain "0 25 * * *"')).text).toContain("is no cron expression");
+  expect((await app.command('/schedule add plain "0 5 * * *" Europe/Berln')).text).toContain(
+    'did you mean "Europe/Berlin"?',
+  );
   expect((await app.command('/schedule add plian "0 9 * * *"')).text).toContain('Did you mean "plain"?');
   expect((await app.command('/schedule add plain "0 9 * * *" Europe/Berlni')).outcome).not.toBe("done");
   expect(await app.command('/schedule add plain "0 9 * * *"', "bob")).toMatchObject({ outcome: "refused" });
