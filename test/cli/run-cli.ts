@@ -1,10 +1,8 @@
-/** The command line as a real child process, in a folder and with an environment of its own. */
+/** The compiled command line as a real child process, in a folder and with an environment of its own. */
 import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 
-const ROOT = resolve(import.meta.dirname, "../..");
-/** Found by file, because the child's working directory is a temporary one. */
-const TSX = resolve(ROOT, "node_modules/tsx/dist/esm/index.mjs");
+const CLI = resolve(import.meta.dirname, "../../dist/src/cli.js");
 
 export interface CliResult {
   code: number | null;
@@ -33,7 +31,7 @@ export function runCli(
 }
 
 export function spawnCli(args: readonly string[], { cwd, env = {} }: { cwd: string; env?: Record<string, string> }) {
-  return spawn(process.execPath, ["--import", `file://${TSX}`, resolve(ROOT, "src/cli.ts"), ...args], {
+  return spawn(process.execPath, [CLI, ...args], {
     cwd,
     // Nothing of the developer's own environment reaches the child, so that a token set there cannot.
     env: { PATH: process.env.PATH ?? "", HOME: cwd, ...env },

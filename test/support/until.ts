@@ -5,10 +5,11 @@ export async function until<T>(
   withinMs = 25_000,
 ): Promise<T> {
   const end = Date.now() + withinMs;
-  for (;;) {
+  // Who looks without a pause takes the processor from what is looked at: seldomer the longer it takes.
+  for (let pauseMs = 4; ; pauseMs = Math.min(pauseMs * 1.3, 40)) {
     const value = await probe();
     if (value !== undefined && value !== false && value !== null) return value;
     if (Date.now() > end) throw new Error(`${what} did not come true within ${withinMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
