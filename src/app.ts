@@ -168,6 +168,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       store,
       gateway: () => gateway,
       standing: (clockId) => standingOf(sla.desk, clockId),
+      policy: (id) => (id === undefined ? undefined : sla.policy(id)),
       mask,
       clock,
       logger,

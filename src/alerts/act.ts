@@ -2,6 +2,7 @@
 import type { Actor } from "../domain/alert.js";
 import { isOpen } from "../domain/alert.js";
 import type { Plan } from "./plan.js";
+import { beginAnew } from "./urging.js";
 
 export type PersonAction =
   /** `untilAt`: it counts as not acknowledged from then on. */
@@ -33,8 +34,7 @@ export function act(plan: Plan, action: PersonAction, by: Actor, ackForMs: numbe
         return;
       }
       delete alert.snooze;
-      alert.reminders = 0;
-      delete alert.remindAt;
+      beginAnew(alert);
       return;
     }
     case "assign":

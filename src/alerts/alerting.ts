@@ -3,15 +3,23 @@ import type { Address } from "../domain/address.js";
 import type { AlertStore } from "../domain/alert.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
-import type { AlertsConfig } from "./config.js";
+import type { AlertsConfig, RouteConfig } from "./config.js";
 import type { Inhibitors } from "./inhibitors.js";
 import type { Silences } from "./silences.js";
+
+export interface AlertPolicy {
+  routes?: readonly string[];
+  /** Instead of what the routes say. */
+  remind?: Partial<RouteConfig["remind"]>;
+}
 
 export interface Alerting {
   readonly config: AlertsConfig;
   readonly store: AlertStore;
   readonly silences: Silences;
   readonly inhibitors: Inhibitors;
+  /** What a policy says of its alerts now; undefined when there is no such policy. */
+  policy?(id: string | undefined): AlertPolicy | undefined;
   /** Where admins are told when the configuration names no place. */
   admins(): readonly Address[];
   /** Something is to be told there. */

@@ -21,6 +21,7 @@ import { guardedRequest } from "../lib/outgoing/request.js";
 import { localTimezone } from "../lib/timezone.js";
 import { createWork } from "../lib/work.js";
 import type { PersonAction } from "./act.js";
+import type { Alerting } from "./alerting.js";
 import type { AlertsConfig } from "./config.js";
 import { createDigests, type Digest } from "./digests.js";
 import { createHeartbeat } from "./heartbeat.js";
@@ -38,6 +39,7 @@ export interface AlertsParts {
   config: AlertsConfig;
   store: Pick<Store, "alerts" | "keyValue" | "outbox">;
   gateway: Pick<Telling, "send" | "edit">;
+  policy?: NonNullable<Alerting["policy"]>;
   /** Where admins are told when the configuration names no place. */
   admins(): readonly Address[];
   /** How the platforms and the outbox are. */
@@ -105,6 +107,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
     },
     store,
     silences,
+    ...(parts.policy === undefined ? {} : { policy: parts.policy }),
     admins: parts.admins,
     lookAt: (destination) => later(`to ${destination}`),
     wakeAt: (at) => later("time", at),

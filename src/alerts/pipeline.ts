@@ -17,8 +17,9 @@ import { group } from "./steps/group.js";
 import { inhibit } from "./steps/inhibit.js";
 import { quietHours } from "./steps/quiet-hours.js";
 import { remind } from "./steps/remind.js";
-import { route, settingsOf } from "./steps/route.js";
+import { ackForOf, route } from "./steps/route.js";
 import { silence } from "./steps/silence.js";
+import { takeRoutes } from "./urging.js";
 
 /** Why an alert is looked at. */
 export type Occasion =
@@ -44,6 +45,7 @@ export async function pipeline(occasion: Occasion, alerting: Alerting): Promise<
     inhibit(plan, alerting);
     silence(plan, alerting);
     const routes = route(plan, alerting);
+    takeRoutes(plan, routes);
     for (const place of group(plan, routes)) quietHours(plan, place, alerting);
     remind(plan, routes, alerting);
     escalate(plan, routes, alerting);
@@ -65,8 +67,7 @@ async function begin(occasion: Occasion, alerting: Alerting): Promise<Plan | und
   if (occasion.kind === "signal") return fingerprint(occasion.signal, alerting);
   const plan = await findPlan(occasion.id, alerting);
   if (plan === undefined) return undefined;
-  if (occasion.kind === "action")
-    act(plan, occasion.action, occasion.by, settingsOf(plan.alert, alerting.config).ack_for);
+  if (occasion.kind === "action") act(plan, occasion.action, occasion.by, ackForOf(plan.alert, alerting));
   if (occasion.kind === "undelivered") fallback(plan, occasion, alerting);
   return plan;
 }

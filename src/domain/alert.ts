@@ -42,6 +42,16 @@ export interface AlertNote {
   text: string;
 }
 
+/** What a route has done because nobody acknowledged. */
+export interface Urging {
+  reminders: number;
+  /** The time to the next is counted from here: the last one, or since it is to be reminded of. */
+  remindFrom?: number;
+  steps: number;
+  /** When the alert took this route, if that was later than it began to fire. */
+  since?: number;
+}
+
 export interface Alert {
   /** `newId("al")`. */
   id: string;
@@ -67,18 +77,15 @@ export interface Alert {
   /** Person who took it: `platform:id`; and as people write it. */
   assignee?: { id: string; name: string };
   notes: AlertNote[];
-  /** Reminders said since it was last acknowledged or began. */
+  /** Reminders said since it was last acknowledged or began, and escalation steps done; of all its routes together. */
   reminders: number;
-  remindAt?: number;
-  /** Escalation steps done, and since when they are counted. */
   steps: number;
+  /** Of each route that it takes. */
+  urged?: Record<string, Urging>;
+  /** Since when escalation is counted. */
   escalateFrom?: number;
   /** Somebody asked for the next step now. */
   escalateNow?: boolean;
-  /** The last step was done. */
-  isExhausted?: boolean;
-  /** Not told before (hold-down). */
-  heldUntil?: number;
   /** When its source last spoke. */
   confirmedAt: number;
   /** When to look at it again. */

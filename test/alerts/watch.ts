@@ -1,6 +1,6 @@
 /** Alerts on the real gateway and store, over a loopback platform, with a clock that a test moves. It can crash and start again. */
 import { afterEach } from "vitest";
-import { type Alerts, createAlerts } from "../../src/alerts/alerts.js";
+import { type Alerts, type AlertsParts, createAlerts } from "../../src/alerts/alerts.js";
 import { alertsConfig } from "../../src/alerts/config.js";
 import { tellingAlerts } from "../../src/app/alerts.js";
 import { parseAddress } from "../../src/domain/address.js";
@@ -63,8 +63,10 @@ afterEach(async () => {
 
 export async function watch(
   config: Record<string, unknown> = {},
-  platform: LoopbackPlatform = new LoopbackPlatform("loop", { idempotentCreate: true }),
+  more: { platform?: LoopbackPlatform; policy?: NonNullable<AlertsParts["policy"]> } | LoopbackPlatform = {},
 ): Promise<Watch> {
+  const { platform = new LoopbackPlatform("loop", { idempotentCreate: true }), policy } =
+    more instanceof LoopbackPlatform ? { platform: more } : more;
   const clock = new ManualClock(START);
   platform.width = 10_000;
   const settings = alertsConfig.parse({ watch_gateway: { offline_after: "1d", undelivered_after: "1d" }, ...config });
@@ -97,6 +99,7 @@ export async function watch(
         send: (at, message, sending) => handedOver(message, rig.gateway.send(at, message, sending)),
         edit: (deliveryId, message, sending) => handedOver(message, rig.gateway.edit(deliveryId, message, sending)),
       },
+      ...(policy === undefined ? {} : { policy }),
       admins: () => [parseAddress(ADMINS)].filter((at) => at !== undefined),
       status: () => rig.gateway.status(),
       destinations: parseDestinations(["127.0.0.1"]),

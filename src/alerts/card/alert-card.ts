@@ -4,8 +4,8 @@ import { type Alert, type AlertEvent, isOpen } from "../../domain/alert.js";
 import type { ClockStanding } from "../../domain/alert-signal.js";
 import type { Card, OutboundMessage } from "../../domain/message.js";
 import { formatDuration } from "../../lib/duration.js";
-import type { AlertsConfig } from "../config.js";
-import { settingsOf } from "../steps/route.js";
+import { type Route, type Routing, routeAt, routesFor } from "../steps/route.js";
+import { urgingOf } from "../urging.js";
 import { buttonsOf } from "./buttons.js";
 import { inline, markOf, moment, STATE_WORDS, withoutPersonal } from "./words.js";
 
@@ -20,8 +20,7 @@ export interface CardFacts {
   quietUntil?: number;
 }
 
-interface Around {
-  config: AlertsConfig;
+interface Around extends Routing {
   mask(text: string): string;
   clock: { now(): number };
 }
@@ -48,7 +47,8 @@ const SAID_ABOVE = new Set(["note", "snooze"]);
 /** `platform:id`: a part of ours needs no name here. */
 const PEOPLE = /^\w+:/;
 
-export function alertCard(alert: Alert, facts: CardFacts, { config, mask, clock }: Around): OutboundMessage {
+export function alertCard(alert: Alert, facts: CardFacts, around: Around): OutboundMessage {
+  const { config, mask, clock } = around;
   const { signal, state, severity } = alert;
   const timezone = config.destinations[facts.destination]?.timezone;
   const now = clock.now();
@@ -57,6 +57,7 @@ export function alertCard(alert: Alert, facts: CardFacts, { config, mask, clock 
   const entity = facts.standing?.entity ?? signal.entity;
   const late = signal.clock && { ...signal.clock, ...standingOf(signal.clock, facts.standing, now) };
   const tone = toneOf(alert);
+  const route = routeAt(alert, facts.destination, around);
   const fields: NonNullable<Card["fields"]> = [];
   const add = (name: string, value: string | undefined | false, inlineField = true) => {
     if (value) fields.push({ name, value, inline: inlineField });
@@ -81,7 +82,7 @@ export function alertCard(alert: Alert, facts: CardFacts, { config, mask, clock 
   add("Owner", owner ? inline(owner) : isOpen(state) && "nobody yet");
   add("Last words", entity?.lastWords && `> ${inline(withoutPersonal(mask(entity.lastWords)), 200)}`, false);
   add("Note", notesOf(alert), false);
-  add("Next", isOpen(state) && nextOf(alert, { late, quietUntil: facts.quietUntil }, config, at), false);
+  add("Next", isOpen(state) && nextOf(alert, { late, quietUntil: facts.quietUntil, route }, at), false);
   add("Runbook", runbook && inline(runbook), false);
   add("Lately", facts.history.length > 1 && latelyOf(facts.history, at), false);
   const again = facts.times > 1 ? ` (${facts.times} times now)` : "";
@@ -96,7 +97,9 @@ export function alertCard(alert: Alert, facts: CardFacts, { config, mask, clock 
       fields,
       footer: alert.id,
     },
-    ...(isOpen(state) ? { buttons: buttonsOf(alert, settingsOf(alert, config)) } : {}),
+    ...(isOpen(state)
+      ? { buttons: buttonsOf(alert, { ...route.settings, canEscalate: canEscalate(alert, around) }) }
+      : {}),
   };
 }
 
@@ -153,14 +156,22 @@ function notesOf({ notes }: Alert): string | undefined {
   return last && `${inline(last.by)}: ${inline(last.text, 300)}${notes.length > 1 ? ` (${notes.length} notes)` : ""}`;
 }
 
+/** A press tells the next of every route. */
+function canEscalate(alert: Alert, routing: Routing): boolean {
+  return routesFor(alert, routing).some((route) => route.settings.escalate[urgingOf(alert, route).steps] !== undefined);
+}
+
 /** What comes if nobody does anything. */
 function nextOf(
   alert: Alert,
-  { late, quietUntil }: { late: { dueAt: number; pausedFor?: string } | undefined; quietUntil: number | undefined },
-  config: AlertsConfig,
+  {
+    late,
+    quietUntil,
+    route,
+  }: { late: { dueAt: number; pausedFor?: string } | undefined; quietUntil: number | undefined; route: Route },
   at: (ms: number) => string,
 ): string | undefined {
-  const { state, ack, snooze, remindAt, heldUntil } = alert;
+  const { state, ack, snooze } = alert;
   if (state === "acked") return ack?.until === undefined ? undefined : `asked again ${at(ack.until)}`;
   if (state === "snoozed") return snooze && `told again ${at(snooze.until)}`;
   if (state === "warned")
@@ -168,19 +179,16 @@ function nextOf(
   if (state === "silenced") return quietUntil === undefined ? undefined : `told again ${at(quietUntil)}`;
   if (state === "inhibited") return `told when ${inline(alert.quietBy ?? "the other one")} is over`;
   if (state !== "firing") return undefined;
-  const { escalate, remind } = settingsOf(alert, config);
-  const step = escalate[alert.steps];
-  const from = alert.escalateFrom ?? alert.firedAt ?? alert.raisedAt;
+  const { escalate, remind } = route.settings;
+  const { steps, reminders, remindFrom, since = 0 } = urgingOf(alert, route);
+  const step = escalate[steps];
+  const from = Math.max(alert.escalateFrom ?? alert.firedAt ?? alert.raisedAt, since);
+  const number = `step ${steps + 1} of ${escalate.length}`;
   const parts = [
-    remindAt !== undefined &&
-      alert.reminders < remind.times &&
-      remindAt > (heldUntil ?? 0) &&
-      `reminder ${at(remindAt)}`,
-    step?.after !== undefined && `step ${alert.steps + 1} of ${escalate.length} ${at(from + step.after)}`,
-    step?.after === undefined &&
-      step?.reminders !== undefined &&
-      `step ${alert.steps + 1} of ${escalate.length} after ${step.reminders} reminders`,
-    alert.isExhausted && "nobody else will be told",
+    remindFrom !== undefined && reminders < remind.times && `reminder ${at(remindFrom + remind.every)}`,
+    step?.after !== undefined && `${number} ${at(from + step.after)}`,
+    step?.after === undefined && step?.reminders !== undefined && `${number} after ${step.reminders} reminders`,
+    steps > 0 && step === undefined && "nobody else will be told",
   ].filter((part) => part !== false && part !== undefined);
   return parts.length === 0 ? undefined : parts.join(", ");
 }

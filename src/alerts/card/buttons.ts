@@ -3,19 +3,16 @@ import type { Alert } from "../../domain/alert.js";
 import type { Button } from "../../domain/message.js";
 import type { RouteConfig } from "../config.js";
 
-type Settings = Pick<RouteConfig, "buttons" | "snooze" | "escalate">;
+type Settings = Pick<RouteConfig, "buttons" | "snooze"> & { canEscalate: boolean };
 
-export function buttonsOf(alert: Alert, { buttons, snooze, escalate }: Settings): Button[][] {
+export function buttonsOf(alert: Alert, { buttons, snooze, canEscalate }: Settings): Button[][] {
   const { id, state, signal } = alert;
   const has = (name: Settings["buttons"][number]) => buttons.includes(name);
   const canAck = state !== "acked";
   const first = [
     has("ack") && canAck && press("Acknowledge", `/ack ${id}`, "success"),
     has("assign") && press("Assign to me", `/alerts assign ${id}`),
-    has("escalate") &&
-      state === "firing" &&
-      escalate[alert.steps] !== undefined &&
-      press("Escalate", `/alerts escalate ${id}`, "danger"),
+    has("escalate") && state === "firing" && canEscalate && press("Escalate", `/alerts escalate ${id}`, "danger"),
     has("resolve") && press("Resolve", `/alerts resolve ${id}`),
   ];
   const second =

@@ -76,6 +76,14 @@ const policyConfig = z
       .literal("fail")
       .optional()
       .describe("Of tasks: `fail` ends one that is late; it has failed, and is not tried again by itself."),
+    remind: z
+      .strictObject({
+        every: someDuration().optional().describe("The time between two."),
+        times: z.int().min(0).max(100).optional().describe("How many at most; 0 for none."),
+        at_least: severity.optional().describe("The least severity that is reminded of."),
+      })
+      .optional()
+      .describe("Reminders of what this policy finds late, instead of what the routes say."),
     routes: z.array(z.string()).optional().describe("Where alerts go (`alerts.routes`); the default route otherwise."),
     runbook: z.url().optional().describe("What to do, for the card."),
   })

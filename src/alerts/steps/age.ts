@@ -2,6 +2,7 @@
 import { isOpen } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
 import { CLOCK, type Plan } from "../plan.js";
+import { beginAnew } from "../urging.js";
 
 export function age(plan: Plan, { config }: Alerting): void {
   const { alert, now } = plan;
@@ -23,7 +24,7 @@ export function age(plan: Plan, { config }: Alerting): void {
     delete alert.ack;
     if (plan.move("lapse", CLOCK, `${by} acknowledged it, and it is not over`)) {
       alert.escalateFrom = now;
-      alert.reminders = 0;
+      beginAnew(alert);
     }
   }
   plan.lookAt(alert.ack?.until);

@@ -1,33 +1,51 @@
-/** Tells others, step by step, while nobody acknowledges. After the last step it says so, once. */
+/** Tells others, step by step, while nobody acknowledges: each route its own steps. After the last step of one it says so, once. */
+import type { Urging } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
 import type { RouteConfig } from "../config.js";
 import { accountsOf } from "../people.js";
 import { CLOCK, type Plan } from "../plan.js";
+import { placesOf, urgingOf } from "../urging.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
 import type { Route } from "./route.js";
 
 type Step = RouteConfig["escalate"][number];
 
-export function escalate(plan: Plan, [route]: readonly Route[], alerting: Alerting): void {
+export function escalate(plan: Plan, routes: readonly Route[], alerting: Alerting): void {
   const { alert, now } = plan;
-  const steps = route?.settings.escalate ?? [];
   const isAsked = alert.escalateNow === true;
   delete alert.escalateNow;
-  if (isAsked && steps[alert.steps] === undefined)
+  if (isAsked && routes.every((route) => nextStep(plan, route) === undefined))
     plan.record("escalate", CLOCK, "there is no further step: nobody is left to tell");
   const isOpenToAll = alert.state === "firing" || (isAsked && alert.state !== "resolved" && alert.state !== "expired");
   if (!isOpenToAll || plan.destinations.length === 0) return;
   alert.escalateFrom ??= alert.firedAt ?? now;
+  for (const route of routes) escalateBy(plan, route, { routes, isAsked }, alerting);
+}
+
+function escalateBy(
+  plan: Plan,
+  route: Route,
+  { routes, isAsked }: { routes: readonly Route[]; isAsked: boolean },
+  alerting: Alerting,
+): void {
+  const { alert, now } = plan;
+  // Not told yet where this one leads: what follows waits for that.
+  if (route.settings.escalate.length === 0 || placesOf(plan, route, routes).length === 0) return;
   for (let asked = isAsked; ; asked = false) {
-    const step = steps[alert.steps];
+    const step = nextStep(plan, route);
     if (step === undefined) return;
-    const dueAt = dueAtOf(step, alert.escalateFrom, alert.reminders);
+    const urging = urgingOf(alert, route);
+    const dueAt = dueAtOf(step, Math.max(alert.escalateFrom ?? now, urging.since ?? 0), urging.reminders);
     if (!asked && (dueAt === undefined || now < dueAt)) {
       if (alert.state === "firing") plan.lookAt(dueAt);
       return;
     }
-    take(plan, step, steps.length, route as Route, alerting);
+    take(plan, step, { route, routes, urging }, alerting);
   }
+}
+
+function nextStep({ alert }: Plan, route: Route): Step | undefined {
+  return route.settings.escalate[urgingOf(alert, route).steps];
 }
 
 /** By time or by count, whichever is reached; a step without either comes at once. */
@@ -37,19 +55,26 @@ function dueAtOf({ after, reminders }: Step, from: number, reminded: number): nu
   return reminders === undefined ? from : undefined;
 }
 
-function take(plan: Plan, step: Step, count: number, route: Route, alerting: Alerting): void {
+function take(
+  plan: Plan,
+  step: Step,
+  { route, routes, urging }: { route: Route; routes: readonly Route[]; urging: Urging },
+  alerting: Alerting,
+): void {
   const { alert, now } = plan;
-  const number = ++alert.steps;
-  const isLast = number === count;
-  if (isLast) alert.isExhausted = true;
+  const count = route.settings.escalate.length;
+  const there = placesOf(plan, route, routes);
+  const number = ++urging.steps;
+  alert.steps++;
   const mentioned = accountsOf(step.mention, alerting.config, now);
   const names = [...new Set(mentioned.map(({ name }) => name))].join(", ");
+  const of = routes.length === 1 ? "" : ` of ${route.name}`;
   const text = [
-    `Escalated: step ${number} of ${count}${names ? ` (${names})` : ""}`,
-    ...(isLast ? ["This was the last step: nobody else will be told"] : []),
+    `Escalated: step ${number} of ${count}${of}${names ? ` (${names})` : ""}`,
+    ...(number === count ? ["This was the last step: nobody else will be told"] : []),
   ].join(". ");
-  const there = new Set(plan.destinations);
-  for (const destination of step.to.filter((one) => !there.has(one)))
+  const told = new Set(plan.destinations);
+  for (const destination of step.to.filter((one) => !told.has(one)))
     quietHours(
       plan,
       { alertId: alert.id, destination, group: `${route.name}|escalated`, kind: "now", dueAt: now },
@@ -59,7 +84,7 @@ function take(plan: Plan, step: Step, count: number, route: Route, alerting: Ale
     ...(step.to.length > 0 ? step.to : there),
     ...(step.webhook === undefined ? [] : [step.webhook]),
   ];
-  const key = `escalation:${alert.escalateFrom}:${number}`;
+  const key = `escalation:${alert.escalateFrom}:${route.name}:${number}`;
   for (const destination of destinations)
     plan.notices.push({
       alertId: alert.id,

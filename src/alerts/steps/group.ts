@@ -7,15 +7,15 @@ import type { Route } from "./route.js";
 export function group(plan: Plan, routes: readonly Route[]): Place[] {
   const { alert, now, told } = plan;
   if (alert.state !== "warned" && alert.state !== "firing") return [];
-  const hold = Math.max(0, ...routes.map(({ settings }) => settings.hold));
-  alert.heldUntil ??= alert.raisedAt + hold;
-  if (now < alert.heldUntil) {
-    plan.lookAt(alert.heldUntil);
-    return [];
-  }
   const there = new Set(told.filter(({ cardId }) => cardId !== undefined).map(({ destination }) => destination));
-  return routes.flatMap(({ name, settings, to }) =>
-    to
+  return routes.flatMap(({ name, settings, to }) => {
+    // Against flapping: each route waits as long as it says.
+    const heldUntil = alert.raisedAt + settings.hold;
+    if (now < heldUntil) {
+      plan.lookAt(heldUntil);
+      return [];
+    }
+    return to
       .filter((destination) => !there.has(destination))
       .map((destination): Place => {
         there.add(destination);
@@ -26,8 +26,8 @@ export function group(plan: Plan, routes: readonly Route[]): Place[] {
           kind: "now",
           dueAt: now,
         };
-      }),
-  );
+      });
+  });
 }
 
 /** `route|source=sla|policy=replies`. */

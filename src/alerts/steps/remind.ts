@@ -1,34 +1,54 @@
-/** Says again what nobody acknowledges, as new messages: an edited card pings nobody. */
+/** Says again what nobody acknowledges, as new messages: an edited card pings nobody. Each route in its own time, each chat by one route. */
 import { formatDuration } from "../../lib/duration.js";
 import type { Alerting } from "../alerting.js";
 import { CLOCK, type Plan } from "../plan.js";
 import { isAtLeast } from "../quiet-hours.js";
+import { placesOf, urgingOf } from "../urging.js";
 import { quietEnd } from "./quiet-hours.js";
 import type { Route } from "./route.js";
 
-export function remind(plan: Plan, [route]: readonly Route[], alerting: Pick<Alerting, "config">): void {
+export function remind(plan: Plan, routes: readonly Route[], alerting: Pick<Alerting, "config">): void {
+  const reminded = new Set<string>();
+  for (const route of routes) {
+    const isWanted = isReminding(plan, route);
+    const places = placesOf(plan, route, routes).filter((destination) => !reminded.has(destination));
+    if (isWanted) for (const destination of places) reminded.add(destination);
+    if (isWanted && places.length > 0) remindBy(plan, route, { places, isOnly: routes.length === 1 }, alerting);
+    else delete urgingOf(plan.alert, route).remindFrom;
+  }
+}
+
+function isReminding({ alert }: Plan, { settings: { remind: settings } }: Route): boolean {
+  return alert.state === "firing" && settings.times > 0 && isAtLeast(alert.severity, settings.at_least);
+}
+
+function remindBy(
+  plan: Plan,
+  route: Route,
+  { places, isOnly }: { places: readonly string[]; isOnly: boolean },
+  alerting: Pick<Alerting, "config">,
+): void {
   const { alert, now } = plan;
-  const settings = route?.settings.remind;
-  const isWanted = settings !== undefined && alert.state === "firing" && isAtLeast(alert.severity, settings.at_least);
-  if (!isWanted || plan.destinations.length === 0) {
-    delete alert.remindAt;
+  const settings = route.settings.remind;
+  const urging = urgingOf(alert, route);
+  if (urging.reminders >= settings.times) return;
+  urging.remindFrom ??= now;
+  const dueAt = urging.remindFrom + settings.every;
+  if (now < dueAt) {
+    plan.lookAt(dueAt);
     return;
   }
-  if (alert.reminders >= settings.times) return;
-  alert.remindAt ??= now + settings.every;
-  if (now < alert.remindAt) {
-    plan.lookAt(alert.remindAt);
-    return;
-  }
+  urging.reminders++;
   alert.reminders++;
-  const text = `Not acknowledged for ${formatDuration(now - (alert.firedAt ?? alert.raisedAt))} (reminder ${alert.reminders} of ${settings.times})`;
-  for (const destination of plan.destinations) {
+  const count = `${urging.reminders} of ${settings.times}`;
+  const text = `Not acknowledged for ${formatDuration(now - (alert.firedAt ?? alert.raisedAt))} (reminder ${count})`;
+  for (const destination of places) {
     if (quietEnd(plan, destination, alerting) !== undefined) continue;
-    const key = `reminder:${alert.remindAt}`;
+    const key = `reminder:${route.name}:${dueAt}`;
     plan.notices.push({ alertId: alert.id, destination, kind: "reminder", key, text, mentions: [], dueAt: now });
   }
-  plan.record("remind", CLOCK, `${alert.reminders} of ${settings.times}`);
+  plan.record("remind", CLOCK, isOnly ? count : `${route.name}: ${count}`);
   // From now, not from when it was due: after a long stop there is one, not one for each that was missed.
-  alert.remindAt = now + settings.every;
-  if (alert.reminders < settings.times) plan.lookAt(alert.remindAt);
+  urging.remindFrom = now;
+  if (urging.reminders < settings.times) plan.lookAt(now + settings.every);
 }

@@ -8,24 +8,33 @@ import type { Plan } from "../plan.js";
 
 export interface Route {
   name: string;
+  /** With what the policy behind the alert says instead. */
   settings: RouteConfig;
   /** Formatted addresses. */
   to: readonly string[];
 }
 
+export type Routing = Pick<Alerting, "config" | "admins" | "policy">;
+
 /** What alerts about alerting are of: they go where nothing else failed. */
 export const OWN_KIND = "alerts";
 
-export function route(plan: Plan, { config, admins }: Pick<Alerting, "config" | "admins">): Route[] {
+export function route(plan: Plan, routing: Routing): Route[] {
+  return routesFor(plan.alert, routing);
+}
+
+export function routesFor(alert: Pick<Alert, "id" | "severity" | "signal">, routing: Routing): Route[] {
+  const { config, admins } = routing;
   const toAdmins = () => admins().map(formatAddress);
-  const { source, labels } = plan.alert.signal;
+  const { source, labels } = alert.signal;
   if (source.kind === OWN_KIND) {
     const elsewhere = fallbacks(config, toAdmins).filter((one) => one !== labels.destination);
     return [{ name: "default", settings: config.routes.default ?? defaultRoute, to: elsewhere }];
   }
-  return routesOf(plan.alert, config).map(([name, settings]) => ({
+  const policy = routing.policy?.(source.policyId);
+  return namesFor(alert, policy ? (policy.routes ?? []) : alert.signal.routes, config).map(([name, settings]) => ({
     name,
-    settings,
+    settings: { ...settings, remind: { ...settings.remind, ...policy?.remind } },
     to: settings.to.length > 0 ? settings.to : toAdmins(),
   }));
 }
@@ -34,13 +43,28 @@ export function fallbacks({ fallback }: AlertsConfig, admins: () => readonly str
   return fallback.length > 0 ? fallback : admins();
 }
 
-/** Of the first of its routes: how it is grouped, reminded of, escalated, and what its buttons are. */
-export function settingsOf(alert: Alert, config: AlertsConfig): RouteConfig {
-  return routesOf(alert, config)[0]?.[1] ?? defaultRoute;
+/** The route that a chat hears of an alert by: the one that leads there, else one whose escalation did, else its first. */
+export function routeAt(alert: Alert, destination: string, routing: Routing): Route {
+  const routes = routesFor(alert, routing);
+  const found =
+    routes.find(({ to }) => to.includes(destination)) ??
+    routes.find(({ settings }) => settings.escalate.some(({ to }) => to.includes(destination)));
+  return found ?? (routes[0] as Route);
 }
 
-function routesOf(alert: Alert, { routes }: AlertsConfig): [name: string, settings: RouteConfig][] {
-  const named = (alert.signal.routes ?? []).flatMap((name): [string, RouteConfig][] => {
+/** The shortest that one of its routes says; 0: for good. */
+export function ackForOf(alert: Alert, routing: Routing): number {
+  const lengths = routesFor(alert, routing).flatMap(({ settings }) => (settings.ack_for > 0 ? [settings.ack_for] : []));
+  return lengths.length === 0 ? 0 : Math.min(...lengths);
+}
+
+/** `wanted`: those of its policy as it is now (it may have changed since it spoke), else those that its source named. */
+function namesFor(
+  alert: Pick<Alert, "id" | "severity" | "signal">,
+  wanted: readonly string[] | undefined,
+  { routes }: AlertsConfig,
+): [name: string, settings: RouteConfig][] {
+  const named = (wanted ?? []).flatMap((name): [string, RouteConfig][] => {
     const settings = routes[name];
     return settings === undefined ? [] : [[name, settings]];
   });

@@ -5,7 +5,7 @@
 import { type Alert, type AlertCard, isOpen, type Place } from "../../domain/alert.js";
 import { newId } from "../../lib/id.js";
 import { defaultDestination } from "../config.js";
-import { settingsOf } from "../steps/route.js";
+import { routeAt } from "../steps/route.js";
 import { isWebhook, type Telling } from "./telling.js";
 
 const PAGE = 500;
@@ -57,7 +57,7 @@ class Page {
     const list = await this.#open("list", place.group);
     if (list) return list;
     const alone = this.#alone.get(place.group) ?? (await this.#telling.store.aloneIn(this.#destination, place.group));
-    const { alone: most } = settingsOf(alert, this.#telling.config);
+    const { alone: most } = routeAt(alert, this.#destination, this.#telling).settings;
     if (alone < most && this.#mayPost()) {
       this.#alone.set(place.group, alone + 1);
       return this.#make("alert", alert.fingerprint, place.group);
@@ -72,10 +72,8 @@ class Page {
     const card = await store.cardOf(this.#destination, "alert", alert.fingerprint);
     if (!card) return undefined;
     const before = (await store.list({ cardId: card.id, limit: 50 })).filter(({ id }) => id !== alert.id);
-    const isRecent = before.some(
-      ({ state, endedAt }) =>
-        isOpen(state) || (endedAt ?? 0) + settingsOf(alert, this.#telling.config).reopen_within > this.#now,
-    );
+    const { reopen_within } = routeAt(alert, this.#destination, this.#telling).settings;
+    const isRecent = before.some(({ state, endedAt }) => isOpen(state) || (endedAt ?? 0) + reopen_within > this.#now);
     return isRecent ? card : undefined;
   }
 

@@ -87,12 +87,27 @@ function isTimely({ notice, alert, card }: Saying, now: number): boolean {
   return card === undefined || card.kind === "alert" || now >= (card.remindedAt ?? 0) + REMIND_LIST_EVERY_MS;
 }
 
-/** One for each card and kind; when there are many, one for each kind and whom it calls. */
+/** One for each card and kind; when there are many, one for each kind and whom it calls. What routes say of one alert at once is one. */
 function messages(sayings: readonly Saying[]): Saying[][] {
-  const byCard = groupBy(sayings, ({ notice, card }) => `${notice.kind}|${notice.mentions.join()}|${card?.id ?? ""}`);
-  if (byCard.length <= APART) return byCard;
-  return groupBy(sayings, ({ notice }) => `${notice.kind}|${notice.mentions.join()}`);
+  const ofOne = groupBy(sayings, ({ notice, alert }) => `${notice.kind}|${alert.id}`);
+  const keyed = ofOne.map((some) => {
+    const { notice, card } = some[0] as Saying;
+    return { some, card: card?.id ?? "", called: `${notice.kind}|${mentionsOf(some).join()}` };
+  });
+  const byCard = groupBy(keyed, ({ called, card }) => `${called}|${card}`);
+  const groups = byCard.length <= APART ? byCard : groupBy(keyed, ({ called }) => called);
+  return groups.map((group) => group.flatMap(({ some }) => some));
 }
+
+const mentionsOf = (sayings: readonly Saying[]) => [...new Set(sayings.flatMap(({ notice }) => notice.mentions))];
+const alertsOf = (sayings: readonly Saying[]) => [
+  ...new Map(sayings.map(({ alert }) => [alert.id, alert] as const)).values(),
+];
+/** Of one alert all that is said; of many what is said of the first. */
+const textOf = (sayings: readonly Saying[]) => {
+  const first = sayings[0]?.alert.id;
+  return [...new Set(sayings.flatMap(({ notice, alert }) => (alert.id === first ? [notice.text] : [])))].join(". ");
+};
 
 /** When to try again; undefined when it is on its way. */
 async function say(destination: string, sayings: readonly Saying[], telling: Telling): Promise<number | undefined> {
@@ -129,20 +144,20 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
 
 async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<OutboundMessage> {
   const { notice, alert, card } = sayings[0] as Saying;
-  const { prefix, mentions } = mentionsFor(notice.mentions, notice.destination);
+  const { prefix, mentions } = mentionsFor(mentionsOf(sayings), notice.destination);
   const root = card && (await telling.deliveryOf(card.deliveryId));
   // An answer to the card, where that stands in the same chat.
   const posted = root?.parts.find(({ operation, status }) => operation === "create" && status === "sent")?.messageId;
   const isSameChat = root !== undefined && formatAddress(root.address) === notice.destination;
-  const others = sayings.length - 1;
-  const titles = sayings.slice(0, TITLES).map((one) => `- ${titleOf(one.alert)}`);
+  const alerts = alertsOf(sayings);
+  const said = inline(textOf(sayings));
   const text =
-    others === 0
-      ? `${prefix}${titleOf(alert)}\n${inline(notice.text)}. \`/ack ${alert.id}\``
+    alerts.length === 1
+      ? `${prefix}${titleOf(alert)}\n${said}. \`/ack ${alert.id}\``
       : [
-          `${prefix}**${sayings.length} alerts** · ${inline(notice.text)}.`,
-          ...titles,
-          ...(sayings.length > TITLES ? [`- and ${sayings.length - TITLES} more: \`/alerts\``] : []),
+          `${prefix}**${alerts.length} alerts** · ${said}.`,
+          ...alerts.slice(0, TITLES).map((one) => `- ${titleOf(one)}`),
+          ...(alerts.length > TITLES ? [`- and ${alerts.length - TITLES} more: \`/alerts\``] : []),
         ].join("\n");
   return {
     text,
@@ -154,8 +169,8 @@ async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<
 function bodyOf(sayings: readonly Saying[]): unknown {
   return {
     kind: sayings[0]?.notice.kind,
-    text: sayings[0]?.notice.text,
-    alerts: sayings.map(({ alert }) => ({
+    text: textOf(sayings),
+    alerts: alertsOf(sayings).map((alert) => ({
       id: alert.id,
       state: alert.state,
       severity: alert.severity,
