@@ -51,7 +51,7 @@ async function list(deps: CommandDeps, { options }: CommandContext): Promise<Com
 }
 
 function releaseButton(mission: Mission, name: string) {
-  const modal = {
+  const form = {
     title: "Release the gate",
     fields: [{ id: "reason", label: "Why it may open", required: true, long: true }],
   };
@@ -59,7 +59,7 @@ function releaseButton(mission: Mission, name: string) {
   return {
     label: `Release ${name}`.slice(0, 40),
     style: "danger" as const,
-    action: { kind: "command" as const, line, modal },
+    action: { kind: "command" as const, line, form },
   };
 }
 

@@ -126,8 +126,8 @@ function callbackBody(acknowledge: Acknowledgement): object | undefined {
       return { type: CallbackType.defer, data: acknowledge.isPrivate ? { flags: EPHEMERAL } : {} };
     case "defer-update":
       return { type: CallbackType.deferUpdate };
-    case "modal":
-      return { type: CallbackType.modal, data: modalBody(acknowledge.modal, acknowledge.token) };
+    case "form":
+      return { type: CallbackType.modal, data: modalBody(acknowledge.form, acknowledge.token) };
     case "notice":
     case "none":
       return undefined;

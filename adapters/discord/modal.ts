@@ -1,15 +1,15 @@
 /** A form as Discord's modal. https://discord.com/developers/docs/components/reference#text-input */
-import type { Modal } from "../../src/domain/message.js";
+import type { Form } from "../../src/domain/message.js";
 
 const ROW = 1;
 const TEXT_INPUT = 4;
 const MAX_VALUE = 4000;
 
-export function modalBody(modal: Modal, token: string): object {
+export function modalBody(form: Form, token: string): object {
   return {
     custom_id: token,
-    title: modal.title,
-    components: modal.fields.map((field) => ({
+    title: form.title,
+    components: form.fields.map((field) => ({
       type: ROW,
       components: [
         {

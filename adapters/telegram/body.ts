@@ -38,6 +38,8 @@ const partBody = z.object({
   asDocument: z.boolean().optional(),
   replyToId: z.int().optional(),
   silent: z.boolean().optional(),
+  /** A reply is asked for; what stands in the box until somebody types. */
+  placeholder: z.string().optional(),
 });
 export type PartBody = z.infer<typeof partBody>;
 

@@ -1,8 +1,11 @@
 /** A message as Telegram's requests, in order. Pure; where it goes is known only when it is sent. */
 import type { EncodedPart } from "../../src/domain/adapter.js";
-import type { OutboundMessage } from "../../src/domain/message.js";
+import type { OutboundMessage, Prompt } from "../../src/domain/message.js";
 import type { PartBody } from "./body.js";
 import { formatTelegram, type TelegramPart } from "./format.js";
+
+/** https://core.telegram.org/bots/api#forcereply */
+const PLACEHOLDER_MAX = 64;
 
 export function encode(message: OutboundMessage, options: { plain: boolean }): EncodedPart[] {
   const replyToId = Number(message.replyToId);
@@ -15,8 +18,14 @@ export function encode(message: OutboundMessage, options: { plain: boolean }): E
     if (file?.type === "image" && options.plain) body.asDocument = true;
     if (i === 0 && Number.isSafeInteger(replyToId) && replyToId > 0) body.replyToId = replyToId;
     if (message.silent) body.silent = true;
+    if (i === 0 && message.prompt) body.placeholder = placeholderOf(message.prompt);
     return { text: previewOf(part), body: { ...body }, ...(file ? { hasFile: true } : {}) };
   });
+}
+
+function placeholderOf({ form, values }: Prompt): string {
+  const field = form.fields.find(({ id }) => values[id] === undefined);
+  return (field?.label ?? form.title).slice(0, PLACEHOLDER_MAX);
 }
 
 function previewOf({ text, attachments }: TelegramPart): string {

@@ -58,7 +58,7 @@ async function create(
     chat_id: chatIdOf(address),
     ...threadOf(address),
     ...(body.silent ? { disable_notification: true } : {}),
-    ...(body.keyboard ? { reply_markup: { inline_keyboard: body.keyboard } } : {}),
+    ...markupOf(body),
     ...(body.replyToId === undefined
       ? {}
       : { reply_parameters: { message_id: body.replyToId, allow_sending_without_reply: true } }),
@@ -144,6 +144,13 @@ async function remove(context: SendContext, { address, messageId }: Delete, sign
   const message = { chat_id: chatIdOf(address), message_id: Number(messageId) };
   await context.transport.call((api) => api.deleteMessage(message), signal);
   return { kind: "sent", messageId };
+}
+
+/** Only who is named in the text, or replied to, is shown the box to answer in. https://core.telegram.org/bots/api#forcereply */
+function markupOf({ keyboard, placeholder }: PartBody) {
+  if (keyboard) return { reply_markup: { inline_keyboard: keyboard } };
+  if (!placeholder) return {};
+  return { reply_markup: { force_reply: true as const, selective: true, input_field_placeholder: placeholder } };
 }
 
 function textOf({ text, entities }: PartBody) {

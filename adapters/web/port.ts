@@ -103,7 +103,7 @@ export interface WebPort {
   edit(person: WebPerson, messageId: number, text: string, nonce: string): Promise<PageMessage>;
   remove(person: WebPerson, messageId: number): Promise<PageMessage>;
   react(person: WebPerson, messageId: number, emoji: string, on: boolean): Promise<PageMessage>;
-  /** `modal`: the page shows the form, and presses again with its token and values. */
+  /** `form`: the page shows the form, and presses again with its token and values. */
   press(person: WebPerson, pressing: Pressing): Promise<Acknowledgement>;
   complete(person: WebPerson, query: { command: string; option: string; typed: string }): Promise<Choice[]>;
   commands(): readonly CommandSpec[];

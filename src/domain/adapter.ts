@@ -7,7 +7,7 @@ import type { Logger } from "../lib/logger.js";
 import type { Address } from "./address.js";
 import type { Choice, CommandSpec, CompletionQuery } from "./command.js";
 import type { InboundEvent, InteractionRef } from "./event.js";
-import type { Attachment, Modal, OutboundMessage } from "./message.js";
+import type { Attachment, Form, OutboundMessage } from "./message.js";
 
 export type AdapterPhase = "off" | "connecting" | "online" | "reconnecting" | "offline";
 
@@ -24,7 +24,7 @@ export interface AdapterState {
 export type Acknowledgement =
   | { kind: "defer"; isPrivate: boolean }
   | { kind: "defer-update" }
-  | { kind: "modal"; modal: Modal; token: string }
+  | { kind: "form"; form: Form; token: string }
   /** Not at all: a short private word follows through the interaction (`isNotice`), and is its acknowledgement. */
   | { kind: "notice" }
   | { kind: "none" };
@@ -125,7 +125,7 @@ export interface AdapterTraits {
   isExceptionIn?(chatId: string): boolean;
   /** How long the platform remembers a nonce; absent = for ever. */
   idempotentForMs?: number;
-  /** It can show modals. Absent = no: a button with a form runs its command without one. */
+  /** It can show forms. Absent = no: what a form asks is asked by messages that are replied to. */
   forms?: boolean;
   limits: RateLimits;
   /** Whether a chat is a group for `perGroupPerMinute`. */

@@ -3,7 +3,7 @@ import type { Address } from "./address.js";
 import type { OptionValue } from "./command.js";
 import type { InboundMessage } from "./message.js";
 
-/** A live interaction (slash command, button, modal) that can still be answered through the platform's own reply channel. */
+/** A live interaction (slash command, button, form) that can still be answered through the platform's own reply channel. */
 export interface InteractionRef {
   id: string;
   token: string;
@@ -57,12 +57,12 @@ export interface CommandEvent extends EventBase {
   options: Record<string, OptionValue>;
   interaction: InteractionRef;
 }
-/** A press on a button, or a modal sent in. `message.messageId` is the message that carried the button; the text is empty. */
+/** A press on a button, or a form sent in. `message.messageId` is the message that carried the button; the text is empty. */
 export interface ActionEvent extends EventBase {
   kind: "action";
   message: InboundMessage;
   token: string;
-  /** Modal values by field id. */
+  /** Values of its form, by field id. */
   values?: Record<string, string>;
   interaction?: InteractionRef;
 }

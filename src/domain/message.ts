@@ -60,8 +60,11 @@ export const card = z.object({
 });
 export type Card = z.infer<typeof card>;
 
-/** A form behind a button, on platforms that have forms. Values arrive in the action by field id. */
-export const modal = z.object({
+/**
+ * What is asked before a button does what it does. Each platform asks its own way: in a form (values arrive with the press, by field
+ * id), or where it has none by one question a field, which is answered by replying to it.
+ */
+export const form = z.object({
   title: z.string().max(45),
   fields: z
     .array(
@@ -76,14 +79,14 @@ export const modal = z.object({
     .min(1)
     .max(5),
 });
-export type Modal = z.infer<typeof modal>;
+export type Form = z.infer<typeof form>;
 
 /**
- * What a press does: run a command line as the person who pressed (`"/hooks show x"`; modal values are added as named
+ * What a press does: run a command line as the person who pressed (`"/hooks show x"`; the values of its form are added as named
  * options `field=value`), or say a text as that person, through all the hooks. A link button opens `url` and is never an action.
  */
 export const buttonAction = z.union([
-  z.object({ kind: z.literal("command"), line: z.string(), modal: modal.optional() }),
+  z.object({ kind: z.literal("command"), line: z.string(), form: form.optional() }),
   z.object({ kind: z.literal("say"), text: z.string() }),
 ]);
 export type ButtonAction = z.infer<typeof buttonAction>;
@@ -98,6 +101,19 @@ export const button = z.object({
 });
 export type Button = z.infer<typeof button>;
 
+/** The message asks one person for the next field of a form; their reply to it is the value. Where a platform has no forms. */
+export const prompt = z.object({
+  userId: z.string(),
+  /** The command line that all the values are for. */
+  line: z.string(),
+  form,
+  /** What was answered before, by field id. */
+  values: z.record(z.string(), z.string()),
+  /** ms since the epoch; no answer counts afterwards. */
+  until: z.number(),
+});
+export type Prompt = z.infer<typeof prompt>;
+
 export const outboundMessage = z.object({
   /** Markdown (CommonMark + GFM), unless `format` says otherwise. */
   text: z.string(),
@@ -109,6 +125,8 @@ export const outboundMessage = z.object({
   /** Rows of buttons. */
   buttons: z.array(z.array(button)).optional(),
   silent: z.boolean().optional(),
+  /** Put in by the gateway. */
+  prompt: prompt.optional(),
   /** Who may be pinged. Nobody by default: no @everyone, no roles, no users. */
   mentions: z
     .object({

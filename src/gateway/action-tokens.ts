@@ -7,7 +7,10 @@ import type { ActionStore, ActionToken } from "../domain/store.js";
 import { newToken } from "../lib/id.js";
 import { sameSecret } from "../lib/secret.js";
 
-export type Presented = { kind: "valid"; token: ActionToken } | { kind: "expired" } | { kind: "forged" };
+export type Presented =
+  | { kind: "valid"; token: ActionToken }
+  | { kind: "expired"; token?: ActionToken }
+  | { kind: "forged" };
 
 const SIGNATURE_BYTES = 12;
 
@@ -30,7 +33,8 @@ export class ActionTokens {
     const [body = "", signature = "", ...rest] = token.split(".");
     if (rest.length > 0 || !sameSecret(signature, this.#sign(body))) return { kind: "forged" };
     const stored = await this.#store.get(token);
-    return stored && stored.expiresAt > now ? { kind: "valid", token: stored } : { kind: "expired" };
+    if (stored && stored.expiresAt > now) return { kind: "valid", token: stored };
+    return stored ? { kind: "expired", token: stored } : { kind: "expired" };
   }
 
   #sign(body: string): string {

@@ -56,6 +56,9 @@ export const gatewayConfig = z.strictObject({
       "Tell somebody whose command is refused in a group, and who cannot be written to privately, in the group: one short line, at most every ten minutes.",
     ),
   button_life: duration("7d").describe("How long the buttons of a message work."),
+  prompt_life: duration("15m").describe(
+    "How long a question that a button asked may be answered, on platforms without forms (Telegram).",
+  ),
   command_timeout: duration("2m").describe("How long an operator command may run."),
   send_timeout: duration("30s").describe("How long one platform request may take before it counts as unanswered."),
   upload_timeout: duration("3m").describe("The same for a request that carries a file."),

@@ -6,6 +6,7 @@ import type { ActionEvent, CommandEvent, InteractionRef } from "../domain/event.
 import type { InboundMessage } from "../domain/message.js";
 import { immutable } from "../hooks/isolate.js";
 import { answerCommand, note } from "./inbound/answer-command.js";
+import { ask } from "./inbound/ask.js";
 import { noteDeletion, noteEdit, noteMove, noteReaction } from "./inbound/changes.js";
 import { defaultRoute } from "./inbound/default-route.js";
 import { fireReceived } from "./inbound/fire-received.js";
@@ -18,6 +19,7 @@ import { offer } from "./inbound/offer.js";
 import { checkOptions, parseOptions } from "./inbound/parse-command.js";
 import { type ActionPlan, isRefusal, planAction } from "./inbound/plan-action.js";
 import { afterMove, type Inbound } from "./inbound/receiving.js";
+import { takeAnswer } from "./inbound/take-answer.js";
 import { unknownCommand } from "./inbound/unknown-command.js";
 
 export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
@@ -41,7 +43,7 @@ export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
   }
 }
 
-/** A message: received → access → command | claim | reply to a card | bridge back | slip of an operator | default route. */
+/** A message: received → access → command | answer to a question of a button | claim | reply to a card | bridge back | slip of an operator | default route. */
 async function handleMessage(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Handling> {
   const { operator, verdict, isBot } = judge(message, inbound);
   const received = fireReceived(row, message, verdict, inbound);
@@ -51,6 +53,11 @@ async function handleMessage(row: LaneRow, message: InboundMessage, inbound: Inb
     inbound.background.run("message_received", received);
     const parsed = parseOptions(call.command, call.rest);
     return answerCommand(row, { command: call.command, parsed, operator, message }, inbound);
+  }
+  const answered = isBot ? undefined : await takeAnswer(row, message, inbound);
+  if (answered) {
+    inbound.background.run("message_received", received);
+    return answered;
   }
   await received;
   if (verdict.access === "denied") return settled("denied");
@@ -89,6 +96,8 @@ async function handleAction(row: LaneRow, event: ActionEvent, inbound: Inbound):
       return settled("denied", [note(row, message, interaction, plan.text, inbound)]);
     case "form":
       return settled("form"); // shown by the acknowledgement; what is filled in arrives as an event of its own
+    case "ask":
+      return settled("form", [ask(row, message, plan, inbound)]);
     case "say":
       return handleMessage(row, { ...message, text: plan.text, isGroupMention: true }, inbound);
     case "run": {

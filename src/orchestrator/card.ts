@@ -120,7 +120,7 @@ function buttonsOf({ task, isPersons }: CardView): Button[] {
     action: {
       kind: "command",
       line: `/task ${action} ${id}`,
-      modal: { title: label, fields: [{ id: "text", label: question, long: true, required: true }] },
+      form: { title: label, fields: [{ id: "text", label: question, long: true, required: true }] },
     },
   });
   switch (status) {

@@ -8,6 +8,8 @@ import type { Connection } from "./connection.js";
 
 /** Rows looked at in one transaction. */
 const CHUNK = 500;
+/** So long it is known what a button that expired did, for whoever presses it after all. */
+const EXPIRED_TOKENS_MS = 7 * 86_400_000;
 
 interface SweptTable {
   name: string;
@@ -51,7 +53,7 @@ export function createSweep(connection: Connection, retention: Retention): Store
     links: await sweepLinks(now, retention.outbox_for, retention.outbox_rows),
     audit: await sweepAudit(now, retention.audit_for, retention.audit_rows),
     web_messages: await sweepWebMessages(now, retention.web_chat_for, retention.web_chat_rows),
-    action_tokens: await sweepTokens(now),
+    action_tokens: await sweepTokens(now - EXPIRED_TOKENS_MS),
     pauses: await sweepPauses(now),
   });
 }

@@ -1,5 +1,6 @@
 /** A person on the loopback Telegram. */
 import { carriesContent } from "../fakes/telegram/calls.js";
+import { buttonsOf } from "../fakes/telegram/people.js";
 import { FAKE_TOKEN, type FakeTelegram } from "../fakes/telegram/server.js";
 import type { FakeMessage } from "../fakes/telegram/world.js";
 import type { FlowPlatform, Place, Seen, Speaker } from "./platform.js";
@@ -72,6 +73,6 @@ function seenOf(message: FakeMessage): Seen {
   return {
     id: String(message.message_id),
     text: message.text ?? message.caption ?? "",
-    buttons: (message.reply_markup?.inline_keyboard ?? []).flat().map(({ text }) => text),
+    buttons: buttonsOf(message).map(({ text }) => text),
   };
 }

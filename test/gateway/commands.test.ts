@@ -305,7 +305,7 @@ describe("a button", () => {
     const forged = `${tokenOf(rig).split(".")[0]}x.${tokenOf(rig).split(".")[1]}`;
     await rig.receive(press(forged, "1", "p3"));
     await rig.idle();
-    expect(rig.platform.texts().join(" ")).toContain("has expired");
+    expect(rig.platform.texts().join(" ")).toMatch(/has expired\. Type `\/list[^`]*`\s+instead/);
     expect(rig.platform.texts().filter((text) => text.includes("not known here"))).toHaveLength(2);
   });
 
@@ -343,7 +343,7 @@ describe("a button", () => {
                 action: {
                   kind: "command",
                   line: "/fire-hook x",
-                  modal: { title: "Fire", fields: [{ id: "times", label: "Times" }] },
+                  form: { title: "Fire", fields: [{ id: "times", label: "Times" }] },
                 },
               },
             ],
@@ -356,7 +356,7 @@ describe("a button", () => {
     await rig.idle();
     const token = tokenOf(rig);
     expect((await rig.receive(press(token, "99", "p0"))).acknowledge).toEqual({ kind: "defer", isPrivate: true });
-    expect((await rig.receive(press(token, "1", "p1"))).acknowledge).toMatchObject({ kind: "modal", token });
+    expect((await rig.receive(press(token, "1", "p1"))).acknowledge).toMatchObject({ kind: "form", token });
     await rig.receive(press(token, "1", "p2", { values: { times: "3" } }));
     await rig.idle();
     expect(rig.platform.texts()).toContain('{"id":"x","times":3}');

@@ -171,7 +171,7 @@ describe("the chat over HTTP", () => {
     expect((await press("Say it")).body).toEqual({});
     await until(async () => (await messages(OWNER, "dm-1")).some((one: { text: string }) => one.text === "pressed"));
     const asked = await press("Ask");
-    expect(asked.body.modal).toMatchObject({ title: "Help with what?" });
+    expect(asked.body.form).toMatchObject({ title: "Help with what?" });
     const before = (await messages(OWNER, "dm-1")).length;
     const sentIn = await app.call(OWNER, "POST", `/api/messages/${card.id}/press`, {
       token: asked.body.token,

@@ -18,7 +18,7 @@ const BUTTONS = [
       action: {
         kind: "command",
         line: "/help",
-        modal: { title: "Help with what?", fields: [{ id: "command", label: "Command", required: true }] },
+        form: { title: "Help with what?", fields: [{ id: "command", label: "Command", required: true }] },
       },
     },
     { label: "Docs", url: "https://example.org/docs" },

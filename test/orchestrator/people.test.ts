@@ -24,10 +24,10 @@ async function press(app: TaskedApp, card: Posted, label: string, token: string,
   if (button?.token === undefined) throw new Error(`there is no button "${label}" in ${JSON.stringify(card.buttons)}`);
   const body = { token: button.token, nonce: nonce() };
   const answer = (await app.api("POST", `/messages/${card.id}/press`, body, token)) as {
-    modal?: unknown;
+    form?: unknown;
     token?: string;
   };
-  if (answer.modal === undefined || values === undefined) return answer;
+  if (answer.form === undefined || values === undefined) return answer;
   return app.api("POST", `/messages/${card.id}/press`, { token: answer.token, nonce: nonce(), values }, token);
 }
 

@@ -69,7 +69,7 @@ describe("retention", () => {
     expect(await outbox.findByMessage(CHAT, "100")).toBeUndefined();
   });
 
-  test("expired action tokens and pauses go, live ones stay", async () => {
+  test("action tokens go a week after they expired, pauses at once; live ones stay", async () => {
     const { outbox, actions, pauses, sweep } = await openTestStore({ url: ":memory:" });
     await outbox.enqueue([reply({ id: "d_1" })], NOW);
     const token = (name: string, expiresAt: number) => ({
@@ -78,12 +78,12 @@ describe("retention", () => {
       action: { kind: "say" as const, text: "x" },
       expiresAt,
     });
-    await outbox.freeze("d_1", { text: "x" }, partsOf("x"), [token("old", NOW - 1), token("live", NOW + 1)]);
+    await outbox.freeze("d_1", { text: "x" }, partsOf("x"), [token("old", NOW - 7 * DAY - 1), token("late", NOW - 1)]);
     await pauses.set("discord:1", NOW - 1, "429");
     await pauses.set("telegram:1", NOW + 60_000, "429");
     expect(await sweep(NOW)).toMatchObject({ action_tokens: 1, pauses: 1 });
     expect(await actions.get("old")).toBeUndefined();
-    expect(await actions.get("live")).toBeDefined();
+    expect(await actions.get("late")).toBeDefined();
     expect(await pauses.list()).toEqual([{ key: "telegram:1", until: NOW + 60_000, reason: "429" }]);
   });
 

@@ -82,15 +82,15 @@ export function createConversation({ chat, keep, place, onThread, name }) {
     const nonce = newNonce();
     await attempt(message, async () => {
       const answer = await patiently(() => chat.press(message.id, token, nonce));
-      if (answer.modal) await fillIn(message, answer);
+      if (answer.form) await fillIn(message, answer);
     });
     button.disabled = false;
     button.classList.remove("busy");
   }
 
-  function fillIn(message, { modal, token }) {
+  function fillIn(message, { form, token }) {
     const nonce = newNonce();
-    return askForm(modal, (values) => patiently(() => chat.press(message.id, token, nonce, values)));
+    return askForm(form, (values) => patiently(() => chat.press(message.id, token, nonce, values)));
   }
 
   function emptyState() {

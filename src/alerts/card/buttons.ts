@@ -41,8 +41,8 @@ function press(label: string, line: string, style: Button["style"] = "secondary"
 
 /** A form, where the platform has forms; elsewhere the command says how to write it. */
 function asking(label: string, line: string, field: { id: string; label: string; long?: boolean }): Button {
-  const modal = { title: label, fields: [{ ...field, required: true }] };
-  return { label, style: "secondary", action: { kind: "command", line, modal } };
+  const form = { title: label, fields: [{ ...field, required: true }] };
+  return { label, style: "secondary", action: { kind: "command", line, form } };
 }
 
 const snoozeLabel = (length: string) => (length === "business" ? "Next business hour" : `Snooze ${length}`);

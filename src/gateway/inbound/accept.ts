@@ -96,7 +96,7 @@ async function acknowledgement(event: InboundEvent, inbound: Inbound): Promise<A
   if (event.kind !== "action") return NONE;
   try {
     const plan = await planAction(event, inbound);
-    if (plan.kind === "form") return { kind: "modal", modal: plan.modal, token: event.token };
+    if (plan.kind === "form") return { kind: "form", form: plan.form, token: event.token };
     if (event.interaction?.isNotice && isRefusal(plan)) return { kind: "notice" };
     const isInPlace = plan.kind === "say" || (plan.kind === "run" && plan.inPlaceOf !== undefined);
     return isInPlace ? { kind: "defer-update" } : { kind: "defer", isPrivate: true };

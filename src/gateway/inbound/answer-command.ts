@@ -51,6 +51,8 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
   const delivery = await live.finish(answering(answer.message, message, interaction));
   if (answer.isNote && call.isPress && answer.outcome === undefined)
     return settled("command", [away(delivery, message, inbound)]);
+  if (answer.outcome === "failed")
+    return { kind: "settled", outcome: "command", deliveries: [delivery], isFailed: true };
   if (answer.outcome !== "refused") return settled("command", [delivery]);
   const refusal = away(delivery, message, inbound);
   return settled("command", [interaction ? refusal : orOpenly(refusal, message, at, inbound)]);

@@ -8,6 +8,8 @@ export type Handling =
       outcome: string;
       claimedBy?: string;
       deliveries: readonly NewDelivery[];
+      /** A command was asked for something that it could not do. */
+      isFailed?: true;
     }
   /** A hook put it off. */
   | { kind: "deferred"; delayMs: number };

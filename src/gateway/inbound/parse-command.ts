@@ -41,8 +41,10 @@ export function usageOf({ name, options }: CommandSpec): string {
   return [`/${name}`, ...shown].join(" ");
 }
 
-/** Options by position, by `name=value`, and switches by their bare name. */
-export function parseOptions(spec: CommandSpec, text: string): ParsedOptions {
+type Values = Readonly<Record<string, OptionValue>>;
+
+/** Options by position, by `name=value`, and switches by their bare name; over them the values of a form. */
+export function parseOptions(spec: CommandSpec, text: string, values: Values = {}): ParsedOptions {
   const given = new Map<OptionSpec, OptionValue>();
   let at = 0;
   for (;;) {
@@ -67,18 +69,22 @@ export function parseOptions(spec: CommandSpec, text: string): ParsedOptions {
     given.set(option, value.text);
     at = value.end;
   }
-  return finish(spec, given);
+  return takeValues(spec, values, given) ?? finish(spec, given);
 }
 
-/** The same checks for options that come by name: slash commands, modal values, HTTP. */
-export function checkOptions(spec: CommandSpec, values: Readonly<Record<string, OptionValue>>): ParsedOptions {
+/** The same checks for options that come by name: slash commands, HTTP. */
+export function checkOptions(spec: CommandSpec, values: Values): ParsedOptions {
   const given = new Map<OptionSpec, OptionValue>();
+  return takeValues(spec, values, given) ?? finish(spec, given);
+}
+
+function takeValues(spec: CommandSpec, values: Values, given: Map<OptionSpec, OptionValue>) {
   for (const [name, value] of Object.entries(values)) {
     const option = findOption(spec, name);
     if (!option) return unknownOption(spec, name);
     given.set(option, value);
   }
-  return finish(spec, given);
+  return undefined;
 }
 
 function finish(spec: CommandSpec, given: ReadonlyMap<OptionSpec, OptionValue>): ParsedOptions {

@@ -1,9 +1,10 @@
 /** What a press on a button (or a form sent in) comes to. Asked twice: for the acknowledgement, and when it is handled. */
 import type { ActionEvent } from "../../domain/event.js";
-import type { Modal } from "../../domain/message.js";
+import type { Form } from "../../domain/message.js";
+import type { ActionToken } from "../../domain/store.js";
 import type { Command } from "../commands.js";
 import { judge } from "./judge.js";
-import { checkOptions, type ParsedOptions, parseOptions } from "./parse-command.js";
+import { type ParsedOptions, parseOptions } from "./parse-command.js";
 import type { Inbound } from "./receiving.js";
 import { mayRun } from "./run-command.js";
 
@@ -11,7 +12,9 @@ export type ActionPlan =
   /** Answered privately with this. */
   | { kind: "refuse"; text: string }
   | { kind: "say"; text: string }
-  | { kind: "form"; modal: Modal }
+  /** Asked in the platform's own form, or by questions. */
+  | { kind: "form"; form: Form }
+  | { kind: "ask"; form: Form; line: string; values: Record<string, string> }
   /** `isAllowed: false`: it will be refused, audited, and answered privately. */
   | { kind: "run"; command: Command; parsed: ParsedOptions; isAllowed: boolean; inPlaceOf?: string };
 
@@ -19,7 +22,7 @@ export async function planAction(event: ActionEvent, inbound: Inbound): Promise<
   const { message, values } = event;
   const presented = await inbound.tokens.verify(event.token, inbound.clock.now());
   if (presented.kind === "forged") return { kind: "refuse", text: "This button is not known here." };
-  if (presented.kind === "expired") return { kind: "refuse", text: "This button has expired. Ask again." };
+  if (presented.kind === "expired") return { kind: "refuse", text: expired(presented.token, event, inbound) };
   const { action, deliveryId } = presented.token;
   const { operator, verdict, isBot } = judge({ ...message, isGroupMention: true }, inbound);
   if (isBot) return { kind: "refuse", text: "Bot accounts cannot press buttons." };
@@ -33,24 +36,29 @@ export async function planAction(event: ActionEvent, inbound: Inbound): Promise<
   const { command } = call;
   const isAllowed = mayRun(command, operator);
   const hasForms = inbound.adapters.get(message.platform)?.traits.forms === true;
-  if (isAllowed && action.modal && !values && hasForms) return { kind: "form", modal: action.modal };
-  const parsed = withValues(command, parseOptions(command, call.rest), values);
+  if (isAllowed && action.form && !values)
+    return hasForms
+      ? { kind: "form", form: action.form }
+      : { kind: "ask", form: action.form, line: action.line, values: {} };
+  const parsed = parseOptions(command, call.rest, values);
   const inPlaceOf = isAllowed && !values ? await answerOf(deliveryId, inbound) : undefined;
   return { kind: "run", command, parsed, isAllowed, ...(inPlaceOf === undefined ? {} : { inPlaceOf }) };
+}
+
+/** Whoever may do it is told how, as long as it is known what the button did. */
+function expired(token: ActionToken | undefined, { message }: ActionEvent, inbound: Inbound): string {
+  const said = "This button has expired.";
+  if (token?.action.kind !== "command") return `${said} Ask again.`;
+  const { line, form } = token.action;
+  const command = inbound.commands.read(line)?.command;
+  const { operator } = judge(message, inbound);
+  if (!command || !mayRun(command, operator)) return said;
+  return `${said} Type \`${line}${form ? " …" : ""}\` instead.`;
 }
 
 /** Answered with a short private word and nothing else. */
 export function isRefusal(plan: ActionPlan): boolean {
   return plan.kind === "refuse" || (plan.kind === "run" && !plan.isAllowed);
-}
-
-function withValues(
-  command: Command,
-  parsed: ParsedOptions,
-  values: Record<string, string> | undefined,
-): ParsedOptions {
-  if (!values) return parsed;
-  return checkOptions(command, { ...(parsed.kind === "options" ? parsed.options : {}), ...values });
 }
 
 /** The delivery to edit, when the button stood under a command's answer: paging and refreshing happen in place. */

@@ -115,7 +115,7 @@ export const messageRoutes = [
         ...pressing,
         ...(values ? { values } : {}),
       });
-      return acknowledge.kind === "modal" ? { modal: acknowledge.modal, token: acknowledge.token } : {};
+      return acknowledge.kind === "form" ? { form: acknowledge.form, token: acknowledge.token } : {};
     },
   }),
 ];

@@ -62,12 +62,12 @@ function runningNow(tasks: readonly Task[]): string {
 }
 
 function release(missionId: string, gate: string): Button[] {
-  const modal = {
+  const form = {
     title: "Release the gate",
     fields: [{ id: "reason", label: "Why it may open", required: true, long: true }],
   };
   const label = `Release ${gate}`.slice(0, 40);
-  return [{ label, style: "danger", action: { kind: "command", line: `/gate release ${missionId} ${gate}`, modal } }];
+  return [{ label, style: "danger", action: { kind: "command", line: `/gate release ${missionId} ${gate}`, form } }];
 }
 
 /** One line with nothing in it that Markdown would act on. */

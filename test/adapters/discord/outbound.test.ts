@@ -437,9 +437,9 @@ describe("interactions", () => {
 
   it("a button may open a form", async () => {
     rig.gateway.acknowledge = () => ({
-      kind: "modal",
+      kind: "form",
       token: "tok-form",
-      modal: { title: "Why?", fields: [{ id: "reason", label: "Reason", required: true, long: true }] },
+      form: { title: "Why?", fields: [{ id: "reason", label: "Reason", required: true, long: true }] },
     });
     const id = await sentId({ text: "card", buttons: [[{ label: "Ask", token: "tok-10" }]] });
     const press = fake.people.presses(id, "Ask");

@@ -147,12 +147,12 @@ describe("what people do with messages", () => {
     const posted = await chat.post({ text: "Sure?", buttons: [[{ label: "Yes", token: "tok" }]] });
     const messageId = Number(posted.kind === "sent" && posted.messageId);
     chat.acknowledge = {
-      kind: "modal",
+      kind: "form",
       token: "tok",
-      modal: { title: "Why?", fields: [{ id: "why", label: "Reason" }] },
+      form: { title: "Why?", fields: [{ id: "why", label: "Reason" }] },
     };
     expect(await chat.port.press(bob, { messageId, token: "tok", nonce: "press-one" })).toMatchObject({
-      kind: "modal",
+      kind: "form",
     });
     await chat.port.press(bob, { messageId, token: "tok", nonce: "press-one" });
     chat.acknowledge = { kind: "none" };

@@ -325,6 +325,8 @@ function findToEdit(context: MethodContext, payload: Record<string, unknown>): F
   const message = chat.messages.get(Number(payload.message_id));
   if (!message) throw badRequest("message to edit not found");
   if (message.from?.id !== context.world.bot.id) throw badRequest("message can't be edited");
+  // https://core.telegram.org/bots/api#updating-messages: only without a markup, or with inline buttons.
+  if (message.reply_markup && !("inline_keyboard" in message.reply_markup)) throw badRequest("message can't be edited");
   if (payload.message_thread_id !== undefined && Number(payload.message_thread_id) !== message.message_thread_id)
     throw badRequest("message thread not found");
   return message;

@@ -1,7 +1,7 @@
 /** What people do on the fake Telegram: each call changes the world and tells the bot by an update. */
 import { contentOf } from "./methods.js";
 import type { FakeUpdate, Updates } from "./updates.js";
-import type { FakeChat, FakeEntity, FakeMessage, FakeUser, World } from "./world.js";
+import type { FakeButton, FakeChat, FakeEntity, FakeMessage, FakeUser, World } from "./world.js";
 
 interface Where {
   chatId?: number;
@@ -132,7 +132,7 @@ export class People {
   /** Presses the button with this label or callback data; resolves with the query's id. */
   presses(messageId: number, which: string, facts: Where & { isInaccessible?: boolean } = {}): string {
     const { chat, message } = this.#find(messageId, facts.chatId);
-    const buttons = message.reply_markup?.inline_keyboard.flat() ?? [];
+    const buttons = buttonsOf(message);
     const button = buttons.find((item) => item.callback_data === which || item.text === which);
     const id = String(7_000_000_000 + this.#callbacks.size);
     this.#callbacks.set(id, { answered: false, createdAt: Date.now() });
@@ -201,6 +201,11 @@ export class People {
     if (!message) throw new Error(`the fake has no message ${messageId} in chat ${chat.id}`);
     return { chat, message };
   }
+}
+
+/** The buttons under a message. */
+export function buttonsOf({ reply_markup: markup }: FakeMessage): FakeButton[] {
+  return markup && "inline_keyboard" in markup ? markup.inline_keyboard.flat() : [];
 }
 
 /** What the apps mark by themselves: commands and mentions. */

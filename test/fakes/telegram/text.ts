@@ -1,6 +1,6 @@
 /** Text as the Bot API takes it: entities or HTML, trimmed, measured in UTF-16 units after parsing. */
 import { badRequest } from "./calls.js";
-import type { FakeButton, FakeEntity } from "./world.js";
+import type { FakeButton, FakeEntity, FakeMarkup } from "./world.js";
 
 export const TEXT_MAX = 4096;
 export const CAPTION_MAX = 1024;
@@ -154,9 +154,18 @@ function decodeReference(name: string): string {
 }
 
 /** The keyboard of a request, checked. */
-export function parseKeyboard(given: unknown): { inline_keyboard: FakeButton[][] } | undefined {
+export function parseKeyboard(given: unknown): FakeMarkup | undefined {
   const markup = typeof given === "string" ? (JSON.parse(given) as unknown) : given;
   if (markup === undefined || markup === null) return undefined;
+  const { force_reply: isAsking, input_field_placeholder: placeholder } = Object(markup) as Record<string, unknown>;
+  if (isAsking === true) {
+    if (
+      placeholder !== undefined &&
+      (typeof placeholder !== "string" || placeholder.length < 1 || placeholder.length > 64)
+    )
+      throw badRequest("input field placeholder is invalid");
+    return markup as FakeMarkup;
+  }
   const rows = Object(markup).inline_keyboard as unknown;
   if (!Array.isArray(rows)) throw badRequest("object expected as reply markup");
   let count = 0;

@@ -21,7 +21,7 @@ export interface FakeMessage {
   entities?: FakeEntity[];
   caption?: string;
   caption_entities?: FakeEntity[];
-  reply_markup?: { inline_keyboard: FakeButton[][] };
+  reply_markup?: FakeMarkup | undefined;
   [content: string]: unknown;
 }
 
@@ -34,6 +34,11 @@ export interface FakeEntity {
   user?: FakeUser;
   custom_emoji_id?: string;
 }
+
+/** What stands under a message of the bot: buttons, or a box to answer in. */
+export type FakeMarkup =
+  | { inline_keyboard: FakeButton[][] }
+  | { force_reply: true; selective?: boolean; input_field_placeholder?: string };
 
 export interface FakeButton {
   text: string;

@@ -1,0 +1,46 @@
+/** Asks for the fields of a form one after the other, where the platform has no forms: each is a message that is replied to. */
+import type { Form, InboundMessage, Prompt } from "../../domain/message.js";
+import type { NewDelivery } from "../../domain/store.js";
+import { formatDuration } from "../../lib/duration.js";
+import type { LaneRow } from "./lanes.js";
+import { causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+
+export type Asking = Pick<Prompt, "form" | "line" | "values">;
+
+/** The fields that nobody answered yet. */
+export function openFields({ form, values }: Asking): Form["fields"] {
+  return form.fields.filter(({ id }) => values[id] === undefined);
+}
+
+/** `message`: the press, or the answer before. In a group the person is named, so that only theirs is the box to answer in. */
+export function ask(row: LaneRow, message: InboundMessage, asking: Asking, inbound: Inbound): NewDelivery {
+  const { clock, config } = inbound;
+  const { userId, isDm } = message;
+  const [field] = openFields(asking);
+  const { form, line, values } = asking;
+  const ways = [
+    "Reply to this message",
+    field?.value && `(\`${field.value}\` for instance)`,
+    field?.required ? "" : "or reply `-` for none",
+  ];
+  const question = `**${form.title}** ${field?.label ?? ""}?\n${ways.filter(Boolean).join(" ")}; \`/cancel\` in reply ends it. Open for ${formatDuration(config.prompt_life)}.`;
+  return newDelivery(
+    row,
+    "q",
+    {
+      address: messageAddress(message),
+      operation: "send",
+      cause: causeOf(row, "command"),
+      visibleTo: userId,
+      message: {
+        text: isDm ? question : `<@${userId}|${nameOf(message)}> ${question}`,
+        ...(isDm ? {} : { replyToId: message.messageId, mentions: { users: [userId] } }),
+        prompt: { userId, form, line, values, until: clock.now() + config.prompt_life },
+      },
+    },
+    inbound,
+  );
+}
+
+const nameOf = ({ displayName, username, userId }: InboundMessage) =>
+  (displayName ?? username ?? userId).replace(/[<>|\n\\`*_~[\]]/g, "").slice(0, 64) || userId;

@@ -1,0 +1,154 @@
+/** Forms where a platform has none: questions that are answered by replying to them. */
+import { expect, it } from "vitest";
+import type { Form, InboundMessage } from "../../src/domain/message.js";
+import type { Command } from "../../src/gateway/commands.js";
+import { LoopbackPlatform } from "./loopback-adapter.js";
+import { messageOf, type Rig, type RigOptions, startRig } from "./rig.js";
+
+type Fields = Form["fields"];
+const FIELDS: Fields = [
+  { id: "for", label: "How long", required: true },
+  { id: "why", label: "Why" },
+];
+const cardWith = (fields: Fields): Command => ({
+  name: "card",
+  summary: "Shows a button with a form",
+  role: "operator",
+  options: [],
+  run: async () => ({
+    message: {
+      text: "card",
+      buttons: [
+        [
+          {
+            label: "Snooze…",
+            action: { kind: "command", line: "/snooze a1", form: { title: "Snooze", fields } },
+          },
+        ],
+      ],
+    },
+  }),
+});
+const snooze: Command = {
+  name: "snooze",
+  summary: "Takes what was answered",
+  role: "operator",
+  options: [
+    { name: "id", summary: "which", type: "string", required: true },
+    { name: "for", summary: "how long", type: "integer", required: true },
+    { name: "why", summary: "why", type: "string", rest: true },
+  ],
+  run: async ({ options }) => ({ message: { text: JSON.stringify(options) } }),
+};
+
+async function asked(options: RigOptions = {}, fields = FIELDS): Promise<Rig> {
+  const rig = await startRig({
+    commands: [cardWith(fields), snooze],
+    platforms: [new LoopbackPlatform("loop")],
+    operators: { operator: ["loop:1", "loop:2"] },
+    ...options,
+  });
+  rig.platform.width = 1_000;
+  await rig.say("/card", { userId: "1" });
+  await rig.idle();
+  const buttons = rig.platform.messages[0]?.body.buttons as { token: string }[][];
+  const message = messageOf("", { userId: "1", messageId: rig.platform.messages[0]?.id ?? "" });
+  await rig.receive({ kind: "action", eventId: "press", token: buttons[0]?.[0]?.token ?? "", message });
+  await rig.idle();
+  return rig;
+}
+
+const question = (rig: Rig) => rig.platform.messages.findLast(({ isDeleted }) => !isDeleted);
+async function answer(rig: Rig, text: string, facts: Partial<InboundMessage> = {}, replyToId = question(rig)?.id) {
+  await rig.say(text, { userId: "1", replyToUserId: "bot", ...(replyToId ? { replyToId } : {}), ...facts });
+  await rig.idle();
+}
+
+it("asks for one field after the other, runs the command with all of them, and takes its questions away", async () => {
+  const rig = await asked();
+  expect(question(rig)?.text).toMatch(/^<@1\|Ada> \*\*Snooze\*\* How long\?/);
+  await answer(rig, "30");
+  expect(question(rig)?.text).toContain("Why?");
+  expect(question(rig)?.text).toContain("`-` for none");
+  await answer(rig, "it can wait");
+  expect(rig.platform.texts()).toEqual(["card", '{"id":"a1","for":30,"why":"it can wait"}']);
+  expect((await rig.store.audit.list({ limit: 1 }))[0]).toMatchObject({
+    action: "command",
+    target: "snooze",
+    details: { options: { id: "a1", for: 30, why: "it can wait" } },
+    outcome: "done",
+  });
+});
+
+it("no answer is a message for anybody else: no hook may claim it, no route gets it", async () => {
+  const seen: string[] = [];
+  const rig = await asked({
+    hooks: (registry) =>
+      void registry.register({
+        id: "claimer",
+        hook: "inbound_claim",
+        handler: ({ message }) => {
+          seen.push(message.text);
+          return { handled: true };
+        },
+      }),
+  });
+  await answer(rig, "30");
+  await answer(rig, "-");
+  expect(seen).toEqual([]);
+  expect(rig.platform.texts().at(-1)).toBe('{"id":"a1","for":30}');
+});
+
+it("keeps the question when its value was no good, until there is a good one", async () => {
+  const rig = await asked({}, FIELDS.slice(0, 1));
+  const id = question(rig)?.id;
+  await answer(rig, "soon");
+  expect(rig.platform.texts().at(-1)).toMatch(/`for` is a whole number, not "soon"/);
+  await answer(rig, "30", {}, id);
+  expect(rig.platform.texts().at(-1)).toBe('{"id":"a1","for":30}');
+  await answer(rig, "40", {}, id);
+  expect(rig.platform.texts().at(-1)).toMatch(/answered already/);
+});
+
+it("only who pressed may answer", async () => {
+  const rig = await asked();
+  await answer(rig, "30", { userId: "2" });
+  expect(rig.platform.texts().at(-1)).toBe("Somebody else was asked that.");
+  expect(rig.platform.texts().join()).not.toContain("Why?");
+});
+
+it.each(["/cancel", "cancel", "/cancel@ours"])(
+  "%s ends it, on record, and a later answer does nothing",
+  async (word) => {
+    const rig = await asked();
+    const id = question(rig)?.id;
+    await answer(rig, word);
+    expect(rig.platform.texts()).toEqual(["card", "Cancelled; nothing was done."]);
+    expect((await rig.store.audit.list({ limit: 1 }))[0]).toMatchObject({ action: "cancel", target: "snooze" });
+    await answer(rig, "30", {}, id);
+    expect(rig.platform.texts().at(-1)).toMatch(/answered already/);
+  },
+);
+
+it("a question that is older than its time says what to type", async () => {
+  const rig = await asked({ gateway: { prompt_life: "1m" } });
+  await rig.clock.advance(60_000);
+  await answer(rig, "30");
+  expect(rig.platform.texts().at(-1)).toMatch(/has expired.*`\/snooze a1 …`/);
+});
+
+it("is answered after a crash and a start", async () => {
+  const rig = await asked();
+  const { file, clock, platform } = rig;
+  await rig.crash();
+  const again = await startRig({
+    commands: [cardWith(FIELDS), snooze],
+    platforms: [platform],
+    operators: { operator: ["loop:1"] },
+    file,
+    clock,
+  });
+  await answer(again, "30");
+  await answer(again, "later");
+  expect(platform.texts()).toEqual(["card", '{"id":"a1","for":30,"why":"later"}']);
+});
