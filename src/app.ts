@@ -67,7 +67,8 @@ export interface App {
   readonly orchestrator: Orchestrator;
   readonly alerts: Alerts;
   /**
-   * Takes over what a new configuration says of plugins (loaded anew), events, hooks, overrides, models and automations, whole or
+   * Takes over what a new configuration says of plugins (loaded anew), events, hooks, overrides, models, automations,
+   * SLA policies, alerts and the orchestrator (what runs goes on as it was started), whole or
    * not at all: rejects with CONFIG_INVALID when it cannot be used, with HOOKS_REJECTED when a hook would break, and then nothing
    * has changed. What needs a restart is named.
    */
@@ -104,6 +105,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     secrets.push(consoleToken);
     const metrics = createMetrics();
     const automationsNow = () => current.config.automations;
+    const orchestratorNow = () => current.config.orchestrator;
     const overrides = await createOverrides(config.overrides, store);
     const queue = createQueue({
       runs: store.automation.runs,
@@ -186,7 +188,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       logger,
     });
     const { missions, schedules, assess, stopMissions, sweepMissions } = assembleMissions({
-      config: config.orchestrator,
+      config: orchestratorNow,
       file: loaded.file,
       store,
       registry,
@@ -205,6 +207,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       repliedTo,
     } = assembleOrchestrator({
       config,
+      orchestratorNow,
       env,
       file: loaded.file,
       store,
@@ -294,6 +297,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       automations,
       sla,
       alerts,
+      orchestrator,
       notifier,
       mask,
       logger,

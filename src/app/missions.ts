@@ -39,7 +39,8 @@ export interface MissionAssembly {
 }
 
 interface Parts {
-  config: Pick<OrchestratorConfig, "runners" | "keep">;
+  /** As it is now: a reload changes it. */
+  config(): Pick<OrchestratorConfig, "runners" | "keep">;
   /** Of the configuration. */
   file: string | undefined;
   registry: HookRegistry;
@@ -99,7 +100,7 @@ export function assembleMissions(parts: Parts): MissionAssembly {
       await parts.orchestrator().drained();
     },
     async sweepMissions() {
-      const before = clock.now() - parts.config.keep;
+      const before = clock.now() - parts.config().keep;
       return (await store.missions.rows.sweep(before)) + (await store.missions.assessments.sweep(before));
     },
   };
@@ -107,12 +108,12 @@ export function assembleMissions(parts: Parts): MissionAssembly {
 
 /** What plans may name, by the configuration. */
 export function surroundings(
-  config: Pick<OrchestratorConfig, "runners">,
+  config: () => Pick<OrchestratorConfig, "runners">,
   models: () => readonly string[],
 ): PlanSurroundings {
   return {
-    assigneeProblem: (assignTo) => assigneeProblem(assignTo, config),
-    roleFor: (assignTo) => roleFor(assignTo, config),
+    assigneeProblem: (assignTo) => assigneeProblem(assignTo, config()),
+    roleFor: (assignTo) => roleFor(assignTo, config()),
     get models() {
       return models();
     },

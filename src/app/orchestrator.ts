@@ -23,6 +23,8 @@ import { directAddress } from "./direct.js";
 
 export interface OrchestratorAppParts {
   config: Config;
+  /** As it is now: a reload changes it. */
+  orchestratorNow(): Config["orchestrator"];
   env: Environment;
   /** Of the configuration. */
   file: string | undefined;
@@ -48,7 +50,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
   const { config, env, store, gateway, clock, logger } = parts;
   const { assess, taskEnded, entityChanged } = parts;
   const orchestrator = createOrchestrator({
-    config: config.orchestrator,
+    config: parts.orchestratorNow,
     store: store.tasks,
     registry: parts.registry,
     chat: {
@@ -83,7 +85,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
     ...orchestrator,
     roleFor(assignTo) {
       try {
-        const assignee = assigneeOf(assignTo, config.orchestrator);
+        const assignee = assigneeOf(assignTo, parts.orchestratorNow());
         return assignee.kind === "person" ? "operator" : assignee.runner.role;
       } catch (error) {
         // Said by whoever creates the task, with the nearest name.

@@ -20,6 +20,7 @@ import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import type { PluginInfo, Plugins } from "../plugins/plugins.js";
 import type { Overrides } from "./overrides.js";
 
@@ -51,6 +52,7 @@ interface Parts {
   automations: Automations;
   sla: Pick<Sla, "prepare">;
   alerts: Pick<Alerts, "prepare">;
+  orchestrator: Pick<Orchestrator, "reconfigured">;
   notifier: Notifier;
   mask(text: string): string;
   logger: Logger;
@@ -85,6 +87,7 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
       swapped = swap(next, valid, parts);
       takeSla();
       takeAlerts();
+      parts.orchestrator.reconfigured();
     });
     if (swapped === undefined) throw new Error("the gateway stops");
     const needRestart = whatNeedsRestart(parts.started, valid);
@@ -126,6 +129,7 @@ const TAKEN_OVER: ReadonlySet<string> = new Set<keyof Config>([
   "automations",
   "sla",
   "alerts",
+  "orchestrator",
 ]);
 
 function whatNeedsRestart(started: Valid, now: Valid): string[] {

@@ -49,7 +49,10 @@ async function pluginProblems({ config, file, placeOf }: LoadedConfig): Promise<
 /** Plans of missions are read when they are run: here is where what is wrong with them is seen before. */
 function planProblems({ config, file }: LoadedConfig): ConfigProblem[] {
   if (!config || !file) return [];
-  const around = surroundings(config.orchestrator, () => Object.keys(config.models.available));
+  const around = surroundings(
+    () => config.orchestrator,
+    () => Object.keys(config.models.available),
+  );
   return plansOf(file, around)
     .list()
     .flatMap((plan) =>

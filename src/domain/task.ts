@@ -152,7 +152,8 @@ export type TaskAssessment = z.output<typeof taskAssessment>;
 
 /** Why it is blocked, and what was wanted. */
 export const taskHold = z.object({
-  kind: z.enum(["veto", "dependency", "person"]),
+  /** interruption: a run of it was cut off, and a person is to say what becomes of it. */
+  kind: z.enum(["veto", "dependency", "person", "interruption"]),
   by: z.string(),
   reason: z.string(),
   at: z.number(),
@@ -163,12 +164,23 @@ export const taskHold = z.object({
 });
 export type TaskHold = z.output<typeof taskHold>;
 
-/** One execution, safe to be started at least once: whoever holds the lease of this id runs it, and nobody else reports for it. */
+/**
+ * One execution, safe to be started at least once: whoever holds the lease of this id runs it, and nobody else reports for it. What
+ * was cut off and is started again is the same execution and has the same id, by which whoever does the work knows it.
+ */
 export const taskRun = z.object({
   id: z.string(),
   startedAt: z.number(),
   /** Absent for a person, who needs no lease. */
   owner: z.string().optional(),
+});
+
+/** The end of the gateway cut a run off, and it has not ended since. */
+export const taskInterruption = z.object({
+  runId: z.string(),
+  at: z.number(),
+  /** How many crashes in a row did; a stop is none. */
+  crashes: z.number(),
 });
 
 export const task = z.object({
@@ -215,6 +227,7 @@ export const task = z.object({
   /** Who works on it, for people. */
   owner: z.string().optional(),
   run: taskRun.optional(),
+  interrupted: taskInterruption.optional(),
   result: taskResult.optional(),
   assessment: taskAssessment.optional(),
   /** What the attempt before is to be mended by. */

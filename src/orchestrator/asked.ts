@@ -39,7 +39,7 @@ export function createAsked(parts: AskedParts): Asked {
     const still = sameAs(task);
     switch (task.status) {
       case "assigned": {
-        if (assigneeOf(task.assignTo, config).kind !== "person") throw itself(task);
+        if (assigneeOf(task.assignTo, config()).kind !== "person") throw itself(task);
         return transition(id, {
           to: "in_progress",
           actor,
@@ -105,14 +105,19 @@ export function createAsked(parts: AskedParts): Asked {
       actor: { ...actor, reason: actor.reason ?? "to be done again" },
       still,
       ...(task.attempt > 0 ? { point: "task:retry" as const } : {}),
-      change: () => ({ run: undefined, ...(status === "blocked" ? {} : { retries: 0 }) }),
+      change: ({ interrupted }) => ({
+        run: undefined,
+        // It is the same run still; what a person sets going may be cut off as often as at first.
+        ...(interrupted === undefined ? {} : { interrupted: { ...interrupted, crashes: 0 } }),
+        ...(status === "blocked" ? {} : { retries: 0 }),
+      }),
       timing: now,
       onVeto: "refuse",
     });
   }
 
   async function assign(id: string, assignTo: string, actor: Actor): Promise<Transitioned> {
-    const { owner } = assigneeOf(assignTo, config);
+    const { owner } = assigneeOf(assignTo, config());
     const task = await need(id);
     const still = sameAs(task);
     const change = () => ({ assignTo, owner });
@@ -128,7 +133,7 @@ export function createAsked(parts: AskedParts): Asked {
       to: "pending",
       actor: { ...actor, reason: actor.reason ?? `from ${task.assignTo} to ${assignTo}` },
       still,
-      change: () => ({ ...change(), run: undefined }),
+      change: () => ({ ...change(), run: undefined, interrupted: undefined }),
       timing: now,
       onVeto: "refuse",
     });

@@ -32,8 +32,3 @@ export function assigneeOf(assignTo: string, { runners }: Pick<OrchestratorConfi
     hint: `Name a runner of \`orchestrator.runners\` (${Object.keys(runners).join(", ") || "none is configured"}), or a person: person:<platform>:<user id>.`,
   });
 }
-
-/** Names that need room to start; people need none. */
-export function runnerNames({ runners }: Pick<OrchestratorConfig, "runners">): string[] {
-  return Object.keys(runners).filter((name) => runners[name]?.person === undefined);
-}

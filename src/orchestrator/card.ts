@@ -85,10 +85,13 @@ function note({ lastNote }: Task): string {
 }
 
 function fieldsOf({ task, now }: CardView): NonNullable<Card["fields"]> {
-  const { status, reason, owner, assignTo, attempt, deadline, startedAt, endedAt, retryPolicy } = task;
+  const { status, reason, owner, assignTo, attempt, retries, deadline, startedAt, endedAt, retryPolicy } = task;
   const field = (name: string, value: string | undefined, inline = true) =>
     value === undefined || value === "" ? [] : [{ name, value, inline }];
-  const tries = retryPolicy.maxRetries > 0 || attempt > 1 ? `${attempt} of ${retryPolicy.maxRetries + 1}` : undefined;
+  const tries =
+    retryPolicy.maxRetries > 0 || attempt > 1
+      ? `${retries + 1} of ${retryPolicy.maxRetries + 1}${attempt > retries + 1 ? `, start ${attempt}` : ""}`
+      : undefined;
   return [
     ...field("State", status.replaceAll("_", " ")),
     ...field("Who", (owner ?? assignTo).replace(/^person:/, "")),

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { parseAddress } from "../domain/address.js";
 import { ROLES } from "../domain/identity.js";
 import { duration, someDuration } from "../lib/config-fields.js";
+import { nearest } from "../lib/nearest.js";
 
 const variableName = z
   .string()
@@ -68,13 +69,19 @@ const runner = z
       .describe("Who may give it tasks and see what it says: this role and above."),
     concurrency: z.int().min(1).max(1_000).default(1).describe("How many tasks it does at once."),
     max_duration: someDuration().optional().describe("For tasks that do not say it themselves."),
+    on_interrupt: z
+      .enum(["restart", "hold", "fail"])
+      .default("restart")
+      .describe(
+        "What becomes of a run that the end of the gateway cuts off. restart: it is started again, under the same run id; hold: for work that must not be done twice, it waits for a person; fail: it counts as a failed attempt.",
+      ),
   })
   .refine(
     (one) => [one.shell, one.http, one.agent, one.person].filter((kind) => kind !== undefined).length === 1,
     "expected exactly one of shell, http, agent and person",
   );
 
-export const orchestratorConfig = z.strictObject({
+const settings = z.strictObject({
   runners: z
     .record(z.string().regex(/^[\w.-]{1,64}$/), runner)
     .default({})
@@ -89,9 +96,30 @@ export const orchestratorConfig = z.strictObject({
     .default(256_000)
     .describe("How many bytes of output are kept of an attempt."),
   tick: duration("5s").describe("How often orchestrator:tick fires."),
+  max_crashes: z
+    .int()
+    .min(0)
+    .max(100)
+    .default(3)
+    .describe(
+      "How often in a row a crash may cut a run off before its task waits for a person; an orderly stop does not count.",
+    ),
   lease: duration("30s").describe("After how long without a sign of life a run counts as lost."),
   keep: duration("90d").describe("How long tasks are kept that are over."),
   shutdown_timeout: duration("10s").describe("How long a stop waits for what is running; then it is ended."),
+});
+
+/** Of agents: what they may start has to be there, and be a program or a request. */
+export const orchestratorConfig = settings.superRefine(({ runners }, context) => {
+  for (const [name, { agent }] of Object.entries(runners))
+    for (const [index, tool] of (agent?.tools ?? []).entries()) {
+      const other = Object.hasOwn(runners, tool) ? runners[tool] : undefined;
+      if (other?.shell !== undefined || other?.http !== undefined) continue;
+      const near = other === undefined ? nearest(tool, Object.keys(runners)) : undefined;
+      const what = other === undefined ? `there is no runner "${tool}"` : `"${tool}" is no program and no request`;
+      const message = `${what}${near === undefined ? "" : `; did you mean "${near}"?`}`;
+      context.addIssue({ code: "custom", path: ["runners", name, "agent", "tools", index], message });
+    }
 });
 export type OrchestratorConfig = z.output<typeof orchestratorConfig>;
 export type RunnerConfig = OrchestratorConfig["runners"][string];

@@ -43,6 +43,8 @@ export interface Orchestrator extends Transitions, Pick<Finish, "handIn" | "fail
   readonly store: Pick<TaskStore, "get" | "list" | "events" | "counts">;
   progressOf(taskId: string): Progress | undefined;
   status(): OrchestratorStatus;
+  /** Other settings hold from now on: there may be room, or somebody to do what waits. */
+  reconfigured(): void;
   start(): Promise<void>;
   /** Fires orchestrator:shutdown, lets runs end, ends those that do not, and has everybody told of it. */
   stop(): Promise<void>;
@@ -62,8 +64,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
 
   const running = createRunning({
     store,
-    leaseMs: config.lease,
-    maxBytes: config.max_output,
+    config,
     progressed: (taskId) => show.progressed(taskId),
     mask: parts.mask,
     clock,
@@ -80,7 +81,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     logger,
   });
   const transitions = createTransitions({ store, registry, committed, clock });
-  const finish = createFinish(transitions, clock);
+  const finish = createFinish(transitions, config, clock);
   const rooms = createRooms(config, () => dispatch.look());
   const stepParts = { ...parts, transitions, finish, rooms, running, stopping: stopping.signal };
   const dispatch = createDispatch({
@@ -119,18 +120,17 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     }
     void registry.runAfter("orchestrator:tick", summary);
     dispatch.look();
-    ticking = clock.after(config.tick, tick);
+    ticking = clock.after(config().tick, tick);
   }
 
-  /** Runs whose gateway is gone: done again within their policy, else failed, with the reason. */
+  /** Runs whose gateway is gone, without a word. */
   async function recover(): Promise<void> {
-    for (const task of await store.stale(owner)) {
-      await finish.fail(task.id, {
+    for (const task of await store.stale(owner))
+      await finish.interrupted(task, {
         actor: { by: "orchestrator" },
-        error: "interrupted: the gateway ended while it ran",
-        still: (now) => now.status === "in_progress" && now.run?.id === task.run?.id,
+        how: "crash",
+        why: "the gateway ended while it ran",
       });
-    }
   }
 
   return {
@@ -142,6 +142,9 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
       createTask(input, actor, origin, { config, store, registry, committed, clock }),
     progressOf: running.progressOf,
     status: () => ({ counts: counts.all, running: running.size, ...(held === undefined ? {} : { held }) }),
+    reconfigured() {
+      if (phase === "running") dispatch.look();
+    },
     async start() {
       counts.load(await store.counts());
       running.start();
@@ -165,13 +168,13 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
       phase = "stopping";
       ticking?.cancel();
       stopping.abort(new Error("the gateway stopped"));
-      await Promise.all([dispatch.stop(), running.stop(config.shutdown_timeout)]);
+      await Promise.all([dispatch.stop(), running.stop(config().shutdown_timeout)]);
       // A hook that does not end keeps nobody here: what was not told to all is told by the next start.
-      await within(clock, config.shutdown_timeout, telling.drained());
+      await within(clock, config().shutdown_timeout, telling.drained());
       show.stop();
       await registry.runAfter("orchestrator:shutdown", {});
     },
     drained: telling.drained,
-    sweep: () => store.sweep(clock.now() - config.keep),
+    sweep: () => store.sweep(clock.now() - config().keep),
   };
 }

@@ -14,7 +14,8 @@ import type { Processes } from "../lib/process.js";
 import type { OrchestratorConfig } from "./config.js";
 
 export interface OrchestratorParts {
-  config: OrchestratorConfig;
+  /** As it is now: a reload changes it. What runs goes on as it was started. */
+  config(): OrchestratorConfig;
   store: TaskStore;
   registry: Pick<HookRegistry, "runBefore" | "runAfter" | "runBeforeSync">;
   /** Cards. */

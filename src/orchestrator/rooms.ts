@@ -1,6 +1,5 @@
 /** How many run at once, all together and for each runner. */
 
-import { runnerNames } from "./assignee.js";
 import type { OrchestratorConfig } from "./config.js";
 
 export interface Rooms {
@@ -10,14 +9,17 @@ export interface Rooms {
   left(name: string): number;
 }
 
-export function createRooms(config: Pick<OrchestratorConfig, "runners" | "max_running">, freed: () => void): Rooms {
-  const names = new Set(runnerNames(config));
+export function createRooms(
+  config: () => Pick<OrchestratorConfig, "runners" | "max_running">,
+  freed: () => void,
+): Rooms {
   const taken = new Map<string, number>();
   let all = 0;
   const left = (name: string) => {
-    if (!names.has(name)) return Number.POSITIVE_INFINITY;
-    const own = (config.runners[name]?.concurrency ?? 1) - (taken.get(name) ?? 0);
-    return Math.max(0, Math.min(own, config.max_running - all));
+    const { runners, max_running } = config();
+    const runner = Object.hasOwn(runners, name) ? runners[name] : undefined;
+    if (runner === undefined || runner.person !== undefined) return Number.POSITIVE_INFINITY;
+    return Math.max(0, Math.min(runner.concurrency - (taken.get(name) ?? 0), max_running - all));
   };
   return {
     take(name) {

@@ -10,12 +10,12 @@ import { type Clock, type Timer, wait } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { within } from "../lib/within.js";
+import type { OrchestratorConfig } from "./config.js";
 import { type Ending, failedEnding, type Progress, type Runner } from "./runners/runner.js";
 
 export interface RunningParts {
   store: Pick<TaskStore, "renew">;
-  leaseMs: number;
-  maxBytes: number;
+  config(): Pick<OrchestratorConfig, "lease" | "max_output">;
   /** The progress of a task is another. */
   progressed(taskId: string): void;
   mask(text: string): string;
@@ -52,7 +52,7 @@ interface Active {
 }
 
 export function createRunning(parts: RunningParts): Running {
-  const { store, leaseMs, maxBytes, mask, clock, logger } = parts;
+  const { store, config, mask, clock, logger } = parts;
   const active = new Map<string, Active>();
   let renewal: Timer | undefined;
   let isStopping = false;
@@ -66,7 +66,7 @@ export function createRunning(parts: RunningParts): Running {
       one.progress = { ...one.progress, ...shown };
       if (active.get(task.id) === one) parts.progressed(task.id);
     };
-    const job = { task, runId, signal: stop.signal, maxBytes, progress };
+    const job = { task, runId, signal: stop.signal, maxBytes: config().max_output, progress };
     one.over = runner(job)
       .catch((error: unknown) => failedEnding(errorMessage(error), stop.signal))
       .then((ending) => {
@@ -103,7 +103,7 @@ export function createRunning(parts: RunningParts): Running {
 
   async function renew(taskId: string, { runId, stop }: Active): Promise<void> {
     try {
-      if (await store.renew(taskId, runId, clock.now() + leaseMs)) return;
+      if (await store.renew(taskId, runId, clock.now() + config().lease)) return;
       if (active.get(taskId)?.runId === runId) stop.abort(new Error("its lease was lost"));
     } catch (error) {
       logger.warn({ task: taskId, run: runId, error: errorMessage(error) }, "the lease of a run could not be renewed");
@@ -111,7 +111,7 @@ export function createRunning(parts: RunningParts): Running {
   }
 
   function arm(): void {
-    renewal = clock.after(leaseMs / 3, () => {
+    renewal = clock.after(config().lease / 3, () => {
       for (const [taskId, one] of active) void renew(taskId, one);
       arm();
     });

@@ -15,7 +15,7 @@ const RUNNERS = {
   build: { shell: { sh: "echo built" }, concurrency: 4 },
   broken: { shell: { sh: "echo no >&2; exit 3" } },
   killed: { shell: { sh: "kill -9 $$" } },
-  stuck: { shell: { sh: "echo began >> began; sleep 600" } },
+  stuck: { shell: { sh: "echo began >> began; sleep 600" }, on_interrupt: "fail" },
   nowhere: { person: { user: "telegram:5" } },
 };
 const judged = (when: string) => ({
@@ -213,7 +213,7 @@ const TO_FAILED: Record<string, Way> = {
     by: /^runner:broken$/,
     why: /not done again/,
   },
-  "the gateway was stopped": {
+  "the gateway was stopped, and its runner counts that as a failure": {
     async go(app) {
       const id = await add(app, "stuck Do it");
       await until(() => app.lines("began").length === 1, "the program running");
@@ -268,7 +268,7 @@ async function comes(status: "done" | "failed", { go, by, why }: Way): Promise<v
 it.each(Object.entries(TO_DONE))("task:complete: %s", (_, way) => comes("done", way), 120_000);
 it.each(Object.entries(TO_FAILED))("task:fail: %s", (_, way) => comes("failed", way), 120_000);
 
-it("task:fail: the gateway was killed while it ran, and says so when it is there again", async () => {
+it("task:fail: the gateway was killed while it ran, which its runner counts as a failure", async () => {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-ways-"));
   writeFileSync(join(folder, "watch.mjs"), `export default { id: "watch", async setup(api) {\n${WATCH}\n} };\n`);
   const config = { plugins: ["./watch.mjs"], orchestrator: { runners: { stuck: RUNNERS.stuck } } };

@@ -70,7 +70,7 @@ async function ends(gateway: GatewayProcess, id: string): Promise<Shown> {
   return until(
     async () => {
       const task = await show(gateway, id);
-      return ["done", "failed"].includes(task.status) ? task : undefined;
+      return ["done", "failed", "blocked"].includes(task.status) ? task : undefined;
     },
     `the end of ${id}`,
     30_000,
@@ -89,7 +89,7 @@ describe("killed in a transition", () => {
     ["task:transition>assigned before", 1],
     ["task:spawn before", 1],
     ["task:transition>in_progress before", 1],
-    // The run had ended and nobody had written it down: it may have done anything, so it is a lost attempt of two.
+    // The run had ended and nobody had written it down: it may have done anything, so it is started again, as the same run.
     ["task:transition>done before", 2],
     ["task:complete before", 2],
     // After the write: what is told is told again.
@@ -103,7 +103,7 @@ describe("killed in a transition", () => {
       const gateway = await start({ work: once });
       killAt(gateway.folder, place);
       // The answer may be lost with the process.
-      await command(gateway, "/task add work Do it retries=1").catch(() => {});
+      await command(gateway, "/task add work Do it").catch(() => {});
       await gone(gateway);
       await again(gateway);
       const { data = {} } = await command(gateway, "/task list all");
@@ -111,7 +111,7 @@ describe("killed in a transition", () => {
       const task = await ends(gateway, listed?.id ?? "");
       expect(task.status).toBe("done");
       expect(lines(gateway, "runs")).toHaveLength(runs);
-      expect(new Set(lines(gateway, "runs")).size).toBe(runs);
+      expect(new Set(lines(gateway, "runs")).size).toBe(1);
       // Whoever is told after it was told of each step, the one that the kill cut off included.
       await until(
         () => calls(gateway.folder).some(({ hook, phase }) => hook === "task:complete" && phase === "after"),
@@ -128,19 +128,39 @@ describe("killed in a transition", () => {
     90_000,
   );
 
-  it("leaves one without retries failed, with the reason, and not run twice", async () => {
-    const gateway = await start({ work: once });
-    killAt(gateway.folder, "task:transition>done before");
-    const id = await add(gateway, "/task add work Do it");
-    await gone(gateway);
-    await again(gateway);
-    const task = await ends(gateway, id);
-    expect(task).toMatchObject({ status: "failed", reason: "interrupted: the gateway ended while it ran", attempt: 1 });
-    expect(lines(gateway, "runs")).toHaveLength(1);
+  it("what must not run twice waits for a person, with the reason; what counts it as a failure has failed", async () => {
+    const gateway = await start({ work: { ...once, on_interrupt: "hold" }, other: { ...once, on_interrupt: "fail" } });
+    for (const [runner, end] of [
+      ["work", "blocked"],
+      ["other", "failed"],
+    ] as const) {
+      killAt(gateway.folder, "task:transition>done before");
+      const id = await add(gateway, `/task add ${runner} Do it`);
+      await gone(gateway);
+      await again(gateway);
+      const task = await ends(gateway, id);
+      expect(task).toMatchObject({ status: end, attempt: 1 });
+      expect(task.reason).toMatch(/^interrupted: the gateway ended while it ran/);
+    }
+    expect(lines(gateway, "runs")).toHaveLength(2);
     await until(
       () => calls(gateway.folder).some(({ hook, phase }) => hook === "task:fail" && phase === "after"),
       "task:fail being told",
     );
+  }, 90_000);
+
+  it("one that takes the gateway down with it is not started for ever", async () => {
+    const gateway = await start({ work: { shell: { sh: "echo run >> runs; kill -9 $PPID" } } }, { max_crashes: 1 });
+    const id = await add(gateway, "/task add work Do it");
+    for (let crash = 0; crash < 2; crash++) {
+      await gone(gateway);
+      // It may be gone again before it says that it is ready.
+      await again(gateway).catch(() => {});
+    }
+    const task = await ends(gateway, id);
+    expect(task).toMatchObject({ status: "blocked", attempt: 2, hold: { kind: "interruption" } });
+    expect(task.reason).toContain("2 crashes in a row");
+    expect(lines(gateway, "runs")).toHaveLength(2);
   }, 90_000);
 });
 
@@ -148,25 +168,31 @@ describe("killed while runners are in flight", () => {
   it("leaves no program behind, and starts those again whose policy allows it", async () => {
     const family =
       '[ -e go ] && echo end >> ends && exit; echo $$ >> pids; setsid sh -c "echo \\$\\$ >> pids; sleep 60" & sleep 60';
-    const gateway = await start({ work: { shell: { sh: family }, concurrency: 2 } });
-    const never = await add(gateway, "/task add work Once only");
-    const twice = await add(gateway, "/task add work Twice retries=1");
+    const gateway = await start({
+      once: { shell: { sh: family }, on_interrupt: "hold" },
+      work: { shell: { sh: family } },
+    });
+    const never = await add(gateway, "/task add once Once only");
+    const twice = await add(gateway, "/task add work Twice");
     await until(() => lines(gateway, "pids").length === 4, "both programs and their children");
     const pids = lines(gateway, "pids").map(Number);
     await gateway.kill();
     await until(() => pids.filter(processRuns).length === 0, "the end of all programs", 20_000);
     writeFileSync(join(gateway.folder, "go"), "");
     await again(gateway);
-    expect(await ends(gateway, never)).toMatchObject({ status: "failed", attempt: 1 });
+    expect(await ends(gateway, never)).toMatchObject({ status: "blocked", attempt: 1 });
     expect(await ends(gateway, twice)).toMatchObject({ status: "done", attempt: 2 });
     expect(lines(gateway, "ends")).toHaveLength(1);
   }, 120_000);
 
   it("again and again: every task ends, none runs more often than it may, and all of it is told", async () => {
-    const work = { shell: { sh: 'echo "$HOOKGATE_TASK_ID $HOOKGATE_RUN_ID" >> runs; sleep 0.15' }, concurrency: 4 };
-    const gateway = await start({ work });
+    const work = { shell: { sh: 'echo "$HOOKGATE_TASK_ID $HOOKGATE_RUN_ID" >> runs; sleep 0.15' }, concurrency: 2 };
+    const policies = ["restart", "hold", "fail"];
+    const runners = Object.fromEntries(policies.map((policy) => [policy, { ...work, on_interrupt: policy }]));
+    const gateway = await start(runners, { max_crashes: 10 });
     const ids: string[] = [];
-    for (let n = 0; n < 24; n++) ids.push(await add(gateway, `/task add work Task ${n} retries=${n % 3}`));
+    for (let n = 0; n < 24; n++)
+      ids.push(await add(gateway, `/task add ${policies[n % 3]} Task ${n} retries=${n % 2}`));
     for (let kill = 0; kill < 5; kill++) {
       await sleep(150 + Math.random() * 700);
       await gateway.kill();
@@ -175,12 +201,16 @@ describe("killed while runners are in flight", () => {
     const tasks: Shown[] = [];
     for (const id of ids) tasks.push(await ends(gateway, id));
     const runs = lines(gateway, "runs").map((line) => line.split(" ") as [string, string]);
-    expect(new Set(runs.map(([, runId]) => runId)).size).toBe(runs.length);
     for (const task of tasks) {
       const own = runs.filter(([id]) => id === task.id).length;
       // A start that is on disk may have been cut off before its program was.
       expect(own, task.id).toBeLessThanOrEqual(task.attempt);
-      expect(task.attempt, task.id).toBeLessThanOrEqual(task.retryPolicy.maxRetries + 1);
+      const { maxRetries } = task.retryPolicy;
+      // Only what may be started as often as it is cut off is, and is done in the end, as one run.
+      if (task.assignTo === "restart") expect(task.status, task.id).toBe("done");
+      else expect(task.attempt, task.id).toBeLessThanOrEqual(task.assignTo === "hold" ? 1 : maxRetries + 1);
+      const runIds = new Set(runs.filter(([id]) => id === task.id).map(([, runId]) => runId));
+      expect(runIds.size, task.id).toBeLessThanOrEqual(task.assignTo === "fail" ? maxRetries + 1 : 1);
       if (task.status === "done") expect(own, task.id).toBeGreaterThanOrEqual(1);
       else expect(task.reason).toMatch(/^interrupted: /);
     }
@@ -189,7 +219,8 @@ describe("killed while runners are in flight", () => {
         ({ hook, phase, data }) =>
           phase === "after" &&
           data.taskId === task.id &&
-          hook === (task.status === "done" ? "task:complete" : "task:fail"),
+          hook ===
+            (task.status === "done" ? "task:complete" : task.status === "failed" ? "task:fail" : "task:transition"),
       );
     await until(() => tasks.every(isTold), "the end of each task being told", 30_000);
   }, 180_000);

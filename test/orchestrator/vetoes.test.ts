@@ -156,17 +156,58 @@ describe("hooks at the points of a task", () => {
     await until(() => of(app, "orchestrator:tick", "before").at(-1)?.data.done === 1, "the tick counting it");
   });
 
-  it("are told of what failed because the gateway stopped, before anything is closed", async () => {
-    const app = await guarded({ work: sh("touch began; sleep 60") }, { shutdown_timeout: "100ms" });
+  it("are told of what a stop cuts off, before anything is closed; the next start starts it again, as the same run", async () => {
+    const work = sh("echo $HOOKGATE_RUN_ID >> runs; [ -e go ] || sleep 60");
+    const app = await guarded({ work }, { shutdown_timeout: "100ms" });
+    const id = await app.add("/task add work Do it");
+    const runs = () =>
+      existsSync(join(app.folder, "runs")) ? readFileSync(join(app.folder, "runs"), "utf8").trim().split("\n") : [];
+    await until(() => runs().length === 1, "the program running");
+    await app.stop();
+    expect(of(app, "task:retry", "after").map(({ data }) => data.taskId)).toEqual([id]);
+    const order = calls(app.folder).map(({ hook, phase }) => `${hook} ${phase}`);
+    expect(order.indexOf("orchestrator:shutdown before")).toBeLessThan(order.indexOf("task:retry before"));
+    expect(order.at(-1)).toBe("orchestrator:shutdown after");
+    writeFileSync(join(app.folder, "go"), "");
+    await app.start();
+    const task = await app.becomes(id, "done");
+    expect(task).toMatchObject({ attempt: 2, retries: 0 });
+    expect(task.history.find(({ from, to }) => from === "in_progress" && to === "pending")).toMatchObject({
+      by: "runner:work",
+      reason: "interrupted: the gateway stopped while it ran; it is started again",
+    });
+    expect(runs()).toHaveLength(2);
+    expect(new Set(runs()).size).toBe(1);
+    expect(of(app, "task:fail", "before")).toEqual([]);
+  });
+
+  it("that do not let what a stop cut off be started again leave it blocked, with who and why", async () => {
+    const app = await guarded({ work: sh("touch began; [ -e go ] || sleep 60") }, { shutdown_timeout: "100ms" });
     const id = await app.add("/task add work Do it");
     await until(() => existsSync(join(app.folder, "began")), "the program running");
+    rule(app.folder, { "task:retry": "it may have half a table in it" });
     await app.stop();
-    expect(of(app, "task:fail", "after").map(({ data }) => data.taskId)).toEqual([id]);
-    const order = calls(app.folder).map(({ hook, phase }) => `${hook} ${phase}`);
-    expect(order.indexOf("orchestrator:shutdown before")).toBeLessThan(order.indexOf("task:fail after"));
-    expect(order.at(-1)).toBe("orchestrator:shutdown after");
+    writeFileSync(join(app.folder, "go"), "");
     await app.start();
-    expect(await app.task(id)).toMatchObject({ status: "failed", reason: expect.stringMatching(/^interrupted: /) });
-    writeFileSync(join(app.folder, "rules.json"), "{}");
+    const hold = { kind: "veto", point: "task:retry", reason: "it may have half a table in it", wanted: "pending" };
+    expect(await app.task(id)).toMatchObject({ status: "blocked", hold });
+    rule(app.folder, {});
+    await app.command(`/task retry ${id}`);
+    await app.becomes(id, "done");
+  });
+
+  it("may be told by its runner that what a stop cuts off waits for a person", async () => {
+    const pay = { ...sh("touch began; sleep 60"), on_interrupt: "hold" };
+    const app = await guarded({ pay }, { shutdown_timeout: "100ms" });
+    const id = await app.add("/task add pay Do it retries=3");
+    await until(() => existsSync(join(app.folder, "began")), "the program running");
+    await app.stop();
+    await app.start();
+    await threeTicks(app);
+    const task = await app.task(id);
+    expect(task).toMatchObject({ status: "blocked", attempt: 1, hold: { kind: "interruption" } });
+    expect(task.reason).toMatch(/^interrupted: the gateway stopped while it ran, and pay does nothing twice/);
+    expect((await app.command(`/task done ${id} it was paid`)).outcome).toBe("done");
+    expect((await app.task(id)).status).toBe("done");
   });
 });

@@ -136,10 +136,8 @@ it("a working day: every point of work fires where it says, as often as it happe
   await app.stop();
   app.clock.leapTo(today(11, 30));
   await app.start();
-  expect((await becomes("cut off", "failed")).reason).toContain("interrupted");
   for (const { id: mission } of await missionsOf(app, "report", 2)) await app.reaches(mission, "done");
-  await app.command(`/task retry ${id("cut off")}`);
-  await until(() => app.lines("stuck").length === 3, "it running once more");
+  await until(() => app.lines("stuck").length === 3, "what was cut off running once more");
   await app.command(`/task cancel ${id("cut off")}`);
   await becomes("cut off", "cancelled");
 

@@ -2,7 +2,7 @@
 
 import { parseAddress } from "../../domain/address.js";
 import type { Task } from "../../domain/task.js";
-import type { PersonConfig } from "../config.js";
+import type { OrchestratorConfig, PersonConfig } from "../config.js";
 import type { OrchestratorParts } from "../parts.js";
 
 export type Cards = NonNullable<Task["cards"]>;
@@ -12,7 +12,7 @@ const MOST_CARDS = 5;
 
 /** The card where it came from; none when it came from nowhere in chat and no place is configured. */
 export function firstCards(id: string, address: Task["address"], { config }: Pick<OrchestratorParts, "config">): Cards {
-  const at = address ?? (config.show_in === undefined ? undefined : parseAddress(config.show_in));
+  const at = address ?? shownIn(config());
   return at === undefined ? [] : [{ id: `d_${id}`, at }];
 }
 
@@ -27,10 +27,12 @@ export function cardFor(
     (at === undefined ? undefined : parseAddress(at)) ??
     chat.direct(platform, userId) ??
     task.address ??
-    (config.show_in === undefined ? undefined : parseAddress(config.show_in));
+    shownIn(config());
   if (place === undefined) return undefined;
   return (now) => [
     ...(now.cards ?? []).slice(-MOST_CARDS).map(({ person: _, ...card }) => card),
     { id: `d_${now.id}_${now.version}`, at: place, person: true },
   ];
 }
+
+const shownIn = ({ show_in }: OrchestratorConfig) => (show_in === undefined ? undefined : parseAddress(show_in));

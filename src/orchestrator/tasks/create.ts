@@ -22,7 +22,7 @@ import { failedClosed } from "./ask-hooks.js";
 import { firstCards } from "./cards.js";
 
 export interface CreateParts {
-  config: OrchestratorConfig;
+  config(): OrchestratorConfig;
   store: Pick<TaskStore, "get" | "insert">;
   registry: Pick<HookRegistry, "runBefore">;
   committed(event: TaskEvent, task: Task, before: Task | undefined): void;
@@ -67,7 +67,7 @@ export async function createTask(
   if (answer.cancelled || answer.data === undefined)
     throw new TaskVetoed(answer.cancelledBy ?? "a hook", answer.cancelReason ?? "no reason given");
   const spec = checked(answer.data, clock.now());
-  const assignee = assigneeOf(spec.assignTo, config);
+  const assignee = assigneeOf(spec.assignTo, config());
   for (const other of spec.dependsOn ?? []) await needed(other, id, store);
   const now = clock.now();
   const task = withChanges(

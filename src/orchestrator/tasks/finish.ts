@@ -1,4 +1,4 @@
-/** How an attempt ends: handed in, judged, done again, failed. Used by runners, by people, and for what a crash cut off. */
+/** How an attempt ends: handed in, judged, done again, failed, cut off. Used by runners, by people, and by the end of the gateway. */
 import {
   type Actor,
   isEnded,
@@ -11,6 +11,7 @@ import {
 import { backoffMs } from "../../lib/backoff.js";
 import type { Clock } from "../../lib/clock.js";
 import { formatDuration } from "../../lib/duration.js";
+import type { OrchestratorConfig, RunnerConfig } from "../config.js";
 import type { Changes } from "../parts.js";
 import type { Ending } from "../runners/runner.js";
 import type { Transitioned, Transitions } from "./transition.js";
@@ -35,9 +36,24 @@ export interface Finish {
   handIn(id: string, wish: Pick<Wish, "actor" | "still" | "onVeto"> & { result?: TaskResult }): Promise<Transitioned>;
   /** Retried within its policy, else failed. */
   fail(id: string, failure: Failure): Promise<Transitioned>;
+  /** The end of the gateway cut this task's run off: what becomes of it says its runner's `on_interrupt`. */
+  interrupted(task: Task, cut: Interruption): Promise<Transitioned>;
 }
 
-export function createFinish({ transition, hold, need }: Transitions, clock: Clock): Finish {
+export interface Interruption {
+  actor: Actor;
+  how: "stop" | "crash";
+  /** In words. */
+  why: string;
+  /** What it had brought by then. */
+  result?: TaskResult;
+}
+
+export function createFinish(
+  { transition, hold, need }: Transitions,
+  config: () => OrchestratorConfig,
+  clock: Clock,
+): Finish {
   async function handIn(
     id: string,
     { actor, still, onVeto, result }: Parameters<Finish["handIn"]>[1],
@@ -65,6 +81,7 @@ export function createFinish({ transition, hold, need }: Transitions, clock: Clo
     const task = await need(id);
     const change = (): Changes => ({
       run: undefined,
+      interrupted: undefined,
       lastError: error,
       ...(result === undefined ? {} : { result }),
       ...(assessment === undefined ? {} : { assessment }),
@@ -99,9 +116,52 @@ export function createFinish({ transition, hold, need }: Transitions, clock: Clo
     });
   }
 
+  async function interrupted(task: Task, { actor, how, why, result }: Interruption): Promise<Transitioned> {
+    const { id, run } = task;
+    const still = (now: Task) => now.status === "in_progress" && now.run?.id === run?.id;
+    const { runners, max_crashes } = config();
+    const policy = runnerOf(task.assignTo, runners)?.on_interrupt ?? "restart";
+    const lastError = `interrupted: ${why}`;
+    const ended = result === undefined ? {} : { result };
+    if (policy === "fail") return fail(id, { actor, error: lastError, still, ...ended });
+    const at = clock.now();
+    const crashes = (task.interrupted?.crashes ?? 0) + (how === "crash" ? 1 : 0);
+    const change = (): Changes => ({
+      ...ended,
+      run: undefined,
+      lastError,
+      interrupted: { runId: run?.id ?? "", at, crashes },
+    });
+    const waits =
+      policy === "hold"
+        ? `${task.assignTo} does nothing twice by itself`
+        : crashes > max_crashes
+          ? `that were ${crashes} crashes in a row`
+          : undefined;
+    if (waits === undefined)
+      return transition(id, {
+        to: "pending",
+        point: "task:retry",
+        actor: { ...actor, reason: `${lastError}; it is started again` },
+        still,
+        change,
+        timing: () => ({ dueAt: clock.now() }),
+        onVeto: "hold",
+      });
+    const reason = `${lastError}, and ${waits}: a person has to say what becomes of it`;
+    return transition(id, {
+      to: "blocked",
+      actor: { ...actor, reason },
+      still,
+      change: () => ({ ...change(), hold: { kind: "interruption", by: actor.by, reason, at, wanted: "pending" } }),
+      onVeto: "hold",
+    });
+  }
+
   return {
     handIn,
     fail,
+    interrupted,
     async concluded(id, runId, { how, result: ended }, durationMs) {
       const task = await need(id);
       const still = ({ status, run }: Task) => status === "in_progress" && run?.id === runId;
@@ -109,13 +169,20 @@ export function createFinish({ transition, hold, need }: Transitions, clock: Clo
       const actor: Actor = { by: `runner:${task.assignTo}` };
       const result: TaskResult = { ...ended, durationMs: Math.round(durationMs) };
       if (how === "ended" && result.ok) return handIn(id, { actor, still, result, onVeto: "hold" });
+      // Nothing else ends a run that is still its task's.
+      if (how === "interrupted")
+        return interrupted(task, { actor, how: "stop", why: "the gateway stopped while it ran", result });
       const error = result.error ?? "it did not say why";
       return fail(id, { actor, error: `${WORDS[how]}${error}`, still, result });
     },
   };
 }
 
-const WORDS: Record<Ending["how"], string> = { ended: "", timed_out: "timeout: ", interrupted: "interrupted: " };
+const WORDS: Record<Exclude<Ending["how"], "interrupted">, string> = { ended: "", timed_out: "timeout: " };
+
+function runnerOf(name: string, runners: OrchestratorConfig["runners"]): RunnerConfig | undefined {
+  return Object.hasOwn(runners, name) ? runners[name] : undefined;
+}
 
 const LONGEST_PAUSE_MS = 3_600_000;
 

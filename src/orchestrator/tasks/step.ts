@@ -93,7 +93,7 @@ async function run(
   const { clock, config, owner, transitions, running, finish } = parts;
   const runs = runnerNamed(name, parts);
   if (runs === undefined || parts.stopping.aborted) return false;
-  const runId = newId("r", clock.now());
+  const runId = task.interrupted?.runId ?? newId("r", clock.now());
   const started = await transitions.transition(task.id, {
     to: "in_progress",
     point: "task:spawn",
@@ -106,7 +106,7 @@ async function run(
       result: undefined,
       assessment: undefined,
     }),
-    timing: () => ({ leaseUntil: clock.now() + config.lease }),
+    timing: () => ({ leaseUntil: clock.now() + config().lease }),
     onVeto: "hold",
   });
   if (started.kind !== "moved") return false;
@@ -114,7 +114,7 @@ async function run(
     task: started.task,
     runId,
     runner: runs,
-    timeoutMs: started.task.maxDuration ?? runner.max_duration ?? config.max_duration,
+    timeoutMs: started.task.maxDuration ?? runner.max_duration ?? config().max_duration,
     ended: async (ending, durationMs) => void (await finish.concluded(task.id, runId, ending, durationMs)),
     over: giveBack,
   });
@@ -203,7 +203,7 @@ const isStill =
 
 function assigneeOrNone(task: Task, { config }: Pick<StepParts, "config">): Assignee | undefined {
   try {
-    return assigneeOf(task.assignTo, config);
+    return assigneeOf(task.assignTo, config());
   } catch {
     return undefined; // the configuration has changed since
   }

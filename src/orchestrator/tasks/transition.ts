@@ -53,6 +53,9 @@ export interface Amendment {
   timing?: (next: Task) => TaskTiming;
 }
 
+/** States in which a run that was cut off is still to be ended. */
+const GOES_ON: ReadonlySet<TaskStatus> = new Set(["pending", "assigned", "in_progress", "blocked"]);
+
 /** Somebody else's change comes between now and then; more in a row are a fault. */
 const MOST_CONFLICTS = 50;
 
@@ -150,6 +153,7 @@ export function createTransitions({ store, registry, committed, clock }: Transit
     const now = clock.now();
     return withChanges(task, {
       hold: undefined,
+      ...(GOES_ON.has(wish.to) ? {} : { interrupted: undefined }),
       ...wish.change?.(task),
       version: task.version + 1,
       status: wish.to,

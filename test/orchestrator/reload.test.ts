@@ -1,0 +1,53 @@
+/** Changed settings of the orchestrator are taken over without a restart: whoever is at work ends it as it was begun. */
+import { expect, it } from "vitest";
+import type { Task } from "../../src/domain/task.js";
+import { type LiveApp, liveApp } from "../automations/support/live-app.js";
+import { until } from "../support/until.js";
+
+const settings = (runners: Record<string, unknown>, more = {}) =>
+  `automations: { watch: false }\norchestrator: ${JSON.stringify({ runners, tick: "200ms", ...more })}\n`;
+const sh = (line: string, more = {}) => ({ shell: { sh: line }, ...more });
+const waitsFor = (word: string) => `echo began >> began; while [ ! -e go ]; do sleep 0.1; done; echo ${word}`;
+
+async function command(live: LiveApp, line: string) {
+  const { outcome, text, data } = await live.post("/api/command", { line });
+  return { outcome, text: String(text), data: data as { id: string; status: string; result?: Task["result"] } };
+}
+const ends = (live: LiveApp, id: string) =>
+  until(async () => {
+    const { data } = await command(live, `/task show ${id}`);
+    return ["done", "failed"].includes(data.status) && data;
+  }, `the end of ${id}`);
+const began = (live: LiveApp) => {
+  try {
+    return live.file("began").trim().split("\n").length;
+  } catch {
+    return 0;
+  }
+};
+
+it("runners, their room and their bounds hold for what starts from then on", async () => {
+  const live = await liveApp({ "hookgate.yaml": settings({ work: sh(waitsFor("old")) }) });
+  const add = async (line: string) => (await command(live, `/task add ${line}`)).data.id;
+  const first = await add("work The first");
+  await until(() => began(live) === 1, "the first running");
+  const second = await add("work The second");
+  const early = await command(live, "/task add other Nobody does it yet");
+  expect([early.outcome, early.text]).toEqual(["failed", expect.stringContaining('nobody "other"')]);
+
+  // There is room for two now, and somebody else to do things.
+  const runners = { work: sh(waitsFor("new"), { concurrency: 2 }), other: sh("echo other") };
+  live.write("hookgate.yaml", settings(runners));
+  expect((await live.app.reload(live.read())).needRestart).toEqual([]);
+  await until(() => began(live) === 2, "the second running beside it");
+  expect((await ends(live, await add("other Something else"))).result?.output.trim()).toBe("other");
+  live.write("go", "");
+  expect((await ends(live, first)).result?.output.trim()).toBe("old");
+  expect((await ends(live, second)).result?.output.trim()).toBe("new");
+
+  // Slips are refused, with their names, and nothing has changed.
+  live.write("hookgate.yaml", settings({ other: sh("echo worse"), ask: { agent: { tools: ["othr"] } } }));
+  await expect(live.app.reload(live.read())).rejects.toThrow('did you mean "other"?');
+  expect((await ends(live, await add("other And again"))).result?.output.trim()).toBe("other");
+  expect((await ends(live, await add("work And again"))).result?.output.trim()).toBe("new");
+}, 60_000);
