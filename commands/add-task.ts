@@ -4,7 +4,6 @@ import type { Command } from "../src/gateway/commands.js";
 import type { CommandDeps } from "./deps.js";
 import { taskOptions } from "./task.js";
 import { addTask } from "./tasks/add.js";
-import { needTasks } from "./tasks/parts.js";
 
 export const addTaskSpec: CommandSpec = {
   name: "add-task",
@@ -12,7 +11,13 @@ export const addTaskSpec: CommandSpec = {
   role: "operator",
   options: [
     { name: "title", summary: "What is to be done, in a line", type: "string", required: true, rest: true },
-    { name: "to", summary: "Who does it: a runner, or person:platform:id", type: "string" },
+    {
+      name: "to",
+      also: ["assign", "assign-to", "assignto"],
+      summary: "Who does it: a runner, or person:platform:id",
+      type: "string",
+      complete: "assignees",
+    },
     ...taskOptions.map((option) => ({ ...option, summary: option.summary.replace(/^add: /, "") })),
   ],
 };
@@ -20,7 +25,6 @@ export const addTaskSpec: CommandSpec = {
 export function addTaskCommand(deps: CommandDeps): Command {
   return {
     ...addTaskSpec,
-    run: async (context) =>
-      addTask(needTasks(deps), context, deps.clock, { to: context.options.to, title: context.options.title }),
+    run: async (context) => addTask(deps, context, { to: "to", title: "title" }),
   };
 }

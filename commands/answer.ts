@@ -1,6 +1,6 @@
 /** Answers: the message, the data behind it, and the buttons for what one does next. */
 import type { Button, OutboundMessage } from "../src/domain/message.js";
-import type { CommandAnswer } from "../src/gateway/commands.js";
+import { type CommandAnswer, UnclearOption } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { nearest } from "../src/lib/nearest.js";
 import { clip } from "./text.js";
@@ -39,14 +39,47 @@ export function word(text: string): string {
   return /^[^\s"'\\=]+$/.test(text) ? text : `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** What somebody named is not there; the nearest that is gets suggested. */
-export function notFound(what: string, name: string, known: Iterable<string>, hint: string): HookgateError {
+/** What somebody named by an option is not there; the nearest that is gets suggested, and what there is can be chosen. */
+export function notFound(
+  what: string,
+  name: string,
+  known: Iterable<string>,
+  hint: string,
+  option: string,
+): UnclearOption {
   const near = nearest(name, known);
-  return new HookgateError({
+  const facts = {
     code: "NOT_FOUND",
     message: `There is no ${what} "${clip(name, 80)}"${near ? `. Did you mean "${near}"?` : "."}`,
     hint,
-  });
+  };
+  return new UnclearOption(facts, option, name);
+}
+
+/** An option is left out that the action needs: what there is can be chosen. */
+export function missing(what: string, hint: string, option: string): UnclearOption {
+  return new UnclearOption({ code: "BAD_USAGE", message: `Missing: ${what}.`, hint }, option);
+}
+
+/** What somebody wrote fits several. */
+export function ambiguous(what: string, name: string, option: string): UnclearOption {
+  return new UnclearOption(
+    { code: "BAD_USAGE", message: `More than one ${what} fits "${clip(name, 80)}".` },
+    option,
+    name,
+  );
+}
+
+const UNKNOWN_NAMES: ReadonlySet<string> = new Set(["NOT_FOUND", "PLAN_NOT_FOUND", "TASK_ASSIGNEE"]);
+
+/** What is not known by the name that an option gave becomes a choice, too, when it is not the command that finds out. */
+export async function choosing<T>(option: string, typed: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof HookgateError && UNKNOWN_NAMES.has(error.code)) throw new UnclearOption(error, option, typed);
+    throw error;
+  }
 }
 
 export function badUsage(message: string, hint?: string): HookgateError {

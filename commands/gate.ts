@@ -2,7 +2,7 @@
 import type { CommandSpec } from "../src/domain/command.js";
 import { isGateOpen, isMissionOver, MISSION_STATUSES, type Mission } from "../src/domain/mission.js";
 import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
-import { answer, badUsage, notFound, word } from "./answer.js";
+import { answer, badUsage, missing, notFound, word } from "./answer.js";
 import type { CommandDeps } from "./deps.js";
 import { missionsOf } from "./mission/desk.js";
 import { findMission } from "./mission/find.js";
@@ -19,8 +19,13 @@ export const gateSpec: CommandSpec = {
   role: "viewer",
   options: [
     { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
-    { name: "mission", summary: "A mission, or a plan for its newest one; list: all when absent", type: "string" },
-    { name: "gate", summary: "release: which gate", type: "string" },
+    {
+      name: "mission",
+      summary: "A mission, or a plan for its newest one; list: all when absent",
+      type: "string",
+      complete: "open-missions",
+    },
+    { name: "gate", summary: "release: which gate", type: "string", complete: "gates" },
     { name: "reason", summary: "release: why it may open (it is recorded)", type: "string", rest: true },
   ],
 };
@@ -36,7 +41,7 @@ async function list(deps: CommandDeps, { options }: CommandContext): Promise<Com
   const missions =
     options.mission === undefined
       ? await missionsOf(deps).list({ status: MISSION_STATUSES.filter((one) => !isMissionOver(one)), limit: REACH })
-      : [await findMission(deps, options.mission)];
+      : [await findMission(deps, options.mission, "mission")];
   const found = missions.flatMap((mission) => mission.gates.map((one) => ({ mission, gate: one })));
   const shut = found.filter((one) => one.gate.verdict !== undefined && !isGateOpen(one.gate));
   const shown = options.mission === undefined ? shut : found;
@@ -65,12 +70,12 @@ function releaseButton(mission: Mission, name: string) {
 
 async function release(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   context.need("admin");
-  const found = await findMission(deps, context.options.mission);
+  const found = await findMission(deps, context.options.mission, "mission");
   const { gate: name, reason } = context.options;
   const names = found.gates.map((one) => one.name);
   if (typeof name !== "string" || name === "")
-    throw badUsage("Missing: which gate.", `The gates of ${found.id}: ${names.join(", ") || "none"}.`);
-  if (!names.includes(name)) throw notFound("gate", name, names, `/gate list ${found.id} shows them.`);
+    throw missing("which gate", `The gates of ${found.id}: ${names.join(", ") || "none"}.`, "gate");
+  if (!names.includes(name)) throw notFound("gate", name, names, `/gate list ${found.id} shows them.`, "gate");
   if (typeof reason !== "string" || reason.trim() === "")
     throw badUsage("Missing: why it may open.", `/gate release ${found.id} ${name} and the reason.`);
   const mission = await missionsOf(deps).release(found.id, name, {

@@ -35,6 +35,7 @@ export function help(specs: readonly CommandSpec[]): Command {
           asked,
           mine.map(({ name }) => name),
           "/help lists them.",
+          "command",
         );
       return answer({
         text: [

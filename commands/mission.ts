@@ -20,6 +20,8 @@ export const missionSpec: CommandSpec = {
       name: "id",
       summary: "run: a plan; else a mission, or a plan for its newest one; list: a status or a plan",
       type: "string",
+      complete: "missions",
+      completeFor: { run: "plans", cancel: "open-missions", retry: "open-missions", plans: "words" },
     },
     { name: "reason", summary: "cancel: why", type: "string", rest: true },
     { name: "page", summary: "list: which page", type: "integer" },

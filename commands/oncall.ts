@@ -12,7 +12,7 @@ export const oncallSpec: CommandSpec = {
   role: "viewer",
   options: [
     { name: "action", summary: "who", type: "string", choices: ["who"] },
-    { name: "rota", summary: "Which rota; all when left out", type: "string" },
+    { name: "rota", summary: "Which rota; all when left out", type: "string", complete: "rotas" },
   ],
 };
 
@@ -28,6 +28,7 @@ export function oncall(deps: CommandDeps): Command {
           String(options.rota),
           all.map(({ rota }) => rota),
           "They stand under `alerts.rotas` in the configuration.",
+          "rota",
         );
       return answer({
         text: [

@@ -2,13 +2,13 @@
 import type { HookInfo } from "../src/hooks/registration.js";
 import type { AnyPoint } from "../src/hooks/signatures.js";
 import { HookgateError } from "../src/lib/errors.js";
-import { badUsage, notFound } from "./answer.js";
+import { missing, notFound } from "./answer.js";
 import type { HookDesk } from "./deps.js";
 
 export type Target = { kind: "hook"; hook: HookInfo; point: AnyPoint } | { kind: "point"; point: AnyPoint };
 
 export function resolveHook(registry: HookDesk, id: unknown): HookInfo {
-  const name = required(id, "the id of a hook");
+  const name = required(id, "the id of a hook", "id");
   const hook = registry.get(name);
   if (hook) return hook;
   throw notFound(
@@ -16,18 +16,19 @@ export function resolveHook(registry: HookDesk, id: unknown): HookInfo {
     name,
     registry.list().map((known) => known.id),
     "/hooks lists them all.",
+    "id",
   );
 }
 
 /** A hook's id or a point's name; a hook of the same name goes first. */
-export function resolveTarget(registry: HookDesk, given: unknown): Target {
-  const name = required(given, "the id of a hook or the name of a hook point");
+export function resolveTarget(registry: HookDesk, given: unknown, option = "id"): Target {
+  const name = required(given, "the id of a hook or the name of a hook point", option);
   const hook = registry.get(name);
   if (hook) return { kind: "hook", hook, point: registry.point(hook.hook) };
   const point = findPoint(registry, name);
   if (point) return { kind: "point", point };
   const known = [...registry.list().map((one) => one.id), ...registry.points.map((one) => one.name)];
-  throw notFound("hook or hook point", name, known, "/hooks lists the hooks, `hookgate points` the points.");
+  throw notFound("hook or hook point", name, known, "/hooks lists the hooks, `hookgate points` the points.", option);
 }
 
 function findPoint(registry: HookDesk, name: string): AnyPoint | undefined {
@@ -39,9 +40,9 @@ function findPoint(registry: HookDesk, name: string): AnyPoint | undefined {
   }
 }
 
-function required(value: unknown, what: string): string {
+function required(value: unknown, what: string, option: string): string {
   if (typeof value === "string" && value.trim() !== "") return value.trim();
-  throw badUsage(`Missing: ${what}.`);
+  throw missing(what, "/hooks lists the hooks.", option);
 }
 
 /** `gateway` for the product's own plain names, the first word of `task:fail` and `turn.post_turn`, `plugin x` for a plugin's. */

@@ -5,7 +5,7 @@ import type { CommandSpec } from "../src/domain/command.js";
 import type { DispatchRecord } from "../src/domain/journal.js";
 import type { Command, CommandAnswer } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
-import { answer, badUsage, commandButton, word } from "./answer.js";
+import { answer, commandButton, missing, word } from "./answer.js";
 import { readableDispatch } from "./automations/owner-only.js";
 import { showAutomationRun } from "./automations/run.js";
 import { catchUp } from "./catch-up.js";
@@ -59,7 +59,7 @@ export async function findAutomationRun(
 /** By the id of the dispatch, or of any run in it. */
 export async function findDispatch(deps: CommandDeps, given: unknown): Promise<DispatchRecord> {
   const id = typeof given === "string" ? given.trim() : "";
-  if (id === "") throw badUsage("Missing: the id of a dispatch or run.", "/runs lists them.");
+  if (id === "") throw missing("the id of a dispatch or run", "/runs lists them.", "id");
   const { journal } = deps.store;
   await catchUp(deps);
   if (id === "last") {

@@ -94,7 +94,7 @@ export function runs(deps: CommandDeps): Command {
 function filterOf(deps: CommandDeps, asked: string): { filter: Omit<DispatchFilter, "limit">; hookId?: string } {
   if (asked === "" || asked === "last") return { filter: {} };
   if (asked === "failed") return { filter: { failed: true } };
-  const target = resolveTarget(deps.registry, asked);
+  const target = resolveTarget(deps.registry, asked, "filter");
   return target.kind === "hook"
     ? { filter: { hookId: target.hook.id }, hookId: target.hook.id }
     : { filter: { point: target.point.name } };

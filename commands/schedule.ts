@@ -4,7 +4,7 @@ import type { Schedule, ScheduleOutcome } from "../src/domain/schedule.js";
 import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/duration.js";
 import { timeIn } from "../src/lib/timezone.js";
-import { answer, badUsage, commandButton } from "./answer.js";
+import { answer, badUsage, choosing, commandButton, missing } from "./answer.js";
 import type { CommandDeps } from "./deps.js";
 import { schedulesOf } from "./mission/desk.js";
 import { ago, code, count, plain } from "./text.js";
@@ -19,7 +19,13 @@ export const scheduleSpec: CommandSpec = {
   role: "viewer",
   options: [
     { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
-    { name: "id", summary: "A schedule; add: a plan", type: "string" },
+    {
+      name: "id",
+      summary: "A schedule; add: a plan",
+      type: "string",
+      complete: "schedules",
+      completeFor: { add: "plans" },
+    },
     { name: "cron", summary: 'add: a cron expression in quotes, such as "0 9 * * MON-FRI"', type: "string" },
     { name: "timezone", summary: "add: such as Europe/Berlin; the machine's when absent", type: "string" },
     { name: "name", summary: "add: its id; the plan's when absent", type: "string" },
@@ -81,8 +87,9 @@ async function add(deps: CommandDeps, context: CommandContext): Promise<CommandA
   const { cron, timezone, name } = context.options;
   if (typeof cron !== "string" || cron === "")
     throw badUsage("Missing: when, as a cron expression.", '/schedule add nightly "0 3 * * *"');
-  const added = await schedulesOf(deps).add({
-    planId: need(context, "which plan"),
+  const planId = need(context, "which plan");
+  const adding = schedulesOf(deps).add({
+    planId,
     expression: cron,
     ...(typeof timezone === "string" ? { timezone } : {}),
     ...(typeof name === "string" ? { id: name } : {}),
@@ -91,6 +98,7 @@ async function add(deps: CommandDeps, context: CommandContext): Promise<CommandA
     ...(context.causeId === undefined ? {} : { once: context.causeId }),
     ...(context.at === undefined ? {} : { address: context.at }),
   });
+  const added = await choosing("id", planId, adding);
   return answer({
     text: [`${code(added.id)}: ${describe(added, deps.clock.now())}.`],
     data: added,
@@ -102,15 +110,16 @@ async function add(deps: CommandDeps, context: CommandContext): Promise<CommandA
 
 async function pause(deps: CommandDeps, context: CommandContext, action: "pause" | "resume"): Promise<CommandAnswer> {
   context.need("operator");
-  const id = need(context, "the id of a schedule");
-  const changed = await schedulesOf(deps).pause(id, action === "pause" ? whoIs(context.operator) : undefined);
+  const id = need(context, "which schedule");
+  const by = action === "pause" ? whoIs(context.operator) : undefined;
+  const changed = await choosing("id", id, schedulesOf(deps).pause(id, by));
   return answer({ text: [`${code(id)}: ${describe(changed, deps.clock.now())}.`], data: changed });
 }
 
 async function runNow(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   context.need("operator");
-  const id = need(context, "the id of a schedule");
-  const outcome = await schedulesOf(deps).run(id, whoIs(context.operator), context.causeId);
+  const id = need(context, "which schedule");
+  const outcome = await choosing("id", id, schedulesOf(deps).run(id, whoIs(context.operator), context.causeId));
   if (outcome.kind === "started")
     return answer({
       text: [`${code(id)} begins ${code(outcome.missionId ?? "")}; its own times stay as they are.`],
@@ -127,12 +136,12 @@ async function runNow(deps: CommandDeps, context: CommandContext): Promise<Comma
 
 async function remove(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   context.need("admin");
-  const id = need(context, "the id of a schedule");
-  await schedulesOf(deps).remove(id);
+  const id = need(context, "which schedule");
+  await choosing("id", id, schedulesOf(deps).remove(id));
   return answer({ text: [`${code(id)} is gone.`], data: { id, removed: true } });
 }
 
 function need({ options }: CommandContext, what: string): string {
   if (typeof options.id === "string" && options.id.trim() !== "") return options.id.trim();
-  throw badUsage(`Missing: ${what}.`, "/schedule list shows the schedules, /mission plans the plans.");
+  throw missing(what, "/schedule list shows the schedules, /mission plans the plans.", "id");
 }

@@ -4,11 +4,10 @@ import type { Silence } from "../src/domain/alert.js";
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/duration.js";
-import { HookgateError } from "../src/lib/errors.js";
 import { actorOf, lengthOf, needAlerts } from "./alerts/need.js";
-import { answer, badUsage, commandButton } from "./answer.js";
+import { answer, badUsage, commandButton, missing, notFound } from "./answer.js";
 import type { AlertDesk, CommandDeps } from "./deps.js";
-import { clip, code, count, plain } from "./text.js";
+import { code, count, plain } from "./text.js";
 
 const ACTIONS = ["list", "add", "expire"] as const;
 type Action = (typeof ACTIONS)[number];
@@ -20,7 +19,12 @@ export const silenceSpec: CommandSpec = {
   role: "viewer",
   options: [
     { name: "action", summary: "What to do; list when left out", type: "string", choices: ACTIONS },
-    { name: "matchers", summary: "add: policy=replies severity!=critical; expire: its id", type: "string" },
+    {
+      name: "matchers",
+      summary: "add: policy=replies severity!=critical; expire: its id",
+      type: "string",
+      completeFor: { expire: "silences" },
+    },
     { name: "for", summary: "add: how long, such as 2h", type: "string" },
     { name: "comment", summary: "add: why", type: "string", rest: true },
   ],
@@ -63,14 +67,16 @@ async function add(desk: AlertDesk, { options, operator }: CommandContext): Prom
 
 async function expire(desk: AlertDesk, { options }: CommandContext): Promise<CommandAnswer> {
   const id = typeof options.matchers === "string" ? options.matchers.trim() : "";
-  if (id === "") throw badUsage("Missing: the id of a silence.", "/silence list shows them.");
+  if (id === "") throw missing("which silence", "/silence list shows them.", "matchers");
   const expired = await desk.silences.expire(id);
   if (!expired)
-    throw new HookgateError({
-      code: "NOT_FOUND",
-      message: `There is no silence "${clip(id, 80)}".`,
-      hint: "/silence list shows them.",
-    });
+    throw notFound(
+      "silence",
+      id,
+      desk.silences.list().map((one) => one.id),
+      "/silence list shows them.",
+      "matchers",
+    );
   return answer({ text: [`✓ ${code(id)} is over.`], data: { id, expired: true } });
 }
 

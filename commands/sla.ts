@@ -22,6 +22,7 @@ export const slaSpec: CommandSpec = {
       summary: "A clock, or what it watches; list: open, overdue, paused, ended or a policy; report: days (30)",
       type: "string",
       complete: "clocks",
+      completeFor: { list: "words", close: "conversations", report: "words", policies: "words" },
       words: ["open", "overdue", "paused", "ended"],
     },
     { name: "by", summary: "extend: how much working time more, such as 2h or 1d", type: "string" },

@@ -1,5 +1,6 @@
 /** `/task`: work that is given to programs, other systems, agents and people, and what becomes of it. */
 import type { CommandSpec } from "../src/domain/command.js";
+import { TASK_STATUSES } from "../src/domain/task.js";
 import type { Command } from "../src/gateway/commands.js";
 import type { CommandDeps } from "./deps.js";
 import { actOnTask } from "./tasks/act.js";
@@ -30,14 +31,42 @@ type Action = (typeof ACTIONS)[number];
 /** What a task is made of; for `/add-task` too. */
 export const taskOptions: CommandSpec["options"] = [
   { name: "description", summary: "add: what is to be done, in full", type: "string" },
-  { name: "due", summary: "add: its deadline: 2h, or 2026-12-24T18:00Z", type: "string" },
-  { name: "after", summary: "add: ids of tasks that must be done first, with commas", type: "string" },
+  {
+    name: "due",
+    also: ["deadline"],
+    summary: "add: its deadline: 2h, or 2026-12-24T18:00Z",
+    type: "string",
+  },
+  {
+    name: "after",
+    also: ["depends-on", "dependson"],
+    summary: "add: ids of tasks that must be done first, with commas",
+    type: "string",
+    complete: "open-tasks",
+  },
   { name: "group", summary: "add: a word that it goes under", type: "string" },
   { name: "priority", summary: "add: higher goes first; 0 when absent", type: "integer" },
-  { name: "retries", summary: "add: how often it is tried again when it fails", type: "integer" },
-  { name: "timeout", summary: "add: how long one attempt may take: 10m", type: "string" },
-  { name: "approve", summary: "add: it waits until somebody lets it start", type: "boolean" },
-  { name: "draft", summary: "add: it is only written down", type: "boolean" },
+  {
+    name: "retries",
+    also: ["max-retries", "maxretries"],
+    summary: "add: how often it is tried again when it fails",
+    type: "integer",
+  },
+  { name: "backoff", summary: "add: the wait before the first retry: 30s; it doubles", type: "string" },
+  {
+    name: "timeout",
+    also: ["max-duration", "maxduration"],
+    summary: "add: how long one attempt may take: 10m",
+    type: "string",
+  },
+  {
+    name: "expect",
+    also: ["expectations"],
+    summary: 'add: what must be so, as in a plan: "when: result.ok", "judge: It is polite"; several as a list',
+    type: "string",
+  },
+  { name: "approve", summary: "add: it waits until somebody lets it start", type: "boolean", spelled: true },
+  { name: "draft", summary: "add: it is only written down", type: "boolean", spelled: true },
 ];
 
 export const taskSpec: CommandSpec = {
@@ -51,7 +80,9 @@ export const taskSpec: CommandSpec = {
       name: "id",
       summary: "The task; add: who does it (a runner, or person:platform:id); list: a state, a word or a name",
       type: "string",
-      complete: "tasks",
+      complete: "open-tasks",
+      completeFor: { add: "assignees", list: "words", show: "tasks", retry: "tasks-to-retry" },
+      words: ["open", "all", ...TASK_STATUSES],
     },
     // Third, so that words need no name: `/task add WHO TITLE`.
     {
@@ -59,6 +90,7 @@ export const taskSpec: CommandSpec = {
       summary: "add: the title; assign: to whom; deadline: when, or none; else a reason, a result or a question",
       type: "string",
       rest: true,
+      completeFor: { assign: "assignees" },
     },
     ...taskOptions,
     { name: "page", summary: "list: which page", type: "integer" },
@@ -75,7 +107,7 @@ export function task(deps: CommandDeps): Command {
         case "list":
           return listTasks(desk, context, deps.clock.now());
         case "add":
-          return addTask(desk, context, deps.clock, { to: context.options.id, title: context.options.text });
+          return addTask(deps, context, { to: "id", title: "text" });
         case "show":
           return showTask(desk, context, deps.clock.now());
         default:

@@ -9,6 +9,7 @@ import { createSla, type Sla } from "./alerts/sla/sla.js";
 import { assembleAlerts, tellingAlerts } from "./app/alerts.js";
 import { adminsOf, hooksOf, sweepAll, threadsOf, withBrokenEvents } from "./app/hooks.js";
 import { assembleMissions, startMission } from "./app/missions.js";
+import { offersOf } from "./app/offers.js";
 import { assembleOrchestrator } from "./app/orchestrator.js";
 import { createOverrides } from "./app/overrides.js";
 import { CONSOLE, keepFile, peopleOf, uploadsFolder } from "./app/people.js";
@@ -274,6 +275,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       watch: sla.conversations,
       observe: tellingAlerts(metrics.observer, alerts),
       repliedTo,
+      offers: offersOf(config, missions),
     });
     let hasStarted = false;
     const learn = (found: readonly (string | undefined)[]) =>

@@ -3,7 +3,7 @@
  * and in the gateway's inbox; a `nonce` makes a repeated write the same write.
  */
 import type { Acknowledgement } from "../../src/domain/adapter.js";
-import type { Choice, CommandSpec, OptionValue } from "../../src/domain/command.js";
+import type { Choice, CommandSpec, CompletionQuery, OptionValue } from "../../src/domain/command.js";
 import type { Attachment, Button } from "../../src/domain/message.js";
 import type { PageCard } from "./body.js";
 
@@ -105,7 +105,7 @@ export interface WebPort {
   react(person: WebPerson, messageId: number, emoji: string, on: boolean): Promise<PageMessage>;
   /** `form`: the page shows the form, and presses again with its token and values. */
   press(person: WebPerson, pressing: Pressing): Promise<Acknowledgement>;
-  complete(person: WebPerson, query: { command: string; option: string; typed: string }): Promise<Choice[]>;
+  complete(person: WebPerson, query: Omit<CompletionQuery, "operator">): Promise<Choice[]>;
   commands(): readonly CommandSpec[];
   lastSeq(): Promise<number>;
   /** What changed after `seq`, in order, as far as this person may see it; `seq` in the answer is how far was looked. */

@@ -3,7 +3,7 @@ import type { Actor, Alert } from "../../src/domain/alert.js";
 import type { Operator } from "../../src/domain/identity.js";
 import { parseDuration } from "../../src/lib/duration.js";
 import { HookgateError } from "../../src/lib/errors.js";
-import { badUsage } from "../answer.js";
+import { badUsage, missing, notFound } from "../answer.js";
 import type { AlertDesk, CommandDeps } from "../deps.js";
 
 export function needAlerts({ alerts }: CommandDeps): AlertDesk {
@@ -18,13 +18,19 @@ export function actorOf({ platform, userId, displayName }: Operator): Actor {
 /** An id as cards show it, of an alert or of a card of many; `last`: the newest that is open. */
 export async function idOf(alerts: AlertDesk, given: unknown): Promise<string> {
   const id = typeof given === "string" ? given.trim() : "";
-  if (id === "") throw badUsage("Missing: the id of an alert.", "/alerts lists them; `last` is the newest.");
-  if (id !== "last") return id;
+  if (id === "") throw missing("which alert", "/alerts lists them; `last` is the newest.", "id");
+  if (id !== "last") {
+    if (isCard(id) || (await alerts.get(id))) return id;
+    throw notFound("alert", id, [], "/alerts lists those that are open; `last` is the newest.", "id");
+  }
   const open = await alerts.list({ open: true, limit: 500 });
   const newest = open.sort((a, b) => b.raisedAt - a.raisedAt)[0];
   if (newest) return newest.id;
   throw new HookgateError({ code: "NOT_FOUND", message: "No alert is open." });
 }
+
+/** All of one card: what is open of it is looked up when something is done with it. */
+const isCard = (id: string) => id.startsWith("ac_");
 
 export function lengthOf(given: unknown, what: string): number {
   const ms = typeof given === "string" ? parseDuration(given) : undefined;

@@ -1,6 +1,6 @@
 /** `/mission run|cancel|retry`. */
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { answer, badUsage, commandButton } from "../answer.js";
+import { answer, choosing, commandButton, missing } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, count, plain } from "../text.js";
 import { whoIs } from "../who.js";
@@ -11,9 +11,9 @@ import { missionData } from "./list.js";
 export async function runMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   context.need("operator");
   const planId = typeof context.options.id === "string" ? context.options.id.trim() : "";
-  if (planId === "") throw badUsage("Missing: which plan.", "/mission plans shows them.");
+  if (planId === "") throw missing("which plan", "/mission plans shows them.", "id");
   context.need(missionsOf(deps).roleToRun(planId));
-  const mission = await missionsOf(deps).run({
+  const begin = missionsOf(deps).run({
     planId,
     by: whoIs(context.operator),
     cause: { kind: "command", id: context.causeId ?? "http", depth: 0 },
@@ -21,6 +21,7 @@ export async function runMission(deps: CommandDeps, context: CommandContext): Pr
     ...(context.causeId === undefined ? {} : { once: `command:${context.causeId}` }),
     ...(context.at === undefined ? {} : { address: context.at }),
   });
+  const mission = await choosing("id", planId, begin);
   return answer({
     text: [
       `**${plain(mission.title)}** begins: ${count(Object.keys(mission.taskIds).length, "task")} in ${count(mission.groups.length, "group")}. ${code(mission.id)}`,

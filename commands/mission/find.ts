@@ -1,24 +1,26 @@
 /** From what an operator typed to a mission: its id, the beginning of it, or a plan whose newest mission is meant. */
 import type { Mission } from "../../src/domain/mission.js";
-import { badUsage, notFound } from "../answer.js";
+import { ambiguous, missing, notFound } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { missionsOf } from "./desk.js";
 
 const REACH = 500;
 const MIN_PREFIX = 4;
 
-export async function findMission(deps: CommandDeps, given: unknown): Promise<Mission> {
+export async function findMission(deps: CommandDeps, given: unknown, option = "id"): Promise<Mission> {
   const name = typeof given === "string" ? given.trim() : "";
-  if (name === "") throw badUsage("Missing: the id of a mission.", "/mission list shows them.");
+  if (name === "") throw missing("which mission", "/mission list shows them.", option);
   const all = await missionsOf(deps).list({ limit: REACH });
   const exact = all.find(({ id }) => id === name) ?? all.find(({ planId }) => planId === name);
   if (exact) return exact;
   const begin = all.filter(({ id }) => name.length >= MIN_PREFIX && id.startsWith(name));
   if (begin.length === 1 && begin[0]) return begin[0];
+  if (begin.length > 1) throw ambiguous("mission", name, option);
   throw notFound(
     "mission",
     name,
     all.map(({ id }) => id),
     "/mission list shows them; /mission plans what can be run.",
+    option,
   );
 }

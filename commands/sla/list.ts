@@ -59,7 +59,7 @@ async function filterOf(deps: CommandDeps, asked: string): Promise<Omit<SlaFilte
   if (state) return { state };
   const known = (await deskOf(deps).policies()).map(({ id }) => id);
   if (known.includes(asked)) return { policyId: asked, state: "open" };
-  throw notFound("state or policy", asked, [...STATES, ...known], `States: ${STATES.join(", ")}.`);
+  throw notFound("state or policy", asked, [...STATES, ...known], `States: ${STATES.join(", ")}.`, "id");
 }
 
 async function nothing(deps: CommandDeps, asked: string): Promise<CommandAnswer> {

@@ -3,7 +3,7 @@ import type { ClockView } from "../../src/alerts/sla/desk-views.js";
 import { SLA_MEASURE_NAMES, type SlaAnnouncement } from "../../src/domain/sla.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
-import { answer, badUsage, commandButton, notFound, word } from "../answer.js";
+import { answer, commandButton, missing, notFound, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, plain, table } from "../text.js";
 import { clockData, deskOf, dueText, percent, standing, timeText } from "./texts.js";
@@ -11,10 +11,10 @@ import { clockData, deskOf, dueText, percent, standing, timeText } from "./texts
 export async function showClock(deps: CommandDeps, { options }: CommandContext): Promise<CommandAnswer> {
   const desk = deskOf(deps);
   const id = typeof options.id === "string" ? options.id.trim() : "";
-  if (id === "") throw badUsage("Missing: the id of a clock, or of what it watches.", "`/sla list` shows them.");
+  if (id === "") throw missing("the id of a clock, or of what it watches", "`/sla list` shows them.", "id");
   const found = await desk.find(id);
   if (found.length === 0)
-    throw notFound("clock", id, [], "`/sla list` shows those that are open, `/sla list ended` the others.");
+    throw notFound("clock", id, [], "`/sla list` shows those that are open, `/sla list ended` the others.", "id");
   const histories = await Promise.all(found.map(({ clock }) => desk.announcements(clock.id)));
   const open = found.find(({ clock }) => clock.state !== "ended");
   return answer({

@@ -1,12 +1,12 @@
 /** What people do to a task: each a wish that hooks may refuse. Whoever was given it may report on it; the rest is for operators. */
-import type { Operator } from "../../src/domain/identity.js";
-import type { Task } from "../../src/domain/task.js";
+import { hasRole, type Operator } from "../../src/domain/identity.js";
+import { isEnded, TASK_STATUSES, type Task } from "../../src/domain/task.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { Clock } from "../../src/lib/clock.js";
 import type { Transitioned } from "../../src/orchestrator/tasks/transition.js";
-import { answer, badUsage, commandButton } from "../answer.js";
+import { answer, badUsage, choosing, commandButton, missing } from "../answer.js";
 import { code, plain } from "../text.js";
-import { actorOf, needTask, type TaskDesk, textOf } from "./parts.js";
+import { actorOf, assigneeFrom, needTask, type TaskDesk, textOf } from "./parts.js";
 import { taskData, taskLine } from "./rows.js";
 import { whenOf } from "./when.js";
 
@@ -71,9 +71,7 @@ export async function actOnTask(
     case "cancel":
       return told(await desk.cancel(id, actor));
     case "assign":
-      if (text === undefined) throw badUsage("Missing: to whom.", "/task assign ID WHO");
-      context.need(desk.roleFor(text));
-      return told(await desk.assign(id, text, actorOf(context)));
+      return told(await assign(desk, context, id, text));
     case "deadline": {
       const wanted = text ?? (typeof options.due === "string" ? options.due : undefined);
       if (wanted === undefined) throw badUsage("Missing: when.", "/task deadline ID 2h, or a time, or none");
@@ -91,13 +89,31 @@ export async function actOnTask(
   }
 }
 
+async function assign(desk: TaskDesk, context: CommandContext, id: string, text: string | undefined) {
+  if (text === undefined) throw missing("to whom", "/task assign ID WHO", "text");
+  const assignTo = assigneeFrom(text, context.operator);
+  context.need(desk.roleFor(assignTo));
+  return choosing("text", text, desk.assign(id, assignTo, actorOf(context)));
+}
+
 /** Without a role one is told of one's own tasks only. */
 async function findFor(desk: TaskDesk, context: CommandContext): Promise<Task> {
   const given = textOf(context.options.id);
   const found = given === undefined ? undefined : await desk.store.get(given);
-  if (found === undefined || !isWorker(found, context.operator)) context.need("operator");
-  return found ?? needTask(desk, given);
+  const isTheirs = found === undefined ? await hasWork(desk, context) : isWorker(found, context.operator);
+  if (!isTheirs) context.need("operator");
+  return found ?? needTask(desk, given, context.operator);
 }
+
+/** Whoever has something to do is asked which of it was meant. */
+async function hasWork({ store }: TaskDesk, { operator }: CommandContext): Promise<boolean> {
+  if (hasRole(operator.role, "operator")) return true;
+  const open = await store.list({ status: OPEN, limit: REACH });
+  return open.some((task) => isWorker(task, operator));
+}
+
+const REACH = 200;
+const OPEN = TASK_STATUSES.filter((status) => !isEnded(status));
 
 async function said(
   desk: TaskDesk,

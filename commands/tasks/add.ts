@@ -1,50 +1,47 @@
 /** `/task add WHO TITLE` and `/add-task TITLE`: a command that is handled again after a crash adds no second one. */
+import type { TaskSpecInput } from "../../src/domain/task.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import type { Clock } from "../../src/lib/clock.js";
 import { parseDuration } from "../../src/lib/duration.js";
-import { answer, badUsage, commandButton } from "../answer.js";
+import { answer, badUsage, choosing, commandButton, missing } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
-import { actorOf, type TaskDesk, textOf } from "./parts.js";
+import { expectationsFrom } from "./expect.js";
+import { actorOf, assigneeFrom, needTasks, type TaskDesk, textOf } from "./parts.js";
 import { taskData, taskLine } from "./rows.js";
 import { whenOf } from "./when.js";
 
+const MAX_TITLE = 300;
+
+/** `names`: of the options that say who and what. */
 export async function addTask(
-  desk: TaskDesk,
+  deps: CommandDeps,
   context: CommandContext,
-  clock: Clock,
-  given: { to: unknown; title: unknown },
+  names: { to: string; title: string },
 ): Promise<CommandAnswer> {
   const { options, operator, causeId, at } = context;
-  const title = textOf(given.title);
-  if (title === undefined) throw badUsage("Missing: what is to be done.", "/task add WHO TITLE");
-  const assignTo = textOf(given.to) ?? `person:${operator.platform}:${operator.userId}`;
+  context.need("viewer");
+  const desk = needTasks(deps);
+  const to = textOf(options[names.to]);
+  const title = textOf(options[names.title]);
+  if (to !== undefined && title === undefined && names.to === "id" && !isSomebody(desk, to))
+    throw badUsage("Missing: who, or what is to be done.", '/task add WHO TITLE, such as /task add me "Call Ann"');
+  if (title === undefined) throw badUsage("Missing: what is to be done.", '/task add WHO TITLE, or /add-task "TITLE"');
+  if (title.length > MAX_TITLE)
+    throw badUsage(
+      `The title is ${title.length} characters long; ${MAX_TITLE} fit.`,
+      "The rest goes into description=…",
+    );
+  if (to === undefined && names.to === "id")
+    throw missing("who does it", "A runner, a person such as person:<platform>:<user id>, or me.", "id");
+  const assignTo = assigneeFrom(to ?? "me", operator);
   context.need(desk.roleFor(assignTo));
-  const dueAt = options.due === undefined ? undefined : whenOf(String(options.due), clock.now());
-  const maxDuration = options.timeout === undefined ? undefined : durationOf(String(options.timeout));
-  const after = textOf(options.after)
-    ?.split(/[,\s]+/)
-    .filter((id) => id !== "");
-  const task = await desk.create(
-    {
-      title,
-      assignTo,
-      ...(typeof options.description === "string" ? { description: options.description } : {}),
-      ...(dueAt === undefined ? {} : { deadline: dueAt }),
-      ...(after === undefined ? {} : { dependsOn: after }),
-      ...(typeof options.group === "string" ? { group: options.group } : {}),
-      ...(typeof options.priority === "number" ? { priority: options.priority } : {}),
-      ...(typeof options.retries === "number" ? { retryPolicy: { maxRetries: options.retries } } : {}),
-      ...(maxDuration === undefined ? {} : { maxDuration }),
-      ...(options.approve === true ? { needsApproval: true } : {}),
-    },
-    actorOf(context),
-    {
-      // The same when the command is handled once more.
-      ...(causeId === undefined ? {} : { id: `t_${causeId}` }),
-      ...(at === undefined ? {} : { address: at }),
-      ...(options.draft === true ? { status: "draft" as const } : {}),
-    },
-  );
+  const creating = desk.create({ title, assignTo, ...fieldsOf(deps, context, desk) }, actorOf(context), {
+    // The same when the command is handled once more.
+    ...(causeId === undefined ? {} : { id: `t_${causeId}` }),
+    ...(at === undefined ? {} : { address: at }),
+    ...(options.draft === true ? { status: "draft" as const } : {}),
+  });
+  const task = await choosing(names.to, to ?? "me", creating);
   return answer({
     text: [`${taskLine(task)}\n${code(task.id)}, for ${plain(task.assignTo)}.`],
     data: taskData(task),
@@ -52,8 +49,42 @@ export async function addTask(
   });
 }
 
-function durationOf(text: string): number {
+function isSomebody(desk: TaskDesk, name: string): boolean {
+  return name.toLowerCase() === "me" || name.startsWith("person:") || desk.assignees().includes(name);
+}
+
+function fieldsOf({ clock }: CommandDeps, context: CommandContext, desk: TaskDesk): Partial<TaskSpecInput> {
+  const { options } = context;
+  const { description, due, after, group, priority, retries, backoff, timeout, expect, approve } = options;
+  if (retries !== undefined && (Number(retries) < 0 || Number(retries) > 100))
+    throw badUsage(`\`retries\` is a number from 0 to 100, not ${retries}.`);
+  if (backoff !== undefined && retries === undefined)
+    throw badUsage("`backoff` is between retries: say `retries` too.");
+  const dependsOn = textOf(after)
+    ?.split(/[,\s]+/)
+    .filter((id) => id !== "");
+  return {
+    ...(typeof description === "string" ? { description } : {}),
+    ...(due === undefined ? {} : { deadline: whenOf(String(due), clock.now()) }),
+    ...(dependsOn === undefined ? {} : { dependsOn }),
+    ...(typeof group === "string" ? { group } : {}),
+    ...(typeof priority === "number" ? { priority } : {}),
+    ...(typeof retries === "number"
+      ? {
+          retryPolicy: {
+            maxRetries: retries,
+            ...(backoff === undefined ? {} : { backoffMs: durationOf("backoff", String(backoff)) }),
+          },
+        }
+      : {}),
+    ...(timeout === undefined ? {} : { maxDuration: durationOf("timeout", String(timeout)) }),
+    ...(typeof expect === "string" ? { expectations: expectationsFrom(expect, context, desk) } : {}),
+    ...(approve === true ? { needsApproval: true } : {}),
+  };
+}
+
+function durationOf(name: string, text: string): number {
   const ms = parseDuration(text);
-  if (ms === undefined || ms <= 0) throw badUsage(`\`timeout\` is a duration such as 10m, not "${text}".`);
+  if (ms === undefined || ms <= 0) throw badUsage(`\`${name}\` is a length of time such as 10m, not "${text}".`);
   return ms;
 }

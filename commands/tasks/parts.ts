@@ -1,10 +1,11 @@
 /** What the commands about tasks drive and share. */
+import type { Expectation } from "../../src/domain/expectation.js";
 import type { Operator, Role } from "../../src/domain/identity.js";
 import type { Actor, Task } from "../../src/domain/task.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Orchestrator } from "../../src/orchestrator/orchestrator.js";
-import { badUsage, notFound } from "../answer.js";
+import { missing, notFound } from "../answer.js";
 
 export type TaskDesk = Pick<
   Orchestrator,
@@ -22,6 +23,10 @@ export type TaskDesk = Pick<
   | "status"
   | "progressOf"
 > & {
+  /** Names of the configured runners. */
+  assignees(): string[];
+  /** What keeps an expectation from ever being checked: a condition that cannot be read, a model that is not there. */
+  expectationProblem(one: Expectation): string | undefined;
   /** Who may give this runner work. */
   roleFor(assignTo: string): Role;
   /** A question of whoever does a task, and words for them, as a message of its own. */
@@ -33,18 +38,25 @@ export function needTasks({ tasks }: { tasks?: TaskDesk }): TaskDesk {
   throw new HookgateError({ code: "NOT_HERE", message: "Tasks are not available here." });
 }
 
-export async function needTask(desk: TaskDesk, given: unknown): Promise<Task> {
+/** `operator`: without a role, nothing is said of other tasks. */
+export async function needTask(desk: TaskDesk, given: unknown, operator?: Operator): Promise<Task> {
   const id = typeof given === "string" ? given.trim() : "";
-  if (id === "") throw badUsage("Missing: the id of a task.", "/task list shows them.");
+  if (id === "") throw missing("which task", "/task list shows them.", "id");
   const found = await desk.store.get(id);
   if (found) return found;
-  const known = await desk.store.list({ limit: 200 });
+  const known = operator !== undefined && operator.role === undefined ? [] : await desk.store.list({ limit: 200 });
   throw notFound(
     "task",
     id,
     known.map((one) => one.id),
     "/task list shows them.",
+    "id",
   );
+}
+
+/** Who is to do it, as people write it: `me` is whoever writes. */
+export function assigneeFrom(given: string, { platform, userId }: Operator): string {
+  return given.toLowerCase() === "me" ? `person:${platform}:${userId}` : given;
 }
 
 export function personOf({ platform, userId, displayName }: Operator): string {

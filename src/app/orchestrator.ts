@@ -17,6 +17,7 @@ import { newId } from "../lib/id.js";
 import type { Logger } from "../lib/logger.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { Processes } from "../lib/process.js";
+import { expectationProblem } from "../orchestrator/assessments/problem.js";
 import { assigneeOf } from "../orchestrator/assignee.js";
 import { createOrchestrator, type Orchestrator } from "../orchestrator/orchestrator.js";
 import { directAddress } from "./direct.js";
@@ -83,6 +84,8 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
   };
   const desk: NonNullable<CommandDeps["tasks"]> = {
     ...orchestrator,
+    assignees: () => Object.keys(config.orchestrator.runners),
+    expectationProblem: (one) => expectationProblem(one, parts.models.names),
     roleFor(assignTo) {
       try {
         const assignee = assigneeOf(assignTo, parts.orchestratorNow());

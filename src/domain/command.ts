@@ -6,6 +6,30 @@ import type { Operator, Role } from "./identity.js";
 
 export type OptionValue = string | number | boolean;
 
+/** What the values of an option may come from. */
+export type ChoiceList =
+  | "hooks"
+  | "points"
+  | "hooks-and-points"
+  | "runs"
+  | "deliveries"
+  | "commands"
+  | "tasks"
+  | "open-tasks"
+  | "tasks-to-retry"
+  | "assignees"
+  | "missions"
+  | "open-missions"
+  | "plans"
+  | "schedules"
+  | "gates"
+  | "alerts"
+  | "silences"
+  | "clocks"
+  | "conversations"
+  | "rotas"
+  | "words";
+
 export interface OptionSpec {
   /** `[a-z0-9_-]{1,32}`. Also usable in text as `name=value`; options also fill by position, in this order. */
   name: string;
@@ -15,19 +39,15 @@ export interface OptionSpec {
   choices?: readonly string[];
   /** The last string option may take the rest of the line. */
   rest?: boolean;
-  /** Offer completion: which list the values come from; `words` when there are none but those of `words`. */
-  complete?:
-    | "hooks"
-    | "points"
-    | "hooks-and-points"
-    | "runs"
-    | "deliveries"
-    | "commands"
-    | "tasks"
-    | "alerts"
-    | "clocks"
-    | "words";
-  /** Offered before the list: states and other words that the option takes as well. */
+  /** Other names under which it is understood. */
+  also?: readonly string[];
+  /** Behind free text only as `--name` or `name=yes`: its bare word may be part of the text. */
+  spelled?: boolean;
+  /** Which list its values come from: for completion, and for whoever left it out; `words` when there are none but those of `words`. */
+  complete?: ChoiceList;
+  /** Other lists, by what the option `action` says. */
+  completeFor?: Readonly<Record<string, ChoiceList>>;
+  /** Offered behind the list: states and other words that the option takes as well; with `completeFor`, where that says `words`. */
   words?: readonly string[];
 }
 
@@ -53,4 +73,6 @@ export interface CompletionQuery {
   command: string;
   option: string;
   typed: string;
+  /** The other options, as far as they were given. */
+  given?: Readonly<Record<string, OptionValue>>;
 }

@@ -3,6 +3,7 @@ import type { Address } from "../domain/address.js";
 import type { CommandSpec, OptionValue } from "../domain/command.js";
 import type { Operator, Role } from "../domain/identity.js";
 import type { InboundMessage, OutboundMessage } from "../domain/message.js";
+import { HookgateError, type HookgateErrorFacts } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 
 /** The answer: a message for the person, and the same as data for `--json` and the HTTP API. */
@@ -40,4 +41,16 @@ export interface CommandContext {
 
 export interface Command extends CommandSpec {
   run(context: CommandContext): Promise<CommandAnswer>;
+}
+
+/** An option that names something is missing, names nothing, or more than one thing: whoever gave the command is offered what there is. */
+export class UnclearOption extends HookgateError {
+  readonly option: string;
+  readonly typed: string | undefined;
+
+  constructor(facts: HookgateErrorFacts, option: string, typed?: string) {
+    super(facts);
+    this.option = option;
+    this.typed = typed;
+  }
 }

@@ -15,6 +15,7 @@ import type { Command, CommandAnswer } from "./commands.js";
 import type { AccessConfig, GatewayConfig, OperatorsConfig } from "./config.js";
 import type { ConsolePerson, Identify } from "./identity.js";
 import type { Observer } from "./observe.js";
+import type { Offers } from "./parts.js";
 import type { Routes } from "./routes.js";
 import type { GatewayStatus } from "./status.js";
 
@@ -43,6 +44,7 @@ export interface GatewayOptions {
   watch?: ConversationWatch;
   observe?: Observer;
   repliedTo?: RepliedTo;
+  offers?: Offers;
 }
 
 /**

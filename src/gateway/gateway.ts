@@ -82,6 +82,7 @@ class RunningGateway implements Gateway {
     watch,
     observe,
     repliedTo,
+    offers,
   }: GatewayOptions) {
     this.identify = identifier(config.operators, console);
     this.#commands = new CommandTable(commands);
@@ -124,6 +125,7 @@ class RunningGateway implements Gateway {
       clock,
       logger,
       observe: observe ?? {},
+      offers: offers ?? { plans: () => [], assignees: () => [], rotas: () => [] },
     };
   }
 

@@ -24,6 +24,7 @@ export async function invoke(invocation: Invocation, commands: CommandTable, par
   return runCommand(
     {
       command,
+      commands,
       parsed: call ? parseOptions(command, call.rest) : checkOptions(command, options),
       operator,
       ...(at ? { at } : {}),

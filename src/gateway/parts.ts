@@ -1,6 +1,7 @@
 /** What the steps of both flows work with, composed once by `createGateway`. Values, not a bag to extend: a step adds nothing to it. */
 
 import type { AccessConfig } from "../domain/access.js";
+import type { Choice } from "../domain/command.js";
 import type { Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
@@ -22,4 +23,12 @@ export interface Parts {
   clock: Clock;
   logger: Logger;
   observe: Observer;
+  offers: Offers;
+}
+
+/** What commands can name that is in no store: it stands in the configuration and its folders. */
+export interface Offers {
+  plans(): Choice[];
+  assignees(): Choice[];
+  rotas(): Choice[];
 }

@@ -396,7 +396,7 @@ describe("completion", () => {
         option: "id",
         typed,
       });
-    expect(await ask("3", "gr")).toEqual([{ name: "greeter (message_sent)", value: "greeter" }]);
+    expect(await ask("3", "gr")).toEqual([{ name: "greeter · message_sent", value: "greeter" }]);
     expect((await ask("3", "message_s")).map(({ value }) => value)).toEqual([
       "message_sending",
       "message_sent",

@@ -57,7 +57,8 @@ export function decodeAction(payload: InteractionPayload, around: Around): Actio
 export function decodeCompletion(payload: InteractionPayload): CompletionQuery | undefined {
   const person = payload.member?.user ?? payload.user;
   const command = payload.data?.name;
-  const focused = payload.data?.options?.find((option) => option.focused);
+  const all = payload.data?.options ?? [];
+  const focused = all.find((option) => option.focused);
   if (!person || command === undefined || !focused) return undefined;
   const displayName = payload.member?.nick ?? person.global_name ?? person.username;
   return {
@@ -70,6 +71,9 @@ export function decodeCompletion(payload: InteractionPayload): CompletionQuery |
     command,
     option: focused.name,
     typed: String(focused.value ?? ""),
+    given: Object.fromEntries(
+      all.flatMap(({ name, value, focused: isFocused }) => (isFocused || value === undefined ? [] : [[name, value]])),
+    ),
   };
 }
 

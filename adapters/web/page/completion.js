@@ -32,37 +32,46 @@ function matchingCommands(typed, commands) {
 function placeOf(command, words, typed) {
   const named = /^([\w-]+)=(.*)$/.exec(typed);
   const byName = named && command.options.find(({ name }) => name === named[1]);
-  if (byName) return { option: byName, value: named[2] };
   const free = [...command.options];
-  const fill = (option) => free.splice(free.indexOf(option), 1);
+  const given = {};
+  const fill = (option, value) => {
+    free.splice(free.indexOf(option), 1);
+    given[option.name] = value;
+  };
   for (const word of words) {
-    const name = /^([\w-]+)=/.exec(word)?.[1];
+    const [, name, value] = /^([\w-]+)=(.*)$/.exec(word) ?? [];
     const switched = free.find(
       (option) => option.name === (name ?? word) && (name !== undefined || option.type === "boolean"),
     );
-    if (switched) fill(switched);
-    else if (free[0] && !free[0].rest) fill(free[0]);
+    if (switched) fill(switched, value ?? true);
+    else if (free[0] && !free[0].rest) fill(free[0], word);
   }
-  return { option: free[0], value: typed, rest: free.slice(1) };
+  if (byName) return { option: byName, value: named[2], given };
+  return { option: free[0], value: typed, rest: free.slice(1), given };
 }
 
-async function valuesOf(command, { option, value, rest = [] }) {
+async function valuesOf(command, { option, value, rest = [], given }) {
   const wanted = value.toLowerCase();
   const fits = ({ label }) => label.toLowerCase().includes(wanted);
   const switches = [option, ...rest]
     .filter(({ type }) => type === "boolean")
     .map(({ name, summary }) => ({ label: name, detail: summary, insert: `${name} ` }));
-  return [...(await choicesOf(command, option, value)), ...switches.filter(fits)];
+  return [...(await choicesOf(command, option, value, given)), ...switches.filter(fits)];
 }
 
-async function choicesOf(command, option, typed) {
+async function choicesOf(command, option, typed, given) {
   const fits = (choice) => choice.toLowerCase().includes(typed.toLowerCase());
   if (option.choices)
     return option.choices
       .filter(fits)
       .map((choice) => ({ label: choice, detail: option.summary, insert: `${choice} ` }));
-  if (!option.complete) return [];
-  const query = new URLSearchParams({ command: command.name, option: option.name, typed });
+  if (!option.complete && !option.completeFor?.[given.action]) return [];
+  const query = new URLSearchParams({
+    command: command.name,
+    option: option.name,
+    typed,
+    given: JSON.stringify(given),
+  });
   const { choices } = await request("GET", `/api/complete?${query}`);
   return choices.map(({ name, value }) => ({
     label: value,

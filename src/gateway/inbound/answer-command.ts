@@ -32,6 +32,7 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
   const answer = await runCommand(
     {
       command,
+      commands: inbound.commands,
       parsed,
       operator,
       at,

@@ -5,7 +5,8 @@ import type { Command } from "../commands.js";
 
 export type ParsedOptions =
   | { kind: "options"; options: Record<string, OptionValue> }
-  | { kind: "problem"; message: string };
+  /** `missing`: only this required option is; the others are in `options`. */
+  | { kind: "problem"; message: string; missing?: string; options?: Record<string, OptionValue> };
 
 /** `-` and `_` are the same in names, because Telegram knows no `-`. */
 const plain = (name: string) => name.toLowerCase().replaceAll("_", "-");
@@ -89,17 +90,19 @@ function takeValues(spec: CommandSpec, values: Values, given: Map<OptionSpec, Op
 
 function finish(spec: CommandSpec, given: ReadonlyMap<OptionSpec, OptionValue>): ParsedOptions {
   const options: Record<string, OptionValue> = {};
+  let missing: string | undefined;
   for (const option of spec.options) {
     const value = given.get(option);
     if (value === undefined || value === "") {
-      if (option.required) return problem(`\`${option.name}\` is missing`);
+      if (option.required) missing ??= option.name;
       continue;
     }
     const typed = coerce(option, value);
     if (typeof typed === "object") return typed;
     options[option.name] = typed;
   }
-  return { kind: "options", options };
+  if (missing === undefined) return { kind: "options", options };
+  return { ...problem(`\`${missing}\` is missing`), missing, options };
 }
 
 function coerce(option: OptionSpec, value: OptionValue): OptionValue | { kind: "problem"; message: string } {
@@ -129,7 +132,9 @@ const problem = (message: string) => ({ kind: "problem" as const, message });
 
 function findOption(spec: CommandSpec, name: string): OptionSpec | undefined {
   const wanted = plain(name);
-  return spec.options.find((option) => plain(option.name) === wanted);
+  return spec.options.find(
+    (option) => plain(option.name) === wanted || option.also?.some((other) => plain(other) === wanted),
+  );
 }
 
 function unknownOption(spec: CommandSpec, name: string) {
@@ -163,19 +168,35 @@ function readNamed(
   return { kind: "named", option, value: true, end: at + whole.length };
 }
 
-/** Options that stand behind free text: `some words --dry-run name=value`. */
+/** Options that stand behind free text: `some words --dry-run name=value other="two words"`. */
 function cutTrailing(spec: CommandSpec, text: string): { rest: string; switches: [OptionSpec, OptionValue][] } {
-  let rest = text.trimEnd();
-  const switches: [OptionSpec, OptionValue][] = [];
-  for (let n = 0; n < spec.options.length; n++) {
-    const match = /\s(?:--|—)?([a-z0-9_-]+)(?:=([^\s"'{[]+))?$/i.exec(rest);
-    const option = match?.[1] === undefined ? undefined : findOption(spec, match[1]);
-    if (!match || !option || option.rest) break;
-    if (match[2] === undefined && option.type !== "boolean") break;
-    switches.push([option, match[2] ?? true]);
-    rest = rest.slice(0, match.index).trimEnd();
+  const rest = text.trimEnd();
+  const begins = [...rest.matchAll(/\s(?:--|—)?([a-z0-9_-]+)(?==|\s|$)/gi)].filter(([, name = ""]) =>
+    findOption(spec, name),
+  );
+  for (const { index } of begins.slice(-MOST_TRAILING)) {
+    const switches = optionsOnly(spec, rest, index);
+    if (switches) return { rest: rest.slice(0, index).trimEnd(), switches };
   }
-  return { rest, switches };
+  return { rest, switches: [] };
+}
+
+/** Further options than this behind free text are part of it: text of any length is read in a moment. */
+const MOST_TRAILING = 40;
+
+/** Undefined unless everything from here on is options by name. */
+function optionsOnly(spec: CommandSpec, text: string, from: number): [OptionSpec, OptionValue][] | undefined {
+  const switches: [OptionSpec, OptionValue][] = [];
+  for (let at = skipSpace(text, from); at < text.length; ) {
+    const named = readNamed(spec, text, at);
+    if (named?.kind !== "named" || named.option.rest) return undefined;
+    if (named.option.spelled && /^\w/.test(text.slice(at)) && named.value === true) return undefined;
+    switches.push([named.option, named.value]);
+    const end = named.end;
+    at = skipSpace(text, end);
+    if (at === end && at < text.length) return undefined;
+  }
+  return switches.length === 0 ? undefined : switches;
 }
 
 /** Phones turn straight quotes into curly ones. */

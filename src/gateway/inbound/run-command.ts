@@ -5,13 +5,16 @@ import { hasRole, type Operator, type Role } from "../../domain/identity.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
-import type { Command, CommandAnswer, CommandContext } from "../commands.js";
+import { offerChoices, type Unclear } from "../choices/offer-choices.js";
+import { type Command, type CommandAnswer, type CommandContext, UnclearOption } from "../commands.js";
 import { withDeadline } from "../deadline.js";
 import type { Parts } from "../parts.js";
-import { type ParsedOptions, usageOf } from "./parse-command.js";
+import { type CommandTable, type ParsedOptions, usageOf } from "./parse-command.js";
 
 export interface Call {
   command: Command;
+  /** All there are. */
+  commands: CommandTable;
   parsed: ParsedOptions;
   operator: Operator;
   at?: Address;
@@ -42,11 +45,15 @@ export async function runCommand(call: Call, parts: Parts): Promise<CommandAnswe
   return answer;
 }
 
-async function run({ command, parsed, operator, ...call }: Call, parts: Parts): Promise<CommandAnswer> {
+async function run(call: Call, parts: Parts): Promise<CommandAnswer> {
+  const { command, parsed, operator } = call;
   const { logger, clock, config } = parts;
   if (!mayRun(command, operator)) return refusal(command.role, operator);
-  if (parsed.kind === "problem")
-    return failure({ code: "BAD_USAGE", message: `${parsed.message}.`, hint: `Usage: \`${usageOf(command)}\`` });
+  if (parsed.kind === "problem") {
+    const error = { code: "BAD_USAGE", message: `${parsed.message}.`, hint: `Usage: \`${usageOf(command)}\`` };
+    const { missing: option, options = {} } = parsed;
+    return (option !== undefined && (await choices(call, { error, option }, options, parts))) || failure(error);
+  }
   try {
     return await withDeadline(clock, config.command_timeout, `\`/${command.name}\``, (signal) =>
       command.run({
@@ -66,9 +73,29 @@ async function run({ command, parsed, operator, ...call }: Call, parts: Parts): 
     );
   } catch (error) {
     if (error instanceof Refused) return refusal(error.role, operator);
+    if (error instanceof UnclearOption) {
+      const { option, typed } = error;
+      const offered = await choices(call, { error, option, typed }, parsed.options, parts);
+      if (offered) return offered;
+    }
     const isExpected = error instanceof HookgateError;
     if (!isExpected) logger.error({ command: command.name, error }, "command failed");
     return failure(isExpected ? error : { code: "INTERNAL", message: errorMessage(error) });
+  }
+}
+
+/** What could be meant, by the same lists as completion; what is missing then was named, or is not there. */
+async function choices(
+  { command, commands, operator }: Call,
+  unclear: Unclear,
+  given: Readonly<Record<string, OptionValue>>,
+  parts: Parts,
+): Promise<CommandAnswer | undefined> {
+  try {
+    return await offerChoices(command, unclear, { operator, given }, commands, parts);
+  } catch (error) {
+    parts.logger.warn({ command: command.name, error: errorMessage(error) }, "no choices could be offered");
+    return undefined;
   }
 }
 

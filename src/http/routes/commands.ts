@@ -1,5 +1,6 @@
 /** Operator commands: the table, completion, and running one for a program or the command line. */
 import { z } from "zod";
+import type { OptionValue } from "../../domain/command.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import { HookgateError } from "../../lib/errors.js";
 import { tokensInWords } from "../../lib/markdown/tokens.js";
@@ -15,6 +16,26 @@ const invocation = z
     ({ line, name }) => (line === undefined) !== (name === undefined),
     "expected either line, or name and options",
   );
+
+/** The other options of the line, as JSON: which list fits may hang on them. */
+const given = z
+  .string()
+  .max(4_000)
+  .transform((text, context): Record<string, OptionValue> => {
+    const read = otherOptions.safeParse(jsonOf(text));
+    if (read.success) return read.data;
+    context.addIssue({ code: "custom", message: "expected a JSON object of the other options" });
+    return z.NEVER;
+  });
+const otherOptions = z.record(z.string().max(64), z.union([z.string(), z.number(), z.boolean()]));
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 export const commandRoutes = [
   personRoute({
@@ -53,11 +74,12 @@ export const commandRoutes = [
   personRoute({
     method: "GET",
     path: "/api/complete",
-    summary: "`?command=&option=&typed=`: values that an option may take.",
+    summary: "`?command=&option=&typed=&given=`: values that an option may take.",
     query: z.object({
       command: z.string().max(64),
       option: z.string().max(64),
       typed: z.string().max(500).default(""),
+      given: given.optional(),
     }),
     async handle(parts, { person, query }) {
       return { choices: await needWeb(parts).complete(person, query) };

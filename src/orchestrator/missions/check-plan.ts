@@ -8,6 +8,7 @@ import { errorMessage } from "../../lib/errors.js";
 import { type Issue, issuesOf, suggestion } from "../../lib/schema-issues.js";
 import { localTimezone } from "../../lib/timezone.js";
 import { compileExpectation } from "../assessments/checks/condition.js";
+import { judgeProblem } from "../assessments/problem.js";
 import { compileGate } from "../quality-gates/compile-gate.js";
 import { cycleIn } from "./cycle.js";
 
@@ -197,9 +198,8 @@ function modelIssues(seen: Seen, { models }: PlanSurroundings): Issue[] {
     task.expectations.flatMap((one, e): Issue[] => {
       const { data } = expectation.safeParse(one);
       if (data === undefined || !("judge" in data)) return [];
-      if (data.model === undefined ? models.length > 0 : models.includes(data.model)) return [];
-      const what = data.model === undefined ? "no model is configured" : `there is no model "${data.model}"`;
-      return [{ path: [...path, "expectations", e], message: `${what}${suggestion(data.model ?? "", models)}` }];
+      const message = judgeProblem(data.model, models);
+      return message === undefined ? [] : [{ path: [...path, "expectations", e], message }];
     }),
   );
 }

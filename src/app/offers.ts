@@ -1,0 +1,32 @@
+/** What commands can name that stands in the configuration and its folders: for completion and choices. */
+import type { Config } from "../config/schema.js";
+import type { GatewayOptions } from "../gateway/contract.js";
+import type { MissionDesk } from "../orchestrator/missions/missions.js";
+
+export function offersOf(
+  { orchestrator, alerts }: Config,
+  missions: Pick<MissionDesk, "plans">,
+): NonNullable<GatewayOptions["offers"]> {
+  return {
+    plans: () =>
+      missions
+        .plans()
+        // A broken one is offered, too: whoever runs it is told what is wrong.
+        .map((file) => ({
+          name: "plan" in file ? `${file.plan.title ?? file.id} · ${file.id}` : `broken · ${file.id}`,
+          value: file.id,
+        })),
+    assignees: () =>
+      Object.entries(orchestrator.runners).map(([name, runner]) => ({
+        name: `${name} · ${kindOf(runner)}`,
+        value: name,
+      })),
+    rotas: () => Object.keys(alerts.rotas).map((name) => ({ name, value: name })),
+  };
+}
+
+function kindOf({ shell, http, agent }: Config["orchestrator"]["runners"][string]): string {
+  if (shell) return "a program";
+  if (http) return "a request";
+  return agent ? "an agent" : "a person";
+}

@@ -1,0 +1,91 @@
+/** A command that cannot know what was meant answers with what there is: buttons in chat, a list everywhere. */
+import type { Choice, OptionValue } from "../../domain/command.js";
+import type { Button } from "../../domain/message.js";
+import type { HookgateError } from "../../lib/errors.js";
+import type { Command, CommandAnswer } from "../commands.js";
+import type { CommandTable } from "../inbound/parse-command.js";
+import type { Parts } from "../parts.js";
+import { best } from "./best.js";
+import { type Asking, listOf, valuesOf } from "./values.js";
+
+/** A row each, and Discord shows five. */
+const MOST = 5;
+const MAX_LABEL = 60;
+
+export interface Unclear {
+  error: Pick<HookgateError, "code" | "message" | "hint">;
+  option: string;
+  /** What was written for it, if anything. */
+  typed?: string | undefined;
+}
+
+/** Undefined when there is nothing to choose from. */
+export async function offerChoices(
+  command: Command,
+  { error, option: name, typed }: Unclear,
+  asking: Asking,
+  commands: CommandTable,
+  parts: Parts,
+): Promise<CommandAnswer | undefined> {
+  const option = command.options.find((one) => one.name === name);
+  const list = option && listOf(option, asking.given);
+  if (list === undefined) return undefined;
+  const all = await valuesOf(list, asking, commands, parts);
+  const fitting = best(all, typed ?? "", MOST + 1);
+  const found = fitting.length > 0 ? fitting : all;
+  const shown = found.slice(0, MOST);
+  if (shown.length === 0) return undefined;
+  const more = found.length > MOST ? "More fit: write a word of its name, or the beginning of its id." : undefined;
+  const hint = [`Which one? ${shown.map(({ name: words }) => words).join(" | ")}`, more, error.hint];
+  const said = hint.filter((part) => part !== undefined).join("\n");
+  return {
+    message: {
+      text: [
+        `✗ ${error.message}`,
+        `**Which one?**\n${shown.map((choice) => `- ${line(choice)}`).join("\n")}`,
+        [more, error.hint].filter((part) => part !== undefined).join("\n"),
+      ]
+        .filter((part) => part !== "")
+        .join("\n\n"),
+      buttons: shown.map((choice) => [button(command, { ...asking.given, [name]: choice.value }, choice)]),
+    },
+    data: {
+      error: { code: error.code, message: error.message, hint: said },
+      choices: shown.map(({ name: words, value }) => ({ value, name: words })),
+    },
+    outcome: "failed",
+  };
+}
+
+function line(choice: Choice): string {
+  const { name, value } = choice;
+  const words = wordsOf(choice);
+  const rest = words === name ? name.slice(name.startsWith(value) ? value.length : 0) : ` ${words}`;
+  return `\`${value}\`${rest.replace(/[\\`*_~[\]<>|#@]/g, "\\$&")}`;
+}
+
+/** Without an id that stands behind the words and tells a person nothing. */
+function wordsOf({ name, value }: Choice): string {
+  const tail = ` · ${value}`;
+  return name.endsWith(tail) ? name.slice(0, -tail.length) : name;
+}
+
+function button(command: Command, options: Readonly<Record<string, OptionValue>>, choice: Choice): Button {
+  return {
+    label: [...wordsOf(choice)].slice(0, MAX_LABEL).join(""),
+    style: "secondary",
+    action: { kind: "command", line: commandLine(command, options) },
+  };
+}
+
+/** The line with all options by name, so that what follows in one of them is read as what it was. */
+function commandLine({ name, options: specs }: Command, options: Readonly<Record<string, OptionValue>>): string {
+  const words = specs.flatMap((spec) => {
+    const value = options[spec.name];
+    return value === undefined ? [] : [`${spec.name}=${quoted(value)}`];
+  });
+  return [`/${name}`, ...words].join(" ");
+}
+
+const quoted = (value: OptionValue) =>
+  typeof value === "string" && !/^[\w.:@-]+$/.test(value) ? `"${value.replace(/["\\]/g, "\\$&")}"` : String(value);

@@ -1,0 +1,145 @@
+/** What there is to name in a command, list by list: for completion while somebody types, and for whoever left it out. */
+import type { Choice, ChoiceList, OptionSpec, OptionValue } from "../../domain/command.js";
+import type { Operator } from "../../domain/identity.js";
+import { isGateOpen, isMissionOver, MISSION_STATUSES, type Mission } from "../../domain/mission.js";
+import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../domain/task.js";
+import type { CommandTable } from "../inbound/parse-command.js";
+import type { Parts } from "../parts.js";
+
+const NEWEST = 100;
+/** Of a title in a choice: the id behind it must stay readable. */
+const MAX_TITLE = 48;
+
+export interface Asking {
+  operator: Operator;
+  /** The other options of the line. */
+  given: Readonly<Record<string, OptionValue>>;
+}
+
+/** Which list an option's values come from, by what the line says so far. */
+export function listOf({ complete, completeFor }: OptionSpec, given: Asking["given"]): ChoiceList | undefined {
+  const { action } = given;
+  return (typeof action === "string" ? completeFor?.[action] : undefined) ?? complete;
+}
+
+export async function valuesOf(
+  list: ChoiceList,
+  { operator, given }: Asking,
+  commands: CommandTable,
+  { registry, store, offers }: Parts,
+): Promise<Choice[]> {
+  // Without a role one is shown one's own tasks, and nothing else.
+  if (operator.role === undefined && list !== "open-tasks") return [];
+  const hooks = () => registry.list().map(({ id, hook }) => ({ name: `${id} · ${hook}`, value: id }));
+  const points = () => registry.points.map((point) => same(point.name));
+  switch (list) {
+    case "words":
+      return [];
+    case "hooks":
+      return hooks();
+    case "points":
+      return points();
+    case "hooks-and-points":
+      return [...hooks(), ...points()];
+    case "commands":
+      return commands.all.map((command) => same(command.name));
+    case "plans":
+      return offers.plans();
+    case "assignees":
+      return [{ name: "yourself", value: "me" }, ...offers.assignees()];
+    case "rotas":
+      return offers.rotas();
+    case "tasks":
+      return (await store.tasks.list({ limit: NEWEST })).map(taskChoice);
+    case "open-tasks": {
+      const open = await store.tasks.list({ status: OPEN_TASKS, limit: NEWEST });
+      const own = `person:${operator.platform}:${operator.userId}`;
+      // First what is the person's own to do.
+      const sorted = [...open.filter(({ owner }) => owner === own), ...open.filter(({ owner }) => owner !== own)];
+      return sorted.filter(({ owner }) => operator.role !== undefined || owner === own).map(taskChoice);
+    }
+    case "tasks-to-retry":
+      return (await store.tasks.list({ status: TASKS_TO_RETRY, limit: NEWEST })).map(taskChoice);
+    case "missions":
+      return (await store.missions.rows.list({ limit: NEWEST })).map(missionChoice);
+    case "open-missions":
+      return (await store.missions.rows.list({ status: OPEN_MISSIONS, limit: NEWEST })).map(missionChoice);
+    case "gates":
+      return gatesOf(await store.missions.rows.list({ status: OPEN_MISSIONS, limit: NEWEST }), given.mission);
+    case "schedules":
+      return (await store.missions.schedules.list()).map(({ id, planId, expression, paused }) => ({
+        name: `${id} · ${planId} at ${expression}${paused === undefined ? "" : " · paused"}`,
+        value: id,
+      }));
+    case "silences":
+      return (await store.alerts.silences())
+        .filter(({ endedAt }) => endedAt === undefined)
+        .map(({ id, matchers, comment }) => ({
+          name: `${titled(matchers.join(" "))} · ${titled(comment)} · ${id}`,
+          value: id,
+        }));
+    case "alerts":
+      return (await store.alerts.list({ open: true, limit: NEWEST })).map(({ id, state, signal }) => ({
+        name: `${titled(signal.title)} · ${state} · ${id}`,
+        value: id,
+      }));
+    case "clocks":
+    case "conversations":
+      return (await store.sla.list({ state: "open", limit: NEWEST }))
+        .filter(({ entity }) => list === "clocks" || entity.type === "conversation")
+        .map(({ id, policyId, entity }) => ({ name: `${titled(entity.title)} · ${policyId} · ${id}`, value: id }));
+    case "runs": {
+      const configured = await store.automation.runs.list({ limit: NEWEST });
+      const dispatches = await store.journal.list({ limit: NEWEST });
+      return [
+        ...configured.map(({ id, hookId, status }) => ({ name: `${id} · ${hookId} · ${status}`, value: id })),
+        ...dispatches.flatMap(({ point, runs }) =>
+          runs.map((run) => ({ name: `${run.id} · ${run.hookId} at ${point} · ${run.outcome}`, value: run.id })),
+        ),
+      ];
+    }
+    case "deliveries": {
+      const [held, dead, newest] = await Promise.all([
+        store.outbox.list({ status: "held", limit: NEWEST }),
+        store.outbox.list({ status: "dead", limit: NEWEST }),
+        store.outbox.list({ limit: NEWEST }),
+      ]);
+      const unique = new Map([...held, ...dead, ...newest].map((one) => [one.id, one]));
+      // Not the text: what people wrote is shown to those who may see it, on the record.
+      return [...unique.values()].map(({ id, status, conversation }) => ({
+        name: `${id} · ${status} · ${conversation}`,
+        value: id,
+      }));
+    }
+  }
+}
+
+const OPEN_TASKS = TASK_STATUSES.filter((status) => !isEnded(status));
+const TASKS_TO_RETRY: readonly TaskStatus[] = ["failed", "blocked", "review", "cancelled"];
+const OPEN_MISSIONS = MISSION_STATUSES.filter((status) => !isMissionOver(status));
+
+export const same = (value: string): Choice => ({ name: value, value });
+
+const taskChoice = ({ id, title, status }: Task): Choice => ({
+  name: `${titled(title)} · ${status.replaceAll("_", " ")} · ${id}`,
+  value: id,
+});
+
+const missionChoice = ({ id, title, status }: Mission): Choice => ({
+  name: `${titled(title)} · ${status} · ${id}`,
+  value: id,
+});
+
+/** Of the mission that the line names, else of all; those that are shut first. */
+function gatesOf(missions: readonly Mission[], named: OptionValue | undefined): Choice[] {
+  const meant = missions.filter(({ id, planId }) => named === undefined || id === named || planId === named);
+  const gates = meant.flatMap(({ title, gates: all }) => all.map((gate) => ({ title, gate })));
+  const isShut = ({ gate }: (typeof gates)[number]) => gate.verdict !== undefined && !isGateOpen(gate);
+  const sorted = [...gates.filter(isShut), ...gates.filter((one) => !isShut(one))];
+  return sorted.map(({ title, gate }) => ({ name: `${gate.name} · ${titled(title)}`, value: gate.name }));
+}
+
+function titled(text: string): string {
+  const characters = [...text.replace(/\s+/g, " ").trim()];
+  return characters.length <= MAX_TITLE ? characters.join("") : `${characters.slice(0, MAX_TITLE - 1).join("")}…`;
+}

@@ -1,0 +1,25 @@
+/** What keeps an expectation from ever being checked, known before anything is done: for plans, and for tasks that are written in chat. */
+import type { Expectation } from "../../domain/expectation.js";
+import { errorMessage } from "../../lib/errors.js";
+import { suggestion } from "../../lib/schema-issues.js";
+import { compileExpectation } from "./checks/condition.js";
+
+export function expectationProblem(one: Expectation, models: readonly string[]): string | undefined {
+  if ("when" in one) return conditionProblem(one.when);
+  return "judge" in one ? judgeProblem(one.model, models) : undefined;
+}
+
+function conditionProblem(source: string): string | undefined {
+  try {
+    compileExpectation(source);
+    return undefined;
+  } catch (error) {
+    return errorMessage(error);
+  }
+}
+
+export function judgeProblem(model: string | undefined, models: readonly string[]): string | undefined {
+  if (model === undefined ? models.length > 0 : models.includes(model)) return undefined;
+  const what = model === undefined ? "no model is configured" : `there is no model "${model}"`;
+  return `${what}${suggestion(model ?? "", models)}`;
+}

@@ -1,0 +1,194 @@
+/** Commands that cannot know what was meant: they ask, with what there is; and all that a task can be given in chat. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { until } from "../support/until.js";
+import { OWNER_TOKEN, type Posted, type TaskedApp, taskedApp, WORKER_TOKEN } from "./support/tasked-app.js";
+
+const web = {
+  people: [{ id: "2", name: "Will", token_env: "WORKER_TOKEN" }],
+  access: { dms: "everyone", chats: ["*"], mention: "always" },
+  rooms: [{ id: "general", name: "General" }],
+};
+let nonces = 0;
+const nonce = () => `nonce-${process.pid}-${++nonces}`;
+
+const PLAN = {
+  title: "Release",
+  groups: [
+    { name: "build", tasks: [{ id: "compile", assignTo: "wait" }], gate: { name: "good", minScore: 0.9 } },
+    { name: "ship", tasks: [{ id: "upload", assignTo: "wait" }] },
+  ],
+};
+
+async function opened(): Promise<TaskedApp> {
+  const app = await taskedApp({
+    orchestrator: { runners: { wait: { shell: { sh: "sleep 60" } }, ok: { shell: { sh: "echo fine" } } } },
+    config: {
+      web,
+      alerts: {
+        rotas: { first: { rotate: { people: ["web:1"], from: "2020-01-06T09:00", every: "7d" } } },
+      },
+    },
+  });
+  mkdirSync(join(app.folder, "missions"));
+  writeFileSync(join(app.folder, "missions/release.yaml"), JSON.stringify(PLAN));
+  return app;
+}
+
+/** Types a command in a room and gives the answer to it. */
+async function asked(app: TaskedApp, line: string, token = OWNER_TOKEN): Promise<Posted> {
+  const { message } = (await app.api("POST", "/rooms/general/messages", { text: line, nonce: nonce() }, token)) as {
+    message: { id: string };
+  };
+  return until(
+    async () => (await app.room("general", token)).find(({ raw }) => raw.replyToId === message.id),
+    `the answer to ${line}`,
+  );
+}
+
+async function press(app: TaskedApp, { id, buttons }: Posted, label: string, token = OWNER_TOKEN): Promise<Posted> {
+  const button = buttons?.flat().find((one) => one.label.includes(label));
+  if (button?.token === undefined) throw new Error(`there is no button "${label}" in ${JSON.stringify(buttons)}`);
+  await app.api("POST", `/messages/${id}/press`, { token: button.token, nonce: nonce() }, token);
+  return until(async () => {
+    const now = (await app.room("general", token)).find((one) => one.id === id);
+    return now && JSON.stringify(now.buttons) !== JSON.stringify(buttons) ? now : undefined;
+  }, `what the button ${label} brings`);
+}
+
+const labels = ({ buttons = [] }: Posted) => buttons.flat().map(({ label }) => label);
+
+describe("a command that leaves out what it is about", () => {
+  it("asks which, and goes on with what is chosen, the other options as they were", async () => {
+    const app = await opened();
+    const roses = await app.add("/task add me Water the roses");
+    await app.add("/task add me Call Ann");
+    await app.becomes(roses, "assigned");
+
+    const which = await asked(app, '/task cancel text="it rains \\"today\\""');
+    expect(which.text).toContain("Which one?");
+    expect(labels(which)).toEqual(["Call Ann · assigned", "Water the roses · assigned"]);
+    await press(app, which, "Water the roses");
+    expect(await app.becomes(roses, "cancelled")).toMatchObject({ reason: 'it rains "today"' });
+
+    // What is over cannot be cancelled, and what runs cannot be tried again.
+    expect(labels(await asked(app, "/task cancel"))).toEqual(["Call Ann · assigned"]);
+    expect(labels(await asked(app, "/task retry"))).toEqual(["Water the roses · cancelled"]);
+    // A word of the title narrows it.
+    expect(labels(await asked(app, "/task show rose"))).toEqual(["Water the roses · cancelled"]);
+    expect(labels(await asked(app, "/task assign"))).toEqual(["Call Ann · assigned"]);
+
+    const begun = await press(app, await asked(app, "/mission run"), "Release");
+    expect(begun.text).toContain("begins");
+    const { missions } = (await app.command("/mission list")).data as { missions: { id: string }[] };
+    const missionId = missions[0]?.id;
+    expect(labels(await asked(app, "/mission cancel"))).toEqual(["Release · running"]);
+    expect(labels(await asked(app, `/gate release ${missionId}`))).toEqual(["good · Release"]);
+    expect(labels(await asked(app, "/schedule add cron=@daily"))).toEqual(["Release"]);
+    await app.command('/schedule add release cron="@daily" name=nightly');
+    expect(labels(await asked(app, "/schedule pause"))).toEqual(["nightly · release at @daily"]);
+    expect(labels(await asked(app, "/oncall who nobody"))).toEqual(["first"]);
+
+    // Programs get it as words.
+    const told = await app.command("/schedule run nightli");
+    expect(told.data).toMatchObject({
+      error: { code: "NOT_FOUND", hint: expect.stringContaining("nightly") },
+      choices: [{ value: "nightly" }],
+    });
+    await app.command(`/mission cancel ${missionId}`);
+  });
+
+  it("asks whoever has work, of their own and nothing else; refuses whoever has none; completes alike", async () => {
+    const app = await opened();
+    await app.add("/task add me Keep the secret");
+    expect((await app.command("/task done", WORKER_TOKEN)).outcome).toBe("refused");
+    const complete = async (query: string, token: string) =>
+      (
+        (await app.api("GET", `/complete?command=task&option=id&${query}`, undefined, token)) as {
+          choices: { name: string; value: string }[];
+        }
+      ).choices;
+    const given = (values: object) => `given=${encodeURIComponent(JSON.stringify(values))}`;
+    expect(await complete(given({ action: "done" }), WORKER_TOKEN)).toEqual([]);
+
+    const id = await app.add("/task add person:web:2 Sweep the yard");
+    await app.becomes(id, "assigned");
+    const which = await app.command("/task done", WORKER_TOKEN);
+    expect(which.data).toMatchObject({ choices: [{ value: id }] });
+    expect(JSON.stringify(which)).not.toContain("secret");
+    expect((await complete(given({ action: "done" }), WORKER_TOKEN)).map(({ value }) => value)).toEqual([id]);
+    expect(await complete(given({ action: "show" }), WORKER_TOKEN)).toEqual([]);
+
+    expect((await complete(given({ action: "add" }), OWNER_TOKEN)).map(({ value }) => value)).toEqual([
+      "me",
+      "wait",
+      "ok",
+    ]);
+    expect((await complete(given({ action: "cancel" }), OWNER_TOKEN)).map(({ name }) => name)).toEqual([
+      expect.stringContaining("Keep the secret"),
+      `Sweep the yard · assigned · ${id}`,
+    ]);
+    await app.command(`/task done ${id}`, WORKER_TOKEN);
+    expect((await app.command("/task done", WORKER_TOKEN)).outcome).toBe("refused");
+  });
+});
+
+describe("/task add", () => {
+  it("takes every field of a task, behind the title, by the names of the fields too", async () => {
+    const app = await opened();
+    const first = await app.add("/task add me First");
+    const id = await app.add(
+      `/task add ok Write the first draft description="All of it, in \\"full\\"" dependsOn=${first} group=texts priority=7 ` +
+        'max-retries=2 backoff=30s timeout=10m deadline=2h expect=[{"when":"result.ok","weight":2},{"file":"out.txt"}] --approve',
+    );
+    const task = await app.task(id);
+    expect(task).toMatchObject({
+      title: "Write the first draft",
+      description: 'All of it, in "full"',
+      dependsOn: [first],
+      group: "texts",
+      priority: 7,
+      retryPolicy: { maxRetries: 2, backoffMs: 30_000 },
+      maxDuration: 600_000,
+      expectations: [{ when: "result.ok", weight: 2 }, { file: "out.txt" }],
+      needsApproval: true,
+      assignTo: "ok",
+    });
+    expect(task.deadline).toBeGreaterThan(Date.now() + 3_600_000);
+    const noted = await app.add('/add-task "Only noted" assign-to=ok expect="when: result.ok" draft=yes');
+    expect(await app.task(noted)).toMatchObject({
+      status: "draft",
+      assignTo: "ok",
+      expectations: [{ when: "result.ok" }],
+    });
+  });
+
+  it("says what is wrong with it, and how it is written", async () => {
+    const app = await opened();
+    const cases = [
+      ["/task add", "Missing: what is to be done", "/add-task"],
+      ["/task add ok", "Missing: what is to be done"],
+      ['/task add "Call Ann"', "Missing: who, or what"],
+      ["/task add okk Do it", 'nobody "okk"'],
+      ["/task add ok Do it due=tomorrow", '"tomorrow" is no time'],
+      ["/task add ok Do it due=2020-01-01T00:00", "is over already"],
+      ["/task add ok Do it timeout=soon", "`timeout` is a length of time"],
+      ["/task add ok Do it retries=-1", "`retries` is a number from 0 to 100"],
+      ["/task add ok Do it backoff=5s", "say `retries` too"],
+      ["/task add ok Do it after=t_none", 'no task "t_none"'],
+      ['/task add ok Do it expect="sh: rm -rf x"', "never in chat"],
+      ['/task add ok Do it expect="when: result."', "`expect`:"],
+      ['/task add ok Do it expect="judge: nice"', "no model is configured"],
+      ['/task add ok Do it expect="wen: result.ok"', "expected exactly one of command, sh, file, http, when, judge"],
+      ['/task add ok Do it expect="file: a, sizes: 3"', "`expect`"],
+      ["/task add ok Do it priority=high", "`priority` is a whole number"],
+      [`/task add ok ${"x".repeat(301)}`, "301 characters long; 300 fit"],
+    ];
+    for (const [line = "", ...parts] of cases) {
+      const said = await app.command(line);
+      expect(said.outcome, line).toBe("failed");
+      for (const part of parts) expect(said.text, line).toContain(part);
+    }
+  });
+});
