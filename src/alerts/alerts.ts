@@ -70,10 +70,8 @@ export interface Alerts {
   /** By rota; nobody: undefined. */
   onCall(): { rota: string; person: string | undefined }[];
   nextBusinessHour(): number;
-  /** What a card was sent with has ended: it is looked after at once. */
-  delivered(cardId: string): void;
-  /** A reminder or an escalation did not arrive: the alert is told elsewhere, too. (Cards are looked after by their rows.) */
-  undelivered(alertId: string, platform: string): void;
+  /** What a card (`ac_…`), or a reminder or escalation of an alert (`al_…`), was sent with has ended: it is looked after at once. */
+  delivered(id: string): void;
   /** Somebody deleted its message: it is posted anew while something on it is open. */
   deleted(cardId: string): void;
   /** Looks under way and waiting for room. */
@@ -116,13 +114,11 @@ export function createAlerts(parts: AlertsParts): Alerts {
     logger,
     deliveryOf: (deliveryId) => parts.store.outbox.get(deliveryId),
     post,
-    lookLater: (destination, at) => later(`to ${destination}`, at),
     run: (occasion) => run(occasion),
     raiseOwn,
     mask: parts.mask,
     standing: async (clockId) => parts.standing?.(clockId),
     budget: createBudget(),
-    redraws: new Map(),
   };
   const digests = createDigests(telling, parts.store.keyValue);
   const heartbeat = createHeartbeat(telling, parts.store.keyValue);
@@ -229,13 +225,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
       const now = clock.now();
       return nextCron({ cron: `${minute} ${hour} * * ${days.join(",")}`, timezone }, now) ?? now + 86_400_000;
     },
-    delivered: (cardId) => void lookAfter(cardId),
-    undelivered(alertId, platform) {
-      const reason = "what was said besides its card did not arrive";
-      run({ kind: "undelivered", id: alertId, destination: platform, reason }).catch((error: unknown) =>
-        logger.error({ alert: alertId, error: errorMessage(error) }, "an alert could not be told elsewhere"),
-      );
-    },
+    delivered: (id) => void (id.startsWith("al_") ? lookAfterNotices(id) : lookAfter(id)),
     deleted: (cardId) =>
       void lookAfter(cardId, async ({ isClosed }) => {
         if (!isClosed) await store.redraw(cardId);
@@ -278,6 +268,17 @@ export function createAlerts(parts: AlertsParts): Alerts {
       telling.lookAt(card.destination);
     } catch (error) {
       logger.warn({ card: cardId, error: errorMessage(error) }, "a card could not be looked after");
+    }
+  }
+
+  async function lookAfterNotices(alertId: string): Promise<void> {
+    try {
+      for (const { destination } of await store.placesOf(alertId)) telling.lookAt(destination);
+    } catch (error) {
+      logger.warn(
+        { alert: alertId, error: errorMessage(error) },
+        "what was said of an alert could not be looked after",
+      );
     }
   }
 

@@ -4,6 +4,7 @@
  * enqueued: done again after a crash it enqueues nothing twice.
  */
 import { checkArrivals } from "./tell/check-arrivals.js";
+import { checkNotices } from "./tell/check-notices.js";
 import { placeAlerts } from "./tell/place-alerts.js";
 import { redrawCards } from "./tell/redraw-cards.js";
 import { sayNotices } from "./tell/say-notices.js";
@@ -15,6 +16,7 @@ export async function tell(destination: string, telling: Telling): Promise<numbe
   const laters = [
     await redrawCards(destination, telling),
     await checkArrivals(destination, telling),
+    await checkNotices(destination, telling),
     await placeAlerts(destination, telling),
     await showCards(destination, telling),
     await sayNotices(destination, telling),

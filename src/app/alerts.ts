@@ -29,16 +29,12 @@ export function assembleAlerts({ config, env, consoleId, gateway, ...parts }: Pa
 }
 
 /** What the gateway tells whoever counts, and alerts of their own deliveries. */
-export function tellingAlerts(
-  observer: Observer,
-  alerts: Pick<Alerts, "delivered" | "undelivered" | "deleted">,
-): Observer {
+export function tellingAlerts(observer: Observer, alerts: Pick<Alerts, "delivered" | "deleted">): Observer {
   return {
     ...observer,
     deliverySettled(platform, status, latencyMs, cause) {
       observer.deliverySettled?.(platform, status, latencyMs, cause);
       if (cause.kind !== "alert") return;
-      if (status === "dead" || status === "held") alerts.undelivered(cause.id, platform);
       alerts.delivered(cause.id);
     },
     ownMessageDeleted(cause) {

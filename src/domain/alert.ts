@@ -146,6 +146,8 @@ export interface AlertCard {
   failedAt?: number;
   isClosed: boolean;
   remindedAt?: number;
+  /** When it is drawn again by itself. */
+  redrawAt?: number;
 }
 
 export interface NewNotice {
@@ -164,6 +166,8 @@ export interface Notice extends NewNotice {
   id: number;
   /** Which delivery says it, once that is decided. */
   deliveryId?: string;
+  /** When it was handed to the outbox. */
+  sentAt?: number;
 }
 
 /** A change of one alert with all that follows from it, in one transaction. */
@@ -238,12 +242,20 @@ export interface AlertStore {
   saveCard(card: AlertCard): Promise<void>;
   /** It shows something else now. */
   redraw(cardId: string): Promise<void>;
+  /** So do those whose time to be drawn again has come. */
+  redrawDue(destination: string, now: number): Promise<void>;
+  /** How many cards there are drawn again by themselves, and when the next one is. */
+  redraws(destination: string): Promise<{ count: number; nextAt?: number }>;
 
   /** Notices that are not enqueued yet, oldest first. */
   notices(destination: string, limit: number): Promise<Notice[]>;
   /** Decides which delivery says them; undefined: none (they say nothing new). */
   assignNotices(ids: readonly number[], deliveryId: string | undefined): Promise<void>;
-  noticesSent(ids: readonly number[]): Promise<void>;
+  /** They are with the outbox, and looked after until they are settled. */
+  noticesSent(ids: readonly number[], now: number): Promise<void>;
+  /** Those that are not known to have arrived, oldest first; a thousand at most. */
+  unsettledNotices(destination: string): Promise<Notice[]>;
+  settleNotices(ids: readonly number[]): Promise<void>;
 
   silences(): Promise<Silence[]>;
   saveSilence(silence: Silence): Promise<void>;

@@ -1,6 +1,6 @@
 /** From a signal to a card and back: one card an alert and destination, edited in place, whatever changes it. */
 import { describe, expect, it } from "vitest";
-import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, watch } from "./watch.js";
+import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, START, signal, watch } from "./watch.js";
 
 const TO_ROOM = { routes: { default: { to: [ROOM] } } };
 
@@ -196,22 +196,53 @@ describe("what keeps an alert quiet", () => {
   });
 });
 
-describe("a card that counts time", () => {
-  it("is drawn again as time passes, less often the later it is, and not any more when it is over", async () => {
+describe("an open card", () => {
+  const clock = { name: "first response", dueAt: START, targetMs: HOUR, elapsedMs: HOUR, percentUsed: 1 };
+
+  it("is drawn again as time passes, also after a crash, and not any more when it is over", async () => {
     const on = await watch(TO_ROOM);
-    const clock = { name: "first response", dueAt: on.clock.now(), targetMs: HOUR, elapsedMs: HOUR, percentUsed: 1 };
     await on.raise({ clock });
-    await on.advance(10 * MINUTE);
+    await on.advance(9 * MINUTE);
     const early = on.posted()[0]?.edits ?? 0;
-    expect(on.posted()[0]?.text).toMatch(/Overdue by: [89] min/);
+    expect(on.posted()[0]?.text).toMatch(/Overdue by: [789] min/);
     expect(early).toBeGreaterThan(3);
-    await on.advance(6 * HOUR);
-    const later = on.posted()[0]?.edits ?? 0;
-    expect(later - early).toBeLessThan(30);
+    await on.crash();
+    await on.advance(HOUR);
+    // Every five minutes at most.
+    const later = (on.posted()[0]?.edits ?? 0) - early;
+    expect(later).toBeGreaterThan(8);
+    expect(later).toBeLessThan(16);
     await on.raise({ clock, state: "resolved", reason: "answered" });
     await on.advance(2_000);
     const over = on.posted()[0]?.edits;
     await on.advance(2 * HOUR);
     expect(on.posted()[0]?.edits).toBe(over);
+  });
+
+  it("that somebody deleted, which the platform tells nobody, comes back within minutes by itself", async () => {
+    const on = await watch(TO_ROOM);
+    await on.raise();
+    const [card] = on.posted();
+    if (card) card.isDeleted = true;
+    await on.advance(6 * MINUTE);
+    expect(on.posted()).toHaveLength(1);
+    expect(on.posted()[0]?.id).not.toBe(card?.id);
+    expect(on.posted()[0]?.text).toContain("Reply to Bob");
+  });
+
+  it("of many in one chat is not drawn so often that the chat is flooded", async () => {
+    const on = await watch({
+      routes: { default: { to: [ROOM], alone: 100, remind: { times: 0 } } },
+      destinations: { [ROOM]: { per_minute: 100 } },
+    });
+    for (let n = 0; n < 60; n++) await on.alerts.raise(signal({ fingerprint: `f${n}`, at: on.clock.now(), clock }));
+    await on.settle();
+    const before = on.platform.requests.length;
+    for (let minute = 0; minute < 3; minute++) {
+      await on.clock.advance(MINUTE);
+      await on.settle();
+    }
+    // Each by itself would be drawn every minute.
+    expect(on.platform.requests.length - before).toBeLessThan(110);
   });
 });

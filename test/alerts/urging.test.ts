@@ -205,12 +205,43 @@ describe("what cannot be told", () => {
     await on.raise();
     await on.advance(6 * MINUTE);
     expect(on.posted()).toHaveLength(1);
-    expect(
-      on
-        .posted(ADMINS)
-        .map(({ text }) => text)
-        .join(),
-    ).toContain("Reply to Bob");
+    const told = on.posted(ADMINS);
+    expect(told.some(({ text }) => /^(?=[\s\S]*Reply to Bob)[\s\S]*Severity/.test(text))).toBe(true);
+    expect(told.some(({ text }) => text.includes("Reminders and escalations do not reach loop:bot:room"))).toBe(true);
+    // Whom it calls is called there.
+    const call = told.find(({ text }) => text.includes("did not arrive at loop:bot:room"));
+    expect(call?.body.mentions).toEqual({ users: ["7"] });
+  });
+
+  it("of an escalation is told at the fallback though a kill came between its end and our hearing of it", async () => {
+    const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
+    let isLost = false;
+    platform.script = (operation) =>
+      operation.kind === "create" && operation.address.chatId === "room" && /Escalated/.test(operation.part.text)
+        ? isLost
+          ? { kind: "permanent", error: "it may not mention anybody" }
+          : { kind: "retry", error: "try again", scope: "chat" }
+        : undefined;
+    const on = await watch(route({ escalate: [{ after: "5m", mention: ["loop:7"] }] }), platform);
+    await on.raise();
+    for (let minute = 0; minute < 5; minute++) await on.clock.advance(MINUTE);
+    const lost = async () => (await on.rig.store.outbox.list({ status: "dead", limit: 1 })).length > 0;
+    await until(
+      () =>
+        platform.requests.some(({ kind, ...more }) => kind === "create" && JSON.stringify(more).includes("Escalated")),
+      "the escalation being tried",
+    );
+    await on.alerts.stop();
+    isLost = true;
+    await until(async () => {
+      await on.clock.advance(1_000);
+      return lost();
+    }, "the delivery being given up");
+    await on.crash();
+    await on.advance(10_000);
+    const call = on.posted(ADMINS).find(({ text }) => text.includes("did not arrive at loop:bot:room"));
+    expect(call?.body.mentions).toEqual({ users: ["7"] });
+    expect(on.posted(ADMINS).filter(({ text }) => text.includes("did not arrive"))).toHaveLength(1);
   });
 
   it("with its formatting is told as plain text", async () => {

@@ -75,7 +75,6 @@ export async function watch(
     {},
     {
       delivered: (id) => current.alerts?.delivered(id),
-      undelivered: (id, of) => current.alerts?.undelivered(id, of),
       deleted: (id) => current.alerts?.deleted(id),
     },
   );

@@ -1,43 +1,35 @@
-/** Cards that say how late something is are drawn again as time passes: often at first, less often the later it is. */
-import type { AlertCard } from "../../domain/alert.js";
+/**
+ * Open cards are drawn again as time passes: those that say how late something is as that changes, and every one now and then, which
+ * brings back what somebody deleted where the platform tells nobody. When is on disk with the card.
+ */
+import { type AlertCard, isOpen } from "../../domain/alert.js";
 import type { Telling } from "./telling.js";
 
 const SOONEST_MS = 60_000;
+/** While it fires and nobody has it, and otherwise. */
+const LATEST_FIRING_MS = 5 * 60_000;
 const LATEST_MS = 3_600_000;
+/** A chat with many open cards is not edited more often than this. */
+const APART_MS = 6_000;
 
-export async function redrawCards(
-  destination: string,
-  { redraws, store, clock }: Telling,
-): Promise<number | undefined> {
-  const planned = redraws.get(destination);
-  if (!planned) return undefined;
-  const now = clock.now();
-  for (const [id, at] of planned)
-    if (at <= now) {
-      planned.delete(id);
-      const card = await store.card(id);
-      if (card && !card.isClosed) await store.redraw(id);
-    }
-  return planned.size === 0 ? undefined : Math.min(...planned.values());
+/** Gives the time of the next. */
+export async function redrawCards(destination: string, { store, clock }: Telling): Promise<number | undefined> {
+  await store.redrawDue(destination, clock.now());
+  return (await store.redraws(destination)).nextAt;
 }
 
-/** Of cards of one alert with a clock; a card of many shows which, not how late. */
-export async function planRedraw(
+/** Undefined when all on it is over. */
+export async function nextRedraw(
   { id, kind, destination }: AlertCard,
-  isClosed: boolean,
-  { redraws, store, clock, lookLater }: Telling,
-): Promise<void> {
-  if (kind !== "alert") return;
-  const planned = redraws.get(destination) ?? new Map<string, number>();
-  redraws.set(destination, planned);
-  const [alert] = isClosed ? [] : await store.list({ cardId: id, limit: 1 });
-  const dueAt = alert?.signal.clock?.dueAt;
-  if (dueAt === undefined) {
-    planned.delete(id);
-    return;
-  }
+  { store, clock }: Telling,
+): Promise<number | undefined> {
+  const [worst] = await store.list({ cardId: id, limit: 1 });
+  if (worst === undefined || !isOpen(worst.state)) return undefined;
   const now = clock.now();
-  const at = now + Math.min(LATEST_MS, Math.max(SOONEST_MS, Math.abs(dueAt - now) / 4));
-  planned.set(id, at);
-  lookLater(destination, at);
+  const isFiring = kind === "alert" ? worst.state === "firing" : ((await store.counts({ cardId: id })).firing ?? 0) > 0;
+  const latest = isFiring ? LATEST_FIRING_MS : LATEST_MS;
+  const dueAt = kind === "alert" ? worst.signal.clock?.dueAt : undefined;
+  const wait = dueAt === undefined ? latest : Math.min(latest, Math.max(SOONEST_MS, Math.abs(dueAt - now) / 4));
+  const { count } = await store.redraws(destination);
+  return Math.round(now + Math.max(wait, count * APART_MS));
 }

@@ -6,9 +6,10 @@ import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import { inline, titleOf } from "../card/words.js";
 import { defaultDestination } from "../config.js";
+import { groupBy } from "./group-by.js";
 import { mentionsFor } from "./mentions.js";
 import { isWebhook, type Telling } from "./telling.js";
-import { undelivered } from "./undelivered.js";
+import { unsaid } from "./undelivered.js";
 
 const PAGE = 500;
 /** Reminders of a card of many come at most so often, although its alerts began one after the other. */
@@ -123,9 +124,10 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
       const reason = errorMessage(error);
       telling.logger.warn({ error: reason }, "a webhook did not take an escalation");
       if (clock.now() < first.notice.dueAt + GIVE_UP_WEBHOOK_MS) return clock.now() + RETRY_WEBHOOK_MS;
-      await telling.raiseOwn({ ...undelivered(destination), state: "firing", reason });
+      await telling.raiseOwn({ ...unsaid(destination), state: "firing", reason });
     }
-    await store.noticesSent(ids);
+    await store.noticesSent(ids, clock.now());
+    await store.settleNotices(ids);
     return undefined;
   }
   const at = parseAddress(destination);
@@ -133,7 +135,7 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
     const cause = { kind: "alert" as const, id: first.alert.id, depth: 0 };
     await telling.send(at, await messageOf(sayings, telling), { cause, deliveryId });
   }
-  await store.noticesSent(ids);
+  await store.noticesSent(ids, clock.now());
   const { card } = first;
   if (card && first.notice.kind === "reminder") {
     const current = await store.card(card.id);
@@ -180,15 +182,4 @@ function bodyOf(sayings: readonly Saying[]): unknown {
       raisedAt: alert.raisedAt,
     })),
   };
-}
-
-function groupBy<T>(all: readonly T[], keyOf: (one: T) => string): T[][] {
-  const groups = new Map<string, T[]>();
-  for (const one of all) {
-    const key = keyOf(one);
-    const group = groups.get(key);
-    if (group) group.push(one);
-    else groups.set(key, [one]);
-  }
-  return [...groups.values()];
 }

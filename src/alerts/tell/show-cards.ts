@@ -1,11 +1,11 @@
 /** Posts cards and edits them in place. A card whose last change is still on its way waits for it: a storm is a few edits. */
 import { createHash } from "node:crypto";
 import { parseAddress } from "../../domain/address.js";
-import { type AlertCard, isOpen } from "../../domain/alert.js";
+import type { AlertCard } from "../../domain/alert.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import { renderCard } from "../card/render.js";
-import { planRedraw } from "./redraw-cards.js";
+import { nextRedraw } from "./redraw-cards.js";
 import type { Telling } from "./telling.js";
 
 /** Between two edits of one card. */
@@ -40,12 +40,20 @@ async function showCard(card: AlertCard, telling: Telling): Promise<number | und
   // It may stand there or not: an operator decides, and until then a change of it would be held, too.
   if (root?.status === "held") return now + HELD_MS;
   const isThere = card.isPosted || root !== undefined;
-  const shown = { ...card, isPosted: true, shown: card.wanted, shownAt: now, unsettledSince: now };
-  const isClosed = await isAllOver(card, telling);
-  await planRedraw(card, isClosed, telling);
+  const { redrawAt: _, ...drawn } = card;
+  const redrawAt = await nextRedraw(card, telling);
+  const shown = {
+    ...drawn,
+    isPosted: true,
+    shown: card.wanted,
+    shownAt: now,
+    unsettledSince: now,
+    isClosed: redrawAt === undefined,
+    ...(redrawAt === undefined ? {} : { redrawAt }),
+  };
   if (!isThere) {
     await telling.send(at, message, { cause, deliveryId: card.deliveryId });
-    await store.saveCard({ ...shown, isClosed, unsettled: card.deliveryId });
+    await store.saveCard({ ...shown, unsettled: card.deliveryId });
     return now + LOOK_AFTER_MS;
   }
   const deliveryId = editId(card);
@@ -57,18 +65,13 @@ async function showCard(card: AlertCard, telling: Telling): Promise<number | und
     await store.saveCard({ ...card, isPosted: false, deliveryId: newId("d", now) });
     return now;
   }
-  await store.saveCard({ ...shown, isClosed, unsettled: deliveryId });
+  await store.saveCard({ ...shown, unsettled: deliveryId });
   return now + LOOK_AFTER_MS;
 }
 
 async function isUnderWay(deliveryId: string, { deliveryOf }: Telling): Promise<boolean> {
   const status = (await deliveryOf(deliveryId))?.status;
   return status === "waiting" || status === "sending";
-}
-
-async function isAllOver({ id }: AlertCard, { store }: Telling): Promise<boolean> {
-  const [worst] = await store.list({ cardId: id, limit: 1 });
-  return worst === undefined || !isOpen(worst.state);
 }
 
 /** The same change of the same card is the same delivery, however often it is asked for. */

@@ -14,7 +14,6 @@ export interface Telling extends Alerting {
   deliveryOf(deliveryId: string): Promise<Delivery | undefined>;
   /** POSTs a JSON body; rejects when it was not taken. */
   post(url: string, id: string, body: unknown): Promise<void>;
-  lookLater(destination: string, at: number): void;
   run(occasion: Occasion): Promise<unknown>;
   /** An alert about alerting. The episode is counted here. */
   raiseOwn(signal: Omit<AlertSignal, "episode" | "at">): Promise<void>;
@@ -22,8 +21,6 @@ export interface Telling extends Alerting {
   mask(text: string): string;
   standing(clockId: string): Promise<ClockStanding | undefined>;
   readonly budget: Budget;
-  /** When cards that count time are drawn again, by destination and card. Lost with the process: the next change draws them. */
-  readonly redraws: Map<string, Map<string, number>>;
 }
 
 export const isWebhook = (destination: string) => /^https?:\/\//.test(destination);

@@ -28,8 +28,8 @@ export function createAlertStore(connection: Connection): AlertStore {
      ON CONFLICT DO UPDATE SET is_waiting = 1, kind = excluded.kind, due_at = excluded.due_at WHERE card_id IS NULL`,
   );
   const addNotice = database.prepare<[string, string, string, string, string, string, number]>(
-    `INSERT INTO alert_notices (alert_id, destination, kind, key, text, mentions, due_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    `INSERT INTO alert_notices (alert_id, destination, kind, key, text, mentions, due_at, is_settled)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT DO NOTHING`,
   );
   const redraw = database.prepare<[string]>(
     `UPDATE alert_cards SET wanted = wanted + 1, is_closed = 0

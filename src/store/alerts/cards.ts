@@ -16,6 +16,8 @@ type Cards = Pick<
   | "unsettled"
   | "saveCard"
   | "redraw"
+  | "redrawDue"
+  | "redraws"
 >;
 
 export function createCards({ database, read, write }: Connection): Cards {
@@ -26,7 +28,9 @@ export function createCards({ database, read, write }: Connection): Cards {
     `SELECT destination FROM alert_places WHERE is_waiting
      UNION SELECT destination FROM alert_cards WHERE shown < wanted
      UNION SELECT destination FROM alert_cards WHERE unsettled IS NOT NULL
-     UNION SELECT destination FROM alert_notices WHERE NOT is_sent`,
+     UNION SELECT destination FROM alert_cards WHERE redraw_at IS NOT NULL
+     UNION SELECT destination FROM alert_notices WHERE NOT is_sent
+     UNION SELECT destination FROM alert_notices WHERE NOT is_settled`,
   );
   const assign = database.prepare<[string | null, string, string]>(
     "UPDATE alert_places SET is_waiting = 0, card_id = ? WHERE alert_id = ? AND destination = ? AND is_waiting",
@@ -53,10 +57,31 @@ export function createCards({ database, read, write }: Connection): Cards {
     "SELECT * FROM alert_cards WHERE destination = ? AND unsettled IS NOT NULL",
   );
   const save = database.prepare<
-    [string, number, number, number, string | null, number | null, number | null, number, number, number | null, string]
+    [
+      string,
+      number,
+      number,
+      number,
+      string | null,
+      number | null,
+      number | null,
+      number,
+      number,
+      number | null,
+      number | null,
+      string,
+    ]
   >(
     `UPDATE alert_cards SET delivery_id = ?, is_posted = ?, shown = ?, shown_at = ?, unsettled = ?, unsettled_since = ?,
-     failed_at = ?, is_closed = iif(wanted > ?, 0, ?), reminded_at = ? WHERE id = ?`,
+     failed_at = ?, is_closed = iif(wanted > ?, 0, ?), reminded_at = ?, redraw_at = ? WHERE id = ?`,
+  );
+  const redrawDue = database.prepare<[string, number]>(
+    `UPDATE alert_cards SET wanted = wanted + 1, redraw_at = NULL
+     WHERE destination = ? AND redraw_at IS NOT NULL AND redraw_at <= ? AND NOT is_closed`,
+  );
+  const redraws = database.prepare<[string], { count: number; next_at: number | null }>(
+    `SELECT count(*) AS count, min(redraw_at) AS next_at FROM alert_cards
+     WHERE destination = ? AND redraw_at IS NOT NULL`,
   );
 
   return {
@@ -92,9 +117,16 @@ export function createCards({ database, read, write }: Connection): Cards {
             card.shown,
             card.isClosed ? 1 : 0,
             card.remindedAt ?? null,
+            card.redrawAt ?? null,
             card.id,
           ),
       ),
+    redrawDue: (destination, now) => write(() => void redrawDue.run(destination, now)),
+    redraws: (destination) =>
+      read(() => {
+        const { count = 0, next_at: nextAt = null } = redraws.get(destination) ?? {};
+        return { count, ...(nextAt === null ? {} : { nextAt }) };
+      }),
     redraw: (cardId) => write(() => void joined.run(cardId)),
   };
 

@@ -2,6 +2,8 @@
 import type { AlertStore, Notice } from "../../domain/alert.js";
 import type { Connection } from "../connection.js";
 
+const UNSETTLED_MAX = 1_000;
+
 interface NoticeRecord {
   id: number;
   alert_id: string;
@@ -12,30 +14,42 @@ interface NoticeRecord {
   mentions: string;
   due_at: number;
   delivery_id: string | null;
+  sent_at: number | null;
 }
 
 export function createNotices({
   database,
   read,
   write,
-}: Connection): Pick<AlertStore, "notices" | "assignNotices" | "noticesSent"> {
+}: Connection): Pick<AlertStore, "notices" | "assignNotices" | "noticesSent" | "unsettledNotices" | "settleNotices"> {
   const waiting = database.prepare<[string, number], NoticeRecord>(
-    `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id FROM alert_notices
+    `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
      WHERE destination = ? AND NOT is_sent ORDER BY id LIMIT ?`,
   );
-  const assign = database.prepare<[string | null, number, number]>(
-    "UPDATE alert_notices SET delivery_id = ?, is_sent = ? WHERE id = ? AND NOT is_sent",
+  const assign = database.prepare<[string | null, number, number, number]>(
+    "UPDATE alert_notices SET delivery_id = ?, is_sent = ?, is_settled = ? WHERE id = ? AND NOT is_sent",
   );
-  const sent = database.prepare<[number]>("UPDATE alert_notices SET is_sent = 1 WHERE id = ?");
+  const sent = database.prepare<[number, number]>("UPDATE alert_notices SET is_sent = 1, sent_at = ? WHERE id = ?");
+  const unsettled = database.prepare<[string, number], NoticeRecord>(
+    `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
+     WHERE destination = ? AND NOT is_settled AND is_sent ORDER BY id LIMIT ?`,
+  );
+  const settle = database.prepare<[number]>("UPDATE alert_notices SET is_settled = 1 WHERE id = ?");
   return {
     notices: (destination, limit) => read(() => waiting.all(destination, limit).map(noticeOf)),
     assignNotices: (ids, deliveryId) =>
       write(() => {
-        for (const id of ids) assign.run(deliveryId ?? null, deliveryId === undefined ? 1 : 0, id);
+        const isDropped = deliveryId === undefined ? 1 : 0;
+        for (const id of ids) assign.run(deliveryId ?? null, isDropped, isDropped, id);
       }),
-    noticesSent: (ids) =>
+    noticesSent: (ids, now) =>
       write(() => {
-        for (const id of ids) sent.run(id);
+        for (const id of ids) sent.run(now, id);
+      }),
+    unsettledNotices: (destination) => read(() => unsettled.all(destination, UNSETTLED_MAX).map(noticeOf)),
+    settleNotices: (ids) =>
+      write(() => {
+        for (const id of ids) settle.run(id);
       }),
   };
 }
@@ -51,5 +65,6 @@ function noticeOf(row: NoticeRecord): Notice {
     mentions: JSON.parse(row.mentions) as string[],
     dueAt: row.due_at,
     ...(row.delivery_id === null ? {} : { deliveryId: row.delivery_id }),
+    ...(row.sent_at === null ? {} : { sentAt: row.sent_at }),
   };
 }

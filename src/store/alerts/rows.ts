@@ -81,6 +81,7 @@ export interface CardRecord {
   failed_at: number | null;
   is_closed: number;
   reminded_at: number | null;
+  redraw_at: number | null;
 }
 
 export function cardOf(row: CardRecord): AlertCard {
@@ -101,5 +102,6 @@ export function cardOf(row: CardRecord): AlertCard {
     ...(row.failed_at === null ? {} : { failedAt: row.failed_at }),
     isClosed: row.is_closed === 1,
     ...(row.reminded_at === null ? {} : { remindedAt: row.reminded_at }),
+    ...(row.redraw_at === null ? {} : { redrawAt: row.redraw_at }),
   };
 }

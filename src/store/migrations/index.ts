@@ -9,6 +9,7 @@ import { missions } from "./006-missions.js";
 import { sla } from "./007-sla.js";
 import { alerts } from "./008-alerts.js";
 import { owedHooks } from "./009-owed-hooks.js";
+import { alertTimes } from "./010-alert-times.js";
 
 export const migrations: Migrations = {
   "001-inbox-and-outbox": inboxAndOutbox,
@@ -20,4 +21,5 @@ export const migrations: Migrations = {
   "007-sla": sla,
   "008-alerts": alerts,
   "009-owed-hooks": owedHooks,
+  "010-alert-times": alertTimes,
 };
