@@ -188,7 +188,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
-    const { missions, schedules, assess, stopMissions, sweepMissions } = assembleMissions({
+    const { missions, schedules, assess, resumeAssessments, stopMissions, sweepMissions } = assembleMissions({
       config: orchestratorNow,
       file: loaded.file,
       store,
@@ -353,6 +353,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     // The orchestrator first: its end is told to missions.
     closers.push(stopMissions);
     closers.push(() => orchestrator.stop());
+    await resumeAssessments();
     await orchestrator.start();
     await missions.start();
     await schedules.start();

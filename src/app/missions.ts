@@ -14,6 +14,7 @@ import type { Logger } from "../lib/logger.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { Processes } from "../lib/process.js";
 import { createAssess } from "../orchestrator/assessments/assess.js";
+import { createAssessmentTellings } from "../orchestrator/assessments/tell.js";
 import { assigneeOf } from "../orchestrator/assignee.js";
 import type { OrchestratorConfig } from "../orchestrator/config.js";
 import type { PlanSurroundings } from "../orchestrator/missions/check-plan.js";
@@ -32,6 +33,8 @@ export interface MissionAssembly {
   missions: Missions;
   schedules: Schedules;
   assess: Assess;
+  /** Before the orchestrator begins: hooks are told of what a crash left untold. */
+  resumeAssessments(): Promise<void>;
   /** After the orchestrator: its end is told to missions. Resolves when hooks were told of all of it. */
   stopMissions(): Promise<void>;
   /** Deletes what is over for long; resolves with how many. */
@@ -73,7 +76,12 @@ export function assembleMissions(parts: Parts): MissionAssembly {
     logger,
   });
   const schedules = createSchedules({ registry, store: store.missions.schedules, missions, clock, logger });
-  const telling = new Set<Promise<void>>();
+  const tellings = createAssessmentTellings({
+    store: store.missions.assessments,
+    registry,
+    now: () => clock.now(),
+    logger,
+  });
   const assess = createAssess({
     registry,
     store: store.missions.assessments,
@@ -85,18 +93,16 @@ export function assembleMissions(parts: Parts): MissionAssembly {
       return guardedRequest(url, { ...request, allow: parts.destinations });
     },
     folder: file === undefined ? process.cwd() : dirname(resolve(file)),
-    telling(told) {
-      telling.add(told);
-      void told.finally(() => telling.delete(told));
-    },
+    tellings,
     clock,
   });
   return {
     missions,
     schedules,
     assess,
+    resumeAssessments: tellings.resume,
     async stopMissions() {
-      await Promise.all([schedules.stop(), missions.stop(), ...telling]);
+      await Promise.all([schedules.stop(), missions.stop(), tellings.drained()]);
       await parts.orchestrator().drained();
     },
     async sweepMissions() {

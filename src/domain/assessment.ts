@@ -1,5 +1,6 @@
 /** Whether a task's result is what was expected: one verdict an attempt, with what each expectation said. */
 import { z } from "zod";
+import type { Task } from "./task.js";
 
 export const check = z.object({
   name: z.string(),
@@ -34,12 +35,30 @@ export const assessment = z.object({
 });
 export type Assessment = z.output<typeof assessment>;
 
+/** What hooks are told (`after`) of an assessment that they let go: that it begins, and its verdict. */
+export type AssessmentTelling = { taskId: string; attempt: number } & (
+  | { point: "assessment:run"; payload: { taskId: string; task: Task } }
+  | {
+      point: "assessment:complete";
+      payload: { taskId: string; task: Task; assessment: Assessment; passed: boolean };
+    }
+);
+
 export interface AssessmentStore {
   /** One an attempt: a second one for the same attempt replaces nothing, and the first is given back. */
   keep(assessment: Assessment): Promise<Assessment>;
   get(taskId: string, attempt: number): Promise<Assessment | undefined>;
   /** Of one task, oldest first. */
   list(taskId: string): Promise<Assessment[]>;
+  /** To be told, once: a second one of the same attempt and point changes nothing. */
+  owe(telling: AssessmentTelling, at: number): Promise<void>;
+  /** What hooks let go: it is not asked about again. */
+  letGo(taskId: string, attempt: number, point: AssessmentTelling["point"]): Promise<AssessmentTelling | undefined>;
+  /** Oldest first. */
+  untold(limit: number): Promise<AssessmentTelling[]>;
+  /** Counts a telling that is about to begin; resolves with which one it is. */
+  telling(telling: AssessmentTelling): Promise<number>;
+  told(telling: AssessmentTelling): Promise<void>;
   /** Ended before this time; resolves with how many are gone. */
   sweep(before: number): Promise<number>;
 }

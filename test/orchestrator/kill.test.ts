@@ -128,6 +128,25 @@ describe("killed in a transition", () => {
     90_000,
   );
 
+  it.each(["task:retry after", "task:fail after"])(
+    "at %s, hooks are told of it by the next start",
+    async (place) => {
+      const gateway = await start({ work: { shell: { sh: "exit 3" } } });
+      killAt(gateway.folder, place);
+      const id = await add(gateway, "/task add work Do it retries=1");
+      await gone(gateway);
+      await again(gateway);
+      expect((await ends(gateway, id)).status).toBe("failed");
+      const [hook] = place.split(" ");
+      const told = () => calls(gateway.folder).filter((one) => one.hook === hook && one.phase === "after");
+      await until(() => told().some(({ attempt }) => attempt === 2), "it being told again");
+      expect(new Set(told().map(({ dispatchId }) => dispatchId)).size).toBe(1);
+      if (hook === "task:fail")
+        expect(told().map(({ data }) => data.reason)).toEqual(Array(2).fill("the program exited with 3"));
+    },
+    60_000,
+  );
+
   it("what must not run twice waits for a person, with the reason; what counts it as a failure has failed", async () => {
     const gateway = await start({ work: { ...once, on_interrupt: "hold" }, other: { ...once, on_interrupt: "fail" } });
     for (const [runner, end] of [

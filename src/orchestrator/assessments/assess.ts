@@ -20,15 +20,15 @@ import { errorMessage } from "../../lib/errors.js";
 import { failedClosed, firedFor } from "../tasks/ask-hooks.js";
 import type { CheckParts } from "./checks/check.js";
 import { checkExpectation } from "./checks/index.js";
+import type { AssessmentTellings } from "./tell.js";
 import { verdictOf } from "./verdict.js";
 
 const TIMEOUT_MS = 60_000;
 
 export interface AssessParts extends CheckParts {
-  registry: Pick<HookRegistry, "runBefore" | "runAfter">;
-  store: AssessmentStore;
-  /** Hooks that are being told: nobody waits for them but a stop. */
-  telling(told: Promise<void>): void;
+  registry: Pick<HookRegistry, "runBefore">;
+  store: Pick<AssessmentStore, "get" | "keep" | "letGo">;
+  tellings: Pick<AssessmentTellings, "owe">;
   clock: Clock;
 }
 
@@ -36,15 +36,11 @@ export function createAssess(parts: AssessParts): Assess {
   return async (task, signal) => {
     const known = await parts.store.get(task.id, task.attempt);
     if (known) return conclude(known, task, parts);
-    const asked = await parts.registry
-      .runBefore("assessment:run", { taskId: task.id, task }, firing("run", task))
-      .catch((error: unknown) => ({ ...failedClosed(error), data: { task } }));
-    if (asked.cancelled) return heldBy(asked, "assessment:run");
-    // It was let through, so it is told as begun, once.
-    parts.telling(parts.registry.runAfter("assessment:run", { taskId: task.id, task }, firing("run_told", task)));
+    const begun = await begin(task, parts);
+    if ("kind" in begun) return begun;
     const startedAt = parts.clock.now();
     const checks: Check[] = [];
-    for (const one of expectationsOf(asked.data.task)) checks.push(await checkOne(one, asked.data.task, parts, signal));
+    for (const one of expectationsOf(begun)) checks.push(await checkOne(one, begun, parts, signal));
     signal.throwIfAborted();
     const judged = {
       taskId: task.id,
@@ -58,8 +54,25 @@ export function createAssess(parts: AssessParts): Assess {
   };
 }
 
+/** The task as it is judged, after hooks; or that they held it. What they let go before a crash goes on, and is not asked about again. */
+async function begin(task: Task, { registry, store, tellings }: AssessParts): Promise<Task | Assessed> {
+  const { id: taskId, attempt } = task;
+  const before = await store.letGo(taskId, attempt, "assessment:run");
+  if (before !== undefined) return before.payload.task;
+  const asked = await registry
+    .runBefore("assessment:run", { taskId, task }, firing("run", task))
+    .catch((error: unknown) => ({ ...failedClosed(error), data: { task } }));
+  if (asked.cancelled) return heldBy(asked, "assessment:run");
+  const judged = asked.data.task as Task;
+  await tellings.owe({ taskId, attempt, point: "assessment:run", payload: { taskId, task: judged } });
+  return judged;
+}
+
 /** Hooks may hold the verdict back, or change it; what was found stays as it was kept. */
-async function conclude(judged: Assessment, task: Task, { registry, telling }: AssessParts): Promise<Assessed> {
+async function conclude(judged: Assessment, task: Task, { registry, store, tellings }: AssessParts): Promise<Assessed> {
+  const { id: taskId, attempt } = task;
+  const before = await store.letGo(taskId, attempt, "assessment:complete");
+  if (before?.point === "assessment:complete") return { kind: "assessed", assessment: before.payload.assessment };
   const payload = { taskId: task.id, task, assessment: judged, passed: judged.passed };
   const told = await registry
     .runBefore("assessment:complete", payload, firing("complete", task))
@@ -68,7 +81,7 @@ async function conclude(judged: Assessment, task: Task, { registry, telling }: A
   const changed = assessment.safeParse(told.data.assessment);
   const final = { ...(changed.success ? changed.data : judged), passed: told.data.passed === true };
   const verdict = { ...payload, assessment: final, passed: final.passed };
-  telling(registry.runAfter("assessment:complete", verdict, firing("complete_told", task)));
+  await tellings.owe({ taskId, attempt, point: "assessment:complete", payload: verdict });
   return { kind: "assessed", assessment: final };
 }
 

@@ -68,6 +68,8 @@ export function createFinish(
       still: (now) => now.status === task.status && (still?.(now) ?? true),
       change: (): Changes => ({
         run: undefined,
+        // Whoever does it without having begun tried it all the same: each try is judged by itself.
+        ...(task.status === "assigned" ? { attempt: task.attempt + 1 } : {}),
         ...(result === undefined ? {} : { result, lastError: undefined }),
         ...(to === "review" ? { assessment: undefined } : {}),
       }),

@@ -83,7 +83,8 @@ export function createTelling(parts: TellParts): Telling {
       );
       if (event.to === "done")
         fired.push(registry.runAfter("task:complete", completePayload(task), fire("task:complete")));
-      if (event.to === "failed") fired.push(registry.runAfter("task:fail", failPayload(task), fire("task:fail")));
+      if (event.to === "failed")
+        fired.push(registry.runAfter("task:fail", failPayload(failed(task, event)), fire("task:fail")));
     }
     await Promise.all(fired);
   }
@@ -126,6 +127,9 @@ export function createTelling(parts: TellParts): Telling {
     },
   };
 }
+
+/** Told again after a crash it may be elsewhere by now; why it failed is in the history. */
+const failed = (task: Task, { reason }: TaskEvent): Task => (reason === undefined ? task : { ...task, reason });
 
 /** More were not under way at one moment. */
 const MOST_UNTOLD = 10_000;

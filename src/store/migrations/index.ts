@@ -10,6 +10,7 @@ import { sla } from "./007-sla.js";
 import { alerts } from "./008-alerts.js";
 import { owedHooks } from "./009-owed-hooks.js";
 import { alertTimes } from "./010-alert-times.js";
+import { assessmentTellings } from "./011-assessment-tellings.js";
 
 export const migrations: Migrations = {
   "001-inbox-and-outbox": inboxAndOutbox,
@@ -22,4 +23,5 @@ export const migrations: Migrations = {
   "008-alerts": alerts,
   "009-owed-hooks": owedHooks,
   "010-alert-times": alertTimes,
+  "011-assessment-tellings": assessmentTellings,
 };

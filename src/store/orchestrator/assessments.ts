@@ -1,6 +1,7 @@
 /** What assessments found, one an attempt of a task. */
 import type { Assessment, AssessmentStore } from "../../domain/assessment.js";
 import type { Connection } from "../connection.js";
+import { createAssessmentTellings } from "./assessment-tellings.js";
 
 interface Row {
   data: string;
@@ -8,7 +9,9 @@ interface Row {
 
 const CHUNK = 500;
 
-export function createAssessments({ database, read, write }: Connection): AssessmentStore {
+export function createAssessments(connection: Connection): AssessmentStore {
+  const { database, read, write } = connection;
+  const tellings = createAssessmentTellings(connection);
   const insert = database.prepare<[string, number, number, string]>(
     "INSERT OR IGNORE INTO assessments (task_id, attempt, ended_at, data) VALUES (?, ?, ?, ?)",
   );
@@ -19,6 +22,7 @@ export function createAssessments({ database, read, write }: Connection): Assess
      (SELECT task_id, attempt FROM assessments WHERE ended_at < ? ORDER BY ended_at LIMIT ?)`,
   );
   return {
+    ...tellings,
     keep: (assessment) =>
       write(() => {
         const { taskId, attempt, endedAt } = assessment;
@@ -34,6 +38,7 @@ export function createAssessments({ database, read, write }: Connection): Assess
     list: (taskId) => read(() => list.all(taskId).map(assessmentOf)),
     async sweep(before) {
       let removed = 0;
+      await tellings.sweep(before);
       for (let some = CHUNK; some === CHUNK; removed += some)
         some = await write(() => sweep.run(before, CHUNK).changes);
       return removed;

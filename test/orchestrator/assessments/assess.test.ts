@@ -15,7 +15,9 @@ import { parseDestinations } from "../../../src/lib/outgoing/destinations.js";
 import { guardedRequest } from "../../../src/lib/outgoing/request.js";
 import { createProcesses } from "../../../src/lib/process.js";
 import { createAssess } from "../../../src/orchestrator/assessments/assess.js";
+import { createAssessmentTellings } from "../../../src/orchestrator/assessments/tell.js";
 import { openTestStore, temporaryFolder } from "../../store/support/open-test-store.js";
+import { until } from "../../support/until.js";
 
 const processes = createProcesses({ clock: systemClock, env: { PATH: process.env.PATH ?? "" }, owner: "assess" });
 let judge: LLMock;
@@ -52,7 +54,12 @@ async function bench({ allow = ["127.0.0.1"], models = true } = {}) {
     models: createModels({ config: () => config, variable: () => undefined, clock: systemClock }),
     request: (url, request) => guardedRequest(url, { ...request, allow: parseDestinations(allow) }),
     folder,
-    telling: () => {},
+    tellings: createAssessmentTellings({
+      store: missions.assessments,
+      registry,
+      now: () => systemClock.now(),
+      logger: silentLogger,
+    }),
     clock: systemClock,
   });
   return {
@@ -215,7 +222,7 @@ it("a hook may change the verdict before it counts; after it hooks are told what
   registry.register({ hook: "assessment:complete", phase: "after", handler: (ctx) => void told.push(ctx.data) });
   const judged = assessed(await assess(handedIn([{ sh: "false" }])));
   expect(judged).toMatchObject({ passed: true, globalScore: 0.9 });
-  await new Promise((resolve) => setImmediate(resolve));
+  await until(() => told.length === 1, "hooks being told");
   expect(told).toMatchObject([{ taskId: "t_1", passed: true, assessment: { globalScore: 0.9 } }]);
 });
 
