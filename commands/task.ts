@@ -94,6 +94,7 @@ export const taskSpec: CommandSpec = {
     },
     ...taskOptions,
     { name: "page", summary: "list: which page", type: "integer" },
+    { name: "limit", summary: "list: how many on a page", type: "integer" },
   ],
 };
 

@@ -137,11 +137,12 @@ function told(came: Transitioned): CommandAnswer {
   const data = taskData(task);
   const buttons = [[commandButton("Show", `/task show ${task.id}`)]];
   if (came.kind === "moved") return answer({ text: [taskLine(task)], data, buttons });
-  const why =
+  const error =
     came.kind === "vetoed"
-      ? `✗ ${plain(came.by)} refused (${came.point}): ${plain(came.reason)}`
-      : "✗ Somebody was quicker.";
-  return answer({ text: [why, taskLine(task)], data, buttons, outcome: "failed" });
+      ? { code: "TASK_VETOED", message: `${came.by} refused (${came.point}): ${came.reason}` }
+      : { code: "TASK_BUSY", message: "Somebody was quicker." };
+  const text = [`✗ ${plain(error.message, 600)}`, taskLine(task)];
+  return answer({ text, data: { ...data, error }, buttons, outcome: "failed" });
 }
 
 const changed = (task: Task) =>

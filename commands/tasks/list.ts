@@ -1,14 +1,16 @@
 /** `/task list [filter]`: the newest first; open ones when nothing is asked for. */
+import { hasRole } from "../../src/domain/identity.js";
 import { isEnded, TASK_STATUSES, type TaskStatus } from "../../src/domain/task.js";
 import type { TaskFilter } from "../../src/domain/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
-import { pageButtons, pageOf } from "../page.js";
+import { pageButtons, pageOf, sizeOf } from "../page.js";
 import { clockTime, code, count, plain, table } from "../text.js";
 import { type TaskDesk, textOf } from "./parts.js";
 import { dueText, taskData } from "./rows.js";
 
 const PAGE_SIZE = 10;
+const MOST_ON_A_PAGE = 200;
 const REACH = 500;
 
 export async function listTasks(desk: TaskDesk, context: CommandContext, now: number): Promise<CommandAnswer> {
@@ -16,7 +18,11 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
   const asked = textOf(context.options.id);
   const found = await desk.store.list({ ...filterOf(asked), limit: REACH });
   const { counts, held } = desk.status();
-  const page = pageOf(found, Number(context.options.page ?? 1), PAGE_SIZE);
+  const page = pageOf(
+    found,
+    Number(context.options.page ?? 1),
+    sizeOf(context.options.limit, PAGE_SIZE, MOST_ON_A_PAGE),
+  );
   const summary = TASK_STATUSES.filter((status) => counts[status] > 0)
     .map((status) => `${counts[status]} ${status.replaceAll("_", " ")}`)
     .join(" · ");
@@ -47,7 +53,7 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
       summary,
     ],
     data: {
-      tasks: page.entries.map(taskData),
+      tasks: page.entries.map((task) => taskData(task, hasRole(context.operator.role, desk.roleFor(task.assignTo)))),
       total: found.length,
       page: page.number,
       pages: page.pages,

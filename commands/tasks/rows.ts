@@ -3,13 +3,16 @@ import { isEnded, type Task } from "../../src/domain/task.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { plain } from "../text.js";
 
-export function taskLine({ title, status, reason }: Task): string {
-  return `**${plain(title, 120)}** · ${status.replaceAll("_", " ")}${reason === undefined ? "" : `: ${plain(reason, 300)}`}`;
+export function taskLine({ title, status, reason }: Task, mayHear = true): string {
+  const why = reason === undefined || !mayHear ? "" : `: ${plain(reason, 300)}`;
+  return `**${plain(title, 120)}** · ${status.replaceAll("_", " ")}${why}`;
 }
 
-/** Without what a program printed: that is shown to those who may see it. */
-export function taskData(task: Task): Record<string, unknown> {
-  const { result, run, ...facts } = task;
+/** Without what a program printed, which is shown to those who may see it; `mayHear`: nor what quotes it. */
+export function taskData(task: Task, mayHear = true): Record<string, unknown> {
+  const { result, run, reason, lastError, feedback, assessment, hold, ...open } = task;
+  const told = { reason, lastError, feedback, assessment, hold };
+  const facts = mayHear ? { ...open, ...withoutUndefined(told) } : open;
   return {
     ...facts,
     ...(run === undefined ? {} : { run: { id: run.id, startedAt: run.startedAt } }),
@@ -28,4 +31,8 @@ function exitOf({ exitCode, httpStatus }: NonNullable<Task["result"]>) {
 export function dueText({ deadline, status }: Task, now: number): string {
   if (deadline === undefined || isEnded(status)) return "";
   return deadline > now ? `in ${formatDuration(deadline - now)}` : `${formatDuration(now - deadline)} over`;
+}
+
+function withoutUndefined(facts: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
 }

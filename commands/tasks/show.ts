@@ -7,33 +7,41 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton } from "../answer.js";
 import { ago, block, clockTime, code, plain } from "../text.js";
 import { isWorker } from "./act.js";
-import { needTask, type TaskDesk } from "./parts.js";
+import { needTask, type TaskDesk, textOf } from "./parts.js";
 import { dueText, taskData, taskLine } from "./rows.js";
 
 const HISTORY = 30;
 const LONGEST_OUTPUT = 1_500;
 
 export async function showTask(desk: TaskDesk, context: CommandContext, now: number): Promise<CommandAnswer> {
-  const task = await needTask(desk, context.options.id);
-  if (!isWorker(task, context.operator)) context.need("viewer");
+  const given = textOf(context.options.id);
+  const found = given === undefined ? undefined : await desk.store.get(given);
+  // Nobody learns whether a task is there without being allowed to see it.
+  if (found === undefined || !isWorker(found, context.operator)) context.need("viewer");
+  const task = found ?? (await needTask(desk, given));
   const events = await desk.store.events(task.id, HISTORY);
   // What a program printed is for those who may start it.
   const maySeeOutput = hasRole(context.operator.role, desk.roleFor(task.assignTo)) || isWorker(task, context.operator);
   return answer({
     text: [
-      taskLine(task),
+      taskLine(task, maySeeOutput),
       task.description && plain(task.description, 1_000),
       factsOf(task, now),
       maySeeOutput && outputOf(desk, task),
       `**History**\n${events.map((event) => eventLine(event, now, maySeeOutput)).join("\n")}`,
     ],
     data: {
-      ...taskData(task),
+      ...taskData(task, maySeeOutput),
       ...(maySeeOutput && task.result !== undefined ? { result: task.result } : {}),
-      history: events,
+      history: events.map((event) => (maySeeOutput || event.kind !== "transition" ? event : withoutReason(event))),
     },
     buttons: [buttonsOf(task, context)],
   });
+}
+
+/** A failure's reason quotes the program. */
+function withoutReason({ reason: _, ...event }: TaskEvent): TaskEvent {
+  return event;
 }
 
 function factsOf(task: Task, now: number): string {
@@ -67,7 +75,6 @@ function eventLine({ at, kind, from, to, by, reason, note }: TaskEvent, now: num
     changed: "changed",
     note: "said",
   }[kind];
-  // A failure's reason quotes the program.
   const why = isOpen || kind !== "transition" ? reason : undefined;
   const words = [kind === "note" ? undefined : note, why].filter((text) => text !== undefined && text !== "");
   return `${clockTime(at, now)} ${what} by ${plain(by)}${words.length === 0 ? "" : `: ${plain(words.join("; "), 400)}`}`;

@@ -101,6 +101,11 @@ describe("who may", () => {
       missions: { plan: "any" },
       release: { reason: "any" },
       schedules: { plan: "any", cron: "@daily" },
+      tasks: { title: "any", assignTo: "me" },
+      assign: { assignTo: "me" },
+      deadline: { deadline: "2h" },
+      ask: { text: "any" },
+      note: { text: "any" },
     };
     for (const { method, path } of endpoints) {
       const { status, body } = await app.call(

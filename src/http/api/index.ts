@@ -7,10 +7,12 @@ import { missionApi } from "./missions.js";
 import { openApiDocument } from "./openapi.js";
 import { runEndpoints } from "./runs.js";
 import { slaEndpoints } from "./sla.js";
+import { taskEndpoints } from "./tasks.js";
 
 export const endpoints: readonly Endpoint[] = [
   ...hookEndpoints,
   ...runEndpoints,
+  ...taskEndpoints,
   ...missionApi,
   ...alertEndpoints,
   ...slaEndpoints,

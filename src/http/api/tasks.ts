@@ -1,0 +1,210 @@
+/** /api/v1/tasks: work for programs, agents and people, and what becomes of it. */
+import { z } from "zod";
+import { task as storedTask, TASK_STATUSES } from "../../domain/task.js";
+import { page } from "./answers.js";
+import { endpoint } from "./endpoint.js";
+
+const time = z.number().describe("Milliseconds since the epoch.");
+const id = z.object({ id: z.string().min(1).max(200).describe("The id of a task.") });
+const who = z
+  .string()
+  .min(1)
+  .max(200)
+  .describe("A runner of `orchestrator.runners`, `person:<platform>:<user id>`, or `me`.");
+const length = z.string().max(40).describe("Such as 30s, 10m or 2h.");
+const due = z
+  .union([z.string().max(60), z.number()])
+  .describe("Such as 2h, 2026-12-24T18:00Z, or milliseconds since the epoch.");
+const reason = z.string().min(1).max(4_000);
+
+const { address: _, cards: __, cause: ___, run: ____, result, ...facts } = storedTask.shape;
+
+const task = z.object({
+  ...facts,
+  run: z.object({ id: z.string(), startedAt: time }).optional(),
+  result: z
+    .object({ ...result.unwrap().partial().shape, ok: z.boolean(), durationMs: z.number() })
+    .optional()
+    .describe("Its output only to those who may give its runner work."),
+  link: z.string().optional().describe("Where it can be read in chat."),
+});
+
+const event = z.object({
+  id: z.string(),
+  at: time,
+  kind: z.enum(["created", "transition", "refused", "changed", "note"]),
+  from: z.enum(TASK_STATUSES).optional(),
+  to: z.enum(TASK_STATUSES).optional(),
+  by: z.string(),
+  reason: z.string().optional(),
+  note: z.string().optional(),
+  attempt: z.number(),
+});
+
+const detail = task.extend({ history: z.array(event) });
+
+const newTask = z.strictObject({
+  title: z.string().trim().min(1).max(300),
+  assignTo: who,
+  description: z.string().max(20_000).optional(),
+  expectations: z
+    .array(z.record(z.string(), z.unknown()))
+    .max(50)
+    .optional()
+    .describe("As in a plan; programs stand in plans only."),
+  dependsOn: z.array(z.string()).max(200).optional().describe("Ids of tasks that must be done first."),
+  group: z.string().max(200).optional(),
+  maxDuration: length.optional().describe("What one attempt may take: 10m."),
+  retryPolicy: z
+    .strictObject({ maxRetries: z.int().min(0).max(100), backoff: length.optional() })
+    .optional()
+    .describe("How often it is tried again, and the wait before the first time; it doubles."),
+  deadline: due.optional(),
+  priority: z.int().optional().describe("Higher goes first; 0 when absent."),
+  needsApproval: z.boolean().optional(),
+  draft: z.boolean().optional().describe("It is only written down, until it is started."),
+});
+
+const words = (name: string, summary: string, action: string) =>
+  endpoint({
+    method: "POST",
+    path: `/tasks/:id/${action}`,
+    id: name,
+    summary,
+    params: id,
+    body: z.strictObject({ text: reason }),
+    answer: task,
+    command: ({ params, body }) => ({ name: "task", options: { action, id: params.id, text: body.text } }),
+  });
+
+const acts = (name: string, summary: string, action: string) =>
+  endpoint({
+    method: "POST",
+    path: `/tasks/:id/${action}`,
+    id: name,
+    summary,
+    params: id,
+    body: z.strictObject({ reason: reason.optional() }).prefault({}),
+    answer: task,
+    command: ({ params, body }) => ({ name: "task", options: { action, id: params.id, text: body.reason } }),
+  });
+
+export const taskEndpoints = [
+  endpoint({
+    method: "GET",
+    path: "/tasks",
+    id: "listTasks",
+    summary: "Tasks, newest first.",
+    query: z.object({
+      filter: z
+        .string()
+        .max(200)
+        .default("open")
+        .describe("`open` (the default), `all`, a status, or part of a title or id."),
+      page: z.coerce.number().int().min(1).optional(),
+      limit: z.coerce.number().int().min(1).max(200).default(100),
+    }),
+    answer: z.object({
+      tasks: z.array(task),
+      ...page,
+      counts: z.record(z.string(), z.number()).describe("Of all tasks, by status."),
+      held: z
+        .object({ by: z.string(), reason: z.string() })
+        .optional()
+        .describe("A hook keeps everything from starting."),
+    }),
+    command: ({ query: { filter, ...paging } }) => ({
+      name: "task",
+      options: { action: "list", id: filter, ...paging },
+    }),
+  }),
+  endpoint({
+    method: "POST",
+    path: "/tasks",
+    id: "addTask",
+    summary: "Gives somebody a task.",
+    body: newTask,
+    answer: task,
+    command: ({ body }) => ({
+      name: "task",
+      options: {
+        action: "add",
+        id: body.assignTo,
+        text: body.title,
+        description: body.description,
+        expect: body.expectations?.length ? JSON.stringify(body.expectations) : undefined,
+        after: body.dependsOn?.join(","),
+        group: body.group,
+        timeout: body.maxDuration,
+        retries: body.retryPolicy?.maxRetries,
+        backoff: body.retryPolicy?.backoff,
+        due: dueText(body.deadline),
+        priority: body.priority,
+        approve: body.needsApproval,
+        draft: body.draft,
+      },
+    }),
+  }),
+  endpoint({
+    method: "GET",
+    path: "/tasks/:id",
+    id: "showTask",
+    summary: "One task with its history.",
+    params: id,
+    answer: detail,
+    command: ({ params }) => ({ name: "task", options: { action: "show", id: params.id } }),
+  }),
+  acts("startTask", "Lets a draft go, approves, ends a pause; a person begins.", "start"),
+  endpoint({
+    method: "POST",
+    path: "/tasks/:id/done",
+    id: "finishTask",
+    summary: "The work is done, or accepted.",
+    params: id,
+    body: z
+      .strictObject({ result: z.string().min(1).max(100_000).optional().describe("What it brought.") })
+      .prefault({}),
+    answer: task,
+    command: ({ params, body }) => ({ name: "task", options: { action: "done", id: params.id, text: body.result } }),
+  }),
+  acts("cannotDoTask", "Whoever was given it cannot do it.", "cant"),
+  acts("refuseTask", "Refuses an approval, or work that was handed in.", "refuse"),
+  acts("cancelTask", "Ends it, and what runs of it.", "cancel"),
+  acts("retryTask", "Has it done again, or asks again for what a hook refused.", "retry"),
+  acts("pauseTask", "Takes it from whoever has it, until it is resumed.", "pause"),
+  acts("resumeTask", "Ends a pause.", "resume"),
+  endpoint({
+    method: "POST",
+    path: "/tasks/:id/assign",
+    id: "assignTask",
+    summary: "Gives it to somebody else.",
+    params: id,
+    body: z.strictObject({ assignTo: who }),
+    answer: task,
+    command: ({ params, body }) => ({
+      name: "task",
+      options: { action: "assign", id: params.id, text: body.assignTo },
+    }),
+  }),
+  endpoint({
+    method: "POST",
+    path: "/tasks/:id/deadline",
+    id: "setTaskDeadline",
+    summary: "Sets or takes away its deadline.",
+    params: id,
+    body: z.strictObject({ deadline: due.nullable().describe("null: none.") }),
+    answer: task,
+    command: ({ params, body }) => ({
+      name: "task",
+      options: { action: "deadline", id: params.id, text: dueText(body.deadline ?? undefined) ?? "none" },
+    }),
+  }),
+  words("askAboutTask", "A question of whoever does it, or to them.", "ask"),
+  words("noteOnTask", "A word on it, passed on to the other side.", "note"),
+];
+
+/** What is no time is refused by the command, with how it is written. */
+function dueText(given: string | number | undefined): string | undefined {
+  if (typeof given !== "number") return given;
+  return Math.abs(given) <= 8.64e15 ? new Date(given).toISOString() : String(given);
+}

@@ -1,0 +1,128 @@
+/** /api/v1/tasks of the running product: the whole life of a task for programs, with roles and errors as they are in chat. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { until } from "../support/until.js";
+import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
+
+let app: RunningApp;
+beforeAll(async () => {
+  app = await runApp({
+    operators: { operator: ["web:2"] },
+    orchestrator: {
+      runners: {
+        ok: { shell: { sh: "echo fine" } },
+        bad: { shell: { sh: "echo the secret >&2; exit 3" }, role: "admin" },
+      },
+    },
+    plugins: [],
+  });
+});
+afterAll(() => app.close());
+
+const get = (path: string, token = OWNER) => app.call(token, "GET", `/api/v1${path}`);
+const post = (path: string, body?: unknown, token = OWNER) => app.call(token, "POST", `/api/v1${path}`, body);
+const reaches = (id: string, status: string) =>
+  until(async () => {
+    const { body } = await get(`/tasks/${id}`);
+    return body.status === status ? body : undefined;
+  }, `${id} being ${status}`);
+
+describe("/api/v1/tasks", () => {
+  it("adds one with all its fields, shows it with its history, and lists it", async () => {
+    const first = (await post("/tasks", { title: "First", assignTo: "me" })).body;
+    const added = await post("/tasks", {
+      title: 'Say "fine"',
+      assignTo: "ok",
+      description: "draft=yes is a part of this",
+      expectations: [{ when: 'result.output.contains("fine")', name: "says so" }],
+      dependsOn: [first.id],
+      group: "words",
+      maxDuration: "1m",
+      retryPolicy: { maxRetries: 2, backoff: "1s" },
+      deadline: Date.now() + 3_600_000,
+      priority: 3,
+    });
+    expect(added).toMatchObject({
+      status: 200,
+      body: {
+        title: 'Say "fine"',
+        description: "draft=yes is a part of this",
+        dependsOn: [first.id],
+        group: "words",
+        maxDuration: 60_000,
+        retryPolicy: { maxRetries: 2, backoffMs: 1000 },
+        priority: 3,
+        createdBy: "web:1 (Owner)",
+      },
+    });
+    const { id } = added.body;
+    expect((await get("/tasks?filter=words")).body.total).toBe(0);
+    expect((await get("/tasks?limit=1&page=2")).body).toMatchObject({
+      page: 2,
+      pages: 2,
+      total: 2,
+      tasks: [{ id: first.id }],
+    });
+
+    expect((await post(`/tasks/${first.id}/start`)).body).toMatchObject({ id: first.id, status: "in_progress" });
+    expect((await post(`/tasks/${first.id}/note`, { text: "half of it" })).body.lastNote).toMatchObject({
+      text: "half of it",
+    });
+    expect((await post(`/tasks/${first.id}/done`, { result: "all of it" })).body.status).toBe("done");
+    const done = await reaches(id, "done");
+    expect(done).toMatchObject({ assessment: { passed: true }, result: { ok: true, output: "fine\n" } });
+    expect(done.history.map(({ to }: { to?: string }) => to).filter(Boolean)).toEqual([
+      "pending",
+      "assigned",
+      "in_progress",
+      "review",
+      "done",
+    ]);
+    expect((await get("/tasks?filter=done")).body.counts).toMatchObject({ done: 2 });
+  });
+
+  it("is cancelled, retried, given to somebody else and given another deadline", async () => {
+    const { id } = (await post("/tasks", { title: "Later", assignTo: "ok", draft: true })).body;
+    expect((await post(`/tasks/${id}/assign`, { assignTo: "me" })).body.assignTo).toBe("person:web:1");
+    const deadline = Date.now() + 7_200_000;
+    expect((await post(`/tasks/${id}/deadline`, { deadline })).body.deadline).toBe(deadline);
+    expect((await post(`/tasks/${id}/deadline`, { deadline: null })).body.deadline).toBeUndefined();
+    expect((await post(`/tasks/${id}/cancel`, { reason: "not now" })).body).toMatchObject({
+      status: "cancelled",
+      reason: "not now",
+    });
+    expect((await post(`/tasks/${id}/retry`)).body.status).toBe("pending");
+    expect((await post(`/tasks/${id}/pause`)).body.status).toBe("paused");
+    expect((await post(`/tasks/${id}/resume`)).body.status).toBe("pending");
+  });
+
+  it("says what is wrong as problem+json", async () => {
+    const { id } = (await post("/tasks", { title: "Over", assignTo: "ok" })).body;
+    await reaches(id, "done");
+    for (const [path, body, status, code] of [
+      ["/tasks/t_nothing/cancel", {}, 404, "NOT_FOUND"],
+      [`/tasks/${id}/cancel`, {}, 409, "TASK_TRANSITION"],
+      [`/tasks/${id}/assign`, { assignTo: "nobody" }, 422, "TASK_ASSIGNEE"],
+      [`/tasks/${id}/deadline`, { deadline: "soon" }, 400, "BAD_USAGE"],
+      [`/tasks/${id}/deadline`, {}, 400, "BODY_INVALID"],
+      ["/tasks", { title: "x", assignTo: "okk" }, 422, "TASK_ASSIGNEE"],
+      ["/tasks", { title: "x", assignTo: "ok", dependsOn: ["t_none"] }, 422, "TASK_INVALID"],
+      ["/tasks", { title: "x", assignTo: "ok", expectations: [{ sh: "true" }] }, 400, "BAD_USAGE"],
+      ["/tasks", { title: "x", assignTo: "ok", expects: [] }, 400, "BODY_INVALID"],
+      ["/tasks", { assignTo: "ok" }, 400, "BODY_INVALID"],
+    ] as const) {
+      const answer = await post(path, body);
+      expect([path, answer.status, answer.body.code]).toEqual([path, status, code]);
+      expect(answer.headers.get("content-type")).toMatch(/^application\/problem\+json/);
+    }
+  });
+
+  it("keeps what a program says for those who may give it work", async () => {
+    expect((await post("/tasks", { title: "Fail", assignTo: "bad" }, BOB)).status).toBe(403);
+    const { id } = (await post("/tasks", { title: "Fail", assignTo: "bad" })).body;
+    expect(JSON.stringify(await reaches(id, "failed"))).toContain("the secret");
+    const seen = (await get(`/tasks/${id}`, BOB)).body;
+    expect(seen.status).toBe("failed");
+    expect(JSON.stringify(seen)).not.toContain("the secret");
+    expect(JSON.stringify((await get("/tasks?filter=all", BOB)).body)).not.toContain("the secret");
+  });
+});
