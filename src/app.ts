@@ -220,7 +220,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       mask,
       entityChanged: sla.changed,
       assess,
-      taskEnded: missions.taskEnded,
+      taskChanged: missions.taskChanged,
       clock,
       logger,
     });

@@ -7,7 +7,7 @@ import { formatAddress } from "../domain/address.js";
 import { hasRole, type Operator } from "../domain/identity.js";
 import type { Models } from "../domain/model.js";
 import type { Store } from "../domain/store.js";
-import type { Assess, Task, TaskEnded } from "../domain/task.js";
+import type { Assess, Task, TaskChanged } from "../domain/task.js";
 import type { EntityChanged } from "../domain/watched.js";
 import type { Gateway, RepliedTo } from "../gateway/contract.js";
 import type { HookRegistry } from "../hooks/registry.js";
@@ -37,7 +37,7 @@ export interface OrchestratorAppParts {
   destinations: Destinations;
   mask(text: string): string;
   assess?: Assess;
-  taskEnded?: TaskEnded;
+  taskChanged?: TaskChanged;
   entityChanged?: EntityChanged;
   clock: Clock;
   logger: Logger;
@@ -49,7 +49,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
   repliedTo: RepliedTo;
 } {
   const { config, env, store, gateway, clock, logger } = parts;
-  const { assess, taskEnded, entityChanged } = parts;
+  const { assess, taskChanged, entityChanged } = parts;
   const orchestrator = createOrchestrator({
     config: parts.orchestratorNow,
     store: store.tasks,
@@ -67,7 +67,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
     folder: parts.file === undefined ? process.cwd() : dirname(resolve(parts.file)),
     mask: parts.mask,
     ...(assess === undefined ? {} : { assess }),
-    ...(taskEnded === undefined ? {} : { taskEnded }),
+    ...(taskChanged === undefined ? {} : { taskChanged }),
     ...(entityChanged === undefined ? {} : { entityChanged }),
     owner: newId("o", clock.now()),
     clock,

@@ -2,8 +2,8 @@
  * A task: a piece of work with an assignee, and the one table of what may become of it. Whoever changes its state goes through
  * `Orchestrator.transition` (src/orchestrator/orchestrator.ts); the table here is what that function holds it against.
  *
- * How missions and assessments hook in (functions passed in by app.ts): `Assess` judges a task that came into review, `TaskEnded`
- * is told of every one that is over. A mission creates its tasks with ids of its own (creating one twice changes nothing), as
+ * How missions and assessments hook in (functions passed in by app.ts): `Assess` judges a task that came into review, `TaskChanged`
+ * is told of every one that went on. A mission creates its tasks with ids of its own (creating one twice changes nothing), as
  * drafts where a gate must open first, and lets them go by `draft → pending`.
  */
 import { z } from "zod";
@@ -273,5 +273,5 @@ export type Assessed =
 /** Judges work that was handed in. May be asked again for the same attempt after a crash. What it throws leaves the task in review. */
 export type Assess = (task: Task, signal: AbortSignal) => Promise<Assessed>;
 
-/** Told after the commit of every change that ended a task or held it in `blocked`, and of every such one again that a crash left untold. */
-export type TaskEnded = (task: Task) => Promise<void>;
+/** Told after the commit of every change but somebody's words, and again of every one that a crash left untold. */
+export type TaskChanged = (task: Task) => Promise<void>;

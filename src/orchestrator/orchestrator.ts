@@ -75,7 +75,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     store,
     registry,
     entityChanged: parts.entityChanged,
-    taskEnded: parts.taskEnded,
+    taskChanged: parts.taskChanged,
     wake,
     show: show.show,
     logger,

@@ -2,7 +2,7 @@
 import type { Address } from "../domain/address.js";
 import type { OutboundMessage } from "../domain/message.js";
 import type { Models } from "../domain/model.js";
-import type { Assess, Task, TaskEnded } from "../domain/task.js";
+import type { Assess, Task, TaskChanged } from "../domain/task.js";
 import type { TaskStore } from "../domain/task-store.js";
 import type { EntityChanged } from "../domain/watched.js";
 import type { SendOptions } from "../gateway/contract.js";
@@ -39,7 +39,7 @@ export interface OrchestratorParts {
   mask(text: string): string;
   /** Absent: nobody judges, and what expects something waits in review for a person. */
   assess?: Assess;
-  taskEnded?: TaskEnded;
+  taskChanged?: TaskChanged;
   entityChanged?: EntityChanged;
   /** Of leases. */
   owner: string;

@@ -11,7 +11,7 @@ import {
   type MissionRow,
 } from "../../domain/mission.js";
 import { planTasks } from "../../domain/plan.js";
-import type { Task } from "../../domain/task.js";
+import { isEnded, type Task } from "../../domain/task.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { createWork } from "../../lib/work.js";
 import { advance, CARD } from "./advance.js";
@@ -24,8 +24,10 @@ import type { PlanFile } from "./plans.js";
 import { reportOf } from "./report.js";
 
 const MAX_PARALLEL = 8;
-/** How often a mission that goes on is looked at besides when a task of it ended: for its card, and for what people set going again. */
-const LOOK_EVERY_MS = 5_000;
+/** What could not be shown or told is tried again after this. */
+const AGAIN_MS = 5_000;
+/** Changes that may only be something to show gather for so long. */
+const GATHER_MS = 1_000;
 
 export interface MissionStart {
   planId: string;
@@ -63,7 +65,8 @@ export interface Missions extends MissionDesk {
   draft(start: Omit<Start, "plan" | "at">): Mission;
   /** A mission was stored, or something of it changed. */
   look(id: string): void;
-  taskEnded(task: Task): Promise<void>;
+  /** Of every task, whosever it is. */
+  taskChanged(task: Task): Promise<void>;
   /** Takes up what is on disk. */
   start(): Promise<void>;
   /** Resolves when steps under way have ended; the rest is on disk. */
@@ -81,12 +84,10 @@ export function createMissions(parts: MissionParts): Missions {
     const rest = await advance(id, parts, tell);
     if (rest === undefined) return undefined;
     const isShown = await show(rest.row.mission, rest.tasks);
-    const { status } = rest.row.mission;
-    if (isMissionOver(status)) {
-      if (isShown) await settleOwed(id, CARD, parts);
-      return isShown ? undefined : clock.now() + LOOK_EVERY_MS;
-    }
-    return status === "running" || status === "held" ? clock.now() + LOOK_EVERY_MS : undefined;
+    if (!isShown) return clock.now() + AGAIN_MS;
+    if (isMissionOver(rest.row.mission.status)) await settleOwed(id, CARD, parts);
+    // Nothing in it comes by time: whatever changes in it or its tasks has it looked at.
+    return undefined;
   }
 
   /** What hooks are owed, beside the mission's way: a slow one holds nothing up, and one that a crash cut off is told again. */
@@ -97,7 +98,10 @@ export function createMissions(parts: MissionParts): Missions {
       const told = parts.registry
         .dispatch(point, payload, { phase: "after", ...firing(mission, dispatchId) })
         .then(() => settleOwed(id, dispatchId, parts))
-        .catch((error: unknown) => logger.error({ mission: id, error: errorMessage(error) }, `${point} was not told`))
+        .catch((error: unknown) => {
+          logger.error({ mission: id, error: errorMessage(error) }, `${point} was not told`);
+          work.look(id, clock.now() + AGAIN_MS);
+        })
         .finally(() => telling.delete(dispatchId));
       telling.set(dispatchId, told);
     }
@@ -182,8 +186,10 @@ export function createMissions(parts: MissionParts): Missions {
         return { gates: gates.map((one) => (one.name === name ? { ...one, released } : one)) };
       }),
     look: (id) => work.look(id),
-    async taskEnded({ missionId }) {
-      if (missionId !== undefined) work.look(missionId);
+    async taskChanged({ missionId, status }) {
+      if (missionId === undefined) return;
+      const mayGoOn = isEnded(status) || status === "blocked";
+      work.look(missionId, mayGoOn ? undefined : clock.now() + GATHER_MS);
     },
     async start() {
       for (const id of await store.open()) {

@@ -3,7 +3,7 @@
  * have been; what a crash left unmarked is told again at the next start, under the same dispatch ids.
  */
 
-import { isEnded, type Task, type TaskEnded } from "../../domain/task.js";
+import type { Task, TaskChanged } from "../../domain/task.js";
 import type { TaskEvent, TaskStore } from "../../domain/task-store.js";
 import type { EntityChanged } from "../../domain/watched.js";
 import type { HookRegistry } from "../../hooks/registry.js";
@@ -17,7 +17,7 @@ export interface TellParts {
   store: Pick<TaskStore, "told" | "telling" | "untold">;
   registry: Pick<HookRegistry, "runAfter">;
   entityChanged?: EntityChanged | undefined;
-  taskEnded?: TaskEnded | undefined;
+  taskChanged?: TaskChanged | undefined;
   /** Tasks that wait for this one. */
   wake(task: Task): Promise<void>;
   /** Its card. */
@@ -91,10 +91,10 @@ export function createTelling(parts: TellParts): Telling {
 
   /** False when one of them failed. They do not stop each other. */
   async function others(event: TaskEvent, task: Task): Promise<boolean> {
-    const isOver = event.kind === "transition" && (isEnded(task.status) || task.status === "blocked");
+    const isChange = event.kind !== "created" && event.kind !== "note";
     const told = [
       await guarded("the clocks", task, async () => parts.entityChanged?.(watchedOf(task))),
-      !isOver || (await guarded("its mission", task, async () => parts.taskEnded?.(task))),
+      !isChange || (await guarded("its mission", task, async () => parts.taskChanged?.(task))),
       event.kind !== "transition" || (await guarded("those that wait for it", task, () => parts.wake(task))),
     ];
     // A card that cannot be shown is no reason to tell everybody again.
