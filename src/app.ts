@@ -15,7 +15,7 @@ import { createOverrides } from "./app/overrides.js";
 import { CONSOLE, keepFile, peopleOf, uploadsFolder } from "./app/people.js";
 import { platformOptions } from "./app/platforms.js";
 import { type Reload, reloader, type TakenOver, watchConfig } from "./app/reload.js";
-import { failLate, standingOf, watchedWork } from "./app/sla.js";
+import { failLate, policyOf, standingOf, watchedWork } from "./app/sla.js";
 import { closeAll, firstTime, keepSwept, warnOfProblems } from "./app/upkeep.js";
 import { needAsGood, needValid, secretsOf } from "./app/valid.js";
 import { assembleAutomations } from "./automations/assemble.js";
@@ -171,7 +171,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       store,
       gateway: () => gateway,
       standing: (clockId) => standingOf(sla.desk, clockId),
-      policy: (id) => (id === undefined ? undefined : sla.policy(id)),
+      policy: (id) => policyOf(current.config.sla, id),
       mask,
       clock,
       logger,

@@ -77,7 +77,7 @@ export interface Alerts {
   /** Looks under way and waiting for room. */
   readonly depth: Work["depth"];
   start(): Promise<void>;
-  /** Other settings: resolves with what puts them in force. Alerts that are told already stay where they are. */
+  /** Other settings: resolves with what puts them in force. Alerts that are open follow them, with their cards. */
   prepare(config: AlertsConfig): Promise<() => void>;
   stop(): Promise<void>;
   sweep(now: number): Promise<number>;
@@ -137,7 +137,11 @@ export function createAlerts(parts: AlertsParts): Alerts {
       case "time":
         return passTime();
       case "all":
-        await reexamine(telling, run);
+        await reexamine(telling, "concerned", run);
+        return undefined;
+      case "settings":
+        await reexamine(telling, "all", run);
+        for (const destination of await store.busyDestinations()) telling.lookAt(destination);
         return undefined;
       case "silences":
         telling.lookAtAll();
@@ -236,7 +240,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
     async start() {
       await silences.load();
       isStarted = true;
-      for (const key of ["time", "all", "silences", "digests", "heartbeat", "gateway"]) work.look(key);
+      for (const key of ["time", "settings", "silences", "digests", "heartbeat", "gateway"]) work.look(key);
       for (const destination of await store.busyDestinations()) telling.lookAt(destination);
     },
     async prepare(next) {
@@ -249,7 +253,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
         config = next;
         inhibitors = nextInhibitors;
         silences.take(next.maintenance);
-        for (const key of ["time", "silences", "digests", "heartbeat", "gateway"]) later(key);
+        for (const key of ["time", "settings", "silences", "digests", "heartbeat", "gateway"]) later(key);
       };
     },
     async stop() {

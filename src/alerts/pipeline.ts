@@ -15,6 +15,7 @@ import { fallback, type Unsaid } from "./steps/fallback.js";
 import { findPlan, fingerprint } from "./steps/fingerprint.js";
 import { group } from "./steps/group.js";
 import { inhibit } from "./steps/inhibit.js";
+import { move } from "./steps/move.js";
 import { quietHours } from "./steps/quiet-hours.js";
 import { remind } from "./steps/remind.js";
 import { ackForOf, route } from "./steps/route.js";
@@ -46,7 +47,8 @@ export async function pipeline(occasion: Occasion, alerting: Alerting): Promise<
     silence(plan, alerting);
     const routes = route(plan, alerting);
     takeRoutes(plan, routes);
-    for (const place of group(plan, routes)) quietHours(plan, place, alerting);
+    const isMoving = move(plan, routes, alerting);
+    for (const place of group(plan, routes, isMoving)) quietHours(plan, place, alerting);
     remind(plan, routes, alerting);
     escalate(plan, routes, alerting);
 
@@ -78,8 +80,8 @@ async function commit(plan: Plan, { store, inhibitors, lookAt, wakeAt, lookAtAll
   if (change === undefined) return true;
   if (!(await store.commit(change))) return false;
   const { alert } = change;
-  for (const destination of new Set([...plan.destinations, ...change.notices.map((one) => one.destination)]))
-    lookAt(destination);
+  const concerned = [...plan.destinations, ...[...change.notices, ...change.left].map((one) => one.destination)];
+  for (const destination of new Set(concerned)) lookAt(destination);
   if (alert.nextAt !== undefined) wakeAt(alert.nextAt);
   if (inhibitors.note(alert)) lookAtAll();
   return true;

@@ -11,6 +11,10 @@ export class Plan {
   readonly isNew: boolean;
   readonly places: Place[] = [];
   readonly notices: NewNotice[] = [];
+  /** Where it is not told any more. */
+  readonly left: { destination: string; movedTo: readonly string[] }[] = [];
+  /** As it was before anything happened. */
+  readonly was: Alert;
   /** What a person did has changed something. */
   readonly events: AlertEvent[] = [];
   #redraw = false;
@@ -18,6 +22,7 @@ export class Plan {
   readonly #was: string;
 
   constructor(alert: Alert, { now, told, isNew }: { now: number; told: readonly KnownPlace[]; isNew: boolean }) {
+    this.was = alert;
     this.#was = JSON.stringify(alert);
     this.#version = isNew ? undefined : alert.version;
     const { nextAt: _, ...draft } = structuredClone(alert);
@@ -57,6 +62,10 @@ export class Plan {
     this.#redraw = true;
   }
 
+  leave(destination: string, movedTo: readonly string[]): void {
+    this.left.push({ destination, movedTo });
+  }
+
   /** It has to be looked at then, at the latest. */
   lookAt(at: number | undefined): void {
     if (at === undefined) return;
@@ -66,7 +75,7 @@ export class Plan {
   /** Undefined when nothing changed. */
   change(): AlertChange | undefined {
     const isSame = JSON.stringify(this.alert) === this.#was;
-    const isBare = this.events.length + this.places.length + this.notices.length === 0;
+    const isBare = this.events.length + this.places.length + this.left.length + this.notices.length === 0;
     if (!this.isNew && isSame && isBare) return undefined;
     this.alert.version++;
     return {
@@ -74,6 +83,7 @@ export class Plan {
       before: this.#version,
       events: this.events,
       places: this.places,
+      left: this.left,
       notices: this.notices,
       redraw: this.#redraw,
     };
@@ -81,7 +91,10 @@ export class Plan {
 
   /** Every chat where it is told from now on. */
   get destinations(): string[] {
-    const told = this.told.filter(({ isWaiting, cardId }) => isWaiting || cardId !== undefined);
+    const left = new Set(this.left.map(({ destination }) => destination));
+    const told = this.told.filter(
+      ({ isWaiting, cardId, destination }) => (isWaiting || cardId !== undefined) && !left.has(destination),
+    );
     return [...new Set([...told, ...this.places].map(({ destination }) => destination))];
   }
 }

@@ -1,4 +1,4 @@
-/** Holds every open alert against the rules that keep alerts quiet, after one of them changed. Those that it concerns go through the pipeline. */
+/** Holds every open alert against the rules that keep alerts quiet, after one of them changed. Those that it concerns go through the pipeline; all, after settings changed. */
 import type { Alert } from "../domain/alert.js";
 import type { Alerting } from "./alerting.js";
 import { labelsOf } from "./matchers.js";
@@ -6,14 +6,18 @@ import type { Occasion } from "./pipeline.js";
 
 const PAGE = 500;
 
-export async function reexamine(alerting: Alerting, run: (occasion: Occasion) => Promise<unknown>): Promise<void> {
+export async function reexamine(
+  alerting: Alerting,
+  which: "concerned" | "all",
+  run: (occasion: Occasion) => Promise<unknown>,
+): Promise<void> {
   const { inhibitors } = alerting;
   // All of them first: which alert keeps which other one quiet does not depend on their order.
   await eachOpen(alerting, async (page) => {
     for (const alert of page) inhibitors.note(alert);
   });
   await eachOpen(alerting, async (page) => {
-    const concerned = page.filter((alert) => isConcerned(alert, alerting));
+    const concerned = which === "all" ? page : page.filter((alert) => isConcerned(alert, alerting));
     await Promise.all(concerned.map(({ id }) => run({ kind: "time", id })));
   });
 }

@@ -1,4 +1,6 @@
 /** What the composition hands to SLA clocks: the truth about work, and where alerts go. */
+import type { AlertPolicy } from "../alerts/alerting.js";
+import type { SlaConfig } from "../alerts/sla/config.js";
 import type { SlaDesk } from "../alerts/sla/desk.js";
 import type { SlaParts } from "../alerts/sla/sla.js";
 import type { ClockStanding } from "../domain/alert-signal.js";
@@ -57,6 +59,21 @@ export async function failLate(
   }).catch((error: unknown) =>
     logger.warn({ task: taskId, policy: policyId, error: errorMessage(error) }, "a late task could not be failed"),
   );
+}
+
+/** What alerts ask of a policy. As it is configured, which is known before calendars are loaded. */
+export function policyOf({ policies }: SlaConfig, id: string | undefined): AlertPolicy | undefined {
+  const found = policies.find((policy) => policy.id === id);
+  if (found === undefined) return undefined;
+  const { routes, remind: { every, times, at_least } = {} } = found;
+  return {
+    ...(routes === undefined ? {} : { routes }),
+    remind: {
+      ...(every === undefined ? {} : { every }),
+      ...(times === undefined ? {} : { times }),
+      ...(at_least === undefined ? {} : { at_least }),
+    },
+  };
 }
 
 /** A clock as cards of alerts show it. */

@@ -80,6 +80,8 @@ export interface Alert {
   /** Reminders said since it was last acknowledged or began, and escalation steps done; of all its routes together. */
   reminders: number;
   steps: number;
+  /** Where its routes lead, as they were last followed. */
+  routedTo?: readonly string[];
   /** Of each route that it takes. */
   urged?: Record<string, Urging>;
   /** Since when escalation is counted. */
@@ -177,6 +179,8 @@ export interface AlertChange {
   before: number | undefined;
   events: readonly AlertEvent[];
   places: readonly Place[];
+  /** Destinations that it is not told at any more, and where it is told instead. */
+  left: readonly { destination: string; movedTo: readonly string[] }[];
   notices: readonly NewNotice[];
   /** What its cards show is another thing now. */
   redraw: boolean;
@@ -230,6 +234,8 @@ export interface AlertStore {
     made: readonly AlertCard[],
   ): Promise<void>;
   placesOf(alertId: string): Promise<KnownPlace[]>;
+  /** Alerts that a card told before they moved, and where to; newest episode first, ten at most. */
+  movedFrom(cardId: string): Promise<{ alert: Alert; movedTo: string[] }[]>;
   card(id: string): Promise<AlertCard | undefined>;
   /** The newest card with this key at a destination. */
   cardOf(destination: string, kind: AlertCard["kind"], key: string): Promise<AlertCard | undefined>;

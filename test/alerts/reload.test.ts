@@ -1,4 +1,4 @@
-/** Changed settings of alerts are taken over without a restart; what is told already stays where it is and goes on. */
+/** Changed settings of alerts are taken over without a restart; cards of open alerts follow them. */
 import { expect, it } from "vitest";
 import type { AlertSignal } from "../../src/domain/alert-signal.js";
 import { liveApp } from "../automations/support/live-app.js";
@@ -17,19 +17,22 @@ const signal = (fingerprint: string, more: Partial<AlertSignal> = {}): AlertSign
   ...more,
 });
 
-it("routes, rules and windows hold for what is told from then on", async () => {
+it("routes, rules and windows hold at once, also for what is open", async () => {
   const live = await liveApp({ "hookgate.yaml": "automations: { watch: false }\n" });
   const { alerts } = live.app;
   const shows = (room: string, part: RegExp) =>
     until(async () => (await live.room(room)).find((text) => part.test(text)), `${part} in ${room}`);
   await alerts.raise(signal("first"));
+  await alerts.raise(signal("late", { source: { kind: "sla", id: "c_1", policyId: "repairs" } }));
   await shows("dm-1", /Fault of first[\s\S]*firing since/);
+  await shows("dm-1", /Fault of late[\s\S]*Next: reminder/);
 
   live.write(
     "hookgate.yaml",
     `automations: { watch: false }
+sla: { policies: [{ id: repairs, for: task, target: 1h, routes: [desk], remind: { times: 0 } }] }
 alerts:
-  routes: { default: { to: ["web:web:general"] } }
+  routes: { default: { to: ["web:web:general"] }, desk: { to: ["web:web:general"], buttons: [note] } }
   inhibit: [{ by: [host=first], mutes: [host=second] }]
   maintenance: [{ match: [host=third], cron: "* * * * *", for: 1h, comment: always }]
 `,
@@ -37,8 +40,11 @@ alerts:
   expect((await live.app.reload(live.read())).needRestart).toEqual([]);
   for (const host of ["second", "third", "fourth"]) await alerts.raise(signal(host));
   await shows("general", /Fault of fourth/);
+  // Its policy names another route now, and wants no reminders.
+  expect(await shows("general", /Fault of late[\s\S]*firing since/)).not.toContain("reminder");
   const states = (await alerts.list({ open: true, limit: 10 })).map(({ fingerprint, state }) => [fingerprint, state]);
   expect(Object.fromEntries(states)).toEqual({
+    late: "firing",
     first: "firing",
     second: "inhibited",
     third: "silenced",
@@ -46,7 +52,8 @@ alerts:
   });
 
   await alerts.raise(signal("first", { state: "resolved", reason: "mended" }));
-  await shows("dm-1", /Fault of first[\s\S]*resolved/);
+  await shows("dm-1", /Fault of first[\s\S]*Moved to web:web:general/);
+  await shows("general", /Fault of first[\s\S]*resolved/);
   await shows("general", /Fault of second[\s\S]*firing since/);
-  expect((await live.room("general")).some((text) => /Fault of (first|third)/.test(text))).toBe(false);
+  expect((await live.room("general")).some((text) => /Fault of third/.test(text))).toBe(false);
 });

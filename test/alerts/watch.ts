@@ -37,8 +37,10 @@ export interface Watch {
   cut(words?: RegExp): void;
   /** What stands in a chat. */
   posted(destination?: string): Posted[];
-  /** As a crash: nothing is drained. Then anew on the same disk, after so long. */
-  crash(downMs?: number): Promise<void>;
+  /** Other settings, as a reload brings them. */
+  reload(config: Record<string, unknown>): Promise<void>;
+  /** As a crash: nothing is drained. Then anew on the same disk, after so long, with other settings if some are given. */
+  crash(downMs?: number, config?: Record<string, unknown>): Promise<void>;
 }
 
 export function signal(changes: Partial<AlertSignal> = {}): AlertSignal {
@@ -69,7 +71,9 @@ export async function watch(
     more instanceof LoopbackPlatform ? { platform: more } : more;
   const clock = new ManualClock(START);
   platform.width = 10_000;
-  const settings = alertsConfig.parse({ watch_gateway: { offline_after: "1d", undelivered_after: "1d" }, ...config });
+  const parsed = (given: Record<string, unknown>) =>
+    alertsConfig.parse({ watch_gateway: { offline_after: "1d", undelivered_after: "1d" }, ...given });
+  let settings = parsed(config);
   const current: { alerts?: Alerts } = {};
   const observe = tellingAlerts(
     {},
@@ -158,7 +162,13 @@ export async function watch(
       const chatId = parseAddress(destination)?.chatId;
       return platform.messages.filter((message) => message.chatId === chatId && !message.isDeleted);
     },
-    async crash(downMs = 0) {
+    async reload(next) {
+      settings = parsed(next);
+      (await alerts.prepare(settings))();
+      await settle();
+    },
+    async crash(downMs = 0, next) {
+      if (next !== undefined) settings = parsed(next);
       const dead = alerts;
       await rig.crash();
       void dead.stop();

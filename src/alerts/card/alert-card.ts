@@ -41,6 +41,7 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   inhibit: "explained",
   lapse: "asked again",
   expire: "expired",
+  move: "moved",
 };
 /** What else there is to say of these stands in a field of its own. */
 const SAID_ABOVE = new Set(["note", "snooze"]);

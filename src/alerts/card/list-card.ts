@@ -3,6 +3,7 @@ import { ALERT_STATES, type AlertCard, isOpen } from "../../domain/alert.js";
 import type { Button, Card, OutboundMessage } from "../../domain/message.js";
 import { formatDuration } from "../../lib/duration.js";
 import type { Telling } from "../tell/telling.js";
+import { movedWords } from "./moved-card.js";
 import { moment, STATE_WORDS, titleOf } from "./words.js";
 
 const SHOWN = 10;
@@ -23,12 +24,14 @@ export async function listCard(card: AlertCard, { store, config, clock }: Tellin
     const count = counts[state];
     return count === undefined ? [] : [`${count.toLocaleString("en-US")} ${STATE_WORDS[state]}`];
   });
+  const [moved] = await store.movedFrom(card.id);
+  const gone = moved ? `${total === 0 ? "" : "\n\nOthers: "}${movedWords(moved.movedTo)}.` : "";
   const more = total > SHOWN ? `\n\nand ${(total - SHOWN).toLocaleString("en-US")} more: \`/alerts\`` : "";
   return {
     text: "",
     card: {
       title: titleFor(card, total, open),
-      text: `${states.join(" · ")}\n\n${lines.join("\n")}${more}`,
+      text: `${states.join(" · ")}\n\n${lines.join("\n")}${more}${gone}`.trim(),
       tone: toneOf(open, counts.firing ?? 0),
       footer: card.id,
     },

@@ -43,8 +43,6 @@ export interface Sla {
   /** For the gateway: what it saw, when it is on disk. */
   readonly conversations: ConversationWatch;
   readonly desk: SlaDesk;
-  /** As it is in force now. */
-  policy(id: string): Policy | undefined;
   /** A calendar by its name, for other parts of alerts (`always` is one). */
   calendar(name: string): WorkCalendar | undefined;
   /** Loads calendars, takes up what was left. Rejects with SLA_CALENDAR_INVALID. */
@@ -178,7 +176,6 @@ export function createSla(parts: SlaParts): Sla {
       close: (caseId, by) => conversations.close(caseId, by),
       clock,
     }),
-    policy: (id) => policies.find((policy) => policy.id === id),
     calendar: (name) => calendars.get(name),
     async start() {
       const take = await prepare(config);

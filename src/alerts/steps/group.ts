@@ -4,9 +4,12 @@ import { labelsOf } from "../matchers.js";
 import type { Plan } from "../plan.js";
 import type { Route } from "./route.js";
 
-export function group(plan: Plan, routes: readonly Route[]): Place[] {
+/** `isMoving`: its cards follow it, whoever has it. */
+export function group(plan: Plan, routes: readonly Route[], isMoving: boolean): Place[] {
   const { alert, now, told } = plan;
-  if (alert.state !== "warned" && alert.state !== "firing") return [];
+  const isLoud = alert.state === "warned" || alert.state === "firing";
+  const isHad = alert.state === "acked" || alert.state === "snoozed";
+  if (!isLoud && !(isMoving && isHad)) return [];
   const there = new Set(told.filter(({ cardId }) => cardId !== undefined).map(({ destination }) => destination));
   return routes.flatMap(({ name, settings, to }) => {
     // Against flapping: each route waits as long as it says.

@@ -8,8 +8,9 @@ export function quietHours(plan: Plan, place: Place, { config }: Pick<Alerting, 
   const until = quietEnd(plan, place.destination, { config });
   const known = plan.told.find(({ destination }) => destination === place.destination);
   const decided: Place = until === undefined ? place : { ...place, kind: "quiet", dueAt: until };
-  // It waits there already, and not for longer than it has to: what has become severe is told at once.
-  if (known?.isWaiting && (known.kind === "now" || decided.kind === "quiet" || known.dueAt <= plan.now)) return;
+  // It waits there already, and not for longer than it has to: what has become severe, or hours that changed, are heeded at once.
+  const isSame = known?.kind === "now" || (decided.kind === "quiet" && decided.dueAt === known?.dueAt);
+  if (known?.isWaiting && (isSame || known.dueAt <= plan.now)) return;
   plan.places.push(decided);
 }
 

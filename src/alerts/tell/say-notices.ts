@@ -6,6 +6,7 @@ import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import { inline, titleOf } from "../card/words.js";
 import { defaultDestination } from "../config.js";
+import { quietUntil } from "../quiet-hours.js";
 import { groupBy } from "./group-by.js";
 import { mentionsFor } from "./mentions.js";
 import { isWebhook, type Telling } from "./telling.js";
@@ -40,7 +41,8 @@ export async function sayNotices(destination: string, telling: Telling): Promise
       const again = await say(destination, await sayingsOf(group, destination, telling), telling);
       if (again !== undefined) return again;
     }
-    const fresh = waiting.filter((one) => one.deliveryId === undefined && one.dueAt <= now);
+    const fresh: Notice[] = [];
+    for (const one of waiting) if (one.deliveryId === undefined && (await isDue(one, telling))) fresh.push(one);
     const sayings = await sayingsOf(fresh, destination, telling);
     const timely = sayings.filter((one) => isTimely(one, now));
     const past = fresh.filter(({ id }) => !timely.some(({ notice }) => notice.id === id));
@@ -65,6 +67,15 @@ export async function sayNotices(destination: string, telling: Telling): Promise
     }
     if (waiting.length < PAGE || fresh.length === 0) return waiting.find(({ dueAt }) => dueAt > now)?.dueAt;
   }
+}
+
+/** What waits does so for the end of quiet hours, which may be others by now. */
+async function isDue({ alertId, destination, dueAt }: Notice, { store, config, clock }: Telling): Promise<boolean> {
+  const now = clock.now();
+  if (dueAt <= now) return true;
+  const quiet = config.destinations[destination]?.quiet;
+  const alert = quiet && (await store.get(alertId));
+  return alert === undefined || quietUntil(quiet, alert.severity, now) === undefined;
 }
 
 async function sayingsOf(notices: readonly Notice[], destination: string, { store }: Telling): Promise<Saying[]> {

@@ -27,6 +27,14 @@ export function createAlertStore(connection: Connection): AlertStore {
     `INSERT INTO alert_places (alert_id, destination, group_key, kind, due_at) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET is_waiting = 1, kind = excluded.kind, due_at = excluded.due_at WHERE card_id IS NULL`,
   );
+  const leaveCard = database.prepare<[string, string]>(
+    `UPDATE alert_cards SET wanted = wanted + 1, is_closed = 0
+     WHERE id = (SELECT card_id FROM alert_places WHERE alert_id = ? AND destination = ?)`,
+  );
+  const leave = database.prepare<[string, string, string]>(
+    `UPDATE alert_places SET left_card = card_id, moved_to = ?, card_id = NULL, is_waiting = 0
+     WHERE alert_id = ? AND destination = ?`,
+  );
   const addNotice = database.prepare<[string, string, string, string, string, string, number]>(
     `INSERT INTO alert_notices (alert_id, destination, kind, key, text, mentions, due_at, is_settled)
      VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT DO NOTHING`,
@@ -103,6 +111,10 @@ export function createAlertStore(connection: Connection): AlertStore {
           addEvent.run(alertId, at, event, from ?? null, to, JSON.stringify(actor), reason ?? null);
         for (const { alertId, destination, group, kind, dueAt } of change.places)
           addPlace.run(alertId, destination, group, kind, dueAt);
+        for (const { destination, movedTo } of change.left) {
+          leaveCard.run(alert.id, destination);
+          leave.run(JSON.stringify(movedTo), alert.id, destination);
+        }
         for (const { alertId, destination, kind, key, text, mentions, dueAt } of change.notices)
           addNotice.run(alertId, destination, kind, key, text, JSON.stringify(mentions), dueAt);
         if (change.redraw) redraw.run(alert.id);

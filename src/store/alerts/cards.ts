@@ -1,7 +1,7 @@
 /** Where alerts are told: places that wait for their card, and the cards. */
 import type { AlertCard, AlertStore } from "../../domain/alert.js";
 import type { Connection } from "../connection.js";
-import { type CardRecord, cardOf, type PlaceRecord, placeOf } from "./rows.js";
+import { type AlertRecord, alertOf, type CardRecord, cardOf, type PlaceRecord, placeOf } from "./rows.js";
 
 type Cards = Pick<
   AlertStore,
@@ -9,6 +9,7 @@ type Cards = Pick<
   | "busyDestinations"
   | "place"
   | "placesOf"
+  | "movedFrom"
   | "card"
   | "cardOf"
   | "aloneIn"
@@ -33,7 +34,8 @@ export function createCards({ database, read, write }: Connection): Cards {
      UNION SELECT destination FROM alert_notices WHERE NOT is_settled`,
   );
   const assign = database.prepare<[string | null, string, string]>(
-    "UPDATE alert_places SET is_waiting = 0, card_id = ? WHERE alert_id = ? AND destination = ? AND is_waiting",
+    `UPDATE alert_places SET is_waiting = 0, card_id = ?, left_card = NULL, moved_to = NULL
+     WHERE alert_id = ? AND destination = ? AND is_waiting`,
   );
   const joined = database.prepare<[string]>("UPDATE alert_cards SET wanted = wanted + 1, is_closed = 0 WHERE id = ?");
   const make = database.prepare<[string, string, string, string, string, string, number, number]>(
@@ -42,6 +44,10 @@ export function createCards({ database, read, write }: Connection): Cards {
      VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, ?, ?, 0) ON CONFLICT DO NOTHING`,
   );
   const places = database.prepare<[string], PlaceRecord>("SELECT * FROM alert_places WHERE alert_id = ?");
+  const moved = database.prepare<[string], AlertRecord & { moved_to: string }>(
+    `SELECT data, moved_to FROM alert_places JOIN alerts ON alerts.id = alert_id
+     WHERE left_card = ? ORDER BY episode DESC, raised_at DESC LIMIT 10`,
+  );
   const byId = database.prepare<[string], CardRecord>("SELECT * FROM alert_cards WHERE id = ?");
   const byKey = database.prepare<[string, string, string], CardRecord>(
     "SELECT * FROM alert_cards WHERE destination = ? AND kind = ? AND key = ? ORDER BY created_at DESC, id DESC LIMIT 1",
@@ -98,6 +104,10 @@ export function createCards({ database, read, write }: Connection): Cards {
         for (const id of touched) joined.run(id);
       }),
     placesOf: (alertId) => read(() => places.all(alertId).map(placeOf)),
+    movedFrom: (cardId) =>
+      read(() =>
+        moved.all(cardId).map((row) => ({ alert: alertOf(row), movedTo: JSON.parse(row.moved_to) as string[] })),
+      ),
     card: (id) => read(() => maybe(byId.get(id))),
     cardOf: (destination, kind, key) => read(() => maybe(byKey.get(destination, kind, key))),
     aloneIn: (destination, group) => read(() => alone.get(destination, group)?.rows ?? 0),

@@ -28,8 +28,6 @@ export interface Policy {
   /** Ends what is late. */
   onViolated?: "fail";
   routes?: readonly string[];
-  /** Instead of what the routes say. */
-  remind?: { every?: number; times?: number; at_least?: Severity };
   runbook?: string;
   hash: string;
 }
@@ -51,7 +49,6 @@ function compile(config: PolicyConfig, all: SlaConfig, calendars: Calendars): Po
   const calendar = calendars.get(config.calendar);
   if (!calendar) throw noCalendar(config);
   const { id, match, target, pause_when: pauseWhen, on_violated: onViolated, routes, runbook } = config;
-  const remind = withoutAbsent(config.remind);
   return {
     id,
     for: config.for,
@@ -67,7 +64,6 @@ function compile(config: PolicyConfig, all: SlaConfig, calendars: Calendars): Po
     severity: typeof config.severity === "object" ? config.severity : severities(config.severity),
     ...(onViolated === undefined ? {} : { onViolated }),
     ...(routes === undefined ? {} : { routes }),
-    ...(remind === undefined ? {} : { remind }),
     ...(runbook === undefined ? {} : { runbook }),
     hash: hashOf([config, calendar === ALWAYS ? "always" : all.calendars[config.calendar]]),
   };
@@ -91,16 +87,6 @@ const asWord = (text: string) =>
     .trim()
     .toLowerCase()
     .replace(/[\s_-]+/g, "_");
-
-function withoutAbsent(remind: PolicyConfig["remind"]): NonNullable<Policy["remind"]> | undefined {
-  if (remind === undefined) return undefined;
-  const { every, times, at_least } = remind;
-  return {
-    ...(every === undefined ? {} : { every }),
-    ...(times === undefined ? {} : { times }),
-    ...(at_least === undefined ? {} : { at_least }),
-  };
-}
 
 function hashOf(value: unknown): string {
   return createHash("sha256").update(JSON.stringify(value)).digest("base64url").slice(0, 16);

@@ -1,0 +1,32 @@
+/**
+ * Cards follow their alert when its routes lead elsewhere, because the configuration changed, while we ran or were down: the new chats
+ * get theirs, and what stands in the old ones says where it is now. What an alert itself changes (it became severe) adds chats, and
+ * takes none away.
+ */
+import { isOpen } from "../../domain/alert.js";
+import { type Plan, RULE } from "../plan.js";
+import { type Route, type Routing, routesFor } from "./route.js";
+
+/** True when it is to be told at other places from now on, in whatever state it is. */
+export function move(plan: Plan, routes: readonly Route[], routing: Routing): boolean {
+  const { alert } = plan;
+  // What is kept quiet stays where it is until it is loud again.
+  if (!isOpen(alert.state) || alert.state === "silenced" || alert.state === "inhibited") return false;
+  const to = destinationsOf(routes);
+  if (to.length === 0) return false;
+  const before = alert.routedTo;
+  alert.routedTo = to;
+  if (before === undefined) return false;
+
+  const wanted = destinationsOf(routesFor(plan.was, routing));
+  const left = before.filter((destination) => !wanted.includes(destination) && !to.includes(destination));
+  const isWider = wanted.some((destination) => !before.includes(destination));
+  const isThere = (one: string) =>
+    plan.told.some(({ destination, isWaiting, cardId }) => destination === one && (isWaiting || cardId !== undefined));
+  for (const destination of left.filter(isThere)) plan.leave(destination, to);
+  if (plan.left.length > 0)
+    plan.record("move", RULE, `from ${plan.left.map(({ destination }) => destination).join(", ")} to ${to.join(", ")}`);
+  return isWider || left.length > 0;
+}
+
+const destinationsOf = (routes: readonly Route[]) => [...new Set(routes.flatMap(({ to }) => to))];

@@ -1,0 +1,102 @@
+/** Changed routes, policies, rotas and quiet hours hold for alerts that are open already: their cards follow, by a reload or a restart. */
+import { expect, it } from "vitest";
+import { ANN, HOUR, MINUTE, OPS, ROOM, watch } from "./watch.js";
+
+const to = (...places: string[]) => ({ routes: { default: { to: places, remind: { times: 0 } } } });
+
+it("a card follows its alert to another chat, and the old one says where it went, with nothing to press", async () => {
+  const on = await watch(to(ROOM));
+  const { id } = await on.raise();
+  await on.reload(to(OPS));
+  expect(on.posted(OPS)).toHaveLength(1);
+  expect(on.posted(OPS)[0]?.text).toMatch(/Reply to Bob[\s\S]*firing since/);
+  await on.advance(3_000);
+  expect(on.posted()).toHaveLength(1);
+  expect(on.posted()[0]?.text).toMatch(/Reply to Bob[\s\S]*Moved to `loop:bot:ops`/);
+  expect(on.posted()[0]?.body.buttons ?? []).toEqual([]);
+  expect((await on.alerts.history(id)).at(-1)).toMatchObject({ event: "move", actor: { id: "rule" } });
+  const edits = on.posted()[0]?.edits;
+  await on.alerts.act(id, { kind: "ack" }, ANN);
+  await on.advance(2 * HOUR);
+  expect(on.posted(OPS)[0]?.text).toContain("acknowledged by Ann");
+  expect(on.posted()[0]?.edits).toBe(edits);
+});
+
+it("so it does when somebody has it, after a restart with other settings, and back again", async () => {
+  const on = await watch(to(ROOM));
+  const { id } = await on.raise();
+  await on.alerts.act(id, { kind: "ack" }, ANN);
+  await on.settle();
+  await on.crash(HOUR, to(OPS, ROOM));
+  await on.advance(3_000);
+  expect(on.posted(OPS)[0]?.text).toContain("acknowledged by Ann");
+  expect(on.posted()[0]?.text).toContain("acknowledged by Ann");
+  await on.crash(HOUR, to(OPS));
+  await on.advance(3_000);
+  expect(on.posted()[0]?.text).toContain("Moved to");
+  await on.crash(HOUR, to(ROOM));
+  await on.advance(3_000);
+  expect(on.posted(OPS).map(({ text }) => /Moved to `.*?`/.exec(text)?.[0])).toEqual(["Moved to `loop:bot:room`"]);
+  expect(on.posted().filter(({ text }) => text.includes("acknowledged by Ann"))).toHaveLength(1);
+  // The same settings once more move nothing.
+  const before = on.platform.messages.length;
+  await on.crash();
+  await on.advance(MINUTE);
+  expect(on.platform.messages).toHaveLength(before);
+});
+
+it("alerts of a common card move together", async () => {
+  const on = await watch({ routes: { default: { to: [ROOM], alone: 0, remind: { times: 0 } } } });
+  for (let n = 0; n < 5; n++) await on.raise({ fingerprint: `f${n}`, title: `Reply to ${n}` });
+  await on.advance(6_000);
+  expect(on.posted()).toHaveLength(1);
+  await on.reload({ routes: { default: { to: [OPS], alone: 0, remind: { times: 0 } } } });
+  await on.advance(6_000);
+  expect(on.posted(OPS).map(({ text }) => /\d alerts/.exec(text)?.[0])).toEqual(["5 alerts"]);
+  expect(on.posted()[0]?.text).toContain("Moved to `loop:bot:ops`");
+});
+
+it("an alert that grows severe is told at more places, and leaves none", async () => {
+  const on = await watch({
+    routes: { default: { to: [ROOM] }, pager: { match: ["severity=critical"], to: [OPS] } },
+  });
+  await on.raise({ state: "warned", severity: "warning" });
+  await on.raise({ severity: "critical" });
+  await on.advance(6 * MINUTE);
+  for (const place of [ROOM, OPS]) expect(on.posted(place)[0]?.text).toMatch(/firing since[\s\S]*critical/);
+});
+
+it("a route that comes new calls nobody for what should have been done before; a changed reminder comes in its new time", async () => {
+  const on = await watch({ routes: { default: { to: [ROOM], remind: { every: "5h", times: 2 } } } });
+  await on.raise();
+  await on.advance(HOUR);
+  const next = {
+    default: { to: [ROOM], remind: { every: "30m", times: 2 } },
+    pager: {
+      match: ["severity=high"],
+      to: [ROOM],
+      remind: { times: 0 },
+      escalate: [{ after: "10m", mention: ["loop:7"] }],
+    },
+  };
+  await on.reload({ routes: { default: next.default } });
+  expect(on.posted().filter(({ text }) => /reminder 1 of 2/.test(text))).toHaveLength(1);
+  await on.reload({ routes: next });
+  expect(on.posted().some(({ text }) => text.includes("Escalated"))).toBe(false);
+  await on.advance(11 * MINUTE);
+  expect(on.posted().filter(({ text }) => text.includes("Escalated") && !text.includes("Severity"))).toHaveLength(1);
+});
+
+it("quiet hours that are taken away let what waits be told at once, escalations too", async () => {
+  const routes = { default: { to: [ROOM], remind: { times: 0 }, escalate: [{ mention: ["loop:7"] }] } };
+  const on = await watch({
+    routes,
+    destinations: { [ROOM]: { quiet: { from: "09:00", to: "18:00", timezone: "UTC" } } },
+  });
+  await on.raise();
+  await on.advance(HOUR);
+  expect(on.posted()).toEqual([]);
+  await on.reload({ routes });
+  expect(on.posted().filter(({ text }) => text.includes("Severity"))).toHaveLength(1);
+  expect(on.posted().filter(({ body }) => body.mentions !== undefined)).toHaveLength(1);
+});
