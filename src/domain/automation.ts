@@ -116,6 +116,19 @@ export interface AutomationRunFilter {
   limit: number;
 }
 
+/** When a run was under way and what led to it: all that the loop guard asks for. */
+export interface RunSpan {
+  id: string;
+  hookId: string;
+  dispatchId?: string;
+  cause?: Cause;
+  createdAt: number;
+  /** Absent while it waits. */
+  startedAt?: number;
+  /** Of its last attempt; absent while that is under way. */
+  endedAt?: number;
+}
+
 export interface AutomationRunStore {
   /** Once per id: false (and nothing is written) when it is known. */
   insert(run: AutomationRun): Promise<boolean>;
@@ -137,6 +150,9 @@ export interface AutomationRunStore {
   list(filter: AutomationRunFilter): Promise<AutomationRun[]>;
   /** When runs of a hook were started at or after `since`, oldest first, for the hourly rate; and the start of the last one ever, for the cooldown. */
   started(hookId: string, since: number): Promise<{ at: number[]; lastStartedAt?: number }>;
+  span(id: string): Promise<RunSpan | undefined>;
+  /** Runs that were under way at some moment between the two: of those that still are, wait for another attempt, and have ended at most `limit` each. */
+  spans(from: number, to: number, limit: number): Promise<RunSpan[]>;
   /** How many wait, by hook. */
   waiting(): Promise<Map<string, number>>;
   /** The newest run of a hook that waits. */

@@ -2,13 +2,15 @@
 import type { AutomationRunStore } from "../../domain/automation.js";
 import type { Connection } from "../connection.js";
 import { RUN_COLUMNS, type RunRecord, runOf } from "./run-rows.js";
+import { createRunSpans } from "./run-spans.js";
 
-type Queries = Pick<AutomationRunStore, "get" | "list" | "started" | "waiting" | "newestWaiting">;
+type Queries = Pick<AutomationRunStore, "get" | "list" | "started" | "waiting" | "newestWaiting" | "span" | "spans">;
 
 const WAITING = "status IN ('queued', 'backgrounded')";
 const EVER = Number.MAX_SAFE_INTEGER;
 
-export function createRunQueries({ database, read }: Connection): Queries {
+export function createRunQueries(connection: Connection): Queries {
+  const { database, read } = connection;
   const get = database.prepare<[string], RunRecord>(`SELECT ${RUN_COLUMNS} FROM automation_runs WHERE id = ?`);
   const started = database.prepare<[string, number], { at: number }>(
     "SELECT started_at AS at FROM automation_runs WHERE hook_id = ? AND started_at >= ? ORDER BY started_at",
@@ -25,6 +27,7 @@ export function createRunQueries({ database, read }: Connection): Queries {
   const seqOf = (id: string | undefined) => (id === undefined ? EVER : (get.get(id)?.seq ?? 0));
 
   return {
+    ...createRunSpans(connection),
     get: (id) =>
       read(() => {
         const row = get.get(id);

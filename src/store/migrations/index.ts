@@ -11,6 +11,7 @@ import { alerts } from "./008-alerts.js";
 import { owedHooks } from "./009-owed-hooks.js";
 import { alertTimes } from "./010-alert-times.js";
 import { assessmentTellings } from "./011-assessment-tellings.js";
+import { runsByEnd } from "./012-runs-by-end.js";
 
 export const migrations: Migrations = {
   "001-inbox-and-outbox": inboxAndOutbox,
@@ -24,4 +25,5 @@ export const migrations: Migrations = {
   "009-owed-hooks": owedHooks,
   "010-alert-times": alertTimes,
   "011-assessment-tellings": assessmentTellings,
+  "012-runs-by-end": runsByEnd,
 };
