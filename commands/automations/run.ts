@@ -25,7 +25,7 @@ export function showAutomationRun(deps: CommandDeps, context: CommandContext, wh
       run.statusReason && plain(run.statusReason),
       [
         `run ${code(run.id)}`,
-        ...(run.cause ? [`because of ${run.cause.kind} ${code(run.cause.id)}, ${run.cause.depth} deep`] : []),
+        ...(run.cause ? [causeText(run.cause)] : []),
         ...(run.conversation ? [`in ${code(run.conversation)}`] : []),
         ...(run.endedAt === undefined && run.dueAt > now ? [`tried again in ${formatDuration(run.dueAt - now)}`] : []),
       ].join("\n"),
@@ -46,6 +46,12 @@ export function showAutomationRun(deps: CommandDeps, context: CommandContext, wh
       ],
     ],
   });
+}
+
+function causeText({ kind, id, depth, presumed }: NonNullable<AutomationRun["cause"]>): string {
+  return kind === "file"
+    ? `because of a file that changed during run ${code(id)}, which makes it ${presumed?.depth ?? depth} deep`
+    : `because of ${kind} ${code(id)}, ${depth} deep`;
 }
 
 function earlierText({ attempt, status, startedAt, endedAt, error }: AutomationRun["attempts"][number]): string {

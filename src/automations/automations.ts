@@ -17,6 +17,7 @@ import { draftCut, draftDue } from "./draft.js";
 import { fireByHand } from "./fire-by-hand.js";
 import { Gates } from "./gates.js";
 import { type Installed, install, type Live } from "./install.js";
+import { createLoopReport } from "./loop-report.js";
 import type { Notifier } from "./notify.js";
 import { createPause } from "./pause.js";
 import { closeRow } from "./queue/settle.js";
@@ -103,6 +104,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
         `⛔ The hook **${id}** failed ${config().breaker.failures} times in a row and is left alone for ${formatDuration(pauseMs)}.\n${ownerOnly ? `\`/runs ${id}\` tells owners why.` : `> ${options.mask(error).slice(0, 500)}`}`,
       ),
   });
+  const loopCut = createLoopReport({ keyValue: options.keyValue, notifier, mask: options.mask, clock, logger });
   const parts: RunParts = {
     runs: store.runs,
     gates,
@@ -119,6 +121,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
       });
       await notifier.alert(`disabled:${id}`, `⛔ The hook **${id}** was switched off: ${options.mask(reason)}`);
     },
+    loopCut,
     completed,
   };
   const triggers = options.triggers({
@@ -130,10 +133,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
       const refusal: RunOutcome = { status: "skipped", by: "loop", reason: what.reason };
       const row = closeRow(draftCut(definition, what, clock.now()), refusal, clock.now());
       if (await store.runs.insert(row)) void notifier.outcome(definition, row, refusal);
-      await notifier.alert(
-        `loop:${definition.id}`,
-        `⛔ The hook **${definition.id}** starts itself again and again by what it writes. What is written while it runs does not start it any more: let it write elsewhere, or name that under \`ignore:\`.`,
-      );
+      await loopCut(definition, what.reason);
     },
     isOff: (hookId) => pause.paused !== undefined || registry.get(hookId)?.enabled !== true,
     clock,
@@ -154,6 +154,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
     ended(row, outcome) {
       const definition = live.get(row.hookId)?.definition;
       if (definition === undefined) return;
+      if (outcome.status === "skipped" && outcome.by === "loop") void loopCut(definition, outcome.reason);
       if (outcome.status === "interrupted") completed(definition, row, outcome);
       void notifier.outcome(definition, row, outcome);
     },

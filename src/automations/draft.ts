@@ -23,7 +23,11 @@ export function draftDue(
 }
 
 /** Of what is cut because it would start itself. */
-export function draftCut(definition: Definition, { point, payload, dispatchId }: CutStart, now: number): AutomationRun {
+export function draftCut(
+  definition: Definition,
+  { point, payload, dispatchId, cause }: CutStart,
+  now: number,
+): AutomationRun {
   const { kind } = definition.trigger;
   const start = {
     definition,
@@ -31,7 +35,7 @@ export function draftCut(definition: Definition, { point, payload, dispatchId }:
     trigger: kind,
     reason: `${point} fired`,
     dispatchId,
-    cause: undefined,
+    cause,
     payload,
   };
   return newRow(

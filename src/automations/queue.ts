@@ -240,9 +240,11 @@ export function createQueue(options: QueueOptions): Queue {
       runner = given;
     },
     record: (run: BackgroundRun) => add(rowOf(run, parts.definition(run.hookId), clock.now())),
-    refuse(run, by, reason) {
+    refuse(run, { by, reason, isStored }) {
+      const definition = parts.definition(run.hookId);
+      if (definition === undefined && !isStored) return; // of a plugin's hook, which has no history here
       const refusal: RunOutcome = { status: "skipped", by, reason };
-      const closed = closeRow(rowOf(run, parts.definition(run.hookId), clock.now()), refusal, clock.now());
+      const closed = closeRow(rowOf(run, definition, clock.now()), refusal, clock.now());
       runs.insert(closed).then(
         (isNew) => isNew && parts.ended(closed, refusal),
         (error: unknown) =>

@@ -24,8 +24,11 @@ export async function runAutomation(start: RunStart, parts: RunParts): Promise<R
 
   // Gates: whoever is refused is recorded with the gate's name.
   const gate = await passGates(start, parts);
-  if (gate.kind === "refused")
-    return recordEnd(start, run, { status: "skipped", by: gate.gate, reason: gate.reason }, {}, parts);
+  if (gate.kind === "refused") {
+    const refused = await recordEnd(start, run, { status: "skipped", by: gate.gate, reason: gate.reason }, {}, parts);
+    if (gate.gate === "loop") void parts.loopCut(start.definition, gate.reason);
+    return refused;
+  }
   if (gate.kind === "ended") return recordEnd(start, run, gate.outcome, {}, parts);
 
   let outcome: RunOutcome | undefined;

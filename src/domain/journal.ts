@@ -17,10 +17,25 @@ export type Outcome = (typeof OUTCOMES)[number];
 
 /** What led to a dispatch or a delivery. */
 export interface Cause {
-  kind: "message" | "reply" | "command" | "alert" | "hook" | "agent" | "edit" | "forward" | "api" | "adapter" | "task";
+  /** `file`: a file changed while (or just after) the run of this id was under way; nobody can see who wrote it. */
+  kind:
+    | "message"
+    | "reply"
+    | "command"
+    | "alert"
+    | "hook"
+    | "agent"
+    | "edit"
+    | "forward"
+    | "api"
+    | "adapter"
+    | "task"
+    | "file";
   id: string;
-  /** How many hooks deep in a chain of causes; loops are cut by it. 0 for what came from outside. */
+  /** How many hooks deep in a chain of causes; loops are cut by it. 0 for what came from outside, and for files. */
   depth: number;
+  /** Of `file`: how many runs deep it is if that run wrote the file, and whether nobody else was at work all the way. */
+  presumed?: { depth: number; isSole: boolean };
 }
 
 /** One execution of one hook. */

@@ -218,6 +218,7 @@ export const task = z.object({
         "api",
         "adapter",
         "task",
+        "file",
       ]),
       id: z.string(),
       depth: z.number(),

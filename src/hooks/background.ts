@@ -41,8 +41,11 @@ export interface BackgroundPort {
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: as with handlers, a port may simply return
   record(run: BackgroundRun): void | Promise<unknown>;
-  /** It is not to happen, for what `by` (`loop`) says. Whoever keeps a history notes that; must not throw. */
-  refuse?(run: BackgroundRun, by: string, reason: string): void;
+  /**
+   * It is not to happen, for what `by` (`loop`) says. Whoever keeps a history notes that; must not throw. `isStored`: it would have
+   * been recorded here; otherwise the caller would have waited for it.
+   */
+  refuse?(run: BackgroundRun, why: { by: string; reason: string; isStored: boolean }): void;
 }
 
 /** One attempt after the other per record, records at once; what a `failed` end asks to retry is retried when it says. */

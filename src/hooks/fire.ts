@@ -2,6 +2,7 @@
 import type { DispatchRecord } from "../domain/journal.js";
 import { HookgateError } from "../lib/errors.js";
 import { ClaimingRules, type ClaimResult } from "./dispatch/claiming.js";
+import type { Dispatch } from "./dispatch/dispatch.js";
 import { BeforeRules, BeforeSyncDispatch } from "./dispatch/lifecycle.js";
 import { ModifyingRules } from "./dispatch/modifying.js";
 import { Sequence } from "./dispatch/sequence.js";
@@ -24,7 +25,7 @@ export function startVoid(
   firing?: Firing,
 ): Promise<void> {
   const dispatch = new VoidDispatch(kernel, point, main, payload, firing, undefined);
-  return isCut(kernel, dispatch, firing) ? RESOLVED : start(kernel, dispatch, firing);
+  return cutLoop(kernel, dispatch, firing) === undefined ? start(kernel, dispatch, firing) : RESOLVED;
 }
 
 export function startAfter(
@@ -34,7 +35,7 @@ export function startAfter(
   firing?: Firing,
 ): Promise<void> {
   const dispatch = new VoidDispatch(kernel, point, after, data, firing, "after");
-  if (isCut(kernel, dispatch, firing)) return RESOLVED;
+  if (cutLoop(kernel, dispatch, firing) !== undefined) return RESOLVED;
   // What failed is logged and noted; the operation is done, so there is nobody to tell.
   return start(kernel, dispatch, firing).catch(() => {});
 }
@@ -80,8 +81,10 @@ export function runBeforeSync(
   data: unknown,
   firing?: Firing,
 ): BeforeResult<unknown> {
-  refuseLoop(point, firing);
-  return new BeforeSyncDispatch(kernel, point, main, data, firing).run();
+  const dispatch = new BeforeSyncDispatch(kernel, point, main, data, firing);
+  const loop = cutLoop(kernel, dispatch, firing);
+  if (loop !== undefined) throw loop;
+  return dispatch.run();
 }
 
 export async function startTurn(
@@ -90,11 +93,12 @@ export async function startTurn(
   request: unknown,
   firing: (Firing & PhaseLimits) | undefined,
 ): Promise<PhaseResult> {
-  refuseLoop(point, firing);
   const disabled = new Set([...all].filter((entry: Entry) => !entry.enabled).map(({ id }) => id));
   // A phase always gives its runs, so it always records them.
   const recorded: Firing = { ...firing, onRecord: firing?.onRecord ?? (() => {}) };
   const dispatch = new TurnDispatch(kernel, point, main, request, recorded, undefined);
+  const loop = cutLoop(kernel, dispatch, firing);
+  if (loop !== undefined) throw loop;
   const run = () => dispatch.run(firing ?? {}, disabled);
   return firing?.dryRun === true ? runDry(kernel.clock, run) : run();
 }
@@ -108,7 +112,8 @@ export function startAny(
   phase: LifecyclePhase,
 ): Promise<DispatchRecord> {
   return new Promise<DispatchRecord>((resolve, reject) => {
-    refuseLoop(handlers.point, options);
+    const loop = loopError(handlers.point, options);
+    if (loop !== undefined) throw loop;
     const firing: Firing = { ...options, onRecord: resolve };
     startModel(kernel, handlers, payload, firing, phase).catch((error: unknown) => {
       // A fail-closed failure is in the record; an aborted caller gets none.
@@ -149,26 +154,21 @@ function start<Result>(
 /** Where hooks decide, a loop is an error: nothing may be decided without the hooks that guard it. */
 function startGuarded<Result>(
   kernel: Kernel,
-  dispatch: { point: HookPoint; start(): Promise<Result> },
+  dispatch: Dispatch & { start(): Promise<Result> },
   firing: Firing | undefined,
 ): Promise<Result> {
   if (firing === undefined) return dispatch.start();
-  const loop = loopError(dispatch.point, firing);
+  const loop = cutLoop(kernel, dispatch, firing);
   return loop === undefined ? start(kernel, dispatch, firing) : Promise.reject(loop);
 }
 
-function refuseLoop(point: HookPoint, options: DispatchOptions | undefined): void {
-  const loop = loopError(point, options);
-  if (loop !== undefined) throw loop;
-}
-
-/** Where nothing is decided, a loop is cut, said, and on record for whoever would have run. */
-function isCut(kernel: Kernel, dispatch: VoidDispatch, options: DispatchOptions | undefined): boolean {
+/** A loop is cut, said, and on record for whoever would have run. */
+function cutLoop(kernel: Kernel, dispatch: Dispatch, options: DispatchOptions | undefined): HookgateError | undefined {
   const loop = options === undefined ? undefined : loopError(dispatch.point, options);
-  if (loop === undefined) return false;
+  if (loop === undefined) return undefined;
   kernel.logger.warn({ hook: dispatch.point.name, cause: options?.cause }, loop.message);
   dispatch.cut(loop.message);
-  return true;
+  return loop;
 }
 
 /** Deeper chains of hooks that fire each other are a loop. */

@@ -158,7 +158,7 @@ function outbound(message: OutboundMessage | string): OutboundMessage {
 
 function sendOptions(id: string, { cause, once }: PluginSendOptions): { cause: Cause; deliveryId?: string } {
   const own: Cause = cause
-    ? { kind: "hook", id: cause.id, depth: cause.depth + 1 }
+    ? { ...cause, kind: cause.kind === "file" ? "file" : "hook", depth: cause.depth + 1 }
     : { kind: "hook", id: `plugin:${id}`, depth: 1 };
   if (once === undefined) return { cause: own };
   const digest = createHash("sha256").update(`${id}\n${once}`).digest("base64url").slice(0, 24);

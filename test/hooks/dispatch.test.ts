@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { BackgroundPort } from "../../src/hooks/background.js";
 import type { RunRecord } from "../../src/index.js";
 import { HookRegistry, inDryRun } from "../../src/index.js";
 import { gate, never, outcomes, points, seen, sending, setUp } from "./points.js";
@@ -184,6 +185,36 @@ describe("loops", () => {
     await expect(hooks.runPhase("turn.pre_policy", { turnId: "t" }, tooDeep)).rejects.toMatchObject(loop);
     await expect(hooks.dispatch("sending", sending(), tooDeep)).rejects.toMatchObject(loop);
     expect(() => hooks.runBeforeSync("task:create", { title: "x" }, tooDeep)).toThrow(expect.objectContaining(loop));
+  });
+
+  it("are on record, and in the history that is kept, at every kind of point", async () => {
+    const refused: unknown[] = [];
+    const background: BackgroundPort = {
+      serve: () => {},
+      record: () => {},
+      refuse: ({ hookId, phase }, { by, isStored }) => void refused.push([hookId, phase, by, isStored]),
+    };
+    const { hooks, records } = setUp({ background });
+    hooks.registerModifying("sending", () => null, { id: "m" });
+    hooks.registerModifying("sending", () => null, { id: "elsewhere", match: { platforms: ["discord"] } });
+    hooks.registerClaiming("claim", () => null, { id: "c" });
+    hooks.register({ hook: "task:create", phase: "before", id: "b", handler: () => {} });
+    hooks.registerTurn("turn.pre_policy", () => [], { id: "t" });
+    hooks.registerVoid("seen", () => {}, { id: "v", execution: "background" });
+    await hooks.fireModifying("sending", sending(), undefined, tooDeep).catch(() => {});
+    await hooks.fireClaiming("claim", sending(), undefined, tooDeep).catch(() => {});
+    await hooks.runBefore("task:create", { title: "x" }, tooDeep).catch(() => {});
+    await hooks.runPhase("turn.pre_policy", { turnId: "t" }, tooDeep).catch(() => {});
+    await hooks.fireVoid("seen", seen(), undefined, tooDeep);
+    await hooks.fireModifying("sending", sending(), undefined, { ...tooDeep, dryRun: true }).catch(() => {});
+    expect(refused).toEqual([
+      ["m", undefined, "loop", false],
+      ["c", undefined, "loop", false],
+      ["b", "before", "loop", false],
+      ["t", undefined, "loop", false],
+      ["v", undefined, "loop", true],
+    ]);
+    expect(records.slice(1, 5).map(outcomes)).toEqual([["c"], ["b"], ["t"], ["v"]].map(([id]) => [[id, "skipped"]]));
   });
 
   it("are cut where hooks only look on, and said in the log", async () => {

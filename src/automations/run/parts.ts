@@ -46,6 +46,8 @@ export interface RunParts {
   notify(definition: Definition, run: AutomationRun, outcome: RunOutcome): Promise<void>;
   /** The other side is gone for good. */
   disable(definition: Definition, reason: string): Promise<void>;
+  /** It was not started because it is part of a loop: admins are told. Never rejects. */
+  loopCut(definition: Definition, reason: string): Promise<void>;
   /** Fires `hook_run_completed`. Never throws. */
   completed(definition: Definition, run: AutomationRun, outcome: RunOutcome): void;
 }

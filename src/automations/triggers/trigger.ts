@@ -9,6 +9,7 @@
  *   that is handed over again starts nothing twice.
  */
 import type { AutomationRun, AutomationStore } from "../../domain/automation.js";
+import type { Cause } from "../../domain/journal.js";
 import type { KeyValueStore } from "../../domain/store.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import type { Clock } from "../../lib/clock.js";
@@ -35,6 +36,7 @@ export interface CutStart {
   payload: unknown;
   dispatchId: string;
   reason: string;
+  cause: Cause | undefined;
 }
 
 export interface TriggerParts {

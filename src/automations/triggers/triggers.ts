@@ -15,21 +15,23 @@ export function createTriggers(parts: TriggerParts, { maxWatched = MAX_WATCHED }
   const watches = createWatches({
     store: store.snapshots,
     runs: store.runs,
+    keyValue: parts.keyValue,
     maxWatched,
     clock,
     logger,
-    async fire(change, dispatchId) {
+    async fire(change, dispatchId, cause) {
       await begun.hand(change.point, dispatchId, async (attempt) => {
+        const firing = { dispatchId, attempt, ...(cause === undefined ? {} : { cause }) };
         const fired =
           change.point === "file.changed"
-            ? registry.fireVoid(change.point, change.payload, undefined, { dispatchId, attempt })
-            : registry.fireVoid(change.point, change.payload, undefined, { dispatchId, attempt });
+            ? registry.fireVoid(change.point, change.payload, undefined, firing)
+            : registry.fireVoid(change.point, change.payload, undefined, firing);
         await fired.catch(inJournal);
       });
     },
     settled: begun.over,
-    cut: (definition, { point, payload }, dispatchId, reason) =>
-      parts.cut(definition, { point, payload, dispatchId, reason }),
+    cut: (definition, { point, payload }, dispatchId, why) =>
+      parts.cut(definition, { point, payload, dispatchId, ...why }),
   });
   const ingested = createIngested({ ...parts, begun, runs: store.runs, store: store.ingest });
   return {

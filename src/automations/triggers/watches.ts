@@ -3,6 +3,7 @@ import { wait } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Definition } from "../definition/definition.js";
 import type { TriggerProblem } from "./trigger.js";
+import { PROOF_SCOPE } from "./watch/proofs.js";
 import { openWatch, type Watch, type WatchParts } from "./watch/watch.js";
 
 /** A big or slow tree does not hold up the start for longer; it is taken up when it is ready. */
@@ -38,8 +39,10 @@ export function createWatches(parts: WatchParts): Watches {
   /** Snapshots of hooks that are gone, or that select other files now. */
   async function forgetOthers(broken: ReadonlySet<string>): Promise<void> {
     const keys = new Set([...open.values()].map(({ watch }) => watch.key));
-    for (const key of await parts.store.watches())
-      if (!keys.has(key) && !broken.has(key.slice(0, key.lastIndexOf("#")))) await parts.store.forget(key);
+    const isGone = (key: string) => !keys.has(key) && !broken.has(key.slice(0, key.lastIndexOf("#")));
+    for (const key of await parts.store.watches()) if (isGone(key)) await parts.store.forget(key);
+    for (const { key } of await parts.keyValue.list(PROOF_SCOPE, ""))
+      if (isGone(key)) await parts.keyValue.delete(PROOF_SCOPE, key);
   }
 
   async function taken(watch: Watch): Promise<void> {

@@ -9,7 +9,20 @@ export const access = z.enum(["allowed", "denied"]);
 
 /** Who or what an outbound message is for, with the id of what caused it. */
 export const cause = z.object({
-  kind: z.enum(["message", "reply", "command", "alert", "hook", "agent", "edit", "forward", "api", "adapter", "task"]),
+  kind: z.enum([
+    "message",
+    "reply",
+    "command",
+    "alert",
+    "hook",
+    "agent",
+    "edit",
+    "forward",
+    "api",
+    "adapter",
+    "task",
+    "file",
+  ]),
   id: z.string(),
   depth: z.number().int().nonnegative(),
 });

@@ -121,6 +121,17 @@ export abstract class Dispatch implements IsolationNote {
     return mismatch === undefined ? undefined : `${mismatch.field}: ${mismatch.reason}`;
   }
 
+  /** It is part of a loop: nobody runs, and the record says why. */
+  cut(reason: string): void {
+    for (const entry of this.entries) {
+      if (!this.isWanted(entry)) continue;
+      this.note(entry, undefined, { outcome: "skipped", reason: `loop: ${reason}` });
+      const isStored = entry.execution === "background";
+      if (!this.dryRun) this.kernel.background.refuse?.(this.backgroundRun(entry), { by: "loop", reason, isStored });
+    }
+    this.recording?.end(this, { outcome: "skipped" });
+  }
+
   /** Monotonic start of a run; 0 when nothing is recorded. */
   protected startMs(): number {
     return this.recording === undefined ? 0 : this.recording.read();

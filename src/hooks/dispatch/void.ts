@@ -54,17 +54,6 @@ export class VoidDispatch extends Dispatch {
     });
   }
 
-  /** Nobody runs, and the record says why. */
-  cut(reason: string): void {
-    for (const entry of this.entries) {
-      if (!this.isWanted(entry)) continue;
-      this.note(entry, undefined, { outcome: "skipped", reason: `loop: ${reason}` });
-      if (entry.execution === "background" && !this.dryRun)
-        this.kernel.background.refuse?.(this.backgroundRun(entry), "loop", reason);
-    }
-    this.recording?.end(this, { outcome: "skipped" });
-  }
-
   private call(entry: Entry): void {
     const run =
       this.phase === undefined ? new HookRun(this, entry) : new LifecycleRun(this, entry, "after", this.view());

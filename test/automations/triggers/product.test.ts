@@ -172,7 +172,7 @@ describe("a hook that writes where it watches", { timeout: 180_000 }, () => {
     await until(() => cuts(id).length > 0, "the loop being cut", 90_000);
     const rounds = ran(id).length;
     expect(rounds).toBeLessThanOrEqual(60);
-    expect(await told(id)).toContain("its own output started it again and again");
+    expect(await told(id)).toMatch(/its own output (started|seems to start) it again and again/);
     await until(
       async () => (await product.messages("dm-1")).some(({ text }) => text.includes("starts itself")),
       "the word",

@@ -4,27 +4,35 @@
  */
 import { createHash } from "node:crypto";
 import type { FileSnapshot } from "../../../domain/automation.js";
+import type { Cause } from "../../../domain/journal.js";
 import { createWork } from "../../../lib/work.js";
 import type { Definition, TriggerOf } from "../../definition/definition.js";
 import type { TriggerParts } from "../trigger.js";
 import { createBatches, type Touched } from "./batches.js";
 import { type Change, dispatchIdOf, operationOf, snapshotAt } from "./change.js";
 import { firingOf, type WatchFiring } from "./firing.js";
-import { createOwnOutput, type Verdict, type Written } from "./own-output.js";
+import { createOwnOutput, type OwnOutputParts, type Verdict } from "./own-output.js";
 import { selectionOf, within } from "./selection.js";
 import { openSource } from "./source.js";
+import type { Written } from "./writers.js";
 
 export type WatchParts = Pick<TriggerParts, "clock" | "logger"> & {
   store: TriggerParts["store"]["snapshots"];
-  runs: Pick<TriggerParts["store"]["runs"], "list">;
+  runs: OwnOutputParts["runs"];
+  keyValue: OwnOutputParts["keyValue"];
   /** Files and folders that one path may have. */
   maxWatched: number;
   /** Resolves when all have settled; never rejects for what a hook does. */
-  fire(change: WatchFiring, dispatchId: string): Promise<void>;
+  fire(change: WatchFiring, dispatchId: string, cause: Cause | undefined): Promise<void>;
   /** It is on disk that it was handed over. */
   settled(dispatchId: string): Promise<void>;
   /** It is not fired, and that goes on record. */
-  cut(definition: Definition, change: WatchFiring, dispatchId: string, reason: string): Promise<void>;
+  cut(
+    definition: Definition,
+    change: WatchFiring,
+    dispatchId: string,
+    why: { reason: string; cause: Cause | undefined },
+  ): Promise<void>;
 };
 
 export interface Watch {
@@ -34,6 +42,14 @@ export interface Watch {
   readonly ready: Promise<void>;
   problems(): string[];
   stop(): Promise<void>;
+}
+
+/** A batch that waits because the hook seems to start itself. */
+interface Held {
+  until: number;
+  /** As it was when it last was something. */
+  changes: readonly Change[];
+  cause: Cause | undefined;
 }
 
 const MAX_PARALLEL = 8;
@@ -49,9 +65,9 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
   const { clock, logger, store, maxWatched } = parts;
   const key = watchKey(definition.id, trigger, definition.folder);
   const batches = createBatches(trigger);
-  const ownOutput = createOwnOutput(definition.id, parts.runs, trigger.debounceMs);
-  /** Batches that wait because the hook seems to start itself: until when. */
-  const pauses = new Map<string, number>();
+  const { runs, keyValue } = parts;
+  const ownOutput = createOwnOutput({ hookId: definition.id, key, debounceMs: trigger.debounceMs, runs, keyValue });
+  const pauses = new Map<string, Held>();
   /** When what is not there any more was seen to be gone. */
   const goneAt = new Map<string, number>();
   const work = createWork({ look, maxParallel: MAX_PARALLEL, clock, logger });
@@ -66,6 +82,7 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
 
   async function start(): Promise<void> {
     const stored = await store.get(key);
+    await ownOutput.learn();
     await Promise.all(sources.map(({ ready }) => ready));
     const there = found ?? new Map<string, FileSnapshot>();
     found = undefined;
@@ -97,8 +114,8 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
 
   async function look(batch: string): Promise<number | undefined> {
     const dueAt = batches.dueAt(batch);
-    const pausedUntil = pauses.get(batch);
-    const at = Math.max(dueAt ?? 0, pausedUntil ?? 0);
+    const held = pauses.get(batch);
+    const at = Math.max(dueAt ?? 0, held?.until ?? 0);
     if (dueAt === undefined || at > clock.now()) return dueAt && at;
     const taken = batches.take(batch);
     const keep = () => {
@@ -107,21 +124,25 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
     try {
       const changes = await changesOf(taken);
       const counted = changes.filter(({ operation }) => trigger.operations.includes(operation));
-      const verdict: Verdict =
-        counted.length === 0 ? { kind: "fire", depth: 0 } : await ownOutput.judge(counted.map(written), clock.now());
+      const verdict = await judge(counted, held);
       if (verdict.kind === "hold") {
-        hold(batch, verdict.until, counted);
+        hold(batch, verdict, counted);
         keep();
         return verdict.until;
       }
       pauses.delete(batch);
-      await settle(changes, counted, verdict);
+      await settle(changes, counted, verdict, held);
       if (ownOutput.problem() === undefined) release();
       return undefined;
     } catch (error) {
       keep();
       throw error;
     }
+  }
+
+  async function judge(counted: readonly Change[], held: Held | undefined): Promise<Verdict> {
+    if (counted.length > 0) return ownOutput.judge(counted.map(written), clock.now());
+    return held === undefined ? { kind: "fire" } : ownOutput.judgeGone(clock.now());
   }
 
   async function changesOf(paths: ReadonlyMap<string, boolean>): Promise<Change[]> {
@@ -135,15 +156,18 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
     return changes;
   }
 
+  /** By the date that nobody can set: one that is moved or copied here may be old. */
   const written = ({ path, now }: Change): Written =>
-    now ? { at: now.mtimeMs, lateMs: 0 } : { at: goneAt.get(path) ?? 0, lateMs: SEEN_LATE_MS };
+    now ? { at: now.ctimeMs, lateMs: 0 } : { at: goneAt.get(path) ?? 0, lateMs: SEEN_LATE_MS };
 
-  function hold(batch: string, until: number, [first]: readonly Change[]): void {
-    if (!pauses.has(batch)) {
-      const facts = { hook: definition.id, path: first?.path, holdMs: until - clock.now() };
+  function hold(batch: string, { until, cause }: Verdict & { kind: "hold" }, counted: readonly Change[]): void {
+    const before = pauses.get(batch);
+    if (before === undefined) {
+      const facts = { hook: definition.id, path: counted[0]?.path, holdMs: until - clock.now() };
       logger.warn(facts, `a change is held: ${ownOutput.problem()}`);
     }
-    pauses.set(batch, until);
+    const changes = counted.length > 0 ? counted : (before?.changes ?? []);
+    pauses.set(batch, { until, changes, cause: cause ?? before?.cause });
   }
 
   /** Somebody else writes: nothing has to wait any more. */
@@ -156,14 +180,18 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
     changes: readonly Change[],
     counted: readonly Change[],
     verdict: Exclude<Verdict, { kind: "hold" }>,
+    held: Held | undefined,
   ): Promise<void> {
-    const firing = firingOf(definition, trigger, counted);
-    const dispatchId = dispatchIdOf(key, counted);
-    if (firing && verdict.kind === "cut")
-      await parts.cut(definition, firing, dispatchId, `its own output (${counted[0]?.path}) started it`);
-    else if (firing && verdict.kind === "fire") {
-      ownOutput.fired(dispatchId, verdict.depth);
-      await parts.fire(firing, dispatchId);
+    // What was held and has gone is cut as it was.
+    const meant = verdict.kind === "cut" && counted.length === 0 ? (held?.changes ?? []) : counted;
+    const firing = firingOf(definition, trigger, meant);
+    const dispatchId = dispatchIdOf(key, meant);
+    if (firing && verdict.kind === "cut") {
+      const { reason, cause = held?.cause } = verdict;
+      await parts.cut(definition, firing, dispatchId, { reason: `${reason} (${meant[0]?.path})`, cause });
+    } else if (firing && verdict.kind === "fire") {
+      ownOutput.fired(dispatchId);
+      await parts.fire(firing, dispatchId, verdict.cause);
     }
     if (changes.length > 0) await know(changes);
     if (firing) await parts.settled(dispatchId);

@@ -1,0 +1,61 @@
+/** Tells admins that a hook was cut because it is part of a loop: once, however often it is cut, also over restarts. */
+import { z } from "zod";
+import type { KeyValueStore } from "../domain/store.js";
+import type { Clock } from "../lib/clock.js";
+import { errorMessage } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+import type { Definition } from "./definition/definition.js";
+import type { Notifier } from "./notify.js";
+
+interface Parts {
+  keyValue: Pick<KeyValueStore, "get" | "set">;
+  notifier: Pick<Notifier, "alert">;
+  mask(text: string): string;
+  clock: Clock;
+  logger: Logger;
+}
+
+const SCOPE = "automations.loop-told";
+/** Cut again after so long, or once its definition has changed, it is news. */
+const NEWS_AFTER_MS = 7 * 86_400_000;
+const KEEP_EVERY_MS = 3_600_000;
+
+const told = z.object({ hash: z.string(), at: z.number() });
+type Told = z.output<typeof told>;
+
+/** Never rejects. */
+export function createLoopReport({ keyValue, notifier, mask, clock, logger }: Parts) {
+  const known = new Map<string, Told>();
+
+  async function isNews({ id, hash }: Definition): Promise<boolean> {
+    const now = clock.now();
+    const before = known.get(id) ?? told.safeParse(await keyValue.get(SCOPE, id)).data;
+    // Another cut may have been told of meanwhile.
+    const latest = known.get(id) ?? before;
+    const isKnown = latest?.hash === hash && now - latest.at < NEWS_AFTER_MS;
+    if (isKnown && now - latest.at < KEEP_EVERY_MS) {
+      known.set(id, latest);
+      return false;
+    }
+    known.set(id, { hash, at: now });
+    await keyValue.set(SCOPE, id, { hash, at: now });
+    return !isKnown;
+  }
+
+  return async (definition: Definition, reason: string): Promise<void> => {
+    try {
+      if (!(await isNews(definition))) return;
+    } catch (error) {
+      logger.warn({ hook: definition.id, error: errorMessage(error) }, "that a loop was told could not be noted");
+    }
+    const { id, trigger } = definition;
+    const advice =
+      trigger.kind === "files"
+        ? "What comes from its own runs does not start it any more: let them write elsewhere, or name that under `ignore:`."
+        : "Narrow what starts it (`match:`).";
+    await notifier.alert(
+      `loop:${id}`,
+      `⛔ The hook **${id}** starts itself again and again, or is started by a long chain of others, and was cut.\n> ${mask(reason).slice(0, 300)}\n${advice} \`/hooks why ${id}\` shows it. This is said once.`,
+    );
+  };
+}

@@ -1,0 +1,65 @@
+/** Which runs may have written what changed. Nobody can see who wrote a file: those that were under way then, or had just ended. */
+import type { AutomationRunStore, RunSpan } from "../../../domain/automation.js";
+import type { Cause } from "../../../domain/journal.js";
+import { type Lineage, lineageOf } from "../../run/lineage.js";
+
+/** When a file was written, or seen to be gone: up to `lateMs` after it was. */
+export interface Written {
+  at: number;
+  lateMs: number;
+}
+
+export interface Writers {
+  /** Whether each change may be the work of one of these. */
+  explain(which: (writer: Writer) => boolean, withinMs?: number): boolean;
+  /** Those that were under way at the last of it, or had ended at most so long before. */
+  ofLatest(withinMs?: number): readonly Writer[];
+}
+
+export interface Writer extends Lineage {
+  run: RunSpan;
+}
+
+export type SpanStore = Pick<AutomationRunStore, "span" | "spans">;
+
+/** What a run has others do (a message, a task, a program that went on) may come a moment after it. */
+export const LINGER_MS = 2_000;
+/** The clock of file systems lags behind. */
+const LAG_MS = 20;
+const LOOKED_AT = 100;
+
+export async function writersOf(
+  written: readonly Written[],
+  now: number,
+  runs: SpanStore,
+  lingerMs = LINGER_MS,
+): Promise<Writers> {
+  const from = Math.min(...written.map(({ at, lateMs }) => at - lateMs));
+  const latest = latestOf(written);
+  const known = new Map<string, Promise<RunSpan | undefined>>();
+  const span = (id: string) => {
+    const found = known.get(id) ?? runs.span(id);
+    known.set(id, found);
+    return found;
+  };
+  const spans = await runs.spans(from - lingerMs, latest.at + LAG_MS, LOOKED_AT);
+  const writers = await Promise.all(spans.map(async (run) => ({ run, ...(await lineageOf(run, { span })) })));
+  return {
+    explain: (which, withinMs = lingerMs) =>
+      written.every((one) => writers.some((writer) => which(writer) && isDuring(writer.run, one, now, withinMs))),
+    ofLatest: (withinMs = lingerMs) => writers.filter(({ run }) => isDuring(run, latest, now, withinMs)),
+  };
+}
+
+export const latestOf = (written: readonly Written[]): Written =>
+  written.reduce((one, other) => (other.at > one.at ? other : one));
+
+function isDuring({ startedAt, endedAt }: RunSpan, { at, lateMs }: Written, now: number, lingerMs: number): boolean {
+  return startedAt !== undefined && at >= startedAt - LAG_MS && at - lateMs <= (endedAt ?? now) + lingerMs;
+}
+
+/** What is fired then is caused by it, presumably. */
+export function causeBy(writer: Writer, isSole: boolean): Cause {
+  const presumed = { depth: writer.depth, isSole: isSole && writer.isSole };
+  return { kind: "file", id: writer.run.id, depth: 0, presumed };
+}
