@@ -43,7 +43,9 @@ export function cardOf(view: CardView): OutboundMessage {
     text: "",
     card: {
       title: `${SIGNS[task.status]} ${task.title}`,
-      text: [description(task), bar(view), output(view), note(task)].filter((part) => part !== "").join("\n\n"),
+      text: [description(task), lacking(task), bar(view), output(view), note(task)]
+        .filter((part) => part !== "")
+        .join("\n\n"),
       ...(tone === undefined ? {} : { tone }),
       fields: fieldsOf(view),
       footer: task.id,
@@ -54,6 +56,12 @@ export function cardOf(view: CardView): OutboundMessage {
 
 function description({ description: text, status }: Task): string {
   return isEnded(status) ? "" : clip(text, LONGEST_TEXT);
+}
+
+/** What was found wanting, for whoever does it again. */
+function lacking({ feedback, status }: Task): string {
+  if (feedback === undefined || feedback === "" || isEnded(status) || status === "review") return "";
+  return `↩️ To be mended: ${clip(feedback, LONGEST_TEXT)}`;
 }
 
 const CELLS = 12;

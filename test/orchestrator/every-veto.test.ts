@@ -2,6 +2,8 @@
  * Every refusal of a hook at a point of work, through the started product: it is a state that people see, with who refused and why; it
  * is not asked for again by itself, however long it waits; and a person's command asks once more.
  */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Mission } from "../../src/domain/mission.js";
 import type { Schedule } from "../../src/domain/schedule.js";
@@ -265,6 +267,27 @@ it.each(Object.entries(VETOES))(
   },
   120_000,
 );
+
+it("a hook that must not fail, and does, lets nothing pass at any of them: the same is seen, once", async () => {
+  const app = await started();
+  for (const [name, { rule, begin, look, refused, again, after }] of Object.entries(VETOES)) {
+    rmSync(join(app.folder, "mended"), { force: true });
+    const before = refusals(app, rule);
+    refuse(app.folder, { ...rule, reason: `broken at ${name}`, fails: true });
+    const id = await begin(app);
+    const shown = await until(async () => {
+      const now = await look(app, id);
+      return now.state === refused && now.reason?.includes(`broken at ${name}`) && now;
+    }, `${name} being refused`);
+    expect(shown.by, name).toContain(`before-${rule.hook.replace(":", "-")}`);
+    await waits(app, { leap: false });
+    expect(refusals(app, rule) - before, name).toBe(1);
+    refuse(app.folder);
+    const asked = await app.command(again(id));
+    expect(asked.outcome, `${name}: ${asked.text}`).toBe("done");
+    await until(async () => (await look(app, id)).state === after, `${name} going on`);
+  }
+}, 180_000);
 
 it("a task that is refused is not there, and whoever wanted it is told by whom and why", async () => {
   const app = await started();

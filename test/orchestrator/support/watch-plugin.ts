@@ -34,6 +34,7 @@ export const WATCH = `
         hook,
         phase,
         id: phase + "-" + hook.replace(":", "-"),
+        failurePolicy: phase === "before" ? "fail-closed" : "fail-open",
         handler(context) {
           const seen = JSON.stringify(context.data);
           const { dispatchId, attempt } = context;
@@ -42,6 +43,7 @@ export const WATCH = `
             beside("hooks.log"),
             JSON.stringify({ hook, phase, dispatchId, attempt, isRefused: Boolean(rule), data: context.data }) + "\\n",
           );
+          if (rule?.fails) throw new Error(rule.reason);
           if (rule) context.cancel(rule.reason);
         },
       });
@@ -63,6 +65,8 @@ export interface Refusal {
   /** Text that is in the payload as JSON; `""`: always. */
   has: string;
   reason: string;
+  /** It throws instead: it must not fail, so that is a refusal, too. */
+  fails?: true;
 }
 
 /** What is refused from now on; nothing when empty. */
