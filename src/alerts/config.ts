@@ -152,13 +152,19 @@ export type RotaConfig = z.output<typeof rota>;
 
 const digest = z
   .strictObject({
-    cron: z.string().describe("When, such as 0 9 * * MON-FRI."),
+    cron: z.string().optional().describe("When, such as 0 9 * * MON-FRI."),
+    rota: z
+      .string()
+      .optional()
+      .describe("Or at the start of every shift and turn of this rota; it calls who comes on duty."),
     timezone: zone("it"),
     to: z.array(address).default([]).describe("Where. Default: direct messages to admins."),
     title: z.string().default("Alerts").describe("What it is called."),
   })
-  .superRefine(({ cron, timezone: name = localTimezone() }, context) => {
-    const problem = cronProblem({ cron, timezone: name });
+  .superRefine(({ cron, rota, timezone: name = localTimezone() }, context) => {
+    if ((cron === undefined) === (rota === undefined))
+      context.addIssue({ code: "custom", path: ["cron"], message: "a digest comes by `cron` or by `rota`: give one" });
+    const problem = cron === undefined ? undefined : cronProblem({ cron, timezone: name });
     if (problem !== undefined) context.addIssue({ code: "custom", path: ["cron"], message: problem });
   });
 export type DigestConfig = z.output<typeof digest>;

@@ -6,8 +6,11 @@ import type { OutboundMessage } from "../domain/message.js";
 import type { KeyValueStore } from "../domain/store.js";
 import { nextCron } from "../lib/cron.js";
 import { localTimezone } from "../lib/timezone.js";
-import { moment, STATE_WORDS, titleOf } from "./card/words.js";
-import type { DigestConfig } from "./config.js";
+import { inline, moment, STATE_WORDS, titleOf } from "./card/words.js";
+import type { AlertsConfig, DigestConfig } from "./config.js";
+import { accountsOf, onCall } from "./people.js";
+import { nextShift } from "./shifts.js";
+import { mentionsFor } from "./tell/mentions.js";
 import type { Telling } from "./tell/telling.js";
 
 const SCOPE = "alerts.digests";
@@ -35,9 +38,8 @@ export function createDigests(
 
   async function lookAtOne(digest: DigestConfig): Promise<number | undefined> {
     const now = clock.now();
-    const { cron, timezone = localTimezone(), title } = digest;
-    const key = `${title}|${cron}|${timezone}`;
-    const next = nextCron({ cron, timezone }, now);
+    const { timezone = localTimezone(), title } = digest;
+    const { key, next, duty } = timesOf(digest, parts.config, now);
     const known = (await keyValue.get(SCOPE, key)) as Due | undefined;
     if (next === undefined) return undefined;
     if (known === undefined) {
@@ -46,9 +48,11 @@ export function createDigests(
     }
     if (known.nextAt > now) return known.nextAt;
     const { message } = await write(parts, { title, since: known.lastAt, timezone });
+    // It was missed, and that shift is over: whoever comes next is told.
+    const isTold = digest.rota === undefined || duty !== undefined;
     const to = digest.to.length > 0 ? digest.to.flatMap((text) => parseAddress(text) ?? []) : admins();
-    for (const at of to)
-      await send(at, message, {
+    for (const at of isTold ? to : [])
+      await send(at, duty === undefined ? message : called(message, duty, at), {
         cause: { kind: "alert", id: key, depth: 0 },
         deliveryId: digestId(key, known.nextAt, at),
       });
@@ -67,6 +71,41 @@ export function createDigests(
       return times.length === 0 ? undefined : Math.min(...times);
     },
   };
+}
+
+interface Duty {
+  rota: string;
+  person: string;
+  /** `platform:id|name`. */
+  mentions: string[];
+}
+
+/** `key`: another time makes it another digest, so that a changed rota is heeded at once. `duty`: who is on duty now. */
+function timesOf(
+  { cron = "", rota: name, title, timezone = localTimezone() }: DigestConfig,
+  config: AlertsConfig,
+  now: number,
+): { key: string; next: number | undefined; duty?: Duty } {
+  if (name === undefined) return { key: `${title}|${cron}|${timezone}`, next: nextCron({ cron, timezone }, now) };
+  const rota = config.rotas[name];
+  if (rota === undefined) return { key: title, next: undefined };
+  const key = `${title}|${name}|${createHash("sha256").update(JSON.stringify(rota)).digest("base64url").slice(0, 12)}`;
+  const person = onCall(rota, now);
+  const mentions = accountsOf(person === undefined ? [] : [person], config, now).map(
+    ({ ref, name: shown }) => `${ref}|${shown}`,
+  );
+  return {
+    key,
+    next: nextShift(rota, now),
+    ...(person === undefined ? {} : { duty: { rota: name, person, mentions } }),
+  };
+}
+
+/** Called on the platform of the chat; named in any case. */
+function called(message: OutboundMessage, { rota, person, mentions: all }: Duty, at: Address): OutboundMessage {
+  const { prefix, mentions } = mentionsFor(all, formatAddress(at));
+  const who = prefix === "" ? `${inline(person)} ` : prefix;
+  return { ...message, text: `${who}is on duty now (${inline(rota)}).`, ...(mentions ? { mentions } : {}) };
 }
 
 /** The same digest at the same place is the same delivery, so a crash half-way says it once. */

@@ -107,7 +107,7 @@ function slaRoutes({ sla, alerts }: Config): CrossProblem[] {
 
 /** Whoever is named to be called must be somebody: a misspelt name would be found out on the night when nobody comes. */
 function alertPeople({ alerts }: Config): CrossProblem[] {
-  const { routes, rotas, people } = alerts;
+  const { routes, rotas, people, digests } = alerts;
   const isKnown = (name: string) =>
     name.startsWith("oncall:")
       ? Object.hasOwn(rotas, name.slice("oncall:".length))
@@ -132,11 +132,23 @@ function alertPeople({ alerts }: Config): CrossProblem[] {
       })),
     ]),
   ];
-  return named
+  const noRota = digests.flatMap(({ rota }, index): CrossProblem[] => {
+    if (rota === undefined || Object.hasOwn(rotas, rota)) return [];
+    const near = nearest(rota, Object.keys(rotas));
+    return [
+      {
+        path: ["alerts", "digests", index, "rota"],
+        message: `there is no rota "${rota}"${near ? ` (did you mean "${near}"?)` : ""}`,
+        expected: "a name of `alerts.rotas`",
+      },
+    ];
+  });
+  const nobody = named
     .filter(({ name }) => !isKnown(name))
     .map(({ name, path }) => ({
       path,
       message: `nobody is known as "${name}"`,
       expected: "platform:id, platform:role:id, oncall: and a name of `alerts.rotas`, or a name of `alerts.people`",
     }));
+  return [...nobody, ...noRota];
 }

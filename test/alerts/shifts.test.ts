@@ -1,0 +1,87 @@
+/** When somebody comes on duty, and what they are told then. */
+import { describe, expect, it } from "vitest";
+import { alertsConfig, type RotaConfig } from "../../src/alerts/config.js";
+import { nextShift } from "../../src/alerts/shifts.js";
+import { HOUR, MINUTE, OPS, START, watch } from "./watch.js";
+
+const rotaOf = (rota: unknown) => alertsConfig.parse({ rotas: { one: rota } }).rotas.one as RotaConfig;
+
+function starts(rota: RotaConfig, from: string, count: number): string[] {
+  const found: string[] = [];
+  for (let at: number | undefined = Date.parse(from); found.length < count && at !== undefined; ) {
+    at = nextShift(rota, at);
+    found.push(at === undefined ? "never" : new Date(at).toISOString().slice(0, 16));
+  }
+  return found;
+}
+
+describe("a shift begins", () => {
+  it("when its time comes on its days, as the clock on the wall shows it; not when it ends and nobody follows", () => {
+    const days = rotaOf({
+      timezone: "Europe/Berlin",
+      shifts: [{ days: ["fri", "sat", "mon"], from: "09:00", to: "17:00", person: "ann" }],
+    });
+    // The clocks change on the 29th.
+    expect(starts(days, "2026-03-26T00:00Z", 4)).toEqual([
+      "2026-03-27T08:00",
+      "2026-03-28T08:00",
+      "2026-03-30T07:00",
+      "2026-04-03T07:00",
+    ]);
+  });
+
+  it("with each turn, also of one who goes on; and when a fixed shift hands back to whose turn it is", () => {
+    const both = rotaOf({
+      timezone: "UTC",
+      rotate: { people: ["ann", "ben"], from: "2026-01-05T09:00", every: "7d" },
+      shifts: [{ days: ["wed"], from: "22:00", to: "06:00", person: "cid" }],
+    });
+    expect(starts(both, "2026-01-05T09:00Z", 4)).toEqual([
+      "2026-01-07T22:00",
+      "2026-01-08T06:00",
+      "2026-01-12T09:00",
+      "2026-01-14T22:00",
+    ]);
+    const alone = rotaOf({ timezone: "UTC", rotate: { people: ["ann"], from: "2026-01-05T09:00", every: "1d" } });
+    expect(starts(alone, "2026-01-01T00:00Z", 2)).toEqual(["2026-01-05T09:00", "2026-01-06T09:00"]);
+    expect(starts(rotaOf({ shifts: [] }), "2026-01-01T00:00Z", 1)).toEqual(["never"]);
+  });
+});
+
+describe("a digest at the start of a shift", () => {
+  const people = { ann: ["loop:7"], ben: ["other:8"] };
+  const shift = (from: string, to: string, person: string) => ({ from, to, person });
+  const config = (shifts: unknown[]) => ({
+    people,
+    rotas: { support: { timezone: "UTC", shifts } },
+    digests: [{ rota: "support", to: [OPS], title: "Handover" }],
+  });
+
+  it("calls who comes on duty and says what is open, once each, also after a crash; a changed rota holds at once", async () => {
+    const on = await watch(config([shift("11:00", "13:00", "ann"), shift("13:00", "20:00", "ben")]));
+    await on.raise();
+    await on.advance(HOUR + MINUTE);
+    expect(on.posted(OPS)).toHaveLength(1);
+    expect(on.posted(OPS)[0]?.text).toMatch(
+      /<@7\|ann> is on duty now \(support\)[\s\S]*Handover: 1 open[\s\S]*Reply to Bob/,
+    );
+    expect(on.posted(OPS)[0]?.body.mentions).toEqual({ users: ["7"] });
+    await on.crash();
+    await on.advance(2 * HOUR);
+    expect(on.posted(OPS).map(({ text }) => /(\w+)>? is on duty/.exec(text)?.[1])).toEqual(["ann", "ben"]);
+    await on.reload(config([shift("13:30", "20:00", "ann")]));
+    await on.advance(HOUR);
+    expect(on.posted(OPS)).toHaveLength(3);
+  });
+
+  it("that was missed comes late to who is on duty, and not at all when nobody is", async () => {
+    const on = await watch(config([shift("11:00", "13:00", "ann"), shift("15:00", "16:00", "ben")]));
+    await on.settle();
+    await on.crash(2 * HOUR);
+    await on.advance(MINUTE);
+    expect(on.posted(OPS).map(({ text }) => /(\w+)>? is on duty/.exec(text)?.[1])).toEqual(["ann"]);
+    await on.crash(START + 7 * HOUR - on.clock.now());
+    await on.advance(MINUTE);
+    expect(on.posted(OPS)).toHaveLength(1);
+  });
+});
