@@ -2,7 +2,7 @@
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Command } from "../src/gateway/commands.js";
 import { done } from "./alerts/done.js";
-import { actorOf, idOf, lengthOf, needAlerts } from "./alerts/need.js";
+import { ALERT_ID, actorOf, idOf, lengthOf, needAlerts } from "./alerts/need.js";
 import type { CommandDeps } from "./deps.js";
 
 export const ackSpec: CommandSpec = {
@@ -10,13 +10,7 @@ export const ackSpec: CommandSpec = {
   summary: "Acknowledges an alert: reminders and escalations stop",
   role: "operator",
   options: [
-    {
-      name: "id",
-      summary: "An alert (al_…), all of a card (ac_…), or last",
-      type: "string",
-      required: true,
-      complete: "alerts",
-    },
+    ALERT_ID,
     { name: "for", summary: "For how long; else as its route says", type: "string" },
     { name: "assign", summary: "Take it as well", type: "boolean" },
   ],
@@ -25,7 +19,8 @@ export const ackSpec: CommandSpec = {
 export function ack(deps: CommandDeps): Command {
   return {
     ...ackSpec,
-    async run({ options, operator }) {
+    async run(context) {
+      const { options } = context;
       const desk = needAlerts(deps);
       const untilAt = options.for === undefined ? undefined : deps.clock.now() + lengthOf(options.for, "`for`");
       const action = {
@@ -33,7 +28,8 @@ export function ack(deps: CommandDeps): Command {
         assign: options.assign === true,
         ...(untilAt === undefined ? {} : { untilAt }),
       };
-      return done(await desk.act(await idOf(desk, options.id), action, actorOf(operator)), "Acknowledged");
+      const acted = await desk.act(await idOf(desk, options.id), action, actorOf(context));
+      return done(acted, { verb: "Acknowledged", event: "ack" }, { desk, clock: deps.clock });
     },
   };
 }

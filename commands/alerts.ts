@@ -12,6 +12,7 @@ import { code, plain } from "./text.js";
 
 const ACTIONS = ["open", "mine", "all", "show", "assign", "escalate", "resolve", "note"] as const;
 type Action = (typeof ACTIONS)[number];
+const TAKEN = { verb: "Taken", event: "assign" };
 
 export const alertsSpec: CommandSpec = {
   name: "alerts",
@@ -31,9 +32,10 @@ export function alerts(deps: CommandDeps): Command {
     ...alertsSpec,
     async run(context) {
       const desk = needAlerts(deps);
-      const { options, operator } = context;
+      const { options } = context;
       const action = (options.action ?? "open") as Action; // checked against the choices by the spec
-      const by = actorOf(operator);
+      const by = actorOf(context);
+      const answering = { desk, clock: deps.clock };
       switch (action) {
         case "open":
         case "mine":
@@ -43,20 +45,22 @@ export function alerts(deps: CommandDeps): Command {
           return showAlert(deps, await idOf(desk, options.id));
         case "assign":
           context.need("operator");
-          return done(await desk.act(await idOf(desk, options.id), { kind: "assign" }, by), "Yours");
+          return done(await desk.act(await idOf(desk, options.id), { kind: "assign" }, by), TAKEN, answering);
         case "escalate":
           context.need("operator");
-          return escalate(desk, await idOf(desk, options.id), by);
+          return escalate(await idOf(desk, options.id), by, answering);
         case "resolve": {
           context.need("operator");
           const reason = typeof options.text === "string" ? options.text : `resolved by ${by.name}`;
-          return done(await desk.act(await idOf(desk, options.id), { kind: "resolve", reason }, by), "Resolved");
+          const acted = await desk.act(await idOf(desk, options.id), { kind: "resolve", reason }, by);
+          return done(acted, { verb: "Resolved", event: "resolve" }, answering);
         }
         case "note": {
           context.need("operator");
           if (typeof options.text !== "string")
             throw badUsage("Missing: the note.", `Write it: \`/alerts note ${String(options.id ?? "ID")} your words\``);
-          return done(await desk.act(await idOf(desk, options.id), { kind: "note", text: options.text }, by), "Noted");
+          const acted = await desk.act(await idOf(desk, options.id), { kind: "note", text: options.text }, by);
+          return done(acted, { verb: "Noted", event: "note" }, answering);
         }
       }
     },
@@ -64,7 +68,12 @@ export function alerts(deps: CommandDeps): Command {
 }
 
 /** Says so when nobody is left to tell: whoever pressed relies on it. */
-async function escalate(desk: AlertDesk, id: string, by: Actor): Promise<CommandAnswer> {
+async function escalate(
+  id: string,
+  by: Actor,
+  answering: { desk: AlertDesk; clock: CommandDeps["clock"] },
+): Promise<CommandAnswer> {
+  const { desk } = answering;
   const before = await desk.get(id);
   const acted = await desk.act(id, { kind: "escalate" }, by);
   const [after] = acted.alerts;
@@ -73,5 +82,5 @@ async function escalate(desk: AlertDesk, id: string, by: Actor): Promise<Command
       text: [`Nobody was told: ${plain(after.signal.title, 120)} has no further escalation step. ${code(id)}`],
       data: { changed: 0, alerts: acted.alerts.map(alertData) },
     });
-  return done(acted, "Escalated");
+  return done(acted, { verb: "Escalated", event: "escalate" }, answering);
 }

@@ -21,7 +21,7 @@ export type HookDesk = Pick<
 
 export type AlertDesk = Pick<
   Alerts,
-  "act" | "get" | "list" | "counts" | "history" | "silences" | "digest" | "onCall" | "nextBusinessHour"
+  "act" | "get" | "list" | "counts" | "history" | "silences" | "digest" | "onCall" | "nextBusinessHour" | "timezone"
 >;
 
 export interface CommandDeps {

@@ -4,14 +4,17 @@ import type { Silence } from "../src/domain/alert.js";
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/duration.js";
-import { actorOf, lengthOf, needAlerts } from "./alerts/need.js";
+import { actorOf, needAlerts } from "./alerts/need.js";
 import { answer, badUsage, commandButton, missing, notFound } from "./answer.js";
 import type { AlertDesk, CommandDeps } from "./deps.js";
-import { code, count, plain } from "./text.js";
+import { clip, code, count, plain } from "./text.js";
+import { momentOf, readWhen } from "./when.js";
 
 const ACTIONS = ["list", "add", "expire"] as const;
 type Action = (typeof ACTIONS)[number];
 const MOST_MS = 90 * 86_400_000;
+const LABELS =
+  "Labels of every alert: policy, severity, source, entity, id; `/alerts show ID` names the others. Such as `/silence add policy=replies 2h moving the queue`.";
 
 export const silenceSpec: CommandSpec = {
   name: "silence",
@@ -41,7 +44,7 @@ export function silence(deps: CommandDeps): Command {
           return listSilences(desk, deps.clock.now());
         case "add":
           context.need("operator");
-          return add(desk, context);
+          return add(desk, context, deps.clock.now());
         case "expire":
           context.need("operator");
           return expire(desk, context);
@@ -50,14 +53,21 @@ export function silence(deps: CommandDeps): Command {
   };
 }
 
-async function add(desk: AlertDesk, { options, operator }: CommandContext): Promise<CommandAnswer> {
+async function add(desk: AlertDesk, context: CommandContext, now: number): Promise<CommandAnswer> {
+  const { options } = context;
   if (typeof options.matchers !== "string")
     throw badUsage("Missing: what to silence.", 'Such as `/silence add "policy=replies" 2h moving the queue`.');
-  const forMs = lengthOf(options.for, "`for`");
-  if (forMs > MOST_MS) throw badUsage("A silence lasts 90 days at most.");
-  if (typeof options.comment !== "string") throw badUsage("Missing: a comment that says why.");
   const matchers = splitMatchers(options.matchers);
-  const added = await desk.silences.add(matchers, forMs, options.comment, actorOf(operator));
+  const [problem] = matchers.flatMap((one) => desk.silences.problemOf(one) ?? []);
+  if (problem !== undefined) throw badUsage(`${clip(problem, 200)}.`, LABELS);
+  const forMs = momentOf(readWhen(options.for, now, desk.timezone()), now, desk.nextBusinessHour) - now;
+  if (forMs > MOST_MS) throw badUsage("A silence lasts 90 days at most.");
+  if (typeof options.comment !== "string")
+    throw badUsage(
+      "Missing: a comment that says why.",
+      `It stands behind the time: \`… ${String(options.for)} moving the queue\`.`,
+    );
+  const added = await desk.silences.add(matchers, forMs, options.comment, actorOf(context));
   return answer({
     text: [`✓ Silenced for ${formatDuration(forMs)}: ${added.matchers.map(code).join(" ")}\n${code(added.id)}`],
     data: { silence: dataOf(added, added.from) },

@@ -4,11 +4,12 @@ import type { Command } from "../src/gateway/commands.js";
 import type { CommandDeps } from "./deps.js";
 import { closeConversation, extendClock } from "./sla/change.js";
 import { listClocks } from "./sla/list.js";
+import { mutePolicy, unmutePolicy } from "./sla/mute.js";
 import { listPolicies } from "./sla/policies.js";
 import { reportAttainment } from "./sla/report.js";
 import { showClock } from "./sla/show.js";
 
-const ACTIONS = ["list", "show", "policies", "report", "extend", "close"] as const;
+const ACTIONS = ["list", "show", "policies", "report", "extend", "close", "mute", "unmute"] as const;
 type Action = (typeof ACTIONS)[number];
 
 export const slaSpec: CommandSpec = {
@@ -19,13 +20,28 @@ export const slaSpec: CommandSpec = {
     { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
     {
       name: "id",
-      summary: "A clock, or what it watches; list: open, overdue, paused, ended or a policy; report: days (30)",
+      summary:
+        "A clock, or what it watches; mute: a policy; list: open, overdue, paused, ended, a policy; report: days",
       type: "string",
       complete: "clocks",
-      completeFor: { list: "words", close: "conversations", report: "words", policies: "words" },
+      completeFor: {
+        list: "words",
+        close: "conversations",
+        report: "words",
+        policies: "words",
+        mute: "policies",
+        unmute: "policies",
+      },
       words: ["open", "overdue", "paused", "ended"],
     },
-    { name: "by", summary: "extend: how much working time more, such as 2h or 1d", type: "string" },
+    {
+      name: "by",
+      summary: "extend, mute: how long, or until when: 2h, tomorrow 17:00, business",
+      type: "string",
+      rest: true,
+    },
+    { name: "reason", summary: "extend, mute: why", type: "string" },
+    { name: "was", summary: "extend: only if nobody moved it since; buttons say it", type: "integer" },
     { name: "page", summary: "list: which page", type: "integer" },
     { name: "limit", summary: "list: how many on a page", type: "integer" },
   ],
@@ -47,6 +63,10 @@ export function sla(deps: CommandDeps): Command {
           return reportAttainment(deps, context);
         case "extend":
           return extendClock(deps, context);
+        case "mute":
+          return mutePolicy(deps, context);
+        case "unmute":
+          return unmutePolicy(deps, context);
         case "close":
           return closeConversation(deps, context);
       }

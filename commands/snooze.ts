@@ -1,10 +1,11 @@
-/** `/snooze ID 1h`: not now. `business`: until the next business hour; `off`: now after all. */
+/** `/snooze ID 1h`, `/snooze ID tomorrow 9:00`: not now. `business`: until the next business hour; `off`: now after all. */
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Command } from "../src/gateway/commands.js";
 import { done } from "./alerts/done.js";
-import { actorOf, idOf, lengthOf, needAlerts } from "./alerts/need.js";
+import { ALERT_ID, actorOf, idOf, needAlerts } from "./alerts/need.js";
 import { badUsage } from "./answer.js";
 import type { CommandDeps } from "./deps.js";
+import { momentOf, readWhen, WHEN_FORMS } from "./when.js";
 
 const MOST_MS = 30 * 86_400_000;
 
@@ -13,30 +14,34 @@ export const snoozeSpec: CommandSpec = {
   summary: "Puts an alert off",
   role: "operator",
   options: [
+    ALERT_ID,
     {
-      name: "id",
-      summary: "An alert (al_…), all of a card (ac_…), or last",
+      name: "for",
+      summary: "15m, 2h, tomorrow 9:00, business (until the next business hour), or off",
       type: "string",
-      required: true,
-      complete: "alerts",
+      rest: true,
     },
-    { name: "for", summary: "15m, 2h, 1d, business (until the next business hour), or off", type: "string" },
   ],
 };
 
 export function snooze(deps: CommandDeps): Command {
   return {
     ...snoozeSpec,
-    async run({ options, operator }) {
+    async run(context) {
       const desk = needAlerts(deps);
-      const by = actorOf(operator);
-      const id = await idOf(desk, options.id);
-      if (options.for === undefined) throw badUsage("Missing: how long.", `Such as \`/snooze ${id} 2h\`.`);
-      if (options.for === "off") return done(await desk.act(id, { kind: "wake" }, by), "Awake");
-      const until =
-        options.for === "business" ? desk.nextBusinessHour() : deps.clock.now() + lengthOf(options.for, "`for`");
-      if (until > deps.clock.now() + MOST_MS) throw badUsage("An alert can be put off for 30 days at most.");
-      return done(await desk.act(id, { kind: "snooze", until }, by), "Snoozed");
+      const given = context.options.for;
+      const by = actorOf(context);
+      const answering = { desk, clock: deps.clock };
+      const id = await idOf(desk, context.options.id);
+      if (given === undefined)
+        throw badUsage("Missing: how long.", `Such as \`/snooze ${id} 2h\`. ${WHEN_FORMS} \`off\` ends a snooze.`);
+      if (given === "off")
+        return done(await desk.act(id, { kind: "wake" }, by), { verb: "Awake", event: "wake" }, answering);
+      const now = deps.clock.now();
+      const until = momentOf(readWhen(given, now, desk.timezone()), now, desk.nextBusinessHour);
+      if (until > now + MOST_MS) throw badUsage("An alert can be put off for 30 days at most.", WHEN_FORMS);
+      const acted = await desk.act(id, { kind: "snooze", until }, by);
+      return done(acted, { verb: "Snoozed", event: "snooze" }, answering);
     },
   };
 }

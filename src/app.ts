@@ -15,7 +15,8 @@ import { createOverrides } from "./app/overrides.js";
 import { CONSOLE, keepFile, peopleOf, uploadsFolder } from "./app/people.js";
 import { platformOptions } from "./app/platforms.js";
 import { type Reload, reloader, type TakenOver, watchConfig } from "./app/reload.js";
-import { failLate, policyOf, standingOf, watchedWork } from "./app/sla.js";
+import { failLate, moveDeadline, policyOf, standingOf, watchedWork } from "./app/sla.js";
+import { takeOver } from "./app/take-over.js";
 import { closeAll, firstTime, keepSwept, warnOfProblems } from "./app/upkeep.js";
 import { needAsGood, needValid, secretsOf } from "./app/valid.js";
 import { assembleAutomations } from "./automations/assemble.js";
@@ -171,6 +172,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       store,
       gateway: () => gateway,
       standing: (clockId) => standingOf(sla.desk, clockId),
+      taken: (alert, by) => takeOver(alert, by, { sla: sla.desk, store, orchestrator }),
       policy: (id) => policyOf(current.config.sla, id),
       mask,
       clock,
@@ -185,6 +187,9 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       linkTo: (at, ...message) =>
         platforms.all.find((one) => one.platform === at.platform)?.traits.linkTo?.(at, ...message),
       fail: (taskId, policyId) => failLate(orchestrator, taskId, policyId, logger),
+      moveDeadline: (...what) => moveDeadline(...what, { tasks: orchestrator, missions }),
+      extended: alerts.extended,
+      whoExtended: alerts.whoExtended,
       clock,
       logger,
     });

@@ -1,20 +1,59 @@
 /** The answer to something done with an alert: one short line. What stands on the card changes by itself. */
 import type { Alert } from "../../src/domain/alert.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
+import type { Clock } from "../../src/lib/clock.js";
+import { formatDuration } from "../../src/lib/duration.js";
+import type { AlertDesk } from "../deps.js";
 import { code, count, plain } from "../text.js";
 import { alertData } from "./need.js";
 
-export function done({ alerts, changed }: { alerts: Alert[]; changed: number }, verb: string): CommandAnswer {
+export interface Acted {
+  alerts: Alert[];
+  changed: number;
+  /** What came of it besides, for whoever did it. */
+  note?: string;
+}
+
+/** `event`: as the history calls it, to say who was quicker. */
+export interface Deed {
+  verb: string;
+  event: string;
+}
+
+export async function done(
+  acted: Acted,
+  deed: Deed,
+  { desk, clock }: { desk: Pick<AlertDesk, "history">; clock: Clock },
+): Promise<CommandAnswer> {
+  const { alerts, changed, note } = acted;
   const [first] = alerts;
   const one = alerts.length === 1 && first !== undefined;
-  const text = one
+  const said = one
     ? changed > 0
-      ? `✓ ${verb}: ${plain(first.signal.title, 120)} is ${first.state}.`
-      : `Nothing to do: ${plain(first.signal.title, 120)} is ${first.state}${first.ack ? `, by ${plain(first.ack.by, 60)}` : ""}.`
-    : `✓ ${verb}: ${count(changed, "alert")}.`;
+      ? `✓ ${deed.verb}: ${plain(first.signal.title, 120)} is ${first.state}.`
+      : await already(first, deed, desk, clock.now())
+    : changed > 0
+      ? `✓ ${deed.verb}: ${count(changed, "alert")}.`
+      : `Nothing to do: no alert of that card is open and not ${deed.verb.toLowerCase()} already.`;
+  const text = [said, note].filter(Boolean).join(" ");
   return {
     message: { text: one ? `${text} ${code(first.id)}` : text },
-    data: { changed, alerts: alerts.map(alertData) },
+    data: { changed, alerts: alerts.map(alertData), ...(note === undefined ? {} : { note }) },
     isNote: true,
   };
+}
+
+/** A second press, or somebody else was quicker. */
+async function already(
+  { id, state, signal }: Alert,
+  { verb, event }: Deed,
+  desk: Pick<AlertDesk, "history">,
+  now: number,
+): Promise<string> {
+  const before = (await desk.history(id)).findLast((one) => one.event === event || one.event === "resolve");
+  const title = plain(signal.title, 120);
+  if (before === undefined) return `Nothing to do: ${title} is ${state}.`;
+  const what = before.event === event ? verb.toLowerCase() : "resolved";
+  const ago = formatDuration(Math.max(1_000, now - before.at));
+  return `Nothing to do: ${title} was ${what} by ${plain(before.actor.name, 60)} ${ago} ago; it is ${state}.`;
 }

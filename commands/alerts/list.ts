@@ -13,15 +13,16 @@ const REACH = 2_000;
 
 export async function listAlerts(
   deps: CommandDeps,
-  { options, operator }: CommandContext,
+  context: CommandContext,
   which: "open" | "mine" | "all",
 ): Promise<CommandAnswer> {
+  const { options } = context;
   const desk = needAlerts(deps);
   const found = await desk.list(
     which === "all"
       ? { limit: REACH }
       : which === "mine"
-        ? { open: true, assignee: actorOf(operator).id, limit: REACH }
+        ? { open: true, assignee: actorOf(context).id, limit: REACH }
         : { open: true, limit: REACH },
   );
   const counts = await desk.counts({});

@@ -1,6 +1,7 @@
 /** What the alert commands have in common: the desk, who acts, and naming an alert. */
 import type { Actor, Alert } from "../../src/domain/alert.js";
-import type { Operator } from "../../src/domain/identity.js";
+import type { OptionSpec } from "../../src/domain/command.js";
+import type { CommandContext } from "../../src/gateway/commands.js";
 import { parseDuration } from "../../src/lib/duration.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { badUsage, missing, notFound } from "../answer.js";
@@ -11,8 +12,18 @@ export function needAlerts({ alerts }: CommandDeps): AlertDesk {
   throw new HookgateError({ code: "NOT_AVAILABLE", message: "There are no alerts in this installation." });
 }
 
-export function actorOf({ platform, userId, displayName }: Operator): Actor {
-  return { id: `${platform}:${userId}`, name: displayName ?? `${platform}:${userId}`, source: platform };
+/** Which alert a command is about. */
+export const ALERT_ID = {
+  name: "id",
+  summary: "An alert (al_…), all of a card (ac_…), or last",
+  type: "string",
+  required: true,
+  complete: "alerts",
+} as const satisfies OptionSpec;
+
+export function actorOf({ operator, source }: Pick<CommandContext, "operator" | "source">): Actor {
+  const { platform, userId, displayName } = operator;
+  return { id: `${platform}:${userId}`, name: displayName ?? `${platform}:${userId}`, source };
 }
 
 /** An id as cards show it, of an alert or of a card of many; `last`: the newest that is open. */

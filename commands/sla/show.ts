@@ -25,7 +25,7 @@ export async function showClock(deps: CommandDeps, { options }: CommandContext):
     buttons: [
       open
         ? [
-            commandButton("1 h more", `/sla extend id=${word(open.clock.id)} by=1h`),
+            commandButton("1 h more", `/sla extend id=${word(open.clock.id)} was=${desk.standOf(open.clock)} by=1h`),
             ...(open.clock.entity.type === "conversation"
               ? [commandButton("Resolved", `/sla close id=${word(open.clock.entity.id)}`)]
               : []),

@@ -12,6 +12,8 @@ export type PersonAction =
   | { kind: "assign" }
   | { kind: "resolve"; reason: string }
   | { kind: "escalate" }
+  /** More time was given, in words. */
+  | { kind: "extend"; reason: string }
   | { kind: "note"; text: string };
 
 const MAX_NOTES = 20;
@@ -19,7 +21,7 @@ const MAX_NOTES = 20;
 /** `ackForMs`: what its route says of how long an acknowledgement holds; 0 = for good. */
 export function act(plan: Plan, action: PersonAction, by: Actor, ackForMs: number): void {
   const { alert, now } = plan;
-  if (!isOpen(alert.state) && action.kind !== "note") return;
+  if (!isOpen(alert.state) && action.kind !== "note" && action.kind !== "extend") return;
   switch (action.kind) {
     case "ack": {
       if (action.assign) assign(plan, by);
@@ -57,6 +59,9 @@ export function act(plan: Plan, action: PersonAction, by: Actor, ackForMs: numbe
       return;
     case "escalate":
       alert.escalateNow = true;
+      return;
+    case "extend":
+      plan.record("extend", by, action.reason);
       return;
     case "note":
       alert.notes = [...alert.notes, { by: by.name, at: now, text: action.text }].slice(-MAX_NOTES);

@@ -11,6 +11,7 @@ export interface AlertPolicy {
   routes?: readonly string[];
   /** Instead of what the routes say. */
   remind?: Partial<RouteConfig["remind"]>;
+  buttons?: RouteConfig["buttons"];
 }
 
 export interface Alerting {

@@ -26,6 +26,7 @@ import type { AlertsConfig } from "./config.js";
 import { createDigests, type Digest } from "./digests.js";
 import { createHeartbeat } from "./heartbeat.js";
 import { createInhibitors } from "./inhibitors.js";
+import { matcherProblem } from "./matchers.js";
 import { onCall } from "./people.js";
 import { type Occasion, type Outcome, pipeline } from "./pipeline.js";
 import { eachOpen, reexamine } from "./reexamine.js";
@@ -46,6 +47,8 @@ export interface AlertsParts {
   status(): Promise<GatewayFacts>;
   /** How an SLA clock stands now; undefined when it is not known. */
   standing?(clockId: string): Promise<ClockStanding | undefined>;
+  /** Somebody took an alert: what that means for what it is about, in words for them. */
+  taken?(alert: Alert, by: Actor): Promise<string | undefined>;
   destinations: Destinations;
   mask(text: string): string;
   clock: Clock;
@@ -56,7 +59,10 @@ export interface Alerts {
   /** The entrance for everything that may break. */
   raise: RaiseAlert;
   /** On one alert (`al_…`), or on all open ones of a card (`ac_…`). Rejects with NOT_FOUND. */
-  act(id: string, action: PersonAction, by: Actor): Promise<{ alerts: Alert[]; changed: number }>;
+  act(id: string, action: PersonAction, by: Actor): Promise<{ alerts: Alert[]; changed: number; note?: string }>;
+  /** People gave what an alert is about more time. Nothing when there is no such alert. */
+  extended(fingerprint: string, by: Actor, reason: string): Promise<void>;
+  whoExtended(fingerprint: string): Promise<{ by: string; at: number } | undefined>;
   get(id: string): Promise<Alert | undefined>;
   list(filter: AlertFilter): Promise<Alert[]>;
   counts: Store["alerts"]["counts"];
@@ -65,11 +71,15 @@ export interface Alerts {
     list(): readonly Silence[];
     add(matchers: readonly string[], forMs: number, comment: string, by: Actor): Promise<Silence>;
     expire(id: string): Promise<Silence | undefined>;
+    /** What is wrong with a matcher; undefined when nothing is. */
+    problemOf(matcher: string): string | undefined;
   };
   digest(): Promise<Digest>;
   /** By rota; nobody: undefined. */
   onCall(): { rota: string; person: string | undefined }[];
   nextBusinessHour(): number;
+  /** Of business hours: what a time of day means that somebody writes. */
+  timezone(): string;
   /** What a card (`ac_…`), or a reminder or escalation of an alert (`al_…`), was sent with has ended: it is looked after at once. */
   delivered(id: string): void;
   /** Somebody deleted its message: it is posted anew while something on it is open. */
@@ -199,8 +209,20 @@ export function createAlerts(parts: AlertsParts): Alerts {
           if (outcome.changed) changed++;
         }
       }
-      if (alerts.length === 0) throw unknownAlert(id);
-      return { alerts, changed };
+      const [first] = alerts;
+      if (first === undefined) throw unknownAlert(id);
+      const isTaken = action.kind === "assign" || (action.kind === "ack" && action.assign === true);
+      const note = isTaken && alerts.length === 1 && changed > 0 ? await parts.taken?.(first, by) : undefined;
+      return { alerts, changed, ...(note === undefined ? {} : { note }) };
+    },
+    async extended(fingerprint, by, reason) {
+      const known = await store.latest(fingerprint);
+      if (known) await run({ kind: "action", id: known.id, action: { kind: "extend", reason }, by });
+    },
+    async whoExtended(fingerprint) {
+      const known = await store.latest(fingerprint);
+      const last = known && (await store.history(known.id, HISTORY_MAX)).findLast(({ event }) => event === "extend");
+      return last && { by: last.actor.name, at: last.at };
     },
     get: (id) => store.get(id),
     list: (filter) => store.list(filter),
@@ -208,6 +230,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
     history: (id) => store.history(id, HISTORY_MAX),
     silences: {
       list: () => silences.list(),
+      problemOf: matcherProblem,
       async add(matchers, forMs, comment, by) {
         const now = clock.now();
         const added = await silences.add({ matchers, until: now + forMs, comment, by }, now);
@@ -223,6 +246,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
     digest: () => digests.now(),
     onCall: () =>
       Object.entries(config.rotas).map(([name, rota]) => ({ rota: name, person: onCall(rota, clock.now()) })),
+    timezone: () => config.business_hours.timezone ?? localTimezone(),
     nextBusinessHour() {
       const { days, from, timezone = localTimezone() } = config.business_hours;
       const [hour, minute] = from.split(":").map(Number);

@@ -4,6 +4,7 @@ import { parseAddress } from "../domain/address.js";
 import { SEVERITIES } from "../domain/alert.js";
 import { duration, someDuration } from "../lib/config-fields.js";
 import { cronProblem } from "../lib/cron.js";
+import { parseDuration } from "../lib/duration.js";
 import { parseInstant } from "../lib/instant.js";
 import { localTimezone, timezone } from "../lib/timezone.js";
 import { matcherProblem } from "./matchers.js";
@@ -25,6 +26,20 @@ const mention = z
   .regex(/^\S+$/, "expected platform:id, platform:role:id, oncall:rota, the name of a person, or everyone");
 
 export const BUTTONS = ["ack", "assign", "snooze", "escalate", "resolve", "extend", "note", "mute"] as const;
+
+/** As many as fit into a row of buttons, beside the one that asks. */
+const lengths = (usual: string[]) =>
+  z
+    .array(
+      z
+        .string()
+        .refine(
+          (text) => text === "business" || (parseDuration(text) ?? 0) > 0,
+          "expected a length of time such as 15m, 2h or 1d, or business",
+        ),
+    )
+    .max(4)
+    .default(usual);
 
 const step = z.strictObject({
   after: someDuration().optional().describe("So long after it began to fire, unacknowledged."),
@@ -74,10 +89,11 @@ const route = z.strictObject({
     .array(z.enum(BUTTONS))
     .default([...BUTTONS])
     .describe("Which buttons a card has. Each is a command, with the roles of that command."),
-  snooze: z
-    .array(z.string())
-    .default(["15m", "1h", "4h", "business"])
-    .describe("Lengths of the snooze buttons; business: until the next business hour."),
+  snooze: lengths(["15m", "1h", "4h", "business"]).describe(
+    "Lengths of the snooze buttons; business: until the next business hour. Any other is asked for by one more.",
+  ),
+  extend: lengths(["1h", "1d"]).describe("Lengths by which the buttons that extend a deadline move it."),
+  mute: lengths(["8h"]).describe("Lengths of the buttons that mute a policy."),
 });
 export type RouteConfig = z.output<typeof route>;
 

@@ -12,6 +12,10 @@ export interface InForce {
   id: string;
   comment: string;
   until: number;
+  /** Who set it; absent for a maintenance window. */
+  by?: string;
+  /** It is about all alerts of this policy, and nothing else. */
+  mutes?: string;
 }
 
 export interface Silences {
@@ -54,8 +58,7 @@ export function createSilences(
     },
     find(labels, now) {
       for (const { silence, matches } of rules)
-        if (isInForce(silence, now) && matches(labels))
-          return { id: silence.id, comment: silence.comment, until: silence.until };
+        if (isInForce(silence, now) && matches(labels)) return inForceOf(silence);
       for (const { id, comment, matches, untilOf } of maintenance) {
         const until = untilOf(now);
         if (until !== undefined && matches(labels)) return { id, comment, until };
@@ -102,6 +105,11 @@ const ruleOf = (silence: Silence): Rule => ({ silence, matches: parseMatchers(si
 
 export function isInForce({ from, until, endedAt }: Silence, now: number): boolean {
   return endedAt === undefined && from <= now && now < until;
+}
+
+function inForceOf({ id, comment, until, by, matchers: [first = "", ...more] }: Silence): InForce {
+  const muted = more.length === 0 ? /^policy=(.+)$/.exec(first)?.[1] : undefined;
+  return { id, comment, until, by: by.name, ...(muted === undefined ? {} : { mutes: muted }) };
 }
 
 /** `untilOf`: the end of the window that now is in. `nextOf`: when the next one begins. */

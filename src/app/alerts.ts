@@ -7,7 +7,7 @@ import type { Observer } from "../gateway/observe.js";
 import { parseDestinations } from "../lib/outgoing/destinations.js";
 import { adminsOf } from "./hooks.js";
 
-interface Parts extends Pick<AlertsParts, "store" | "standing" | "policy" | "mask" | "clock" | "logger"> {
+interface Parts extends Pick<AlertsParts, "store" | "standing" | "taken" | "policy" | "mask" | "clock" | "logger"> {
   config: Config;
   env: Environment;
   consoleId: string;

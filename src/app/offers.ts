@@ -4,7 +4,7 @@ import type { GatewayOptions } from "../gateway/contract.js";
 import type { MissionDesk } from "../orchestrator/missions/missions.js";
 
 export function offersOf(
-  { orchestrator, alerts }: Config,
+  { orchestrator, alerts, sla }: Config,
   missions: Pick<MissionDesk, "plans">,
 ): NonNullable<GatewayOptions["offers"]> {
   return {
@@ -21,6 +21,7 @@ export function offersOf(
         name: `${name} · ${kindOf(runner)}`,
         value: name,
       })),
+    policies: () => sla.policies.map(({ id }) => ({ name: id, value: id })),
     rotas: () => Object.keys(alerts.rotas).map((name) => ({ name, value: name })),
   };
 }

@@ -3,11 +3,14 @@ import type { AlertPolicy } from "../alerts/alerting.js";
 import type { SlaConfig } from "../alerts/sla/config.js";
 import type { SlaDesk } from "../alerts/sla/desk.js";
 import type { SlaParts } from "../alerts/sla/sla.js";
+import type { Actor } from "../domain/alert.js";
 import type { ClockStanding } from "../domain/alert-signal.js";
 import type { Store } from "../domain/store.js";
 import { isEnded } from "../domain/task.js";
+import type { WatchedEntity } from "../domain/watched.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { MissionDesk } from "../orchestrator/missions/missions.js";
 import { watchedMission } from "../orchestrator/missions/watched.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import { watchedOf } from "../orchestrator/tasks/watched.js";
@@ -65,9 +68,10 @@ export async function failLate(
 export function policyOf({ policies }: SlaConfig, id: string | undefined): AlertPolicy | undefined {
   const found = policies.find((policy) => policy.id === id);
   if (found === undefined) return undefined;
-  const { routes, remind: { every, times, at_least } = {} } = found;
+  const { routes, buttons, remind: { every, times, at_least } = {} } = found;
   return {
     ...(routes === undefined ? {} : { routes }),
+    ...(buttons === undefined ? {} : { buttons }),
     remind: {
       ...(every === undefined ? {} : { every }),
       ...(times === undefined ? {} : { times }),
@@ -76,8 +80,24 @@ export function policyOf({ policies }: SlaConfig, id: string | undefined): Alert
   };
 }
 
+/** A person moves the date of a task or a mission, as `/task deadline` does. */
+export async function moveDeadline(
+  { type, id }: WatchedEntity,
+  at: number,
+  { id: who, name }: Actor,
+  reason: string | undefined,
+  { tasks, missions }: { tasks: Pick<Orchestrator, "setDeadline">; missions: Pick<MissionDesk, "setDeadline"> },
+): Promise<void> {
+  const by = name === who ? who : `${who} (${name})`;
+  if (type === "mission") await missions.setDeadline(id, at, by);
+  else await tasks.setDeadline(id, at, { by, ...(reason === undefined ? {} : { reason }) });
+}
+
 /** A clock as cards of alerts show it. */
-export async function standingOf(desk: Pick<SlaDesk, "find">, clockId: string): Promise<ClockStanding | undefined> {
+export async function standingOf(
+  desk: Pick<SlaDesk, "find" | "standOf">,
+  clockId: string,
+): Promise<ClockStanding | undefined> {
   const [view] = await desk.find(clockId);
   if (view?.clock.id !== clockId) return undefined;
   const { clock, usedMs, percentUsed, leftMs } = view;
@@ -86,6 +106,7 @@ export async function standingOf(desk: Pick<SlaDesk, "find">, clockId: string): 
     elapsedMs: usedMs,
     leftMs,
     percentUsed,
+    given: desk.standOf(clock),
     ...(clock.dueAt === undefined ? {} : { dueAt: clock.dueAt }),
     ...(clock.pausedFor === undefined ? {} : { pausedFor: clock.pausedFor }),
   };

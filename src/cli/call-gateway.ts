@@ -85,7 +85,7 @@ export async function callGateway(call: Call, place: GatewayPlace = gatewayPlace
 
 async function post({ url, token }: GatewayPlace, call: Call): Promise<JsonAnswer> {
   try {
-    return await postJson(`${url}/api/command`, call, { token, timeoutMs: TIMEOUT_MS });
+    return await postJson(`${url}/api/command`, { ...call, source: "cli" }, { token, timeoutMs: TIMEOUT_MS });
   } catch (error) {
     if (error instanceof Error && error.name === "TimeoutError")
       throw new HookgateError({

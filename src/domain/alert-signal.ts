@@ -39,6 +39,8 @@ export interface ClockStanding {
   elapsedMs: number;
   leftMs: number;
   percentUsed: number;
+  /** What people have given it so far: a date, or time on top. Another one: it was moved. */
+  given: number;
   /** Absent while it is paused: nobody knows. */
   dueAt?: number;
   pausedFor?: string;

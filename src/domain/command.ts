@@ -28,6 +28,7 @@ export type ChoiceList =
   | "clocks"
   | "conversations"
   | "rotas"
+  | "policies"
   | "words";
 
 export interface OptionSpec {

@@ -21,6 +21,8 @@ export interface CommandAnswer {
 
 export interface CommandContext {
   operator: Operator;
+  /** Where it came from: a platform, `cli` or `api`. For histories. */
+  source: string;
   /** Validated and typed by the spec. */
   options: Record<string, OptionValue>;
   /** Where it was given; undefined over HTTP and the CLI. */

@@ -75,6 +75,8 @@ export interface Invocation {
   name?: string;
   options?: Record<string, OptionValue>;
   operator: Operator;
+  /** Who calls: `api` unless said. */
+  source?: "api" | "cli";
   at?: Address;
 }
 

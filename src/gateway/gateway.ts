@@ -125,7 +125,7 @@ class RunningGateway implements Gateway {
       clock,
       logger,
       observe: observe ?? {},
-      offers: offers ?? { plans: () => [], assignees: () => [], rotas: () => [] },
+      offers: offers ?? { plans: () => [], assignees: () => [], rotas: () => [], policies: () => [] },
     };
   }
 

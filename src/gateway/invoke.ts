@@ -27,6 +27,7 @@ export async function invoke(invocation: Invocation, commands: CommandTable, par
       commands,
       parsed: call ? parseOptions(command, call.rest) : checkOptions(command, options),
       operator,
+      source: invocation.source ?? "api",
       ...(at ? { at } : {}),
       progress() {
         // The caller waits for the whole answer.

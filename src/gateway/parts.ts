@@ -31,4 +31,5 @@ export interface Offers {
   plans(): Choice[];
   assignees(): Choice[];
   rotas(): Choice[];
+  policies(): Choice[];
 }

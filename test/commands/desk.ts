@@ -88,6 +88,7 @@ export async function openDesk(): Promise<Desk> {
       const { role = "owner", ...rest } = by;
       const progress: OutboundMessage[] = [];
       const answer = await command.run({
+        source: "api",
         operator: { platform: "web", userId: "1", displayName: "Ada", role },
         options,
         progress: (message) => void progress.push(message),

@@ -14,6 +14,11 @@ export function discordPlatform(fake: FakeDiscord): FlowPlatform {
   };
   const first: Place = { chatId: fake.channelId };
   const where = (place: Place, who: Speaker) => ({ channelId: place.chatId, userId: people[who] });
+  /** The private answer to somebody else. */
+  const isHidden = (messageId: string, userId: string) =>
+    [...fake.world.interactions.values()].some(
+      (one) => one.originalId === messageId && one.acknowledged?.isPrivate === true && one.userId !== userId,
+    );
   const parse = (line: string) => {
     const spec = line.trim().replace(/^\//, "").split(/\s+/);
     return { name: spec[0] as string, values: spec.slice(1) };
@@ -63,9 +68,24 @@ export function discordPlatform(fake: FakeDiscord): FlowPlatform {
       fake.people.slash(name, options, where(place, who));
     },
     press: async (place, who, id, label) => void fake.people.presses(id, label, where(place, who)),
-    seen: async (place) =>
+    async fill(place, who, id, label, values) {
+      const { token } = fake.people.presses(id, label, where(place, who));
+      const answer = await fake.people.answerTo(token, 10_000);
+      const modal = answer?.data as { custom_id?: string } | undefined;
+      if (modal?.custom_id === undefined) throw new Error(`${label} opened no form`);
+      fake.people.submits(modal.custom_id, values, { ...where(place, who), messageId: id });
+    },
+    whispers: async (_place, who) =>
+      [...fake.world.interactions.values()]
+        .filter(({ userId, acknowledged }) => userId === people[who] && acknowledged?.isPrivate)
+        .flatMap(({ originalId, channelId }) => {
+          const message = originalId && fake.world.channels.get(channelId)?.messages.get(originalId);
+          return message ? [seenOf(message).text] : [];
+        }),
+    seen: async (place, who = "owner") =>
       [...(fake.world.channels.get(place.chatId)?.messages.values() ?? [])]
         .filter((message) => message.author.id === fake.world.bot.id)
+        .filter(({ id }) => !isHidden(id, people[who]))
         .map(seenOf)
         .filter(({ text }) => text !== ""),
     seenPrivately: async (who) =>

@@ -40,6 +40,10 @@ export interface FlowPlatform {
   /** A command in the platform's own form. */
   command(place: Place, who: Speaker, line: string): Promise<void>;
   press(place: Place, who: Speaker, messageId: string, label: string): Promise<void>;
+  /** Presses a button that asks, and gives these answers, in the platform's own way. */
+  fill(place: Place, who: Speaker, messageId: string, label: string, values: Record<string, string>): Promise<void>;
+  /** Short words that nobody but this person was shown, oldest first. */
+  whispers(place: Place, who: Speaker): Promise<string[]>;
   /** What the gateway has posted in a place and is still there, oldest first, in its present form; private ones of `who` included. */
   seen(place: Place, who?: Speaker): Promise<Seen[]>;
   /** Private answers that reached a person outside the place (a DM). */

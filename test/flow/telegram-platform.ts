@@ -3,6 +3,7 @@ import { carriesContent } from "../fakes/telegram/calls.js";
 import { buttonsOf } from "../fakes/telegram/people.js";
 import { FAKE_TOKEN, type FakeTelegram } from "../fakes/telegram/server.js";
 import type { FakeMessage } from "../fakes/telegram/world.js";
+import { until } from "../support/until.js";
 import type { FlowPlatform, Place, Seen, Speaker } from "./platform.js";
 
 export function telegramPlatform(fake: FakeTelegram): FlowPlatform {
@@ -51,6 +52,27 @@ export function telegramPlatform(fake: FakeTelegram): FlowPlatform {
       );
     },
     press: async (place, who, id, label) => void fake.people.presses(Number(id), label, where(place, who)),
+    async fill(place, who, id, label, values) {
+      const asked = () =>
+        messagesOf(Number(place.chatId)).filter(
+          ({ reply_markup: markup }) => markup !== undefined && "force_reply" in markup,
+        );
+      const known = new Set(asked().map(({ message_id }) => message_id));
+      fake.people.presses(Number(id), label, where(place, who));
+      for (const value of Object.values(values)) {
+        const question = await until(
+          () => asked().find(({ message_id }) => !known.has(message_id)),
+          `what ${label} asks`,
+        );
+        known.add(question.message_id);
+        fake.people.says(value, { ...where(place, who), replyTo: question.message_id });
+      }
+    },
+    whispers: async (_place, who) =>
+      fake.calls
+        .filter(({ method, payload }) => method === "answerCallbackQuery" && payload.text !== undefined)
+        .filter(({ payload }) => fake.people.pressedBy(String(payload.callback_query_id)) === people[who])
+        .map(({ payload }) => String(payload.text)),
     seen: async (place) =>
       messagesOf(Number(place.chatId))
         .filter((message) => message.from?.id === fake.world.bot.id)

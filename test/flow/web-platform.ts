@@ -103,6 +103,19 @@ export function webPlatform(): FlowPlatform {
       if (!token) throw new Error(`no button ${label} on message ${id}`);
       await call(who, "POST", `/messages/${id}/press`, { token, nonce: randomUUID() });
     },
+    async fill(place, who, id, label, values) {
+      const message = (await history(place, who)).find((one) => String(one.id) === id);
+      const token = message?.buttons?.flat().find((one) => one.label === label)?.token;
+      const nonce = randomUUID();
+      const asked = await call<{ form?: unknown }>(who, "POST", `/messages/${id}/press`, { token, nonce });
+      if (asked.form === undefined) throw new Error(`${label} opened no form`);
+      await call(who, "POST", `/messages/${id}/press`, { token, nonce: `${nonce}-2`, values });
+    },
+    async whispers(place, who) {
+      const others = who === "owner" ? "guest" : "owner";
+      const shown = new Set((await history(place, others)).map(({ id }) => id));
+      return (await history(place, who)).filter(({ id }) => !shown.has(id)).map((one) => seenOf(one).text);
+    },
     seen: async (place, who = "owner") =>
       (await history(place, who))
         .filter(

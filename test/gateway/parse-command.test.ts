@@ -33,6 +33,7 @@ describe("options", () => {
       { id: "x", payload: '{"a": "b c", "d": [1, {"e": "}"}]}', "dry-run": true },
     ],
     ["x last --dry-run phase=after", { id: "x", payload: "last", "dry-run": true, phase: "after" }],
+    ['x some words phase="after" dry-run', { id: "x", payload: "some words", "dry-run": true, phase: "after" }],
     ["dry_run=yes id=x", { id: "x", "dry-run": true }],
     ["x —dry-run", { id: "x", "dry-run": true }],
     ['payload={"a":1} x', { id: "x", payload: '{"a":1}' }],

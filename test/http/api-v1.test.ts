@@ -98,6 +98,7 @@ describe("who may", () => {
     const needed: Record<string, unknown> = {
       snooze: { for: "1h" },
       extend: { by: "1h" },
+      mute: { for: "1h" },
       missions: { plan: "any" },
       release: { reason: "any" },
       schedules: { plan: "any", cron: "@daily" },

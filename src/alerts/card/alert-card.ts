@@ -4,6 +4,7 @@ import { type Alert, type AlertEvent, isOpen } from "../../domain/alert.js";
 import type { ClockStanding } from "../../domain/alert-signal.js";
 import type { Card, OutboundMessage } from "../../domain/message.js";
 import { formatDuration } from "../../lib/duration.js";
+import type { InForce } from "../silences.js";
 import { type Route, type Routing, routeAt, routesFor } from "../steps/route.js";
 import { urgingOf } from "../urging.js";
 import { buttonsOf } from "./buttons.js";
@@ -16,8 +17,8 @@ export interface CardFacts {
   history: readonly AlertEvent[];
   /** The clock behind it, as it stands now. */
   standing?: ClockStanding;
-  /** When the silence that keeps it quiet ends. */
-  quietUntil?: number;
+  /** The silence or window that keeps it quiet. */
+  quiet?: InForce;
 }
 
 interface Around extends Routing {
@@ -35,6 +36,7 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   wake: "woken",
   note: "noted",
   escalate: "escalated",
+  extend: "given more time",
   remind: "reminded",
   resolve: "resolved",
   silence: "silenced",
@@ -82,8 +84,9 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
   const owner = alert.assignee?.name ?? entity?.owner;
   add("Owner", owner ? inline(owner) : isOpen(state) && "nobody yet");
   add("Last words", entity?.lastWords && `> ${inline(withoutPersonal(mask(entity.lastWords)), 200)}`, false);
+  add(facts.quiet?.mutes === undefined ? "Silenced" : "Policy muted", isOpen(state) && quietOf(facts.quiet, at), false);
   add("Note", notesOf(alert), false);
-  add("Next", isOpen(state) && nextOf(alert, { late, quietUntil: facts.quietUntil, route }, at), false);
+  add("Next", isOpen(state) && nextOf(alert, { late, quietUntil: facts.quiet?.until, route }, at), false);
   add("Runbook", runbook && inline(runbook), false);
   add("Lately", facts.history.length > 1 && latelyOf(facts.history, at), false);
   const again = facts.times > 1 ? ` (${facts.times} times now)` : "";
@@ -99,7 +102,13 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
       footer: alert.id,
     },
     ...(isOpen(state)
-      ? { buttons: buttonsOf(alert, { ...route.settings, canEscalate: canEscalate(alert, around) }) }
+      ? {
+          buttons: buttonsOf(alert, route.settings, {
+            canEscalate: canEscalate(alert, around),
+            isMuted: facts.quiet?.mutes !== undefined,
+            ...(facts.standing === undefined ? {} : { given: facts.standing.given }),
+          }),
+        }
       : {}),
   };
 }
@@ -139,6 +148,13 @@ function stateLine(
     default:
       return `${word} since ${at(since)}`;
   }
+}
+
+/** `until 21 Nov 2026, 21:05 by Ann: moving the queue`. */
+function quietOf(quiet: InForce | undefined, at: (ms: number) => string): string | undefined {
+  return (
+    quiet && `until ${at(quiet.until)}${quiet.by ? ` by ${inline(quiet.by, 60)}` : ""}: ${inline(quiet.comment, 160)}`
+  );
 }
 
 function whatOf(title: string, link: string | undefined): string {

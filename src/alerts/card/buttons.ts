@@ -1,50 +1,80 @@
 /** The buttons of a card. Each is a command, run as whoever presses it; the command checks the role. */
 import type { Alert } from "../../domain/alert.js";
-import type { Button } from "../../domain/message.js";
+import type { Button, Form } from "../../domain/message.js";
 import type { RouteConfig } from "../config.js";
 
-type Settings = Pick<RouteConfig, "buttons" | "snooze"> & { canEscalate: boolean };
+type Settings = Pick<RouteConfig, "buttons" | "snooze" | "extend" | "mute">;
 
-export function buttonsOf(alert: Alert, { buttons, snooze, canEscalate }: Settings): Button[][] {
-  const { id, state, signal } = alert;
-  const has = (name: Settings["buttons"][number]) => buttons.includes(name);
-  const canAck = state !== "acked";
+export interface Now {
+  canEscalate: boolean;
+  /** What people have given its clock so far: a press on a card that shows something older changes nothing. */
+  given?: number;
+  isMuted: boolean;
+}
+
+export function buttonsOf(alert: Alert, settings: Settings, now: Now): Button[][] {
+  const has = (name: Settings["buttons"][number]) => settings.buttons.includes(name);
+  const { id, state } = alert;
   const first = [
-    has("ack") && canAck && press("Acknowledge", `/ack ${id}`, "success"),
+    has("ack") && state !== "acked" && press("Acknowledge", `/ack ${id}`, "success"),
     has("assign") && press("Assign to me", `/alerts assign ${id}`),
-    has("escalate") && state === "firing" && canEscalate && press("Escalate", `/alerts escalate ${id}`, "danger"),
+    has("escalate") && state === "firing" && now.canEscalate && press("Escalate", `/alerts escalate ${id}`, "danger"),
     has("resolve") && press("Resolve", `/alerts resolve ${id}`),
+    has("note") && asking("Note", `/alerts note ${id}`, [{ id: "text", label: "Note", long: true, required: true }]),
   ];
-  const second =
-    has("snooze") && state !== "snoozed"
-      ? [
-          ...snooze.slice(0, 4).map((length) => press(snoozeLabel(length), `/snooze ${id} ${length}`)),
-          asking("Snooze…", `/snooze ${id}`, { id: "for", label: "How long, such as 90m or 2h" }),
-        ]
-      : [has("snooze") && press("Wake", `/snooze ${id} off`)];
-  const policy = signal.source.policyId;
-  const third = [
-    has("note") && asking("Note", `/alerts note ${id}`, { id: "text", label: "Note", long: true }),
-    has("extend") && signal.source.kind === "sla" && press("Extend 1h", `/sla extend ${signal.source.id} 1h`),
-    has("mute") &&
-      policy !== undefined &&
-      press("Mute policy", `/silence add matchers=${quoted(`policy=${policy}`)} for=8h comment="muted from a card"`),
+  const rows = [
+    first,
+    has("snooze") ? snoozing(alert, settings) : [],
+    has("extend") ? extending(alert, settings, now) : [],
+    has("mute") ? muting(alert, settings, now) : [],
   ];
-  return [first, second, third]
-    .map((row) => row.filter((one): one is Button => one !== false))
-    .filter((row) => row.length > 0);
+  return rows.map((row) => row.filter((one): one is Button => one !== false)).filter((row) => row.length > 0);
+}
+
+function snoozing({ id, state }: Alert, { snooze }: Settings): Button[] {
+  if (state === "snoozed") return [press("Wake", `/snooze ${id} off`)];
+  const title = "How long, or until when (2h, tomorrow 9:00)";
+  return [
+    ...snooze.map((length) => press(labelOf("Snooze", length), `/snooze ${id} ${length}`)),
+    asking("Snooze…", `/snooze ${id}`, [{ id: "for", label: title, required: true }]),
+  ];
+}
+
+function extending({ signal: { source } }: Alert, { extend }: Settings, { given }: Now): Button[] {
+  if (source.kind !== "sla") return [];
+  const line = `/sla extend ${source.id}${given === undefined ? "" : ` was=${given}`}`;
+  const title = "How long, or until when (2h, fri 17:00)";
+  return [
+    ...extend.map((length) => press(labelOf("Extend", length), `${line} by=${length}`)),
+    asking("Extend…", line, [{ id: "by", label: title, required: true }]),
+  ];
+}
+
+function muting({ signal: { source } }: Alert, { mute }: Settings, { isMuted }: Now): Button[] {
+  if (source.kind !== "sla" || source.policyId === undefined) return [];
+  const policy = quoted(source.policyId);
+  if (isMuted) return [press("Unmute policy", `/sla unmute id=${policy}`)];
+  const fields = [
+    { id: "by", label: "How long, or until when (8h, mon 9:00)", required: true },
+    { id: "reason", label: "Why" },
+  ];
+  return [
+    ...mute.map((length) => press(labelOf("Mute policy", length), `/sla mute id=${policy} by=${length}`)),
+    asking("Mute policy…", `/sla mute id=${policy}`, fields),
+  ];
 }
 
 function press(label: string, line: string, style: Button["style"] = "secondary"): Button {
   return { label, style, action: { kind: "command", line } };
 }
 
-/** A form, where the platform has forms; elsewhere the command says how to write it. */
-function asking(label: string, line: string, field: { id: string; label: string; long?: boolean }): Button {
-  const form = { title: label, fields: [{ ...field, required: true }] };
-  return { label, style: "secondary", action: { kind: "command", line, form } };
+function asking(label: string, line: string, fields: Form["fields"]): Button {
+  return { label, style: "secondary", action: { kind: "command", line, form: { title: label, fields } } };
 }
 
-const snoozeLabel = (length: string) => (length === "business" ? "Next business hour" : `Snooze ${length}`);
+function labelOf(what: string, length: string): string {
+  if (length !== "business") return `${what} ${length}`;
+  return what === "Snooze" ? "Next business hour" : `${what} to business hours`;
+}
 
-const quoted = (text: string) => `"${text.replace(/["\\]/g, "\\$&")}"`;
+const quoted = (text: string) => (/^[\w.:-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, "\\$&")}"`);

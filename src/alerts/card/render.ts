@@ -19,13 +19,13 @@ export async function renderCard(card: AlertCard, telling: Telling): Promise<Out
   const { source } = alert.signal;
   // What its source said once is old by now: people, pauses and the time have gone on.
   const standing = source.kind === "sla" && isOpen(alert.state) ? await telling.standing(source.id) : undefined;
-  const quietUntil = telling.silences.find(labelsOf(alert), telling.clock.now())?.until;
+  const quiet = telling.silences.find(labelsOf(alert), telling.clock.now());
   const facts = {
     destination: card.destination,
     times: alerts.length,
     history,
     ...(standing === undefined ? {} : { standing }),
-    ...(quietUntil === undefined ? {} : { quietUntil }),
+    ...(quiet === undefined ? {} : { quiet }),
   };
   return alertCard(alert, facts, telling);
 }

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { ROLES } from "../../domain/identity.js";
 import { duration, someDuration } from "../../lib/config-fields.js";
 import { errorMessage } from "../../lib/errors.js";
+import { BUTTONS } from "../config.js";
 import { calendarConfig } from "./calendars/config.js";
 import { compileMatch } from "./policies/match.js";
 import { parseThreshold } from "./policies/threshold.js";
@@ -85,6 +86,10 @@ const policyConfig = z
       .optional()
       .describe("Reminders of what this policy finds late, instead of what the routes say."),
     routes: z.array(z.string()).optional().describe("Where alerts go (`alerts.routes`); the default route otherwise."),
+    buttons: z
+      .array(z.enum(BUTTONS))
+      .optional()
+      .describe("Which buttons their cards have, instead of what the routes say."),
     runbook: z.url().optional().describe("What to do, for the card."),
   })
   .superRefine((policy, context) => {

@@ -2,6 +2,7 @@
 import type { SlaAnnouncement, SlaClock, SlaFilter, SlaStore } from "../../domain/sla.js";
 import type { Clock } from "../../lib/clock.js";
 import { type ClockView, describe, type PolicyView, viewOf } from "./desk-views.js";
+import { type Extension, standOf } from "./extend.js";
 import type { Policy } from "./policies/policies.js";
 import { type Attainment, attainmentOf } from "./report.js";
 
@@ -12,21 +13,26 @@ export interface SlaDesk {
   announcements(clockId: string): Promise<SlaAnnouncement[]>;
   policies(): Promise<PolicyView[]>;
   report(fromMs: number, toMs: number): Promise<Attainment[]>;
-  /** More (or, negative, less) working time for an open clock. False when there is none. */
-  extend(clockId: string, ms: number): Promise<ClockView | undefined>;
+  /** More time for what an open clock watches. Undefined when there is none. Throws SLA_MOVED, SLA_NOT_LATER, SLA_PAUSED. */
+  extend(clockId: string, extension: Extension): Promise<ClockView | undefined>;
+  /** What people have given it so far; goes into buttons as `was`. */
+  standOf(clock: SlaClock): number;
   /** Ends a conversation, as answered. False when it is not open. */
   close(caseId: string, by: string): Promise<boolean>;
+  /** One of us takes a conversation. False when it is not open. */
+  claim(caseId: string, by: string): Promise<boolean>;
 }
 
 export interface DeskParts {
   store: SlaStore;
   policies(): readonly Policy[];
-  extend(clock: SlaClock, ms: number): Promise<void>;
-  close(caseId: string, by: string): Promise<boolean>;
+  extend(clock: SlaClock, extension: Extension): Promise<SlaClock>;
+  close: SlaDesk["close"];
+  claim: SlaDesk["claim"];
   clock: Clock;
 }
 
-export function createDesk({ store, policies, extend, close, clock }: DeskParts): SlaDesk {
+export function createDesk({ store, policies, extend, close, claim, clock }: DeskParts): SlaDesk {
   const view = (one: SlaClock) =>
     viewOf(
       one,
@@ -56,13 +62,13 @@ export function createDesk({ store, policies, extend, close, clock }: DeskParts)
         })),
       ),
     report: (fromMs, toMs) => attainmentOf(store, policies(), fromMs, toMs),
-    async extend(clockId, ms) {
+    async extend(clockId, extension) {
       const found = await store.get(clockId);
       if (!found || found.state === "ended") return undefined;
-      await extend(found, ms);
-      const extended = await store.get(clockId);
-      return extended && view(extended);
+      return view(await extend(found, extension));
     },
+    standOf,
     close,
+    claim,
   };
 }

@@ -2,6 +2,7 @@
  * SLA clocks, composed: policies and calendars from the configuration, clocks of tasks, missions and conversations, and what they
  * announce. Three keys of `Work` look at the rows: what is due next, what is to be said, and what is to be reckoned anew.
  */
+import type { Actor } from "../../domain/alert.js";
 import type { RaiseAlert } from "../../domain/alert-signal.js";
 import type { ConversationWatch, SlaClock, SlaNews } from "../../domain/sla.js";
 import type { Store } from "../../domain/store.js";
@@ -19,6 +20,7 @@ import type { SlaConfig } from "./config.js";
 import type { LinkTo } from "./conversations/as-entity.js";
 import { Conversations } from "./conversations/conversations.js";
 import { createDesk, type SlaDesk } from "./desk.js";
+import { type ExtendParts, extend } from "./extend.js";
 import { createPolicies, type Policy, policiesFor } from "./policies/policies.js";
 
 export interface SlaParts {
@@ -32,6 +34,11 @@ export interface SlaParts {
   fail?(taskId: string, policyId: string): Promise<void>;
   /** All open work: asked for when policies have changed. */
   openWork?(): AsyncIterable<WatchedEntity>;
+  /** Sets the own deadline of a task or a mission, by its owner. */
+  moveDeadline?(entity: WatchedEntity, at: number, by: Actor, reason: string | undefined): Promise<void>;
+  /** People gave more time: for the history of its alert. */
+  extended?: ExtendParts["extended"];
+  whoExtended?: ExtendParts["whoExtended"];
   linkTo?: LinkTo;
   clock: Clock;
   logger: Logger;
@@ -109,6 +116,23 @@ export function createSla(parts: SlaParts): Sla {
     logger,
   });
 
+  const extendParts: ExtendParts = {
+    policies: () => policies,
+    async moveDeadline(found, at, { by, reason }) {
+      if (!parts.moveDeadline) throw new Error(`nobody sets the deadline of a ${found.entity.type}`);
+      await parts.moveDeadline(found.entity, at, by, reason);
+      await clocks.lookAtWork(found);
+    },
+    addTime: (found, ms) =>
+      found.entity.type === "conversation"
+        ? conversations.lookAgain(found.entity.id, { clockId: found.id, ms })
+        : clocks.seeWork(found.entity, { clockId: found.id, ms }),
+    extended: async (...what) => parts.extended?.(...what),
+    whoExtended: async (fingerprint) => parts.whoExtended?.(fingerprint),
+    get: (id) => store.sla.get(id),
+    now: () => clock.now(),
+  };
+
   async function violated({ entityType, entityId, policyId }: SlaNews): Promise<void> {
     const policy = policies.find(({ id }) => id === policyId);
     if (policy?.onViolated === "fail" && entityType === "task") await parts.fail?.(entityId, policyId);
@@ -169,11 +193,9 @@ export function createSla(parts: SlaParts): Sla {
     desk: createDesk({
       store: store.sla,
       policies: () => policies,
-      extend: (found, ms) =>
-        found.entity.type === "conversation"
-          ? conversations.lookAgain(found.entity.id, { clockId: found.id, ms })
-          : clocks.seeWork(found.entity, { clockId: found.id, ms }),
+      extend: (found, extension) => extend(found, extension, extendParts),
       close: (caseId, by) => conversations.close(caseId, by),
+      claim: (caseId, by) => conversations.claim(caseId, by),
       clock,
     }),
     calendar: (name) => calendars.get(name),

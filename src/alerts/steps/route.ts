@@ -1,7 +1,7 @@
 /** Which ways an alert takes: those that its source named, else those whose matchers fit, else the default. */
 import { formatAddress } from "../../domain/address.js";
 import type { Alert } from "../../domain/alert.js";
-import type { Alerting } from "../alerting.js";
+import type { Alerting, AlertPolicy } from "../alerting.js";
 import { type AlertsConfig, defaultRoute, type RouteConfig } from "../config.js";
 import { labelsOf, parseMatchers } from "../matchers.js";
 import type { Plan } from "../plan.js";
@@ -34,7 +34,7 @@ export function routesFor(alert: Pick<Alert, "id" | "severity" | "signal">, rout
   const policy = routing.policy?.(source.policyId);
   return namesFor(alert, policy ? (policy.routes ?? []) : alert.signal.routes, config).map(([name, settings]) => ({
     name,
-    settings: { ...settings, remind: { ...settings.remind, ...policy?.remind } },
+    settings: { ...settings, remind: { ...settings.remind, ...policy?.remind }, ...buttonsOf(policy) },
     to: settings.to.length > 0 ? settings.to : toAdmins(),
   }));
 }
@@ -57,6 +57,8 @@ export function ackForOf(alert: Alert, routing: Routing): number {
   const lengths = routesFor(alert, routing).flatMap(({ settings }) => (settings.ack_for > 0 ? [settings.ack_for] : []));
   return lengths.length === 0 ? 0 : Math.min(...lengths);
 }
+
+const buttonsOf = (policy: AlertPolicy | undefined) => (policy?.buttons ? { buttons: policy.buttons } : {});
 
 /** `wanted`: those of its policy as it is now (it may have changed since it spoke), else those that its source named. */
 function namesFor(

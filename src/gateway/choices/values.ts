@@ -49,6 +49,8 @@ export async function valuesOf(
       return [{ name: "yourself", value: "me" }, ...offers.assignees()];
     case "rotas":
       return offers.rotas();
+    case "policies":
+      return offers.policies();
     case "tasks":
       return (await store.tasks.list({ limit: NEWEST })).map(taskChoice);
     case "open-tasks": {

@@ -35,6 +35,7 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
       commands: inbound.commands,
       parsed,
       operator,
+      source: message.platform,
       at,
       from: message,
       causeId: causeId(row),

@@ -17,6 +17,7 @@ export interface Call {
   commands: CommandTable;
   parsed: ParsedOptions;
   operator: Operator;
+  source: string;
   at?: Address;
   from?: CommandContext["from"];
   causeId?: string;
@@ -58,6 +59,7 @@ async function run(call: Call, parts: Parts): Promise<CommandAnswer> {
     return await withDeadline(clock, config.command_timeout, `\`/${command.name}\``, (signal) =>
       command.run({
         operator,
+        source: call.source,
         options: parsed.options,
         ...(call.at ? { at: call.at } : {}),
         ...(call.from ? { from: call.from } : {}),

@@ -62,6 +62,10 @@ const policy = z.object({
   runbook: z.string().optional(),
   open: z.number(),
   overdue: z.number(),
+  muted: z
+    .object({ until: time, by: z.string(), comment: z.string() })
+    .optional()
+    .describe("Nothing of it is told until then."),
 });
 
 const attainment = z.object({
@@ -106,11 +110,14 @@ export const slaEndpoints = [
     method: "POST",
     path: "/sla/clocks/:id/extend",
     id: "extendSlaClock",
-    summary: "Gives it more working time.",
+    summary: "Gives it more time: moves the own deadline of a task or a mission, else adds working time.",
     params: id,
-    body: z.strictObject({ by: z.string().max(40).describe("Such as 30m, 2h or 1d.") }),
+    body: z.strictObject({
+      by: z.string().max(80).describe("How long, or until when: 2h, tomorrow 17:00, 2026-12-24T18:00, business."),
+      reason: z.string().min(1).max(1_000).optional(),
+    }),
     answer: z.object({ clock }),
-    command: ({ params, body }) => ({ name: "sla", options: { action: "extend", id: params.id, by: body.by } }),
+    command: ({ params, body }) => ({ name: "sla", options: { action: "extend", id: params.id, ...body } }),
   }),
   endpoint({
     method: "POST",
@@ -128,6 +135,38 @@ export const slaEndpoints = [
     summary: "What may take how long.",
     answer: z.object({ policies: z.array(policy) }),
     command: () => ({ name: "sla", options: { action: "policies" } }),
+  }),
+  endpoint({
+    method: "POST",
+    path: "/sla/policies/:id/mute",
+    id: "muteSlaPolicy",
+    summary: "Nothing of it is told for a while.",
+    params: id,
+    body: z.strictObject({
+      for: z.string().max(80).describe("How long, or until when."),
+      reason: z.string().min(1).max(1_000).optional(),
+    }),
+    answer: z.object({
+      policy: z.string(),
+      muted: z.boolean(),
+      changed: z.boolean(),
+      until: time,
+      by: z.string(),
+      silence: z.string(),
+    }),
+    command: ({ params, body: { for: by, reason } }) => ({
+      name: "sla",
+      options: { action: "mute", id: params.id, by, reason },
+    }),
+  }),
+  endpoint({
+    method: "POST",
+    path: "/sla/policies/:id/unmute",
+    id: "unmuteSlaPolicy",
+    summary: "It is heard again.",
+    params: id,
+    answer: z.object({ policy: z.string(), muted: z.boolean() }),
+    command: ({ params }) => ({ name: "sla", options: { action: "unmute", id: params.id } }),
   }),
   endpoint({
     method: "GET",

@@ -11,6 +11,7 @@ const invocation = z
     line: z.string().min(1).max(100_000).optional(),
     name: z.string().min(1).max(64).optional(),
     options: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+    source: z.enum(["api", "cli"]).optional(),
   })
   .refine(
     ({ line, name }) => (line === undefined) !== (name === undefined),
@@ -45,7 +46,7 @@ export const commandRoutes = [
     body: invocation,
     async handle({ gateway }, { person, body }) {
       const role = gateway.identify("web", person.id);
-      const { line, name, options } = body;
+      const { line, name, options, source = "api" } = body;
       const {
         message,
         data,
@@ -53,6 +54,7 @@ export const commandRoutes = [
       } = await gateway.invoke({
         ...(line === undefined ? {} : { line: line.startsWith("/") ? line : `/${line}` }),
         ...(name === undefined ? {} : { name, options: options ?? {} }),
+        source,
         operator: {
           platform: "web",
           userId: person.id,

@@ -54,6 +54,8 @@ export interface MissionDesk {
   /** As it was at its end, or as it stands now. */
   report(id: string): Promise<MissionReport>;
   cancel(id: string, who: { by: string; reason?: string }): Promise<Mission>;
+  /** Moves its date; `undefined`: none. Throws MISSION_OVER. */
+  setDeadline(id: string, deadline: number | undefined, by: string): Promise<Mission>;
   /** Asks again for what a hook refused. */
   retry(id: string, by: string): Promise<Mission>;
   /** A gate that is shut opens by a person's word. */
@@ -173,6 +175,12 @@ export function createMissions(parts: MissionParts): Missions {
       change(id, ({ cancel }) => ({
         cancel: cancel ?? { by, ...(reason === undefined ? {} : { reason }), at: clock.now() },
       })),
+    async setDeadline(id, deadline, by) {
+      const mission = await change(id, () => ({ deadline }));
+      await tellWatchers(mission, parts);
+      logger.info({ mission: id, by, deadline: deadline ?? null }, "a mission's deadline was moved");
+      return mission;
+    },
     retry: (id, by) =>
       change(id, ({ hold, startedAt }) => {
         if (hold === undefined) throw new HookgateError(NOT_BLOCKED);

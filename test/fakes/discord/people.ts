@@ -205,6 +205,7 @@ export class People {
       token: `fake-interaction-${this.#world.snowflake()}-${"x".repeat(60)}`,
       type,
       channelId: channel.id,
+      userId: user.id,
       createdAt: Date.now(),
       ...(message ? { sourceMessageId: message.id } : {}),
     };

@@ -40,6 +40,8 @@ export interface FakeInteraction {
   token: string;
   type: number;
   channelId: string;
+  /** Who began it. */
+  userId: string;
   createdAt: number;
   /** When the first answer came, and of what type. */
   acknowledged?: { at: number; type: number; isPrivate: boolean; data?: unknown };

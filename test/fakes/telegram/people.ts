@@ -26,6 +26,7 @@ export class People {
   readonly #world: World;
   readonly #updates: Updates;
   readonly #callbacks: Map<string, { answered: boolean; createdAt: number }>;
+  readonly #pressers = new Map<string, number>();
   readonly #defaults: { chatId: number; userId: number };
   /** With privacy mode the bot sees of groups only commands, mentions and replies to it. */
   isPrivacyOn = false;
@@ -135,15 +136,21 @@ export class People {
     const buttons = buttonsOf(message);
     const button = buttons.find((item) => item.callback_data === which || item.text === which);
     const id = String(7_000_000_000 + this.#callbacks.size);
+    const user = this.#user(facts.userId ?? (chat.type === "private" ? chat.id : undefined));
     this.#callbacks.set(id, { answered: false, createdAt: Date.now() });
+    this.#pressers.set(id, user.id);
     this.#updates.add("callback_query", {
       id,
-      from: this.#user(facts.userId ?? (chat.type === "private" ? chat.id : undefined)),
+      from: user,
       message: facts.isInaccessible ? { chat: message.chat, message_id: messageId, date: 0 } : message,
       chat_instance: "1",
       data: button?.callback_data ?? which,
     });
     return id;
+  }
+
+  pressedBy(callbackId: string): number | undefined {
+    return this.#pressers.get(callbackId);
   }
 
   isAnswered(callbackId: string): boolean {

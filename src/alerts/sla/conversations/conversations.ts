@@ -104,6 +104,17 @@ export class Conversations {
     return isClosed;
   }
 
+  /** One of us takes it. Whoever answers next is its owner again. */
+  async claim(caseId: string, by: string): Promise<boolean> {
+    let isClaimed = false;
+    await this.#see(caseId, (known) => {
+      if (!known || known.endedAt !== undefined) return undefined;
+      isClaimed = true;
+      return known.owner === by ? undefined : { case: { ...known, owner: by } };
+    });
+    return isClaimed;
+  }
+
   /** What was seen of a conversation, in order. */
   async #take(conversation: string): Promise<number | undefined> {
     const { store, clock } = this.#parts;

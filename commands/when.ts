@@ -1,0 +1,63 @@
+/** Lengths and times as people write them into commands: `2h`, `17:00`, `tomorrow 9:30`, `fri 12:00`, a date, or the next business hour. */
+import { parseDuration } from "../src/lib/duration.js";
+import { parseInstant } from "../src/lib/instant.js";
+import { dayIn } from "../src/lib/timezone.js";
+import { badUsage } from "./answer.js";
+
+export type When =
+  | { kind: "length"; ms: number }
+  | { kind: "at"; at: number }
+  /** When the next business hour begins. */
+  | { kind: "business" };
+
+const DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+const CLOCK = /^(?:(today|tomorrow|[a-z]{3,9})\s+(?:at\s+)?)?(\d{1,2}):(\d{2})$/i;
+const DAY_MS = 86_400_000;
+
+/** What may be written, for usage texts. */
+export const WHEN_FORMS = "Write 30m, 2h, 1d12h, 17:00, tomorrow 9:30, fri 12:00, 2026-12-24T18:00, or business.";
+
+/** Without an offset a time is one of `timezone`. Throws BAD_USAGE for what is no time, or over. */
+export function readWhen(given: unknown, now: number, timezone: string): When {
+  const text = typeof given === "string" ? given.trim().replace(/\s+/g, " ") : "";
+  if (text === "") throw badUsage("Missing: how long, or until when.", WHEN_FORMS);
+  if (/^(the )?(next )?business( hour)?$/i.test(text)) return { kind: "business" };
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms > 0) return { kind: "length", ms };
+  const at = parseInstant(text, timezone) ?? clockTime(text, now, timezone);
+  if (at === undefined) throw badUsage(`"${text.slice(0, 80)}" is no time and no length of time.`, WHEN_FORMS);
+  if (at <= now) throw badUsage(`${new Date(at).toISOString()} is over already.`, WHEN_FORMS);
+  return { kind: "at", at };
+}
+
+/** A length from now; or the time itself. */
+export function momentOf(when: When, now: number, nextBusinessHour: () => number): number {
+  switch (when.kind) {
+    case "length":
+      return now + when.ms;
+    case "at":
+      return when.at;
+    case "business":
+      return nextBusinessHour();
+  }
+}
+
+/** The next such time on the wall. */
+function clockTime(text: string, now: number, timezone: string): number | undefined {
+  const [, day, hour = "", minute = ""] = CLOCK.exec(text) ?? [];
+  if (hour === "") return undefined;
+  const named = day?.toLowerCase();
+  const isWeekday = named !== undefined && DAYS.some((one) => one.startsWith(named));
+  if (named !== undefined && named !== "today" && named !== "tomorrow" && !isWeekday) return undefined;
+  const on = (days: number) =>
+    parseInstant(`${plusDays(dayIn(timezone, now), days)}T${hour.padStart(2, "0")}:${minute}`, timezone);
+  if (named === "today" || named === "tomorrow") return on(named === "today" ? 0 : 1);
+  for (let days = 0; days <= 7; days++) {
+    const at = on(days);
+    const weekday = DAYS[new Date(plusDays(dayIn(timezone, now), days)).getUTCDay()] as string;
+    if (at !== undefined && at > now && (named === undefined || weekday.startsWith(named))) return at;
+  }
+  return undefined;
+}
+
+const plusDays = (day: string, days: number) => new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10);

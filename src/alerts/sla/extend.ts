@@ -1,0 +1,101 @@
+/**
+ * More time for what a clock watches. A task's or a mission's own deadline is moved by its owner, and the clock is reckoned from it;
+ * what has no date of its own (a conversation, a target) gets more working time.
+ */
+import type { Actor } from "../../domain/alert.js";
+import type { SlaClock } from "../../domain/sla.js";
+import { formatDuration } from "../../lib/duration.js";
+import { HookgateError } from "../../lib/errors.js";
+import { ALWAYS } from "./calendars/calendar.js";
+import { fingerprintOf } from "./clock/say.js";
+import type { Policy } from "./policies/policies.js";
+
+export interface Extension {
+  /** Working time on top: from when it is due, or from now when that is over. */
+  byMs?: number;
+  /** Or until when. */
+  toAt?: number;
+  /** What `standOf` said when somebody decided so: when it was moved meanwhile, this is no longer what they meant. */
+  was?: number;
+  reason?: string;
+  by: Actor;
+}
+
+export interface ExtendParts {
+  policies(): readonly Policy[];
+  /** The owner of a task or a mission sets its deadline, and the clock is reckoned anew before this resolves. */
+  moveDeadline(clock: SlaClock, at: number, extension: Extension): Promise<void>;
+  /** The clock of a target gets so much more working time. */
+  addTime(clock: SlaClock, ms: number): Promise<void>;
+  /** Into the history of its alert. */
+  extended(fingerprint: string, by: Actor, reason: string): Promise<void>;
+  /** Who did so last. */
+  whoExtended(fingerprint: string): Promise<{ by: string; at: number } | undefined>;
+  get(id: string): Promise<SlaClock | undefined>;
+  now(): number;
+}
+
+/** What people have given it so far: its date, or the working time on top of its target. */
+export function standOf({ measure, entity, extendedMs }: SlaClock): number {
+  return measure === "deadline" ? (entity.deadline ?? 0) : extendedMs;
+}
+
+/** The clock as it is then. Throws SLA_MOVED, SLA_NOT_LATER and what the owner of a deadline throws. */
+export async function extend(clock: SlaClock, extension: Extension, parts: ExtendParts): Promise<SlaClock> {
+  if (extension.was !== undefined && extension.was !== standOf(clock)) throw await moved(clock, parts);
+  if (clock.measure === "deadline") await parts.moveDeadline(clock, laterDate(clock, extension, parts), extension);
+  else await parts.addTime(clock, moreTime(clock, extension, parts));
+  const next = (await parts.get(clock.id)) ?? clock;
+  await parts.extended(fingerprintOf(clock), extension.by, wordsFor(clock, next, extension));
+  return next;
+}
+
+function laterDate(clock: SlaClock, { byMs = 0, toAt }: Extension, { policies, now }: ExtendParts): number {
+  const due = clock.dueAt ?? clock.entity.deadline ?? now();
+  const calendar = policies().find(({ id }) => id === clock.policyId)?.calendar ?? ALWAYS;
+  const at = toAt ?? calendar.after(Math.max(due, now()), byMs);
+  if (at === undefined || at <= due || at <= now()) throw notLater(due);
+  return at;
+}
+
+function moreTime(clock: SlaClock, { byMs, toAt }: Extension, { policies, now }: ExtendParts): number {
+  const { dueAt } = clock;
+  const calendar = policies().find(({ id }) => id === clock.policyId)?.calendar ?? ALWAYS;
+  if (byMs !== undefined) return byMs + (dueAt === undefined ? 0 : calendar.between(dueAt, now()));
+  if (dueAt === undefined)
+    throw new HookgateError({
+      code: "SLA_PAUSED",
+      message: "It is paused, so nobody knows when it is due.",
+      hint: "Give it a length of time, such as 2h.",
+    });
+  const ms = calendar.between(dueAt, toAt ?? dueAt);
+  if (ms <= 0) throw notLater(dueAt, calendar.name);
+  return ms;
+}
+
+function notLater(due: number, calendar = ALWAYS.name): HookgateError {
+  const working = calendar === ALWAYS.name ? "" : ` in the working hours of "${calendar}"`;
+  return new HookgateError({
+    code: "SLA_NOT_LATER",
+    message: `That is no later than it is due now${working}: ${new Date(due).toISOString()}.`,
+    hint: "Give a length of time, such as 2h, or a later time. `/task deadline ID WHEN` sets a task's deadline to any.",
+  });
+}
+
+async function moved(clock: SlaClock, { whoExtended, now }: ExtendParts): Promise<HookgateError> {
+  const last = await whoExtended(fingerprintOf(clock));
+  const who = last ? ` by ${last.by} ${formatDuration(Math.max(1_000, now() - last.at))} ago` : "";
+  const { dueAt } = clock;
+  return new HookgateError({
+    code: "SLA_MOVED",
+    message: `It was moved already${who}${dueAt === undefined ? "" : `: it is due ${new Date(dueAt).toISOString()} now`}.`,
+    hint: "Press the button of the card as it is now, or give another length of time.",
+  });
+}
+
+function wordsFor(before: SlaClock, { dueAt, extendedMs }: SlaClock, { reason }: Extension): string {
+  const due = dueAt === undefined ? undefined : `due ${new Date(dueAt).toISOString()}`;
+  const was = before.dueAt === undefined ? "" : `, was ${new Date(before.dueAt).toISOString()}`;
+  const said = due === undefined ? `${formatDuration(extendedMs - before.extendedMs)} more` : `${due}${was}`;
+  return reason === undefined ? said : `${said}: ${reason}`;
+}

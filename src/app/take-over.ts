@@ -1,0 +1,50 @@
+/**
+ * Who takes an alert takes what it is about, where that waits for a person: a conversation, and a task that somebody was asked for and
+ * has not begun. What is being worked on is not torn out of anybody's hands: then only the alert is theirs, and they are told so.
+ */
+import type { SlaDesk } from "../alerts/sla/desk.js";
+import type { Actor, Alert } from "../domain/alert.js";
+import type { Store } from "../domain/store.js";
+import { isEnded } from "../domain/task.js";
+import { errorMessage, HookgateError } from "../lib/errors.js";
+import type { Orchestrator } from "../orchestrator/orchestrator.js";
+
+interface Parts {
+  sla: Pick<SlaDesk, "claim">;
+  store: Pick<Store, "tasks">;
+  orchestrator: Pick<Orchestrator, "assign">;
+}
+
+/** What came of it, in words for whoever took it. */
+export async function takeOver({ signal }: Alert, by: Actor, parts: Parts): Promise<string | undefined> {
+  const { entity } = signal;
+  switch (entity?.type) {
+    case "conversation":
+      return (await parts.sla.claim(entity.id, by.name)) ? "The conversation is yours, too." : undefined;
+    case "task":
+      return takeTask(entity.id, by, parts);
+    default:
+      return undefined;
+  }
+}
+
+async function takeTask(id: string, by: Actor, { store, orchestrator }: Parts): Promise<string | undefined> {
+  const task = await store.tasks.get(id);
+  if (task === undefined || isEnded(task.status)) return undefined;
+  const theirs = `person:${by.id}`;
+  if (task.assignTo === theirs) return undefined;
+  const isWaiting = task.status === "draft" || task.status === "pending" || task.status === "assigned";
+  if (!task.assignTo.startsWith("person:") || !isWaiting)
+    return `The task stays with ${task.assignTo}; \`/task assign ${id} ${theirs}\` takes it over.`;
+  try {
+    const came = await orchestrator.assign(id, theirs, { by: by.name === by.id ? by.id : `${by.id} (${by.name})` });
+    if (came.kind === "moved") return `The task is yours, too; it was ${task.assignTo}'s.`;
+    return came.kind === "vetoed"
+      ? `The task stays with ${task.assignTo}: ${came.by} refused: ${came.reason}`
+      : undefined;
+  } catch (error) {
+    // The alert is theirs all the same.
+    if (error instanceof HookgateError) return `The task stays with ${task.assignTo}: ${errorMessage(error)}`;
+    throw error;
+  }
+}
