@@ -297,15 +297,16 @@ describe("a press that is refused", () => {
 
 describe("a command that lacks something", () => {
   it.each([
-    ["/snooze al_x", /Missing: how long[\s\S]*\/snooze al_x 2h/],
-    ["/snooze al_x soonish", /no time and no length[\s\S]*tomorrow 9:30/],
-    ["/ack al_nothing", /no open alert "al_nothing"[\s\S]*\/alerts/],
+    ["/snooze last", /Missing: how long[\s\S]*\/snooze al_\w+ 2h/],
+    ["/snooze last soonish", /no time and no length[\s\S]*tomorrow 9:30/],
+    ["/ack al_nothing", /no alert "al_nothing"[\s\S]*Which one\?[\s\S]*al_/],
     ["/silence add nonsense 2h because", /such as severity=critical[\s\S]*Labels/],
     ["/silence add policy=dates soonish because", /no time and no length/],
     ["/silence add policy=dates 2h", /comment that says why/],
     ["/sla show nope", /no clock "nope"[\s\S]*\/sla list/],
     ["/sla extend nope 2h", /no open clock "nope"[\s\S]*\/sla list/],
-    ["/sla extend", /Missing: the id[\s\S]*\/sla list/],
+    ["/sla extend", /Missing: which clock[\s\S]*Which one\?/],
+    ["/sla mute", /Missing: which policy[\s\S]*quiet-dates/],
     ["/sla mute dats 1h", /no policy "dats". Did you mean "dates"/],
     ["/sla unmute dates", /is not muted/],
     ["/oncall who", /no rota[\s\S]*alerts.rotas/],
