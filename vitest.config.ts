@@ -1,4 +1,6 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/support/longest-first.js";
 
 export default defineConfig({
   test: {
@@ -6,9 +8,12 @@ export default defineConfig({
     globalSetup: ["test/support/build-once.ts"],
     setupFiles: ["test/support/fast-check.ts"],
     pool: "forks",
-    maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // One more than there are processors: many tests wait for a process, a timer or a disk.
+    maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: LongestFirst },
+    // Bounds for what hangs; generous, because machines are slow and shared.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     typecheck: { enabled: false },
   },
 });

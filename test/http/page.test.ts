@@ -1,11 +1,13 @@
 /** The page in a real browser, against the whole product. */
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { browserPath } from "../support/browser.js";
 import { until } from "../support/until.js";
 import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
 
 const FLAGS = [
   "--no-sandbox",
+  "--disable-dev-shm-usage",
   "--disable-gpu",
   "--disable-quic",
   "--no-first-run",
@@ -22,7 +24,7 @@ const wrong: string[] = [];
 
 beforeAll(async () => {
   app = await runApp();
-  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: FLAGS });
+  browser = await chromium.launch({ executablePath: browserPath(), args: FLAGS });
   context = await browser.newContext({ viewport: { width: 1200, height: 800 } });
   page = await open(context);
   await login(page, OWNER, "Ada");
@@ -86,7 +88,7 @@ describe("the page", () => {
       .locator("strong", { hasText: "bold" })
       .waitFor();
     expect(await composer().inputValue()).toBe("");
-    expect(await page.locator(".who b").innerText()).toBe("Ada");
+    expect(await page.locator(".who b").textContent()).toBe("Ada");
   });
 
   it("completes commands, options and hook ids from the keyboard", async () => {

@@ -2,7 +2,7 @@
 export async function until<T>(
   probe: () => T | undefined | false | null | Promise<T | undefined | false | null>,
   what = "the condition",
-  withinMs = 25_000,
+  withinMs = 50_000,
 ): Promise<T> {
   const end = Date.now() + withinMs;
   // Who looks without a pause takes the processor from what is looked at: seldomer the longer it takes.
