@@ -3,9 +3,11 @@
  * third of its memory. Entry points share their chunks, so a plugin that imports the package meets the gateway's own classes,
  * and what is imported lazily stays a file of its own.
  */
-import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { build } from "esbuild";
+import { asScripts } from "./as-scripts.mjs";
+import { warmUp } from "./warm-up.mjs";
 
 const ENTRIES = {
   "src/cli": "src/cli.ts",
@@ -39,7 +41,6 @@ function leftOut(name) {
   return `module.exports = ${fail}; module.exports.${name} = module.exports;`;
 }
 
-const begunAt = Date.now();
 const used = new Set();
 const { outputFiles } = await build({
   entryPoints: ENTRIES,
@@ -56,9 +57,6 @@ const { outputFiles } = await build({
   minifyWhitespace: true,
   lineLimit: 160,
   legalComments: "external",
-  banner: {
-    js: 'import { createRequire as nodeRequire } from "node:module"; const require = nodeRequire(import.meta.url);',
-  },
   logLevel: "warning",
   write: false,
   plugins: [
@@ -77,24 +75,29 @@ const { outputFiles } = await build({
 for (const { file } of LEFT_OUT)
   if (!used.has(file)) throw new Error(`nothing imports ${file}: is LEFT_OUT up to date?`);
 
-// Entries come last and each file at once: who starts meanwhile gets the old product or the new one, never half of each.
 const isEntry = (path) => relative("dist", path).replace(/\.js$/, "") in ENTRIES;
-for (const { path, text } of outputFiles.sort((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)))) {
+const outputs = outputFiles
+  .map(({ path, text }) => ({ path: relative(".", path), text }))
+  .sort((a, b) => Number(isEntry(a.path)) - Number(isEntry(b.path)));
+const files = await asScripts(outputs, isEntry);
+
+// Entries come last and each file at once: who starts meanwhile gets the old product or the new one, never half of each.
+let isChanged = false;
+for (const { path, text } of files) {
+  if (existsSync(path) && readFileSync(path, "utf8") === text) continue;
+  isChanged = true;
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(`${path}.new`, path.endsWith(".js") ? ascii(text) : text);
+  writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);
 }
-removeOlder("dist", begunAt);
-
-/** The engine keeps a file with one wide character at twice its size; esbuild escapes all but those in patterns. */
-function ascii(text) {
-  return text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}
+removeOthers("dist", new Set(files.map(({ path }) => path)));
+await warmUp(isChanged);
 
 /** What earlier builds left behind. */
-function removeOlder(folder, time) {
+function removeOthers(folder, kept) {
   for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
     const path = join(folder, name);
-    if (/\.js$|\.LEGAL\.txt$/.test(name) && !/\/page\//.test(path) && statSync(path).mtimeMs < time) rmSync(path);
+    if (!/\.c?js(\.cache|\.LEGAL\.txt)?$/.test(name) || /\/page\//.test(path)) continue;
+    if (!kept.has(path.replace(/\.cache$/, ""))) rmSync(path);
   }
 }

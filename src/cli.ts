@@ -4,4 +4,6 @@ import { runCli } from "./cli/program.js";
 import { processTerminal } from "./cli/terminal.js";
 import { version } from "./cli/version.js";
 
-process.exitCode = await runCli(process.argv.slice(2), processTerminal, version());
+runCli(process.argv.slice(2), processTerminal, version()).then((code) => {
+  process.exitCode = code;
+});

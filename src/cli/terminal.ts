@@ -2,7 +2,9 @@
 import type { OutboundMessage } from "../domain/message.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { tokensInWords } from "../lib/markdown/tokens.js";
+import { once } from "../lib/on-first-use.js";
 import { secretMask } from "../lib/secret.js";
+import { localTimezone } from "../lib/timezone.js";
 
 export interface Terminal {
   out(text: string): void;
@@ -46,8 +48,8 @@ export function terminalText(message: OutboundMessage, isTty: boolean): string {
   return plainLines(parts.filter((part) => part !== "").join("\n\n"), bold);
 }
 
-/** Moments are written in the zone of the terminal: that is where the reader is. */
-const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** Moments are written in the zone of the terminal: that is where the reader is. Asked late, because asking loads the world's calendars. */
+const zone = once(localTimezone);
 
 /** Fenced blocks stay as they are, without their fences; elsewhere the signs go. */
 function plainLines(markdown: string, bold: (text: string) => string): string {
@@ -57,7 +59,7 @@ function plainLines(markdown: string, bold: (text: string) => string): string {
     const [, ticks] = /^(`{3,})/.exec(line) ?? [];
     if (fence === undefined && ticks !== undefined) fence = ticks;
     else if (fence !== undefined && line === fence) fence = undefined;
-    else lines.push(fence === undefined ? withoutSigns(tokensInWords(line, ZONE), bold) : line);
+    else lines.push(fence === undefined ? withoutSigns(tokensInWords(line, zone()), bold) : line);
   }
   return lines.join("\n");
 }

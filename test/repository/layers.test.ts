@@ -59,6 +59,8 @@ const LAYERS: Record<string, { from: string[]; types?: string[] }> = {
     ],
     types: ["src/gateway"],
   },
+  // Runs what all others were built to.
+  "src/loader.ts": { from: [] },
   "src/cli.ts": { from: ["src/cli", "src/app.ts", "src/config", "src/lib"] },
   examples: { from: ["src/index.ts"] },
 };

@@ -32,6 +32,8 @@ export interface GatewayProcessOptions {
   env?: Record<string, string>;
   /** A free one unless said. */
   port?: number;
+  /** Another built product than this tree's own. */
+  cli?: string;
 }
 
 export async function gatewayProcess({
@@ -39,6 +41,7 @@ export async function gatewayProcess({
   config,
   env = {},
   port = 0,
+  cli = CLI,
 }: GatewayProcessOptions): Promise<GatewayProcess> {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "hookgate.yaml"), JSON.stringify(config, null, 2));
@@ -58,7 +61,7 @@ export async function gatewayProcess({
     running: () => child !== undefined && child.exitCode === null && child.signalCode === null,
     hangUp: () => void child?.kill("SIGHUP"),
     async start() {
-      child = spawn(process.execPath, [CLI, "start"], {
+      child = spawn(process.execPath, [cli, "start"], {
         cwd: folder,
         env: { PATH: process.env.PATH, HOOKGATE_PORT: String(port), HOOKGATE_TOKEN: TOKEN, LOG_LEVEL: "warn", ...env },
         stdio: ["ignore", "pipe", "pipe"],
