@@ -14,6 +14,7 @@ import { assembleOrchestrator } from "./app/orchestrator.js";
 import { createOverrides } from "./app/overrides.js";
 import { CONSOLE, keepFile, peopleOf, uploadsFolder } from "./app/people.js";
 import { platformOptions } from "./app/platforms.js";
+import { createPosted } from "./app/posted.js";
 import { type Reload, reloader, type TakenOver, watchConfig } from "./app/reload.js";
 import { failLate, moveDeadline, policyOf, standingOf, watchedWork } from "./app/sla.js";
 import { takeOver } from "./app/take-over.js";
@@ -193,6 +194,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
+    const posted = createPosted({ outbox: store.outbox, adapters: platforms.all, logger });
     const { missions, schedules, assess, resumeAssessments, stopMissions, sweepMissions } = assembleMissions({
       config: orchestratorNow,
       file: loaded.file,
@@ -219,6 +221,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       store,
       registry,
       gateway: talk,
+      posted,
       processes,
       models,
       destinations,

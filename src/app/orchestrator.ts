@@ -21,6 +21,7 @@ import { expectationProblem } from "../orchestrator/assessments/problem.js";
 import { assigneeOf } from "../orchestrator/assignee.js";
 import { createOrchestrator, type Orchestrator } from "../orchestrator/orchestrator.js";
 import { directAddress } from "./direct.js";
+import type { Posted } from "./posted.js";
 
 export interface OrchestratorAppParts {
   config: Config;
@@ -32,6 +33,7 @@ export interface OrchestratorAppParts {
   store: Pick<Store, "tasks" | "outbox">;
   registry: HookRegistry;
   gateway: Pick<Gateway, "send" | "edit">;
+  posted: Posted;
   processes: Processes;
   models: Models;
   destinations: Destinations;
@@ -58,6 +60,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
       send: gateway.send,
       edit: gateway.edit,
       isThere: async (deliveryId) => (await store.outbox.get(deliveryId)) !== undefined,
+      threadUnder: parts.posted.threadUnder,
       direct: (platform, userId) => directAddress(platform, userId, config, env),
     },
     processes: parts.processes,

@@ -10,6 +10,8 @@ export interface CardView {
   progress?: Progress | undefined;
   /** The card of whoever does it. */
   isPersons: boolean;
+  /** What is printed is shown here, and not in the card's thread. */
+  hasOutput: boolean;
   now: number;
 }
 
@@ -26,6 +28,7 @@ const SIGNS: Record<TaskStatus, string> = {
   failed: "❌",
   cancelled: "🚫",
 };
+export const signOf = (status: TaskStatus): string => SIGNS[status];
 const TONES: Partial<Record<TaskStatus, Card["tone"]>> = {
   done: "good",
   failed: "bad",
@@ -43,7 +46,7 @@ export function cardOf(view: CardView): OutboundMessage {
     text: "",
     card: {
       title: `${SIGNS[task.status]} ${task.title}`,
-      text: [description(task), lacking(task), bar(view), output(view), note(task)]
+      text: [description(task), lacking(task), bar(view), view.hasOutput ? output(view) : "", note(task)]
         .filter((part) => part !== "")
         .join("\n\n"),
       ...(tone === undefined ? {} : { tone }),
@@ -68,7 +71,11 @@ const CELLS = 12;
 
 /** `▰▰▰▰▱▱▱▱▱▱▱▱ 33 % · packing` */
 function bar({ task, progress }: CardView): string {
-  if (task.status !== "in_progress" || progress === undefined) return "";
+  return task.status === "in_progress" ? progressBar(progress) : "";
+}
+
+export function progressBar(progress: Progress | undefined): string {
+  if (progress === undefined) return "";
   const { percent, now } = progress;
   const full = percent === undefined ? undefined : Math.round((percent / 100) * CELLS);
   const parts = [
@@ -80,11 +87,15 @@ function bar({ task, progress }: CardView): string {
 
 function output({ task, progress }: CardView): string {
   const running = task.status === "in_progress" ? progress?.output : undefined;
-  const text = (
-    running ?? (isEnded(task.status) || task.status === "review" ? task.result?.output : undefined)
-  )?.trim();
-  if (text === undefined || text === "") return "";
-  const last = text.length > LONGEST_OUTPUT ? `…${text.slice(-LONGEST_OUTPUT)}` : text;
+  const text = running ?? (isEnded(task.status) || task.status === "review" ? task.result?.output : undefined);
+  return outputBlock(text ?? "", LONGEST_OUTPUT);
+}
+
+/** The last of it, in a block that it cannot end. */
+export function outputBlock(output: string, longest: number): string {
+  const text = output.trim();
+  if (text === "") return "";
+  const last = text.length > longest ? `…${text.slice(-longest)}` : text;
   return `\`\`\`\n${last.replaceAll("```", "'''")}\n\`\`\``;
 }
 

@@ -24,6 +24,8 @@ export interface OrchestratorParts {
     edit(deliveryId: string, message: OutboundMessage, options: SendOptions): Promise<string>;
     /** Whether this delivery is known: it was sent, or will be. */
     isThere(deliveryId: string): Promise<boolean>;
+    /** The thread under what a delivery posted; `later`: it is not posted yet. */
+    threadUnder(deliveryId: string, name: string): Promise<Address | "none" | "later">;
     /** The conversation with one person; undefined where the platform is not there. */
     direct(platform: string, userId: string): Address | undefined;
   };

@@ -6,6 +6,7 @@ import type { Clock, Timer } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { cardOf } from "./card.js";
+import { createOutput } from "./output.js";
 import type { OrchestratorParts } from "./parts.js";
 import type { Progress } from "./runners/runner.js";
 
@@ -30,6 +31,7 @@ export interface Show {
 }
 
 export function createShow({ store, chat, progressOf, clock, logger }: ShowParts): Show {
+  const output = createOutput(chat);
   const soon = new Map<string, Timer>();
   const said = new Map<string, string>();
   let isStopped = false;
@@ -44,7 +46,14 @@ export function createShow({ store, chat, progressOf, clock, logger }: ShowParts
 
   async function keep(task: Task, card: NonNullable<Task["cards"]>[number]): Promise<void> {
     const progress = progressOf(task.id);
-    const message = cardOf({ task, progress, isPersons: card.person === true, now: clock.now() });
+    const isElsewhere = !card.person && (await output.keep(task, card, progress).catch(unshown(task.id)));
+    const message = cardOf({
+      task,
+      progress,
+      isPersons: card.person === true,
+      hasOutput: !isElsewhere,
+      now: clock.now(),
+    });
     const words = JSON.stringify(message);
     if (said.get(card.id) === words) return;
     const cause = { kind: "task" as const, id: task.id, depth: task.cause?.depth ?? 0 };
@@ -61,6 +70,12 @@ export function createShow({ store, chat, progressOf, clock, logger }: ShowParts
     said.set(card.id, words);
     if (said.size > REMEMBERED) said.delete(said.keys().next().value as string);
   }
+
+  /** The card shows it then. */
+  const unshown = (taskId: string) => (error: unknown) => {
+    logger.warn({ task: taskId, error: errorMessage(error) }, "a task's output could not be shown in a thread");
+    return false;
+  };
 
   return {
     show,

@@ -80,7 +80,7 @@ describe("a task that a program does", () => {
     expect(waysOf(task).at(-1)).toBe("in_progress>cancelled");
   });
 
-  it("streams what it is at into one message, edited in place", async () => {
+  it("streams what it is at into one card, and what it prints into one message in its thread, each edited in place", async () => {
     const app = await taskedApp({
       orchestrator: {
         show_in: "web:web:general",
@@ -97,7 +97,12 @@ describe("a task that a program does", () => {
       "the bar in the card",
     );
     expect(JSON.stringify(during.raw)).toContain("packing");
-    expect(JSON.stringify(during.raw)).toContain("file 1 of 3");
+    const printed = async () => (await app.room("general")).filter(({ raw }) => raw.threadId === String(during.id));
+    const output = await until(
+      async () => (await printed()).find(({ text }) => text.includes("file 1 of 3")),
+      "the output in the card's thread",
+    );
+    expect(JSON.stringify((await cards())[0]?.raw)).not.toContain("file 1 of 3");
     writeFileSync(join(app.folder, "go"), "");
     await app.becomes(id, "done");
     const after = await until(
@@ -106,6 +111,11 @@ describe("a task that a program does", () => {
     );
     expect(after.id).toBe(during.id);
     expect(await cards()).toHaveLength(1);
+    const end = await until(
+      async () => (await printed()).find(({ text }) => text.includes("bye") && text.includes("✅ done")),
+      "the output to its end",
+    );
+    expect([end.id, await printed()]).toEqual([output.id, [end]]);
   });
 });
 

@@ -122,7 +122,7 @@ export class People {
     command: string,
     option: string,
     typed: string,
-    where: Where & { withinMs?: number } = {},
+    where: Where & { withinMs?: number; given?: Record<string, string> } = {},
   ): Promise<unknown> {
     const interaction = this.#interact(
       4,
@@ -130,7 +130,7 @@ export class People {
         id: this.#world.snowflake(),
         name: command,
         type: 1,
-        options: [{ name: option, type: 3, value: typed, focused: true }],
+        options: [...optionPayload(where.given ?? {}), { name: option, type: 3, value: typed, focused: true }],
       },
       where,
     );
@@ -161,9 +161,10 @@ export class People {
     return this.#interact(5, { custom_id: customId, components }, where, message);
   }
 
-  /** A new thread under a channel, or a post in a forum. */
-  opensThread(parentId: string, name: string): FakeChannel {
-    const thread = this.#world.addChannel({ type: ChannelType.publicThread, name, parentId });
+  /** A new thread under a channel (`messageId`: under a message of it, whose id it has), or a post in a forum. */
+  opensThread(parentId: string, name: string, messageId?: string): FakeChannel {
+    const own = messageId === undefined ? {} : { id: messageId };
+    const thread = this.#world.addChannel({ type: ChannelType.publicThread, name, parentId, ...own });
     this.#gateway.dispatch(
       "THREAD_CREATE",
       { ...this.#world.channelPayload(thread), newly_created: true },
