@@ -44,6 +44,7 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
   const floods = new Floods();
   const traits: AdapterTraits = {
     idempotentCreate: false,
+    keepsBacklog: true,
     limits: options.limits,
     isGroup: (chatId) => chatId.startsWith("-"),
     // Of supergroups: https://core.telegram.org/api/links#message-links

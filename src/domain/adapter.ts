@@ -125,6 +125,8 @@ export interface AdapterTraits {
   isExceptionIn?(chatId: string): boolean;
   /** How long the platform remembers a nonce; absent = for ever. */
   idempotentForMs?: number;
+  /** What is not taken in waits on the platform, in order: better there than here. Absent = no: it comes whether we keep up or not. */
+  keepsBacklog?: boolean;
   /** It can show forms. Absent = no: what a form asks is asked by messages that are replied to. */
   forms?: boolean;
   limits: RateLimits;

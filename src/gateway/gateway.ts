@@ -19,7 +19,6 @@ import { type Identify, identifier } from "./identity.js";
 import { accept, type Intake } from "./inbound/accept.js";
 import { Lanes } from "./inbound/lanes.js";
 import { CommandTable } from "./inbound/parse-command.js";
-import { Pressure } from "./inbound/pressure.js";
 import type { Inbound, KeepFile } from "./inbound/receiving.js";
 import { workLane } from "./inbound/work-lane.js";
 import { invoke } from "./invoke.js";
@@ -37,6 +36,7 @@ import type { Outbound } from "./outbound/sending.js";
 import { tellOwed } from "./outbound/tell-owed.js";
 import { sendNext } from "./outbound.js";
 import type { Parts } from "./parts.js";
+import { Pressure } from "./pressure.js";
 import type { Routes } from "./routes.js";
 import type { GatewayStatus } from "./status.js";
 
@@ -93,7 +93,7 @@ class RunningGateway implements Gateway {
     this.#pressure = new Pressure(config.gateway.max_waiting);
     this.#requests = new Requests(clock, config.gateway);
     this.#lanes = new Lanes(store.inbox);
-    this.#handOver = new HandOver(store.outbox);
+    this.#handOver = new HandOver(store.outbox, (change) => this.#pressure.unsent(change));
     this.#owed = new Owed(store.outbox, clock, logger);
     this.#lanesWork = createWork({
       look: (lane) => workLane(lane, this.#intake, this.#in),
@@ -145,6 +145,14 @@ class RunningGateway implements Gateway {
       lookOutbox: (conversation) => this.#lookAnew(conversation),
       handOver: (deliveries, at) => {
         for (const delivery of deliveries) this.#sendingWork.look(this.#handOver.offer(delivery, at));
+      },
+      handOverEarly: (delivery, at) => {
+        const conversation = this.#handOver.offerEarly(delivery, at);
+        if (conversation === undefined) return undefined;
+        this.#sendingWork.look(conversation);
+        return () => {
+          if (!this.#handOver.isAtHand(conversation)) this.#lookAnew(conversation);
+        };
       },
     };
     this.#outbound = {

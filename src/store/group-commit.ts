@@ -50,6 +50,11 @@ class PendingWrite<T> implements Pending {
   }
 }
 
+export interface TransactionParts {
+  begin(): void;
+  end(): void;
+}
+
 export interface GroupCommitOptions {
   file: string;
   clock: Clock;
@@ -65,6 +70,7 @@ export class GroupCommit {
   readonly #begin;
   readonly #commit;
   readonly #rollback;
+  readonly #parts: TransactionParts[] = [];
   #queue: Pending[] = [];
   /** Committed, and waiting for the sync that makes them durable. */
   #committed: Pending[] = [];
@@ -82,6 +88,10 @@ export class GroupCommit {
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commit = database.prepare("COMMIT");
     this.#rollback = database.prepare("ROLLBACK");
+  }
+
+  onTransaction(parts: TransactionParts): void {
+    this.#parts.push(parts);
   }
 
   /** Runs `job` inside the next transaction. It must only touch the database: it may be run twice. */
@@ -185,7 +195,9 @@ export class GroupCommit {
   #transact(group: readonly Pending[]): void {
     this.#begin.run();
     try {
+      for (const part of this.#parts) part.begin();
       for (const write of group) write.attempt();
+      for (const part of this.#parts) part.end();
       this.#commit.run();
     } finally {
       // After a failure; SQLite has rolled back by itself when the disk is full.

@@ -26,10 +26,10 @@ const SELECT = `SELECT id, lane, status, attempts, deferrals, due_at, received_a
   FROM inbox`;
 type EventKey = [chat: string, eventId: string, bot: string, platform: string];
 
-/** `insertDelivery` writes into the outbox, inside the transaction that is open. */
+/** `addDelivery` writes into the outbox, inside the transaction that is open. */
 export function createInbox(
   connection: Connection,
-  insertDelivery: (delivery: NewDelivery, at: number) => void,
+  addDelivery: (delivery: NewDelivery, at: number) => void,
 ): InboxStore {
   const { database, read, write } = connection;
   const insertSight = createInsertSight(database);
@@ -109,7 +109,7 @@ export function createInbox(
     settle: (id, { outcome, claimedBy, deliveries, sights }, at) =>
       write(() => {
         if (settle.run(at, outcome, claimedBy ?? null, id).changes === 0) return false;
-        for (const delivery of deliveries) insertDelivery(delivery, at);
+        for (const delivery of deliveries) addDelivery(delivery, at);
         for (const sight of sights ?? []) insertSight(sight);
         return true;
       }),

@@ -17,6 +17,7 @@ import type { Retention, StoreConfig } from "./config.js";
 import { type Connection, connect, type Durability, openDatabase } from "./connection.js";
 import { createCursors } from "./cursors.js";
 import { type ExclusiveLock, takeExclusiveLock } from "./exclusive-lock.js";
+import { createFreshDeliveries } from "./fresh-deliveries.js";
 import { createHookState } from "./hook-state.js";
 import { createInbox } from "./inbox.js";
 import { openJournal } from "./journal/journal.js";
@@ -26,7 +27,7 @@ import { migrate, requireMigrated } from "./migrate.js";
 import { migrations } from "./migrations/index.js";
 import { createMissionStores } from "./orchestrator/mission-stores.js";
 import { createTasks } from "./orchestrator/tasks.js";
-import { createInsertDelivery, createOutbox } from "./outbox.js";
+import { createOutbox } from "./outbox.js";
 import { createOwnSecrets } from "./own-secrets.js";
 import { readOwner, writeOwner } from "./owner.js";
 import { createPauses } from "./pauses.js";
@@ -92,13 +93,13 @@ async function assemble(
 ): Promise<Store> {
   const { clock, logger, secrets, retention } = options;
   const journal = await openJournal({ file: journalFile(connection.file), clock, logger, secrets, ...mode });
-  const insertDelivery = createInsertDelivery(connection.database);
+  const fresh = createFreshDeliveries(connection);
   const sweepMain = createSweep(connection, retention);
   const check = createCheck(connection);
   if (!mode.readonly) await endUnreadable(connection, clock.now(), logger);
   return {
-    inbox: createInbox(connection, insertDelivery),
-    outbox: createOutbox(connection, insertDelivery),
+    inbox: createInbox(connection, fresh.add),
+    outbox: createOutbox(connection, fresh),
     journal,
     actions: createActions(connection),
     links: createLinks(connection),

@@ -3,6 +3,7 @@ import type { Database } from "better-sqlite3";
 import type { Address } from "../domain/address.js";
 import type { DeliveryPart, DeliveryStatus, NewDelivery, OutboxStore } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
+import { boundedMap } from "./bounded-map.js";
 import type { Connection } from "./connection.js";
 import {
   confirmSending,
@@ -21,33 +22,20 @@ import {
   parseData,
   parseParts,
 } from "./delivery-rows.js";
+import type { FreshDeliveries } from "./fresh-deliveries.js";
 import { outboxQueries } from "./outbox-queries.js";
 import { createOwedHooks } from "./owed-hooks.js";
 
-/** Sends under way are far fewer. */
-const MAX_SHORT = 2_000;
 const OPEN = "status IN ('waiting', 'sending')";
 
-/** Writes a delivery inside the open transaction; an id that exists is left alone. */
-export type InsertDelivery = (delivery: NewDelivery, at: number) => void;
-
-export function createInsertDelivery(database: Database): InsertDelivery {
-  const insert = database.prepare<
-    [string, string, number, number, number | null, string | null, string, string | null]
-  >(
-    `INSERT INTO deliveries (id, conversation, status, created_at, due_at, expires_at, target_id, data, message)
-     VALUES (?, ?, 'waiting', ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-  );
-  return (delivery, at) => {
-    const message = delivery.message === undefined ? null : JSON.stringify(delivery.message);
-    const { id, expiresAt, targetId } = delivery;
-    const data = deliveryData(delivery);
-    insert.run(id, conversationOf(delivery), at, at, expiresAt ?? null, targetId ?? null, data, message);
-  };
-}
-
-export function createOutbox(connection: Connection, insertDelivery: InsertDelivery): OutboxStore {
-  const { database, write } = connection;
+export function createOutbox(connection: Connection, fresh: FreshDeliveries): OutboxStore {
+  const { database } = connection;
+  /** A change of deliveries that may be among the fresh ones. */
+  const write = <T>(job: () => T): Promise<T> =>
+    connection.write(() => {
+      fresh.insertAll();
+      return job();
+    });
   const find = database.prepare<[string], DeliveryRecord>(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`);
   // `IS`: a delete has no message.
   const freeze = database.prepare<[string | null, string | null, string, string], { seq: number; data: string }>(
@@ -84,13 +72,24 @@ export function createOutbox(connection: Connection, insertDelivery: InsertDeliv
   const addPosted = createAddPosted(database);
   const { owe, owed, told } = createOwedHooks(connection);
   const addLink = createAddLink(database);
-  const short = new ShortDeliveries();
+  const short = boundedMap<ShortDelivery>();
 
   const open = (id: string): DeliveryRecord => {
     const record = find.get(id);
     if (record?.status === "waiting" || record?.status === "sending") return record;
     const state = record ? `is ${record.status}` : "does not exist";
     throw new HookgateError({ code: "STORE_FAILED", message: `delivery ${id} ${state}, so it cannot be sent` });
+  };
+
+  /** Undefined when it was frozen before. */
+  const freezeStored = (id: string, message: NewDelivery["message"], parts: Parts) => {
+    const json = message === undefined ? null : JSON.stringify(message);
+    const partsJson = JSON.stringify(parts);
+    const first = freeze.get(json, json, partsJson, id);
+    if (first) return { seq: first.seq, ...parseData(first) };
+    const { seq, parts: before } = open(id);
+    freezeAgain.run(json, json, JSON.stringify(replaceUnsent(parseParts({ parts: before }), parts)), seq);
+    return undefined;
   };
 
   /** After a part was confirmed: the next part goes on the wire, or the delivery is done. */
@@ -116,22 +115,15 @@ export function createOutbox(connection: Connection, insertDelivery: InsertDeliv
     owed,
     told,
     enqueue: (deliveries, at) =>
-      write(() => {
-        for (const delivery of deliveries) insertDelivery(delivery, at);
+      connection.write(() => {
+        for (const delivery of deliveries) fresh.add(delivery, at);
       }),
     freeze: (id, message, parts, tokens) => {
-      const json = message === undefined ? null : JSON.stringify(message);
-      const partsJson = JSON.stringify(parts);
       const [only] = parts;
-      return write(() => {
-        const first = freeze.get(json, json, partsJson, id);
-        if (!first) {
-          const { seq, parts: before } = open(id);
-          freezeAgain.run(json, json, JSON.stringify(replaceUnsent(parseParts({ parts: before }), parts)), seq);
-        }
-        const { address, mirrors } = first ? parseData(first) : {};
-        if (first && address && only && parts.length === 1 && !mirrors)
-          short.add(id, { seq: first.seq, part: only, address });
+      return connection.write(() => {
+        const first = fresh.freeze(id, message, parts) ?? freezeStored(id, message, parts);
+        if (first && only && parts.length === 1 && !first.mirrors)
+          short.set(id, { seq: first.seq, part: only, address: first.address });
         else short.take(id);
         for (const { token, action, expiresAt } of tokens) addToken.run(token, id, JSON.stringify(action), expiresAt);
       });
@@ -139,6 +131,7 @@ export function createOutbox(connection: Connection, insertDelivery: InsertDeliv
     reencode: (id, parts, change) =>
       write(() => {
         short.take(id);
+        fresh.forget(id);
         const delivery = open(id);
         const data = parseData(delivery);
         if (change?.address) data.address = change.address;
@@ -193,33 +186,11 @@ export function createOutbox(connection: Connection, insertDelivery: InsertDeliv
   };
 }
 
+/** What this process froze as one part that mirrors nothing: once that part is confirmed it is sent, and its row need not be asked. */
 interface ShortDelivery {
   seq: number;
   part: DeliveryPart;
   address: Address;
-}
-
-/**
- * Deliveries that this process froze as one part that mirrors nothing: once that part is confirmed they are sent, and their
- * rows need not be asked. Only a hint: whatever is not here (any more) is looked up.
- */
-class ShortDeliveries {
-  readonly #known = new Map<string, ShortDelivery>();
-
-  add(id: string, delivery: ShortDelivery): void {
-    this.#known.set(id, delivery);
-    if (this.#known.size <= MAX_SHORT) return;
-    for (const oldest of this.#known.keys()) {
-      this.#known.delete(oldest);
-      break;
-    }
-  }
-
-  take(id: string): ShortDelivery | undefined {
-    const known = this.#known.get(id);
-    if (known !== undefined) this.#known.delete(id);
-    return known;
-  }
 }
 
 /** Where a platform's message came from. Only what was created: an edit's message is found already. */

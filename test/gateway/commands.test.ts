@@ -300,9 +300,10 @@ describe("a button", () => {
     await rig.say("/list", { userId: "1" });
     await rig.idle();
     await rig.clock.advance(3_600_001);
-    await rig.receive(press(tokenOf(rig), "1", "p1"));
+    const token = tokenOf(rig);
+    await rig.receive(press(token, "1", "p1"));
     await rig.receive(press("made.up", "1", "p2"));
-    const forged = `${tokenOf(rig).split(".")[0]}x.${tokenOf(rig).split(".")[1]}`;
+    const forged = `${token.split(".")[0]}x.${token.split(".")[1]}`;
     await rig.receive(press(forged, "1", "p3"));
     await rig.idle();
     expect(rig.platform.texts().join(" ")).toMatch(/has expired\. Type `\/list[^`]*`\s+instead/);

@@ -1,7 +1,7 @@
 /** The two memories of the queues (lanes, hand-over) beside the real store: what they forget, they find there again. */
 import { afterEach, describe, expect, it } from "vitest";
 import type { MessageEvent } from "../../src/domain/event.js";
-import type { NewDelivery, Store } from "../../src/domain/store.js";
+import type { NewDelivery, OutboxStore, Store } from "../../src/domain/store.js";
 import { type LaneRow, Lanes } from "../../src/gateway/inbound/lanes.js";
 import { HandOver } from "../../src/gateway/outbound/hand-over.js";
 import { systemClock } from "../../src/lib/clock.js";
@@ -107,7 +107,7 @@ describe("the hand-over", () => {
 
   it("reads nothing while all goes well", async () => {
     const store = await newStore();
-    const handOver = new HandOver({ ...store.outbox, next: () => Promise.reject(new Error("read")) });
+    const handOver = new HandOver({ ...store.outbox, next: () => Promise.reject(new Error("read")) }, () => {});
     handOver.offer(delivery("a"), 0);
     handOver.offer(delivery("b"), 0);
     expect((await handOver.next(room))?.id).toBe("a");
@@ -120,14 +120,15 @@ describe("the hand-over", () => {
   it("does not lose a delivery that was committed while it was reading the store", async () => {
     const store = await newStore();
     let during = async () => {};
-    const handOver = new HandOver({
+    const outbox: OutboxStore = {
       ...store.outbox,
       async next(conversation) {
         const next = await store.outbox.next(conversation);
         await during();
         return next;
       },
-    });
+    };
+    const handOver = new HandOver(outbox, () => {});
     handOver.read(room);
     during = async () => {
       during = async () => {};
@@ -138,9 +139,27 @@ describe("the hand-over", () => {
     expect((await handOver.next(room))?.id).toBe("a");
   });
 
+  it("knows when what it was offered before its commit has to be looked for in the store", async () => {
+    const store = await newStore();
+    let inMemory = 0;
+    const handOver = new HandOver(store.outbox, (change) => {
+      inMemory += change;
+    });
+    expect(handOver.offerEarly(delivery("a"), 0)).toBe(room);
+    expect(handOver.isAtHand(room)).toBe(true);
+    expect(inMemory).toBe(1);
+    handOver.read(room);
+    expect(await handOver.next(room)).toBeUndefined();
+    expect(handOver.isAtHand(room)).toBe(false);
+    expect(inMemory).toBe(0);
+    handOver.read(room);
+    expect(handOver.offerEarly(delivery("b"), 0)).toBeUndefined();
+    expect(handOver.offerEarly({ ...delivery("c"), operation: "edit" }, 0)).toBeUndefined();
+  });
+
   it("keeps the order of the store as soon as there is an edit", async () => {
     const store = await newStore();
-    const handOver = new HandOver(store.outbox);
+    const handOver = new HandOver(store.outbox, () => {});
     const edit: NewDelivery = { ...delivery("b"), operation: "edit", targetId: "a" };
     await store.outbox.enqueue([delivery("a"), edit], 0);
     handOver.offer(delivery("a"), 0);

@@ -63,6 +63,32 @@ describe("outbox", () => {
     expect(await outbox.get("d_2")).toMatchObject({ message: { text: "an answer" }, frozen: { text: "an answer" } });
   });
 
+  test("what is decided on in the transaction that adds it stands as decided, and only if it is added", async () => {
+    const { outbox } = await openTestStore();
+    await outbox.enqueue([reply({ id: "d_0", message: { text: "first" } })], 1);
+    const added = outbox.enqueue(
+      ["d_1", "d_2", "d_0", "d_3"].map((id) => reply({ id, message: { text: "before" } })),
+      1000,
+    );
+    const frozen = outbox.freeze("d_1", { text: "after" }, partsOf("after"), []);
+    const same = outbox.freeze("d_2", { text: "before" }, partsOf("before"), []);
+    const again = outbox.freeze("d_0", { text: "changed" }, partsOf("changed"), []);
+    const unknown = outbox.freeze("d_9", { text: "x" }, partsOf("x"), []);
+    await expect(unknown).rejects.toMatchObject({ code: "STORE_FAILED" });
+    await Promise.all([added, frozen, same, again]);
+    expect(await outbox.get("d_1")).toMatchObject({
+      status: "sending",
+      message: { text: "before" },
+      frozen: { text: "after" },
+      parts: partsOf("after"),
+    });
+    expect(await outbox.get("d_2")).toMatchObject({ frozen: { text: "before" }, createdAt: 1000 });
+    expect(await outbox.get("d_0")).toMatchObject({ message: { text: "first" }, frozen: { text: "changed" } });
+    expect(await outbox.get("d_3")).toMatchObject({ status: "waiting", parts: [] });
+    await outbox.partSent("d_1", 0, "100", 2000);
+    expect(await outbox.findByMessage(CHAT, "100")).toMatchObject({ id: "d_1", status: "sent" });
+  });
+
   test("a confirmed part puts the next one on the wire, and the last one finishes the delivery", async () => {
     const { outbox } = await openTestStore();
     await outbox.enqueue([reply({ id: "d_1" })], 1000);

@@ -2,9 +2,9 @@
 import type { Accepted, Acknowledgement } from "../../domain/adapter.js";
 import { type ActionEvent, addressOf, type InboundEvent } from "../../domain/event.js";
 import { HookgateError } from "../../lib/errors.js";
+import type { Pressure } from "../pressure.js";
 import type { LaneRow, Lanes } from "./lanes.js";
 import { isRefusal, planAction } from "./plan-action.js";
-import type { Pressure } from "./pressure.js";
 import { conversationOf, type Inbound } from "./receiving.js";
 
 const COMMAND_LANE = "#commands";
@@ -23,7 +23,7 @@ export async function accept(event: InboundEvent, intake: Intake, inbound: Inbou
   const kind = await kindOf(event, inbound);
   const lane = laneOf(event, kind);
   // Commands are let in whatever waits: they are how an operator looks into it.
-  if (kind === "talk") await pressure.room();
+  if (kind === "talk") await pressure.room(keepsBacklog(event, inbound));
   if (intake.isStopping()) throw stopping();
   const receivedAt = inbound.clock.now();
   const started = lanes.expect(lane) && intake.hasRoom();
@@ -44,6 +44,10 @@ export async function accept(event: InboundEvent, intake: Intake, inbound: Inbou
   inbound.observe.eventAccepted?.(addressOf(event).platform, event.kind);
   if (event.kind !== "command" && event.kind !== "action") return ACCEPTED;
   return { kind: "accepted", acknowledge: await acknowledgement(event, inbound) };
+}
+
+function keepsBacklog(event: InboundEvent, { adapters }: Inbound): boolean {
+  return adapters.get(addressOf(event).platform)?.traits.keepsBacklog === true;
 }
 
 const NONE: Acknowledgement = { kind: "none" };

@@ -31,6 +31,8 @@ export interface Inbound extends Parts {
   lookOutbox(conversation: string): void;
   /** These were put into the outbox just now, and were not there before. */
   handOver(deliveries: readonly NewDelivery[], at: number): void;
+  /** These will be in the outbox with the next commit: their hooks may run at once. Gives what is to be called after it; undefined when they must wait for it. */
+  handOverEarly(delivery: NewDelivery, at: number): (() => void) | undefined;
 }
 
 export function messageAddress({ platform, botId, chatId, threadId }: InboundMessage): Address {

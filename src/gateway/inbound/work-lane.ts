@@ -74,7 +74,7 @@ async function settle(
   inbound: Inbound,
 ): Promise<undefined> {
   const { outcome, claimedBy, deliveries } = handled;
-  const { store, clock, observe, handOver, watch, logger } = inbound;
+  const { store, clock, observe, handOver, handOverEarly, watch, logger } = inbound;
   const now = clock.now();
   const sights = watch?.isWanted() ? sightsOf(row, handled, inbound) : [];
   const settlement = {
@@ -85,8 +85,13 @@ async function settle(
   };
   const settling = store.inbox.settle(row.id, settlement, now);
   // Asked for in the same turn: one commit for both.
-  const [isFirst] = await Promise.all([settling, next ? start(next, inbound) : undefined]);
+  const starting = next ? start(next, inbound) : undefined;
+  const [only] = deliveries;
+  // A row that was begun once cannot have been settled before.
+  const committed = only && deliveries.length === 1 && row.attempts === 1 ? handOverEarly(only, now) : undefined;
+  const isFirst = starting ? (await Promise.all([settling, starting]))[0] : await settling;
   if (!isFirst) logger.warn({ row: row.id }, "it was settled before; nothing was written");
+  else if (committed) committed();
   else if (deliveries.length > 0) handOver(deliveries, now);
   if (isFirst) for (const sight of sights) watch?.seen(sight);
   observe.eventSettled?.(addressOf(row.event).platform, outcome, now - row.receivedAt);

@@ -6,7 +6,7 @@
 import { formatAddress } from "../../domain/address.js";
 import type { Delivery, NewDelivery, OutboxStore } from "../../domain/store.js";
 
-const MAX_PER_CONVERSATION = 50;
+const MAX_PER_CONVERSATION = 200;
 
 /** The conversation is read from the store. */
 interface FromStore {
@@ -18,9 +18,12 @@ export class HandOver {
   readonly #outbox: OutboxStore;
   /** Absent: nothing is open. */
   readonly #conversations = new Map<string, Delivery[] | FromStore>();
+  /** Told how many came to those in memory, or left them. */
+  readonly #onChange: (change: number) => void;
 
-  constructor(outbox: OutboxStore) {
+  constructor(outbox: OutboxStore, onChange: (change: number) => void) {
     this.#outbox = outbox;
+    this.#onChange = onChange;
   }
 
   /** A delivery was committed just now. Gives its conversation. */
@@ -31,15 +34,33 @@ export class HandOver {
       known.hasNews = true;
       return conversation;
     }
-    // An edit needs its order in the store, to see what supersedes it.
-    if (delivery.operation !== "send" || (known && known.length >= MAX_PER_CONVERSATION)) this.read(conversation);
-    else if (known) known.push(fresh(delivery, conversation, at));
-    else this.#conversations.set(conversation, [fresh(delivery, conversation, at)]);
+    if (!this.#keeps(delivery, known)) this.read(conversation);
+    else this.#keep(fresh(delivery, conversation, at), known);
     return conversation;
+  }
+
+  /**
+   * A delivery whose commit was asked for and has not come yet: its hooks need not wait for that, because writes keep their order,
+   * so nothing is frozen, let alone sent, of what was not committed. Undefined when it has to be offered after its commit.
+   */
+  offerEarly(delivery: NewDelivery, at: number): string | undefined {
+    const conversation = formatAddress(delivery.address);
+    const known = this.#conversations.get(conversation);
+    if ((known && "hasNews" in known) || !this.#keeps(delivery, known)) return undefined;
+    this.#keep(fresh(delivery, conversation, at), known);
+    return conversation;
+  }
+
+  /** What was offered early is committed. False when it must be looked for in the store, because a read may have come too soon for it. */
+  isAtHand(conversation: string): boolean {
+    const known = this.#conversations.get(conversation);
+    return known !== undefined && !("hasNews" in known);
   }
 
   /** From now on this conversation is read from the store. */
   read(conversation: string): void {
+    const known = this.#conversations.get(conversation);
+    if (known && !("hasNews" in known)) this.#onChange(-known.length);
     this.#conversations.set(conversation, { hasNews: true });
   }
 
@@ -61,7 +82,19 @@ export class HandOver {
     const known = this.#conversations.get(conversation);
     if (known === undefined || "hasNews" in known) return;
     known.shift();
+    this.#onChange(-1);
     if (known.length === 0) this.#conversations.delete(conversation);
+  }
+
+  /** An edit needs its order in the store, to see what supersedes it. */
+  #keeps({ operation }: NewDelivery, known: Delivery[] | undefined): boolean {
+    return operation === "send" && (known?.length ?? 0) < MAX_PER_CONVERSATION;
+  }
+
+  #keep(delivery: Delivery, known: Delivery[] | undefined): void {
+    this.#onChange(1);
+    if (known) known.push(delivery);
+    else this.#conversations.set(delivery.conversation, [delivery]);
   }
 }
 

@@ -1,0 +1,107 @@
+/**
+ * Deliveries that the open transaction is about to add. Mostly one is decided on in the very transaction that adds it: then its row
+ * is written once, as decided. Whatever else wants to see it in its table has it inserted first. Where the rows of the last ones
+ * are is remembered, so that the decision on them need not look for them.
+ */
+import type { DeliveryPart, NewDelivery } from "../domain/store.js";
+import { boundedMap } from "./bounded-map.js";
+import type { Connection } from "./connection.js";
+import { conversationOf, deliveryData } from "./delivery-rows.js";
+
+type Message = NewDelivery["message"];
+type Parts = readonly DeliveryPart[];
+
+export interface FreshDeliveries {
+  /** Adds a delivery; an id that exists is left alone. Like the others, inside an open transaction. */
+  add(delivery: NewDelivery, at: number): void;
+  /** Writes what was decided on a delivery of the last moments. Undefined when it is not known here, or is not waiting any more. */
+  freeze(id: string, message: Message, parts: Parts): (NewDelivery & { seq: number }) | undefined;
+  /** It is changed: what is remembered of it does not hold. */
+  forget(id: string): void;
+  insertAll(): void;
+}
+
+export function createFreshDeliveries({ database, onTransaction }: Connection): FreshDeliveries {
+  const insert = database.prepare<
+    [
+      id: string,
+      conversation: string,
+      status: "waiting" | "sending",
+      createdAt: number,
+      dueAt: number,
+      expiresAt: number | null,
+      targetId: string | null,
+      data: string,
+      message: string | null,
+      frozen: string | null,
+      parts: string | null,
+    ]
+  >(
+    `INSERT INTO deliveries
+       (id, conversation, status, created_at, due_at, expires_at, target_id, data, message, frozen, parts)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  );
+  // The id, because a row that is remembered may have been rolled back, and its number given to another.
+  const decide = database.prepare<[frozen: string, parts: string, seq: number, id: string]>(
+    "UPDATE deliveries SET status = 'sending', frozen = ?, parts = ? WHERE seq = ? AND id = ? AND status = 'waiting'",
+  );
+  const fresh = new Map<string, { delivery: NewDelivery; at: number }>();
+  const inserted = boundedMap<NewDelivery & { seq: number }>();
+
+  const write = (delivery: NewDelivery, at: number, decided?: { frozen: string; parts: Parts }) => {
+    const { changes, lastInsertRowid } = insert.run(
+      delivery.id,
+      conversationOf(delivery),
+      decided ? "sending" : "waiting",
+      at,
+      at,
+      delivery.expiresAt ?? null,
+      delivery.targetId ?? null,
+      deliveryData(delivery),
+      json(delivery.message),
+      decided?.frozen ?? null,
+      decided ? JSON.stringify(decided.parts) : null,
+    );
+    return changes > 0 ? { ...delivery, seq: Number(lastInsertRowid) } : undefined;
+  };
+
+  const insertAll = (): void => {
+    for (const { delivery, at } of fresh.values()) {
+      const row = write(delivery, at);
+      if (row) inserted.set(delivery.id, row);
+    }
+    fresh.clear();
+  };
+  // Emptied first: a transaction that failed is run again.
+  onTransaction({ begin: () => fresh.clear(), end: insertAll });
+
+  return {
+    add(delivery, at) {
+      if (!fresh.has(delivery.id)) fresh.set(delivery.id, { delivery, at });
+    },
+    freeze(id, message, parts) {
+      const coming = fresh.get(id);
+      if (coming) {
+        fresh.delete(id);
+        return write(coming.delivery, coming.at, { frozen: frozenJson(coming.delivery.message, message), parts });
+      }
+      const row = inserted.take(id);
+      if (!row) return undefined;
+      const { changes } = decide.run(frozenJson(row.message, message), JSON.stringify(parts), row.seq, id);
+      return changes > 0 ? row : undefined;
+    },
+    forget: (id) => void inserted.take(id),
+    insertAll,
+  };
+}
+
+/** The message after the hooks, as the column `frozen` has it: empty when it is as it was before them. */
+function frozenJson(before: Message, after: Message): string {
+  if (after === before) return "";
+  const afterJson = json(after) ?? "";
+  return afterJson === json(before) ? "" : afterJson;
+}
+
+function json(message: Message): string | null {
+  return message === undefined ? null : JSON.stringify(message);
+}
