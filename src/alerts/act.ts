@@ -58,7 +58,7 @@ export function act(plan: Plan, action: PersonAction, by: Actor, ackForMs: numbe
       alert.endedAt = now;
       return;
     case "escalate":
-      alert.escalateNow = true;
+      alert.escalateNow = by;
       return;
     case "extend":
       plan.record("extend", by, action.reason);

@@ -148,16 +148,19 @@ function problemsOf(issue: z.core.$ZodIssue, file: string, yaml: YamlSource): Co
         ...ofPart,
       };
     });
+  const got = valueAt(yaml.value, path);
+  const values = "values" in issue && Array.isArray(issue.values) ? issue.values.map(String) : [];
+  const near = typeof got === "string" ? nearest(got, values) : undefined;
   return [
     {
       file,
       ...yaml.placeOf(path),
       path: path.join("."),
-      message: issue.message,
+      message: near === undefined ? issue.message : `"${got}" is not known here (did you mean "${near}"?)`,
       ...("expected" in issue ? { expected: String(issue.expected) } : {}),
-      ...("values" in issue && Array.isArray(issue.values) ? { expected: issue.values.map(String).join(" | ") } : {}),
+      ...(values.length > 0 ? { expected: values.join(" | ") } : {}),
       ...ofPart,
-      got: shown(valueAt(yaml.value, path)),
+      got: shown(got),
     },
   ];
 }

@@ -87,7 +87,7 @@ export interface Alert {
   /** Since when escalation is counted. */
   escalateFrom?: number;
   /** Somebody asked for the next step now. */
-  escalateNow?: boolean;
+  escalateNow?: Actor;
   /** When its source last spoke. */
   confirmedAt: number;
   /** When to look at it again. */

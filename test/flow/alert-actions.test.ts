@@ -2,6 +2,7 @@
  * What people do with alerts from their cards, on all three chats through their real clients: more time, later, a note, a muted
  * policy, each asked for in the platform's own way; and what is answered to those who may not, come too late, or do it twice.
  */
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -27,6 +28,7 @@ beforeAll(async () => {
             warn_at: ["3599s before"],
             buttons: ["ack", "note"],
           },
+          { id: "missions", for: "mission", warn_at: ["3599s before"] },
           {
             id: "replies",
             for: "conversation",
@@ -127,6 +129,25 @@ describe("more time", () => {
       actor: { source: "api" },
       reason: expect.stringMatching(/: waiting for the bank$/),
     });
+  });
+
+  it("for a mission moves the mission's own date", async () => {
+    const plan = {
+      title: "Go to the fair",
+      deadline: "1h",
+      groups: [{ name: "all", tasks: [{ id: "pack", title: "Pack the boxes", assignTo: "person:web:1" }] }],
+    };
+    mkdirSync(join(stack.gateway.folder, "missions"), { recursive: true });
+    writeFileSync(join(stack.gateway.folder, "missions/fair.yaml"), JSON.stringify(plan));
+    const { data } = await run("/mission run fair");
+    const { web } = await everywhere("Go to the fair", /warning since/);
+    await platform("web").press(room("web"), "owner", web.id, "Extend 2h");
+    const { id } = data as { id: string };
+    const due = await until(async () => {
+      const { deadline } = (await run(`/mission show ${id}`)).data as { deadline: number };
+      return deadline > Date.now() + 7_200_000 && deadline;
+    }, "the mission's new date");
+    expect((await lastOf(idIn(web), "extend"))?.reason).toContain(new Date(due).toISOString());
   });
 
   it("after a violation ends that alert and begins another episode; asked for by a question on Telegram", async () => {

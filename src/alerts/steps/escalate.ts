@@ -1,5 +1,5 @@
 /** Tells others, step by step, while nobody acknowledges: each route its own steps. After the last step of one it says so, once. */
-import type { Urging } from "../../domain/alert.js";
+import type { Actor, Urging } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
 import type { RouteConfig } from "../config.js";
 import { accountsOf } from "../people.js";
@@ -12,35 +12,36 @@ type Step = RouteConfig["escalate"][number];
 
 export function escalate(plan: Plan, routes: readonly Route[], alerting: Alerting): void {
   const { alert, now } = plan;
-  const isAsked = alert.escalateNow === true;
+  const asker = alert.escalateNow;
+  const isAsked = asker !== undefined;
   delete alert.escalateNow;
-  if (isAsked && routes.every((route) => nextStep(plan, route) === undefined))
-    plan.record("escalate", CLOCK, "there is no further step: nobody is left to tell");
+  if (asker && routes.every((route) => nextStep(plan, route) === undefined))
+    plan.record("escalate", asker, "there is no further step: nobody is left to tell");
   const isOpenToAll = alert.state === "firing" || (isAsked && alert.state !== "resolved" && alert.state !== "expired");
   if (!isOpenToAll || plan.destinations.length === 0) return;
   alert.escalateFrom ??= alert.firedAt ?? now;
-  for (const route of routes) escalateBy(plan, route, { routes, isAsked }, alerting);
+  for (const route of routes) escalateBy(plan, route, { routes, asker }, alerting);
 }
 
 function escalateBy(
   plan: Plan,
   route: Route,
-  { routes, isAsked }: { routes: readonly Route[]; isAsked: boolean },
+  { routes, asker }: { routes: readonly Route[]; asker: Actor | undefined },
   alerting: Alerting,
 ): void {
   const { alert, now } = plan;
   // Not told yet where this one leads: what follows waits for that.
   if (route.settings.escalate.length === 0 || placesOf(plan, route, routes).length === 0) return;
-  for (let asked = isAsked; ; asked = false) {
+  for (let by = asker; ; by = undefined) {
     const step = nextStep(plan, route);
     if (step === undefined) return;
     const urging = urgingOf(alert, route);
     const dueAt = dueAtOf(step, Math.max(alert.escalateFrom ?? now, urging.since ?? 0), urging.reminders);
-    if (!asked && (dueAt === undefined || now < dueAt)) {
+    if (by === undefined && (dueAt === undefined || now < dueAt)) {
       if (alert.state === "firing") plan.lookAt(dueAt);
       return;
     }
-    take(plan, step, { route, routes, urging }, alerting);
+    take(plan, step, { route, routes, urging, by: by ?? CLOCK }, alerting);
   }
 }
 
@@ -58,7 +59,7 @@ function dueAtOf({ after, reminders }: Step, from: number, reminded: number): nu
 function take(
   plan: Plan,
   step: Step,
-  { route, routes, urging }: { route: Route; routes: readonly Route[]; urging: Urging },
+  { route, routes, urging, by }: { route: Route; routes: readonly Route[]; urging: Urging; by: Actor },
   alerting: Alerting,
 ): void {
   const { alert, now } = plan;
@@ -95,5 +96,5 @@ function take(
       mentions: mentioned.map(({ ref, name }) => `${ref}|${name}`),
       dueAt: quietEnd(plan, destination, alerting) ?? now,
     });
-  plan.record("escalate", CLOCK, text);
+  plan.record("escalate", by, text);
 }

@@ -9,7 +9,8 @@ export function silence(plan: Plan, { silences }: Alerting): void {
   if (!isOpen(alert.state)) return;
   const found = silences.find(labelsOf(alert), now);
   if (found !== undefined) {
-    if (plan.move("silence", RULE, `${found.id}: ${found.comment}`)) alert.quietBy = found.id;
+    if (plan.move("silence", RULE, `${found.id}: ${found.comment}${found.by ? ` (${found.by})` : ""}`))
+      alert.quietBy = found.id;
     plan.lookAt(found.until);
   } else if (alert.state === "silenced") {
     delete alert.quietBy;
