@@ -35,13 +35,14 @@ export interface MissionApp {
   /** Says something in the room `general`, and what stands there. */
   say(text: string): Promise<void>;
   room(): Promise<{ text: string }[]>;
+  /** Stopped, and its folder gone: after each test by itself, unless it is kept. */
+  remove(): Promise<void>;
 }
 
 const running: MissionApp[] = [];
 afterEach(async () => {
   for (const one of running.splice(0)) {
-    await one.stop();
-    rmSync(one.folder, { recursive: true, force: true });
+    await one.remove();
   }
 });
 
@@ -55,6 +56,7 @@ export async function missionApp(
     orchestrator = {},
     startMs,
     start = true,
+    keep = false,
   }: {
     runners?: Record<string, object>;
     plugin?: string;
@@ -63,6 +65,8 @@ export async function missionApp(
     orchestrator?: object;
     startMs?: number;
     start?: boolean;
+    /** For all tests of a file. */
+    keep?: boolean;
   } = {},
 ): Promise<MissionApp> {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-missions-"));
@@ -150,9 +154,13 @@ export async function missionApp(
       ),
     say: async (text) =>
       void (await call("POST", "/api/rooms/general/messages", { text, nonce: `n${Date.now()}-${said++}` })),
+    async remove() {
+      await live.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
     room: async () => (await call("GET", "/api/rooms/general/messages")).body.messages,
   };
-  running.push(live);
+  if (!keep) running.push(live);
   live.write(
     "hookgate.yaml",
     JSON.stringify({
