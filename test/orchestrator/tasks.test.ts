@@ -218,6 +218,50 @@ describe("a task that another system does", () => {
   });
 });
 
+describe("a task that another system does slowly", () => {
+  it("is given up when its time is over; what a stop cuts off is sent again as the same run", async () => {
+    const seen: { id: unknown; title: string }[] = [];
+    let hungUp = 0;
+    let isSlow = true;
+    const server: Server = createServer((request, response) => {
+      let body = "";
+      request.on("data", (chunk) => {
+        body += chunk;
+      });
+      request.on("end", () => {
+        seen.push({ id: request.headers["webhook-id"], title: JSON.parse(body).data.title });
+        response.on("close", () => {
+          if (!response.writableEnded) hungUp++;
+        });
+        if (!isSlow) response.end("done");
+      });
+    });
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    closers.push(
+      () => server.closeAllConnections(),
+      () => server.close(),
+    );
+    const address = server.address();
+    const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`;
+    const app = await taskedApp({
+      orchestrator: { shutdown_timeout: "100ms", runners: { deploy: { http: { url }, concurrency: 2 } } },
+    });
+    const late = await app.add("/task add deploy Too late timeout=300ms");
+    expect((await app.becomes(late, "failed")).reason).toBe("timeout: it did not answer in time");
+    await until(() => hungUp === 1, "the request being given up");
+
+    const cut = await app.add("/task add deploy Cut off");
+    await until(() => seen.length === 2, "the request");
+    await app.stop();
+    isSlow = false;
+    await app.start();
+    expect(await app.becomes(cut, "done")).toMatchObject({ attempt: 2, retries: 0 });
+    expect(seen.map(({ title }) => title)).toEqual(["Too late", "Cut off", "Cut off"]);
+    expect(seen[2]?.id).toBe(seen[1]?.id);
+    expect(seen[1]?.id).not.toBe(seen[0]?.id);
+  });
+});
+
 describe("a task that an agent does", () => {
   it("reports, starts another runner, and finishes with its verdict", async () => {
     const server = new LLMock({ port: 0 });
