@@ -58,7 +58,7 @@ export async function fire(deps: CommandDeps, context: CommandContext, firing: F
     const access = accessOf(payload);
     return await deps.registry.dispatch(point.name, payload, {
       dispatchId,
-      cause: { kind: "command", id: dispatchId, depth: 0 },
+      cause: context.givenBy ?? { kind: "command", id: dispatchId, depth: 0 },
       dryRun,
       recordEmpty: true,
       signal: context.signal,

@@ -25,6 +25,7 @@ import type { Automations } from "./automations/automations.js";
 import type { LoadedHooks } from "./automations/definition/load.js";
 import { createIngest } from "./automations/ingest/ingest.js";
 import { createQueue } from "./automations/queue.js";
+import { ownCause } from "./automations/run/context-of.js";
 import { hashOf } from "./automations/run/history.js";
 import { declareEvents } from "./automations/triggers/ingested.js";
 import { formatProblem, type LoadedConfig } from "./config/load.js";
@@ -335,6 +336,13 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       uploadsFolder: uploadsFolder(env.DATABASE_URL),
       ...webhookOf(config, platforms),
       ingest,
+      caller: {
+        processes,
+        async causeOfRun(id) {
+          const run = await store.automation.runs.span(id);
+          return run && ownCause(run.cause, run.id);
+        },
+      },
       clock,
       logger,
     });

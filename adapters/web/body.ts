@@ -1,6 +1,6 @@
 /** What a web chat message carries besides its text: rendered parts, buttons, files, reactions. Stored as JSON in the message's row. */
 import { z } from "zod";
-import { attachment } from "../../src/domain/message.js";
+import { attachment, inboundMessage } from "../../src/domain/message.js";
 
 const pageCard = z.object({
   title: z.string().optional(),
@@ -31,6 +31,8 @@ export const rowBody = z.object({
   nonce: z.string().optional(),
   /** The nonce of the last edit: the same edit sent twice counts once. */
   editNonce: z.string().optional(),
+  /** The run of a hook whose program wrote it. */
+  writtenBy: inboundMessage.shape.writtenBy,
   /** A command given with named options, so that it can be offered to the gateway again. */
   command: z
     .object({ name: z.string(), options: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])) })

@@ -39,6 +39,7 @@ export function messageOf(row: WebChatMessage, facts: RowFacts): InboundMessage 
     messageId: String(row.id),
     isEdit: false,
     receivedAt: row.at,
+    ...(body.writtenBy === undefined ? {} : { writtenBy: body.writtenBy }),
   };
 }
 

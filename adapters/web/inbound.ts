@@ -17,7 +17,7 @@ import {
 } from "./events.js";
 import type { Feed } from "./feed.js";
 import type { Offers } from "./offers.js";
-import type { Commanding, Place, Pressing, Saying, WebPerson } from "./port.js";
+import type { Commanding, Place, Pressing, Saying, WebPerson, Writing } from "./port.js";
 import type { Rooms } from "./rooms.js";
 import type { Serial } from "./serial.js";
 import { maySeeMessage } from "./view.js";
@@ -37,7 +37,7 @@ export async function say(parts: InboundParts, person: WebPerson, saying: Saying
   if (saying.text.trim() === "" && saying.attachments.length === 0)
     throw new HookgateError({ code: "TEXT_EMPTY", message: "a message needs a text or a file" });
   needLength(parts, saying.text);
-  const body: RowBody = { html: renderHtml(saying.text), nonce: saying.nonce };
+  const body: RowBody = { html: renderHtml(saying.text), ...writingOf(saying) };
   if (saying.attachments.length > 0) body.attachments = saying.attachments;
   return create(parts, person, { ...saying, body });
 }
@@ -49,28 +49,41 @@ export async function command(parts: InboundParts, person: WebPerson, given: Com
   needLength(parts, text);
   const body: RowBody = {
     html: renderHtml(text),
-    nonce: given.nonce,
+    ...writingOf(given),
     command: { name: given.name, options: given.options },
   };
   return create(parts, person, { ...given, text, body });
 }
 
-export function edit(parts: InboundParts, person: WebPerson, messageId: number, text: string, nonce: string) {
+export function edit(
+  parts: InboundParts,
+  person: WebPerson,
+  messageId: number,
+  text: string,
+  nonce: string,
+  writtenBy?: Writing["writtenBy"],
+) {
   const { clock } = parts.online();
   if (text.trim() === "") throw new HookgateError({ code: "TEXT_EMPTY", message: "a message needs a text" });
   needLength(parts, text);
   return change(parts, person, messageId, async (row) => {
     needOwn(person, row);
     needAlive(row);
-    const body = readBody(row);
+    // Who writes it now, not who wrote it first.
+    const { writtenBy: _before, ...body } = readBody(row);
     const isRepeat = body.editNonce === nonce;
     // The row's own time makes the event's id: two edits in one millisecond must not look like one.
     const at = Math.max(clock.now(), (row.editedAt ?? row.at) + 1);
-    const next: RowBody = { ...body, html: renderHtml(text), editNonce: nonce };
+    const next: RowBody = { ...body, ...writingOf({ writtenBy }), html: renderHtml(text), editNonce: nonce };
     const stored = isRepeat ? undefined : await parts.store.edit(row.id, { text, body: next, at });
     return { stored, event: editedEvent };
   });
 }
+
+const writingOf = ({ nonce, writtenBy }: Partial<Writing>): Pick<RowBody, "nonce" | "writtenBy"> => ({
+  ...(nonce === undefined ? {} : { nonce }),
+  ...(writtenBy === undefined ? {} : { writtenBy }),
+});
 
 export function remove(parts: InboundParts, person: WebPerson, messageId: number) {
   const { clock } = parts.online();

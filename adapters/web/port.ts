@@ -4,7 +4,7 @@
  */
 import type { Acknowledgement } from "../../src/domain/adapter.js";
 import type { Choice, CommandSpec, CompletionQuery, OptionValue } from "../../src/domain/command.js";
-import type { Attachment, Button } from "../../src/domain/message.js";
+import type { Attachment, Button, InboundMessage } from "../../src/domain/message.js";
 import type { PageCard } from "./body.js";
 
 /** Somebody who is logged in. */
@@ -64,17 +64,21 @@ export interface Place {
   threadId?: string;
 }
 
-export interface Saying extends Place {
+export interface Writing {
+  nonce: string;
+  /** A hook's program, in a person's name. */
+  writtenBy?: InboundMessage["writtenBy"];
+}
+
+export interface Saying extends Place, Writing {
   text: string;
   attachments: Attachment[];
   replyToId?: number;
-  nonce: string;
 }
 
-export interface Commanding extends Place {
+export interface Commanding extends Place, Writing {
   name: string;
   options: Record<string, OptionValue>;
-  nonce: string;
 }
 
 export interface Pressing {
@@ -100,7 +104,13 @@ export interface WebPort {
   attachment(person: WebPerson, messageId: number, index: number): Promise<Attachment>;
   say(person: WebPerson, saying: Saying): Promise<PageMessage>;
   command(person: WebPerson, commanding: Commanding): Promise<PageMessage>;
-  edit(person: WebPerson, messageId: number, text: string, nonce: string): Promise<PageMessage>;
+  edit(
+    person: WebPerson,
+    messageId: number,
+    text: string,
+    nonce: string,
+    writtenBy?: Writing["writtenBy"],
+  ): Promise<PageMessage>;
   remove(person: WebPerson, messageId: number): Promise<PageMessage>;
   react(person: WebPerson, messageId: number, emoji: string, on: boolean): Promise<PageMessage>;
   /** `form`: the page shows the form, and presses again with its token and values. */

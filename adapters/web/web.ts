@@ -78,7 +78,8 @@ export function createWebAdapter({
     },
     say: async (person, saying) => view(person)(await inbound.say(parts, person, saying)),
     command: async (person, given) => view(person)(await inbound.command(parts, person, given)),
-    edit: async (person, id, text, nonce) => view(person)(await inbound.edit(parts, person, id, text, nonce)),
+    edit: async (person, id, text, nonce, writtenBy) =>
+      view(person)(await inbound.edit(parts, person, id, text, nonce, writtenBy)),
     remove: async (person, id) => view(person)(await inbound.remove(parts, person, id)),
     react: async (person, id, emoji, on) => view(person)(await inbound.react(parts, person, id, emoji, on)),
     press: (person, pressing) => inbound.press(parts, person, pressing),

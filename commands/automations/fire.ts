@@ -46,7 +46,7 @@ export async function fireConfigured(
       payload,
       dryRun,
       reason: `fired by ${context.operator.displayName ?? `${context.operator.platform}:${context.operator.userId}`}`,
-      cause: { kind: "command", id: context.causeId ?? newId("f", clock.now()), depth: 0 },
+      cause: context.givenBy ?? { kind: "command", id: context.causeId ?? newId("f", clock.now()), depth: 0 },
       signal: context.signal,
       began: (runId) => {
         progress.began(runId);

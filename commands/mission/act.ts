@@ -16,7 +16,7 @@ export async function runMission(deps: CommandDeps, context: CommandContext): Pr
   const begin = missionsOf(deps).run({
     planId,
     by: whoIs(context.operator),
-    cause: { kind: "command", id: context.causeId ?? "http", depth: 0 },
+    cause: context.givenBy ?? { kind: "command", id: context.causeId ?? "http", depth: 0 },
     // The same when the command is handled once more after a crash.
     ...(context.causeId === undefined ? {} : { once: `command:${context.causeId}` }),
     ...(context.at === undefined ? {} : { address: context.at }),

@@ -64,11 +64,11 @@ export function personOf({ platform, userId, displayName }: Operator): string {
 }
 
 /** Who gave the command, with what it came from. */
-export function actorOf({ operator, causeId }: CommandContext, reason?: string): Actor {
+export function actorOf({ operator, causeId, givenBy }: CommandContext, reason?: string): Actor {
   return {
     by: personOf(operator),
     ...(reason === undefined || reason === "" ? {} : { reason }),
-    cause: { kind: "command", id: causeId ?? "http", depth: 0 },
+    cause: givenBy ?? { kind: "command", id: causeId ?? "http", depth: 0 },
   };
 }
 

@@ -192,6 +192,8 @@ export interface IngestedEvent {
   name: string;
   payload: unknown;
   receivedAt: number;
+  /** Of a run whose program sent it. */
+  cause?: Cause;
   handledAt?: number;
 }
 

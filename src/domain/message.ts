@@ -42,6 +42,8 @@ export const inboundMessage = z.object({
   receivedAt: z.number(),
   /** The same by the platform's clock, which knows when it was written while nobody received it. */
   writtenAt: z.number().optional(),
+  /** The run of a hook whose program wrote it (in the web chat, from this machine), and how deep in a chain of hooks it stands. */
+  writtenBy: z.object({ runId: z.string(), depth: z.number().int().nonnegative() }).optional(),
   /** The platform's own payload, as it came. Never journalled. */
   raw: z.unknown().optional(),
 });

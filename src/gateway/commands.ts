@@ -2,6 +2,7 @@
 import type { Address } from "../domain/address.js";
 import type { CommandSpec, OptionValue } from "../domain/command.js";
 import type { Operator, Role } from "../domain/identity.js";
+import type { Cause } from "../domain/journal.js";
 import type { InboundMessage, OutboundMessage } from "../domain/message.js";
 import { HookgateError, type HookgateErrorFacts } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
@@ -31,6 +32,8 @@ export interface CommandContext {
   from?: Pick<InboundMessage, "isDm" | "guildId" | "parentChatId" | "userRoleIds">;
   /** What the ids of dispatches begin with that the command's own message set off; undefined over HTTP and the CLI. */
   causeId?: string;
+  /** The run of a hook whose program gave it: what it sets off is caused by that. */
+  givenBy?: Cause;
   /** The message it answers to, when given as a reply: `/hooks why x` on a message. */
   replyToId?: string;
   /** Replaces the answer shown so far; for work that takes long. The last value wins; `run`'s own answer comes last. */

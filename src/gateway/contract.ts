@@ -78,6 +78,8 @@ export interface Invocation {
   /** Who calls: `api` unless said. */
   source?: "api" | "cli";
   at?: Address;
+  /** The run of a hook whose program gave it. */
+  givenBy?: Cause;
 }
 
 export interface Gateway {

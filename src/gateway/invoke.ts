@@ -8,7 +8,7 @@ import { failure, runCommand } from "./inbound/run-command.js";
 import type { Parts } from "./parts.js";
 
 export async function invoke(invocation: Invocation, commands: CommandTable, parts: Parts): Promise<CommandAnswer> {
-  const { line, options = {}, operator, at } = invocation;
+  const { line, options = {}, operator, at, givenBy } = invocation;
   const text = line === undefined ? undefined : line.trim().replace(/^\/?/, "/");
   const call = text === undefined ? undefined : commands.read(text);
   const command = call?.command ?? commands.find(invocation.name ?? "");
@@ -29,10 +29,14 @@ export async function invoke(invocation: Invocation, commands: CommandTable, par
       operator,
       source: invocation.source ?? "api",
       ...(at ? { at } : {}),
+      ...(givenBy === undefined ? {} : { givenBy }),
       progress() {
         // The caller waits for the whole answer.
       },
-      fire: { cause: { kind: "api", id: newId("i"), depth: 0 }, access: operator.role ? "allowed" : "denied" },
+      fire: {
+        cause: givenBy ?? { kind: "api", id: newId("i"), depth: 0 },
+        access: operator.role ? "allowed" : "denied",
+      },
     },
     parts,
   );

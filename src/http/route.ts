@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { WebPort } from "../../adapters/web/port.js";
 import type { Ingest } from "../automations/ingest/ingest.js";
+import type { Cause } from "../domain/journal.js";
 import type { Gateway } from "../gateway/gateway.js";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
@@ -28,6 +29,8 @@ export interface HttpParts {
   uploads: Uploads;
   /** Absent when no events are declared. */
   ingest: Ingest | undefined;
+  /** The run of a hook whose program asks, when it is one. */
+  causeOf(request: FastifyRequest): Promise<Cause | undefined>;
   metrics: Metrics;
   clock: Clock;
   logger: Logger;

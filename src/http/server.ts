@@ -10,6 +10,7 @@ import { errorMessage, HookgateError } from "../lib/errors.js";
 import { API_ROOT } from "./api/endpoint.js";
 import { PROBLEM_TYPE, problemOf } from "./api/problem.js";
 import { createAuth } from "./auth.js";
+import { type CallerParts, createCauseOf } from "./caller.js";
 import { watchConnections } from "./connections.js";
 import { type ErrorAnswer, errorAnswer } from "./errors.js";
 import { createGuard } from "./guard.js";
@@ -35,6 +36,7 @@ export interface HttpServerOptions
   uploadsFolder: string;
   webhook?: Webhook;
   ingest?: HttpParts["ingest"];
+  caller: CallerParts;
 }
 
 export interface HttpServer {
@@ -65,6 +67,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     people,
     uploads,
     ingest: options.ingest,
+    causeOf: createCauseOf(options.caller),
     metrics: options.metrics,
     clock,
     logger,

@@ -12,6 +12,7 @@ import { existsSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
 import type { Clock } from "./clock.js";
 import { errorMessage, HookgateError } from "./errors.js";
+import { type LocalConnection, variableOfCaller } from "./process/caller.js";
 import { captureOutput } from "./process/capture.js";
 import { endGroup, endLeftovers, type Group, groupAlive, signalOne } from "./process/group.js";
 import { CHILD_MARK, findMarked, parseMark, processStart } from "./process/table.js";
@@ -53,6 +54,8 @@ export interface Processes {
   readonly env: Readonly<Record<string, string>>;
   /** Resolves however it ends, at the latest a second after its deadline. Rejects with PROCESS_NOT_STARTED when it cannot be started. */
   run(program: Program): Promise<ProgramEnd>;
+  /** Of the program of ours that holds the other end of a connection: this variable of its environment (Linux). */
+  variableOfCaller(connection: LocalConnection, variable: string): Promise<string | undefined>;
   /** Ends what a gateway of this installation left behind that is no longer there. Resolves with how many. */
   sweep(): Promise<number>;
   /** Ends all that run; nothing can be started after it. */
@@ -71,6 +74,8 @@ export interface ProcessesParts {
 
 /** After SIGKILL the pipes close at once, unless somebody who left the group holds them. */
 const LAST_WAIT_MS = 250;
+/** A program that left its group may go on for longer than its run. */
+const LEFT_OVER_MS = 600_000;
 /** A program that prints more is stopped: reading it would take the time of everybody else. */
 const FLOOD_BYTES = 64 * 1024 * 1024;
 
@@ -80,6 +85,7 @@ export function createProcesses({ clock, env, owner, graceMs = 500 }: ProcessesP
   const marks = `${owner}:${process.pid}:${processStart(process.pid) ?? 0}:`;
   let watchdog: Watchdog | undefined;
   let started = 0;
+  let lastEndedAt = Number.NEGATIVE_INFINITY;
   let isStopped = false;
 
   async function run(program: Program): Promise<ProgramEnd> {
@@ -96,6 +102,7 @@ export function createProcesses({ clock, env, owner, graceMs = 500 }: ProcessesP
       return await attend(child, program, stopping.signal, mark, startedAt);
     } finally {
       running.delete(child);
+      lastEndedAt = clock.monotonic();
       if (child.pid !== undefined) watchdog?.remove(child.pid);
     }
   }
@@ -177,6 +184,11 @@ export function createProcesses({ clock, env, owner, graceMs = 500 }: ProcessesP
       ends.add(settled);
       void settled.then(() => ends.delete(settled));
       return end;
+    },
+    async variableOfCaller(connection, variable) {
+      // The table of processes is not read for people, as long as nothing of ours may be running.
+      const mayRun = running.size > 0 || clock.monotonic() - lastEndedAt < LEFT_OVER_MS;
+      return mayRun ? variableOfCaller(connection, (mark) => mark.startsWith(marks), variable) : undefined;
     },
     async sweep() {
       const orphans = await findMarked((mark) => {

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import type { IngestStore } from "../../domain/automation.js";
+import type { Cause } from "../../domain/journal.js";
 import type { Clock } from "../../lib/clock.js";
 import { HookgateError } from "../../lib/errors.js";
 import { nearest } from "../../lib/nearest.js";
@@ -14,6 +15,8 @@ export interface Incoming {
   name: string;
   headers: Readonly<Record<string, string | string[] | undefined>>;
   body: Buffer;
+  /** Of a run whose program sent it. */
+  cause?: Cause;
 }
 
 export interface Ingest {
@@ -58,13 +61,14 @@ export function createIngest({ events, isBroken, secret, store, stored, clock }:
 
   return {
     maxBytes: (name) => find(name).max_bytes,
-    async accept({ name, headers, body }) {
-      const event = find(name);
+    async accept({ name, headers, body, cause }) {
+      const declared = find(name);
       const text = readText(body);
-      const id = prove(headers, text, secretsOf(name, event, secret), clock.now());
-      const payload = readPayload(text, schemaOf(event));
+      const id = prove(headers, text, secretsOf(name, declared, secret), clock.now());
+      const payload = readPayload(text, schemaOf(declared));
       // Senders choose their ids: one may use what another has used.
-      const isNew = await store.accept({ id: `${name}:${id}`, name, payload, receivedAt: clock.now() });
+      const event = { id: `${name}:${id}`, name, payload, receivedAt: clock.now() };
+      const isNew = await store.accept({ ...event, ...(cause === undefined ? {} : { cause }) });
       if (isNew) stored();
       return { id, isDuplicate: !isNew };
     },

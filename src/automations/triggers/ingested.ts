@@ -69,7 +69,8 @@ export function createIngested({ store, begun, runs, registry, clock, logger }: 
   }
 
   /** A hook that posts to us names its run as the event's id: then that caused it, and what starts itself in this way is cut. */
-  async function causeOf({ id, name }: IngestedEvent): Promise<Cause> {
+  async function causeOf({ id, name, cause }: IngestedEvent): Promise<Cause> {
+    if (cause !== undefined) return cause;
     const run = await runs.get(id.slice(name.length + 1));
     if (run === undefined) return { kind: "api", id, depth: 0 };
     return { kind: "hook", id: run.id, depth: (run.cause?.depth ?? 0) + 1 };

@@ -9,7 +9,7 @@ import { type Handling, settled } from "./handling.js";
 import type { LaneRow } from "./lanes.js";
 import { LiveAnswer } from "./live-answer.js";
 import type { ParsedOptions } from "./parse-command.js";
-import { attemptOf, causeId, causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+import { attemptOf, causeId, causeOf, givenBy, type Inbound, messageAddress, newDelivery } from "./receiving.js";
 import { runCommand } from "./run-command.js";
 
 export interface ChatCall {
@@ -27,6 +27,7 @@ export interface ChatCall {
 export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbound): Promise<Handling> {
   const { command, parsed, operator, message, interaction } = call;
   const at = messageAddress(message);
+  const by = givenBy(row);
   const base = answerDelivery(row, message, at, interaction, inbound);
   const live = new LiveAnswer(base, call.inPlaceOf ?? (await shownBefore(row, base, inbound)), inbound);
   const answer = await runCommand(
@@ -39,6 +40,7 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
       at,
       from: message,
       causeId: causeId(row),
+      ...(by === undefined ? {} : { givenBy: by }),
       ...(message.replyToId === undefined ? {} : { replyToId: message.replyToId }),
       progress: (shown) => live.progress(answering(shown, message, interaction)),
       fire: {

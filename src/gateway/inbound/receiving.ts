@@ -46,7 +46,16 @@ export const causeId = (row: LaneRow) => `m${row.id}`;
 export const attemptOf = (row: LaneRow) => Math.max(1, row.attempts - row.deferrals);
 
 export function causeOf(row: LaneRow, kind: Cause["kind"]): Cause {
-  return { kind, id: causeId(row), depth: 0 };
+  const by = givenBy(row);
+  // A message is what its writer's run caused; what is answered to it is an answer, as deep.
+  if (by !== undefined && kind === "message") return by;
+  return { kind, id: causeId(row), depth: by?.depth ?? 0 };
+}
+
+/** The run of a hook whose program wrote it. */
+export function givenBy({ event }: LaneRow): Cause | undefined {
+  const by = "message" in event ? event.message.writtenBy : undefined;
+  return by && { kind: "hook", id: by.runId, depth: by.depth };
 }
 
 /** Options of a dispatch that this event leads to. Each offering of a message that was put off is a dispatch of its own. */

@@ -2,6 +2,7 @@
 import type { Address } from "../../domain/address.js";
 import type { OptionValue } from "../../domain/command.js";
 import { hasRole, type Operator, type Role } from "../../domain/identity.js";
+import type { Cause } from "../../domain/journal.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
@@ -21,6 +22,7 @@ export interface Call {
   at?: Address;
   from?: CommandContext["from"];
   causeId?: string;
+  givenBy?: Cause;
   replyToId?: string;
   progress(message: OutboundMessage): void;
   /** Of the command_invoked dispatch. */
@@ -64,6 +66,7 @@ async function run(call: Call, parts: Parts): Promise<CommandAnswer> {
         ...(call.at ? { at: call.at } : {}),
         ...(call.from ? { from: call.from } : {}),
         ...(call.causeId === undefined ? {} : { causeId: call.causeId }),
+        ...(call.givenBy === undefined ? {} : { givenBy: call.givenBy }),
         ...(call.replyToId === undefined ? {} : { replyToId: call.replyToId }),
         progress: call.progress,
         need(role) {

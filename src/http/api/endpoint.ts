@@ -50,7 +50,9 @@ export function endpoint<P = unknown, Q = unknown, B = unknown, A = unknown>(
   const route = personRoute<P, Q, B>({
     ...rest,
     path: `${API_ROOT}${declaration.path}`,
-    async handle({ gateway }, { person, ...given }) {
+    async handle({ gateway, causeOf }, { person, request, ...given }) {
+      // Looking at something sets nothing off.
+      const givenBy = declaration.method === "GET" ? undefined : await causeOf(request);
       const { name, options } = command(given);
       const role = gateway.identify("web", person.id);
       const answered = await gateway.invoke({
@@ -62,6 +64,7 @@ export function endpoint<P = unknown, Q = unknown, B = unknown, A = unknown>(
           displayName: person.name,
           ...(role === undefined ? {} : { role }),
         },
+        ...(givenBy === undefined ? {} : { givenBy }),
       });
       return answer.parse(dataOf(answered));
     },

@@ -44,7 +44,8 @@ export const commandRoutes = [
     path: "/api/command",
     summary: "`{ line }` or `{ name, options }`: runs an operator command; answers `{ outcome, text, message, data }`.",
     body: invocation,
-    async handle({ gateway }, { person, body }) {
+    async handle({ gateway, causeOf }, { person, body, request }) {
+      const givenBy = await causeOf(request);
       const role = gateway.identify("web", person.id);
       const { line, name, options, source = "api" } = body;
       const {
@@ -61,6 +62,7 @@ export const commandRoutes = [
           displayName: person.name,
           ...(role === undefined ? {} : { role }),
         },
+        ...(givenBy === undefined ? {} : { givenBy }),
       });
       return { outcome, text: writtenOut(message), message, data: data ?? null };
     },

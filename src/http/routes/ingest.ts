@@ -16,11 +16,17 @@ export const ingestRoutes = [
     summary:
       "An event that is declared under `events:`, signed as Standard Webhooks says, JSON as body. 202 when it is on disk, 200 when it was before.",
     params: z.object({ name: z.string() }),
-    async handle({ ingest }, { params: { name }, request, reply }) {
+    async handle({ ingest, causeOf }, { params: { name }, request, reply }) {
       if (!ingest)
         throw new HookgateError({ code: "EVENT_UNKNOWN", message: `there is no event "${name.slice(0, 64)}"` });
       const body = await bytesOf(request.body, ingest.maxBytes(name));
-      const { id, isDuplicate } = await ingest.accept({ name, headers: request.headers, body });
+      const cause = await causeOf(request);
+      const { id, isDuplicate } = await ingest.accept({
+        name,
+        headers: request.headers,
+        body,
+        ...(cause === undefined ? {} : { cause }),
+      });
       reply.code(isDuplicate ? 200 : 202);
       return { id, status: isDuplicate ? "duplicate" : "accepted" };
     },

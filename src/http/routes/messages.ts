@@ -1,6 +1,7 @@
 /** Writing in the web chat. A `nonce` that the page chooses makes a repeated request the same request. */
+import type { FastifyRequest } from "fastify";
 import { z } from "zod";
-import { needWeb, personRoute } from "../route.js";
+import { type HttpParts, needWeb, personRoute } from "../route.js";
 
 const room = z.object({ room: z.string().min(1).max(100) });
 const message = z.object({ message: z.coerce.number().int().positive() });
@@ -15,6 +16,12 @@ const emoji = z
   .max(40)
   .regex(/^(\p{Extended_Pictographic}|\p{Emoji_Component}|\p{Regional_Indicator})+$/u, "expected an emoji");
 
+/** A program of a hook, when it is one that writes in a person's name. */
+async function writerOf({ causeOf }: HttpParts, request: FastifyRequest) {
+  const cause = await causeOf(request);
+  return cause && { writtenBy: { runId: cause.id, depth: cause.depth } };
+}
+
 export const messageRoutes = [
   personRoute({
     method: "POST",
@@ -28,7 +35,7 @@ export const messageRoutes = [
       replyToId: z.number().int().positive().optional(),
       uploads: z.array(z.string()).max(10).default([]),
     }),
-    async handle(parts, { person, params, body, reply }) {
+    async handle(parts, { person, params, body, request, reply }) {
       const web = needWeb(parts);
       const attachments = await Promise.all(body.uploads.map((id) => parts.uploads.take(person.id, id)));
       const { text, threadId, replyToId } = body;
@@ -39,6 +46,7 @@ export const messageRoutes = [
           text,
           attachments,
           nonce: body.nonce,
+          ...(await writerOf(parts, request)),
           ...(threadId === undefined ? {} : { threadId }),
           ...(replyToId === undefined ? {} : { replyToId }),
         }),
@@ -56,13 +64,14 @@ export const messageRoutes = [
       nonce,
       threadId,
     }),
-    async handle(parts, { person, params, body, reply }) {
+    async handle(parts, { person, params, body, request, reply }) {
       const { threadId, ...given } = body;
       reply.code(201);
       return {
         message: await needWeb(parts).command(person, {
           roomId: params.room,
           ...given,
+          ...(await writerOf(parts, request)),
           ...(threadId === undefined ? {} : { threadId }),
         }),
       };
@@ -74,8 +83,9 @@ export const messageRoutes = [
     summary: "`{ text, nonce }`: edits one's own message.",
     params: message,
     body: z.strictObject({ text: z.string(), nonce }),
-    async handle(parts, { person, params, body }) {
-      return { message: await needWeb(parts).edit(person, params.message, body.text, body.nonce) };
+    async handle(parts, { person, params, body, request }) {
+      const { writtenBy } = (await writerOf(parts, request)) ?? {};
+      return { message: await needWeb(parts).edit(person, params.message, body.text, body.nonce, writtenBy) };
     },
   }),
   personRoute({

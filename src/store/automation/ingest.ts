@@ -1,5 +1,6 @@
 /** Events that came in by signed HTTP: stored once per id before they are acknowledged, kept after it so that a replay is known. */
 import type { IngestedEvent, IngestStore } from "../../domain/automation.js";
+import type { Cause } from "../../domain/journal.js";
 import type { Connection } from "../connection.js";
 
 interface EventRow {
@@ -8,13 +9,14 @@ interface EventRow {
   payload: string;
   received_at: number;
   handled_at: number | null;
+  cause: string | null;
 }
 
 const CHUNK = 500;
 
 export function createIngest({ database, read, write }: Connection): IngestStore {
-  const insert = database.prepare<[string, string, string, number]>(
-    "INSERT INTO automation_events (id, name, payload, received_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+  const insert = database.prepare<[string, string, string, number, string | null]>(
+    "INSERT INTO automation_events (id, name, payload, received_at, cause) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
   );
   const unhandled = database.prepare<[number], EventRow>(
     "SELECT * FROM automation_events WHERE handled_at IS NULL ORDER BY received_at, id LIMIT ?",
@@ -25,8 +27,11 @@ export function createIngest({ database, read, write }: Connection): IngestStore
        SELECT id FROM automation_events WHERE handled_at IS NOT NULL AND received_at < ? LIMIT ?)`,
   );
   return {
-    accept: ({ id, name, payload, receivedAt }) =>
-      write(() => insert.run(id, name, JSON.stringify(payload ?? null), receivedAt).changes === 1),
+    accept: ({ id, name, payload, receivedAt, cause }) =>
+      write(() => {
+        const by = cause === undefined ? null : JSON.stringify(cause);
+        return insert.run(id, name, JSON.stringify(payload ?? null), receivedAt, by).changes === 1;
+      }),
     unhandled: (limit) => read(() => unhandled.all(limit).map(eventOf)),
     handled: (id, at) => write(() => void handled.run(at, id)),
     async sweep(before) {
@@ -38,12 +43,14 @@ export function createIngest({ database, read, write }: Connection): IngestStore
   };
 }
 
-function eventOf({ id, name, payload, received_at, handled_at }: EventRow): IngestedEvent {
+function eventOf({ id, name, payload, received_at, handled_at, cause }: EventRow): IngestedEvent {
+  const by = cause === null ? undefined : (parsed(cause) as Cause | undefined);
   return {
     id,
     name,
     payload: parsed(payload),
     receivedAt: received_at,
+    ...(by === undefined ? {} : { cause: by }),
     ...(handled_at === null ? {} : { handledAt: handled_at }),
   };
 }

@@ -12,6 +12,7 @@ import { owedHooks } from "./009-owed-hooks.js";
 import { alertTimes } from "./010-alert-times.js";
 import { assessmentTellings } from "./011-assessment-tellings.js";
 import { runsByEnd } from "./012-runs-by-end.js";
+import { eventCauses } from "./013-event-causes.js";
 
 export const migrations: Migrations = {
   "001-inbox-and-outbox": inboxAndOutbox,
@@ -26,4 +27,5 @@ export const migrations: Migrations = {
   "010-alert-times": alertTimes,
   "011-assessment-tellings": assessmentTellings,
   "012-runs-by-end": runsByEnd,
+  "013-event-causes": eventCauses,
 };
