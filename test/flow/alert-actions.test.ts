@@ -6,6 +6,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runCli } from "../cli/run-cli.js";
+import { TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 import type { FlowPlatform, Place, Seen } from "./platform.js";
 import { allOnline, invoke, type Stack, startStack } from "./stack.js";
@@ -50,11 +52,14 @@ beforeAll(async () => {
             ],
             alone: 50,
             remind: { times: 0 },
+            escalate: [{ after: "1h", mention: ["Olga"] }],
             extend: ["2h"],
             mute: ["1h"],
           },
         },
         business_hours: { timezone: "Europe/Berlin" },
+        people: { Olga: ["web:1", `discord:${discord.userId}`, `telegram:${telegram.userId}`] },
+        destinations: { [`telegram:${telegram.world.bot.id}:${telegram.forumId}`]: { timezone: "Europe/Berlin" } },
       },
     }),
   });
@@ -97,6 +102,68 @@ async function taskDue(due: string, title: string, more = ""): Promise<string> {
 }
 const deadlineOf = async (id: string) =>
   ((await run(`/task show ${id}`)).data as { deadline?: number | string }).deadline;
+
+describe("a card of what is late", () => {
+  const title = "Empty the bins";
+  let found: Record<Name, Seen>;
+  let alertId: string;
+  beforeAll(async () => {
+    await taskDue("2s", title);
+    found = await everywhere(title, /firing since/);
+    alertId = idIn(found.web);
+  });
+
+  it("says what, why, since when, whose, what comes next, and its id; and when it was due as each chat tells times", () => {
+    const due = {
+      web: /Due\n(<p>)?<time datetime="\d{4}-\d\d-\d\dT/,
+      discord: /Due\W+<t:\d+:f>/,
+      telegram: /Due\W+\d{1,2} \w+ \d{4},? (at )?\d\d:\d\d (CET|CEST|GMT\+[12])/,
+    };
+    for (const name of NAMES) {
+      const text = shown(found[name]);
+      for (const part of [
+        /Severity\W+high/,
+        /State\W+firing since/,
+        /What\W+Empty the bins/,
+        /Clock\W+deadline · dates/,
+        /Target\W+2 s/,
+        /Elapsed\W+.* \(\d+ %\)/,
+        /Overdue by\W+\d/,
+        /Owner\W+\S/,
+        /the deadline has passed/,
+        /Next\W+.*step 1 of 1/,
+        due[name],
+      ])
+        expect(text, name).toMatch(part);
+      expect(text, name).toContain(alertId);
+      expect(found[name].buttons, name).toEqual([
+        ...["Acknowledge", "Assign to me", "Escalate", "Resolve", "Note"],
+        ...["Snooze 15m", "Snooze 1h", "Snooze 4h", "Next business hour", "Snooze…"],
+        ...["Extend 2h", "Extend…", "Mute policy 1h", "Mute policy…"],
+      ]);
+    }
+  });
+
+  it("is escalated, put off to the next business hour and resolved by its buttons, with who did it and where", async () => {
+    await platform("discord").press(room("discord"), "owner", found.discord.id, "Escalate");
+    const isCall = ({ text }: Seen) => text.includes("Escalated: step 1 of 1") && text.includes(alertId);
+    for (const name of NAMES)
+      await until(async () => (await platform(name).seen(room(name))).find(isCall), `the escalation in ${name}`);
+    expect(await lastOf(alertId, "escalate")).toMatchObject({ actor: { source: "discord" } });
+    expect((await everywhere(title, /Next\W+.*nobody else will be told/)).web.buttons).not.toContain("Escalate");
+    await platform("web").press(room("web"), "owner", found.web.id, "Next business hour");
+    await everywhere(title, /snoozed until/);
+    const snoozed = await lastOf(alertId, "snooze");
+    expect(snoozed).toMatchObject({ actor: { id: "web:1", source: "web" } });
+    expect(snoozed?.reason).toMatch(/until .*T0[78]:00:00/); // nine in Berlin
+    await platform("telegram").press(room("telegram"), "owner", found.telegram.id, "Resolve");
+    for (const card of Object.values(await everywhere(title, /resolved/))) expect(card.buttons).toEqual([]);
+    expect(await lastOf(alertId, "resolve")).toMatchObject({
+      actor: { source: "telegram" },
+      reason: expect.stringMatching(/^resolved by /),
+    });
+  });
+});
 
 describe("more time", () => {
   it("by a button moves the task's own deadline, the clock is reckoned from it, and who did so is in its history", async () => {
@@ -222,7 +289,10 @@ describe("later, and in words", () => {
   });
 
   it("a second press says who was quicker and when", async () => {
-    await run(`/ack ${alertId}`);
+    const { folder: cwd, url } = stack.gateway;
+    const env = { HOOKGATE_PORT: new URL(url).port, HOOKGATE_TOKEN: TOKEN };
+    expect(await runCli(["do", "ack", alertId], { cwd, env })).toMatchObject({ code: 0 });
+    expect(await lastOf(alertId, "ack")).toMatchObject({ actor: { name: "Owner", source: "cli" } });
     const again = await run(`/ack ${alertId}`);
     expect(again.text).toMatch(/was acknowledged by Owner \d+ s ago; it is acked/);
     expect((again.data as { changed: number }).changed).toBe(0);

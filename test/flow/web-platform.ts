@@ -15,7 +15,7 @@ interface PageMessage {
   author: { id?: string };
   text: string;
   isDeleted?: boolean;
-  card?: { title?: string; text?: string; fields?: { name: string; value: string }[] };
+  card?: { title?: string; text?: string; fields?: { name: string; html: string }[] };
   buttons?: { label: string; token?: string }[][];
 }
 
@@ -137,7 +137,7 @@ export function webPlatform(): FlowPlatform {
 }
 
 function seenOf({ id, text, card, buttons = [] }: PageMessage): Seen {
-  const fields = (card?.fields ?? []).flatMap(({ name, value }) => [name, value]);
+  const fields = (card?.fields ?? []).flatMap(({ name, html }) => [name, html]);
   return {
     id: String(id),
     text: [text, card?.title, card?.text, ...fields].filter(Boolean).join("\n"),
