@@ -3,30 +3,36 @@
  * lines go to the file that `TALLY` names: `begin|end <file>`, `pass|skip <test>`, `fail <test or file>`.
  */
 import { appendFileSync } from "node:fs";
-import type { Reporter } from "vitest/node";
+import type { Reporter, SerializedError, TestCase, TestModule, TestSuite } from "vitest/node";
 
 const file = process.env.TALLY;
 const note = (kind: string, what: string) => {
   if (file !== undefined) appendFileSync(file, `${kind} ${what.replaceAll("\n", " ")}\n`);
 };
 
-export default {
-  onTestModuleQueued: ({ relativeModuleId }) => note("begin", relativeModuleId),
-  onTestCaseResult(test) {
+export default class Tally implements Reporter {
+  onTestModuleQueued({ relativeModuleId }: TestModule): void {
+    note("begin", relativeModuleId);
+  }
+
+  onTestCaseResult(test: TestCase): void {
     const { state } = test.result();
     const kind = state === "passed" ? "pass" : state === "failed" ? "fail" : "skip";
     note(kind, `${test.module.relativeModuleId} > ${test.fullName}`);
-  },
-  // A hook around tests that failed: the tests themselves are skipped, which would look as if all were well.
-  onTestSuiteResult(suite) {
+  }
+
+  /** A hook around tests that failed: the tests themselves are skipped, which would look as if all were well. */
+  onTestSuiteResult(suite: TestSuite): void {
     for (const { message } of suite.errors())
       note("fail", `${suite.module.relativeModuleId} > ${suite.fullName}: ${message}`);
-  },
-  onTestModuleEnd(module) {
+  }
+
+  onTestModuleEnd(module: TestModule): void {
     for (const { message } of module.errors()) note("fail", `${module.relativeModuleId}: ${message}`);
     note("end", module.relativeModuleId);
-  },
-  onTestRunEnd(_, unhandledErrors) {
+  }
+
+  onTestRunEnd(_: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
     for (const { message } of unhandledErrors) note("fail", `outside the tests: ${message}`);
-  },
-} satisfies Reporter;
+  }
+}
