@@ -75,11 +75,11 @@ export interface TaskStore {
   stale(owner: string): Promise<Task[]>;
   /** Oldest first. */
   events(taskId: string, limit: number): Promise<TaskEvent[]>;
-  /** Events that not everybody was told of, oldest first. */
-  untold(limit: number): Promise<{ event: TaskEvent; task: Task; tries: number }[]>;
+  /** Events that not everybody was told of, oldest first; `seq` pages on. */
+  untold(limit: number, afterSeq?: number): Promise<{ seq: number; event: TaskEvent; task: Task; tries: number }[]>;
   /** Counts a telling that is about to begin, so that a repeated one is known as such. */
   telling(eventId: string): Promise<void>;
   told(eventId: string): Promise<void>;
-  /** Ended before this time; resolves with how many are gone. */
+  /** Ended before this time, and not of a mission that goes on; resolves with how many are gone. */
   sweep(before: number): Promise<number>;
 }

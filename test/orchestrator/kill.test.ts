@@ -174,8 +174,9 @@ describe("killed in a transition", () => {
     for (let crash = 0; crash < 2; crash++) {
       await gone(gateway);
       // It may be gone again before it says that it is ready.
-      await again(gateway).catch(() => {});
+      await gateway.start().catch(() => {});
     }
+    await gateway.ready();
     const task = await ends(gateway, id);
     expect(task).toMatchObject({ status: "blocked", attempt: 2, hold: { kind: "interruption" } });
     expect(task.reason).toContain("2 crashes in a row");

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Task } from "../../src/domain/task.js";
 import type { TaskEvent } from "../../src/domain/task-store.js";
+import { newMission } from "../../src/orchestrator/missions/new-mission.js";
 import { openTestStore } from "./support/open-test-store.js";
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -95,6 +96,19 @@ describe("a task on disk", () => {
     expect((await tasks.list({ limit: 10 })).map(({ id }) => id)).toEqual(["t_open", "t_new"]);
     expect(await tasks.events("t_old", 10)).toEqual([]);
   });
+
+  it("stays as long as the mission that it belongs to", async () => {
+    const { tasks, missions } = await filled([
+      taskOf("t_1", { status: "done", endedAt: NOW - 10, missionId: "m_1" }),
+      undefined,
+    ]);
+    const plan = { groups: [{ name: "only", tasks: [{ id: "one", assignTo: "a" }] }] };
+    const mission = newMission({ id: "m_1", planId: "p", plan, by: "test", at: NOW });
+    await missions.rows.insert({ mission, owed: [] });
+    expect(await tasks.sweep(NOW)).toBe(0);
+    await missions.rows.commit({ mission: { ...mission, version: 2, status: "done", endedAt: NOW }, owed: [] });
+    expect(await tasks.sweep(NOW)).toBe(1);
+  });
 });
 
 describe("what is due", () => {
@@ -123,5 +137,12 @@ describe("what others are to be told", () => {
     await tasks.telling("t_2:1");
     const untold = await tasks.untold(10);
     expect(untold).toMatchObject([{ event: { id: "t_2:1" }, task: { id: "t_2" }, tries: 2 }]);
+  });
+
+  it("is found page by page", async () => {
+    const { tasks } = await filled([taskOf("t_1"), NOW], [taskOf("t_2"), NOW], [taskOf("t_3"), NOW]);
+    const [first, second] = await tasks.untold(2);
+    expect([first?.event.taskId, second?.event.taskId]).toEqual(["t_1", "t_2"]);
+    expect((await tasks.untold(2, second?.seq)).map(({ event }) => event.taskId)).toEqual(["t_3"]);
   });
 });

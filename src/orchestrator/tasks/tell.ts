@@ -115,11 +115,14 @@ export function createTelling(parts: TellParts): Telling {
   return {
     tell,
     async resume() {
-      for (const { event, task, tries } of await store.untold(MOST_UNTOLD)) {
+      for (let afterSeq = 0, isMore = true; isMore; ) {
+        const page = await store.untold(PAGE, afterSeq);
         // Of this start, and being told: what a crash cut off has failed meanwhile.
-        if (open.has(event.id)) continue;
-        await store.telling(event.id);
-        tell(event, task, tries + 1);
+        const left = page.filter(({ event }) => !open.has(event.id));
+        await Promise.all(left.map(({ event }) => store.telling(event.id)));
+        for (const { event, task, tries } of left) tell(event, task, tries + 1);
+        afterSeq = page.at(-1)?.seq ?? afterSeq;
+        isMore = page.length === PAGE;
       }
     },
     async drained() {
@@ -131,5 +134,5 @@ export function createTelling(parts: TellParts): Telling {
 /** Told again after a crash it may be elsewhere by now; why it failed is in the history. */
 const failed = (task: Task, { reason }: TaskEvent): Task => (reason === undefined ? task : { ...task, reason });
 
-/** More were not under way at one moment. */
-const MOST_UNTOLD = 10_000;
+/** Of what a crash left untold. */
+const PAGE = 1_000;

@@ -33,7 +33,9 @@ export function createTasks(connection: Connection): TaskStore {
     "UPDATE tasks SET lease_until = ? WHERE id = ? AND run_id = ? AND lease_owner IS NOT NULL",
   );
   const old = database.prepare<[number, number], { id: string }>(
-    "SELECT id FROM tasks WHERE ended_at < ? ORDER BY ended_at LIMIT ?",
+    `SELECT id FROM tasks WHERE ended_at < ? AND NOT EXISTS
+       (SELECT 1 FROM missions WHERE missions.id = tasks.mission_id AND missions.ended_at IS NULL)
+     ORDER BY ended_at LIMIT ?`,
   );
   const forget = ["tasks WHERE id", "task_events WHERE task_id", "task_dependencies WHERE task_id"].map((where) =>
     database.prepare<[string]>(`DELETE FROM ${where} = ?`),
