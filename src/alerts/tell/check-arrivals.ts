@@ -51,8 +51,8 @@ async function fail(card: AlertCard, reason: string, telling: Telling): Promise<
   const { destination } = card;
   logger.error({ card: card.id, destination, reason }, "an alert could not be told");
   const [first] = await store.list({ cardId: card.id, limit: 1 });
-  // Nobody is left to tell that nobody can be told.
-  if (first?.signal.source.kind === OWN_KIND) return;
+  // What stood on it is told elsewhere by now; or nobody is left to tell that nobody can be told.
+  if (first === undefined || first.signal.source.kind === OWN_KIND) return;
   for (let afterId = ""; ; ) {
     const page = await store.list({ cardId: card.id, afterId, limit: PAGE });
     await Promise.all(

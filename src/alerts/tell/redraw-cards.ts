@@ -14,7 +14,10 @@ const APART_MS = 6_000;
 
 /** Gives the time of the next. */
 export async function redrawCards(destination: string, { store, clock }: Telling): Promise<number | undefined> {
-  await store.redrawDue(destination, clock.now());
+  const now = clock.now();
+  const { nextAt } = await store.redraws(destination);
+  if (nextAt === undefined || nextAt > now) return nextAt;
+  await store.redrawDue(destination, now);
   return (await store.redraws(destination)).nextAt;
 }
 

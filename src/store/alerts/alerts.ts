@@ -25,7 +25,8 @@ export function createAlertStore(connection: Connection): AlertStore {
   );
   const addPlace = database.prepare<[string, string, string, string, number]>(
     `INSERT INTO alert_places (alert_id, destination, group_key, kind, due_at) VALUES (?, ?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET is_waiting = 1, kind = excluded.kind, due_at = excluded.due_at WHERE card_id IS NULL`,
+     ON CONFLICT DO UPDATE SET is_waiting = 1, group_key = excluded.group_key, kind = excluded.kind,
+     due_at = excluded.due_at WHERE card_id IS NULL`,
   );
   const leaveCard = database.prepare<[string, string]>(
     `UPDATE alert_cards SET wanted = wanted + 1, is_closed = 0

@@ -77,8 +77,20 @@ describe("working time", () => {
   });
 });
 
+interface Closed {
+  date: string;
+  /** The whole day when absent. */
+  part?: readonly [number, number] | undefined;
+}
+
 /** The same by looking at the clock on the wall every minute, with Intl instead of Temporal. */
-function modelOf(timezone: string, hours: readonly (readonly [number, number])[], weekdays: readonly string[]) {
+function modelOf(
+  timezone: string,
+  hours: readonly (readonly [number, number])[],
+  weekdays: readonly string[],
+  closed: readonly Closed[],
+) {
+  const day = new Intl.DateTimeFormat("en-CA", { timeZone: timezone });
   const wall = new Intl.DateTimeFormat("en-US", {
     timeZone: timezone,
     weekday: "short",
@@ -89,7 +101,10 @@ function modelOf(timezone: string, hours: readonly (readonly [number, number])[]
   return (minuteAt: number): boolean => {
     const [, weekday = "", hour, minute] = /^(\w+),? (\d+):(\d+)$/.exec(wall.format(minuteAt)) ?? [];
     const time = Number(hour) * 60 + Number(minute);
-    return weekdays.includes(weekday.toLowerCase()) && hours.some(([from, to]) => from <= time && time < to);
+    const isOpen = weekdays.includes(weekday.toLowerCase()) && hours.some(([from, to]) => from <= time && time < to);
+    if (!isOpen || closed.length === 0) return isOpen;
+    const date = day.format(minuteAt);
+    return !closed.some((one) => one.date === date && (!one.part || (one.part[0] <= time && time < one.part[1])));
   };
 }
 
@@ -119,6 +134,21 @@ const someHours = fc
     return pairs;
   });
 
+/** Holidays, whole and in part, on the day before, of and after the clock change. */
+const someClosed = fc.array(
+  fc.record({
+    day: fc.integer({ min: -1, max: 1 }),
+    part: fc.option(
+      fc
+        .uniqueArray(fc.integer({ min: 0, max: 24 * 60 }), { minLength: 2, maxLength: 2 })
+        .map(([a = 0, b = 0]): [number, number] => [Math.min(a, b), Math.max(a, b)]),
+      { nil: undefined },
+    ),
+  }),
+  { maxLength: 2 },
+);
+const dateOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+
 describe("working time, held against a look at the clock every minute", () => {
   it("is the same between any two minutes around a clock change, and `after` is its inverse", async () => {
     await fc.assert(
@@ -126,16 +156,19 @@ describe("working time, held against a look at the clock every minute", () => {
         fc.constantFrom(...CHANGES),
         someHours,
         fc.subarray(WEEK, { minLength: 3 }),
+        someClosed,
         fc.integer({ min: -2 * 1440, max: 1440 }),
         fc.integer({ min: 0, max: 2 * 1440 }),
         fc.integer({ min: 0, max: 59_999 }),
-        async ([timezone, change], hours, weekdays, startMinutes, lengthMinutes, oddMs) => {
+        async ([timezone, change], hours, weekdays, daysOff, startMinutes, lengthMinutes, oddMs) => {
+          const closed = daysOff.map(({ day, part }) => ({ date: dateOf(at(change) + day * 24 * HOUR), part }));
           const days = weekdays.join(",");
           const office = await calendar({
             timezone,
             hours: { [days]: hours.map(([from, to]) => `${written(from)}-${written(to)}`) },
+            closed: closed.map(({ date, part }) => (part ? `${date} ${written(part[0])}-${written(part[1])}` : date)),
           });
-          const isWorking = modelOf(timezone, hours, weekdays);
+          const isWorking = modelOf(timezone, hours, weekdays, closed);
           const from = at(change) + startMinutes * MINUTE;
           const to = from + lengthMinutes * MINUTE;
           let expected = 0;

@@ -110,6 +110,14 @@ it("watches tasks from their creation to their end, says so in /sla, and takes o
       return data.clocks[0]?.policyId === "office-hours" ? data : undefined;
     }, "the open task having a clock of the new policy");
     expect(taken.total).toBe(1);
+    // Another calendar of the same policy moves what is due, at once.
+    const shorter = config([inOffice]);
+    shorter.sla.calendars.office.hours = { "mon-fri": "09:00-10:00" };
+    writeFileSync(join(folder, "hookgate.yaml"), JSON.stringify(shorter));
+    await until(async () => {
+      const { data } = await ask("/sla list");
+      return (data.clocks[0]?.dueAt ?? 0) > (taken.clocks[0]?.dueAt ?? 0) + 14 * 86_400_000;
+    }, "forty hours taking eight weeks");
     // What cannot be used changes nothing, and says why.
     const nowhere = { ...config([inOffice]) };
     nowhere.sla.calendars.office.holidays.state = "ZZ";
