@@ -8,6 +8,7 @@ import type { Alerts } from "./alerts/alerts.js";
 import { createSla, type Sla } from "./alerts/sla/sla.js";
 import { assembleAlerts, tellingAlerts } from "./app/alerts.js";
 import { adminsOf, hooksOf, sweepAll, threadsOf, withBrokenEvents } from "./app/hooks.js";
+import { linksOf } from "./app/links.js";
 import { assembleMissions, startMission } from "./app/missions.js";
 import { offersOf } from "./app/offers.js";
 import { assembleOrchestrator } from "./app/orchestrator.js";
@@ -131,7 +132,15 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       // What its trigger missed while it was off comes now.
       if (enabled) automations.triggers.look(hookId);
     };
-    const platforms = await createPlatforms(platformOptions(loaded, { config, env, store, consoleId: CONSOLE.userId }));
+    const platforms = await createPlatforms(
+      platformOptions(loaded, {
+        config,
+        env,
+        store,
+        consoleId: CONSOLE.userId,
+        pageUrl: () => config.http.public_url ?? http.url,
+      }),
+    );
     const processes = createProcesses({
       clock,
       env: env.forPrograms(),
@@ -167,13 +176,16 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
+    const posted = createPosted({ outbox: store.outbox, adapters: platforms.all, logger });
+    const traitsOf = (platform: string) => platforms.all.find((one) => one.platform === platform)?.traits;
+    const linkOf = linksOf(store, posted);
     const alerts = assembleAlerts({
       config,
       env,
       consoleId: CONSOLE.userId,
       store,
       gateway: () => gateway,
-      standing: (clockId) => standingOf(sla.desk, clockId),
+      standing: (clockId) => standingOf(sla.desk, clockId, linkOf),
       taken: (alert, by) => takeOver(alert, by, { sla: sla.desk, store, orchestrator }),
       policy: (id) => policyOf(current.config.sla, id),
       mask,
@@ -186,8 +198,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       registry,
       raise: alerts.raise,
       ...watchedWork(store),
-      linkTo: (at, ...message) =>
-        platforms.all.find((one) => one.platform === at.platform)?.traits.linkTo?.(at, ...message),
+      linkTo: (at, ...message) => traitsOf(at.platform)?.linkTo?.(at, ...message),
+      linkToPerson: (platform, userId) => traitsOf(platform)?.linkToPerson?.(userId),
       fail: (taskId, policyId) => failLate(orchestrator, taskId, policyId, logger),
       moveDeadline: (...what) => moveDeadline(...what, { tasks: orchestrator, missions }),
       extended: alerts.extended,
@@ -195,7 +207,6 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
-    const posted = createPosted({ outbox: store.outbox, adapters: platforms.all, logger });
     const { missions, schedules, assess, resumeAssessments, stopMissions, sweepMissions } = assembleMissions({
       config: orchestratorNow,
       file: loaded.file,
@@ -223,6 +234,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       registry,
       gateway: talk,
       posted,
+      linkOf,
       processes,
       models,
       destinations,

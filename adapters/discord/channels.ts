@@ -36,7 +36,7 @@ export class Channels {
     for (const { key, value } of ledger.list("dm:")) this.#dmByUser.set(value, key.slice("dm:".length));
   }
 
-  learn(channel: ChannelPayload): void {
+  learn(channel: ChannelPayload, guildId = channel.guild_id): void {
     if (DM_TYPES.has(channel.type)) {
       const person = channel.recipients?.[0];
       if (channel.type === 1 && person) this.learnDm(channel.id, person.id);
@@ -46,6 +46,9 @@ export class Channels {
     if (THREAD_TYPES.has(channel.type) && channel.parent_id) known.parentId = channel.parent_id;
     this.#known.delete(channel.id);
     this.#known.set(channel.id, known);
+    // On disk, for links to messages after a session was resumed. Threads have their parent's.
+    if (guildId !== undefined && known.parentId === undefined && this.#ledger.get(`guild:${channel.id}`) !== guildId)
+      this.#ledger.note(`guild:${channel.id}`, guildId);
     // On disk, because a resumed session is told nothing, and what a crash cut off must be known for a post in a forum.
     if (known.isForum !== (this.#ledger.get(`forum:${channel.id}`) !== undefined))
       this.#ledger.note(`forum:${channel.id}`, known.isForum ? "yes" : undefined);
@@ -56,7 +59,14 @@ export class Channels {
   forget(channelId: string): void {
     this.#known.delete(channelId);
     this.#ledger.note(`seen:${channelId}`, undefined);
+    if (this.#ledger.get(`guild:${channelId}`) !== undefined) this.#ledger.note(`guild:${channelId}`, undefined);
     if (this.#ledger.get(`forum:${channelId}`) !== undefined) this.#ledger.note(`forum:${channelId}`, undefined);
+  }
+
+  /** The guild of a channel or thread; undefined for DMs and for what was never heard of. */
+  guildOf(channelId: string): string | undefined {
+    const parent = this.#known.get(channelId)?.parentId;
+    return this.#ledger.get(`guild:${channelId}`) ?? (parent && this.#ledger.get(`guild:${parent}`));
   }
 
   get(channelId: string): KnownChannel | undefined {

@@ -45,8 +45,11 @@ export function createDiscordAdapter(options: DiscordOptions): Adapter {
     forms: true,
     limits: { perSecond: options.requestsPerSecond },
     isGroup: (chatId) => running?.channels.isDm(chatId) !== true,
-    linkTo: ({ chatId, threadId }, messageId, guildId) =>
-      guildId === undefined ? undefined : `https://discord.com/channels/${guildId}/${threadId ?? chatId}/${messageId}`,
+    linkTo({ chatId, threadId }, messageId, guildId) {
+      const guild = guildId ?? running?.channels.guildOf(chatId);
+      return guild && `https://discord.com/channels/${guild}/${threadId ?? chatId}/${messageId}`;
+    },
+    linkToPerson: (userId) => `https://discord.com/users/${userId}`,
     privateAddress(at, userId) {
       if (running?.channels.isDm(at.chatId)) return undefined;
       return { platform: at.platform, botId: at.botId, chatId: running?.channels.dmOf(userId) ?? dmChatId(userId) };

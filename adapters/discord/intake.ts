@@ -165,7 +165,7 @@ export class Intake {
     const guild = guildPayload.parse(data);
     const self = this.#context.self();
     if (guild.unavailable || !self) return undefined;
-    for (const channel of [...guild.channels, ...guild.threads]) this.#context.channels.learn(channel);
+    for (const channel of [...guild.channels, ...guild.threads]) this.#context.channels.learn(channel, guild.id);
     const ownRole = guild.roles.find((role) => role.tags?.bot_id === self.botId);
     if (ownRole) this.#context.channels.learnOwnRole(guild.id, ownRole.id);
     return this.#context.catchUp.guildKnown(guild, self.botId);

@@ -52,6 +52,8 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
       const id = /^-100(\d+)$/.exec(chatId)?.[1];
       return id && `https://t.me/c/${id}/${threadId === undefined ? "" : `${threadId}/`}${messageId}`;
     },
+    // https://core.telegram.org/bots/api#markdownv2-style
+    linkToPerson: (userId) => `tg://user?id=${userId}`,
     privateAddress: (at, userId) =>
       at.chatId === userId ? undefined : { platform: at.platform, botId: at.botId, chatId: userId },
   };

@@ -26,6 +26,8 @@ export interface WebAdapterOptions {
   maxText: number;
   /** Ids of those who can log in. */
   people?: readonly string[];
+  /** Where the page is opened, for links to its messages. */
+  pageUrl?: () => string;
 }
 
 export interface WebAdapter extends Adapter {
@@ -41,6 +43,7 @@ export function createWebAdapter({
   rooms: configured,
   maxText,
   people = [],
+  pageUrl,
 }: WebAdapterOptions): WebAdapter {
   const feed = createFeed();
   const serial = createSerial();
@@ -128,6 +131,10 @@ export function createWebAdapter({
       limits: { perSecond: 100_000 },
       isGroup: (chatId) => !chatId.startsWith("dm-"),
       privateAddress: () => undefined,
+      ...(pageUrl && {
+        // The page finds the thread of a message by itself.
+        linkTo: ({ chatId }, messageId) => `${pageUrl()}/#${encodeURIComponent(chatId)}/${messageId}`,
+      }),
     },
     encode: (message, _at, options) => encodeWeb(message, options),
     async send(operation) {

@@ -17,16 +17,19 @@ export async function showMission(deps: CommandDeps, context: CommandContext): P
   const { id } = await findMission(deps, context.options.id);
   const { mission, tasks } = await missionsOf(deps).get(id);
   const now = deps.clock.now();
+  const link = await deps.tasks?.linkOf({ id, type: "mission" });
   return answer({
     text: [
       `**${plain(mission.title)}** ${code(mission.id)} is **${mission.status}**${mission.reason === undefined ? "" : `: ${plain(mission.reason)}`}`,
       factsOf(mission, now),
+      link && `[its card](${link})`,
       mission.hold && `${code(mission.hold.point ?? "a hook")} was refused by ${code(mission.hold.by)}.`,
       tasks.length > 0 && tableOf(mission, tasks, now),
       mission.gates.length > 0 && mission.gates.map((gate) => `- ${gateLine(gate)}`).join("\n"),
     ],
     data: {
       ...missionData(mission),
+      ...(link === undefined ? {} : { link }),
       tasks: tasks.map((task) => taskData(task, mayHear(deps, context, task.assignTo))),
     },
     buttons: [buttonsOf(mission)],

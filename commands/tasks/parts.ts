@@ -27,6 +27,8 @@ export type TaskDesk = Pick<
   assignees(): string[];
   /** What keeps an expectation from ever being checked: a condition that cannot be read, a model that is not there. */
   expectationProblem(one: Expectation): string | undefined;
+  /** Where a task or mission can be read in chat. */
+  linkOf(work: { id: string; type: "task" | "mission" }): Promise<string | undefined>;
   /** Who may give this runner work. */
   roleFor(assignTo: string): Role;
   /** A question of whoever does a task, and words for them, as a message of its own. */

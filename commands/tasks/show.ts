@@ -20,18 +20,20 @@ export async function showTask(desk: TaskDesk, context: CommandContext, now: num
   if (found === undefined || !isWorker(found, context.operator)) context.need("viewer");
   const task = found ?? (await needTask(desk, given));
   const events = await desk.store.events(task.id, HISTORY);
+  const link = await desk.linkOf({ id: task.id, type: "task" });
   // What a program printed is for those who may start it.
   const maySeeOutput = hasRole(context.operator.role, desk.roleFor(task.assignTo)) || isWorker(task, context.operator);
   return answer({
     text: [
       taskLine(task, maySeeOutput),
       task.description && plain(task.description, 1_000),
-      factsOf(task, now),
+      factsOf(task, now, link),
       maySeeOutput && outputOf(desk, task),
       `**History**\n${events.map((event) => eventLine(event, now, maySeeOutput)).join("\n")}`,
     ],
     data: {
       ...taskData(task, maySeeOutput),
+      ...(link === undefined ? {} : { link }),
       ...(maySeeOutput && task.result !== undefined ? { result: task.result } : {}),
       history: events.map((event) => (maySeeOutput || event.kind !== "transition" ? event : withoutReason(event))),
     },
@@ -44,7 +46,7 @@ function withoutReason({ reason: _, ...event }: TaskEvent): TaskEvent {
   return event;
 }
 
-function factsOf(task: Task, now: number): string {
+function factsOf(task: Task, now: number, link: string | undefined): string {
   const { id, assignTo, createdBy, createdAt, attempt, retryPolicy, dependsOn, group, missionId, startedAt, endedAt } =
     task;
   const due = dueText(task, now);
@@ -58,6 +60,7 @@ function factsOf(task: Task, now: number): string {
     ...(dependsOn?.length ? [`waits for ${dependsOn.map(code).join(", ")}`] : []),
     ...(group === undefined ? [] : [`group ${plain(group)}`]),
     ...(missionId === undefined ? [] : [`mission ${code(missionId)}`]),
+    ...(link === undefined ? [] : [`[its card](${link})`]),
   ].join("\n");
 }
 

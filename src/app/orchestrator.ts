@@ -21,6 +21,7 @@ import { expectationProblem } from "../orchestrator/assessments/problem.js";
 import { assigneeOf } from "../orchestrator/assignee.js";
 import { createOrchestrator, type Orchestrator } from "../orchestrator/orchestrator.js";
 import { directAddress } from "./direct.js";
+import type { LinkOf } from "./links.js";
 import type { Posted } from "./posted.js";
 
 export interface OrchestratorAppParts {
@@ -34,6 +35,7 @@ export interface OrchestratorAppParts {
   registry: HookRegistry;
   gateway: Pick<Gateway, "send" | "edit">;
   posted: Posted;
+  linkOf: LinkOf;
   processes: Processes;
   models: Models;
   destinations: Destinations;
@@ -87,6 +89,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
   };
   const desk: NonNullable<CommandDeps["tasks"]> = {
     ...orchestrator,
+    linkOf: parts.linkOf,
     assignees: () => Object.keys(config.orchestrator.runners),
     expectationProblem: (one) => expectationProblem(one, parts.models.names),
     roleFor(assignTo) {

@@ -10,7 +10,13 @@ import { type Destinations, parseDestinations } from "../lib/outgoing/destinatio
 
 export function platformOptions(
   { problems }: LoadedConfig,
-  { config, env, store, consoleId }: { config: Config; env: Environment; store: Store; consoleId: string },
+  {
+    config,
+    env,
+    store,
+    consoleId,
+    pageUrl,
+  }: { config: Config; env: Environment; store: Store; consoleId: string; pageUrl: () => string },
 ): PlatformOptions {
   const outgoing = outgoingDestinations(config, env);
   const broken = (platform: PlatformName) => brokenPlatform(platform, problems);
@@ -27,6 +33,7 @@ export function platformOptions(
       name: config.web.name,
       rooms: config.web.rooms,
       maxText: config.web.max_text,
+      pageUrl,
       people: [consoleId, ...config.web.people.map(({ id }) => id)],
     }));
   if (DISCORD_TOKEN)

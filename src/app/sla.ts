@@ -14,6 +14,7 @@ import type { MissionDesk } from "../orchestrator/missions/missions.js";
 import { watchedMission } from "../orchestrator/missions/watched.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import { watchedOf } from "../orchestrator/tasks/watched.js";
+import type { LinkOf } from "./links.js";
 
 const PAGE = 500;
 
@@ -93,16 +94,23 @@ export async function moveDeadline(
   else await tasks.setDeadline(id, at, { by, ...(reason === undefined ? {} : { reason }) });
 }
 
+/** With the link to where it can be read now. */
+async function linked(entity: WatchedEntity, linkOf: LinkOf): Promise<WatchedEntity> {
+  const link = await linkOf(entity);
+  return link === undefined ? entity : { ...entity, link };
+}
+
 /** A clock as cards of alerts show it. */
 export async function standingOf(
   desk: Pick<SlaDesk, "find" | "standOf">,
   clockId: string,
+  linkOf: LinkOf,
 ): Promise<ClockStanding | undefined> {
   const [view] = await desk.find(clockId);
   if (view?.clock.id !== clockId) return undefined;
   const { clock, usedMs, percentUsed, leftMs } = view;
   return {
-    entity: clock.entity,
+    entity: await linked(clock.entity, linkOf),
     elapsedMs: usedMs,
     leftMs,
     percentUsed,

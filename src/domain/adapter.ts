@@ -135,6 +135,8 @@ export interface AdapterTraits {
   /** Where a private answer to this person goes when the chat cannot show one in place; undefined = in place. */
   privateAddress(at: Address, userId: string): Address | undefined;
   /** Where a browser shows a message to the members of its chat; undefined where nothing leads (a DM). Absent: nowhere. */
+  /** Where a person can be found, for whoever may not read the DM that they wrote in. Its scheme may be the platform's own. */
+  linkToPerson?(userId: string): string | undefined;
   linkTo?(at: Address, messageId: string, guildId: string | undefined): string | undefined;
 }
 

@@ -11,6 +11,13 @@ export const httpConfig = z.strictObject({
     .describe(
       "Host names that browsers may use besides localhost and the address that is listened on; needed behind a proxy.",
     ),
+  public_url: z
+    .url({ protocol: /^https?$/ })
+    .transform((url) => url.replace(/\/+$/, ""))
+    .optional()
+    .describe(
+      "Where people open the web chat, such as https://chat.example.org: links on cards lead there, and its host is trusted. This machine's own address when absent.",
+    ),
   behind_proxy: z
     .boolean()
     .default(false)

@@ -11,6 +11,7 @@ import { API_ROOT } from "./api/endpoint.js";
 import { PROBLEM_TYPE, problemOf } from "./api/problem.js";
 import { createAuth } from "./auth.js";
 import { type CallerParts, createCauseOf } from "./caller.js";
+import type { HttpConfig } from "./config.js";
 import { watchConnections } from "./connections.js";
 import { type ErrorAnswer, errorAnswer } from "./errors.js";
 import { createGuard } from "./guard.js";
@@ -54,7 +55,7 @@ const SWEEP_EVERY_MS = 6 * 3_600_000;
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { config, host, port, clock, logger } = options;
   const stopping = new AbortController();
-  const guard = createGuard(host, config.trusted_hosts);
+  const guard = createGuard(host, trustedHosts(config));
   const people = createPeople(options.people, options.keyValue, options.sessionKey);
   const uploads = createUploads(options.uploadsFolder, config.max_upload_mb * 1_000_000);
   const parts: HttpParts = {
@@ -232,6 +233,11 @@ function cannotListen(error: unknown, host: string, port: number): HookgateError
       : "HOOKGATE_HOST and HOOKGATE_PORT say where.",
     cause: error,
   });
+}
+
+/** Where people are told to open the page, it answers. */
+function trustedHosts({ trusted_hosts: hosts, public_url: url }: HttpConfig): string[] {
+  return url === undefined ? hosts : [...hosts, new URL(url).host];
 }
 
 function urlOf(app: FastifyInstance, host: string): string {

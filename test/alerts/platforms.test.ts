@@ -197,4 +197,28 @@ describe("one alert on three platforms", () => {
       expect(await cards(name)).toHaveLength(1);
     }
   });
+
+  it("leads to the person of a DM that nobody else can read, where the platform's own link does", async () => {
+    const entity = {
+      type: "conversation" as const,
+      id: "y",
+      title: "Bob's question",
+      status: "open",
+      createdAt: DUE,
+      link: "tg://user?id=4711",
+      facts: { platform: "telegram", is_dm: true },
+    };
+    await app.alerts.raise(signal({ fingerprint: "reply:bob", title: "Answer to Bob", entity }));
+    const told = (name: (typeof NAMES)[number]) =>
+      until(
+        async () => (await platforms[name].seen(roomOf(name))).find(({ text }) => text.includes("Bob's question")),
+        `the card in ${name}`,
+      );
+    await told("telegram");
+    const { payload } =
+      telegram.callsOf("sendMessage").find(({ payload: one }) => String(one.text).includes("Bob's")) ?? {};
+    expect(JSON.stringify(payload?.entities)).toMatch(/"text_mention","offset":\d+,"length":14,"user":{"id":4711/);
+    for (const name of ["discord", "web"] as const) expect((await told(name)).text).not.toContain("tg:");
+    await app.alerts.raise(signal({ fingerprint: "reply:bob", title: "Answer to Bob", entity, state: "resolved" }));
+  });
 });

@@ -152,6 +152,8 @@ describe.each(NAMES)("work for a program on %s", (name) => {
     else await platform.say(printed, "owner", "looks good");
     const { tasks } = (await invoke(stack.gateway.url, `/task list ${title}`)).data as { tasks: { id: string }[] };
     const id = tasks[0]?.id ?? "none";
+    const { link } = (await invoke(stack.gateway.url, `/task show ${id}`)).data as { link?: string };
+    expect(link).toBe(linkTo(name, room.chatId, card.id));
     await until(async () => (await statusOf(id)).lastNote?.text === "looks good", "the report");
 
     go(title);
@@ -206,6 +208,12 @@ it("completes what a command is about on Discord, by what is to be done", async 
   );
   expect(await complete("mission", "id", "on web", { action: "show" })).toEqual([known?.id]);
 });
+
+function linkTo(name: (typeof NAMES)[number], chatId: string, messageId: string): string {
+  if (name === "web") return `${stack.gateway.url}/#${chatId}/${messageId}`;
+  if (name === "discord") return `https://discord.com/channels/${stack.discord.world.guildId}/${chatId}/${messageId}`;
+  return `https://t.me/c/${chatId.replace(/^-100/, "")}/${messageId}`;
+}
 
 /** Where words under a message stand. */
 function threadUnder(name: string, room: FlowPlatform["places"][number], messageId: string) {

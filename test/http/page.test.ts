@@ -156,6 +156,34 @@ describe("the page", () => {
     await page.getByText("This message was deleted.").waitFor();
   });
 
+  it("follows a link to a message: far up, in another room, in a thread, by another name of this machine", async () => {
+    const { room } = (await app.call(OWNER, "POST", "/api/rooms", { name: "Archive" })).body;
+    let count = 0;
+    const told = async (text: string, more = {}): Promise<number> => {
+      const nonce = `link-to-message-${++count}`;
+      const { body } = await app.call(OWNER, "POST", `/api/rooms/${room.id}/messages`, { text, nonce, ...more });
+      return body.message.id;
+    };
+    const root = await told("the very first");
+    const reply = await told("said below it", { threadId: String(root) });
+    for (let n = 0; n < 70; n++) await told(`filler ${n}`);
+    const { port } = new URL(app.url);
+    await say(`[up there](http://localhost:${port}/#${room.id}/${root}) or [below](${app.url}/#${room.id}/${reply})`);
+    await message("up there").getByRole("link", { name: "up there" }).click();
+    await page.locator(`.room-pane .message[data-id="${root}"].pointed`).waitFor();
+    expect(await page.locator(".room-pane h1").textContent()).toBe("Archive");
+    expect(await page.evaluate("document.activeElement.dataset.id")).toBe(String(root));
+    expect(context.pages()).toHaveLength(1);
+
+    // As it comes from another chat: in a page that is opened by it.
+    const fresh = await context.newPage();
+    await fresh.goto(`${app.url}/#${room.id}/${reply}`);
+    await fresh.locator(`.thread-pane .message[data-id="${reply}"].pointed`).waitFor();
+    await fresh.goto(`${app.url}/#${room.id}/999999`);
+    await fresh.getByText("That message is not here any more.").waitFor();
+    await fresh.close();
+  });
+
   it("keeps a thread beside the room", async () => {
     await say("something to discuss");
     const root = message("something to discuss");

@@ -4,6 +4,8 @@ import { followChanges } from "./live.js";
 
 const HISTORY = 60;
 const RETRY_MS = 3000;
+/** How far back a link is followed. */
+const MOST_PAGES_BACK = 40;
 
 export class Chat {
   person;
@@ -23,7 +25,12 @@ export class Chat {
   #onLoggedOut;
 
   constructor({ me, keep, onLoggedOut }) {
-    Object.assign(this, { person: me.person, role: me.role, maxUploadBytes: me.maxUploadBytes });
+    Object.assign(this, {
+      person: me.person,
+      role: me.role,
+      maxUploadBytes: me.maxUploadBytes,
+      publicUrl: me.publicUrl,
+    });
     this.#keep = keep;
     this.#onLoggedOut = onLoggedOut;
     this.outgoing = keep.get("outgoing", []);
@@ -113,6 +120,21 @@ export class Chat {
     }
     this.#tell("messages");
     this.#tell("rooms");
+  }
+
+  /** Reads back until the message is there; undefined when it is not, or too far back. */
+  async reach(roomId, messageId) {
+    await this.load(roomId);
+    for (let pages = 0; pages < MOST_PAGES_BACK; pages++) {
+      const room = this.rooms.get(roomId);
+      const found = room?.messages.get(messageId);
+      if (found) return found.isDeleted ? undefined : found;
+      if (!room?.more || Math.min(...room.messages.keys()) < messageId) return undefined;
+      // Somebody else may be loading: then this does nothing, and is asked again.
+      if (room.loading) await new Promise((resolve) => setTimeout(resolve, 100));
+      else await this.load(roomId, true);
+    }
+    return undefined;
   }
 
   #take(message) {

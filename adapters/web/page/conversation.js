@@ -117,6 +117,8 @@ export function createConversation({ chat, keep, place, onThread, name }) {
       timeline.toEnd();
       composer.focus();
     },
+    /** Shows one message, wherever it stands. */
+    point: (messageId) => timeline.point(messageId),
     end() {
       unlisten();
       timeline.end();

@@ -138,6 +138,42 @@ function showChat(chat, keep) {
     line.textContent = text ?? "";
   }
 
+  /** `#room` or `#room/message`: the room, and the message in it or in the thread where it stands. */
+  function openPlace(hash) {
+    const [id = "", messageId] = hash.replace(/^#/, "").split("/");
+    openRoom(safelyDecoded(id));
+    if (!/^\d+$/.test(messageId ?? "") || roomId !== safelyDecoded(id)) return;
+    void chat
+      .reach(roomId, Number(messageId))
+      .then((message) => {
+        if (!message) return showLine("That message is not here any more.");
+        if (message.threadId === undefined) return room.point(message.id);
+        const root = chat.find(roomId, Number(message.threadId));
+        if (root) openThread(root);
+        thread?.point(message.id);
+      })
+      .catch((error) => showLine(error.message));
+  }
+
+  /** A link to a message here is followed in this page, by whichever of its names the gateway was called. */
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[href]");
+    if (!link || event.defaultPrevented || event.metaKey || event.ctrlKey || event.shiftKey || !isHere(link)) return;
+    event.preventDefault();
+    openPlace(link.hash);
+  });
+  addEventListener("hashchange", () => openPlace(location.hash));
+
+  function isHere({ origin, pathname, hash, hostname, port }) {
+    if (pathname !== "/" || !/^#[^=]+\/\d+$/.test(hash)) return false;
+    const isLoopback = (name) => ["localhost", "127.0.0.1", "[::1]"].includes(name);
+    return (
+      origin === location.origin ||
+      (chat.publicUrl && origin === new URL(chat.publicUrl).origin) ||
+      (isLoopback(hostname) && isLoopback(location.hostname) && port === location.port)
+    );
+  }
+
   /** A short break is not worth a word. */
   let breakTimer;
   chat.listen((what) => {
@@ -163,7 +199,15 @@ function showChat(chat, keep) {
   document.addEventListener("visibilitychange", () => !document.hidden && chat.markRead(roomId));
 
   root.replaceChildren(frame);
-  openRoom(decodeURIComponent(location.hash.slice(1)));
+  openPlace(location.hash);
+}
+
+function safelyDecoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 void boot();

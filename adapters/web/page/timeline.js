@@ -41,6 +41,16 @@ export function createTimeline({ chat, place, act, problems, empty, onOlder, onR
     seen();
   }
 
+  function point(messageId) {
+    const element = list.querySelector(`.message[data-id="${messageId}"]`);
+    if (!element) return;
+    isAtEnd = false;
+    element.scrollIntoView({ block: "center" });
+    element.focus({ preventScroll: true });
+    element.classList.add("pointed");
+    setTimeout(() => element.classList.remove("pointed"), 2500);
+  }
+
   function seen() {
     jump.hidden = true;
     if (!document.hidden) onRead?.();
@@ -156,6 +166,7 @@ export function createTimeline({ chat, place, act, problems, empty, onOlder, onR
     element,
     render,
     toEnd,
+    point,
     /** Puts the keyboard on the newest message. */
     focusLast: () => [...list.querySelectorAll(".message[data-id]")].at(-1)?.focus(),
     end: () => resize.disconnect(),

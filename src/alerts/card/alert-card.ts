@@ -67,7 +67,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
   };
   add("State", stateLine(alert, at));
   add("Severity", severity);
-  if (entity) add("What", whatOf(entity.title, entity.link), false);
+  if (entity) add("What", whatOf(entity, facts.destination), false);
   if (late) {
     add(
       "Clock",
@@ -157,9 +157,11 @@ function quietOf(quiet: InForce | undefined, at: (ms: number) => string): string
   );
 }
 
-function whatOf(title: string, link: string | undefined): string {
+/** A link with a platform's own scheme leads somewhere on that platform only. */
+function whatOf({ title, link, facts }: NonNullable<Alert["signal"]["entity"]>, destination: string): string {
   const shown = inline(title);
-  const url = urlOf(link);
+  const isTheirs = /^[a-z]+:\/\/\S+$/.test(link ?? "") && destination.startsWith(`${String(facts?.platform)}:`);
+  const url = urlOf(link) ?? (isTheirs ? link : undefined);
   if (url) return `[${shown}](${url})`;
   return link === undefined || parseAddress(link) === undefined ? shown : `${shown} (\`${link}\`)`;
 }

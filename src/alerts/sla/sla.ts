@@ -17,7 +17,7 @@ import { ALWAYS, type WorkCalendar } from "./calendars/calendar.js";
 import { type Calendars, loadCalendars } from "./calendars/load.js";
 import { Clocks } from "./clocks.js";
 import type { SlaConfig } from "./config.js";
-import type { LinkTo } from "./conversations/as-entity.js";
+import type { LinkTo, LinkToPerson } from "./conversations/as-entity.js";
 import { Conversations } from "./conversations/conversations.js";
 import { createDesk, type SlaDesk } from "./desk.js";
 import { type ExtendParts, extend } from "./extend.js";
@@ -40,6 +40,7 @@ export interface SlaParts {
   extended?: ExtendParts["extended"];
   whoExtended?: ExtendParts["whoExtended"];
   linkTo?: LinkTo;
+  linkToPerson?: LinkToPerson;
   clock: Clock;
   logger: Logger;
 }
@@ -111,7 +112,10 @@ export function createSla(parts: SlaParts): Sla {
     hasPolicies: () => policies.some((policy) => policy.for === "conversation"),
     holdMs: () => config.after_start,
     isWatched: (entity) => policiesFor(entity, policies).size > 0,
-    linkTo: (...message) => parts.linkTo?.(...message),
+    links: {
+      linkTo: (...message) => parts.linkTo?.(...message),
+      linkToPerson: (...person) => parts.linkToPerson?.(...person),
+    },
     clock,
     logger,
   });

@@ -95,7 +95,10 @@ const missionEndpoints = [
     id: "showMission",
     summary: "One mission with its tasks.",
     params: id,
-    answer: mission.extend({ tasks: z.array(task) }),
+    answer: mission.extend({
+      tasks: z.array(task),
+      link: z.string().optional().describe("Where it can be read in chat."),
+    }),
     command: ({ params }) => ({ name: "mission", options: { action: "show", id: params.id } }),
   }),
   endpoint({

@@ -38,6 +38,7 @@ export const sessionRoutes = [
         person,
         role: gateway.identify("web", person.id) ?? null,
         maxUploadBytes: config.max_upload_mb * 1_000_000,
+        publicUrl: config.public_url ?? null,
       };
     },
   }),

@@ -75,6 +75,9 @@ export interface Missions extends MissionDesk {
   stop(): Promise<void>;
 }
 
+/** The delivery of its card. */
+export const missionCardId = (id: string) => `d_mission_${id}`;
+
 export function createMissions(parts: MissionParts): Missions {
   const { store, plans, clock, logger } = parts;
   const telling = new Map<string, Promise<void>>();
@@ -116,7 +119,7 @@ export function createMissions(parts: MissionParts): Missions {
     const message = missionCard(mission, tasks, clock.now());
     const words = JSON.stringify(message);
     if (shown.get(id) === words) return true;
-    const deliveryId = `d_mission_${id}`;
+    const deliveryId = missionCardId(id);
     const cause = { kind: "command" as const, id, depth: 0 };
     try {
       const isThere = shown.has(id) || (await parts.gateway.isThere(deliveryId));

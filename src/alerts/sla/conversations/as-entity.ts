@@ -9,8 +9,16 @@ import { waitingSince } from "./after-sight.js";
 /** Where a person can look at a message. */
 export type LinkTo = (at: Address, messageId: string, guildId: string | undefined) => string | undefined;
 
-/** Without a link of its platform its address says where it is. */
-export function entityOf(one: SlaCase, linkTo: LinkTo): WatchedEntity {
+/** Where a person is found. */
+export type LinkToPerson = (platform: string, userId: string) => string | undefined;
+
+export interface Links {
+  linkTo: LinkTo;
+  linkToPerson: LinkToPerson;
+}
+
+/** In a DM that nobody else can read the link leads to its person; without any, its address says where it is. */
+export function entityOf(one: SlaCase, { linkTo, linkToPerson }: Links): WatchedEntity {
   const { id, address, openedAt, endedAt, abandoned, owner, lastWords, customer } = one;
   const waiting = waitingSince(one);
   const isWaiting = waiting !== undefined;
@@ -27,7 +35,10 @@ export function entityOf(one: SlaCase, linkTo: LinkTo): WatchedEntity {
     ...(abandoned ? { abandoned } : {}),
     ...(isWaiting || endedAt !== undefined ? {} : { pausedFor: "pending_customer" }),
     ...(owner === undefined ? {} : { owner }),
-    link: (messageId !== undefined && linkTo(address, messageId, one.guildId)) || formatAddress(address),
+    link:
+      (messageId !== undefined && linkTo(address, messageId, one.guildId)) ||
+      (one.isDm && linkToPerson(address.platform, customer.userId)) ||
+      formatAddress(address),
     ...(lastWords === undefined ? {} : { lastWords }),
     facts: {
       platform: address.platform,

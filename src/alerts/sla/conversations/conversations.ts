@@ -14,7 +14,7 @@ import { createWork } from "../../../lib/work.js";
 import type { Clocks, Sighting } from "../clocks.js";
 import type { ConversationsConfig } from "../config.js";
 import { afterSight, ended } from "./after-sight.js";
-import { entityOf, type LinkTo, spansOf } from "./as-entity.js";
+import { entityOf, type Links, spansOf } from "./as-entity.js";
 
 export interface ConversationsParts {
   store: SlaStore;
@@ -25,7 +25,7 @@ export interface ConversationsParts {
   holdMs(): number;
   /** Whether a policy is about it. */
   isWatched(entity: WatchedEntity): boolean;
-  linkTo: LinkTo;
+  links: Links;
   clock: Clock;
   logger: Logger;
 }
@@ -134,7 +134,7 @@ export class Conversations {
     if (sight.kind === "moved") return open ? this.#move(open, sight) : this.#forget(sight);
     const first = open ?? afterSight(undefined, sight, config());
     // Most chats of a busy gateway may be nobody's support.
-    if (!first || (!open && !isWatched(entityOf(first, this.#parts.linkTo)))) return this.#forget(sight);
+    if (!first || (!open && !isWatched(entityOf(first, this.#parts.links)))) return this.#forget(sight);
     let isTaken = false;
     await this.#see(first.id, (known) => {
       if (known?.endedAt !== undefined) return undefined;
@@ -180,7 +180,7 @@ export class Conversations {
       return {
         ...how,
         ...(isAsItWas ? {} : { case: one }),
-        entity: entityOf(one, this.#parts.linkTo),
+        entity: entityOf(one, this.#parts.links),
         spansFor: (policy) => spansOf(one, policy),
       };
     });
