@@ -152,8 +152,8 @@ export type TaskAssessment = z.output<typeof taskAssessment>;
 
 /** Why it is blocked, and what was wanted. */
 export const taskHold = z.object({
-  /** interruption: a run of it was cut off, and a person is to say what becomes of it. */
-  kind: z.enum(["veto", "dependency", "person", "interruption"]),
+  /** assignee: its runner is not configured any more · interruption: a run was cut off, and a person is to say what becomes of it. */
+  kind: z.enum(["veto", "dependency", "person", "assignee", "interruption"]),
   by: z.string(),
   reason: z.string(),
   at: z.number(),

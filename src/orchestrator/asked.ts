@@ -126,7 +126,10 @@ export function createAsked(parts: AskedParts): Asked {
       const note = `${task.assignTo} → ${assignTo}`;
       return {
         kind: "moved",
-        task: await amend(id, actor, { kind: "changed", note, still, change }),
+        task: await amend(id, actor, {
+          ...{ kind: "changed", note, still, change },
+          ...(task.hold?.kind === "assignee" ? { timing: now } : {}),
+        }),
       };
     }
     return transition(id, {

@@ -43,7 +43,7 @@ export interface Orchestrator extends Transitions, Pick<Finish, "handIn" | "fail
   readonly store: Pick<TaskStore, "get" | "list" | "events" | "counts">;
   progressOf(taskId: string): Progress | undefined;
   status(): OrchestratorStatus;
-  /** Other settings hold from now on: there may be room, or somebody to do what waits. */
+  /** Other settings hold from now on: there may be room, or somebody again to do what waits. */
   reconfigured(): void;
   start(): Promise<void>;
   /** Fires orchestrator:shutdown, lets runs end, ends those that do not, and has everybody told of it. */
@@ -53,6 +53,9 @@ export interface Orchestrator extends Transitions, Pick<Finish, "handIn" | "fail
   /** Deletes what is over for long; resolves with how many. */
   sweep(): Promise<number>;
 }
+
+/** Looked through for those that nobody was there to do; more than that wait for people. */
+const MOST_BLOCKED = 10_000;
 
 export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
   const { config, store, registry, chat, clock, logger, owner } = parts;
@@ -133,6 +136,13 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
       });
   }
 
+  /** What nobody was there to do. */
+  async function lookForAssignees(): Promise<void> {
+    const blocked = await store.list({ status: ["blocked"], limit: MOST_BLOCKED });
+    for (const { id, hold } of blocked) if (hold?.kind === "assignee") await store.look(id, clock.now());
+    if (phase === "running") dispatch.look();
+  }
+
   return {
     ...transitions,
     ...finish,
@@ -143,7 +153,11 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     progressOf: running.progressOf,
     status: () => ({ counts: counts.all, running: running.size, ...(held === undefined ? {} : { held }) }),
     reconfigured() {
-      if (phase === "running") dispatch.look();
+      if (phase !== "running") return;
+      dispatch.look();
+      lookForAssignees().catch((error: unknown) =>
+        logger.error({ error: errorMessage(error) }, "tasks without anybody to do them were not looked at"),
+      );
     },
     async start() {
       counts.load(await store.counts());
@@ -152,6 +166,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
       await telling.resume();
       // Before anything starts.
       await recover();
+      await lookForAssignees();
       phase = "running";
       tick();
     },

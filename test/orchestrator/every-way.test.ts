@@ -1,5 +1,5 @@
 /** Every way on which a task comes to be done or failed, through the started product: hooks at that point are asked and told of it, once. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -223,20 +223,6 @@ const TO_FAILED: Record<string, Way> = {
     },
     by: /^runner:stuck$/,
     why: /^interrupted/,
-  },
-  "nobody of its name is there any more": {
-    async go(app) {
-      const id = await add(app, "build Do it draft=true");
-      const config = JSON.parse(readFileSync(join(app.folder, "hookgate.yaml"), "utf8"));
-      delete config.orchestrator.runners.build;
-      await app.stop();
-      app.write("hookgate.yaml", JSON.stringify(config));
-      await app.start();
-      await say(app, `/task start ${id}`);
-      return id;
-    },
-    by: /^orchestrator$/,
-    why: /nobody "build" any more/,
   },
 };
 

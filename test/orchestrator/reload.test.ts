@@ -51,3 +51,37 @@ it("runners, their room and their bounds hold for what starts from then on", asy
   expect((await ends(live, await add("other And again"))).result?.output.trim()).toBe("other");
   expect((await ends(live, await add("work And again"))).result?.output.trim()).toBe("new");
 }, 60_000);
+
+it("what its runner was taken away from waits, and goes on when it is there again, or somebody else", async () => {
+  const all = { work: sh("echo work"), other: sh("echo other") };
+  const live = await liveApp({ "hookgate.yaml": settings(all) });
+  const first = (await command(live, "/task add work First approve=true")).data.id;
+  const second = (await command(live, "/task add work Second approve=true")).data.id;
+  live.write("hookgate.yaml", settings({ other: all.other }));
+  await live.app.reload(live.read());
+  for (const id of [first, second]) {
+    await command(live, `/task start ${id}`);
+    const { text } = await until(async () => {
+      const shown = await command(live, `/task show ${id}`);
+      return shown.data.status === "blocked" && shown;
+    }, "it being blocked");
+    expect(text).toContain('there is nobody "work" any more to do it');
+  }
+  await command(live, `/task assign ${second} other`);
+  expect((await ends(live, second)).result?.output.trim()).toBe("other");
+  live.write("hookgate.yaml", settings(all));
+  await live.app.reload(live.read());
+  expect((await ends(live, first)).result?.output.trim()).toBe("work");
+
+  // The same by a restart.
+  const third = (await command(live, "/task add work Third approve=true")).data.id;
+  await live.stop();
+  live.write("hookgate.yaml", settings({ other: all.other }));
+  await live.start();
+  await command(live, `/task start ${third}`);
+  await until(async () => (await command(live, `/task show ${third}`)).data.status === "blocked", "it being blocked");
+  await live.stop();
+  live.write("hookgate.yaml", settings(all));
+  await live.start();
+  expect((await ends(live, third)).result?.output.trim()).toBe("work");
+}, 60_000);

@@ -41,15 +41,7 @@ async function begin(task: Task, parts: StepParts): Promise<void> {
     return;
   }
   const assignee = assigneeOrNone(task, parts);
-  if (assignee === undefined) {
-    await parts.finish.fail(task.id, {
-      actor: SELF,
-      error: `there is nobody "${task.assignTo}" any more to do it`,
-      still: isStill(task),
-      mayRetry: false,
-    });
-    return;
-  }
+  if (assignee === undefined) return nobody(task, parts);
   if (assignee.kind === "person") return handOut(task, assignee, parts);
   const giveBack = parts.rooms.take(assignee.name);
   if (giveBack === undefined) return; // whoever ends looks again
@@ -72,7 +64,8 @@ async function begin(task: Task, parts: StepParts): Promise<void> {
 /** Found assigned: a crash came before its start. A person's card is out, and the person's turn. */
 async function spawn(task: Task, parts: StepParts): Promise<void> {
   const assignee = assigneeOrNone(task, parts);
-  if (assignee?.kind !== "runner") return parts.store.look(task.id, undefined);
+  if (assignee === undefined) return nobody(task, parts);
+  if (assignee.kind === "person") return parts.store.look(task.id, undefined);
   const giveBack = parts.rooms.take(assignee.name);
   if (giveBack === undefined) return;
   try {
@@ -160,17 +153,40 @@ export function limitOf(task: Task, parts: Pick<StepParts, "config">): number | 
   return task.maxDuration ?? (assignee?.kind === "person" ? assignee.maxDurationMs : undefined);
 }
 
+/** Its runner was taken out of the configuration, maybe by a slip: nothing of it is lost, and it goes on when there is somebody again. */
+async function nobody(task: Task, { transitions, clock }: StepParts): Promise<void> {
+  const reason = `there is nobody "${task.assignTo}" any more to do it`;
+  await transitions.transition(task.id, {
+    to: "blocked",
+    actor: { ...SELF, reason },
+    still: isStill(task),
+    change: () => ({ hold: { kind: "assignee", by: SELF.by, reason, at: clock.now(), wanted: "pending" } }),
+    onVeto: "hold",
+  });
+}
+
 async function unblock(task: Task, parts: StepParts): Promise<void> {
   const { store, transitions, clock } = parts;
-  if (task.hold?.kind !== "dependency") return store.look(task.id, undefined);
-  if ((await dependenciesOf(task, store)).kind === "failed") return store.look(task.id, undefined);
+  const reason = await freedBy(task, parts);
+  if (reason === undefined) return store.look(task.id, undefined);
   await transitions.transition(task.id, {
     to: "pending",
-    actor: { ...SELF, reason: "what it waits for goes on" },
+    actor: { ...SELF, reason },
     still: isStill(task),
     timing: () => ({ dueAt: clock.now() }),
     onVeto: "hold",
   });
+}
+
+async function freedBy(task: Task, parts: StepParts): Promise<string | undefined> {
+  switch (task.hold?.kind) {
+    case "dependency":
+      return (await dependenciesOf(task, parts.store)).kind === "failed" ? undefined : "what it waits for goes on";
+    case "assignee":
+      return assigneeOrNone(task, parts) === undefined ? undefined : "there is somebody to do it";
+    default:
+      return undefined; // a person's turn
+  }
 }
 
 /** Whether all that it waits for is done. One that failed blocks it; one that is under way wakes it when it ends. */
