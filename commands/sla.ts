@@ -20,8 +20,7 @@ export const slaSpec: CommandSpec = {
     { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
     {
       name: "id",
-      summary:
-        "A clock, or what it watches; mute: a policy; list: open, overdue, paused, ended, a policy; report: days",
+      summary: "A clock, or what it watches; mute: a policy; list: open, overdue, ended, a policy; report: days",
       type: "string",
       complete: "clocks",
       completeFor: {
@@ -38,9 +37,8 @@ export const slaSpec: CommandSpec = {
       name: "by",
       summary: "extend, mute: how long, or until when: 2h, tomorrow 17:00, business",
       type: "string",
-      rest: true,
     },
-    { name: "reason", summary: "extend, mute: why", type: "string" },
+    { name: "reason", summary: "extend, mute: why", type: "string", rest: true },
     { name: "was", summary: "extend: only if nobody moved it since; buttons say it", type: "integer" },
     { name: "page", summary: "list: which page", type: "integer" },
     { name: "limit", summary: "list: how many on a page", type: "integer" },

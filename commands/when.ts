@@ -30,6 +30,42 @@ export function readWhen(given: unknown, now: number, timezone: string): When {
   return { kind: "at", at };
 }
 
+/**
+ * A time and why, of a command that takes both in a row: `tomorrow 17:00 waiting for parts` without quotes is read as it is meant.
+ * Throws as `readWhen`.
+ */
+export function readWhenAndWhy(
+  { by, reason }: { by?: unknown; reason?: unknown },
+  now: number,
+  timezone: string,
+): { when: When; reason?: string } {
+  const why = typeof reason === "string" ? reason.trim() : "";
+  const words = why.split(/\s+/);
+  const whole = `${String(by)} ${why}`;
+  if (why === "" || isWhen(by, now, timezone)) {
+    // `2h 30m`
+    if (why !== "" && isWhen(whole, now, timezone)) return { when: readWhen(whole, now, timezone) };
+    return { when: readWhen(by, now, timezone), ...(why === "" ? {} : { reason: why }) };
+  }
+  for (let count = Math.min(3, words.length); count > 0; count--) {
+    const head = `${String(by)} ${words.slice(0, count).join(" ")}`;
+    if (!isWhen(head, now, timezone)) continue;
+    const rest = words.slice(count).join(" ");
+    return { when: readWhen(head, now, timezone), ...(rest === "" ? {} : { reason: rest }) };
+  }
+  return { when: readWhen(by, now, timezone), reason: why };
+}
+
+function isWhen(text: unknown, now: number, timezone: string): boolean {
+  try {
+    readWhen(text, now, timezone);
+    return true;
+  } catch {
+    // Whoever asks says what is wrong with it.
+    return false;
+  }
+}
+
 /** A length from now; or the time itself. */
 export function momentOf(when: When, now: number, nextBusinessHour: () => number): number {
   switch (when.kind) {

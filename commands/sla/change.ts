@@ -6,22 +6,22 @@ import { actorOf, needAlerts } from "../alerts/need.js";
 import { answer, badUsage, missing, notFound } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
-import { readWhen, WHEN_FORMS } from "../when.js";
+import { readWhenAndWhy, WHEN_FORMS } from "../when.js";
 import { clockData, deskOf, dueText } from "./texts.js";
 
 /** By a length of time, or until a moment. What has a deadline of its own gets another; the rest more working time. */
 export async function extendClock(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   context.need("operator");
-  const { by, reason, was } = context.options;
+  const { was } = context.options;
   const { clock } = await openClock(deps, context.options.id);
   const zone = (await deskOf(deps).find(clock.id))[0]?.timezone ?? deps.alerts?.timezone() ?? localTimezone();
-  const when = readWhen(by, deps.clock.now(), zone);
+  const { when, reason } = readWhenAndWhy(context.options, deps.clock.now(), zone);
   const extended = await deskOf(deps).extend(clock.id, {
     ...(when.kind === "length"
       ? { byMs: when.ms }
       : { toAt: when.kind === "at" ? when.at : needAlerts(deps).nextBusinessHour() }),
     ...(typeof was === "number" ? { was } : {}),
-    ...(typeof reason === "string" ? { reason } : {}),
+    ...(reason === undefined ? {} : { reason }),
     by: actorOf(context),
   });
   if (!extended) throw notFound("open clock", clock.id, [], "`/sla list` shows them.", "id");

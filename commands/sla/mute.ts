@@ -6,7 +6,7 @@ import { actorOf, needAlerts } from "../alerts/need.js";
 import { answer, badUsage, commandButton, missing, notFound, word } from "../answer.js";
 import type { AlertDesk, CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
-import { momentOf, readWhen, WHEN_FORMS } from "../when.js";
+import { momentOf, readWhenAndWhy, WHEN_FORMS } from "../when.js";
 import { deskOf, timeText } from "./texts.js";
 
 const MOST_MS = 90 * 86_400_000;
@@ -16,16 +16,15 @@ const SAME_MS = 60_000;
 export async function mutePolicy(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   context.need("operator");
   const desk = needAlerts(deps);
-  const { by: given, reason } = context.options;
   const policy = await needPolicy(deps, context.options.id);
   const now = deps.clock.now();
-  const until = momentOf(readWhen(given, now, desk.timezone()), now, desk.nextBusinessHour);
+  const { when, reason = "muted" } = readWhenAndWhy(context.options, now, desk.timezone());
+  const until = momentOf(when, now, desk.nextBusinessHour);
   if (until > now + MOST_MS) throw badUsage("A policy can be muted for 90 days at most.", WHEN_FORMS);
   const before = muteOf(desk, policy, now);
   if (before !== undefined && before.until > until - SAME_MS)
     return said(before, policy, "is muted already", false, desk);
-  const comment = typeof reason === "string" ? reason : "muted";
-  const added = await desk.silences.add([matcherOf(policy)], until - now, comment, actorOf(context));
+  const added = await desk.silences.add([matcherOf(policy)], until - now, reason, actorOf(context));
   if (before !== undefined) await desk.silences.expire(before.id);
   return said(added, policy, "is muted", true, desk);
 }

@@ -188,7 +188,7 @@ describe("more time", () => {
     const alertId = idIn((await everywhere("Call back", /warning since/)).web);
     const clock = ((await run(`/sla show ${id}`)).data as { clocks: { id: string }[] }).clocks[0]?.id;
     const was = Number(new Date((await deadlineOf(id)) as string));
-    expect((await run(`/sla extend ${clock} was=${was} 2h reason="waiting for the bank"`)).outcome).toBe("done");
+    expect((await run(`/sla extend ${clock} was=${was} 2h waiting for the bank`)).outcome).toBe("done");
     const late = await run(`/sla extend ${clock} was=${was} 2h`);
     expect(late.text).toMatch(/moved already by Owner .* ago: it is due /);
     expect(Number(new Date((await deadlineOf(id)) as string))).toBe(was + 7_200_000);
@@ -327,7 +327,36 @@ describe("a policy", () => {
 });
 
 describe("who takes an alert", () => {
-  it("takes the conversation, and a task that somebody was asked for and has not begun", async () => {
+  it("takes the conversation", async () => {
+    const [, desk] = platform("discord").places;
+    await platform("discord").say(desk, "guest", "Is anybody there?");
+    const { telegram } = await everywhere("grace on discord", /warning since/);
+    await platform("telegram").press(room("telegram"), "owner", telegram.id, "Assign to me");
+    const alert = await until(async () => {
+      const { data } = await run(`/alerts show ${idIn(telegram)}`);
+      const { assignee, entity } = data as { assignee?: { name: string }; entity: { id: string } };
+      return assignee && { assignee, entity };
+    }, "the alert being taken");
+    await until(
+      async () => (await run(`/sla show "${alert.entity.id}"`)).text.includes(alert.assignee.name),
+      "the owner of the conversation",
+    );
+  });
+
+  it("leaves a task with whoever works on it, and is told how to take it over", async () => {
+    const id = await taskDue("1h", "Paint the fence");
+    await run(`/task start ${id}`);
+    const { discord } = await everywhere("Paint the fence", /warning since/);
+    await platform("discord").press(room("discord"), "owner", discord.id, "Assign to me");
+    const said = await until(
+      async () => (await platform("discord").whispers(room("discord"), "owner")).find((text) => text.includes(id)),
+      "what is said of the task",
+    );
+    expect(said).toContain(`/task assign ${id} person:${platform("discord").ownerRef}`);
+    expect(((await run(`/task show ${id}`)).data as { assignTo: string }).assignTo).toBe("person:web:1");
+  });
+
+  it("takes a task that somebody was asked for and has not begun", async () => {
     const id = await taskDue("1h", "Order paper");
     const { discord } = await everywhere("Order paper", /warning since/);
     await platform("discord").press(room("discord"), "owner", discord.id, "Assign to me");
