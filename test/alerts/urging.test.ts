@@ -316,6 +316,19 @@ describe("the gateway about itself", () => {
 });
 
 describe("in quiet hours", () => {
+  it("no reminder is used up: they come after the end", async () => {
+    const on = await watch({
+      ...route({ remind: { every: "10m", times: 2 } }),
+      destinations: { [ROOM]: { quiet: { from: "10:05", to: "12:00", timezone: "UTC" } } },
+    });
+    await on.raise();
+    await on.advance(2 * HOUR + MINUTE);
+    expect(on.posted()).toHaveLength(1);
+    await on.advance(30 * MINUTE);
+    const said = on.posted().flatMap(({ text }) => /reminder \d of \d/.exec(text)?.[0] ?? []);
+    expect(said.slice(-2)).toEqual(["reminder 1 of 2", "reminder 2 of 2"]);
+  });
+
   it("an escalation of what is not severe waits for their end, and is dropped when the alert is over by then", async () => {
     const on = await watch({
       ...route({ escalate: [{ to: [OPS] }] }),

@@ -38,12 +38,19 @@ function remindBy(
     plan.lookAt(dueAt);
     return;
   }
+  const ends = places.map((destination) => quietEnd(plan, destination, alerting));
+  const loud = places.filter((_, index) => ends[index] === undefined);
+  if (loud.length === 0) {
+    // None is used up while nobody would hear it: what waited is told when the hours end, and reminded of after that.
+    urging.remindFrom = Math.min(...ends.filter((end) => end !== undefined));
+    plan.lookAt(urging.remindFrom + settings.every);
+    return;
+  }
   urging.reminders++;
   alert.reminders++;
   const count = `${urging.reminders} of ${settings.times}`;
   const text = `Not acknowledged for ${formatDuration(now - (alert.firedAt ?? alert.raisedAt))} (reminder ${count})`;
-  for (const destination of places) {
-    if (quietEnd(plan, destination, alerting) !== undefined) continue;
+  for (const destination of loud) {
     const key = `reminder:${route.name}:${dueAt}`;
     plan.notices.push({ alertId: alert.id, destination, kind: "reminder", key, text, mentions: [], dueAt: now });
   }
