@@ -56,6 +56,9 @@ export interface Environment extends z.infer<typeof environment> {
   forPrograms(): Record<string, string>;
 }
 
+/** Zod writes a program for each schema, which pays for many values only. */
+export const ONCE = { jitless: true };
+
 const FOR_PROGRAMS = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|SYSTEMROOT)$/;
 
 export interface EnvironmentProblem {
@@ -76,10 +79,13 @@ export function readEnvironment(source?: Record<string, string | undefined>): {
 } {
   if (!source && existsSync(".env")) process.loadEnvFile(".env");
   const variables = source ?? process.env;
-  const { error } = environment.safeParse(variables);
+  const { error } = environment.safeParse(variables, ONCE);
   const problems = (error?.issues ?? []).map(({ path, message }) => ({ variable: String(path[0]), message }));
   const bad = problems.map(({ variable }) => variable);
-  const { data } = environment.safeParse({ ...variables, ...Object.fromEntries(bad.filter(isOfPlatform).map(unset)) });
+  const { data } = environment.safeParse(
+    { ...variables, ...Object.fromEntries(bad.filter(isOfPlatform).map(unset)) },
+    ONCE,
+  );
   if (!data) return { problems };
   const env: Environment = {
     ...data,

@@ -7,7 +7,7 @@ import { nearest } from "../lib/nearest.js";
 import { type Position, parseYaml, type YamlPath, type YamlSource } from "../lib/yaml-source.js";
 import { crossProblems } from "./cross.js";
 import { keysAt } from "./describe.js";
-import { type Environment, isOfPlatform, readEnvironment } from "./env.js";
+import { type Environment, isOfPlatform, ONCE, readEnvironment } from "./env.js";
 import { type Config, configSchema, type PlatformName, platformOf } from "./schema.js";
 
 export interface ConfigProblem {
@@ -62,7 +62,7 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
   if (!existsSync(file)) {
     if (named)
       problems.push({ file, path: "", message: "there is no such file", expected: "a YAML file", got: "nothing" });
-    return finish(configSchema.parse({}), env, undefined, problems);
+    return finish(configSchema.parse({}, ONCE), env, undefined, problems);
   }
   const read = readYaml(file);
   problems.push(...read.problems);
@@ -100,7 +100,7 @@ function readYaml(file: string): Pick<LoadedConfig, "config" | "problems" | "pla
   const yaml = parseYaml(source);
   if (yaml.errors.length > 0) return { problems: yaml.errors.map((error) => ({ file, ...error, path: "" })) };
   const raw = yaml.value ?? {};
-  const { data, error } = configSchema.safeParse(raw);
+  const { data, error } = configSchema.safeParse(raw, ONCE);
   const problems = (error?.issues ?? []).flatMap((issue) => problemsOf(issue, file, yaml));
   const config = data ?? withoutBroken(raw, problems);
   return { ...(config ? { config } : {}), problems, placeOf: yaml.placeOf };
@@ -120,7 +120,8 @@ function withoutBroken(raw: unknown, problems: readonly ConfigProblem[]): Config
   const { events, ...rest } = Object(raw);
   const sections = Object.entries(rest).filter(([section]) => !isBroken(section));
   const sound = Object.entries(Object(events)).filter(([name]) => brokenEvent(name, problems) === undefined);
-  return configSchema.safeParse({ ...Object.fromEntries(sections), events: Object.fromEntries(sound) }).data;
+  const whole = { ...Object.fromEntries(sections), events: Object.fromEntries(sound) };
+  return configSchema.safeParse(whole, ONCE).data;
 }
 
 const only = (platform: PlatformName | undefined) => (platform ? { platform } : {});
