@@ -42,4 +42,50 @@ describe("hooks that start each other through files", { timeout: 120_000 }, () =
     expect(await told(live)).toHaveLength(1);
     expect(existsSync(join(live.folder, "ping"))).toBe(true);
   });
+
+  test("are cut whatever lies between two files: an event, a long quiet time, a program that went on, a restart", async () => {
+    const live = await liveApp(
+      { "hookgate.yaml": "hooks: []\n" },
+      { env: { EVENT_SECRET: "a secret that signs events" } },
+    );
+    const { port } = new URL(live.app.url);
+    await live.stop();
+    live.write(
+      "hookgate.yaml",
+      `
+events: { mixed: { secret_env: EVENT_SECRET } }
+outgoing: { allow: ["127.0.0.1"] }
+hooks:
+  - { id: posts, trigger: { files: { paths: posts, debounce: 50ms } }, when_busy: queue, run: { http: { url: "http://127.0.0.1:${port}/ingest/mixed", secret_env: EVENT_SECRET } } }
+  - { id: writes, trigger: { event: mixed }, when_busy: queue, run: { shell: { sh: "cat > /dev/null; mktemp posts/XXXXXXXX" } } }
+${watching("quick", "mktemp slow/XXXXXXXX")}
+${watching("slow", "mktemp quick/XXXXXXXX").replace("50ms", "700ms")}
+${watching("late", "setsid sh -c 'sleep 0.5; mktemp late/XXXXXXXX' > /dev/null 2>&1 &")}`,
+    );
+    for (const id of ["posts", "quick", "slow", "late"]) live.write(`${id}/before`, "");
+    await live.start({ HOOKGATE_PORT: port });
+    for (const id of ["posts", "quick"]) live.write(`${id}/by-hand`, "x");
+    await until(async () => (await ran(live, "quick")) >= 2, "some rounds");
+    await live.stop();
+    await live.start({ HOOKGATE_PORT: port });
+    live.write("late/by-hand", "x");
+    for (const ids of [["posts"], ["quick", "slow"], ["late"]]) {
+      await until(async () => (await cutsOf(live, ids)).length > 0, `the loop of ${ids.join()} being cut`, 90_000);
+      for (const id of ids) expect(await ran(live, id)).toBeLessThan(25);
+    }
+    expect((await cutsOf(live, ["posts"]))[0]?.statusReason).toContain("its own output started it, through writes");
+  });
+
+  test("are cut when more than eight different ones stand behind each other", async () => {
+    const ids = Array.from({ length: 11 }, (_, index) => `link${index + 1}`);
+    const hooks = ids.map((id, index) => watching(id, `echo x > ${ids[index + 1] ?? "end"}/file`));
+    const before = Object.fromEntries([...ids, "end"].map((id) => [`${id}/before`, ""]));
+    const live = await liveApp({ "hookgate.yaml": `hooks:\n${hooks.join("")}`, ...before });
+    live.write("link1/file", "by hand");
+    const cut = await live.ended("link10");
+    expect(cut).toMatchObject({ status: "skipped", cause: { kind: "file", presumed: { depth: 9, isSole: true } } });
+    expect(cut.statusReason).toContain("loop: 9 hooks deep: they start each other through files (link1 → link2 →");
+    expect(await ran(live, "link9")).toBe(1);
+    expect(await live.runs("link11")).toEqual([]);
+  });
 });

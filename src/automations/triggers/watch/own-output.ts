@@ -137,11 +137,12 @@ export function createOwnOutput(parts: OwnOutputParts): OwnOutput {
       return fire();
     }
     state = { kind: "calm", believedUntil: 0 };
-    const [writer] = writers.ofLatest();
-    if (writer === undefined) return fire();
+    const presumed = presumedOf(writers.ofLatest());
+    if (presumed === undefined) return fire();
+    const { writer, cause } = presumed;
     const through = writer.runs.map((run) => run.hookId).slice(0, MAX_DEPTH + 1);
     const reason = `${writer.depth} hooks deep: they start each other through files (${through.reverse().join(" → ")})`;
-    return { kind: "cut", reason, cause: causeBy(writer, true) };
+    return { kind: "cut", reason, cause };
   }
 
   /** Standing still has ended the loop, and there is nothing left to try it with. */
