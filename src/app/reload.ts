@@ -11,7 +11,7 @@ import type { Automations, Reloaded } from "../automations/automations.js";
 import type { LoadedHooks } from "../automations/definition/load.js";
 import { HOOKS_FOLDER } from "../automations/definition/sources.js";
 import type { Notifier } from "../automations/notify.js";
-import { declareEvents } from "../automations/triggers/ingested.js";
+import { declareEvents, withdrawEvents } from "../automations/triggers/ingested.js";
 import { watchDefinitions } from "../automations/watch.js";
 import { type Environment, VARIABLES } from "../config/env.js";
 import type { LoadedConfig } from "../config/load.js";
@@ -111,6 +111,7 @@ function swap(next: LoadedConfig, valid: Valid, { registry, overrides, automatio
     declareEvents(registry, valid.config.events);
     for (const id of overrides.take(valid.config.overrides)) registry.reconsider(id);
     const swapped = automations.swap(hooksOf(next, valid));
+    withdrawEvents(registry, valid.config.events);
     adopt(valid);
     return swapped;
   } catch (error) {

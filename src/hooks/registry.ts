@@ -262,6 +262,11 @@ export class HookRegistry<P extends Points = Catalogue> {
     return this;
   }
 
+  /** Takes a point away. Throws HOOK_POINT_IN_USE while somebody is registered there. */
+  withdraw(name: string): void {
+    this.#roster.withdraw(name);
+  }
+
   get points(): readonly AnyPoint[] {
     return [...this.#roster.points.values()].map(({ point }) => point);
   }

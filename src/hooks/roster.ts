@@ -52,6 +52,17 @@ export class Roster {
     }
   }
 
+  /** There is no such point any more. Throws while somebody is registered there. */
+  withdraw(name: string): void {
+    const [held] = this.points.get(name)?.all ?? [];
+    if (held !== undefined)
+      throw new HookgateError({
+        code: "HOOK_POINT_IN_USE",
+        message: `There is no ${name} any more, and "${held.id}" listens to ${name}`,
+      });
+    this.points.delete(name);
+  }
+
   /** By name or alias; throws `UnknownHookError`. */
   at(name: string): PointHandlers {
     const handlers = this.points.get(name) ?? this.points.get(resolveAlias(name).hook);

@@ -50,6 +50,10 @@ export interface HookContext<N extends string = string> {
   readonly logger: Logger;
   /** ISO time at which the dispatch began. */
   readonly timestamp: string;
+  /**
+   * Counts from 1. Above 1 the same dispatch, with the same `dispatchId` and `runId`, was begun before and cut off by a crash: a handler
+   * that must not do something twice asks for what it did under that id, or registers with `execution: "background"` and no `retry`.
+   */
   readonly attempt: number;
   readonly dryRun: boolean;
   /** What led to the dispatch, where its caller said so. */

@@ -195,6 +195,30 @@ describe("what a reload takes over", () => {
     await until(async () => (await live.room()).includes("new"), "the answer of the new plugin");
   });
 
+  test("takes events away that are declared no more, unless a plugin listens to one", async () => {
+    const listens = `export default { id: "p", points: [], setup(api) { api.hooks.registerVoid("event:deploy", () => {}, { id: "hears" }); } };`;
+    const config = (plugins: string, events: string) =>
+      `automations: { watch: false }\nplugins: [${plugins}]\nevents: {${events}}\nhooks: [${manual("one")}]\n`;
+    const deploy = "deploy: { secret_env: EVENT_SECRET }";
+    const live = await liveApp(
+      { "p.js": listens, "hookgate.yaml": config("./p.js", deploy) },
+      { env: { EVENT_SECRET: "a secret that signs events" } },
+    );
+    const fired = async () =>
+      ((await live.post("/api/command", { line: "/fire-hook event:deploy dry-run=true" })) as { text: string }).text;
+    expect(await fired()).toContain("passed");
+    live.write("hookgate.yaml", config("./p.js", ""));
+    await expect(reloaded(live)).rejects.toThrow(/p\.hears.*listens to event:deploy/);
+    expect(await fired()).toContain("passed");
+
+    live.write("hookgate.yaml", config("", ""));
+    await reloaded(live);
+    expect(await fired()).toMatch(/no hook.*event:deploy/i);
+    live.write("hookgate.yaml", config("", deploy));
+    await reloaded(live);
+    expect((await fetch(`${live.app.url}/ingest/deploy`, { method: "POST", body: "{}" })).status).toBe(401);
+  });
+
   test("is nothing of a file with a slip in the section of a platform, which a start would go on without", async () => {
     const live = await liveApp({ "hookgate.yaml": `automations: { watch: false }\nhooks: [${manual("one")}]\n` });
     live.write(

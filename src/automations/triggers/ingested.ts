@@ -28,6 +28,13 @@ export function declareEvents(registry: HookRegistry, events: Readonly<Record<st
   for (const [name, spec] of Object.entries(events)) registry.declare(eventPoint(name, spec));
 }
 
+/** The points of events that are declared no more; call it when no hook of the configuration wants them. Throws while a plugin does. */
+export function withdrawEvents(registry: HookRegistry, events: Readonly<Record<string, EventSpec>>): void {
+  const declared = new Set<string>(Object.keys(events).map(eventName));
+  for (const { name } of registry.points)
+    if (name.startsWith(eventName("")) && !declared.has(name)) registry.withdraw(name);
+}
+
 export function createIngested({ store, begun, runs, registry, clock, logger }: Parts): Ingested {
   const work = createWork({ look, maxParallel: 1, clock, logger });
   let isStopped = false;
