@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, expect, it } from "vitest";
+import { compiled } from "../support/compiled.js";
 import { freePort } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 
-const CHILD = new URL("./kill-child.ts", import.meta.url).pathname;
 const COUNT = 40;
 const KILLS = 8;
 
@@ -27,10 +27,11 @@ interface Shown {
 it("killed at random moments, each alert has one card and one escalation, which show how it ended", async () => {
   folder = mkdtempSync(join(tmpdir(), "hookgate-alerts-"));
   const port = await freePort();
+  const program = await compiled(join(import.meta.dirname, "kill-child.ts"));
   let output = "";
   const start = () => {
     output = "";
-    child = spawn(process.execPath, ["--import", "tsx", CHILD, folder, String(COUNT), String(port)], {
+    child = spawn(process.execPath, [program, folder, String(COUNT), String(port)], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     child.stdout?.on("data", (chunk: Buffer) => {

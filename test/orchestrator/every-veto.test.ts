@@ -231,7 +231,7 @@ const started = (config: object = {}) =>
   missionApp(PLANS, {
     startMs: Date.UTC(2026, 10, 23, 8, 10),
     plugin: WATCH,
-    config: { orchestrator: { runners: RUNNERS, tick: "100ms" }, ...config },
+    config: { orchestrator: { runners: RUNNERS, tick: "30ms" }, ...config },
   });
 
 it.each(Object.entries(VETOES))(

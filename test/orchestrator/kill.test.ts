@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import type { Task } from "../../src/domain/task.js";
 import type { TaskEvent } from "../../src/domain/task-store.js";
 import { processRuns } from "../automations/hooked-gateway.js";
@@ -16,7 +16,7 @@ import { calls, GUARD_PLUGIN, killAt } from "./support/guard-plugin.js";
 import { waysOf } from "./support/tasked-app.js";
 
 const started: GatewayProcess[] = [];
-afterEach(async () => {
+afterAll(async () => {
   for (const gateway of started.splice(0)) {
     await gateway.kill();
     rmSync(gateway.folder, { recursive: true, force: true });
@@ -81,9 +81,11 @@ const lines = ({ folder }: GatewayProcess, file: string) =>
   existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8").split("\n").filter(Boolean) : [];
 const gone = (gateway: GatewayProcess) => until(() => !gateway.running(), "the gateway being gone", 30_000);
 
-const once = { shell: { sh: "echo $HOOKGATE_RUN_ID >> runs" } };
+const once = { shell: { sh: 'echo "$HOOKGATE_TASK_ID $HOOKGATE_RUN_ID" >> runs' } };
 
 describe("killed in a transition", () => {
+  /** One for all: each test kills it at another place, and finds it running again. */
+  let shared: GatewayProcess | undefined;
   it.each([
     // Before the write: nothing has happened, and it is asked again.
     ["task:transition>assigned before", 1],
@@ -100,24 +102,30 @@ describe("killed in a transition", () => {
   ])(
     "at %s, the task is done all the same, after %i runs",
     async (place, runs) => {
-      const gateway = await start({ work: once });
+      shared ??= await start({ work: once });
+      const gateway = shared;
+      if (!gateway.running()) await again(gateway);
       killAt(gateway.folder, place);
+      const wanted = `Do it, killed at ${place.replace(/\W/g, " ")}`;
       // The answer may be lost with the process.
-      await command(gateway, "/task add work Do it").catch(() => {});
+      await command(gateway, `/task add work ${wanted}`).catch(() => {});
       await gone(gateway);
       await again(gateway);
       const { data = {} } = await command(gateway, "/task list all");
-      const [listed] = data.tasks as Task[];
-      const task = await ends(gateway, listed?.id ?? "");
+      const listed = (data.tasks as Task[]).filter(({ title }) => title === wanted);
+      expect(listed).toHaveLength(1);
+      const task = await ends(gateway, listed[0]?.id ?? "");
       expect(task.status).toBe("done");
-      expect(lines(gateway, "runs")).toHaveLength(runs);
-      expect(new Set(lines(gateway, "runs")).size).toBe(1);
+      const ran = lines(gateway, "runs").filter((line) => line.startsWith(`${task.id} `));
+      expect(ran).toHaveLength(runs);
+      expect(new Set(ran).size).toBe(1);
+      const own = () => calls(gateway.folder).filter(({ data }) => data.taskId === task.id);
       // Whoever is told after it was told of each step, the one that the kill cut off included.
       await until(
-        () => calls(gateway.folder).some(({ hook, phase }) => hook === "task:complete" && phase === "after"),
+        () => own().some(({ hook, phase }) => hook === "task:complete" && phase === "after"),
         "task:complete being told",
       );
-      const told = calls(gateway.folder).filter(({ hook, phase }) => hook === "task:transition" && phase === "after");
+      const told = own().filter(({ hook, phase }) => hook === "task:transition" && phase === "after");
       expect([...new Set(told.map(({ data: { from, to } }) => `${from}>${to}`))]).toEqual([...new Set(waysOf(task))]);
       // What was told twice says so.
       const twice = told.filter(

@@ -5,15 +5,15 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { openStore } from "../../src/store/open.js";
+import { compiled } from "../support/compiled.js";
 import { CHAT, storeOptions, temporaryFolder } from "./support/open-test-store.js";
 
-const CHILD = new URL("./support/crash-child.ts", import.meta.url).pathname;
 const KILLS = 5;
 
 /** Runs the child and kills it `afterMs` after it began to write; resolves with what it said. */
-async function runAndKill(file: string, firstNumber: number, afterMs: number): Promise<string[]> {
+async function runAndKill(program: string, file: string, firstNumber: number, afterMs: number): Promise<string[]> {
   const log = `${file}.${firstNumber}.log`;
-  const child = spawn(process.execPath, ["--import", "tsx", CHILD, file, log, String(firstNumber)], {
+  const child = spawn(process.execPath, [program, file, log, String(firstNumber)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   await once(child.stdout, "data");
@@ -25,10 +25,11 @@ async function runAndKill(file: string, firstNumber: number, afterMs: number): P
 
 test("after SIGKILL at any moment: what was acknowledged is there, and nothing is there by half", async () => {
   const file = join(temporaryFolder(), "hookgate.db");
+  const program = await compiled(join(import.meta.dirname, "support/crash-child.ts"));
   const acknowledged = { accepted: 0, settled: 0, sent: 0 };
   let unacknowledged = 0;
   for (let kill = 0; kill < KILLS; kill++) {
-    const said = await runAndKill(file, kill * 1_000_000, 20 + kill * 37 + Math.random() * 30);
+    const said = await runAndKill(program, file, kill * 1_000_000, 20 + kill * 37 + Math.random() * 30);
     // The lock of a killed process is nobody's: the next one opens at once.
     const store = await openStore(storeOptions(file));
     for (const [what, which = ""] of said.map((line) => line.split(" "))) {

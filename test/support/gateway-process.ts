@@ -75,8 +75,9 @@ export async function gatewayProcess({
     async ready(withinMs = 30_000) {
       await until(
         () => {
-          if (child && child.exitCode !== null)
-            throw new Error(`the gateway ended with ${child.exitCode}:\n${output.slice(-4000)}`);
+          const end = child?.exitCode ?? child?.signalCode;
+          if (typeof end === "number" || typeof end === "string")
+            throw new Error(`the gateway ended with ${end}:\n${output.slice(-4000)}`);
           return fetch(`${url}/readyz`).then(
             (answer) => answer.ok,
             () => false,
