@@ -5,6 +5,8 @@ import type { RouteConfig } from "../config.js";
 
 type Settings = Pick<RouteConfig, "buttons" | "snooze" | "extend" | "mute">;
 
+export const SNOOZE_QUESTION = "How long, or until when (2h, tomorrow 9:00)";
+
 export interface Now {
   canEscalate: boolean;
   /** What people have given its clock so far: a press on a card that shows something older changes nothing. */
@@ -33,10 +35,9 @@ export function buttonsOf(alert: Alert, settings: Settings, now: Now): Button[][
 
 function snoozing({ id, state }: Alert, { snooze }: Settings): Button[] {
   if (state === "snoozed") return [press("Wake", `/snooze ${id} off`)];
-  const title = "How long, or until when (2h, tomorrow 9:00)";
   return [
     ...snooze.map((length) => press(labelOf("Snooze", length), `/snooze ${id} ${length}`)),
-    asking("Snooze…", `/snooze ${id}`, [{ id: "for", label: title, required: true }]),
+    asking("Snooze…", `/snooze ${id}`, [{ id: "for", label: SNOOZE_QUESTION, required: true }]),
   ];
 }
 
@@ -64,15 +65,15 @@ function muting({ signal: { source } }: Alert, { mute }: Settings, { isMuted }: 
   ];
 }
 
-function press(label: string, line: string, style: Button["style"] = "secondary"): Button {
+export function press(label: string, line: string, style: Button["style"] = "secondary"): Button {
   return { label, style, action: { kind: "command", line } };
 }
 
-function asking(label: string, line: string, fields: Form["fields"]): Button {
+export function asking(label: string, line: string, fields: Form["fields"]): Button {
   return { label, style: "secondary", action: { kind: "command", line, form: { title: label, fields } } };
 }
 
-function labelOf(what: string, length: string): string {
+export function labelOf(what: string, length: string): string {
   if (length !== "business") return `${what} ${length}`;
   return what === "Snooze" ? "Next business hour" : `${what} to business hours`;
 }

@@ -2,7 +2,9 @@
 import { ALERT_STATES, type AlertCard, isOpen } from "../../domain/alert.js";
 import type { Button, Card, OutboundMessage } from "../../domain/message.js";
 import { formatDuration } from "../../lib/duration.js";
+import { type AlertsConfig, defaultRoute } from "../config.js";
 import type { Telling } from "../tell/telling.js";
+import { asking, labelOf, press, SNOOZE_QUESTION } from "./buttons.js";
 import { movedWords } from "./moved-card.js";
 import { moment, STATE_WORDS, titleOf } from "./words.js";
 
@@ -35,7 +37,7 @@ export async function listCard(card: AlertCard, { store, config, clock }: Tellin
       tone: toneOf(open, counts.firing ?? 0),
       footer: card.id,
     },
-    ...(open > 0 ? { buttons: buttons(card) } : {}),
+    ...(open > 0 ? { buttons: buttons(card, config) } : {}),
   };
 }
 
@@ -57,17 +59,17 @@ function toneOf(open: number, firing: number): NonNullable<Card["tone"]> {
   return firing > 0 ? "bad" : "warning";
 }
 
-function buttons({ id }: AlertCard): Button[][] {
-  const press = (label: string, line: string, style: Button["style"] = "secondary"): Button => ({
-    label,
-    style,
-    action: { kind: "command", line },
-  });
-  return [
-    [
-      press("Acknowledge all", `/ack ${id}`, "success"),
-      press("Snooze all 1h", `/snooze ${id} 1h`),
-      press("Show all", "/alerts open"),
-    ],
+/** As the route of its group says; what came at once from several has all. A press acts on each open alert of it. */
+function buttons({ id, kind, group }: AlertCard, { routes }: AlertsConfig): Button[][] {
+  const [route = ""] = group.split("|");
+  const settings = (kind === "list" ? routes[route] : undefined) ?? defaultRoute;
+  const has = (name: (typeof settings.buttons)[number]) => settings.buttons.includes(name);
+  const [first] = settings.snooze;
+  const row = [
+    has("ack") && press("Acknowledge all", `/ack ${id}`, "success"),
+    has("snooze") && first !== undefined && press(labelOf("Snooze all", first), `/snooze ${id} ${first}`),
+    has("snooze") && asking("Snooze all…", `/snooze ${id}`, [{ id: "for", label: SNOOZE_QUESTION, required: true }]),
+    press("Show all", "/alerts open"),
   ];
+  return [row.filter((one): one is Button => one !== false)];
 }
