@@ -3,7 +3,7 @@
  * request that failed whether any of it was written, because only an unwritten one may be repeated blindly.
  */
 import type { Readable } from "node:stream";
-import { Api, type Transformer } from "grammy";
+import { Api, GrammyError, type Transformer } from "grammy";
 import { Pool } from "undici";
 import { Aborts } from "../../src/lib/aborts.js";
 
@@ -83,36 +83,35 @@ export function openTransport(options: TransportOptions): Transport {
   /** Of the call that is being made: grammY asks for its request before its method returns. */
   let current: AbortSignal | undefined;
 
-  const ask = async (request: Omit<Exchange, "aborts" | "signal">, isPoll = false) => {
-    const { status, body } = await exchange(isPoll ? polls : pool, { ...request, aborts, signal: current });
-    const answer = parseAnswer(body);
-    if (answer === undefined) throw new TransportError(`the answer was HTTP ${status} without JSON`, true, status);
-    return answer;
-  };
-
-  /** Calls without a file go past grammY's client, whose signals and payload walk cost more than the request. */
-  const plainly: Transformer = (previous, method, payload, signal) => {
-    if (UPLOADS.has(method)) return previous(method, payload, signal);
+  /** A call without a file goes past grammY's client, whose signals, layers and payload walk cost more than the request. */
+  const ask = async (method: string, payload: Record<string, unknown> = {}): Promise<unknown> => {
     const isPoll = method === POLL_METHOD;
-    return ask(
-      {
+    const answer = readAnswer(
+      await exchange(isPoll ? polls : pool, {
         path: `${prefix}/bot${options.token}/${method}`,
-        body: JSON.stringify(payload ?? {}),
+        body: JSON.stringify(payload),
         contentType: "application/json",
         timeoutMs: isPoll ? options.pollTimeoutMs + POLL_SLACK_MS : options.requestTimeoutMs,
-      },
-      isPoll,
+        aborts,
+        signal: current,
+      }),
     );
+    if (answer.ok) return answer.result;
+    throw new GrammyError(`Call to '${method}' failed!`, answer, method, payload);
   };
 
   /** Uploads: grammY makes the form, this sends it. */
   const fetch = async (path: string, request: ClientRequest = {}): Promise<ClientResponse> => {
-    const answer = await ask({
-      path: prefix + path,
-      body: request.body,
-      contentType: request.headers?.["content-type"],
-      timeoutMs: options.uploadTimeoutMs,
-    });
+    const answer = readAnswer(
+      await exchange(pool, {
+        path: prefix + path,
+        body: request.body,
+        contentType: request.headers?.["content-type"],
+        timeoutMs: options.uploadTimeoutMs,
+        aborts,
+        signal: current,
+      }),
+    );
     return { json: () => answer };
   };
 
@@ -123,8 +122,7 @@ export function openTransport(options: TransportOptions): Transport {
     buildUrl: (_root, token, method) => `/bot${token}/${method}`,
     fetch,
   });
-  api.config.use(plainly);
-  const { raw } = api;
+  const raw = withoutClient(api.raw, ask);
 
   return {
     call(request, signal) {
@@ -151,6 +149,22 @@ export function openTransport(options: TransportOptions): Transport {
       await Promise.all([pool.destroy(), polls.destroy()]);
     },
   };
+}
+
+/** grammY's methods by name, each of which calls `ask`, unless it may carry a file. */
+function withoutClient(raw: BotApi, ask: (method: string, payload?: Record<string, unknown>) => Promise<unknown>) {
+  const methods = new Map<string, (payload?: Record<string, unknown>) => Promise<unknown>>();
+  return new Proxy(raw, {
+    get(client, method) {
+      if (typeof method !== "string" || UPLOADS.has(method)) return Reflect.get(client, method);
+      let call = methods.get(method);
+      if (!call) {
+        call = (payload) => ask(method, payload);
+        methods.set(method, call);
+      }
+      return call;
+    },
+  });
 }
 
 interface Exchange {
@@ -217,6 +231,12 @@ function exchange(pool: Pool, request: Exchange): Promise<{ status: number; body
       },
     );
   });
+}
+
+function readAnswer({ status, body }: { status: number; body: Buffer }): Answer {
+  const answer = parseAnswer(body);
+  if (answer === undefined) throw new TransportError(`the answer was HTTP ${status} without JSON`, true, status);
+  return answer;
 }
 
 function parseAnswer(body: Buffer): Answer | undefined {
