@@ -21,20 +21,24 @@ export interface IsolationNote {
 export function immutable<T>(value: T): T {
   if (typeof value !== "object" || value === null || frozenWhole.has(value)) return value;
   const note = { unfreezable: false };
-  freezeDeep(value, note, new Set());
+  freezeDeep(value, note, 0, undefined);
   if (!note.unfreezable) frozenWhole.add(value);
   return value;
 }
 
-function freezeDeep(value: object, note: IsolationNote, seen: Set<object>): void {
-  if (seen.has(value) || frozenWhole.has(value)) return;
-  seen.add(value);
+function freezeDeep(value: object, note: IsolationNote, depth: number, seen: Set<object> | undefined): void {
+  const known = depth < TRACKED_DEPTH ? undefined : (seen ?? new Set<object>());
+  if (known?.has(value) || frozenWhole.has(value)) return;
+  known?.add(value);
   if (!Array.isArray(value) && !isPlain(value)) {
     note.unfreezable = true;
     return;
   }
   Object.freeze(value);
-  for (const part of Object.values(value)) if (typeof part === "object" && part !== null) freezeDeep(part, note, seen);
+  for (const key in value) {
+    const part: unknown = Reflect.get(value, key);
+    if (typeof part === "object" && part !== null) freezeDeep(part, note, depth + 1, known);
+  }
 }
 
 /** A frozen copy, equal to the value; the value itself when it is `immutable`. */
