@@ -10,13 +10,16 @@ export class Background {
     this.#logger = logger;
   }
 
-  run(what: string, work: Promise<unknown>): void {
-    const watched: Promise<void> = work
-      .then(
-        () => undefined,
-        (error) => this.#logger.warn({ what, error: errorMessage(error) }, "background work failed"),
-      )
-      .finally(() => this.#running.delete(watched));
+  /** `ended` is called in either case. */
+  run(what: string, work: Promise<unknown>, ended?: () => void): void {
+    const end = (): void => {
+      this.#running.delete(watched);
+      ended?.();
+    };
+    const watched: Promise<void> = work.then(end, (error) => {
+      this.#logger.warn({ what, error: errorMessage(error) }, "background work failed");
+      end();
+    });
     this.#running.add(watched);
   }
 

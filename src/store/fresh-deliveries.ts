@@ -11,11 +11,16 @@ import { conversationOf, deliveryData } from "./delivery-rows.js";
 type Message = NewDelivery["message"];
 type Parts = readonly DeliveryPart[];
 
+/** Where its row is, and what does not change while it is remembered. */
+interface KnownRow extends Pick<NewDelivery, "address" | "message" | "mirrors"> {
+  seq: number;
+}
+
 export interface FreshDeliveries {
   /** Adds a delivery; an id that exists is left alone. Like the others, inside an open transaction. */
   add(delivery: NewDelivery, at: number): void;
   /** Writes what was decided on a delivery of the last moments. Undefined when it is not known here, or is not waiting any more. */
-  freeze(id: string, message: Message, parts: Parts): (NewDelivery & { seq: number }) | undefined;
+  freeze(id: string, message: Message, parts: Parts): KnownRow | undefined;
   /** It is changed: what is remembered of it does not hold. */
   forget(id: string): void;
   insertAll(): void;
@@ -46,9 +51,13 @@ export function createFreshDeliveries({ database, onTransaction }: Connection): 
     "UPDATE deliveries SET status = 'sending', frozen = ?, parts = ? WHERE seq = ? AND id = ? AND status = 'waiting'",
   );
   const fresh = new Map<string, { delivery: NewDelivery; at: number }>();
-  const inserted = boundedMap<NewDelivery & { seq: number }>();
+  const inserted = boundedMap<KnownRow>();
 
-  const write = (delivery: NewDelivery, at: number, decided?: { frozen: string; parts: Parts }) => {
+  const write = (
+    delivery: NewDelivery,
+    at: number,
+    decided?: { frozen: string; parts: Parts },
+  ): KnownRow | undefined => {
     const { changes, lastInsertRowid } = insert.run(
       delivery.id,
       conversationOf(delivery),
@@ -62,7 +71,12 @@ export function createFreshDeliveries({ database, onTransaction }: Connection): 
       decided?.frozen ?? null,
       decided ? JSON.stringify(decided.parts) : null,
     );
-    return changes > 0 ? { ...delivery, seq: Number(lastInsertRowid) } : undefined;
+    if (changes === 0) return undefined;
+    const { address, message, mirrors } = delivery;
+    const row: KnownRow = { seq: Number(lastInsertRowid), address };
+    if (message !== undefined) row.message = message;
+    if (mirrors !== undefined) row.mirrors = mirrors;
+    return row;
   };
 
   const insertAll = (): void => {

@@ -33,6 +33,9 @@ export async function freezeAndSend(
     first.attempts = 1;
   }
   await out.store.outbox.freeze(delivery.id, message, parts, tokens);
-  const frozen: Delivery = { ...delivery, status: "sending", parts, ...(message ? { frozen: message } : {}) };
-  return goAt <= now ? sendParts(frozen, adapter, out, first) : orExpiry(delivery, goAt);
+  // The flow's own copy of the row.
+  delivery.status = "sending";
+  delivery.parts = parts;
+  if (message) delivery.frozen = message;
+  return goAt <= now ? sendParts(delivery, adapter, out, first) : orExpiry(delivery, goAt);
 }

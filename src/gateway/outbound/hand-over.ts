@@ -98,6 +98,29 @@ export class HandOver {
   }
 }
 
-function fresh(delivery: NewDelivery, conversation: string, at: number): Delivery {
-  return { ...delivery, seq: 0, conversation, status: "waiting", attempts: 0, createdAt: at, dueAt: at, parts: [] };
+function fresh(given: NewDelivery, conversation: string, at: number): Delivery {
+  // Written out: a copy by spreading costs as much as all else here.
+  const { id, address, operation, cause } = given;
+  const delivery: Delivery = {
+    id,
+    address,
+    operation,
+    cause,
+    seq: 0,
+    conversation,
+    status: "waiting",
+    attempts: 0,
+    createdAt: at,
+    dueAt: at,
+    parts: [],
+  };
+  if (given.message !== undefined) delivery.message = given.message;
+  if (given.expiresAt !== undefined) delivery.expiresAt = given.expiresAt;
+  if (given.targetId !== undefined) delivery.targetId = given.targetId;
+  if (given.interaction !== undefined) delivery.interaction = given.interaction;
+  if (given.visibleTo !== undefined) delivery.visibleTo = given.visibleTo;
+  if (given.isCourtesy !== undefined) delivery.isCourtesy = given.isCourtesy;
+  if (given.openly !== undefined) delivery.openly = given.openly;
+  if (given.mirrors !== undefined) delivery.mirrors = given.mirrors;
+  return delivery;
 }

@@ -14,5 +14,5 @@ export function reportFailed(delivery: Delivery, error: string, out: Outbound): 
   const options = fireOptions(delivery, "delivery_failed", out.startedAt);
   const told = out.registry.fireVoid("delivery_failed", payload, undefined, options);
   const isHeard = out.registry.isHeard("delivery_failed");
-  out.background.run("delivery_failed", isHeard ? told.finally(() => out.owed.settle(delivery.id)) : told);
+  out.background.run("delivery_failed", told, isHeard ? () => out.owed.settle(delivery.id) : undefined);
 }

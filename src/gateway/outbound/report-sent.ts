@@ -19,10 +19,9 @@ export function tellSent(delivery: Delivery, out: Outbound): void {
   const payload = { ...hookTarget(delivery), messageId: messageIds[0] ?? "", messageIds, message };
   const options = fireOptions(delivery, "message_sent", out.startedAt);
   const told = out.registry.fireVoid("message_sent", payload, undefined, options);
-  out.background.run("message_sent", out.registry.isHeard("message_sent") ? settled(told, delivery, out) : told);
+  const isHeard = out.registry.isHeard("message_sent");
+  out.background.run("message_sent", told, isHeard ? () => out.owed.settle(delivery.id) : undefined);
 }
 
 /** A deletion says nothing. */
 export const isTold = ({ operation }: Pick<Delivery, "operation">) => operation !== "delete";
-
-const settled = (told: Promise<void>, { id }: Delivery, { owed }: Outbound) => told.finally(() => owed.settle(id));
