@@ -146,8 +146,8 @@ export function createRunning(parts: RunningParts): Running {
 const MOST_WRITES = 20;
 const WRITE_AGAIN = { firstMs: 500, maxMs: 30_000 };
 
-/** For process groups to end, and for that to be written down. */
-const LAST_MS = 3_000;
+/** For process groups to end, for hooks to be asked (they have five seconds), and for that to be written down. */
+const LAST_MS = 7_000;
 
 function timeoutError(timeoutMs: number): Error {
   const error = new Error(`not done within ${timeoutMs} ms`);

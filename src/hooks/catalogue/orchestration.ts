@@ -81,7 +81,7 @@ export const taskRetry = ownPoint({
   model: "lifecycle",
   payload: z.object({ taskId: z.string(), task, attempt: z.number().int(), maxRetries: z.number().int() }),
   summary:
-    "A task is about to be done again, by its policy or because a person wants it. `before` may stop it: it fails then.",
+    "A task is about to be done again: by its policy, because a person wants it, or because the end of the gateway cut it off. `before` may stop it: what failed has failed then, what was cut off is blocked.",
   example: { taskId: "t_1", task: { ...example, lastError: "the program exited with 1" }, attempt: 1, maxRetries: 1 },
 });
 
