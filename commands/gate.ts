@@ -24,6 +24,7 @@ export const gateSpec: CommandSpec = {
       summary: "A mission, or a plan for its newest one; list: all when absent",
       type: "string",
       complete: "open-missions",
+      completeFor: { list: "missions" },
     },
     { name: "gate", summary: "release: which gate", type: "string", complete: "gates" },
     { name: "reason", summary: "release: why it may open (it is recorded)", type: "string", rest: true },

@@ -84,10 +84,10 @@ function lastly({ kind, at, missionId, by, reason }: ScheduleOutcome, now: numbe
 
 async function add(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   context.need("admin");
+  const planId = need(context, "which plan");
   const { cron, timezone, name } = context.options;
   if (typeof cron !== "string" || cron === "")
-    throw badUsage("Missing: when, as a cron expression.", '/schedule add nightly "0 3 * * *"');
-  const planId = need(context, "which plan");
+    throw badUsage("Missing: when, as a cron expression.", `/schedule add ${planId} "0 3 * * *"`);
   const adding = schedulesOf(deps).add({
     planId,
     expression: cron,

@@ -1,4 +1,5 @@
 /** `/mission run|cancel|retry`. */
+import type { Role } from "../../src/domain/identity.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, choosing, commandButton, missing } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
@@ -12,7 +13,7 @@ export async function runMission(deps: CommandDeps, context: CommandContext): Pr
   context.need("operator");
   const planId = typeof context.options.id === "string" ? context.options.id.trim() : "";
   if (planId === "") throw missing("which plan", "/mission plans shows them.", "id");
-  context.need(missionsOf(deps).roleToRun(planId));
+  context.need(await choosing("id", planId, roleToRun(deps, planId)));
   const begin = missionsOf(deps).run({
     planId,
     by: whoIs(context.operator),
@@ -34,6 +35,10 @@ export async function runMission(deps: CommandDeps, context: CommandContext): Pr
       ],
     ],
   });
+}
+
+async function roleToRun(deps: CommandDeps, planId: string): Promise<Role> {
+  return missionsOf(deps).roleToRun(planId);
 }
 
 export async function cancelMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {

@@ -25,7 +25,12 @@ export async function listMissions(deps: CommandDeps, context: CommandContext): 
   const page = pageOf(found, Number(context.options.page ?? 1), PAGE_SIZE);
   const now = deps.clock.now();
   const rows = page.entries.map((one) => [one.id, one.title, one.status, begun(one, now), lasted(one, now)]);
-  const columns = [{ title: "id" }, { title: "mission", maxCharacters: 28 }, { title: "state" }, { title: "begun" }];
+  const columns = [
+    { title: "id" },
+    { title: "mission", maxCharacters: 28 },
+    { title: "state" },
+    { title: "begun (UTC)" },
+  ];
   return answer({
     text: [
       `**${count(found.length, "mission")}**${page.pages > 1 ? `, page ${page.number} of ${page.pages}` : ""}`,

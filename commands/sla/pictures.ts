@@ -27,7 +27,9 @@ export async function slaPictures({ days, policies, open, now }: Pictured): Prom
   return pictures;
 }
 
-/** All policies together; days on which nothing ended are left out. */
+const DAY_MS = 86_400_000;
+
+/** All policies together, from the first day on which something ended to the last; a day without is an empty place. */
 function daysOf(policies: readonly Attainment[]) {
   const days = new Map<string, { day: string; met: number; violated: number }>();
   for (const { day, met, late } of policies.flatMap((policy) => policy.days)) {
@@ -36,7 +38,12 @@ function daysOf(policies: readonly Attainment[]) {
     counts.violated += late;
     days.set(day, counts);
   }
-  return [...days.values()].sort((a, b) => (a.day < b.day ? -1 : 1));
+  const known = [...days.keys()].sort();
+  const [first = "", last = ""] = [known[0], known.at(-1)];
+  const all: string[] = [];
+  for (let at = Date.parse(first); at <= Date.parse(last); at += DAY_MS)
+    all.push(new Date(at).toISOString().slice(0, 10));
+  return all.map((day) => days.get(day) ?? { day, met: 0, violated: 0 });
 }
 
 const openWork =

@@ -3,6 +3,7 @@ import { hasRole, type Operator } from "../../src/domain/identity.js";
 import { isEnded, TASK_STATUSES, type Task } from "../../src/domain/task.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { Clock } from "../../src/lib/clock.js";
+import { HookgateError } from "../../src/lib/errors.js";
 import type { Transitioned } from "../../src/orchestrator/tasks/transition.js";
 import { answer, badUsage, choosing, commandButton, missing } from "../answer.js";
 import { code, plain } from "../text.js";
@@ -75,6 +76,11 @@ export async function actOnTask(
     case "deadline": {
       const wanted = text ?? (typeof options.due === "string" ? options.due : undefined);
       if (wanted === undefined) throw badUsage("Missing: when.", "/task deadline ID 2h, or a time, or none");
+      if (task.status === "done")
+        throw new HookgateError({
+          code: "TASK_TRANSITION",
+          message: `"${task.title}" is done: a deadline changes nothing any more.`,
+        });
       const deadline = wanted.toLowerCase() === "none" ? undefined : whenOf(wanted, clock.now());
       return changed(await desk.setDeadline(id, deadline, actorOf(context)));
     }
@@ -150,7 +156,7 @@ const changed = (task: Task) =>
     text: [
       task.deadline === undefined
         ? `${taskLine(task)}\nIt has no deadline.`
-        : `${taskLine(task)}\nDue ${new Date(task.deadline).toISOString()}.`,
+        : `${taskLine(task)}\nDue <t:${Math.floor(task.deadline / 1000)}:f>.`,
     ],
     data: taskData(task),
   });

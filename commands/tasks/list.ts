@@ -18,6 +18,8 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
   const asked = textOf(context.options.id);
   const found = await desk.store.list({ ...filterOf(asked), limit: REACH });
   const { counts, held } = desk.status();
+  // A terminal has room for ids in the table; in a chat they are copied from below it.
+  const isWide = context.at === undefined;
   const page = pageOf(
     found,
     Number(context.options.page ?? 1),
@@ -35,13 +37,15 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
       found.length > 0 &&
         table(
           [
-            { title: "task", maxCharacters: 30 },
+            ...(isWide ? [{ title: "id", maxCharacters: 40 }] : []),
+            { title: "task", maxCharacters: isWide ? 60 : 30 },
             { title: "state" },
             { title: "who", maxCharacters: 20 },
             { title: "due" },
-            { title: "since" },
+            { title: "since (UTC)" },
           ],
           page.entries.map((task) => [
+            ...(isWide ? [task.id] : []),
             task.title,
             task.status.replaceAll("_", " "),
             task.owner ?? task.assignTo,
@@ -49,7 +53,7 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
             clockTime(task.changedAt, now),
           ]),
         ),
-      page.entries.map(({ id, title }) => `${code(id)} ${plain(title, 60)}`).join("\n"),
+      !isWide && page.entries.map(({ id, title }) => `${code(id)} ${plain(title, 60)}`).join("\n"),
       summary,
     ],
     data: {

@@ -2,7 +2,9 @@
 import { writeDuration } from "../lib/duration.js";
 
 const MINUTE = 60_000;
-const EDGES = [1, 5, 15, 30, 60, 120, 240, 480, 1440, 4320, 10_080].map((minutes) => minutes * MINUTE);
+const MINUTES = [1, 5, 15, 30, 60, 120, 240, 480, 1440, 4320, 10_080].map((minutes) => minutes * MINUTE);
+/** Of what programs do in a moment. */
+const SECONDS = [1, 2, 5, 10, 20, 30, 60].map((seconds) => seconds * 1000);
 
 export interface Buckets {
   /** `≤ 5m`, …, `> 7d`; only as many as are needed. */
@@ -10,14 +12,15 @@ export interface Buckets {
   indexOf(ms: number): number;
 }
 
-/** Steps up to the one that holds the longest. */
+/** Steps up to the one that holds the longest; seconds where nothing took longer than a minute. */
 export function bucketsFor(lengths: readonly number[]): Buckets {
+  const edges = lengths.length > 0 && lengths.every((ms) => ms <= MINUTE) ? SECONDS : MINUTES;
   const indexOf = (ms: number) => {
-    const i = EDGES.findIndex((edge) => ms <= edge);
-    return i === -1 ? EDGES.length : i;
+    const i = edges.findIndex((edge) => ms <= edge);
+    return i === -1 ? edges.length : i;
   };
   const last = Math.max(2, ...lengths.map(indexOf));
-  const labels = [...EDGES.map((edge) => `≤ ${writeDuration(edge)}`), `> ${writeDuration(EDGES.at(-1) ?? 0)}`];
+  const labels = [...edges.map((edge) => `≤ ${writeDuration(edge)}`), `> ${writeDuration(edges.at(-1) ?? 0)}`];
   return { labels: labels.slice(0, last + 1), indexOf };
 }
 

@@ -18,9 +18,13 @@ export const axisLook = {
   splitLine: { lineStyle: { color: COLOUR.line } },
 };
 
+/** More would run into the legend. */
+const TITLE_LENGTH = 44;
+
 export function titleOf(text: string, subtext: string) {
+  const letters = [...text];
   return {
-    text,
+    text: letters.length > TITLE_LENGTH ? `${letters.slice(0, TITLE_LENGTH - 1).join("")}…` : text,
     subtext,
     left: 16,
     top: 12,
@@ -61,6 +65,7 @@ export function nothingYet(title: string, text: string) {
         },
       ],
     },
-    size: SIZE,
+    // A short word needs no large picture.
+    size: { width: SIZE.width, height: 160 },
   };
 }

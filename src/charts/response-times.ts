@@ -23,10 +23,7 @@ export function responseTimesChart(title: string, times: readonly ResponseTime[]
   return {
     size: SIZE,
     option: {
-      title: titleOf(
-        title,
-        `${times.length} ${times.length === 1 ? "answer" : "answers"}; half within ${half}, 90 % within ${most}`,
-      ),
+      title: titleOf(title, `${times.length} in all; half within ${half}, 90 % within ${most}`),
       legend: legendLook,
       grid: gridLook,
       xAxis: { type: "category", data: buckets.labels, ...axisLook },

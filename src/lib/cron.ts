@@ -18,8 +18,13 @@ export function cronProblem(times: CronTimes): string | undefined {
     // Any moment does: a pattern that comes at all comes within croner's horizon.
     return nextCron(times, 0) === undefined ? `"${times.cron}" never comes` : undefined;
   } catch (error) {
-    return `"${times.cron}" is no cron expression: ${errorMessage(error).replace(/^CronPattern: /, "")}`;
+    return `"${times.cron}" is no cron expression: ${inWords(errorMessage(error))}`;
   }
+}
+
+function inWords(message: string): string {
+  if (/parts are required/.test(message)) return "expected five fields, or six with seconds first";
+  return message.replace(/^CronPattern: /, "").replace(/\.+$/, "");
 }
 
 /** The first time after `after`; undefined when there is none. A fixed time that a clock change skips comes right after it; one that it repeats comes once. */

@@ -99,7 +99,12 @@ export function createAsked(parts: AskedParts): Asked {
         onVeto: "refuse",
       });
     const known: readonly TaskStatus[] = ["blocked", "failed", "cancelled", "review"];
-    if (!known.includes(status)) throw cannot(task, "done again", "It is not over yet.");
+    if (!known.includes(status))
+      throw cannot(
+        task,
+        "done again",
+        status === "done" ? "What is done stays done; add another task." : "It is not over yet.",
+      );
     return transition(id, {
       to: "pending",
       actor: { ...actor, reason: actor.reason ?? "to be done again" },

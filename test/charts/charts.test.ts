@@ -32,7 +32,7 @@ describe("charts", () => {
       isLate: minutes > 125,
     }));
     const svg = await drawSvg(responseTimesChart("Answers", times));
-    expect(words(svg)).toContain("10 answers; half within 1 h 40 min, 90 % within 2 h 20 min");
+    expect(words(svg)).toContain("10 in all; half within 1 h 40 min, 90 % within 2 h 20 min");
     expect(words(svg)).toEqual(expect.arrayContaining(["≤ 5m", "≤ 1d"]));
     expect(words(svg)).not.toContain("≤ 3d");
   });

@@ -97,12 +97,14 @@ describe("/api/v1/tasks", () => {
 
   it("says what is wrong as problem+json", async () => {
     const { id } = (await post("/tasks", { title: "Over", assignTo: "ok" })).body;
+    const open = (await post("/tasks", { title: "Open", assignTo: "me" })).body;
     await reaches(id, "done");
     for (const [path, body, status, code] of [
       ["/tasks/t_nothing/cancel", {}, 404, "NOT_FOUND"],
       [`/tasks/${id}/cancel`, {}, 409, "TASK_TRANSITION"],
       [`/tasks/${id}/assign`, { assignTo: "nobody" }, 422, "TASK_ASSIGNEE"],
-      [`/tasks/${id}/deadline`, { deadline: "soon" }, 400, "BAD_USAGE"],
+      [`/tasks/${id}/deadline`, { deadline: "2h" }, 409, "TASK_TRANSITION"],
+      [`/tasks/${open.id}/deadline`, { deadline: "soon" }, 400, "BAD_USAGE"],
       [`/tasks/${id}/deadline`, {}, 400, "BODY_INVALID"],
       ["/tasks", { title: "x", assignTo: "okk" }, 422, "TASK_ASSIGNEE"],
       ["/tasks", { title: "x", assignTo: "ok", dependsOn: ["t_none"] }, 422, "TASK_INVALID"],

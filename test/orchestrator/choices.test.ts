@@ -90,6 +90,7 @@ describe("a command that leaves out what it is about", () => {
     expect(labels(await asked(app, "/schedule pause"))).toEqual(["nightly · release at @daily"]);
     expect(labels(await asked(app, "/oncall who nobody"))).toEqual(["first"]);
 
+    expect((await app.command("/mission run relese")).text).toContain("Which one?");
     // Programs get it as words.
     const told = await app.command("/schedule run nightli");
     expect(told.data).toMatchObject({

@@ -36,7 +36,7 @@ export async function offerChoices(
   const shown = found.slice(0, MOST);
   if (shown.length === 0) return undefined;
   const more = found.length > MOST ? "More fit: write a word of its name, or the beginning of its id." : undefined;
-  const hint = [`Which one? ${shown.map(({ name: words }) => words).join(" | ")}`, more, error.hint];
+  const hint = ["Which one?", ...shown.map(plainLine), more, error.hint];
   const said = hint.filter((part) => part !== undefined).join("\n");
   return {
     message: {
@@ -55,6 +55,12 @@ export async function offerChoices(
     },
     outcome: "failed",
   };
+}
+
+/** For a terminal. */
+function plainLine(choice: Choice): string {
+  const words = wordsOf(choice);
+  return `- ${choice.value}${words === choice.name ? choice.name.slice(choice.name.startsWith(choice.value) ? choice.value.length : 0) : `: ${words}`}`;
 }
 
 function line(choice: Choice): string {
