@@ -23,7 +23,7 @@ export class Plan {
 
   constructor(alert: Alert, { now, told, isNew }: { now: number; told: readonly KnownPlace[]; isNew: boolean }) {
     this.was = alert;
-    this.#was = JSON.stringify(alert);
+    this.#was = written(alert);
     this.#version = isNew ? undefined : alert.version;
     const { nextAt: _, ...draft } = structuredClone(alert);
     this.alert = draft;
@@ -74,7 +74,7 @@ export class Plan {
 
   /** Undefined when nothing changed. */
   change(): AlertChange | undefined {
-    const isSame = JSON.stringify(this.alert) === this.#was;
+    const isSame = written(this.alert) === this.#was;
     const isBare = this.events.length + this.places.length + this.left.length + this.notices.length === 0;
     if (!this.isNew && isSame && isBare) return undefined;
     this.alert.version++;
@@ -98,6 +98,9 @@ export class Plan {
     return [...new Set([...told, ...this.places].map(({ destination }) => destination))];
   }
 }
+
+/** To compare: when it is looked at again is put in last by every plan. */
+const written = ({ nextAt, ...alert }: Alert) => JSON.stringify([alert, nextAt]);
 
 export const CLOCK: Actor = { id: "clock", name: "the clock", source: "clock" };
 export const RULE: Actor = { id: "rule", name: "a rule", source: "config" };

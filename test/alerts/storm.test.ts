@@ -1,14 +1,15 @@
 /** Ten thousand alerts at once: each is kept, the chat is told in a few messages, and one press answers them all. */
 import { expect, it } from "vitest";
-import { ANN, MINUTE, ROOM, signal, watch } from "./watch.js";
+import { ANN, MINUTE, OPS, ROOM, signal, watch } from "./watch.js";
 
 const STORM = 10_000;
 
 it("a storm of 10,000 alerts is grouped and rate-limited; nothing is lost, the chat is not flooded", async () => {
-  const on = await watch({
-    routes: { default: { to: [ROOM], remind: { every: "10m", times: 2 } } },
-    destinations: { [ROOM]: { per_minute: 6 } },
+  const config = (to: string) => ({
+    routes: { default: { to: [to], remind: { every: "10m", times: 2 } } },
+    destinations: { [to]: { per_minute: 6 } },
   });
+  const on = await watch(config(ROOM));
   const startedAt = performance.now();
   // Of forty policies, so that there are forty groups.
   await Promise.all(
@@ -55,8 +56,26 @@ it("a storm of 10,000 alerts is grouped and rate-limited; nothing is lost, the c
   expect(changed).toBeGreaterThan(STORM * 0.9);
   await on.advance(10_000);
   expect(on.posted().length).toBe(before + reminders);
+
+  // The same settings once more are nothing; others take all of them along, as quietly as they came.
+  const reloadAt = performance.now();
+  await on.reload(config(ROOM));
+  const reloadedMs = performance.now() - reloadAt;
+  expect(on.posted().length).toBe(before + reminders);
+  const moveAt = performance.now();
+  await on.reload(config(OPS));
+  await on.advance(70_000);
+  const movedMs = performance.now() - moveAt;
+  const moved = on.posted(OPS);
+  expect(moved.length).toBeLessThanOrEqual(7);
+  expect(on.posted().length).toBe(before + reminders);
+  const [{ id = "" } = {}] = await on.alerts.list({ open: true, limit: 1 });
+  expect((await store.alerts.placesOf(id)).filter(({ cardId }) => cardId !== undefined)).toMatchObject([
+    { destination: OPS },
+  ]);
   console.log(
     `storm: ${STORM} alerts raised in ${Math.round(raisedMs)} ms (${Math.round((STORM / raisedMs) * 1000)}/s), told after ${Math.round(toldMs)} ms in ${cards.length} messages (${requests} requests); ` +
-      `${reminders} reminder messages (${Math.round(remindedMs)} ms); one press acknowledged ${changed} in ${Math.round(ackedMs)} ms`,
+      `${reminders} reminder messages (${Math.round(remindedMs)} ms); one press acknowledged ${changed} in ${Math.round(ackedMs)} ms; ` +
+      `a reload looked through them in ${Math.round(reloadedMs)} ms; another route moved them in ${moved.length} messages (${Math.round(movedMs)} ms)`,
   );
 }, 240_000);
