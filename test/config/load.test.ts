@@ -69,7 +69,7 @@ describe("loadConfig", () => {
       "telegram.acces telegram",
       "telegram.mode telegram",
     ]);
-    expect(brokenPlatform("telegram", problems)).toMatch(/telegram\.mode: .*polling.*telegram\.acces: .*access/s);
+    expect(brokenPlatform("telegram", problems)).toMatch(/telegram\.mode: .*webhook.*telegram\.acces: .*access/s);
     expect(brokenPlatform("web", problems)).toBeUndefined();
     const whole = load(`${yaml}  ttll: 1h\n`);
     expect(whole.config).toBeUndefined();

@@ -257,7 +257,7 @@ describe("trouble", () => {
       afterMs: expect.closeTo(600_000, -4),
       scope: "chat",
     });
-    expect(Date.now() - began).toBeLessThan(600);
+    expect(Date.now() - began).toBeLessThan(20_000);
   });
 
   it("a known limit is not run into: the next request is held back here", async () => {
