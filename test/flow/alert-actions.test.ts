@@ -10,7 +10,7 @@ import { runCli } from "../cli/run-cli.js";
 import { TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 import type { FlowPlatform, Place, Seen } from "./platform.js";
-import { allOnline, invoke, type Stack, startStack } from "./stack.js";
+import { allOnline, invoke, type Noted, type Stack, startStack } from "./stack.js";
 
 const NAMES = ["web", "discord", "telegram"] as const;
 type Name = (typeof NAMES)[number];
@@ -214,7 +214,8 @@ describe("more time", () => {
       const { deadline } = (await run(`/mission show ${id}`)).data as { deadline: number };
       return deadline > Date.now() + 7_200_000 && deadline;
     }, "the mission's new date");
-    expect((await lastOf(idIn(web), "extend"))?.reason).toContain(new Date(due).toISOString());
+    const event = await until(() => lastOf(idIn(web), "extend"), "the history of the alert");
+    expect(event.reason).toContain(new Date(due).toISOString());
   });
 
   it("after a violation ends that alert and begins another episode; asked for by a question on Telegram", async () => {
@@ -267,6 +268,9 @@ describe("later, and in words", () => {
       async () => ((await questions()).length === 1 ? questions() : undefined),
       "the question",
     );
+    // Killed before it knows the id of what it posted, the gateway cannot know what is replied to.
+    const isKnown = ({ payload }: Noted) => payload.messageId === question?.id;
+    await until(() => stack.noted("message_sent").some(isKnown), "the question being known as sent");
     await stack.gateway.kill();
     await stack.gateway.start();
     await allOnline(stack.gateway.url);
