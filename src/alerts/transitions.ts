@@ -10,6 +10,8 @@ type To = Partial<Record<AlertState, AlertState | typeof BACK>>;
 export const TRANSITIONS = {
   /** From warned to broken; whoever acknowledged the warning is asked again. */
   fire: { warned: "firing", acked: "firing" },
+  /** Somebody had done with the warning, or its source was silent for long, and now it broke. */
+  reopen: { resolved: "firing", expired: "firing" },
   resolve: {
     warned: "resolved",
     firing: "resolved",

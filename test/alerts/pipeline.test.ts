@@ -65,6 +65,26 @@ describe("an alert", () => {
     expect(on.posted()).toHaveLength(2);
   });
 
+  it("that somebody resolved while it was only a warning fires all the same when it breaks; what its source ended stays over", async () => {
+    const on = await watch(TO_ROOM);
+    const { id } = await on.raise({ state: "warned" });
+    await on.alerts.act(id, { kind: "resolve", reason: "looks fine" }, ANN);
+    await on.raise({ state: "warned", reason: "90 % of 1 h passed" });
+    await on.advance(2_000);
+    expect(on.posted()[0]?.text).toContain("resolved");
+    await on.raise();
+    await on.advance(2_000);
+    expect(on.posted()).toHaveLength(1);
+    expect(on.posted()[0]?.text).toMatch(/firing since/);
+    expect((await on.alerts.history(id)).map(({ event, to }) => `${event} ${to}`)).toEqual([
+      "warn warned",
+      "resolve resolved",
+      "reopen firing",
+    ]);
+    await on.raise({ state: "resolved", reason: "answered" });
+    expect((await on.raise()).state).toBe("resolved");
+  });
+
   it("is not told when it ends within its hold-down", async () => {
     const on = await watch({ routes: { default: { to: [ROOM], hold: "2m" } } });
     await on.raise();

@@ -39,6 +39,7 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   extend: "given more time",
   remind: "reminded",
   resolve: "resolved",
+  reopen: "broken after all",
   silence: "silenced",
   inhibit: "explained",
   lapse: "asked again",

@@ -27,7 +27,7 @@ export async function findPlan(id: string, { store, clock }: Alerting): Promise<
 }
 
 async function again(known: Alert, signal: AlertSignal, { store, clock }: Alerting): Promise<Plan | undefined> {
-  if (!isOpen(known.state)) return undefined;
+  if (!isOpen(known.state)) return brokeAfterAll(known, signal, store, clock.now());
   if (JSON.stringify(signal) === JSON.stringify(known.signal)) return undefined;
   const now = clock.now();
   const plan = new Plan(known, { now, told: await store.placesOf(known.id), isNew: false });
@@ -52,6 +52,28 @@ async function again(known: Alert, signal: AlertSignal, { store, clock }: Alerti
     // Somebody keeps it quiet: it stays so, and its history says that it is worse now.
     if (!plan.move("fire", sourceOf(signal), signal.reason)) plan.record("fire", sourceOf(signal), signal.reason);
   }
+  return plan;
+}
+
+/** What a person resolved while it was only a warning is told all the same when it breaks. What its source ended stays so. */
+async function brokeAfterAll(
+  known: Alert,
+  signal: AlertSignal,
+  store: Alerting["store"],
+  now: number,
+): Promise<Plan | undefined> {
+  if (known.signal.state !== "warned" || signal.state !== "firing") return undefined;
+  const plan = new Plan(known, { now, told: await store.placesOf(known.id), isNew: false });
+  const { alert } = plan;
+  alert.signal = signal;
+  alert.severity = signal.severity;
+  alert.condition = "firing";
+  alert.firedAt = now;
+  alert.confirmedAt = now;
+  delete alert.endedAt;
+  delete alert.ack;
+  delete alert.snooze;
+  plan.move("reopen", sourceOf(signal), signal.reason);
   return plan;
 }
 
