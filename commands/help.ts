@@ -69,5 +69,5 @@ function optionLine(option: OptionSpec): string {
       : option.type === "integer"
         ? "number"
         : "";
-  return `- ${code(option.name)}${kind ? ` (${kind})` : ""}${option.required ? ", needed" : ""}: ${option.summary}`;
+  return `- ${code(option.name)}${kind ? ` (${kind})` : ""}${option.required ? ", needed" : ""}: ${option.summary}${option.also ? ` (also ${option.also.map(code).join(", ")})` : ""}`;
 }

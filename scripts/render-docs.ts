@@ -67,7 +67,7 @@ function commands(): string {
       `\`${option.name}\``,
       option.choices ? option.choices.map((choice) => `\`${choice}\``).join(", ") : option.type,
       option.required ? "yes" : "no",
-      option.summary,
+      `${option.summary}${option.also ? ` (also ${option.also.map((name) => `\`${name}\``).join(", ")})` : ""}`,
     ]);
     return [
       `## \`/${spec.name}\``,

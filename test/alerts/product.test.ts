@@ -104,7 +104,8 @@ describe("/api/v1/alerts", () => {
 describe("the commands", () => {
   it("list, silence with a comment, expire, digest and who is on call", async () => {
     await app.app.alerts.raise(signal("cid"));
-    expect((await run("/alerts")).text).toContain("Reply to cid");
+    for (const which of ["", " open", " all"]) expect((await run(`/alerts${which}`)).text).toContain("Reply to cid");
+    expect((await run("/alerts mine")).text).not.toContain("Reply to cid");
     expect((await run('/silence add "policy=policy-cid" 2h moving the queue')).data.silence).toMatchObject({
       matchers: ["policy=policy-cid"],
       comment: "moving the queue",

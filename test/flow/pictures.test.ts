@@ -42,6 +42,12 @@ beforeAll(async () => {
     const { data } = await invoke(stack.gateway.url, "/sla report");
     return (data as { policies: { met: number }[] }).policies[0]?.met === 1;
   }, "the answer being counted");
+  // Another still waits, so that something is open.
+  await web.say(web.places[1], "guest", "and me?");
+  await until(async () => {
+    const { data } = await invoke(stack.gateway.url, "/sla list");
+    return (data as { total: number }).total === 1;
+  }, "the question being watched");
   await until(async () => (await invoke(stack.gateway.url, "/mission run night")).outcome === "done", "the plan");
   await until(async () => {
     const { data } = await invoke(stack.gateway.url, "/mission report night");
@@ -79,12 +85,12 @@ const GIVEN: Record<"web" | "discord" | "telegram", () => Promise<string[]>> = {
 };
 
 describe.each(["web", "discord", "telegram"] as const)("on %s", (name) => {
-  it("/sla report shows how well targets were met and how long things took", async () => {
+  it("/sla report shows how well targets were met, how long things took and how old is what is open", async () => {
     const platform = stack.platforms[name];
     await platform.command(platform.places[1], "owner", "/sla report");
     await until(async () => {
       const given = await GIVEN[name]();
-      return given.includes("sla-attainment.png") && given.includes("sla-times.png");
+      return ["sla-attainment.png", "sla-times.png", "sla-open.png"].every((file) => given.includes(file));
     }, "the pictures");
   });
 

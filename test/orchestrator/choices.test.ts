@@ -157,6 +157,10 @@ describe("/task add", () => {
       assignTo: "ok",
     });
     expect(task.deadline).toBeGreaterThan(Date.now() + 3_600_000);
+    expect((await app.command(`/task deadline ${id} 2030-06-01T12:00`)).text).toContain("Due 1 Jun 2030, 12:00 UTC");
+    expect((await app.task(id)).deadline).toBe(Date.UTC(2030, 5, 1, 12));
+    expect((await app.command(`/task deadline ${id} none`)).text).toContain("no deadline");
+    expect((await app.task(id)).deadline).toBeUndefined();
     const noted = await app.add('/add-task "Only noted" assign-to=ok expect="when: result.ok" draft=yes');
     expect(await app.task(noted)).toMatchObject({
       status: "draft",
