@@ -18,6 +18,14 @@ export const processTerminal: Terminal = {
   isTty: process.stdout.isTTY === true,
 };
 
+/** Who reads no further (`hookgate points | head`) has seen enough: that is no failure. Not for the gateway, which goes on unread. */
+export function endWithReader(): void {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit();
+  });
+}
+
 const maskTokens = secretMask([]);
 
 export function printError(terminal: Terminal, error: unknown): void {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runCli } from "./run-cli.js";
+import { runCli, spawnCli } from "./run-cli.js";
 
 let cwd: string;
 beforeAll(() => {
@@ -107,6 +107,17 @@ describe("hookgate points", () => {
     expect(new Set(lines.map((line) => line.search(/(?<=\s)(MODEL|void|modifying|claiming|lifecycle)\b/))).size).toBe(
       1,
     );
+  });
+
+  it("ends quietly when its reader has seen enough", async () => {
+    const child = spawnCli(["points", "--json"], { cwd });
+    let err = "";
+    child.stderr.on("data", (chunk: Buffer) => {
+      err += chunk;
+    });
+    child.stdout.destroy();
+    const code = await new Promise((done) => child.on("close", done));
+    expect({ code, err }).toEqual({ code: 0, err: "" });
   });
 
   it("prints JSON with the schemas and an example of each", async () => {
