@@ -291,6 +291,25 @@ describe("a matter that waits for the customer", () => {
   });
 });
 
+describe("a matter that its customer puts otherwise and takes back", () => {
+  it("goes on with the new words, and is over when the message is deleted", async () => {
+    const [, desk] = platform("discord").places;
+    const first = "Grace on discord: first response";
+    const id = await platform("discord").say(desk, "guest", "A sceond thing");
+    const { discord } = await everywhere([first, "A sceond thing"], /warning since/);
+    const alertId = /al_\w+/.exec(discord.text)?.[0] ?? "none";
+    await platform("discord").edit(desk, "guest", id, "A second thing");
+    await until(async () => {
+      await run(`/alerts note ${alertId} seen`);
+      return (await cards("discord", [first, "A second thing"])).length === 1;
+    }, "the new words on the card");
+    expect((await run(`/alerts show ${alertId}`)).text).toContain("warning");
+    await platform("discord").remove?.(desk, "guest", id);
+    const found = await everywhere([first, alertId], /resolved/);
+    expect(shown(found.discord)).toContain("the message was deleted");
+  });
+});
+
 describe("all that was said about alerts", () => {
   it("went through message_sending, card by card and edit by edit, on every platform", async () => {
     const dispatched = new Set(logged().flatMap(({ mark }) => mark ?? []));
