@@ -18,7 +18,7 @@ const cutsOf = async (live: LiveApp, ids: readonly string[]) =>
 const told = async (live: LiveApp) => (await live.room("dm-1")).filter((text) => text.includes("again and again"));
 
 describe("hooks that start each other through files", { timeout: 120_000 }, () => {
-  test("are cut, on record, and admins are told once; a person's later edit starts them again", async () => {
+  test("are cut, on record, and admins are told once, over a restart, too; a person's later edit starts them again", async () => {
     const live = await liveApp({
       "hookgate.yaml": `hooks:\n${watching("ping", "mktemp pong/XXXXXXXX")}${watching("pong", "sleep 0.1; mktemp ping/XXXXXXXX")}`,
       "pong/begin": "",
@@ -33,7 +33,11 @@ describe("hooks that start each other through files", { timeout: 120_000 }, () =
     expect(cut).toMatchObject({ status: "skipped", cause: { kind: "file" } });
     await until(async () => (await told(live)).length === 1, "admins being told");
 
-    for (let edit = 1; edit <= 2; edit++) {
+    for (let edit = 1; edit <= 3; edit++) {
+      if (edit === 3) {
+        await live.stop();
+        await live.start();
+      }
       const before = [await ran(live, "ping"), (await cutsOf(live, ids)).length] as const;
       live.write(`ping/by-hand-${edit}`, "x");
       await until(async () => (await cutsOf(live, ids)).length > before[1], `edit ${edit} being cut again`);

@@ -10,21 +10,42 @@ export interface Lineage {
   isSole: boolean;
 }
 
+export type LineageOf = (run: RunSpan) => Promise<Lineage>;
+
 /** A chain that is longer is as good as endless. */
 const MAX_RUNS = 32;
+const MAX_REMEMBERED = 2_000;
 
-export async function lineageOf(run: RunSpan, runs: Pick<AutomationRunStore, "span">): Promise<Lineage> {
-  const found = [run];
-  let isSole = true;
-  for (let at = run; ; ) {
-    const { cause } = at;
-    if (cause?.kind === "file") isSole &&= cause.presumed?.isSole === true;
-    if (cause?.kind !== "hook" && cause?.kind !== "file") return { runs: found, depth: found.length, isSole };
-    const before = found.length < MAX_RUNS ? await runs.span(cause.id) : undefined;
-    // A plugin's run is no row, and old rows are swept: what is on record of their depth counts.
-    if (before === undefined)
-      return { runs: found, depth: found.length + (cause.presumed?.depth ?? cause.depth), isSole };
-    found.push(before);
-    at = before;
+/** What led to a run never changes, so it is remembered: where many files change, many ask for the same. */
+export function createLineages(runs: Pick<AutomationRunStore, "span">): LineageOf {
+  const known = new Map<string, Promise<Lineage>>();
+
+  function remembered(run: RunSpan, generations: number): Promise<Lineage> {
+    const before = known.get(run.id);
+    if (before !== undefined) return before;
+    const found = read(run, generations);
+    if (generations > 0) return found; // cut short somewhere, if it is long
+    for (const id of known.keys()) if (known.size >= MAX_REMEMBERED) known.delete(id);
+    known.set(run.id, found);
+    found.catch(() => known.delete(run.id));
+    return found;
   }
+
+  async function read(run: RunSpan, generations: number): Promise<Lineage> {
+    const { cause } = run;
+    if (cause?.kind !== "hook" && cause?.kind !== "file") return { runs: [run], depth: 1, isSole: true };
+    const isOwnSole = cause.kind === "hook" || cause.presumed?.isSole === true;
+    const parent = generations < MAX_RUNS ? await runs.span(cause.id) : undefined;
+    // A plugin's run is no row, and old rows are swept: what is on record of their depth counts.
+    if (parent === undefined)
+      return { runs: [run], depth: 1 + (cause.presumed?.depth ?? cause.depth), isSole: isOwnSole };
+    const above = await remembered(parent, generations + 1);
+    return {
+      runs: [run, ...above.runs].slice(0, MAX_RUNS),
+      depth: above.depth + 1,
+      isSole: isOwnSole && above.isSole,
+    };
+  }
+
+  return (run) => remembered(run, 0);
 }

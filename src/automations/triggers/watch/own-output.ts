@@ -11,17 +11,9 @@
  */
 import type { AutomationRunStore, RunSpan } from "../../../domain/automation.js";
 import type { Cause } from "../../../domain/journal.js";
+import { createLineages } from "../../run/lineage.js";
 import { createProofs, type Proof, type ProofParts } from "./proofs.js";
-import {
-  causeBy,
-  LINGER_MS,
-  latestOf,
-  type SpanStore,
-  type Writer,
-  type Writers,
-  type Written,
-  writersOf,
-} from "./writers.js";
+import { causeBy, LINGER_MS, latestOf, type Writer, type Writers, type Written, writersOf } from "./writers.js";
 
 export type Verdict =
   | { kind: "fire"; cause?: Cause }
@@ -58,13 +50,14 @@ const LOOK_AGAIN_MS = 500;
 
 export interface OwnOutputParts extends ProofParts {
   hookId: string;
-  runs: SpanStore & Pick<AutomationRunStore, "list">;
+  runs: Pick<AutomationRunStore, "list" | "span" | "spans">;
   debounceMs: number;
 }
 
 export function createOwnOutput(parts: OwnOutputParts): OwnOutput {
   const { hookId, runs, debounceMs } = parts;
   const proofs = createProofs(parts);
+  const lineageOf = createLineages(runs);
   let state: State = { kind: "calm", believedUntil: 0 };
   let inARow = 0;
 
@@ -72,7 +65,7 @@ export function createOwnOutput(parts: OwnOutputParts): OwnOutput {
 
   async function judge(written: readonly Written[], now: number): Promise<Verdict> {
     const latest = latestOf(written);
-    const writers = await writersOf(written, now, runs);
+    const writers = await writersOf(written, now, { runs, lineageOf });
     switch (state.kind) {
       case "calm":
         return whenCalm(writers, latest, now, state.believedUntil);
@@ -211,7 +204,7 @@ export function createOwnOutput(parts: OwnOutputParts): OwnOutput {
 
   /** Of the hook, and of those that it started. */
   async function underWay(since: number, now: number): Promise<{ isAny: boolean; lastEndAt: number }> {
-    const spans = await writersOf([{ at: now, lateMs: now - since }], now, runs, 0);
+    const spans = await writersOf([{ at: now, lateMs: now - since }], now, { runs, lineageOf }, 0);
     const its = spans.ofLatest(0).filter(isRound);
     const [waiting] = await runs.list({ hookId, status: ["queued", "backgrounded", "running"], limit: 1 });
     return {

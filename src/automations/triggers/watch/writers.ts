@@ -1,7 +1,7 @@
 /** Which runs may have written what changed. Nobody can see who wrote a file: those that were under way then, or had just ended. */
 import type { AutomationRunStore, RunSpan } from "../../../domain/automation.js";
 import type { Cause } from "../../../domain/journal.js";
-import { type Lineage, lineageOf } from "../../run/lineage.js";
+import type { Lineage, LineageOf } from "../../run/lineage.js";
 
 /** When a file was written, or seen to be gone: up to `lateMs` after it was. */
 export interface Written {
@@ -20,8 +20,6 @@ export interface Writer extends Lineage {
   run: RunSpan;
 }
 
-export type SpanStore = Pick<AutomationRunStore, "span" | "spans">;
-
 /** What a run has others do (a message, a task, a program that went on) may come a moment after it. */
 export const LINGER_MS = 2_000;
 /** The clock of file systems lags behind. */
@@ -31,19 +29,13 @@ const LOOKED_AT = 100;
 export async function writersOf(
   written: readonly Written[],
   now: number,
-  runs: SpanStore,
+  { runs, lineageOf }: { runs: Pick<AutomationRunStore, "spans">; lineageOf: LineageOf },
   lingerMs = LINGER_MS,
 ): Promise<Writers> {
   const from = Math.min(...written.map(({ at, lateMs }) => at - lateMs));
   const latest = latestOf(written);
-  const known = new Map<string, Promise<RunSpan | undefined>>();
-  const span = (id: string) => {
-    const found = known.get(id) ?? runs.span(id);
-    known.set(id, found);
-    return found;
-  };
   const spans = await runs.spans(from - lingerMs, latest.at + LAG_MS, LOOKED_AT);
-  const writers = await Promise.all(spans.map(async (run) => ({ run, ...(await lineageOf(run, { span })) })));
+  const writers = await Promise.all(spans.map(async (run) => ({ run, ...(await lineageOf(run)) })));
   return {
     explain: (which, withinMs = lingerMs) =>
       written.every((one) => writers.some((writer) => which(writer) && isDuring(writer.run, one, now, withinMs))),
