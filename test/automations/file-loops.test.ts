@@ -9,6 +9,10 @@ import { type LiveApp, liveApp } from "./support/live-app.js";
 const watching = (id: string, sh: string, more = "") =>
   `  - { id: ${id}, trigger: { files: { paths: ${id}, debounce: 50ms } }, when_busy: queue, max_queued: 1000, run: { shell: { sh: "cat > /dev/null; ${sh}" } }${more} }\n`;
 
+/** Goes on after the run: what is still in its group when the program ends is ended with it. */
+const detached = (sh: string) =>
+  `setsid sh -c 'touch is-off; ${sh}' > /dev/null 2>&1 & until [ -e is-off ]; do sleep 0.02; done; rm is-off`;
+
 const ran = async (live: LiveApp, id: string) =>
   (await live.runs(id)).filter(({ status }) => status === "succeeded").length;
 const cutsOf = async (live: LiveApp, ids: readonly string[]) =>
@@ -64,7 +68,7 @@ hooks:
   - { id: writes, trigger: { event: mixed }, when_busy: queue, run: { shell: { sh: "cat > /dev/null; mktemp posts/XXXXXXXX" } } }
 ${watching("quick", "mktemp slow/XXXXXXXX")}
 ${watching("slow", "mktemp quick/XXXXXXXX").replace("50ms", "700ms")}
-${watching("late", "setsid sh -c 'sleep 0.5; mktemp late/XXXXXXXX' > /dev/null 2>&1 &")}`,
+${watching("late", detached("sleep 0.5; mktemp late/XXXXXXXX"))}`,
     );
     for (const id of ["posts", "quick", "slow", "late"]) live.write(`${id}/before`, "");
     await live.start({ HOOKGATE_PORT: port });
