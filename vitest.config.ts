@@ -8,8 +8,9 @@ export default defineConfig({
     globalSetup: ["test/support/build-once.ts"],
     setupFiles: ["test/support/fast-check.ts"],
     pool: "forks",
-    // One more than there are processors: many tests wait for a process, a timer or a disk.
-    maxWorkers: availableParallelism() + 1,
+    // One more than there are processors: many tests wait for a process, a timer or a disk. Not many more, because a container may
+    // see more processors than it may use.
+    maxWorkers: Math.min(availableParallelism(), 3) + 1,
     sequence: { sequencer: LongestFirst },
     // Bounds for what hangs; generous, because machines are slow and shared.
     testTimeout: 60_000,
