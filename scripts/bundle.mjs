@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { dirname, join, relative } from "node:path";
 import { build } from "esbuild";
 import { asScripts } from "./as-scripts.mjs";
-import { warmUp } from "./warm-up.mjs";
+import { forgetWarmUp, warmUp } from "./warm-up.mjs";
 
 const ENTRIES = {
   "src/cli": "src/cli.ts",
@@ -101,16 +101,15 @@ const outputs = outputFiles
 const files = await asScripts(outputs, isEntry);
 
 // Entries come last and each file at once: who starts meanwhile gets the old product or the new one, never half of each.
-let isChanged = false;
 for (const { path, text } of files) {
   if (existsSync(path) && readFileSync(path, "utf8") === text) continue;
-  isChanged = true;
+  forgetWarmUp();
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);
 }
 removeOthers("dist", new Set(files.map(({ path }) => path)));
-await warmUp(isChanged);
+await warmUp();
 
 /** What earlier builds left behind. */
 function removeOthers(folder, kept) {

@@ -3,7 +3,7 @@
  * answers, in a folder and on a port of its own. Where it cannot run, starts take longer, and that is all.
  */
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -22,16 +22,24 @@ const ENV = {
   TELEGRAM_API_URL: NOBODY,
 };
 
+/** There when all runs were made of what is in dist. A build may be cut off at any moment, and the next one finds nothing changed. */
+const DONE = "dist/.warmed-up";
+
+export function forgetWarmUp() {
+  rmSync(DONE, { force: true });
+}
+
 /** Nothing to do when nothing changed and the code that is there is of this Node. */
-export async function warmUp(isChanged) {
+export async function warmUp() {
   const { isKept } = await import(resolve("dist/src/loader.js"));
-  if (!isChanged && isKept("cli-entry.cjs")) return;
+  if (existsSync(DONE) && isKept("cli-entry.cjs")) return;
   const folder = mkdtempSync(join(tmpdir(), "hookgate-build-"));
   try {
     writeFileSync(join(folder, "hookgate.yaml"), "{}\n");
     // Each run adds to what the one before kept. The start first: without it, nothing is kept.
     await run(["start"], folder);
     for (const command of [["check"], ["points"], ["--help"]]) await run(command, folder);
+    writeFileSync(DONE, "");
   } catch (error) {
     console.warn(`No compiled code is kept, so that starts take longer: ${error.message}`);
   } finally {
