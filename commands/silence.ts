@@ -94,7 +94,9 @@ function listSilences(desk: AlertDesk, now: number): CommandAnswer {
   const inForce = desk.silences.list().filter(({ until, endedAt }) => endedAt === undefined && until > now);
   return answer({
     text: [
-      inForce.length === 0 ? "**Nothing is silenced.**" : `**${count(inForce.length, "silence")} in force**`,
+      inForce.length === 0
+        ? "**Nothing is silenced.** Such as `/silence add policy=replies 2h moving the queue` does it."
+        : `**${count(inForce.length, "silence")} in force**`,
       inForce
         .map(
           ({ id, matchers, until, comment, by }) =>

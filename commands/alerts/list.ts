@@ -37,7 +37,12 @@ export async function listAlerts(
   };
   if (found.length === 0)
     return answer({
-      text: [which === "mine" ? "**Nothing is yours.**" : "**No alert is open.**", totals && `${totals}.`],
+      text: [
+        which === "mine"
+          ? "**Nothing is yours.** `/alerts` lists what is open; `/alerts assign ID` takes one."
+          : "**No alert is open.** `/alerts all` lists what is over, `/sla list` what is due next.",
+        totals && `${totals}.`,
+      ],
       data,
     });
   const now = deps.clock.now();

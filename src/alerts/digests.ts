@@ -135,6 +135,7 @@ async function write(
       states.join(" · "),
       open.map((alert) => `- ${titleOf(alert)} \`${alert.id}\``).join("\n") + more,
       `Since ${moment(since, timezone)}: ${raised} raised, ${ended.length} over.`,
+      total === 0 ? "`/alerts all` lists what is over, `/sla list` what is due next." : "",
     ]
       .filter((part) => part !== "")
       .join("\n\n"),

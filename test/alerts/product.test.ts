@@ -50,6 +50,13 @@ const api = (method: string, path: string, body?: unknown, token = OWNER) =>
   app.call(token, method, `/api/v1/alerts${path}`, body);
 const run = async (line: string) => (await app.call(OWNER, "POST", "/api/command", { line })).body;
 
+it("where there is nothing to show, it is said where to look", async () => {
+  expect((await run("/digest")).text).toMatch(/nothing is open[\s\S]*\/alerts all[\s\S]*\/sla list/);
+  expect((await run("/alerts")).text).toMatch(/No alert is open[\s\S]*\/alerts all/);
+  expect((await run("/alerts mine")).text).toMatch(/Nothing is yours[\s\S]*\/alerts assign ID/);
+  expect((await run("/silence")).text).toMatch(/Nothing is silenced[\s\S]*\/silence add/);
+});
+
 describe("a card in the web chat", () => {
   it("is acknowledged by who has the role, not by a stranger, and works after a restart", async () => {
     await app.app.alerts.raise(signal("ann"));
