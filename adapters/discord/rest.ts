@@ -61,7 +61,7 @@ function agentFor(timeoutMs: number): Agent {
   return new Agent({
     keepAliveTimeout: 30_000,
     keepAliveMaxTimeout: 60_000,
-    connections: 64,
+    connections: 256,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     connect: { timeout: Math.min(10_000, timeoutMs) },

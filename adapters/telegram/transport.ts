@@ -8,7 +8,7 @@ import { Pool } from "undici";
 import { Aborts } from "../../src/lib/aborts.js";
 
 /** Polls have a connection of their own, so that they never wait for sends. */
-const CONNECTIONS = 64;
+const CONNECTIONS = 256;
 const POLL_CONNECTIONS = 2;
 const POLL_METHOD = "getUpdates";
 /** What may carry a file. */

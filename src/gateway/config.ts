@@ -30,8 +30,8 @@ export const gatewayConfig = z.strictObject({
     .default("none")
     .describe("What becomes of a message that no hook claimed: none, forward (to an address) or plugin (by id)."),
   max_waiting: count(10_000).describe("Unfinished inbound events above which platforms are slowed down."),
-  parallel_conversations: count(64).describe("How many conversations are handled at the same time."),
-  parallel_sends: count(64).describe("How many conversations are sent to at the same time."),
+  parallel_conversations: count(256).describe("How many conversations are handled at the same time."),
+  parallel_sends: count(256).describe("How many conversations are sent to at the same time."),
   inbox_attempts: count(5).describe("How often handling a message is tried before it becomes a dead letter."),
   outbox_attempts: count(8).describe(
     "How often sending is tried before a delivery becomes a dead letter (waits that a platform asked for do not end it).",

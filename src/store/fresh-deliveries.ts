@@ -26,6 +26,9 @@ export interface FreshDeliveries {
   insertAll(): void;
 }
 
+/** More than wait for their turn in memory when a platform that cannot be slowed down sends a flood. */
+const MAX_REMEMBERED = 10_000;
+
 export function createFreshDeliveries({ database, onTransaction }: Connection): FreshDeliveries {
   const insert = database.prepare<
     [
@@ -51,7 +54,7 @@ export function createFreshDeliveries({ database, onTransaction }: Connection): 
     "UPDATE deliveries SET status = 'sending', frozen = ?, parts = ? WHERE seq = ? AND id = ? AND status = 'waiting'",
   );
   const fresh = new Map<string, { delivery: NewDelivery; at: number }>();
-  const inserted = boundedMap<KnownRow>();
+  const inserted = boundedMap<KnownRow>(MAX_REMEMBERED);
 
   const write = (
     delivery: NewDelivery,
