@@ -61,7 +61,7 @@ export async function findDispatch(deps: CommandDeps, given: unknown): Promise<D
   const id = typeof given === "string" ? given.trim() : "";
   if (id === "") throw missing("the id of a dispatch or run", "/runs lists them.", "id");
   const { journal } = deps.store;
-  await catchUp(deps);
+  const behind = await catchUp(deps);
   if (id === "last") {
     const [last] = await journal.list({ limit: 1 });
     if (last) return last;
@@ -71,7 +71,7 @@ export async function findDispatch(deps: CommandDeps, given: unknown): Promise<D
   throw new HookgateError({
     code: "NOT_FOUND",
     message: `The journal has no dispatch or run "${clip(id, 80)}".`,
-    hint: "/runs lists them; old ones are deleted after the journal's retention.",
+    hint: behind ?? "/runs lists them; old ones are deleted after the journal's retention.",
   });
 }
 

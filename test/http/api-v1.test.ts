@@ -1,6 +1,7 @@
 /** /api/v1 of the running product: the commands' work, roles and audit under addresses for programs. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { endpoints } from "../../src/http/api/index.js";
+import { until } from "../support/until.js";
 import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
 
 let app: RunningApp;
@@ -128,6 +129,10 @@ describe("who may", () => {
       expect(dry.status).toBe(200);
       expect((await as("POST", `/hooks/${HOOK}/fire`, {})).status).toBe(403);
       expect((await as("POST", `/hooks/${HOOK}/disable`)).status).toBe(403);
+      await until(
+        async () => (await as("GET", `/runs/${dry.body.id}`)).status === 200,
+        "the run in the journal of a gateway that has just started",
+      );
       expect((await as("GET", `/runs/${dry.body.id}?reveal=true`)).status).toBe(403);
       expect((await as("POST", `/runs/${dry.body.id}/replay`, { live: true })).status).toBe(403);
     } finally {
