@@ -2,6 +2,7 @@
  * Whether folders are still the ones that are watched. The system watches what it was given, not a name: a folder that is removed
  * and made again faster than the watcher looks is another one, in which nothing would be seen.
  */
+import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Clock, Timer } from "../../../lib/clock.js";
 import { isGone } from "./change.js";
@@ -9,8 +10,10 @@ import { isGone } from "./change.js";
 /** After the last sign that something happened to a folder. */
 const SETTLE_MS = 200;
 
+type FolderStats = Pick<Stats, "dev" | "ino" | "birthtimeMs">;
+
 export interface Identities {
-  seen(folder: string, stats: { dev: number; ino: number } | undefined): void;
+  seen(folder: string, stats: FolderStats | undefined): void;
   forget(folder: string): void;
   knows(folder: string): boolean;
   /** Something happened in it or to it: it is looked at soon, and `replaced` told when it is another, or gone. */
@@ -55,6 +58,7 @@ async function identityOf(folder: string): Promise<string | undefined> {
   }
 }
 
-function nameOf({ dev, ino }: { dev: number; ino: number }): string {
-  return `${dev}:${ino}`;
+/** Numbers of removed folders are given to new ones, at once even; when it was made tells them apart (0 where the disk does not know). */
+function nameOf({ dev, ino, birthtimeMs }: FolderStats): string {
+  return `${dev}:${ino}:${birthtimeMs}`;
 }
