@@ -12,6 +12,7 @@ import { accountsOf, onCall } from "./people.js";
 import { nextShift } from "./shifts.js";
 import { mentionsFor } from "./tell/mentions.js";
 import type { Telling } from "./tell/telling.js";
+import { nowhere, undelivered } from "./tell/undelivered.js";
 
 const SCOPE = "alerts.digests";
 const SHOWN = 15;
@@ -34,7 +35,7 @@ export function createDigests(
   parts: Telling,
   keyValue: KeyValueStore,
 ): { now(): Promise<Digest>; look(): Promise<number | undefined> } {
-  const { clock, admins, send } = parts;
+  const { clock, admins, send, raiseOwn } = parts;
 
   async function lookAtOne(digest: DigestConfig): Promise<number | undefined> {
     const now = clock.now();
@@ -52,10 +53,17 @@ export function createDigests(
     const isTold = digest.rota === undefined || duty !== undefined;
     const to = digest.to.length > 0 ? digest.to.flatMap((text) => parseAddress(text) ?? []) : admins();
     for (const at of isTold ? to : [])
-      await send(at, duty === undefined ? message : called(message, duty, at), {
-        cause: { kind: "alert", id: key, depth: 0 },
-        deliveryId: digestId(key, known.nextAt, at),
-      });
+      try {
+        await send(at, duty === undefined ? message : called(message, duty, at), {
+          cause: { kind: "alert", id: key, depth: 0 },
+          deliveryId: digestId(key, known.nextAt, at),
+        });
+      } catch (error) {
+        // The others are told all the same.
+        const reason = nowhere(error);
+        if (reason === undefined) throw error;
+        await raiseOwn({ ...undelivered(formatAddress(at)), state: "firing", reason });
+      }
     await keyValue.set(SCOPE, key, { nextAt: next, lastAt: now });
     return next;
   }

@@ -11,7 +11,7 @@ import type { Alerting } from "./alerting.js";
 import type { Plan } from "./plan.js";
 import { age } from "./steps/age.js";
 import { escalate } from "./steps/escalate.js";
-import { fallback, type Unsaid } from "./steps/fallback.js";
+import { fallback, type Undelivered } from "./steps/fallback.js";
 import { findPlan, fingerprint } from "./steps/fingerprint.js";
 import { group } from "./steps/group.js";
 import { inhibit } from "./steps/inhibit.js";
@@ -27,7 +27,7 @@ export type Occasion =
   | { kind: "signal"; signal: AlertSignal }
   | { kind: "action"; id: string; action: PersonAction; by: Actor }
   /** Its card, or what was said besides, could not be told at a destination. */
-  | { kind: "undelivered"; id: string; destination: string; reason: string; notice?: Unsaid }
+  | ({ kind: "undelivered"; id: string } & Undelivered)
   | { kind: "time"; id: string };
 
 export interface Outcome {

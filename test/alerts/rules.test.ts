@@ -64,6 +64,12 @@ beforeAll(async () => {
         default: { to: both, ...calm },
         flapping: { match: ["host=flap"], to: both, hold: "5m", ...calm },
         fragile: { match: ["host=fragile"], to: [destinationOf("telegram")], ...calm },
+        nowhere: {
+          match: ["host=nowhere"],
+          to: ["matrix:bot:room"],
+          escalate: [{ after: "0s", mention: [platforms.web.ownerRef] }],
+          ...calm,
+        },
         calling: {
           match: ["host=calling"],
           to: [destinationOf("discord")],
@@ -72,6 +78,9 @@ beforeAll(async () => {
         },
       },
       fallback: [destinationOf("web")],
+      digests: [
+        { cron: "50 10 * * *", timezone: "UTC", to: ["matrix:bot:room", destinationOf("web")], title: "Morning" },
+      ],
       inhibit: [{ by: ["kind=outage"], mutes: ["kind=child"], equal: ["host"] }],
       maintenance: [
         {
@@ -230,12 +239,30 @@ describe("what cannot be told at its chat", () => {
     await shows("web", /Alerts do not reach telegram[\s\S]*resolved/);
   });
 
+  it("because its platform is not switched on, is told at the fallback, once, with whom it calls; so are digests elsewhere", async () => {
+    await raise("Nowhere", { host: "nowhere" });
+    await shows("web", /Nowhere[\s\S]*firing since/);
+    await shows("web", /Nowhere[\s\S]*Escalated: step 1 of 1[\s\S]*did not arrive at matrix/);
+    await shows("web", /Alerts do not reach matrix:bot:room[\s\S]*"matrix" is not switched on/);
+    await leapTo("10:25");
+    const [alert] = (await app.alerts.list({ open: true, limit: 100 })).filter(
+      ({ signal }) => signal.title === "Nowhere",
+    );
+    const events = (await app.alerts.history(alert?.id ?? "")).map(({ event }) => event);
+    await leapTo("10:28");
+    await leapTo("10:31");
+    expect((await app.alerts.history(alert?.id ?? "")).map(({ event }) => event)).toEqual(events);
+    expect(events.filter((event) => event === "undelivered")).toHaveLength(2);
+    await leapTo("10:51");
+    await shows("web", /Morning: \d+ open/);
+  });
+
   it("though its card stands there: an escalation is said at the fallback, where it calls whom it would have called", async () => {
     await raise("Calling", { host: "calling" });
     await shows("discord", /Calling[\s\S]*firing since/);
     const body = { code: 50_013, message: "Missing Permissions" };
     discord.fail({ method: "POST", path: "/messages", times: 99, action: { kind: "status", status: 403, body } });
-    await leapTo("10:30");
+    await leapTo("10:55");
     const call = await shows("web", /Calling[\s\S]*Escalated: step 1 of 1[\s\S]*did not arrive/);
     expect(call.text).toMatch(/@/);
     await shows("web", /Reminders and escalations do not reach discord[\s\S]*Missing Permissions/);

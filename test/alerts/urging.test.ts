@@ -13,14 +13,14 @@ afterEach(() => new Promise<void>((done) => (server ? server.close(() => done())
 
 /** Bodies that were POSTed, with their ids. */
 async function webhook(
-  status = 204,
+  status: number | (() => number) = 204,
 ): Promise<{ url: string; taken: { id: unknown; body: Record<string, unknown> }[] }> {
   const taken: { id: unknown; body: Record<string, unknown> }[] = [];
   server = createServer(async (request: IncomingMessage, response) => {
     let text = "";
     for await (const chunk of request) text += String(chunk);
     taken.push({ id: request.headers["webhook-id"], body: JSON.parse(text) as Record<string, unknown> });
-    response.writeHead(status).end();
+    response.writeHead(typeof status === "number" ? status : status()).end();
   });
   await new Promise<void>((done) => server?.listen(0, "127.0.0.1", done));
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/take`, taken };
@@ -129,13 +129,16 @@ describe("escalation", () => {
   });
 
   it("reaches a webhook, again until it is taken, under the same id", async () => {
-    const { url, taken } = await webhook();
+    let status = 500;
+    const { url, taken } = await webhook(() => status);
     const on = await watch(route({ escalate: [{ webhook: url }] }));
     await on.raise();
     await until(() => taken.length > 0, "the webhook being called");
-    await on.settle();
-    expect(taken).toHaveLength(1);
+    status = 204;
+    await on.advance(2 * MINUTE);
+    expect(taken).toHaveLength(2);
     expect(taken[0]?.id).toMatch(/^d_/);
+    expect(taken[1]).toEqual(taken[0]);
     expect(taken[0]?.body).toMatchObject({ kind: "escalation", alerts: [{ title: "Reply to Bob", state: "firing" }] });
   });
 });
@@ -242,6 +245,44 @@ describe("what cannot be told", () => {
     const call = on.posted(ADMINS).find(({ text }) => text.includes("did not arrive at loop:bot:room"));
     expect(call?.body.mentions).toEqual({ users: ["7"] });
     expect(on.posted(ADMINS).filter(({ text }) => text.includes("did not arrive"))).toHaveLength(1);
+  });
+
+  it("at a webhook for an hour is an alert, which ends with the next that is taken", async () => {
+    let status = 500;
+    const { url } = await webhook(() => status);
+    const on = await watch(route({ escalate: [{ webhook: url }], remind: { times: 0 } }));
+    await on.raise();
+    await on.advance(62 * MINUTE);
+    const own = async () =>
+      (await on.alerts.list({ limit: 10 })).find(({ signal: { title } }) =>
+        title.startsWith("Reminders and escalations"),
+      );
+    expect(await own()).toMatchObject({ state: "firing", signal: { reason: "it answered 500" } });
+    status = 204;
+    await on.raise({ fingerprint: "replies:c2" });
+    await on.advance(MINUTE);
+    expect(await own()).toMatchObject({ state: "resolved" });
+  });
+
+  it("of a reminder is an alert that ends with the next new message there, whatever it is", async () => {
+    const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
+    let isMute = true;
+    platform.script = (operation) =>
+      isMute && operation.kind === "create" && operation.part.text.includes("Not acknowledged for")
+        ? { kind: "permanent", error: "no replies here" }
+        : undefined;
+    const on = await watch(route({ remind: { every: "10m", times: 1 } }), platform);
+    await on.raise();
+    await on.advance(11 * MINUTE);
+    const own = async () =>
+      (await on.alerts.list({ limit: 10 })).find(({ signal: { title } }) =>
+        title.startsWith("Reminders and escalations"),
+      );
+    expect(await own()).toMatchObject({ state: "firing" });
+    isMute = false;
+    await on.raise({ fingerprint: "replies:c2", severity: "info" });
+    await on.advance(MINUTE);
+    expect(await own()).toMatchObject({ state: "resolved" });
   });
 
   it("with its formatting is told as plain text", async () => {

@@ -8,18 +8,28 @@ import { fallbacks } from "./route.js";
 
 export type Unsaid = Pick<NewNotice, "kind" | "key" | "text" | "mentions">;
 
+export interface Undelivered {
+  destination: string;
+  reason: string;
+  notice?: Unsaid;
+  /** Its card failed there before. */
+  isAgain?: boolean;
+}
+
 const ELSEWHERE = ":elsewhere";
 
 export function fallback(
   plan: Plan,
-  { destination, reason, notice }: { destination: string; reason: string; notice?: Unsaid },
+  { destination, reason, notice, isAgain = false }: Undelivered,
   { config, admins }: Alerting,
 ): void {
   const { alert, now, told } = plan;
   if (!isOpen(alert.state)) return;
   const there = new Set(told.map((place) => place.destination));
   const elsewhere = fallbacks(config, () => admins().map(formatAddress)).filter((one) => one !== destination);
-  for (const one of elsewhere.filter((other) => !there.has(other)))
+  const missing = elsewhere.filter((other) => !there.has(other));
+  if (isAgain && notice === undefined && missing.length === 0) return;
+  for (const one of missing)
     quietHours(plan, { alertId: alert.id, destination: one, group: "fallback", kind: "now", dueAt: now }, { config });
   if (notice?.kind === "escalation" && !notice.key.endsWith(ELSEWHERE))
     for (const one of elsewhere) {

@@ -2,7 +2,7 @@
 import { type AlertCard, isOpen } from "../../domain/alert.js";
 import { OWN_KIND } from "../steps/route.js";
 import type { Telling } from "./telling.js";
-import { undelivered } from "./undelivered.js";
+import { saidAgain, undelivered } from "./undelivered.js";
 
 /** Alerts that are told elsewhere in one go. */
 const PAGE = 200;
@@ -22,7 +22,7 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
         if (card.failedAt === undefined && now >= patience) {
           const why = delivery.reason ?? "it waits for its platform";
           await store.saveCard({ ...card, failedAt: now });
-          await fail(card, why, telling);
+          await tellElsewhere(card, why, telling);
         }
         next = Math.min(next ?? now + ASK_AGAIN_MS, now + ASK_AGAIN_MS);
         break;
@@ -30,12 +30,13 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
       case "dead":
       case "held":
         await store.saveCard({ ...settled, failedAt: now });
-        await fail(card, delivery.reason ?? delivery.status, telling);
+        await tellElsewhere(card, delivery.reason ?? delivery.status, telling);
         break;
       case "sent": {
         const { failedAt: __, ...arrived } = settled;
         await store.saveCard(arrived);
         await arrivesAgain(destination, telling);
+        if (delivery.operation === "send") await saidAgain(destination, telling);
         break;
       }
       // Hooks decided so, a newer change took its place, or the outbox has forgotten it.
@@ -46,9 +47,10 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
   return next;
 }
 
-async function fail(card: AlertCard, reason: string, telling: Telling): Promise<void> {
+export async function tellElsewhere(card: AlertCard, reason: string, telling: Telling): Promise<void> {
   const { store, logger, run, raiseOwn } = telling;
   const { destination } = card;
+  const isAgain = card.failedAt !== undefined;
   logger.error({ card: card.id, destination, reason }, "an alert could not be told");
   const [first] = await store.list({ cardId: card.id, limit: 1 });
   // What stood on it is told elsewhere by now; or nobody is left to tell that nobody can be told.
@@ -56,7 +58,9 @@ async function fail(card: AlertCard, reason: string, telling: Telling): Promise<
   for (let afterId = ""; ; ) {
     const page = await store.list({ cardId: card.id, afterId, limit: PAGE });
     await Promise.all(
-      page.filter(({ state }) => isOpen(state)).map(({ id }) => run({ kind: "undelivered", id, destination, reason })),
+      page
+        .filter(({ state }) => isOpen(state))
+        .map(({ id }) => run({ kind: "undelivered", id, destination, reason, isAgain })),
     );
     afterId = page.at(-1)?.id ?? afterId;
     if (page.length < PAGE) break;

@@ -1,9 +1,9 @@
 /** Looks after reminders and escalations on their way. What does not arrive is told elsewhere, whom it calls called there, and is an alert itself. */
-import { isOpen, type Notice } from "../../domain/alert.js";
+import type { Notice } from "../../domain/alert.js";
 import { OWN_KIND } from "../steps/route.js";
 import { groupBy } from "./group-by.js";
 import type { Telling } from "./telling.js";
-import { unsaid } from "./undelivered.js";
+import { saidAgain, unsaid } from "./undelivered.js";
 
 const ASK_AGAIN_MS = 15_000;
 
@@ -21,14 +21,20 @@ export async function checkNotices(destination: string, telling: Telling): Promi
     }
     const isLost = isUnderWay || delivery?.status === "dead" || delivery?.status === "held";
     // What is done twice after a crash in between changes nothing the second time.
-    if (isLost) await fail(destination, notices, delivery.reason ?? delivery.status, telling);
+    if (isLost) await lose(destination, notices, delivery.reason ?? delivery.status, telling);
     if (delivery?.status === "sent") await saidAgain(destination, telling);
     await store.settleNotices(notices.map(({ id }) => id));
   }
   return next;
 }
 
-async function fail(destination: string, notices: readonly Notice[], reason: string, telling: Telling): Promise<void> {
+/** Said elsewhere, and told as an alert. */
+export async function lose(
+  destination: string,
+  notices: readonly Notice[],
+  reason: string,
+  telling: Telling,
+): Promise<void> {
   const { store, logger, run, raiseOwn } = telling;
   logger.error({ destination, reason }, "what was said about alerts did not arrive");
   let isOwn = true;
@@ -41,11 +47,4 @@ async function fail(destination: string, notices: readonly Notice[], reason: str
   }
   // Nobody is left to tell that nobody can be told.
   if (!isOwn) await raiseOwn({ ...unsaid(destination), state: "firing", reason });
-}
-
-async function saidAgain(destination: string, { store, raiseOwn }: Telling): Promise<void> {
-  const signal = unsaid(destination);
-  const known = await store.latest(signal.fingerprint);
-  if (known && isOpen(known.state))
-    await raiseOwn({ ...signal, state: "resolved", reason: "reminders and escalations arrive there again" });
 }

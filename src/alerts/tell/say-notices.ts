@@ -7,10 +7,11 @@ import { newId } from "../../lib/id.js";
 import { inline, titleOf } from "../card/words.js";
 import { defaultDestination } from "../config.js";
 import { quietUntil } from "../quiet-hours.js";
+import { lose } from "./check-notices.js";
 import { groupBy } from "./group-by.js";
 import { mentionsFor } from "./mentions.js";
 import { isWebhook, type Telling } from "./telling.js";
-import { unsaid } from "./undelivered.js";
+import { nowhere, saidAgain, unsaid } from "./undelivered.js";
 
 const PAGE = 500;
 /** Reminders of a card of many come at most so often, although its alerts began one after the other. */
@@ -131,6 +132,7 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
   if (isWebhook(destination)) {
     try {
       await telling.post(destination, deliveryId, bodyOf(sayings));
+      await saidAgain(destination, telling);
     } catch (error) {
       const reason = errorMessage(error);
       telling.logger.warn({ error: reason }, "a webhook did not take an escalation");
@@ -144,7 +146,17 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
   const at = parseAddress(destination);
   if (at) {
     const cause = { kind: "alert" as const, id: first.alert.id, depth: 0 };
-    await telling.send(at, await messageOf(sayings, telling), { cause, deliveryId });
+    try {
+      await telling.send(at, await messageOf(sayings, telling), { cause, deliveryId });
+    } catch (error) {
+      const reason = nowhere(error);
+      if (reason === undefined) throw error;
+      const notices = sayings.map(({ notice }) => notice);
+      await lose(destination, notices, reason, telling);
+      await store.noticesSent(ids, clock.now());
+      await store.settleNotices(ids);
+      return undefined;
+    }
   }
   await store.noticesSent(ids, clock.now());
   const { card } = first;

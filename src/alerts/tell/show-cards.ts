@@ -5,8 +5,10 @@ import type { AlertCard } from "../../domain/alert.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import { renderCard } from "../card/render.js";
+import { tellElsewhere } from "./check-arrivals.js";
 import { nextRedraw } from "./redraw-cards.js";
 import type { Telling } from "./telling.js";
+import { nowhere } from "./undelivered.js";
 
 /** Between two edits of one card. */
 const EDIT_EVERY_MS = 1_000;
@@ -52,7 +54,15 @@ async function showCard(card: AlertCard, telling: Telling): Promise<number | und
     ...(redrawAt === undefined ? {} : { redrawAt }),
   };
   if (!isThere) {
-    await telling.send(at, message, { cause, deliveryId: card.deliveryId });
+    try {
+      await telling.send(at, message, { cause, deliveryId: card.deliveryId });
+    } catch (error) {
+      const reason = nowhere(error);
+      if (reason === undefined) throw error;
+      await store.saveCard({ ...shown, failedAt: card.failedAt ?? now });
+      await tellElsewhere(card, reason, telling);
+      return undefined;
+    }
     await store.saveCard({ ...shown, unsettled: card.deliveryId });
     return now + LOOK_AFTER_MS;
   }

@@ -1,6 +1,8 @@
 /** Alerts about alerting: a destination that alerts do not reach, or what is said besides their cards. */
+import { isOpen } from "../../domain/alert.js";
+import { HookgateError } from "../../lib/errors.js";
 import { OWN_KIND } from "../steps/route.js";
-import { isWebhook } from "./telling.js";
+import { isWebhook, type Telling } from "./telling.js";
 
 export function undelivered(destination: string) {
   return about(destination, "undelivered", (shown) => `Alerts do not reach ${shown}`);
@@ -9,6 +11,19 @@ export function undelivered(destination: string) {
 /** A chat may take cards and their changes, and no new message with a mention. */
 export function unsaid(destination: string) {
   return about(destination, "unsaid", (shown) => `Reminders and escalations do not reach ${shown}`);
+}
+
+/** A message with a mention, or any other that is new, has arrived there. */
+export async function saidAgain(destination: string, { store, raiseOwn }: Telling): Promise<void> {
+  const signal = unsaid(destination);
+  const known = await store.latest(signal.fingerprint);
+  if (known && isOpen(known.state))
+    await raiseOwn({ ...signal, state: "resolved", reason: "reminders and escalations arrive there again" });
+}
+
+/** Why nothing can be handed over for that place at all: its platform is not switched on. Undefined for what may pass. */
+export function nowhere(error: unknown): string | undefined {
+  return error instanceof HookgateError && error.code === "PLATFORM_UNKNOWN" ? error.message : undefined;
 }
 
 function about(destination: string, kind: string, title: (shown: string) => string) {
