@@ -124,7 +124,7 @@ export const qualityGate = ownPoint({
     reason: z.string().optional(),
   }),
   summary:
-    "A quality gate was looked at and its verdict changed. A veto holds it until a person releases it or the verdict changes again.",
+    "A quality gate was looked at and its verdict changed. A veto holds it until a person releases it or the verdict changes again; `after` is told of verdicts that stand only.",
   example: {
     missionId: "m_1",
     gateName: "quality",

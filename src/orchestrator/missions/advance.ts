@@ -158,26 +158,41 @@ async function judgeGate(
   const { mission } = row;
   const gate = mission.gates.find((one) => one.group === group);
   if (gate === undefined) return;
+  const { verdict, avgScore, allPassed, reason } = evaluation;
+  const facts = { at: parts.clock.now(), allPassed, avgScore, reason };
+  if (verdict === gate.verdict) {
+    // Work that was done again changed the figures and not the verdict: shown, and nobody is asked.
+    const gates = mission.gates.map((one) => (one.name === gate.name ? gateWith(one, facts) : one));
+    await keep(row, { gates }, parts);
+    return;
+  }
   const payload = { missionId: mission.id, gateName: gate.name, ...evaluation };
   const changes = gate.changes + 1;
   const dispatchId = `${mission.id}_gate_${gate.name}_${changes}`;
   const asked = await parts.registry
     .runBefore("quality:gate", payload, firing(mission, dispatchId))
     .catch(failedClosed);
-  const { verdict, avgScore, allPassed, reason } = evaluation;
   const judged: GateState = {
-    name: gate.name,
-    group,
-    changes,
-    verdict,
-    at: parts.clock.now(),
-    allPassed,
-    ...(avgScore === undefined ? {} : { avgScore }),
-    ...(reason === undefined ? {} : { reason }),
+    ...gateWith({ name: gate.name, group, changes, verdict }, facts),
     ...(asked.cancelled ? { veto: vetoOf(asked, "quality:gate") } : {}),
   };
   const gates = mission.gates.map((one) => (one.name === gate.name ? judged : one));
-  await keep(row, { gates }, parts, { owe: [{ point: "quality:gate", dispatchId: `${dispatchId}_told`, payload }] });
+  // As everywhere: what was refused did not come about, and nobody is told that it did.
+  const owe = asked.cancelled ? [] : [{ point: "quality:gate" as const, dispatchId: `${dispatchId}_told`, payload }];
+  await keep(row, { gates }, parts, { owe });
+}
+
+type GateFacts = Pick<GateState, "allPassed"> & { [K in "at" | "avgScore" | "reason"]: GateState[K] | undefined };
+
+function gateWith({ at: _, avgScore: __, reason: ___, ...gate }: GateState, facts: GateFacts): GateState {
+  const { at, allPassed, avgScore, reason } = facts;
+  return {
+    ...gate,
+    ...(at === undefined ? {} : { at }),
+    ...(allPassed === undefined ? {} : { allPassed }),
+    ...(avgScore === undefined ? {} : { avgScore }),
+    ...(reason === undefined ? {} : { reason }),
+  };
 }
 
 /* ── the end ───────────────────────────────────────────────────────────────────────────────────────────────────── */

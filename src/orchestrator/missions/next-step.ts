@@ -47,8 +47,15 @@ function groupStep(mission: Mission, group: PlanGroup, all: readonly Task[]): St
   if (gate === undefined || gateState === undefined)
     return { kind: "group", name, status: tasks.every((task) => task.status === "done") ? "passed" : "failed" };
   const evaluation = evaluateGate(gate, tasks);
-  if (evaluation.verdict !== gateState.verdict) return { kind: "gate", group: name, evaluation };
+  if (!isAsKept(evaluation, gateState)) return { kind: "gate", group: name, evaluation };
   return isGateOpen(gateState) ? { kind: "group", name, status: "passed" } : undefined;
+}
+
+/** The verdict, and the figures and words that people see beside it. */
+function isAsKept({ verdict, avgScore, allPassed, reason }: Evaluation, kept: GateState): boolean {
+  return (
+    verdict === kept.verdict && avgScore === kept.avgScore && allPassed === kept.allPassed && reason === kept.reason
+  );
 }
 
 /** Over, or waiting for something that ended badly: it goes on only if a person does something. */

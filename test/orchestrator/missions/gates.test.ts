@@ -39,6 +39,16 @@ groups:
   - name: ship
     tasks: [{ id: three }]
 `,
+  both: `
+title: All of it
+defaults: { assignTo: note }
+groups:
+  - name: make
+    tasks: [{ id: left }, { id: right }]
+    gate: { name: all }
+  - name: ship
+    tasks: [{ id: three }]
+`,
   condition: `
 title: By a condition
 defaults: { assignTo: note }
@@ -99,4 +109,25 @@ it("each shuts for what it asks for, opens when that is so, and lets through wha
   await live.command(`/task retry ${flaky}`);
   const passed = await live.reaches(condition, "done");
   expect(passed.gates).toMatchObject([{ verdict: "passed", changes: 2 }]);
+}, 60_000);
+
+it("shows what it lacks now, also where that changes no verdict", async () => {
+  const live = await app();
+  for (const title of ["left", "right"]) live.write(`bad-${title}`, "");
+  const id = await begun(live, "both");
+  const held = await live.reaches(id, "held");
+  expect(held.gates).toMatchObject([{ changes: 1, reason: "not done: left (failed), right (failed)" }]);
+  const retried = async (title: string) => {
+    rmSync(join(live.folder, `bad-${title}`));
+    await live.command(`/task retry ${held.taskIds[title]}`);
+  };
+  await retried("left");
+  const gate = await until(async () => {
+    const [now] = (await live.command(`/mission show ${id}`)).data.gates;
+    return !now.reason.includes("left") && now;
+  }, "the gate as it is now");
+  expect(gate).toMatchObject({ verdict: "held", changes: 1, reason: "not done: right (failed)" });
+  expect((await live.command("/gate list")).text).toContain("not done: right");
+  await retried("right");
+  expect((await live.reaches(id, "done")).gates).toMatchObject([{ verdict: "passed", changes: 2 }]);
 }, 60_000);
