@@ -8,7 +8,7 @@ import { plain } from "./text.js";
 
 export const oncallSpec: CommandSpec = {
   name: "oncall",
-  summary: "Who is on call",
+  summary: "Who is on call, and until when",
   role: "viewer",
   options: [
     { name: "action", summary: "who", type: "string", choices: ["who"] },
@@ -35,10 +35,19 @@ export function oncall(deps: CommandDeps): Command {
           asked.length === 0
             ? "There is no rota. They stand under `alerts.rotas` in the configuration."
             : asked
-                .map(({ rota, person }) => `**${plain(rota)}**: ${person === undefined ? "nobody" : plain(person)}`)
+                .map(
+                  ({ rota, person, until }) =>
+                    `**${plain(rota)}**: ${person === undefined ? "nobody" : plain(person)}${until === undefined ? "" : `, until <t:${Math.floor(until / 1000)}:f>`}`,
+                )
                 .join("\n"),
         ],
-        data: { rotas: asked.map(({ rota, person }) => ({ rota, person: person ?? null })) },
+        data: {
+          rotas: asked.map(({ rota, person, until }) => ({
+            rota,
+            person: person ?? null,
+            ...(until === undefined ? {} : { until }),
+          })),
+        },
       });
     },
   };

@@ -30,6 +30,7 @@ import { matcherProblem } from "./matchers.js";
 import { onCall } from "./people.js";
 import { type Occasion, type Outcome, pipeline } from "./pipeline.js";
 import { eachOpen, reexamine } from "./reexamine.js";
+import { dutyEnds } from "./shifts.js";
 import { createSilences } from "./silences.js";
 import { type GatewayFacts, watchGateway } from "./sources/gateway.js";
 import { createBudget } from "./tell/budget.js";
@@ -76,7 +77,8 @@ export interface Alerts {
   };
   digest(): Promise<Digest>;
   /** By rota; nobody: undefined. */
-  onCall(): { rota: string; person: string | undefined }[];
+  /** `until`: when that changes. */
+  onCall(): { rota: string; person: string | undefined; until: number | undefined }[];
   nextBusinessHour(): number;
   /** Of business hours: what a time of day means that somebody writes. */
   timezone(): string;
@@ -244,8 +246,14 @@ export function createAlerts(parts: AlertsParts): Alerts {
       },
     },
     digest: () => digests.now(),
-    onCall: () =>
-      Object.entries(config.rotas).map(([name, rota]) => ({ rota: name, person: onCall(rota, clock.now()) })),
+    onCall() {
+      const now = clock.now();
+      return Object.entries(config.rotas).map(([name, rota]) => ({
+        rota: name,
+        person: onCall(rota, now),
+        until: dutyEnds(rota, now),
+      }));
+    },
     timezone: () => config.business_hours.timezone ?? localTimezone(),
     nextBusinessHour() {
       const { days, from, timezone = localTimezone() } = config.business_hours;

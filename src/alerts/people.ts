@@ -6,7 +6,7 @@ import { isWithin } from "./quiet-hours.js";
 
 const ONCALL = "oncall:";
 
-/** Who is on call; undefined when nobody is. `until`: when turns change next. */
+/** Who is on call; undefined when nobody is. */
 export function onCall(rota: RotaConfig, now: number): string | undefined {
   const timezone = rota.timezone ?? localTimezone();
   for (const { days, from, to, person } of rota.shifts) if (isWithin({ days, from, to }, timezone, now)) return person;

@@ -17,6 +17,16 @@ export function nextShift(rota: RotaConfig, after: number): number | undefined {
   return undefined;
 }
 
+/** When somebody else (or nobody) is on duty; undefined when that does not come. */
+export function dutyEnds(rota: RotaConfig, now: number): number | undefined {
+  const person = onCall(rota, now);
+  for (let at = nextEdge(rota, now), tries = 0; at !== undefined && tries < MAX_EDGES; tries++) {
+    if (onCall(rota, at) !== person) return at;
+    at = nextEdge(rota, at);
+  }
+  return undefined;
+}
+
 function nextEdge({ shifts, rotate, timezone = localTimezone() }: RotaConfig, after: number): number | undefined {
   const cron = (time: string) => `${Number(time.slice(3))} ${Number(time.slice(0, 2))} * * *`;
   const edges = shifts

@@ -1,7 +1,7 @@
 /** When somebody comes on duty, and what they are told then. */
 import { describe, expect, it } from "vitest";
 import { alertsConfig, type RotaConfig } from "../../src/alerts/config.js";
-import { nextShift } from "../../src/alerts/shifts.js";
+import { dutyEnds, nextShift } from "../../src/alerts/shifts.js";
 import { HOUR, MINUTE, OPS, START, watch } from "./watch.js";
 
 const rotaOf = (rota: unknown) => alertsConfig.parse({ rotas: { one: rota } }).rotas.one as RotaConfig;
@@ -14,6 +14,39 @@ function starts(rota: RotaConfig, from: string, count: number): string[] {
   }
   return found;
 }
+
+describe("somebody is on duty", () => {
+  const ends = (rota: RotaConfig, at: string) => {
+    const end = dutyEnds(rota, Date.parse(at));
+    return end === undefined ? "never" : new Date(end).toISOString().slice(0, 16);
+  };
+
+  it("until somebody else is, over shifts and turns that follow each other; nobody is until somebody is", () => {
+    const nights = rotaOf({
+      timezone: "UTC",
+      rotate: { people: ["ann", "ben"], from: "2026-01-05T09:00", every: "7d" },
+      shifts: [{ days: ["wed"], from: "22:00", to: "06:00", person: "cid" }],
+    });
+    expect(ends(nights, "2026-01-05T10:00Z")).toBe("2026-01-07T22:00");
+    expect(ends(nights, "2026-01-08T05:00Z")).toBe("2026-01-08T06:00");
+    expect(ends(nights, "2026-01-08T06:00Z")).toBe("2026-01-12T09:00");
+    const days = rotaOf({
+      timezone: "UTC",
+      shifts: [
+        { days: ["mon"], from: "08:00", to: "12:00", person: "ann" },
+        { days: ["mon"], from: "12:00", to: "20:00", person: "ann" },
+      ],
+    });
+    expect(ends(days, "2026-01-05T09:00Z")).toBe("2026-01-05T20:00");
+    expect(ends(days, "2026-01-06T09:00Z")).toBe("2026-01-12T08:00");
+    expect(
+      ends(
+        rotaOf({ timezone: "UTC", rotate: { people: ["ann"], from: "2026-01-05", every: "7d" } }),
+        "2026-02-01T00:00Z",
+      ),
+    ).toBe("never");
+  });
+});
 
 describe("a shift begins", () => {
   it("when its time comes on its days, as the clock on the wall shows it; not when it ends and nobody follows", () => {

@@ -121,8 +121,8 @@ describe("escalation", () => {
       },
     });
     expect(on.alerts.onCall()).toEqual([
-      { rota: "support", person: "ben" },
-      { rota: "nights", person: undefined },
+      { rota: "support", person: "ben", until: Date.UTC(2026, 0, 8, 9) },
+      { rota: "nights", person: undefined, until: Date.UTC(2026, 0, 1, 22) },
     ]);
     await on.raise();
     expect(on.posted()[1]?.body.mentions).toEqual({ users: ["8"] });
