@@ -18,7 +18,10 @@ export const addTaskSpec: CommandSpec = {
       type: "string",
       complete: "assignees",
     },
-    ...taskOptions.map((option) => ({ ...option, summary: option.summary.replace(/^add: /, "") })),
+    ...taskOptions.map((option) => ({
+      ...option,
+      summary: option.summary.replace(/^add: /, "").replace(/; list: .*$/, ""),
+    })),
   ],
 };
 

@@ -44,7 +44,7 @@ export const taskOptions: CommandSpec["options"] = [
     type: "string",
     complete: "open-tasks",
   },
-  { name: "group", summary: "add: a word that it goes under", type: "string" },
+  { name: "group", summary: "add: a word that it goes under; list: only those", type: "string" },
   { name: "priority", summary: "add: higher goes first; 0 when absent", type: "integer" },
   {
     name: "retries",

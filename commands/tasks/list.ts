@@ -16,7 +16,12 @@ const REACH = 500;
 export async function listTasks(desk: TaskDesk, context: CommandContext, now: number): Promise<CommandAnswer> {
   context.need("viewer");
   const asked = textOf(context.options.id);
-  const found = await desk.store.list({ ...filterOf(asked), limit: REACH });
+  const group = textOf(context.options.group);
+  const found = await desk.store.list({
+    ...filterOf(asked),
+    ...(group === undefined ? {} : { group }),
+    limit: REACH,
+  });
   const { counts, held } = desk.status();
   // A terminal has room for ids in the table; in a chat they are copied from below it.
   const isWide = context.at === undefined;
@@ -25,6 +30,7 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
     Number(context.options.page ?? 1),
     sizeOf(context.options.limit, PAGE_SIZE, MOST_ON_A_PAGE),
   );
+  const of = group === undefined ? "" : ` in the group ${code(group)}`;
   const summary = TASK_STATUSES.filter((status) => counts[status] > 0)
     .map((status) => `${counts[status]} ${status.replaceAll("_", " ")}`)
     .join(" · ");
@@ -32,8 +38,8 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
     text: [
       held && `⚠ Nothing is started now: ${plain(held.by)} says so (${plain(held.reason)}).`,
       found.length === 0
-        ? `**No task**${asked === undefined ? " is open" : ` for ${code(asked)}`}.`
-        : `**${count(found.length, asked === undefined ? "open task" : "task")}**${page.pages > 1 ? ` · page ${page.number} of ${page.pages}` : ""}`,
+        ? `**No task**${asked === undefined ? " is open" : ` for ${code(asked)}`}${of}.`
+        : `**${count(found.length, asked === undefined ? "open task" : "task")}**${of}${page.pages > 1 ? ` · page ${page.number} of ${page.pages}` : ""}`,
       found.length > 0 &&
         table(
           [
@@ -66,7 +72,10 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
     },
     buttons: [
       [
-        ...pageButtons(page, `/task list${asked === undefined ? "" : ` ${word(asked)}`}`),
+        ...pageButtons(
+          page,
+          `/task list${asked === undefined ? "" : ` ${word(asked)}`}${group === undefined ? "" : ` group=${word(group)}`}`,
+        ),
         ...page.entries.slice(0, 3).map(({ id, title }) => commandButton(plain(title, 20), `/task show ${id}`)),
       ],
     ],

@@ -90,7 +90,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
   const desk: NonNullable<CommandDeps["tasks"]> = {
     ...orchestrator,
     linkOf: parts.linkOf,
-    assignees: () => Object.keys(config.orchestrator.runners),
+    assignees: () => Object.keys(parts.orchestratorNow().runners),
     expectationProblem: (one) => expectationProblem(one, parts.models.names),
     roleFor(assignTo) {
       try {
