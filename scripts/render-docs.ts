@@ -125,6 +125,7 @@ function apiV1(): string {
     const fields = [
       ...fieldRows("path", schemas.params),
       ...fieldRows("query", schemas.query),
+      ...fieldRows("header", schemas.headers),
       ...fieldRows("body", schemas.body),
     ];
     return [

@@ -30,7 +30,7 @@ export interface CommandContext {
   at?: Address;
   /** Facts of the message that gave it, for `/whoami`: what of it the configuration can name. */
   from?: Pick<InboundMessage, "isDm" | "guildId" | "parentChatId" | "userRoleIds">;
-  /** What the ids of dispatches begin with that the command's own message set off; undefined over HTTP and the CLI. */
+  /** What the ids of dispatches begin with that the command's own message set off; undefined on the CLI, and over HTTP without an Idempotency-Key. */
   causeId?: string;
   /** The run of a hook whose program gave it: what it sets off is caused by that. */
   givenBy?: Cause;

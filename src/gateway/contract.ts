@@ -80,6 +80,8 @@ export interface Invocation {
   at?: Address;
   /** The run of a hook whose program gave it. */
   givenBy?: Cause;
+  /** The same when it is given again: what it creates is created once. */
+  once?: string;
 }
 
 export interface Gateway {

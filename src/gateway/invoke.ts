@@ -8,7 +8,7 @@ import { failure, runCommand } from "./inbound/run-command.js";
 import type { Parts } from "./parts.js";
 
 export async function invoke(invocation: Invocation, commands: CommandTable, parts: Parts): Promise<CommandAnswer> {
-  const { line, options = {}, operator, at, givenBy } = invocation;
+  const { line, options = {}, operator, at, givenBy, once } = invocation;
   const text = line === undefined ? undefined : line.trim().replace(/^\/?/, "/");
   const call = text === undefined ? undefined : commands.read(text);
   const command = call?.command ?? commands.find(invocation.name ?? "");
@@ -30,6 +30,7 @@ export async function invoke(invocation: Invocation, commands: CommandTable, par
       source: invocation.source ?? "api",
       ...(at ? { at } : {}),
       ...(givenBy === undefined ? {} : { givenBy }),
+      ...(once === undefined ? {} : { causeId: once }),
       progress() {
         // The caller waits for the whole answer.
       },

@@ -19,7 +19,13 @@ export interface RunningApp {
   start(): Promise<void>;
   /** Ends it for good and removes its files. */
   close(): Promise<void>;
-  call(token: string | undefined, method: string, path: string, body?: unknown): Promise<Answer>;
+  call(
+    token: string | undefined,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
 }
 
 export interface Answer {
@@ -79,12 +85,13 @@ export async function runApp(
       await running.stop();
       rmSync(folder, { recursive: true, force: true });
     },
-    async call(token, method, path, body) {
+    async call(token, method, path, body, headers = {}) {
       const response = await fetch(`${need().url}${path}`, {
         method,
         headers: {
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
           ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...headers,
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });

@@ -56,6 +56,10 @@ describe("/api/v1/tasks", () => {
     });
     const { id } = added.body;
     expect((await get("/tasks?filter=words")).body.total).toBe(0);
+    expect((await get("/tasks?group=words")).body).toMatchObject({ total: 1, tasks: [{ id }] });
+    expect((await get("/tasks?group=word")).body.total).toBe(0);
+    const inChat = await app.call(OWNER, "POST", "/api/command", { line: "/task list group=words" });
+    expect(inChat.body).toMatchObject({ data: { total: 1 }, text: expect.stringContaining("in the group `words`") });
     expect((await get("/tasks?limit=1&page=2")).body).toMatchObject({
       page: 2,
       pages: 2,
@@ -78,6 +82,20 @@ describe("/api/v1/tasks", () => {
       "done",
     ]);
     expect((await get("/tasks?filter=done")).body.counts).toMatchObject({ done: 2 });
+  });
+
+  it("creates one for the same Idempotency-Key, whoever else uses it, and answers it as it is now", async () => {
+    const add = (key: string, body: unknown, token = OWNER) =>
+      app.call(token, "POST", "/api/v1/tasks", body, { "idempotency-key": key });
+    const wish = { title: "Once", assignTo: "me", group: "once" };
+    const [one, other] = await Promise.all([add("order-7", wish), add("order-7", wish)]);
+    expect(one.body.id).toBe(other.body.id);
+    await post(`/tasks/${one.body.id}/start`);
+    expect((await add("order-7", wish)).body).toMatchObject({ id: one.body.id, status: "in_progress" });
+    const ids = [await add("order-8", wish), await add("order-7", wish, BOB), await post("/tasks", wish)];
+    expect(new Set([one, ...ids].map(({ body }) => body.id)).size).toBe(4);
+    expect((await get("/tasks?group=once")).body.total).toBe(4);
+    expect((await add("x".repeat(201), wish)).body).toMatchObject({ status: 400, code: "BODY_INVALID" });
   });
 
   it("is cancelled, retried, given to somebody else and given another deadline", async () => {

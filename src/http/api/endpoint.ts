@@ -2,7 +2,9 @@
  * An endpoint of /api/v1: an operator command under an address of its own, with everything it takes and answers declared. Roles,
  * audit, masking and the work itself are the command's, so that no entrance allows what another refuses.
  */
-import type { z } from "zod";
+import { createHash } from "node:crypto";
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
 import type { OptionValue } from "../../domain/command.js";
 import type { CommandAnswer } from "../../gateway/commands.js";
 import { HookgateError } from "../../lib/errors.js";
@@ -14,6 +16,7 @@ export interface Endpoint extends Route {
   /** What the OpenAPI document tells besides. */
   readonly id: string;
   readonly schemas: {
+    readonly headers?: z.ZodType;
     readonly params?: z.ZodType;
     readonly query?: z.ZodType;
     readonly body?: z.ZodType;
@@ -37,15 +40,29 @@ interface Declaration<P, Q, B, A> {
   params?: z.ZodType<P>;
   query?: z.ZodType<Q>;
   body?: z.ZodType<B>;
+  /** It creates something: the same request twice, by its Idempotency-Key, creates it once. */
+  creates?: true;
   /** What the command gives as data; fields that it does not name are left out. */
   answer: z.ZodType<A>;
   command(given: Given<P, Q, B>): { name: string; options: Record<string, OptionValue | undefined> };
 }
 
+const KEY = "idempotency-key";
+const creating = z.object({
+  [KEY]: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe(
+      "The same for the same wish: a request that comes again creates nothing twice, and answers what it created.",
+    ),
+});
+
 export function endpoint<P = unknown, Q = unknown, B = unknown, A = unknown>(
   declaration: Declaration<P, Q, B, A>,
 ): Endpoint {
-  const { id, answer, command, ...rest } = declaration;
+  const { id, answer, command, creates, ...rest } = declaration;
   const { params, query, body } = declaration;
   const route = personRoute<P, Q, B>({
     ...rest,
@@ -54,6 +71,7 @@ export function endpoint<P = unknown, Q = unknown, B = unknown, A = unknown>(
       // Looking at something sets nothing off.
       const givenBy = declaration.method === "GET" ? undefined : await causeOf(request);
       const { name, options } = command(given);
+      const once = creates && onceOf(request, `${id}:${person.id}`);
       const role = gateway.identify("web", person.id);
       const answered = await gateway.invoke({
         name,
@@ -65,12 +83,32 @@ export function endpoint<P = unknown, Q = unknown, B = unknown, A = unknown>(
           ...(role === undefined ? {} : { role }),
         },
         ...(givenBy === undefined ? {} : { givenBy }),
+        ...(once === undefined ? {} : { once }),
       });
       return answer.parse(dataOf(answered));
     },
   });
-  const schemas = { ...(params && { params }), ...(query && { query }), ...(body && { body }), answer };
+  const schemas = {
+    ...(creates && { headers: creating }),
+    ...(params && { params }),
+    ...(query && { query }),
+    ...(body && { body }),
+    answer,
+  };
   return { ...route, id, schemas };
+}
+
+/** A key is its sender's own, and for one endpoint. */
+function onceOf({ headers }: FastifyRequest, whose: string): string | undefined {
+  const read = creating.safeParse(headers);
+  if (!read.success)
+    throw new HookgateError({
+      code: "BODY_INVALID",
+      message: "Idempotency-Key is not as expected: 1 to 200 characters",
+    });
+  const key = read.data[KEY];
+  if (key === undefined) return undefined;
+  return `i_${createHash("sha256").update(`${whose}:${key}`).digest("hex").slice(0, 24)}`;
 }
 
 function said(options: Record<string, OptionValue | undefined>): Record<string, OptionValue> {

@@ -85,6 +85,7 @@ const missionEndpoints = [
     path: "/missions",
     id: "runMission",
     summary: "Begins a mission by its plan.",
+    creates: true,
     body: z.strictObject({ plan: name("The plan: a file in `missions/`, or the id in it.") }),
     answer: mission,
     command: ({ body }) => ({ name: "mission", options: { action: "run", id: body.plan } }),
@@ -173,6 +174,7 @@ const scheduleEndpoints = [
     path: "/schedules",
     id: "addSchedule",
     summary: "Adds one; for admins.",
+    creates: true,
     body: z.strictObject({
       plan: name("The plan."),
       cron: name("A cron expression."),
@@ -198,6 +200,7 @@ const scheduleEndpoints = [
     path: "/schedules/:id/run",
     id: "runSchedule",
     summary: "Begins its mission now; its own times stay.",
+    creates: true,
     params: scheduleId,
     answer: schedule.shape.last.unwrap(),
     command: ({ params }) => ({ name: "schedule", options: { action: "run", id: params.id } }),

@@ -29,7 +29,11 @@ function operationOf({ id, summary, schemas }: Endpoint): Record<string, unknown
   return {
     operationId: id,
     summary,
-    parameters: [...parametersOf(schemas.params, "path"), ...parametersOf(schemas.query, "query")],
+    parameters: [
+      ...parametersOf(schemas.params, "path"),
+      ...parametersOf(schemas.query, "query"),
+      ...parametersOf(schemas.headers, "header"),
+    ],
     ...(schemas.body && {
       requestBody: { content: { "application/json": { schema: schemaOf(schemas.body, "input") } } },
     }),
@@ -43,7 +47,7 @@ function operationOf({ id, summary, schemas }: Endpoint): Record<string, unknown
   };
 }
 
-function parametersOf(schema: z.ZodType | undefined, place: "path" | "query"): Record<string, unknown>[] {
+function parametersOf(schema: z.ZodType | undefined, place: "path" | "query" | "header"): Record<string, unknown>[] {
   if (schema === undefined) return [];
   const { properties = {}, required = [] } = schemaOf(schema, "input");
   return Object.entries(properties).map(([name, one]) => {

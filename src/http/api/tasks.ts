@@ -101,6 +101,7 @@ export const taskEndpoints = [
         .max(200)
         .default("open")
         .describe("`open` (the default), `all`, a status, or part of a title or id."),
+      group: z.string().max(200).optional().describe("Only those of this group."),
       page: z.coerce.number().int().min(1).optional(),
       limit: z.coerce.number().int().min(1).max(200).default(100),
     }),
@@ -123,6 +124,7 @@ export const taskEndpoints = [
     path: "/tasks",
     id: "addTask",
     summary: "Gives somebody a task.",
+    creates: true,
     body: newTask,
     answer: task,
     command: ({ body }) => ({
