@@ -10,6 +10,7 @@ import { backoffMs } from "../../lib/backoff.js";
 import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
+import { OWN_KIND } from "../steps/route.js";
 
 export interface AnnounceParts {
   store: SlaStore;
@@ -23,8 +24,9 @@ export interface AnnounceParts {
 
 /** Announcements under way at once. */
 const PAGE = 64;
-/** How often a hook that must not fail (fail-closed) may. */
-const MAX_FAILED = 5;
+/** How often a hook that must not fail (fail-closed) may, before that is an alert, and before it is given up: a quarter of an hour later. */
+const TOLD_AFTER = 5;
+const MAX_FAILED = 12;
 const BACKOFF = { firstMs: 1_000, maxMs: 300_000 };
 
 /** Says what is to be said now, in order for each clock. Gives the time of the next look. */
@@ -47,15 +49,40 @@ async function tried(announcement: SlaAnnouncement, parts: AnnounceParts): Promi
   const attempt = await store.beginAnnouncement(announcement.id);
   try {
     await announce(announcement, attempt, parts);
+    if (attempt > TOLD_AFTER)
+      await parts.raise({ ...undecided(announcement), state: "resolved", reason: "it was decided" });
     return true;
   } catch (error) {
     const reason = errorMessage(error);
     const isGivenUp = error instanceof HookFailedError && attempt >= MAX_FAILED;
     logger.error({ announcement: announcement.id, attempt, error: reason }, "an SLA announcement failed");
-    if (isGivenUp) await store.updateAnnouncement(announcement.id, { status: "failed", reason });
+    if (error instanceof HookFailedError && attempt >= TOLD_AFTER)
+      await parts.raise({ ...undecided(announcement), state: "firing", reason });
+    if (isGivenUp) await giveUp(announcement, reason, parts);
     else await store.postpone(announcement.clockId, clock.now() + backoffMs(BACKOFF, attempt), reason);
     return isGivenUp;
   }
+}
+
+/** What was raised before ends all the same. That the rest is not announced is told by now. */
+async function giveUp(announcement: SlaAnnouncement, reason: string, parts: AnnounceParts): Promise<void> {
+  if (announcement.signal.state === "resolved") await raiseIt(announcement, parts);
+  await parts.store.updateAnnouncement(announcement.id, { status: "failed", reason });
+}
+
+/** An alert about alerting: nobody hears of it, because a hook that is to decide cannot. Its words stay, so that it is one. */
+function undecided({ id, at, signal }: SlaAnnouncement) {
+  const { title, severity, entity, source, labels } = signal;
+  return {
+    fingerprint: `alerts:undecided:${id}`,
+    episode: 1,
+    severity,
+    title: `Not announced, because a hook fails: ${title}`,
+    at,
+    source: { kind: OWN_KIND, id: source.id },
+    ...(entity === undefined ? {} : { entity }),
+    labels: { ...labels, kind: "undecided" },
+  };
 }
 
 async function announce(announcement: SlaAnnouncement, attempt: number, parts: AnnounceParts): Promise<void> {

@@ -364,4 +364,49 @@ describe("hooks at quality:sla", () => {
     await rig.pass(MINUTE);
     expect(rig.signals.map(({ state }) => state)).toEqual(["warned"]);
   });
+
+  it("that must not fail and go on failing are an alert themselves, until they decide", async () => {
+    let isBroken = true;
+    const rig = await failing(() => isBroken);
+    await rig.sla.changed(task({ deadline }));
+    await rig.passUntil("2026-11-20T13:00:00Z");
+    for (let n = 0; n < 8; n++) await rig.pass(8_000);
+    const own = rig.signals.map(({ state, title }) => `${state} ${title}`);
+    expect(new Set(own)).toEqual(new Set(["firing Not announced, because a hook fails: Ship it: due soon"]));
+    expect(rig.signals[0]?.reason).toMatch(/fail-closed: down$/);
+    isBroken = false;
+    await rig.pass(2 * MINUTE);
+    expect(rig.signals.slice(own.length).map(({ state, source }) => `${state} ${source.kind}`)).toEqual([
+      "warned sla",
+      "resolved alerts",
+    ]);
+  });
+
+  it("that must not fail and do so at an end keep no alert alive", async () => {
+    let isBroken = false;
+    const rig = await failing(() => isBroken);
+    await rig.sla.changed(task({ deadline }));
+    await rig.passUntil("2026-11-20T13:00:00Z");
+    isBroken = true;
+    await rig.sla.changed(task({ deadline, status: "done", endedAt: rig.clock.now() }));
+    for (let n = 0; n < 12; n++) await rig.pass(6 * MINUTE);
+    const ofClock = rig.signals.filter(({ source }) => source.kind === "sla").map(({ state }) => state);
+    expect(ofClock).toEqual(["warned", "resolved"]);
+    expect(rig.news.map(({ status }) => status)).toEqual(["warning"]);
+  });
 });
+
+/** With a hook at quality:sla that must not fail, and does. */
+const failing = (isBroken: () => boolean) =>
+  startSla({
+    config: BY_DEADLINE,
+    hooks: (registry) =>
+      registry.register({
+        hook: "quality:sla",
+        phase: "before",
+        failurePolicy: "fail-closed",
+        handler() {
+          if (isBroken()) throw new Error("down");
+        },
+      }),
+  });
