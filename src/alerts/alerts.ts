@@ -27,7 +27,7 @@ import { createDigests, type Digest } from "./digests.js";
 import { createHeartbeat } from "./heartbeat.js";
 import { createInhibitors } from "./inhibitors.js";
 import { matcherProblem } from "./matchers.js";
-import { onCall } from "./people.js";
+import { knownAs, onCall } from "./people.js";
 import { type Occasion, type Outcome, pipeline } from "./pipeline.js";
 import { eachOpen, reexamine } from "./reexamine.js";
 import { dutyEnds } from "./shifts.js";
@@ -50,6 +50,8 @@ export interface AlertsParts {
   standing?(clockId: string): Promise<ClockStanding | undefined>;
   /** Somebody took an alert: what that means for what it is about, in words for them. */
   taken?(alert: Alert, by: Actor): Promise<string | undefined>;
+  /** Of the person with this account (`platform:id`), where somebody besides the settings of alerts knows it. */
+  nameOf?(ref: string): string | undefined;
   destinations: Destinations;
   mask(text: string): string;
   clock: Clock;
@@ -129,6 +131,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
     run: (occasion) => run(occasion),
     raiseOwn,
     mask: parts.mask,
+    nameOf: (ref) => knownAs(ref, config) ?? parts.nameOf?.(ref) ?? ref,
     standing: async (clockId) => parts.standing?.(clockId),
     budget: createBudget(),
   };

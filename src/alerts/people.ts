@@ -16,6 +16,11 @@ export function onCall(rota: RotaConfig, now: number): string | undefined {
   return rotate.people[Math.floor((now - from) / rotate.every) % rotate.people.length];
 }
 
+/** The name of whoever has this account; undefined when the configuration names nobody. */
+export function knownAs(ref: string, { people }: Pick<AlertsConfig, "people">): string | undefined {
+  return Object.entries(people).find(([, accounts]) => accounts.includes(ref))?.[0];
+}
+
 /** `platform:id`, `platform:role:id` and `everyone`, each with the name to show. */
 export interface Mentioned {
   ref: string;

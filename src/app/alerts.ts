@@ -6,6 +6,7 @@ import type { Gateway } from "../gateway/gateway.js";
 import type { Observer } from "../gateway/observe.js";
 import { parseDestinations } from "../lib/outgoing/destinations.js";
 import { adminsOf } from "./hooks.js";
+import { nameIn } from "./people.js";
 
 interface Parts extends Pick<AlertsParts, "store" | "standing" | "taken" | "policy" | "mask" | "clock" | "logger"> {
   config: Config;
@@ -22,6 +23,7 @@ export function assembleAlerts({ config, env, consoleId, gateway, ...parts }: Pa
       send: (at, message, sending) => gateway().send(at, message, sending),
       edit: (deliveryId, message, sending) => gateway().edit(deliveryId, message, sending),
     },
+    nameOf: (ref) => nameIn(config, ref),
     admins: () => adminsOf(config, env, consoleId),
     status: () => gateway().status(),
     destinations: parseDestinations(config.outgoing.allow),

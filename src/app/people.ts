@@ -25,6 +25,12 @@ export function peopleOf(
   return [{ id: CONSOLE.userId, name: CONSOLE.name, token: consoleToken }, ...others];
 }
 
+/** Of an account, `platform:id`, where the configuration says it. */
+export function nameIn({ web }: Pick<Config, "web">, ref: string): string | undefined {
+  const named = [{ id: CONSOLE.userId, name: CONSOLE.name }, ...web.people];
+  return named.find(({ id }) => ref === `${CONSOLE.platform}:${id}`)?.name;
+}
+
 /** Beside the web chat's uploads, and swept with them. */
 export async function keepFile(folder: string, bytes: Uint8Array): Promise<string> {
   await mkdir(folder, { recursive: true });

@@ -23,6 +23,7 @@ export interface CardFacts {
 
 interface Around extends Routing {
   mask(text: string): string;
+  nameOf(ref: string): string;
   clock: { now(): number };
 }
 
@@ -82,7 +83,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
     if (isOpen(state)) add(late.leftMs < 0 ? "Overdue by" : "Remaining", left);
     add("Paused", late.pausedFor && inline(late.pausedFor.replaceAll("_", " ")));
   }
-  const owner = alert.assignee?.name ?? entity?.owner;
+  const owner = alert.assignee?.name ?? (entity?.owner && around.nameOf(entity.owner));
   add("Owner", owner ? inline(owner) : isOpen(state) && "nobody yet");
   add("Last words", entity?.lastWords && `> ${inline(withoutPersonal(mask(entity.lastWords)), 200)}`, false);
   add(facts.quiet?.mutes === undefined ? "Silenced" : "Policy muted", isOpen(state) && quietOf(facts.quiet, at), false);

@@ -19,6 +19,8 @@ export interface Telling extends Alerting {
   raiseOwn(signal: Omit<AlertSignal, "episode" | "at">): Promise<void>;
   /** Takes out what must not be shown: secrets. */
   mask(text: string): string;
+  /** `platform:id` as people write it; as it is when nobody knows. */
+  nameOf(ref: string): string;
   standing(clockId: string): Promise<ClockStanding | undefined>;
   readonly budget: Budget;
 }
