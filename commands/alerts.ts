@@ -1,6 +1,7 @@
 /** `/alerts [open|mine|all]`: what is open; `show` one; and what people do with one besides `/ack` and `/snooze`. */
 import { type Actor, isOpen } from "../src/domain/alert.js";
 import type { CommandSpec } from "../src/domain/command.js";
+import { hasRole } from "../src/domain/identity.js";
 import type { Command, CommandAnswer } from "../src/gateway/commands.js";
 import { done } from "./alerts/done.js";
 import { listAlerts } from "./alerts/list.js";
@@ -13,6 +14,9 @@ import { code, plain } from "./text.js";
 const ACTIONS = ["open", "mine", "all", "show", "assign", "escalate", "resolve", "note"] as const;
 type Action = (typeof ACTIONS)[number];
 const TAKEN = { verb: "Taken", event: "assign" };
+
+/** What takes more than looking. */
+const ACTING: ReadonlySet<string> = new Set(["assign", "escalate", "resolve", "note"]);
 
 export const alertsSpec: CommandSpec = {
   name: "alerts",
@@ -30,6 +34,7 @@ export const alertsSpec: CommandSpec = {
 export function alerts(deps: CommandDeps): Command {
   return {
     ...alertsSpec,
+    allows: async ({ role }, { action }) => !ACTING.has(String(action)) || hasRole(role, "operator"),
     async run(context) {
       const desk = needAlerts(deps);
       const { options } = context;

@@ -1,5 +1,6 @@
 /** `/gate list|release`: quality gates that hold missions up. */
 import type { CommandSpec } from "../src/domain/command.js";
+import { hasRole } from "../src/domain/identity.js";
 import { isGateOpen, isMissionOver, MISSION_STATUSES, type Mission } from "../src/domain/mission.js";
 import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { answer, badUsage, missing, notFound, word } from "./answer.js";
@@ -34,6 +35,7 @@ export const gateSpec: CommandSpec = {
 export function gate(deps: CommandDeps): Command {
   return {
     ...gateSpec,
+    allows: async ({ role }, { action }) => action !== "release" || hasRole(role, "admin"),
     run: (context) => (context.options.action === "release" ? release(deps, context) : list(deps, context)),
   };
 }

@@ -1,5 +1,6 @@
 /** `/mission run|list|show|report|cancel|retry|plans`: plans that are carried out. */
 import type { CommandSpec } from "../src/domain/command.js";
+import { hasRole } from "../src/domain/identity.js";
 import type { Command } from "../src/gateway/commands.js";
 import type { CommandDeps } from "./deps.js";
 import { cancelMission, retryMission, runMission } from "./mission/act.js";
@@ -9,6 +10,9 @@ import { showMission } from "./mission/show.js";
 
 const ACTIONS = ["list", "run", "show", "report", "cancel", "retry", "plans"] as const;
 type Action = (typeof ACTIONS)[number];
+
+/** What takes more than looking. */
+const ACTING: ReadonlySet<string> = new Set(["run", "cancel", "retry"]);
 
 export const missionSpec: CommandSpec = {
   name: "mission",
@@ -31,6 +35,7 @@ export const missionSpec: CommandSpec = {
 export function mission(deps: CommandDeps): Command {
   return {
     ...missionSpec,
+    allows: async ({ role }, { action }) => !ACTING.has(String(action)) || hasRole(role, "operator"),
     async run(context) {
       const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec
       switch (action) {

@@ -1,5 +1,6 @@
 /** `/sla`: clocks, policies, how well targets are met; and more time, or the end of a conversation, where a person decides so. */
 import type { CommandSpec } from "../src/domain/command.js";
+import { hasRole } from "../src/domain/identity.js";
 import type { Command } from "../src/gateway/commands.js";
 import type { CommandDeps } from "./deps.js";
 import { closeConversation, extendClock } from "./sla/change.js";
@@ -11,6 +12,9 @@ import { showClock } from "./sla/show.js";
 
 const ACTIONS = ["list", "show", "policies", "report", "extend", "close", "mute", "unmute"] as const;
 type Action = (typeof ACTIONS)[number];
+
+/** What takes more than looking. */
+const ACTING: ReadonlySet<string> = new Set(["extend", "mute", "unmute", "close"]);
 
 export const slaSpec: CommandSpec = {
   name: "sla",
@@ -48,6 +52,7 @@ export const slaSpec: CommandSpec = {
 export function sla(deps: CommandDeps): Command {
   return {
     ...slaSpec,
+    allows: async ({ role }, { action }) => !ACTING.has(String(action)) || hasRole(role, "operator"),
     async run(context) {
       const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec
       switch (action) {

@@ -5,6 +5,7 @@ import type { Command } from "../src/gateway/commands.js";
 import type { CommandDeps } from "./deps.js";
 import { actOnTask } from "./tasks/act.js";
 import { addTask } from "./tasks/add.js";
+import { allowsTask } from "./tasks/allows.js";
 import { listTasks } from "./tasks/list.js";
 import { needTasks } from "./tasks/parts.js";
 import { showTask } from "./tasks/show.js";
@@ -101,6 +102,7 @@ export const taskSpec: CommandSpec = {
 export function task(deps: CommandDeps): Command {
   return {
     ...taskSpec,
+    allows: async (operator, options) => deps.tasks === undefined || allowsTask(deps.tasks, operator, options),
     async run(context) {
       const desk = needTasks(deps);
       const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec

@@ -25,7 +25,8 @@ export type TaskAction =
   | "resume"
   | "refuse";
 
-const WORKERS: readonly TaskAction[] = ["start", "done", "cant", "ask", "note"];
+/** What whoever has it may do without any role. */
+export const WORKERS: readonly TaskAction[] = ["start", "done", "cant", "ask", "note"];
 
 /** The person whom it is given to. */
 export function isWorker({ owner }: Task, { platform, userId }: Operator): boolean {

@@ -45,6 +45,11 @@ export interface CommandContext {
 }
 
 export interface Command extends CommandSpec {
+  /**
+   * Whether this person may do this, where the command's role is not all that it takes. Asked of a button: whoever may not is shown no
+   * form, and is told so in the answer to the press. `run` refuses by itself.
+   */
+  allows?(operator: Operator, options: Readonly<Record<string, OptionValue>>): Promise<boolean>;
   run(context: CommandContext): Promise<CommandAnswer>;
 }
 

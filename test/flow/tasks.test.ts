@@ -73,8 +73,17 @@ describe.each(NAMES)("a task for a person on %s", (name) => {
     expect(first.buttons).toEqual(["Start", "Done", "Can't", "Ask"]);
 
     const standing = (await platform.seen(place, "owner")).length;
+    const isNo = (text: string) => text.includes("You have no role here");
     await refused(name, () => platform.press(place, "stranger", first.id, "Done"));
+    await until(async () => (await platform.whispers(place, "stranger")).some(isNo), "the refusal's words");
+    // Nor are they asked what they want to say.
+    await refused(name, () => platform.press(place, "stranger", first.id, "Ask"));
+    await until(
+      async () => (await platform.whispers(place, "stranger")).filter(isNo).length === 2,
+      "the other refusal",
+    );
     expect((await platform.seen(place, "owner")).length).toBe(standing);
+    expect((await platform.whispers(place, "owner")).some(isNo)).toBe(false);
     await platform.press(place, "owner", first.id, "Start");
     await until(async () => (await statusOf(id)).status === "in_progress", "the start");
     const started = await until(async () => {
@@ -103,6 +112,41 @@ describe.each(NAMES)("a task for a person on %s", (name) => {
     };
     expect(history.history.filter(({ kind }) => kind === "transition")).toHaveLength(3);
   }, 120_000);
+});
+
+describe.each(NAMES)("whoever cannot do a task on %s", (name) => {
+  it("asks by a button where it came from, and says why not by another", async () => {
+    const platform = stack.platforms[name];
+    const place = placeOf(platform);
+    const title = `piano-${name}`;
+    const origin = name === "telegram" ? platform.places[0] : platform.places[1];
+    await platform.command(origin, "owner", `/task add ${name} ${title}`);
+    const card = await until(
+      async () =>
+        (await platform.seen(place, "owner")).find(
+          ({ text, buttons }) => plain(text).includes(title) && buttons.includes("Ask"),
+        ),
+      "the card",
+    );
+    await platform.fill(place, "owner", card.id, "Ask", { text: "Which floor?" });
+    await until(
+      async () =>
+        (await platform.seen(origin, "owner")).find(
+          ({ text }) => plain(text).includes(title) && text.startsWith("❓") && text.includes("Which floor?"),
+        ),
+      "the question",
+    );
+    const { tasks } = (await invoke(stack.gateway.url, `/task list ${title}`)).data as { tasks: { id: string }[] };
+    const id = tasks[0]?.id ?? "none";
+    expect((await statusOf(id)).lastNote?.text).toBe("Which floor?");
+    await platform.fill(place, "owner", card.id, "Can't", { text: "the stairs are too narrow" });
+    const over = await until(async () => {
+      const now = (await platform.seen(place, "owner")).find(({ id: one }) => one === card.id);
+      return now?.text.includes("❌") ? now : undefined;
+    }, "the card at the end");
+    expect(plain(over.text)).toContain("the stairs are too narrow");
+    expect(await statusOf(id)).toMatchObject({ status: "failed", reason: "the stairs are too narrow" });
+  }, 60_000);
 });
 
 /** Somebody is told privately that they may not, and nothing else happens. */

@@ -1,5 +1,6 @@
 /** What a press on a button (or a form sent in) comes to. Asked twice: for the acknowledgement, and when it is handled. */
 import type { ActionEvent } from "../../domain/event.js";
+import type { Operator } from "../../domain/identity.js";
 import type { Form } from "../../domain/message.js";
 import type { ActionToken } from "../../domain/store.js";
 import type { Command } from "../commands.js";
@@ -34,15 +35,21 @@ export async function planAction(event: ActionEvent, inbound: Inbound): Promise<
   const call = inbound.commands.read(action.line);
   if (!call) return { kind: "refuse", text: "What this button did is not known any more." };
   const { command } = call;
-  const isAllowed = mayRun(command, operator);
+  const parsed = parseOptions(command, call.rest, values);
+  const isAllowed = mayRun(command, operator) && (await allows(command, operator, parsed));
   const hasForms = inbound.adapters.get(message.platform)?.traits.forms === true;
   if (isAllowed && action.form && !values)
     return hasForms
       ? { kind: "form", form: action.form }
       : { kind: "ask", form: action.form, line: action.line, values: {} };
-  const parsed = parseOptions(command, call.rest, values);
   const inPlaceOf = isAllowed && !values ? await answerOf(deliveryId, inbound) : undefined;
   return { kind: "run", command, parsed, isAllowed, ...(inPlaceOf === undefined ? {} : { inPlaceOf }) };
+}
+
+/** What a form is still to ask for may be missing: that is no reason against it. */
+async function allows(command: Command, operator: Operator, parsed: ParsedOptions): Promise<boolean> {
+  const { options } = parsed;
+  return options === undefined || command.allows === undefined || command.allows(operator, options);
 }
 
 /** Whoever may do it is told how, as long as it is known what the button did. */
