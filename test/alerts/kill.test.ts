@@ -79,12 +79,16 @@ it("killed at random moments, each alert has one card and one escalation, which 
     "every card showing how it ended",
     60_000,
   );
-  const all = await messages();
   const database = new Database(join(folder, "test.db"), { readonly: true });
   const saying = database.prepare<[string], { status: string | null }>(
     `SELECT d.status FROM alert_notices n JOIN alerts a ON a.id = n.alert_id LEFT JOIN deliveries d ON d.id = n.delivery_id
      WHERE a.fingerprint = ? AND n.kind = 'escalation' AND n.is_sent`,
   );
+  const underWay = database.prepare<[], { count: number }>(
+    `SELECT count(*) AS count FROM alert_notices n JOIN deliveries d ON d.id = n.delivery_id WHERE d.status IN ('pending', 'sending')`,
+  );
+  await until(() => underWay.get()?.count === 0, "every escalation being said");
+  const all = await messages();
   for (const n of numbers) {
     const cards = all.filter(isCardOf(n)).length;
     expect(cards, `cards of ${n}`).toBeLessThanOrEqual(1);

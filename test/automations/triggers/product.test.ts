@@ -193,6 +193,9 @@ describe("a hook that writes where it watches", { timeout: 180_000, concurrent: 
     );
     // What a person writes starts it as before, each time once.
     for (let change = 1; change <= 2; change++) {
+      await until(() => product.runs(id).every(({ status }) => !/queued|running/.test(status)), "its runs being over");
+      // What is written while it runs, or just after, is taken for its own.
+      await wait(2_200);
       const before = [ran(id).length, cuts(id).length] as const;
       write(`${id}/by-hand-${change}`, "x");
       await until(() => ran(id).length > before[0] && cuts(id).length > before[1], `change ${change}`);
