@@ -6,7 +6,7 @@ import { formatDuration } from "../src/lib/duration.js";
 import { timeIn } from "../src/lib/timezone.js";
 import { answer, badUsage, choosing, commandButton, missing } from "./answer.js";
 import type { CommandDeps } from "./deps.js";
-import { schedulesOf } from "./mission/desk.js";
+import { missionsOf, schedulesOf } from "./mission/desk.js";
 import { ago, code, count, plain } from "./text.js";
 import { whoIs } from "./who.js";
 
@@ -88,6 +88,7 @@ async function add(deps: CommandDeps, context: CommandContext): Promise<CommandA
   const { cron, timezone, name } = context.options;
   if (typeof cron !== "string" || cron === "")
     throw badUsage("Missing: when, as a cron expression.", `/schedule add ${planId} "0 3 * * *"`);
+  needRoleFor(deps, context, planId);
   const adding = schedulesOf(deps).add({
     planId,
     expression: cron,
@@ -119,6 +120,9 @@ async function pause(deps: CommandDeps, context: CommandContext, action: "pause"
 async function runNow(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   context.need("operator");
   const id = need(context, "which schedule");
+  const schedule = (await schedulesOf(deps).list()).find((one) => one.id === id);
+  // A time that was agreed on lets nobody set its work going at another who could not begin it otherwise.
+  if (schedule !== undefined) needRoleFor(deps, context, schedule.planId);
   const outcome = await choosing("id", id, schedulesOf(deps).run(id, whoIs(context.operator), context.causeId));
   if (outcome.kind === "started")
     return answer({
@@ -139,6 +143,14 @@ async function remove(deps: CommandDeps, context: CommandContext): Promise<Comma
   const id = need(context, "which schedule");
   await choosing("id", id, schedulesOf(deps).remove(id));
   return answer({ text: [`${code(id)} is gone.`], data: { id, removed: true } });
+}
+
+/** A plan that is broken is said by whoever begins it. */
+function needRoleFor(deps: CommandDeps, context: CommandContext, planId: string): void {
+  const plan = missionsOf(deps)
+    .plans()
+    .find(({ id }) => id === planId);
+  if (plan !== undefined && "plan" in plan) context.need(missionsOf(deps).roleToRun(planId));
 }
 
 function need({ options }: CommandContext, what: string): string {

@@ -120,7 +120,9 @@ it("what was missed while the gateway was down is made good once, or not at all 
 });
 
 it("people add, pause, take up, run and remove schedules; who may what is checked, and slips are answered", async () => {
-  const app = await missionApp({ plain: { groups } }, { runners: RUNNERS, startMs: at("2026-01-10T12:00:00Z") });
+  const guarded = { groups: [{ name: "only", tasks: [{ id: "one", assignTo: "guarded" }] }] };
+  const runners = { ...RUNNERS, guarded: { ...RUNNERS.note, role: "admin" } };
+  const app = await missionApp({ plain: { groups }, guarded }, { runners, startMs: at("2026-01-10T12:00:00Z") });
   expect((await app.command('/schedule add plain "0 25 * * *"')).text).toContain("is no cron expression");
   expect((await app.command('/schedule add plain "0 5 * * *" Europe/Berln')).text).toContain(
     'did you mean "Europe/Berlin"?',
@@ -141,6 +143,12 @@ it("people add, pause, take up, run and remove schedules; who may what is checke
   expect(await app.command("/schedule resume plain", "bob")).toMatchObject({
     data: { nextAt: at("2026-01-14T08:00:00Z") },
   });
+
+  // Whoever may not begin a plan may not begin it by its schedule either.
+  await app.command('/schedule add guarded "0 9 1 1 *" UTC');
+  for (const line of ["/mission run guarded", "/schedule run guarded"])
+    expect(await app.command(line, "bob"), line).toMatchObject({ outcome: "refused" });
+  expect((await missions(app)).filter(({ scheduleId }) => scheduleId === "guarded")).toEqual([]);
 
   const { data } = await app.command("/schedule run plain", "bob");
   expect(data).toMatchObject({ kind: "started" });
