@@ -1,5 +1,7 @@
 /** From what an operator typed to a mission: its id, the beginning of it, or a plan whose newest mission is meant. */
 import type { Mission } from "../../src/domain/mission.js";
+import { HookgateError } from "../../src/lib/errors.js";
+import type { MissionDesk } from "../../src/orchestrator/missions/missions.js";
 import { ambiguous, missing, notFound } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { missionsOf } from "./desk.js";
@@ -10,8 +12,11 @@ const MIN_PREFIX = 4;
 export async function findMission(deps: CommandDeps, given: unknown, option = "id"): Promise<Mission> {
   const name = typeof given === "string" ? given.trim() : "";
   if (name === "") throw missing("which mission", "/mission list shows them.", option);
-  const all = await missionsOf(deps).list({ limit: REACH });
-  const exact = all.find(({ id }) => id === name) ?? all.find(({ planId }) => planId === name);
+  const desk = missionsOf(deps);
+  const [[exact], all] = await Promise.all([
+    byId(desk, name).then((known) => known ?? desk.list({ planId: name, limit: 1 })),
+    desk.list({ limit: REACH }),
+  ]);
   if (exact) return exact;
   const begin = all.filter(({ id }) => name.length >= MIN_PREFIX && id.startsWith(name));
   if (begin.length === 1 && begin[0]) return begin[0];
@@ -23,4 +28,14 @@ export async function findMission(deps: CommandDeps, given: unknown, option = "i
     "/mission list shows them; /mission plans what can be run.",
     option,
   );
+}
+
+/** However many came after it. */
+async function byId({ get }: MissionDesk, id: string): Promise<[Mission] | undefined> {
+  try {
+    return [(await get(id)).mission];
+  } catch (error) {
+    if (error instanceof HookgateError && error.code === "NOT_FOUND") return undefined;
+    throw error;
+  }
 }
