@@ -242,6 +242,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       entityChanged: sla.changed,
       assess,
       taskChanged: missions.taskChanged,
+      heldBack: missions.heldBack,
       clock,
       logger,
     });

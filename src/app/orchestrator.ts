@@ -42,6 +42,7 @@ export interface OrchestratorAppParts {
   mask(text: string): string;
   assess?: Assess;
   taskChanged?: TaskChanged;
+  heldBack?: (task: Task) => Promise<string | undefined>;
   entityChanged?: EntityChanged;
   clock: Clock;
   logger: Logger;
@@ -53,7 +54,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
   repliedTo: RepliedTo;
 } {
   const { config, env, store, gateway, clock, logger } = parts;
-  const { assess, taskChanged, entityChanged } = parts;
+  const { assess, taskChanged, heldBack, entityChanged } = parts;
   const orchestrator = createOrchestrator({
     config: parts.orchestratorNow,
     store: store.tasks,
@@ -73,6 +74,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
     mask: parts.mask,
     ...(assess === undefined ? {} : { assess }),
     ...(taskChanged === undefined ? {} : { taskChanged }),
+    ...(heldBack === undefined ? {} : { heldBack }),
     ...(entityChanged === undefined ? {} : { entityChanged }),
     owner: newId("o", clock.now()),
     clock,

@@ -34,8 +34,16 @@ export function createAsked(parts: AskedParts): Asked {
   const now = () => ({ dueAt: clock.now() });
   const sameAs = (task: Task) => (one: Task) => one.status === task.status && one.run?.id === task.run?.id;
 
+  /** What is behind a gate is not begun past it. */
+  async function needLetGo(task: Task): Promise<void> {
+    const why = await parts.heldBack?.(task);
+    if (why !== undefined)
+      throw cannot(task, `started: ${why}`, "Its mission lets it go; /gate release opens a gate that is shut.");
+  }
+
   async function begin(id: string, actor: Actor): Promise<Transitioned> {
     const task = await need(id);
+    if (task.status === "draft") await needLetGo(task);
     const still = sameAs(task);
     switch (task.status) {
       case "assigned": {
@@ -79,6 +87,7 @@ export function createAsked(parts: AskedParts): Asked {
     const task = await need(id);
     const still = sameAs(task);
     const { status, hold } = task;
+    if (status === "cancelled") await needLetGo(task);
     if (status === "review" && hold !== undefined) {
       // Nobody has judged it yet: it is asked for once more.
       const asked = await amend(id, actor, {

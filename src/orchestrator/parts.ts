@@ -42,6 +42,8 @@ export interface OrchestratorParts {
   /** Absent: nobody judges, and what expects something waits in review for a person. */
   assess?: Assess;
   taskChanged?: TaskChanged;
+  /** Why a task's mission has not let it go, and a person may not either; undefined when it has. */
+  heldBack?(task: Task): Promise<string | undefined>;
   entityChanged?: EntityChanged;
   /** Of leases. */
   owner: string;

@@ -67,6 +67,8 @@ export interface Missions extends MissionDesk {
   draft(start: Omit<Start, "plan" | "at">): Mission;
   /** A mission was stored, or something of it changed. */
   look(id: string): void;
+  /** Why a task of a mission may not be begun: its group never opened. Undefined for all others. */
+  heldBack(task: Task): Promise<string | undefined>;
   /** Of every task, whosever it is. */
   taskChanged(task: Task): Promise<void>;
   /** Takes up what is on disk. */
@@ -197,6 +199,12 @@ export function createMissions(parts: MissionParts): Missions {
         return { gates: gates.map((one) => (one.name === name ? { ...one, released } : one)) };
       }),
     look: (id) => work.look(id),
+    async heldBack({ id, missionId }) {
+      const mission = missionId === undefined ? undefined : (await store.get(missionId))?.mission;
+      const name = mission && groupOf(mission, id);
+      const group = mission?.groups.find((one) => one.name === name);
+      return group === undefined || group.openedAt !== undefined ? undefined : `the group "${name}" is not open`;
+    },
     async taskChanged({ missionId, status }) {
       if (missionId === undefined) return;
       const mayGoOn = isEnded(status) || status === "blocked";
@@ -219,6 +227,11 @@ export function createMissions(parts: MissionParts): Missions {
 
 function idOnce(once: string): string {
   return `m_${createHash("sha256").update(once).digest("hex").slice(0, 19)}`;
+}
+
+/** By the plan: hooks may have changed what the task says. */
+function groupOf({ plan, taskIds }: Mission, taskId: string): string | undefined {
+  return planTasks(plan).find(({ task }) => taskIds[task.id] === taskId)?.group.name;
 }
 
 function highest(roles: readonly Role[]): Role {

@@ -201,7 +201,10 @@ it("an admin lets a held gate open with a reason; an operator may not, and nobod
   );
   app.write("bad-one", "");
   const id = await app.run("gated");
-  await app.reaches(id, "held");
+  const { deploy } = (await app.reaches(id, "held")).taskIds;
+  // There is no way around it: what is behind it is not begun by hand.
+  expect((await app.command(`/task start ${deploy}`)).text).toContain('the group "ship" is not open');
+  expect(app.lines("order")).not.toContain("+deploy");
   expect(await app.command(`/gate release ${id} all it is late`, "bob")).toMatchObject({ outcome: "refused" });
   expect((await app.command(`/gate release ${id} all`)).text).toContain("Missing: why it may open");
   expect((await app.command(`/gate release ${id} al because`)).text).toContain('Did you mean "all"');
@@ -218,6 +221,14 @@ it("an admin lets a held gate open with a reason; an operator may not, and nobod
     gates: [{ released: { reason: "the customer waits" } }],
   });
   expect((await app.command(`/gate release ${id} all again`)).text).toContain("is done.");
+
+  // Nor when its mission is over, and it never had its turn.
+  const other = await app.run("gated");
+  const { deploy: never } = (await app.reaches(other, "held")).taskIds;
+  await app.command(`/mission cancel ${other}`);
+  await app.reaches(other, "cancelled");
+  expect((await app.command(`/task retry ${never}`)).text).toContain('the group "ship" is not open');
+  expect(app.lines("order").filter((line) => line === "+deploy")).toHaveLength(1);
 });
 
 it("every veto of a mission is a state that people see, is asked once, and is asked again by command", async () => {
