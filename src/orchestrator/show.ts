@@ -45,6 +45,7 @@ export function createShow({ store, chat, progressOf, clock, logger }: ShowParts
   }
 
   async function keep(task: Task, card: NonNullable<Task["cards"]>[number]): Promise<void> {
+    if (isAhead(task) && !said.has(card.id) && !(await chat.isThere(card.id))) return;
     const progress = progressOf(task.id);
     const isElsewhere = !card.person && (await output.keep(task, card, progress).catch(unshown(task.id)));
     const message = cardOf({
@@ -98,4 +99,9 @@ export function createShow({ store, chat, progressOf, clock, logger }: ShowParts
       soon.clear();
     },
   };
+}
+
+/** A mission's own card tells of what it may never come to; a plan with a hundred tasks does not begin with a hundred messages. */
+function isAhead({ missionId, attempt, status }: Task): boolean {
+  return missionId !== undefined && attempt === 0 && (status === "draft" || status === "cancelled");
 }

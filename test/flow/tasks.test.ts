@@ -218,6 +218,10 @@ describe.each(NAMES)("work for a program on %s", (name) => {
     go(`first-${name}`);
     const shut = await only(name, room, `Mission Release on ${name}`, "1 of 2", "good is shut");
     expect(shut.id).toBe(card.id);
+    // Of what is behind the gate there is no card yet.
+    const standing = (await platform.seen(room, "owner")).map(({ text }) => plain(text));
+    expect(standing.some((text) => text.includes(`first-${name}`))).toBe(true);
+    expect(standing.filter((text) => text.includes(`then-${name}`))).toEqual([]);
     await refused(name, () => platform.press(room, "stranger", card.id, "Release good"));
     await release(name, card.id);
     expect((await only(name, room, `Mission Release on ${name}`, "1 of 2", `Now: then-${name}`)).id).toBe(card.id);
