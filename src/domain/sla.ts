@@ -130,6 +130,8 @@ export interface ConversationSight {
   claimedBy?: string;
   /** `said`: it was answered at once (a hook's reply, a plugin's). */
   isAnswered?: boolean;
+  /** `said`: a hook did, on its own and not as the reply of its claim. */
+  byHook?: boolean;
   /** `moved`: where to. */
   toChatId?: string;
 }
@@ -138,6 +140,8 @@ export interface ConversationSight {
 export interface ConversationWatch {
   /** False: nobody asks, and sights need not be kept. */
   isWanted(): boolean;
+  /** Whether it asks for what hooks say on their own, too. */
+  hearsHooks(): boolean;
   /** A sight is on disk. Must return at once and never throw. */
   seen(sight: ConversationSight): void;
 }

@@ -151,7 +151,8 @@ export interface Delivery extends NewDelivery {
 }
 
 export interface OutboxStore {
-  enqueue(deliveries: readonly NewDelivery[], at: number): Promise<void>;
+  /** `sights`: what they mean to conversations, in the same transaction. */
+  enqueue(deliveries: readonly NewDelivery[], at: number, sights?: readonly ConversationSight[]): Promise<void>;
   /** The first delivery of a conversation that is waiting or sending, whatever its dueAt. */
   next(conversation: string): Promise<Delivery | undefined>;
   /** Conversations with work, each with the dueAt of its first delivery: what a start resumes. */

@@ -33,6 +33,7 @@ import { Refusals } from "./outbound/refusals.js";
 import { reportSent } from "./outbound/report-sent.js";
 import { Requests } from "./outbound/request.js";
 import type { Outbound } from "./outbound/sending.js";
+import { sightsOfHooks } from "./outbound/sights-of-hooks.js";
 import { tellOwed } from "./outbound/tell-owed.js";
 import { sendNext } from "./outbound.js";
 import type { Parts } from "./parts.js";
@@ -344,7 +345,9 @@ class RunningGateway implements Gateway {
       ...(interaction ? { interaction } : {}),
       ...(visibleTo === undefined ? {} : { visibleTo }),
     };
-    await store.outbox.enqueue([delivery], now);
+    const sights = this.#watch?.hearsHooks() ? sightsOfHooks(delivery, now) : [];
+    await store.outbox.enqueue([delivery], now, sights);
+    for (const sight of sights) this.#watch?.seen(sight);
     // An id that the caller chose may be there already.
     if (deliveryId !== undefined || this.#phase !== "running") this.#lookAnew(formatAddress(what.address));
     else this.#sendingWork.look(this.#handOver.offer(delivery, now));

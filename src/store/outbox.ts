@@ -25,6 +25,7 @@ import {
 import type { FreshDeliveries } from "./fresh-deliveries.js";
 import { outboxQueries } from "./outbox-queries.js";
 import { createOwedHooks } from "./owed-hooks.js";
+import { createInsertSight } from "./sla/conversations.js";
 
 const OPEN = "status IN ('waiting', 'sending')";
 
@@ -70,6 +71,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
      WHERE seq = ?`,
   );
   const addPosted = createAddPosted(database);
+  const insertSight = createInsertSight(database);
   const { owe, owed, told } = createOwedHooks(connection);
   const addLink = createAddLink(database);
   const short = boundedMap<ShortDelivery>();
@@ -114,9 +116,10 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
     ...outboxQueries(connection),
     owed,
     told,
-    enqueue: (deliveries, at) =>
+    enqueue: (deliveries, at, sights = []) =>
       connection.write(() => {
         for (const delivery of deliveries) fresh.add(delivery, at);
+        for (const sight of sights) insertSight(sight);
       }),
     freeze: (id, message, parts, tokens) => {
       const [only] = parts;

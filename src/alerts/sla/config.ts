@@ -125,6 +125,12 @@ const conversationsConfig = z.strictObject({
     .enum(["answered", "ignored"])
     .default("answered")
     .describe("A message that a hook claimed: taken care of, its reply an answer; or as if no hook had been there."),
+  hooks: z
+    .enum(["answered", "ignored"])
+    .default("ignored")
+    .describe(
+      "What hooks say in a conversation on their own, not as the reply of a claim (an agent that takes its time): an answer; or nothing, as an automatic receipt is.",
+    ),
   resolved_after: duration("24h").describe(
     "A conversation is over when the customer stays silent so long after our last word.",
   ),

@@ -192,6 +192,7 @@ export function createSla(parts: SlaParts): Sla {
     },
     conversations: {
       isWanted: () => conversations.isWanted(),
+      hearsHooks: () => conversations.hearsHooks(),
       seen: (sight) => conversations.seen(sight),
     },
     desk: createDesk({

@@ -265,6 +265,30 @@ describe("a conversation's clocks", () => {
     expect(await desk.clocks()).toContain("first running");
   });
 
+  it.each([
+    ["for an answer where the configuration says so", "answered", "first ended met 3"],
+    ["for nothing otherwise", "ignored", "first running"],
+  ])("take what a hook says later, on its own, %s", async (_, hooks, expected) => {
+    const desk = await support({ sla: { conversations: { hooks } } });
+    await desk.customer("hello", { chatId: "dm-7" });
+    await desk.pass(2 * MINUTE);
+    const at = { platform: "loop", botId: "bot", chatId: "dm-7" };
+    const say = (kind: "hook" | "alert", more = {}) =>
+      desk.rig.gateway.send(at, { text: "Have you tried it again?" }, { cause: { kind, id: "1", depth: 1 }, ...more });
+    await say("alert");
+    await say("hook", { visibleTo: "1" });
+    await desk.pass(MINUTE);
+    expect(await desk.clocks()).toContain("first running");
+    await say("hook", { deliveryId: "d_once" });
+    await desk.pass(MINUTE);
+    expect(await desk.clocks()).toContain(expected);
+    // The same message once more answers no later question.
+    await desk.customer("I have", { chatId: "dm-7" });
+    await say("hook", { deliveryId: "d_once" });
+    await desk.pass(MINUTE);
+    expect((await desk.clocks()).includes("next running")).toBe(hooks === "answered");
+  });
+
   it("see an answer that comes back through a bridge where the customer is", async () => {
     const desk = await support({
       gateway: { default_route: { forward: "loop:bot:desk" } },
@@ -334,7 +358,7 @@ describe("what the gateway saw", () => {
     const before = await startRig({
       clock: new ManualClock(at("2026-11-20T08:00:00Z")),
       // Nobody looks: as when the process dies right after the commit.
-      watch: () => ({ isWanted: () => true, seen: () => {} }),
+      watch: () => ({ isWanted: () => true, hearsHooks: () => true, seen: () => {} }),
     });
     const message = messageOf("help", { isDm: true, receivedAt: before.clock.now() });
     await before.receive({ kind: "message", eventId: message.messageId, message });

@@ -50,6 +50,11 @@ function afterWords(
   sight: ConversationSight,
   config: ConversationsConfig,
 ): SlaCase | undefined {
+  // Once: a hook may ask for the same message again.
+  if (sight.byHook)
+    return known?.turns.some(({ messageId }) => messageId === sight.messageId) === false
+      ? answered(known, sight, config)
+      : known;
   // A word to the gateway itself is nobody's matter.
   if (sight.isBot || sight.outcome === "command") return known;
   // Also where the gateway only listens when it is mentioned: the answer is for the customer.

@@ -57,6 +57,10 @@ export class Conversations {
     return this.#parts.hasPolicies();
   }
 
+  hearsHooks(): boolean {
+    return this.#parts.hasPolicies() && this.#parts.config().hooks === "answered";
+  }
+
   seen(sight: ConversationSight): void {
     if (this.#isRunning) this.#work.look(formatAddress(sight.address));
   }
