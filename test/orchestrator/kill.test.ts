@@ -136,6 +136,98 @@ describe("killed in a transition", () => {
     90_000,
   );
 
+  describe("on its other ways", () => {
+    const noted = 'echo "$HOOKGATE_TASK_ID $HOOKGATE_RUN_ID" >> runs';
+    let shared: GatewayProcess | undefined;
+    const ready = async () => {
+      shared ??= await start({
+        work: once,
+        bad: { shell: { sh: `${noted}; exit 3` } },
+        long: { shell: { sh: `${noted}; sleep 60` } },
+      });
+      if (!shared.running()) await again(shared);
+      return shared;
+    };
+    const draft = (line: string) => async (gateway: GatewayProcess) =>
+      add(gateway, `/task add ${line.replace("work ", "work draft=true ").replace("bad ", "bad draft=true ")}`);
+    const assigned = async (gateway: GatewayProcess) => {
+      const id = await add(gateway, "/task add person:web:1 Call them");
+      await until(async () => (await show(gateway, id)).status === "assigned", "it being given to somebody");
+      return id;
+    };
+    const running = async (gateway: GatewayProcess) => {
+      const id = await add(gateway, "/task add long Take your time");
+      await until(() => lines(gateway, "runs").some((line) => line.startsWith(id)), "its program");
+      return id;
+    };
+    const behind = async (gateway: GatewayProcess) => {
+      const first = await add(gateway, "/task add bad First");
+      await ends(gateway, first);
+      return add(gateway, `/task add work draft=true after=${first} Second`);
+    };
+    const GOOD = 'work expect="when: result.ok" Do it';
+
+    /** `make` is there already, then `act` is asked for and the kill comes; `lost`: a person's wish that the kill took is asked for again. */
+    it.each<{
+      place: string;
+      make(gateway: GatewayProcess): Promise<string>;
+      act?: string;
+      lost?: true;
+      end: string;
+      runs: number;
+    }>([
+      { place: ">review before", make: draft(GOOD), end: "done", runs: 2 },
+      { place: ">review after", make: draft(GOOD), end: "done", runs: 1 },
+      { place: ">failed before", make: draft("bad Do it"), end: "failed", runs: 2 },
+      { place: ">failed after", make: draft("bad Do it"), end: "failed", runs: 1 },
+      { place: ">pending before", make: draft("work Do it"), lost: true, end: "done", runs: 1 },
+      { place: ">pending after", make: draft("work Do it"), end: "done", runs: 1 },
+      { place: ">blocked before", make: behind, end: "blocked", runs: 0 },
+      { place: ">blocked after", make: behind, end: "blocked", runs: 0 },
+      { place: ">awaiting_approval before", make: draft("work approve=true Do it"), end: "awaiting_approval", runs: 0 },
+      { place: ">awaiting_approval after", make: draft("work approve=true Do it"), end: "awaiting_approval", runs: 0 },
+      { place: ">paused before", make: assigned, act: "pause", lost: true, end: "paused", runs: 0 },
+      { place: ">paused after", make: assigned, act: "pause", end: "paused", runs: 0 },
+      { place: ">cancelled before", make: running, act: "cancel", lost: true, end: "cancelled", runs: 2 },
+      { place: ">cancelled after", make: running, act: "cancel", end: "cancelled", runs: 1 },
+    ])(
+      "at $place it comes to be $end all the same, with $runs runs",
+      async ({ place, make, act = "start", lost, end, runs }) => {
+        const gateway = await ready();
+        const id = await make(gateway);
+        killAt(gateway.folder, `task:transition${place}`);
+        // The answer may be lost with the process.
+        await command(gateway, `/task ${act} ${id}`).catch(() => {});
+        await gone(gateway);
+        await again(gateway);
+        const ran = () => lines(gateway, "runs").filter((line) => line.startsWith(`${id} `));
+        if (lost) {
+          if (act === "cancel") await until(() => ran().length === runs, "its program once more");
+          expect((await show(gateway, id)).status, "before it was asked for").not.toBe(end);
+          await command(gateway, `/task ${act} ${id}`);
+        }
+        const task = await until(async () => {
+          const now = await show(gateway, id);
+          return now.status === end ? now : undefined;
+        }, `it being ${end}`);
+        expect(ran()).toHaveLength(runs);
+        expect(new Set(ran()).size).toBeLessThanOrEqual(1);
+        const told = () =>
+          calls(gateway.folder)
+            .filter(({ hook, phase, data }) => hook === "task:transition" && phase === "after" && data.taskId === id)
+            .map(({ attempt, data: { from, to } }) => ({ way: `${from}>${to}`, attempt }));
+        await until(() => waysOf(task).every((way) => told().some((one) => one.way === way)), "each step being told");
+        // What the kill came into was told of once more.
+        if (place.endsWith("after"))
+          await until(
+            () => told().some(({ way, attempt }) => attempt === 2 && place.startsWith(`>${way.split(">")[1]} `)),
+            "it being told again",
+          );
+      },
+      90_000,
+    );
+  });
+
   it.each(["task:retry after", "task:fail after"])(
     "at %s, hooks are told of it by the next start",
     async (place) => {
