@@ -14,6 +14,8 @@ import { allOnline, invoke, type Stack, startStack } from "./stack.js";
 const NAMES = ["web", "discord", "telegram"] as const;
 type Name = (typeof NAMES)[number];
 const PLUGIN = resolve(import.meta.dirname, "../fixtures/plugins/alert-flow.mjs");
+/** Of a server on Discord. */
+const ROLE = "424242424242424242";
 const WORDS = "Where is my order? Write to ann@example.com or call +49 170 1234567.";
 
 let stack: Stack;
@@ -63,7 +65,7 @@ beforeAll(async () => {
               `telegram:${telegram.world.bot.id}:${telegram.forumId}`,
             ],
             remind: { times: 0 },
-            escalate: [{ after: "1s", mention: ["oncall:first"] }],
+            escalate: [{ after: "1s", mention: ["oncall:first", `discord:role:${ROLE}`] }],
           },
         },
         rotas: { first: { rotate: { people: ["Olga"], from: "2020-01-06T09:00", every: "7d" } } },
@@ -178,7 +180,8 @@ describe("a reply that is late", () => {
     for (const [at, call] of calls.entries()) expect(posted[at]).not.toBe(call.id);
     expect(calls.map(shown).join("\n")).toContain(alertId);
     const escalation = stack.discord.calls.find(({ body }) => JSON.stringify(body ?? {}).includes("/ack al_"));
-    expect(escalation?.body).toMatchObject({ allowed_mentions: { users: [stack.discord.userId] } });
+    expect(escalation?.body).toMatchObject({ allowed_mentions: { users: [stack.discord.userId], roles: [ROLE] } });
+    expect(JSON.stringify(escalation?.body)).toContain(`<@&${ROLE}>`);
     const told = stack.telegram.world.chats.get(stack.telegram.forumId)?.messages.get(Number(calls[2]?.id));
     expect(told?.entities).toEqual(
       expect.arrayContaining([expect.objectContaining({ type: "text_mention", user: expect.anything() })]),
