@@ -1,6 +1,6 @@
 /** What people do to a task: each a wish that hooks may refuse. Whoever was given it may report on it; the rest is for operators. */
 import { hasRole, type Operator } from "../../src/domain/identity.js";
-import { isEnded, TASK_STATUSES, type Task } from "../../src/domain/task.js";
+import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../src/domain/task.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { Clock } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -25,8 +25,22 @@ export type TaskAction =
   | "resume"
   | "refuse";
 
+const WORKERS: readonly string[] = ["start", "done", "cant", "ask", "note"] satisfies TaskAction[];
+
+/** Whose turn it is then: nobody approves or accepts their own work by being asked to do it. */
+const OPERATORS_TURN: ReadonlySet<TaskStatus> = new Set([
+  "draft",
+  "pending",
+  "awaiting_approval",
+  "review",
+  "blocked",
+  "paused",
+]);
+
 /** What whoever has it may do without any role. */
-export const WORKERS: readonly TaskAction[] = ["start", "done", "cant", "ask", "note"];
+export function isWorkersTurn({ status }: Task, action: string): boolean {
+  return WORKERS.includes(action) && (action === "ask" || action === "note" || !OPERATORS_TURN.has(status));
+}
 
 /** The person whom it is given to. */
 export function isWorker({ owner }: Task, { platform, userId }: Operator): boolean {
@@ -43,7 +57,7 @@ export async function actOnTask(
   // Nobody learns whether a task is there without being allowed to see any.
   if (!WORKERS.includes(action)) context.need("operator");
   const task = await findFor(desk, context);
-  const isTheirs = isWorker(task, operator) && WORKERS.includes(action);
+  const isTheirs = isWorker(task, operator) && isWorkersTurn(task, action);
   if (!isTheirs) context.need("operator");
   const text = textOf(options.text);
   const { id } = task;

@@ -61,6 +61,24 @@ describe("a task for a person", () => {
     expect(await app.becomes(id, "failed")).toMatchObject({ reason: "my back hurts", retries: 0 });
   });
 
+  it("is neither let start nor accepted by whoever does it, but by an operator", async () => {
+    const app = await taskedApp({});
+    const id = await given(app, "Buy a car", 'approve=true expect="when: task.attempt > 5"');
+    await app.becomes(id, "awaiting_approval");
+    expect((await app.command(`/task start ${id}`, WORKER_TOKEN)).outcome).toBe("refused");
+    expect((await app.task(id)).status).toBe("awaiting_approval");
+    await app.command(`/task start ${id}`);
+    await app.becomes(id, "assigned");
+    await app.command(`/task pause ${id}`);
+    for (const line of [`/task start ${id}`, `/task done ${id}`])
+      expect((await app.command(line, WORKER_TOKEN)).outcome, line).toBe("refused");
+    await app.command(`/task resume ${id}`);
+    await app.becomes(id, "assigned");
+    expect((await app.command(`/task done ${id} here it is`, WORKER_TOKEN)).outcome).toBe("done");
+    // What was expected of it is not so: that they say it is done makes it no better.
+    expect((await app.becomes(id, "failed")).assessment?.passed).toBe(false);
+  });
+
   it("is not for strangers: they can neither do it nor look at it", async () => {
     const app = await taskedApp({});
     const id = await app.add("/add-task Keep the secret");
