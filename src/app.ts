@@ -394,6 +394,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     hasStarted = true;
     const swept = { automations, orchestrator, missions: sweepMissions, sla, alerts };
     closers.push(keepSwept({ sweep: sweepAll(store, swept) }, clock, logger));
+    // orchestrator:shutdown comes before anything closes. (The one above is for a start that fails on the way.)
+    closers.push(() => orchestrator.stop());
 
     return {
       url: http.url,
