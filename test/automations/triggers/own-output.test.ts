@@ -1,6 +1,7 @@
 /** Who wrote a file that starts a hook again and again: the hook, or somebody else. Times are given, rows are real. */
 import { describe, expect, it } from "vitest";
 import { createOwnOutput, type Verdict } from "../../../src/automations/triggers/watch/own-output.js";
+import { LINGER_MS } from "../../../src/automations/triggers/watch/writers.js";
 import type { AutomationRun } from "../../../src/domain/automation.js";
 import type { Cause } from "../../../src/domain/journal.js";
 import { openTestStore } from "../../store/support/open-test-store.js";
@@ -8,7 +9,7 @@ import { openTestStore } from "../../store/support/open-test-store.js";
 const written = (at: number) => [{ at, lateMs: 0 }];
 
 /** A hook whose runs take so long, one after the other; `via`: and start another each, which is what writes. */
-async function watched(runMs = 300, via?: string) {
+async function watched(runMs = 300, via?: string, afterMs = 3_000) {
   const { automation, keyValue } = await openTestStore();
   const { runs } = automation;
   const open = () => createOwnOutput({ hookId: "hook", key: "hook#1", debounceMs: 50, runs, keyValue });
@@ -32,7 +33,7 @@ async function watched(runMs = 300, via?: string) {
     const dispatchId = `d${++count}`;
     own.fired(dispatchId);
     const id = await run("hook", dispatchId, now, verdict.cause);
-    now += 3_000;
+    now += afterMs;
     const presumed = { depth: (verdict.cause?.presumed?.depth ?? 0) + 1, isSole: true };
     if (via !== undefined) await run(via, `v${count}`, now, { kind: "file", id, depth: 0, presumed });
     return verdict;
@@ -42,7 +43,7 @@ async function watched(runMs = 300, via?: string) {
     run,
     problem: () => own.problem(),
     /** Written while the newest run was under way. */
-    inside: () => look(via === undefined ? now - 3_000 - runMs / 2 : now - runMs / 2),
+    inside: () => look(via === undefined ? now - afterMs - runMs / 2 : now - runMs / 2),
     /** Written a while after anything ran. */
     async outside() {
       now += 5_000;
@@ -85,6 +86,13 @@ describe("changes that follow each other through a hook's own runs", () => {
     // What somebody else writes starts it, and what that run writes does not.
     expect(await hook.outside()).toEqual({ kind: "fire" });
     expect(await hook.inside()).toMatchObject({ kind: "cut" });
+  });
+
+  it("are held for longer than a write is put down to a run that has ended, so that who writes on is seen", async () => {
+    const hook = await watched(10, undefined, 100);
+    const held = await untilHeld(hook);
+    // Two writes of somebody who writes twice a second fall between.
+    expect(hook.waitOf(held)).toBeGreaterThanOrEqual(LINGER_MS + 1_000);
   });
 
   it("are cut after a restart, too, in the middle of a chain as after it was proven", async () => {
