@@ -235,8 +235,9 @@ describe("a definition that cannot work", () => {
       await broken.ready();
       await broken.event({}, { name: "well" });
       await broken.ended("well");
-      expect(broken.output()).toMatch(/unsigned.*NOT_SET_ANYWHERE/s);
-      expect(broken.output()).toMatch(/no-model.*there is no model/s);
+      // What a process prints comes through a pipe, and not at once.
+      await until(() => /unsigned.*NOT_SET_ANYWHERE/s.test(broken.output()), "the secret being missed");
+      await until(() => /no-model.*there is no model/s.test(broken.output()), "the model being missed");
       expect(endpoint.seen).toEqual([]);
       // Where none is named the configuration may still get one: the run says what is missing, and nothing crashes.
       expect(await broken.ended("no-model-at-all")).toMatchObject([
