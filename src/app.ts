@@ -297,7 +297,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       watch: sla.conversations,
       observe: tellingAlerts(metrics.observer, alerts),
       repliedTo,
-      offers: offersOf(config, missions),
+      offers: offersOf(() => current.config, missions),
     });
     let hasStarted = false;
     const learn = (found: readonly (string | undefined)[]) =>

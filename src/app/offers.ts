@@ -3,8 +3,9 @@ import type { Config } from "../config/schema.js";
 import type { GatewayOptions } from "../gateway/contract.js";
 import type { MissionDesk } from "../orchestrator/missions/missions.js";
 
+/** `config`: as it is now, a reload changes it. */
 export function offersOf(
-  { orchestrator, alerts, sla }: Config,
+  config: () => Pick<Config, "orchestrator" | "alerts" | "sla">,
   missions: Pick<MissionDesk, "plans">,
 ): NonNullable<GatewayOptions["offers"]> {
   return {
@@ -17,12 +18,12 @@ export function offersOf(
           value: file.id,
         })),
     assignees: () =>
-      Object.entries(orchestrator.runners).map(([name, runner]) => ({
+      Object.entries(config().orchestrator.runners).map(([name, runner]) => ({
         name: `${name} · ${kindOf(runner)}`,
         value: name,
       })),
-    policies: () => sla.policies.map(({ id }) => ({ name: id, value: id })),
-    rotas: () => Object.keys(alerts.rotas).map((name) => ({ name, value: name })),
+    policies: () => config().sla.policies.map(({ id }) => ({ name: id, value: id })),
+    rotas: () => Object.keys(config().alerts.rotas).map((name) => ({ name, value: name })),
   };
 }
 

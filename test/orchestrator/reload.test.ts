@@ -85,3 +85,25 @@ it("what its runner was taken away from waits, and goes on when it is there agai
   await live.start();
   expect((await ends(live, third)).result?.output.trim()).toBe("work");
 }, 60_000);
+
+it("what completion offers is what the configuration says now", async () => {
+  const sections = (runner: string, policy: string, rota: string) =>
+    settings({ [runner]: sh("echo done") }) +
+    `sla: ${JSON.stringify({ policies: [{ id: policy, for: "task", target: "1h" }] })}\n` +
+    `alerts: ${JSON.stringify({ rotas: { [rota]: {} } })}\n`;
+  const live = await liveApp({ "hookgate.yaml": sections("old-runner", "old-policy", "old-rota") });
+  const offered = async (query: string) => {
+    const { choices } = await live.get(`/api/complete?${query}`);
+    return (choices as { value: string }[]).map(({ value }) => value);
+  };
+  const lists = () =>
+    Promise.all([
+      offered("command=add-task&option=to"),
+      offered("command=sla&option=id&given=%7B%22action%22%3A%22mute%22%7D"),
+      offered("command=oncall&option=rota"),
+    ]);
+  expect(await lists()).toEqual([["me", "old-runner"], ["old-policy"], ["old-rota"]]);
+  live.write("hookgate.yaml", sections("new-runner", "new-policy", "new-rota"));
+  await live.app.reload(live.read());
+  expect(await lists()).toEqual([["me", "new-runner"], ["new-policy"], ["new-rota"]]);
+}, 60_000);
