@@ -259,13 +259,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       plugins: () => plugins.list(),
       automations,
       sla: sla.desk,
-      switches: {
-        keep(hookId, enabled) {
-          keepSwitch(hookId, enabled);
-          if (enabled) automations.triggers.look(hookId);
-        },
-        configured: overrides.configured,
-      },
+      switches: { keep: keepSwitch, configured: overrides.configured },
       inFlight: new HooksInFlight(),
       about: { version: options.version, startedAt, database: env.DATABASE_URL },
       clock,
