@@ -15,22 +15,25 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
+/** `file`: a file changed while (or just after) the run of this id was under way; nobody can see who wrote it. */
+export const CAUSE_KINDS = [
+  "message",
+  "reply",
+  "command",
+  "alert",
+  "hook",
+  "agent",
+  "edit",
+  "forward",
+  "api",
+  "adapter",
+  "task",
+  "file",
+] as const;
+
 /** What led to a dispatch or a delivery. */
 export interface Cause {
-  /** `file`: a file changed while (or just after) the run of this id was under way; nobody can see who wrote it. */
-  kind:
-    | "message"
-    | "reply"
-    | "command"
-    | "alert"
-    | "hook"
-    | "agent"
-    | "edit"
-    | "forward"
-    | "api"
-    | "adapter"
-    | "task"
-    | "file";
+  kind: (typeof CAUSE_KINDS)[number];
   id: string;
   /** How many hooks deep in a chain of causes; loops are cut by it. 0 for what came from outside, and for files. */
   depth: number;

@@ -9,7 +9,7 @@
 import { z } from "zod";
 import { parseInstant } from "../lib/instant.js";
 import { address } from "./address.js";
-import type { Cause } from "./journal.js";
+import { CAUSE_KINDS, type Cause } from "./journal.js";
 
 export const TASK_STATUSES = [
   "draft",
@@ -206,20 +206,7 @@ export const task = z.object({
   /** What it came from; its depth cuts chains of hooks and tasks that make each other. */
   cause: z
     .object({
-      kind: z.enum([
-        "message",
-        "reply",
-        "command",
-        "alert",
-        "hook",
-        "agent",
-        "edit",
-        "forward",
-        "api",
-        "adapter",
-        "task",
-        "file",
-      ]),
+      kind: z.enum(CAUSE_KINDS),
       id: z.string(),
       depth: z.number(),
     })

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { address } from "../../domain/address.js";
 import { ROLES } from "../../domain/identity.js";
+import { CAUSE_KINDS } from "../../domain/journal.js";
 import { type InboundMessage, inboundMessage, outboundMessage } from "../../domain/message.js";
 import { ownPoint } from "../point.js";
 
@@ -9,20 +10,7 @@ export const access = z.enum(["allowed", "denied"]);
 
 /** Who or what an outbound message is for, with the id of what caused it. */
 export const cause = z.object({
-  kind: z.enum([
-    "message",
-    "reply",
-    "command",
-    "alert",
-    "hook",
-    "agent",
-    "edit",
-    "forward",
-    "api",
-    "adapter",
-    "task",
-    "file",
-  ]),
+  kind: z.enum(CAUSE_KINDS),
   id: z.string(),
   depth: z.number().int().nonnegative(),
 });
