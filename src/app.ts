@@ -1,40 +1,37 @@
 /** The composition root: a configuration becomes a running gateway. Everything that depends on something gets it here, and nowhere else. */
 import { dirname } from "node:path";
-import { fileURLToPath } from "node:url";
-import { createPlatforms, type Platforms } from "../adapters/index.js";
+import { createPlatforms } from "../adapters/index.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
 import type { Alerts } from "./alerts/alerts.js";
 import { createSla, type Sla } from "./alerts/sla/sla.js";
 import { assembleAlerts, tellingAlerts } from "./app/alerts.js";
-import { adminsOf, hooksOf, sweepAll, threadsOf, withBrokenEvents } from "./app/hooks.js";
+import { adminsOf, sweepAll, threadsOf } from "./app/hooks.js";
+import { assembleHttp } from "./app/http.js";
 import { linksOf } from "./app/links.js";
 import { assembleMissions, startMission } from "./app/missions.js";
 import { offersOf } from "./app/offers.js";
 import { assembleOrchestrator } from "./app/orchestrator.js";
 import { createOverrides } from "./app/overrides.js";
-import { CONSOLE, keepFile, peopleOf, uploadsFolder } from "./app/people.js";
+import { CONSOLE, keepFile, uploadsFolder } from "./app/people.js";
 import { platformOptions } from "./app/platforms.js";
 import { createPosted } from "./app/posted.js";
+import { hookReader } from "./app/read-hooks.js";
 import { type Reload, reloader, type TakenOver, watchConfig } from "./app/reload.js";
 import { failLate, moveDeadline, policyOf, standingOf, watchedWork } from "./app/sla.js";
+import { startInOrder } from "./app/start.js";
 import { takeOver } from "./app/take-over.js";
 import { closeAll, firstTime, keepSwept, warnOfProblems } from "./app/upkeep.js";
 import { needAsGood, needValid, secretsOf } from "./app/valid.js";
 import { assembleAutomations } from "./automations/assemble.js";
 import type { Automations } from "./automations/automations.js";
-import type { LoadedHooks } from "./automations/definition/load.js";
-import { createIngest } from "./automations/ingest/ingest.js";
 import { createQueue } from "./automations/queue.js";
-import { ownCause } from "./automations/run/context-of.js";
 import { hashOf } from "./automations/run/history.js";
 import { declareEvents } from "./automations/triggers/ingested.js";
 import { formatProblem, type LoadedConfig } from "./config/load.js";
-import type { Config } from "./config/schema.js";
 import { createGateway, type Gateway } from "./gateway/gateway.js";
 import { HookRegistry } from "./hooks/registry.js";
 import { createMetrics } from "./http/metrics.js";
-import { createHttpServer } from "./http/server.js";
 import { type Clock, systemClock } from "./lib/clock.js";
 import { newId } from "./lib/id.js";
 import type { Logger } from "./lib/logger.js";
@@ -207,7 +204,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
-    const { missions, schedules, assess, resumeAssessments, stopMissions, sweepMissions } = assembleMissions({
+    const planned = assembleMissions({
       config: orchestratorNow,
       file: loaded.file,
       store,
@@ -221,6 +218,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
+    const { missions, schedules } = planned;
     const {
       orchestrator,
       desk: tasks,
@@ -240,7 +238,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       destinations,
       mask,
       entityChanged: sla.changed,
-      assess,
+      assess: planned.assess,
       taskChanged: missions.taskChanged,
       heldBack: missions.heldBack,
       clock,
@@ -294,18 +292,11 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       offers: offersOf(() => current.config, missions),
     });
     let hasStarted = false;
-    const learn = (found: readonly (string | undefined)[]) =>
-      void secrets.push(...found.filter((secret) => !secrets.includes(secret)));
-    const secretsOfHooks = ({ definitions }: LoadedHooks) =>
-      [...new Set(definitions.flatMap((definition) => definition.secrets))].map(env.variable);
+    const readHooks = hookReader({ registry, variable: env.variable, secrets });
     const reload: Reload = reloader({
       started: current,
       validate: (next) => needAsGood(next, loaded),
-      hooksOf: (next, valid) => {
-        const found = withBrokenEvents(hooksOf(next, valid, registry.points), next);
-        learn([...secretsOf(valid.config, valid.env), ...secretsOfHooks(found)]);
-        return found;
-      },
+      readHooks,
       adopt: (valid) => {
         current = valid;
       },
@@ -320,36 +311,17 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       mask,
       logger,
     });
-    const ingest = createIngest({
-      events: () => current.config.events,
-      isBroken: (name) => current.brokenEvents.has(name),
-      secret: (name) => env.variable(name),
-      store: store.automation.ingest,
-      stored: () => automations.triggers.ingested(),
-      clock,
-    });
-    const http = createHttpServer({
-      host: env.HOOKGATE_HOST,
-      port: env.HOOKGATE_PORT,
-      config: config.http,
+    const http = await assembleHttp({
+      loaded,
+      valid: () => current,
+      consoleToken,
       gateway,
-      checkStore: () => store.check(),
+      store,
+      platforms,
+      automations,
+      processes,
       hasStarted: () => hasStarted,
       metrics,
-      people: peopleOf(loaded, { config, env }, consoleToken),
-      sessionKey: await store.ownSecret("session-key"),
-      keyValue: store.keyValue,
-      ...webOf(platforms),
-      uploadsFolder: uploadsFolder(env.DATABASE_URL),
-      ...webhookOf(config, platforms),
-      ingest,
-      caller: {
-        processes,
-        async causeOfRun(id) {
-          const run = await store.automation.runs.span(id);
-          return run && ownCause(run.cause, run.id);
-        },
-      },
       clock,
       logger,
     });
@@ -358,35 +330,29 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     // Before the plugins, which may listen to them.
     declareEvents(registry, config.events);
     await plugins.load();
-    const hooks = withBrokenEvents(hooksOf(loaded, { config, env }, registry.points), loaded);
-    learn(secretsOfHooks(hooks));
-    await automations.load(hooks);
+    await automations.load(readHooks(loaded, current));
     warnOfProblems(registry, logger);
-    await processes.sweep();
-    closers.push(() => processes.stop());
-    closers.push(() => http.stop());
-    await http.start();
-    closers.push(() => Promise.all([gateway.stop(), automations.stop(config.gateway.shutdown_timeout)]).then(() => {}));
-    await gateway.start();
-    await automations.start();
-    closers.push(() => alerts.stop());
-    await alerts.start();
-    closers.push(() => sla.stop());
-    await sla.start();
-    // The orchestrator first: its end is told to missions.
-    closers.push(stopMissions);
-    closers.push(() => orchestrator.stop());
-    await resumeAssessments();
-    await orchestrator.start();
-    await missions.start();
-    await schedules.start();
+    await startInOrder(
+      {
+        processes,
+        http,
+        gateway,
+        automations,
+        alerts,
+        sla,
+        orchestrator,
+        ...planned,
+        shutdownTimeoutMs: config.gateway.shutdown_timeout,
+      },
+      closers,
+    );
     const { reread } = options;
     if (reread !== undefined && loaded.file !== undefined) {
       const isWanted = () => automationsNow().watch;
       closers.push(await watchConfig(loaded.file, { reread, reload, isWanted, clock, logger }));
     }
     hasStarted = true;
-    const swept = { automations, orchestrator, missions: sweepMissions, sla, alerts };
+    const swept = { automations, orchestrator, missions: planned.sweepMissions, sla, alerts };
     closers.push(keepSwept({ sweep: sweepAll(store, swept) }, clock, logger));
     // orchestrator:shutdown comes before anything closes. (The one above is for a start that fails on the way.)
     closers.push(() => orchestrator.stop());
@@ -410,14 +376,4 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     await stop();
     throw error;
   }
-}
-
-function webOf({ web }: Platforms) {
-  const pageFolder = fileURLToPath(new URL("../adapters/web/page", import.meta.url));
-  return web ? { web: { port: web.port, pageFolder } } : {};
-}
-
-function webhookOf(config: Config, { telegram }: Platforms) {
-  if (!telegram || config.telegram.mode !== "webhook") return {};
-  return { webhook: { path: config.telegram.webhook.path, handle: telegram.webhook } };
 }

@@ -42,8 +42,8 @@ interface Parts {
   started: Valid;
   /** Rejects when the configuration has problems. */
   validate(next: LoadedConfig): Valid;
-  /** Reads the hooks as they are written now. */
-  hooksOf(next: LoadedConfig, valid: Valid): LoadedHooks;
+  /** Hooks as they are written now. */
+  readHooks(next: LoadedConfig, valid: Valid): LoadedHooks;
   /** It holds from now on. */
   adopt(valid: Valid): void;
   registry: HookRegistry;
@@ -105,12 +105,12 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
 }
 
 /** All or nothing: events, overrides and hooks, held against each other and the plugins that are in place by now. */
-function swap(next: LoadedConfig, valid: Valid, { registry, overrides, automations, hooksOf, adopt }: Parts) {
+function swap(next: LoadedConfig, valid: Valid, { registry, overrides, automations, readHooks, adopt }: Parts) {
   const takeBack = [registry.mark(), overrides.mark()];
   try {
     declareEvents(registry, valid.config.events);
     for (const id of overrides.take(valid.config.overrides)) registry.reconsider(id);
-    const swapped = automations.swap(hooksOf(next, valid));
+    const swapped = automations.swap(readHooks(next, valid));
     withdrawEvents(registry, valid.config.events);
     adopt(valid);
     return swapped;

@@ -1,0 +1,71 @@
+/** The HTTP server of the product: who may log in, which doors are open, and what programs may send in. */
+import { fileURLToPath } from "node:url";
+import type { Platforms } from "../../adapters/index.js";
+import type { Automations } from "../automations/automations.js";
+import { createIngest } from "../automations/ingest/ingest.js";
+import { ownCause } from "../automations/run/context-of.js";
+import type { LoadedConfig } from "../config/load.js";
+import type { Config } from "../config/schema.js";
+import type { Store } from "../domain/store.js";
+import { createHttpServer, type HttpServer, type HttpServerOptions } from "../http/server.js";
+import type { Processes } from "../lib/process.js";
+import { peopleOf, uploadsFolder } from "./people.js";
+import type { Valid } from "./reload.js";
+
+interface Parts extends Pick<HttpServerOptions, "gateway" | "hasStarted" | "metrics" | "clock" | "logger"> {
+  loaded: LoadedConfig;
+  /** As it is now: a reload changes it. What the server itself needs is read once. */
+  valid(): Valid;
+  consoleToken: string;
+  store: Store;
+  platforms: Platforms;
+  automations: Automations;
+  processes: Processes;
+}
+
+export async function assembleHttp(parts: Parts): Promise<HttpServer> {
+  const { loaded, valid, store, platforms, automations, processes, clock } = parts;
+  const { config, env } = valid();
+  return createHttpServer({
+    host: env.HOOKGATE_HOST,
+    port: env.HOOKGATE_PORT,
+    config: config.http,
+    gateway: parts.gateway,
+    checkStore: () => store.check(),
+    hasStarted: parts.hasStarted,
+    metrics: parts.metrics,
+    people: peopleOf(loaded, { config, env }, parts.consoleToken),
+    sessionKey: await store.ownSecret("session-key"),
+    keyValue: store.keyValue,
+    ...webOf(platforms),
+    uploadsFolder: uploadsFolder(env.DATABASE_URL),
+    ...webhookOf(config, platforms),
+    ingest: createIngest({
+      events: () => valid().config.events,
+      isBroken: (name) => valid().brokenEvents.has(name),
+      secret: (name) => env.variable(name),
+      store: store.automation.ingest,
+      stored: () => automations.triggers.ingested(),
+      clock,
+    }),
+    caller: {
+      processes,
+      async causeOfRun(id) {
+        const run = await store.automation.runs.span(id);
+        return run && ownCause(run.cause, run.id);
+      },
+    },
+    clock,
+    logger: parts.logger,
+  });
+}
+
+function webOf({ web }: Platforms) {
+  const pageFolder = fileURLToPath(new URL("../../adapters/web/page", import.meta.url));
+  return web ? { web: { port: web.port, pageFolder } } : {};
+}
+
+function webhookOf(config: Config, { telegram }: Platforms) {
+  if (!telegram || config.telegram.mode !== "webhook") return {};
+  return { webhook: { path: config.telegram.webhook.path, handle: telegram.webhook } };
+}

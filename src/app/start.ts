@@ -1,0 +1,44 @@
+/** The order in which everything starts. What has started is closed in the reverse order, also when the start fails on the way. */
+import type { Alerts } from "../alerts/alerts.js";
+import type { Sla } from "../alerts/sla/sla.js";
+import type { Automations } from "../automations/automations.js";
+import type { Gateway } from "../gateway/gateway.js";
+import type { HttpServer } from "../http/server.js";
+import type { Processes } from "../lib/process.js";
+import type { Orchestrator } from "../orchestrator/orchestrator.js";
+import type { MissionAssembly } from "./missions.js";
+
+interface Parts extends Pick<MissionAssembly, "missions" | "schedules" | "resumeAssessments" | "stopMissions"> {
+  processes: Processes;
+  http: HttpServer;
+  gateway: Gateway;
+  /** Its hooks are loaded. */
+  automations: Automations;
+  alerts: Alerts;
+  sla: Sla;
+  orchestrator: Orchestrator;
+  /** What the gateway and its hooks may take to end. */
+  shutdownTimeoutMs: number;
+}
+
+export async function startInOrder(parts: Parts, closers: (() => Promise<void>)[]): Promise<void> {
+  const { processes, http, gateway, automations, alerts, sla, orchestrator, missions, schedules } = parts;
+  await processes.sweep();
+  closers.push(() => processes.stop());
+  closers.push(() => http.stop());
+  await http.start();
+  closers.push(async () => void (await Promise.all([gateway.stop(), automations.stop(parts.shutdownTimeoutMs)])));
+  await gateway.start();
+  await automations.start();
+  closers.push(() => alerts.stop());
+  await alerts.start();
+  closers.push(() => sla.stop());
+  await sla.start();
+  // The orchestrator first: its end is told to missions.
+  closers.push(parts.stopMissions);
+  closers.push(() => orchestrator.stop());
+  await parts.resumeAssessments();
+  await orchestrator.start();
+  await missions.start();
+  await schedules.start();
+}
