@@ -13,6 +13,7 @@ import type { HttpConfig } from "./config.js";
 import type { Metrics } from "./metrics.js";
 import type { People, Person } from "./people.js";
 import type { Uploads } from "./uploads.js";
+import type { Wishes } from "./wishes.js";
 
 /** What routes work with. */
 export interface HttpParts {
@@ -27,6 +28,7 @@ export interface HttpParts {
   auth: Auth;
   people: People;
   uploads: Uploads;
+  wishes: Wishes;
   /** Absent when no events are declared. */
   ingest: Ingest | undefined;
   /** The run of a hook whose program asks, when it is one. */

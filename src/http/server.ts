@@ -21,6 +21,7 @@ import { routes } from "./routes/index.js";
 import { INGEST_ROOT } from "./routes/ingest.js";
 import { createUploads } from "./uploads.js";
 import { addWebhook, type Webhook } from "./webhook.js";
+import { createWishes } from "./wishes.js";
 
 export interface HttpServerOptions
   extends Pick<HttpParts, "config" | "gateway" | "checkStore" | "hasStarted" | "metrics" | "clock" | "logger"> {
@@ -51,6 +52,8 @@ export interface HttpServer {
 
 const JSON_LIMIT_BYTES = 4 * 1024 * 1024;
 const SWEEP_EVERY_MS = 6 * 3_600_000;
+/** As long as what they created is kept, unless somebody keeps that for longer. */
+const WISHES_KEPT_MS = 90 * 24 * 3_600_000;
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { config, host, port, clock, logger } = options;
@@ -58,6 +61,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const guard = createGuard(host, trustedHosts(config));
   const people = createPeople(options.people, options.keyValue, options.sessionKey);
   const uploads = createUploads(options.uploadsFolder, config.max_upload_mb * 1_000_000);
+  const wishes = createWishes(options.keyValue, clock);
   const parts: HttpParts = {
     config,
     gateway: options.gateway,
@@ -67,6 +71,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     auth: createAuth({ people, guard, clock, sessionLifeMs: config.session_life }),
     people,
     uploads,
+    wishes,
     ingest: options.ingest,
     causeOf: createCauseOf(options.caller),
     metrics: options.metrics,
@@ -108,12 +113,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       await app.register(fastifyStatic, { root: options.web.pageFolder, cacheControl: false, etag: true });
   }
 
-  function sweepUploads(): void {
-    const before = clock.now() - config.uploads_keep;
-    uploads.sweep(before).catch((error: unknown) => {
-      logger.warn({ error: errorMessage(error) }, "old uploads were not removed");
-    });
-    sweep = clock.after(SWEEP_EVERY_MS, sweepUploads);
+  function sweepOld(): void {
+    const now = clock.now();
+    const tell = (what: string) => (error: unknown) =>
+      logger.warn({ error: errorMessage(error) }, `old ${what} were not removed`);
+    uploads.sweep(now - config.uploads_keep).catch(tell("uploads"));
+    wishes.sweep(now - WISHES_KEPT_MS, stopping.signal).catch(tell("Idempotency-Keys"));
+    sweep = clock.after(SWEEP_EVERY_MS, sweepOld);
   }
 
   return {
@@ -128,7 +134,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         throw cannotListen(error, host, port);
       }
       url = urlOf(app, host);
-      sweepUploads();
+      sweepOld();
       logger.info({ url }, "the web server listens");
     },
     async stop() {

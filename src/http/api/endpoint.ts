@@ -55,7 +55,7 @@ const creating = z.object({
     .max(200)
     .optional()
     .describe(
-      "The same for the same wish: a request that comes again creates nothing twice, and answers what it created.",
+      "The same for the same wish: a request that comes again creates nothing twice, and answers what it created. Another request with its key is refused (422), for 90 days at least.",
     ),
 });
 
@@ -67,25 +67,28 @@ export function endpoint<P = unknown, Q = unknown, B = unknown, A = unknown>(
   const route = personRoute<P, Q, B>({
     ...rest,
     path: `${API_ROOT}${declaration.path}`,
-    async handle({ gateway, causeOf }, { person, request, ...given }) {
+    async handle({ gateway, causeOf, wishes }, { person, request, params, query, body }) {
       // Looking at something sets nothing off.
       const givenBy = declaration.method === "GET" ? undefined : await causeOf(request);
-      const { name, options } = command(given);
+      const { name, options } = command({ params, query, body });
       const once = creates && onceOf(request, `${id}:${person.id}`);
       const role = gateway.identify("web", person.id);
-      const answered = await gateway.invoke({
-        name,
-        options: said(options),
-        operator: {
-          platform: "web",
-          userId: person.id,
-          displayName: person.name,
-          ...(role === undefined ? {} : { role }),
-        },
-        ...(givenBy === undefined ? {} : { givenBy }),
-        ...(once === undefined ? {} : { once }),
-      });
-      return answer.parse(dataOf(answered));
+      const act = async () =>
+        dataOf(
+          await gateway.invoke({
+            name,
+            options: said(options),
+            operator: {
+              platform: "web",
+              userId: person.id,
+              displayName: person.name,
+              ...(role === undefined ? {} : { role }),
+            },
+            ...(givenBy === undefined ? {} : { givenBy }),
+            ...(once === undefined ? {} : { once: `i_${once}` }),
+          }),
+        );
+      return answer.parse(await (once === undefined ? act() : wishes.meet(once, { params, query, body }, act)));
     },
   });
   const schemas = {
@@ -108,7 +111,7 @@ function onceOf({ headers }: FastifyRequest, whose: string): string | undefined 
     });
   const key = read.data[KEY];
   if (key === undefined) return undefined;
-  return `i_${createHash("sha256").update(`${whose}:${key}`).digest("hex").slice(0, 24)}`;
+  return createHash("sha256").update(`${whose}:${key}`).digest("hex").slice(0, 24);
 }
 
 function said(options: Record<string, OptionValue | undefined>): Record<string, OptionValue> {

@@ -10,7 +10,7 @@ import { silentLogger } from "../../../src/lib/logger.js";
 import type { Resolve } from "../../../src/lib/outgoing/connect.js";
 import { until } from "../../support/until.js";
 
-const TOKEN = "the-token-of-the-owner-0001";
+export const TOKEN = "the-token-of-the-owner-0001";
 
 export interface LiveApp {
   readonly folder: string;

@@ -1,0 +1,81 @@
+/**
+ * What was wished for with each Idempotency-Key. Another wish with the key of an earlier one is refused: it would be answered with what
+ * that one created (https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/). The wishes themselves are not kept.
+ */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { KeyValueStore } from "../domain/store.js";
+import type { Clock } from "../lib/clock.js";
+import { HookgateError } from "../lib/errors.js";
+import { errorAnswer } from "./errors.js";
+
+export interface Wishes {
+  /**
+   * Does what is wished for with a key; for one key, one after the other. Rejects with IDEMPOTENCY_KEY_REUSED when it was used for
+   * something else. A wish that could not be met may be put right, and the key with it is free again.
+   */
+  meet<T>(key: string, wish: unknown, act: () => Promise<T>): Promise<T>;
+  /** Forgets those of before; until it is told to stop. */
+  sweep(before: number, signal: AbortSignal): Promise<void>;
+}
+
+const SCOPE = "core:wishes";
+const stored = z.object({ hash: z.string(), at: z.number() });
+/** Keys are in hex: each of these begins a share of them that can be looked at in one go. */
+const SHARES = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, "0"));
+
+export function createWishes(store: KeyValueStore, clock: Clock): Wishes {
+  const last = new Map<string, Promise<unknown>>();
+
+  async function meetNow<T>(key: string, wish: unknown, act: () => Promise<T>): Promise<T> {
+    const hash = createHash("sha256").update(JSON.stringify(wish, inOrder)).digest("base64url");
+    const known = stored.safeParse(await store.get(SCOPE, key)).data;
+    if (known !== undefined && known.hash !== hash) throw reused(known.at);
+    // Before it is met: a crash between the two must not leave the key to another wish.
+    if (known === undefined) await store.set(SCOPE, key, { hash, at: clock.now() });
+    try {
+      return await act();
+    } catch (error) {
+      // What went wrong on our side may have created it all the same.
+      if (known === undefined && errorAnswer(error).status < 500) await store.delete(SCOPE, key);
+      throw error;
+    }
+  }
+
+  return {
+    async meet(key, wish, act) {
+      const met = (last.get(key) ?? Promise.resolve()).then(() => meetNow(key, wish, act));
+      const over = met.then(
+        () => {},
+        () => {}, // whoever wished for it has the rejection
+      );
+      last.set(key, over);
+      try {
+        return await met;
+      } finally {
+        if (last.get(key) === over) last.delete(key);
+      }
+    },
+    async sweep(before, signal) {
+      for (const share of SHARES) {
+        if (signal.aborted) return;
+        for (const { key, value } of await store.list(SCOPE, share))
+          if ((stored.safeParse(value).data?.at ?? 0) < before) await store.delete(SCOPE, key);
+      }
+    },
+  };
+}
+
+/** The same whatever the order in which fields were written. */
+function inOrder(_name: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+function reused(at: number): HookgateError {
+  return new HookgateError({
+    code: "IDEMPOTENCY_KEY_REUSED",
+    message: `The Idempotency-Key was used for another request at ${new Date(at).toISOString()}; nothing was created`,
+    hint: "Send that request again for its answer, or this one with a key of its own.",
+  });
+}
