@@ -4,7 +4,8 @@ import type { PlatformOptions } from "../../adapters/index.js";
 import { telegramOptions } from "../../adapters/telegram/options.js";
 import type { Environment } from "../config/env.js";
 import { brokenPlatform, type LoadedConfig } from "../config/load.js";
-import type { Config, PlatformName } from "../config/schema.js";
+import type { Config } from "../config/schema.js";
+import type { PlatformName } from "../domain/platform.js";
 import type { Store } from "../domain/store.js";
 import { type Destinations, parseDestinations } from "../lib/outgoing/destinations.js";
 

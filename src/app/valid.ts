@@ -1,7 +1,8 @@
 /** What a configuration must be to be started or taken over, and the secrets that it brings. */
 import type { Environment } from "../config/env.js";
 import { brokenPlatform, type ConfigProblem, formatProblem, type LoadedConfig } from "../config/load.js";
-import { type Config, PLATFORMS, type PlatformName } from "../config/schema.js";
+import type { Config } from "../config/schema.js";
+import { PLATFORMS, type PlatformName } from "../domain/platform.js";
 import { HookgateError } from "../lib/errors.js";
 import { brokenEventsOf } from "./hooks.js";
 import { runnerSecrets } from "./orchestrator.js";

@@ -1,13 +1,18 @@
-/** What the configuration needs of the environment: secrets that it names, and those that a mode cannot do without. */
+/** What no section can check alone: secrets that it needs of the environment, and names of what stands elsewhere. */
+import { platformProblem } from "../domain/platform.js";
 import { nearest } from "../lib/nearest.js";
 import { whyNoKey } from "../lib/webhook-signature.js";
 import type { Environment } from "./env.js";
+import { namedPlatforms } from "./named-platforms.js";
 import type { Config } from "./schema.js";
 
 export interface CrossProblem {
   path: [section: string, ...(string | number)[]];
   message: string;
   expected: string;
+  got?: string;
+  /** It is the key that is wrong, not what stands behind it. */
+  ofKey?: true;
 }
 
 export const MIN_LOGIN_TOKEN = 16;
@@ -20,6 +25,7 @@ export function crossProblems(config: Config, env: Environment): CrossProblem[] 
     ...events(config, env),
     ...slaRoutes(config),
     ...alertPeople(config),
+    ...platforms(config),
   ];
 }
 
@@ -151,4 +157,14 @@ function alertPeople({ alerts }: Config): CrossProblem[] {
       expected: "platform:id, platform:role:id, oncall: and a name of `alerts.rotas`, or a name of `alerts.people`",
     }));
   return [...nobody, ...noRota];
+}
+
+/** What is for a platform that is misspelt would reach nobody, and nobody would miss it. */
+function platforms(config: Config): CrossProblem[] {
+  return namedPlatforms(config).flatMap(({ path, text, ofKey }) => {
+    const message = platformProblem(text);
+    if (message === undefined) return [];
+    const expected = "web, discord or telegram before the first colon";
+    return [{ path, message, expected, got: text, ...(ofKey === undefined ? {} : { ofKey }) }];
+  });
 }

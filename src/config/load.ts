@@ -2,13 +2,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { z } from "zod";
+import type { PlatformName } from "../domain/platform.js";
 import { errorMessage } from "../lib/errors.js";
 import { nearest } from "../lib/nearest.js";
 import { type Position, parseYaml, type YamlPath, type YamlSource } from "../lib/yaml-source.js";
 import { crossProblems } from "./cross.js";
 import { keysAt } from "./describe.js";
 import { type Environment, isOfPlatform, ONCE, readEnvironment } from "./env.js";
-import { type Config, configSchema, type PlatformName, platformOf } from "./schema.js";
+import { type Config, configSchema, platformOf } from "./schema.js";
 
 export interface ConfigProblem {
   /** The only platform that it concerns: that one is off until it is mended, and the others go on. */
@@ -67,13 +68,12 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
   const read = readYaml(file);
   problems.push(...read.problems);
   if (read.config && env)
-    for (const { path, message, expected } of crossProblems(read.config, env))
+    for (const { path, ofKey, ...problem } of crossProblems(read.config, env))
       problems.push({
         file,
-        ...read.placeOf?.(path),
+        ...read.placeOf?.(path, ofKey),
         path: path.join("."),
-        message,
-        expected,
+        ...problem,
         ...onlyOf(path),
       });
   return { ...finish(read.config, env, file, problems), ...(read.placeOf ? { placeOf: read.placeOf } : {}) };

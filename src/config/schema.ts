@@ -9,6 +9,7 @@ import { slaConfig } from "../alerts/sla/config.js";
 import { automationsConfig } from "../automations/config.js";
 import { eventsConfig } from "../automations/ingest/config.js";
 import { accessConfig } from "../domain/access.js";
+import { PLATFORMS, type PlatformName } from "../domain/platform.js";
 import { gatewayConfig, operatorsConfig } from "../gateway/config.js";
 import { httpConfig } from "../http/config.js";
 import { someDuration } from "../lib/config-fields.js";
@@ -74,10 +75,7 @@ export const configSchema = z.strictObject({
 });
 export type Config = z.output<typeof configSchema>;
 
-/** Sections that concern one platform alone: what is wrong in one switches that platform off, and nothing else. */
-export const PLATFORMS = ["web", "discord", "telegram"] as const satisfies (keyof Config)[];
-export type PlatformName = (typeof PLATFORMS)[number];
-
-export function platformOf(section: unknown): PlatformName | undefined {
+/** A section that concerns one platform alone has its name: what is wrong in it switches that platform off, and nothing else. */
+export function platformOf(section: unknown): (PlatformName & keyof Config) | undefined {
   return PLATFORMS.find((platform) => platform === section);
 }

@@ -1,4 +1,5 @@
 /** From the word in `assignTo` to who does it: a configured runner, or a person by `person:<platform>:<user id>`. */
+import { platformProblem } from "../domain/platform.js";
 import { HookgateError } from "../lib/errors.js";
 import { nearest } from "../lib/nearest.js";
 import type { OrchestratorConfig, PersonConfig, RunnerConfig } from "./config.js";
@@ -13,6 +14,13 @@ const PERSON = /^person:([a-z]+):([^:]+)$/;
 /** Throws TASK_ASSIGNEE with the nearest name. */
 export function assigneeOf(assignTo: string, { runners }: Pick<OrchestratorConfig, "runners">): Assignee {
   const [, platform, userId] = PERSON.exec(assignTo) ?? [];
+  const unknown = platform === undefined ? undefined : platformProblem(platform);
+  if (unknown !== undefined)
+    throw new HookgateError({
+      code: "TASK_ASSIGNEE",
+      message: `There is nobody "${assignTo}" to give tasks to: ${unknown}.`,
+      hint: "A person is named person:<platform>:<user id>.",
+    });
   if (platform !== undefined && userId !== undefined)
     return { kind: "person", name: assignTo, owner: assignTo, person: { user: `${platform}:${userId}` } };
   const runner = Object.hasOwn(runners, assignTo) ? runners[assignTo] : undefined;

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -74,6 +74,33 @@ describe("hookgate check", () => {
     expect(code).toBe(2);
     expect(err).toMatch(/hook lost: .*"others\.first", which is not registered/);
     expect(err).toContain("1 problem.");
+  });
+
+  it("tells of misspelt platforms in routes, hooks and plans, with their line and the nearest one", async () => {
+    const folder = join(cwd, "platforms");
+    mkdirSync(join(folder, "missions"), { recursive: true });
+    const file = join(folder, "hookgate.yaml");
+    const hook = (id: string, to: string) =>
+      `  - { id: ${id}, on: message_sent, run: { chat: { text: x, to: "${to}" } } }\n`;
+    writeFileSync(
+      file,
+      `alerts:\n  routes:\n    default: { to: ["discrod:1:2"] }\nhooks:\n${hook("plain", "wbe:web:ops")}${hook("filled", "telgram:1:{{ event.chat }}")}`,
+    );
+    writeFileSync(
+      join(folder, "missions/fair.yaml"),
+      "groups:\n  - name: all\n    tasks:\n      - { id: pack, title: Pack, assignTo: 'person:discrd:5' }\n",
+    );
+    const { code, err } = await runCli(["check", "--config", file], { cwd });
+    expect(code).toBe(2);
+    expect(err).toMatch(
+      /hookgate\.yaml:3:\d+ alerts\.routes\.default\.to\.0: there is no platform "discrod" \(did you mean "discord"\?\) \(expected .*; got discrod:1:2\)/,
+    );
+    writeFileSync(file, readFileSync(file, "utf8").replace("discrod", "discord"));
+    const later = await runCli(["check", "--config", file], { cwd });
+    expect(later.err).toMatch(/hookgate\.yaml:5:\d+ .*hook plain: .*"wbe" \(did you mean "web"\?\)/);
+    expect(later.err).toMatch(/hookgate\.yaml:6:\d+ .*hook filled: .*"telgram" \(did you mean "telegram"\?\)/);
+    expect(later.err).toMatch(/fair\.yaml:4:\d+ .*plan fair: .*"discrd" \(did you mean "discord"\?\)/);
+    expect(later.err).toContain("3 problems.");
   });
 
   it("tells the same as JSON", async () => {

@@ -135,4 +135,54 @@ sla:
       ["alerts.rotas.night.shifts.0.person", 'nobody is known as "ben"'],
     ]);
   });
+
+  it("finds misspelt platforms wherever a chat or a person is named, with place and the nearest one", () => {
+    const yaml = `
+operators: { owner: ["web:1", "discrod:1"] }
+gateway: { default_route: { forward: "wbe:web:general" } }
+automations: { alerts: ["web:web:general", "matrix:b:c"] }
+orchestrator:
+  show_in: discord:b:c
+  runners: { ann: { person: { user: "telgram:5", at: "telegrm:b:c" } } }
+sla: { conversations: { staff: { people: ["slack:5"] } } }
+alerts:
+  routes:
+    support:
+      to: ["web:web:general", "Web:web:general"]
+      escalate: [{ after: 1h, to: ["discordd:b:c"], mention: [everyone, "oncall:night", "dscord:role:5", ann] }]
+  destinations:
+    telegram:b:c: {}
+    telegarm:b:c: {}
+  fallback: ["wep:web:x"]
+  digests: [{ cron: "0 9 * * *", to: ["webb:web:x"] }]
+  people: { ann: ["discort:1", "telegram:role:1"] }
+  rotas: { night: { rotate: { people: [ann, "telegrom:1"], from: 2026-01-05T09:00, every: 7d }, shifts: [{ from: "22:00", to: "06:00", person: "web:1" }] } }
+  heartbeat: { to: "https://example.com/beat" }
+`;
+    const { problems, config } = load(yaml);
+    expect(config).toBeUndefined();
+    const told = problems.map(
+      ({ line, path, message }) => `${line} ${path}: ${message.replace(/^there is no platform /, "")}`,
+    );
+    expect(told).toEqual([
+      '2 operators.owner.1: "discrod" (did you mean "discord"?)',
+      '3 gateway.default_route.forward: "wbe" (did you mean "web"?)',
+      '4 automations.alerts.1: "matrix"',
+      '7 orchestrator.runners.ann.person.user: "telgram" (did you mean "telegram"?)',
+      '7 orchestrator.runners.ann.person.at: "telegrm" (did you mean "telegram"?)',
+      '8 sla.conversations.staff.people.0: "slack"',
+      '12 alerts.routes.support.to.1: "Web" (did you mean "web"?)',
+      '13 alerts.routes.support.escalate.0.to.0: "discordd" (did you mean "discord"?)',
+      '13 alerts.routes.support.escalate.0.mention.2: "dscord" (did you mean "discord"?)',
+      '16 alerts.destinations.telegarm:b:c: "telegarm" (did you mean "telegram"?)',
+      '17 alerts.fallback.0: "wep" (did you mean "web"?)',
+      '18 alerts.digests.0.to.0: "webb" (did you mean "web"?)',
+      '19 alerts.people.ann.0: "discort" (did you mean "discord"?)',
+      '20 alerts.rotas.night.rotate.people.1: "telegrom" (did you mean "telegram"?)',
+    ]);
+    const [first] = problems;
+    expect(first && formatProblem(first)).toMatch(
+      /hookgate\.yaml:2:\d+ operators\.owner\.1: there is no platform "discrod" \(did you mean "discord"\?\) \(expected web, discord or telegram before the first colon; got discrod:1\)$/,
+    );
+  });
 });

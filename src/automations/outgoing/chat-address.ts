@@ -1,17 +1,25 @@
 /** Where a hook speaks: an address as text, or `here` for the conversation that the event is about. */
 import { z } from "zod";
 import { type Address, address, parseAddress } from "../../domain/address.js";
+import { platformProblem } from "../../domain/platform.js";
 import { isTemplate } from "../template/is-template.js";
 
 export const HERE = "here";
 
 export const chatAddress = z.string().superRefine((text, context) => {
-  if (text === HERE || isTemplate(text) || parseAddress(text) !== undefined) return;
-  context.addIssue({
-    code: "custom",
-    message: `expected here, or platform:bot:chat or platform:bot:chat:thread, got "${text}"`,
-  });
+  if (text === HERE) return;
+  const problem =
+    isTemplate(text) || parseAddress(text) !== undefined
+      ? knownPlatformProblem(text)
+      : `expected here, or platform:bot:chat or platform:bot:chat:thread, got "${text}"`;
+  if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
 });
+
+/** Of a platform that no template fills in. */
+function knownPlatformProblem(text: string): string | undefined {
+  const [platform = ""] = text.trim().split(":");
+  return platform.includes("{") ? undefined : platformProblem(platform);
+}
 
 /** The place that a text names; undefined when it names none (`here`, with an event that is about no conversation). */
 export function placeOf(text: string, event: Readonly<Record<string, unknown>>): Address | undefined {

@@ -1,7 +1,8 @@
 /** Asks each platform that has a token whether it knows it, and reads its clock on the way. */
 import { z } from "zod";
 import type { Environment } from "../../config/env.js";
-import type { Config, PlatformName } from "../../config/schema.js";
+import type { Config } from "../../config/schema.js";
+import type { PlatformName } from "../../domain/platform.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Finding } from "./finding.js";
 

@@ -147,6 +147,11 @@ describe("options of the chat handler", () => {
   it.each([
     [{ to: "web:web:ops" }, "expected a text"],
     [{ text: "x", to: "#general" }, "platform:bot:chat"],
+    [
+      { text: "x", to: ["web:web:ops", "discrod:1:2"] },
+      'there is no platform \\"discrod\\" (did you mean \\"discord\\"?)',
+    ],
+    [{ text: "x", to: "telgram:1:{{ event.chat }}" }, "there is no platform"],
     [{ text: "x", card: { titel: "y" } }, "titel"],
     [{ text: "x", thread: "week" }, "thread"],
     [{ text: "x", timezone: "Europe/Belin" }, "there is no time zone"],
@@ -155,6 +160,7 @@ describe("options of the chat handler", () => {
   });
 
   it("takes an address that a template will fill in", () => {
-    expect(chatOptions.safeParse({ text: "x", to: "web:web:{{ event.room }}" }).success).toBe(true);
+    for (const to of ["web:web:{{ event.room }}", "{{ event.platform }}:1:2"])
+      expect(chatOptions.safeParse({ text: "x", to }).success).toBe(true);
   });
 });
