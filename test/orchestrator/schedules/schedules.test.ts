@@ -158,6 +158,25 @@ it("people add, pause, take up, run and remove schedules; who may what is checke
   expect((await app.command("/schedule pause plain")).text).toContain('Did you mean "plain-2"?');
 });
 
+it("an admin adds no schedule for a plan that only an owner may begin: not by command, not by the API, nothing is left of it", async () => {
+  const owners = { groups: [{ name: "only", tasks: [{ id: "one", assignTo: "owners" }] }] };
+  const app = await missionApp(
+    { plain: { groups }, owners },
+    {
+      runners: { ...RUNNERS, owners: { ...RUNNERS.note, role: "owner" } },
+      config: { operators: { admin: ["web:2"] } },
+      startMs: at("2026-01-10T12:00:00Z"),
+    },
+  );
+  const refused = await app.command('/schedule add owners "0 9 * * *" UTC', "bob");
+  expect(refused).toMatchObject({ outcome: "refused", text: expect.stringContaining("owner") });
+  const wish = { plan: "owners", cron: "0 9 * * *", timezone: "UTC" };
+  expect(await app.api("POST", "/schedules", wish, "bob")).toMatchObject({ status: 403, body: { code: "FORBIDDEN" } });
+  expect((await app.command("/schedule list")).data.schedules).toEqual([]);
+  expect(await app.command('/schedule add plain "0 9 * * *" UTC', "bob")).toMatchObject({ outcome: "done" });
+  expect(await app.command('/schedule add owners "0 9 * * *" UTC')).toMatchObject({ outcome: "done" });
+});
+
 it("a plan that was broken meanwhile fails at its time, visibly, and is carried out when it is mended", async () => {
   const app = await missionApp(
     { nightly: { schedule: { cron: "0 3 * * *", timezone: "UTC" }, groups } },
