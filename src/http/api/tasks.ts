@@ -65,29 +65,36 @@ const newTask = z.strictObject({
   draft: z.boolean().optional().describe("It is only written down, until it is started."),
 });
 
-const words = (name: string, summary: string, action: string) =>
+/** Something done with one task, and the words for it that the body holds. */
+const acts = <B>(
+  name: string,
+  summary: string,
+  action: string,
+  body: z.ZodType<B>,
+  text: (body: B) => string | undefined,
+) =>
   endpoint({
     method: "POST",
     path: `/tasks/:id/${action}`,
     id: name,
     summary,
     params: id,
-    body: z.strictObject({ text: reason }),
+    body,
     answer: task,
-    command: ({ params, body }) => ({ name: "task", options: { action, id: params.id, text: body.text } }),
+    command: (given) => ({ name: "task", options: { action, id: given.params.id, text: text(given.body) } }),
   });
 
-const acts = (name: string, summary: string, action: string) =>
-  endpoint({
-    method: "POST",
-    path: `/tasks/:id/${action}`,
-    id: name,
-    summary,
-    params: id,
-    body: z.strictObject({ reason: reason.optional() }).prefault({}),
-    answer: task,
-    command: ({ params, body }) => ({ name: "task", options: { action, id: params.id, text: body.reason } }),
-  });
+const withReason = z.strictObject({ reason: reason.optional() }).prefault({});
+const decides = (name: string, summary: string, action: string) =>
+  acts(name, summary, action, withReason, (body) => body.reason);
+
+const withText = z.strictObject({ text: reason });
+const says = (name: string, summary: string, action: string) =>
+  acts(name, summary, action, withText, (body) => body.text);
+
+const withResult = z
+  .strictObject({ result: z.string().min(1).max(100_000).optional().describe("What it brought.") })
+  .prefault({});
 
 export const taskEndpoints = [
   endpoint({
@@ -156,53 +163,30 @@ export const taskEndpoints = [
     answer: detail,
     command: ({ params }) => ({ name: "task", options: { action: "show", id: params.id } }),
   }),
-  acts("startTask", "Lets a draft go, approves, ends a pause; a person begins.", "start"),
-  endpoint({
-    method: "POST",
-    path: "/tasks/:id/done",
-    id: "finishTask",
-    summary: "The work is done, or accepted.",
-    params: id,
-    body: z
-      .strictObject({ result: z.string().min(1).max(100_000).optional().describe("What it brought.") })
-      .prefault({}),
-    answer: task,
-    command: ({ params, body }) => ({ name: "task", options: { action: "done", id: params.id, text: body.result } }),
-  }),
-  acts("cannotDoTask", "Whoever was given it cannot do it.", "cant"),
-  acts("refuseTask", "Refuses an approval, or work that was handed in.", "refuse"),
-  acts("cancelTask", "Ends it, and what runs of it.", "cancel"),
-  acts("retryTask", "Has it done again, or asks again for what a hook refused.", "retry"),
-  acts("pauseTask", "Takes it from whoever has it, until it is resumed.", "pause"),
-  acts("resumeTask", "Ends a pause.", "resume"),
-  endpoint({
-    method: "POST",
-    path: "/tasks/:id/assign",
-    id: "assignTask",
-    summary: "Gives it to somebody else.",
-    params: id,
-    body: z.strictObject({ assignTo: who }),
-    answer: task,
-    command: ({ params, body }) => ({
-      name: "task",
-      options: { action: "assign", id: params.id, text: body.assignTo },
-    }),
-  }),
-  endpoint({
-    method: "POST",
-    path: "/tasks/:id/deadline",
-    id: "setTaskDeadline",
-    summary: "Sets or takes away its deadline.",
-    params: id,
-    body: z.strictObject({ deadline: due.nullable().describe("null: none.") }),
-    answer: task,
-    command: ({ params, body }) => ({
-      name: "task",
-      options: { action: "deadline", id: params.id, text: dueText(body.deadline ?? undefined) ?? "none" },
-    }),
-  }),
-  words("askAboutTask", "A question of whoever does it, or to them.", "ask"),
-  words("noteOnTask", "A word on it, passed on to the other side.", "note"),
+  decides("startTask", "Lets a draft go, approves, ends a pause; a person begins.", "start"),
+  acts("finishTask", "The work is done, or accepted.", "done", withResult, ({ result }) => result),
+  decides("cannotDoTask", "Whoever was given it cannot do it.", "cant"),
+  decides("refuseTask", "Refuses an approval, or work that was handed in.", "refuse"),
+  decides("cancelTask", "Ends it, and what runs of it.", "cancel"),
+  decides("retryTask", "Has it done again, or asks again for what a hook refused.", "retry"),
+  decides("pauseTask", "Takes it from whoever has it, until it is resumed.", "pause"),
+  decides("resumeTask", "Ends a pause.", "resume"),
+  acts(
+    "assignTask",
+    "Gives it to somebody else.",
+    "assign",
+    z.strictObject({ assignTo: who }),
+    ({ assignTo }) => assignTo,
+  ),
+  acts(
+    "setTaskDeadline",
+    "Sets or takes away its deadline.",
+    "deadline",
+    z.strictObject({ deadline: due.nullable().describe("null: none.") }),
+    ({ deadline }) => dueText(deadline ?? undefined) ?? "none",
+  ),
+  says("askAboutTask", "A question of whoever does it, or to them.", "ask"),
+  says("noteOnTask", "A word on it, passed on to the other side.", "note"),
 ];
 
 /** What is no time is refused by the command, with how it is written. */
