@@ -9,16 +9,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCli } from "../cli/run-cli.js";
 import { TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
-import type { FlowPlatform, Place, Seen } from "./platform.js";
-import { allOnline, invoke, type Noted, type Stack, startStack } from "./stack.js";
-
-const NAMES = ["web", "discord", "telegram"] as const;
-type Name = (typeof NAMES)[number];
+import { alertCards, destinations, idIn, NAMES, type Name, shown } from "./alert-cards.js";
+import type { Seen } from "./platform.js";
+import { allOnline, type Noted, type Stack, startStack } from "./stack.js";
 
 let stack: Stack;
 beforeAll(async () => {
   stack = await startStack({
-    config: ({ discord, telegram }) => ({
+    config: (around) => ({
       sla: {
         policies: [
           // Warned of after a second.
@@ -45,11 +43,7 @@ beforeAll(async () => {
       alerts: {
         routes: {
           default: {
-            to: [
-              "web:web:general",
-              `discord:${discord.world.bot.id}:${discord.channelId}`,
-              `telegram:${telegram.world.bot.id}:${telegram.forumId}`,
-            ],
+            to: Object.values(destinations(around)),
             alone: 50,
             remind: { times: 0 },
             escalate: [{ after: "1h", mention: ["Olga"] }],
@@ -58,32 +52,15 @@ beforeAll(async () => {
           },
         },
         business_hours: { timezone: "Europe/Berlin" },
-        people: { Olga: ["web:1", `discord:${discord.userId}`, `telegram:${telegram.userId}`] },
-        destinations: { [`telegram:${telegram.world.bot.id}:${telegram.forumId}`]: { timezone: "Europe/Berlin" } },
+        people: { Olga: ["web:1", `discord:${around.discord.userId}`, `telegram:${around.telegram.userId}`] },
+        destinations: { [destinations(around).telegram]: { timezone: "Europe/Berlin" } },
       },
     }),
   });
 }, 60_000);
 afterAll(() => stack.stop());
 
-const platform = (name: Name): FlowPlatform => stack.platforms[name];
-const room = (name: Name): Place => platform(name).places[0];
-const run = (line: string) => invoke(stack.gateway.url, line);
-const shown = ({ text }: Seen) => text.replaceAll("\\", "");
-
-async function cardOf(name: Name, title: string, part: RegExp): Promise<Seen> {
-  return until(
-    async () =>
-      (await platform(name).seen(room(name))).find((one) => shown(one).includes(title) && part.test(shown(one))),
-    `${part} on the card of ${title} in ${name}`,
-  );
-}
-
-const everywhere = async (title: string, part: RegExp) => {
-  const found = await Promise.all(NAMES.map(async (name) => [name, await cardOf(name, title, part)] as const));
-  return Object.fromEntries(found) as Record<Name, Seen>;
-};
-const idIn = ({ text }: Seen) => /al_\w+/.exec(text)?.[0] ?? "none";
+const { platform, room, run, cardOf, everywhere } = alertCards(() => stack);
 
 interface Event {
   event: string;

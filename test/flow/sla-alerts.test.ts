@@ -8,11 +8,10 @@ import { join, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/until.js";
-import type { FlowPlatform, Place, Seen } from "./platform.js";
-import { allOnline, invoke, type Stack, startStack } from "./stack.js";
+import { alertCards, destinations, idIn, NAMES, type Name, shown } from "./alert-cards.js";
+import type { Seen } from "./platform.js";
+import { allOnline, type Stack, startStack } from "./stack.js";
 
-const NAMES = ["web", "discord", "telegram"] as const;
-type Name = (typeof NAMES)[number];
 const PLUGIN = resolve(import.meta.dirname, "../fixtures/plugins/alert-flow.mjs");
 /** Of a server on Discord. */
 const ROLE = "424242424242424242";
@@ -23,7 +22,7 @@ beforeAll(async () => {
   stack = await startStack({
     // Relative to the folder that the gateway runs in.
     plugins: [{ module: PLUGIN, config: { log: "alerts.jsonl", mayViolate: "may-violate" } }],
-    config: ({ discord, telegram }) => ({
+    config: (around) => ({
       sla: {
         policies: [
           {
@@ -59,47 +58,26 @@ beforeAll(async () => {
       alerts: {
         routes: {
           default: {
-            to: [
-              "web:web:general",
-              `discord:${discord.world.bot.id}:${discord.channelId}`,
-              `telegram:${telegram.world.bot.id}:${telegram.forumId}`,
-            ],
+            to: Object.values(destinations(around)),
             remind: { times: 0 },
             escalate: [{ after: "1s", mention: ["oncall:first", `discord:role:${ROLE}`] }],
           },
         },
         rotas: { first: { rotate: { people: ["Olga"], from: "2020-01-06T09:00", every: "7d" } } },
-        people: { Olga: ["web:1", `discord:${discord.userId}`, `telegram:${telegram.userId}`] },
+        people: { Olga: ["web:1", `discord:${around.discord.userId}`, `telegram:${around.telegram.userId}`] },
       },
     }),
   });
 }, 60_000);
 afterAll(() => stack.stop());
 
-const platform = (name: Name): FlowPlatform => stack.platforms[name];
-const room = (name: Name): Place => platform(name).places[0];
-const run = (line: string) => invoke(stack.gateway.url, line);
-/** What Markdown escapes away is shown. */
-const shown = ({ text }: Seen) => text.replaceAll("\\", "");
-
-/** The cards that say all of this in a room. */
-async function cards(name: Name, words: string | readonly string[]): Promise<Seen[]> {
-  const seen = await platform(name).seen(room(name));
-  const wanted = [words, "al_", "state"].flat().map((word) => word.toLowerCase());
-  return seen.filter(({ text }) => wanted.every((word) => text.toLowerCase().includes(word)));
-}
+const { platform, room, run, cards, ...seen } = alertCards(() => stack);
 
 /** The only card of an alert in each room, once all show this. */
 async function everywhere(title: string | readonly string[], part: RegExp): Promise<Record<Name, Seen>> {
-  const found = NAMES.map(async (name) => {
-    const card = await until(
-      async () => (await cards(name, title)).find((one) => part.test(shown(one))),
-      `${part} on the card in ${name}`,
-    );
-    expect(await cards(name, title), `cards in ${name}`).toHaveLength(1);
-    return [name, card] as const;
-  });
-  return Object.fromEntries(await Promise.all(found)) as Record<Name, Seen>;
+  const found = await seen.everywhere(title, part);
+  for (const name of NAMES) expect(await cards(name, title), `cards in ${name}`).toHaveLength(1);
+  return found;
 }
 
 /** An escalation says how to acknowledge; no card does. */
@@ -141,7 +119,7 @@ describe("a reply that is late", () => {
     await platform("telegram").say(platform("telegram").thread, "guest", WORDS);
     const found = await everywhere(title, /warning since/);
     posted = idsOf(found);
-    alertId = /al_\w+/.exec(found.web.text)?.[0] ?? "none";
+    alertId = idIn(found.web);
     for (const name of NAMES) {
       const text = shown(found[name]);
       expect(text, name).toContain(alertId);
@@ -287,7 +265,7 @@ describe("a matter that waits for the customer", () => {
     expect(discord.text).toMatch(
       new RegExp(`\\]\\(https://discord.com/channels/${guildId}/${platform("discord").places[1].chatId}/\\d+\\)`),
     );
-    const alertId = /al_\w+/.exec(discord.text)?.[0] ?? "none";
+    const alertId = idIn(discord);
     await run(`/alerts note ${alertId} we have asked back`);
     for (const card of Object.values(await everywhere(title, /we have asked back/))) {
       expect(shown(card)).toMatch(/Paused\W+pending customer/);
@@ -308,7 +286,7 @@ describe("a matter that its customer puts otherwise and takes back", () => {
     const first = "Grace on discord: first response";
     const id = await platform("discord").say(desk, "guest", "A sceond thing");
     const { discord } = await everywhere([first, "A sceond thing"], /warning since/);
-    const alertId = /al_\w+/.exec(discord.text)?.[0] ?? "none";
+    const alertId = idIn(discord);
     await platform("discord").edit(desk, "guest", id, "A second thing");
     await until(async () => {
       await run(`/alerts note ${alertId} seen`);
