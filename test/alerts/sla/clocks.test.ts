@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { AlertSignal } from "../../../src/domain/alert-signal.js";
+import type { SlaNews } from "../../../src/domain/sla.js";
+import type { WatchedEntity } from "../../../src/domain/watched.js";
+import type { HookRegistry } from "../../../src/hooks/registry.js";
+import type { LifecycleHandler } from "../../../src/hooks/signatures.js";
 import { ManualClock } from "../../support/manual-clock.js";
-import { at, HOUR, MINUTE, newFile, type SlaRig, startSla, task } from "./rig.js";
+import { at, HOUR, MINUTE, newFile, type SlaRig, type SlaRigOptions, startSla, task } from "./rig.js";
 
 const OFFICE = {
   office: {
@@ -16,6 +20,37 @@ const IN_FOUR_HOURS = {
 };
 const BY_DEADLINE = { policies: [{ id: "on-time", for: "task", warn_at: ["50%", "1h before"] }] };
 
+const deadline = at("2026-11-20T18:00:00Z");
+
+/** Started, and told of a task. */
+async function watching(facts: Partial<WatchedEntity>, options: SlaRigOptions): Promise<SlaRig> {
+  const rig = await startSla(options);
+  await rig.sla.changed(task(facts));
+  return rig;
+}
+const inFourHours = (more: Partial<SlaRigOptions> = {}) => watching({}, { config: IN_FOUR_HOURS, ...more });
+const byDeadline = (more: Partial<SlaRigOptions> = {}) => watching({ deadline }, { config: BY_DEADLINE, ...more });
+const done = (rig: SlaRig, facts: Partial<WatchedEntity> = {}) =>
+  rig.sla.changed(task({ ...facts, status: "done", endedAt: rig.clock.now() }));
+
+/** With a hook that is asked before something is announced. */
+const asked = (hook: {
+  id?: string;
+  failurePolicy?: "fail-closed";
+  handler: LifecycleHandler<SlaNews, "quality:sla">;
+}) => ({
+  hooks: (registry: HookRegistry) => void registry.register({ hook: "quality:sla", phase: "before", ...hook }),
+});
+/** With one that must not fail, and does. */
+const failing = (isBroken: () => boolean) =>
+  asked({
+    failurePolicy: "fail-closed",
+    handler() {
+      if (isBroken()) throw new Error("down");
+    },
+  });
+
+const dueOf = async (rig: SlaRig) => new Date((await onlyClock(rig)).dueAt ?? 0).toISOString();
 const onlyClock = async ({ store }: SlaRig) => {
   const [clock] = await store.sla.clocksOf("task", "t_1");
   if (!clock) throw new Error("no clock");
@@ -24,9 +59,8 @@ const onlyClock = async ({ store }: SlaRig) => {
 
 describe("a clock", () => {
   it("warns at each share of its working time, over lunch, and is violated when it is used up", async () => {
-    const rig = await startSla({ config: IN_FOUR_HOURS });
     // Friday 09:00 in Berlin. 4 h: 09:00–12:30 and 13:30–14:00.
-    await rig.sla.changed(task());
+    const rig = await inFourHours();
     await rig.passUntil("2026-11-20T20:00:00Z");
     expect(rig.said()).toEqual([
       "warned 2026-11-20T10:00 2 h of 4 h for completion have passed (warns at 50%)",
@@ -50,10 +84,9 @@ describe("a clock", () => {
   });
 
   it("is met when its task is done in time: hooks are told, and the alert that warned ends", async () => {
-    const rig = await startSla({ config: IN_FOUR_HOURS });
-    await rig.sla.changed(task());
+    const rig = await inFourHours();
     await rig.passUntil("2026-11-20T10:30:00Z");
-    await rig.sla.changed(task({ status: "done", endedAt: rig.clock.now() }));
+    await done(rig);
     await rig.pass(10 * HOUR);
     expect(rig.said().map((line) => line.slice(0, 6))).toEqual(["warned", "resolv"]);
     expect(rig.news.map(({ status }) => status)).toEqual(["warning", "met"]);
@@ -61,17 +94,15 @@ describe("a clock", () => {
   });
 
   it("raises nothing for what was met without a warning, and tells hooks all the same", async () => {
-    const rig = await startSla({ config: IN_FOUR_HOURS });
-    await rig.sla.changed(task());
+    const rig = await inFourHours();
     await rig.pass(HOUR);
-    await rig.sla.changed(task({ status: "done", endedAt: rig.clock.now() }));
+    await done(rig);
     await rig.settled();
     expect([rig.signals, rig.news.map(({ status }) => status)]).toEqual([[], ["met"]]);
   });
 
   it("stands still while its task waits for somebody else, and moves on by as much working time", async () => {
-    const rig = await startSla({ config: IN_FOUR_HOURS });
-    await rig.sla.changed(task());
+    const rig = await inFourHours();
     await rig.passUntil("2026-11-20T09:00:00Z");
     await rig.sla.changed(task({ status: "awaiting_approval", pausedFor: "approval" }));
     expect(await onlyClock(rig)).toMatchObject({ state: "paused", pausedFor: "approval" });
@@ -79,7 +110,7 @@ describe("a clock", () => {
     expect(rig.signals).toEqual([]);
     await rig.sla.changed(task());
     // One hour was used on Friday; Monday 09:30 in Berlin and three more are 12:30.
-    expect(new Date((await onlyClock(rig)).dueAt ?? 0).toISOString()).toBe("2026-11-23T11:30:00.000Z");
+    expect(await dueOf(rig)).toBe("2026-11-23T11:30:00.000Z");
     await rig.passUntil("2026-11-23T12:00:00Z");
     expect(rig.said().at(-1)).toContain("firing 2026-11-23T11:30");
   });
@@ -105,7 +136,7 @@ describe("a clock", () => {
     });
     await rig.sla.changed(task({ createdAt: clock.now() }));
     // 00:00 CEST to 05:00 CET are six hours.
-    expect(new Date((await onlyClock(rig)).dueAt ?? 0).toISOString()).toBe("2026-10-25T04:00:00.000Z");
+    expect(await dueOf(rig)).toBe("2026-10-25T04:00:00.000Z");
   });
 
   it("is held by the first policy that matches, and by another when the task changes", async () => {
@@ -124,8 +155,7 @@ describe("a clock", () => {
   });
 
   it("takes the same state twice for once", async () => {
-    const rig = await startSla({ config: IN_FOUR_HOURS });
-    await rig.sla.changed(task());
+    const rig = await inFourHours();
     const before = await onlyClock(rig);
     await rig.pass(MINUTE);
     await rig.sla.changed(task());
@@ -142,11 +172,8 @@ describe("a clock", () => {
 });
 
 describe("a deadline", () => {
-  const deadline = at("2026-11-20T18:00:00Z");
-
   it("that is moved after it was violated ends that alert and begins another episode", async () => {
-    const rig = await startSla({ config: BY_DEADLINE });
-    await rig.sla.changed(task({ deadline }));
+    const rig = await byDeadline();
     await rig.passUntil("2026-11-20T19:00:00Z");
     const moved = at("2026-11-21T18:00:00Z");
     await rig.sla.changed(task({ deadline: moved }));
@@ -164,8 +191,7 @@ describe("a deadline", () => {
   });
 
   it("that is moved within the past stays violated, and is not announced again", async () => {
-    const rig = await startSla({ config: BY_DEADLINE });
-    await rig.sla.changed(task({ deadline }));
+    const rig = await byDeadline();
     await rig.passUntil("2026-11-20T22:00:00Z");
     const before = rig.signals.length;
     await rig.sla.changed(task({ deadline: deadline + HOUR }));
@@ -174,8 +200,7 @@ describe("a deadline", () => {
   });
 
   it("that is moved after a warning ends the warning; one that is taken back ends everything", async () => {
-    const rig = await startSla({ config: BY_DEADLINE });
-    await rig.sla.changed(task({ deadline }));
+    const rig = await byDeadline();
     await rig.passUntil("2026-11-20T13:30:00Z");
     await rig.sla.changed(task({ deadline: at("2026-11-22T18:00:00Z") }));
     await rig.settled();
@@ -187,8 +212,7 @@ describe("a deadline", () => {
   });
 
   it("that passes while its task is paused is announced when the task goes on", async () => {
-    const rig = await startSla({ config: BY_DEADLINE });
-    await rig.sla.changed(task({ deadline }));
+    const rig = await byDeadline();
     await rig.sla.changed(task({ deadline, pausedFor: "paused" }));
     await rig.passUntil("2026-11-20T21:00:00Z");
     expect(rig.signals).toEqual([]);
@@ -198,10 +222,9 @@ describe("a deadline", () => {
   });
 
   it("that was missed by a task which is done late stays missed, and its alert says how late", async () => {
-    const rig = await startSla({ config: BY_DEADLINE });
-    await rig.sla.changed(task({ deadline }));
+    const rig = await byDeadline();
     await rig.passUntil("2026-11-20T20:00:00Z");
-    await rig.sla.changed(task({ deadline, status: "done", endedAt: rig.clock.now() }));
+    await done(rig, { deadline });
     await rig.settled();
     expect(rig.said().at(-1)).toBe("resolved 2026-11-20T20:00 done, 2 h late");
     expect(rig.news.map(({ status }) => status)).not.toContain("met");
@@ -209,8 +232,7 @@ describe("a deadline", () => {
   });
 
   it("runs on when a task that had failed is tried again", async () => {
-    const rig = await startSla({ config: BY_DEADLINE });
-    await rig.sla.changed(task({ deadline }));
+    const rig = await byDeadline();
     await rig.sla.changed(task({ deadline, status: "failed", endedAt: rig.clock.now(), abandoned: true }));
     expect(await onlyClock(rig)).toMatchObject({ state: "ended", outcome: "withdrawn" });
     await rig.sla.changed(task({ deadline, status: "pending" }));
@@ -220,30 +242,24 @@ describe("a deadline", () => {
 });
 
 describe("after a restart", () => {
-  const deadline = at("2026-11-20T18:00:00Z");
-
   it("announces what broke meanwhile once, without the warnings that nobody can use any more, and nothing again", async () => {
     const file = newFile();
     const signals: AlertSignal[] = [];
-    const first = await startSla({ config: BY_DEADLINE, file, signals });
-    await first.sla.changed(task({ deadline }));
+    const first = await byDeadline({ file, signals });
     await first.crash();
     const clock = new ManualClock(at("2026-11-27T18:00:00Z")); // a week later
-    const second = await startSla({ config: BY_DEADLINE, file, clock, signals });
-    await second.sla.changed(task({ deadline }));
+    const second = await byDeadline({ file, clock, signals });
     await second.pass(MINUTE);
     expect(second.said()).toEqual(["firing 2026-11-20T18:00 the deadline has passed"]);
     await second.crash();
-    const third = await startSla({ config: BY_DEADLINE, file, clock, signals });
-    await third.sla.changed(task({ deadline }));
+    const third = await byDeadline({ file, clock, signals });
     await third.pass(HOUR);
     expect(signals.length).toBe(1);
   });
 
   it("asks the owner of the work before it announces: what was done and not told is not overdue", async () => {
     const file = newFile();
-    const first = await startSla({ config: BY_DEADLINE, file });
-    await first.sla.changed(task({ deadline }));
+    const first = await byDeadline({ file });
     await first.crash();
     const endedAt = at("2026-11-20T17:00:00Z");
     const rig = await startSla({
@@ -259,8 +275,7 @@ describe("after a restart", () => {
 
   it("waits a little with announcements, for what platforms bring of the time when nobody listened", async () => {
     const file = newFile();
-    const first = await startSla({ config: BY_DEADLINE, file });
-    await first.sla.changed(task({ deadline }));
+    const first = await byDeadline({ file });
     await first.crash();
     const clock = new ManualClock(at("2026-11-21T08:00:00Z"));
     const rig = await startSla({ config: { ...BY_DEADLINE, after_start: "30s" }, file, clock });
@@ -273,8 +288,7 @@ describe("after a restart", () => {
 
   it("reckons clocks anew when their policy or calendar has changed", async () => {
     const file = newFile();
-    const first = await startSla({ config: IN_FOUR_HOURS, file });
-    await first.sla.changed(task());
+    const first = await inFourHours({ file });
     await first.crash();
     const clock = new ManualClock(at("2026-11-20T09:00:00Z"));
     const longer = {
@@ -284,7 +298,7 @@ describe("after a restart", () => {
     const rig = await startSla({ config: longer, file, clock });
     await rig.pass(MINUTE);
     // Half an hour on Friday, the rest on Monday: 12:30.
-    expect(new Date((await onlyClock(rig)).dueAt ?? 0).toISOString()).toBe("2026-11-23T11:30:00.000Z");
+    expect(await dueOf(rig)).toBe("2026-11-23T11:30:00.000Z");
     await rig.crash();
     const none = await startSla({ config: {}, file, clock });
     await none.pass(MINUTE);
@@ -293,51 +307,35 @@ describe("after a restart", () => {
 });
 
 describe("hooks at quality:sla", () => {
-  const deadline = at("2026-11-20T18:00:00Z");
-
   it("may veto an announcement, which stays unsaid with its reason, is not asked again, and stops nothing else", async () => {
-    let asked = 0;
-    const rig = await startSla({
-      config: BY_DEADLINE,
-      hooks: (registry) =>
-        registry.register({
-          hook: "quality:sla",
-          phase: "before",
-          id: "no-warnings",
-          handler(context) {
-            asked++;
-            if (context.data.status === "warning") context.cancel("we know");
-          },
-        }),
-    });
-    await rig.sla.changed(task({ deadline }));
+    let asks = 0;
+    const rig = await byDeadline(
+      asked({
+        id: "no-warnings",
+        handler(context) {
+          asks++;
+          if (context.data.status === "warning") context.cancel("we know");
+        },
+      }),
+    );
     await rig.passUntil("2026-11-20T20:00:00Z");
     expect(rig.signals.map(({ state }) => state)).toEqual(["firing"]);
     expect(rig.news.map(({ status }) => status)).toEqual(["violated"]);
-    expect(asked).toBe(3);
+    expect(asks).toBe(3);
     const said = await rig.store.sla.announcements((await onlyClock(rig)).id);
     expect(said[0]).toMatchObject({ status: "vetoed", reason: "we know", by: "no-warnings" });
   });
 
   it("do not keep an alert alive by a veto of its end, and raise none that was never raised", async () => {
-    const vetoed = (status: string) =>
-      startSla({
-        config: BY_DEADLINE,
-        hooks: (registry) =>
-          registry.register({
-            hook: "quality:sla",
-            phase: "before",
-            handler: (context) => (context.data.status === status ? context.cancel() : undefined),
-          }),
-      });
     for (const [status, states] of [
       ["met", ["warned", "resolved"]],
       ["warning", []],
     ] as const) {
-      const rig = await vetoed(status);
-      await rig.sla.changed(task({ deadline }));
+      const rig = await byDeadline(
+        asked({ handler: (context) => (context.data.status === status ? context.cancel() : undefined) }),
+      );
       await rig.passUntil("2026-11-20T14:00:00Z");
-      await rig.sla.changed(task({ deadline, status: "done", endedAt: rig.clock.now() }));
+      await done(rig, { deadline });
       await rig.settled();
       expect(rig.signals.map(({ state }) => state)).toEqual(states);
     }
@@ -345,19 +343,7 @@ describe("hooks at quality:sla", () => {
 
   it("that must not fail hold an announcement back, in order, until they succeed", async () => {
     let isBroken = true;
-    const rig = await startSla({
-      config: BY_DEADLINE,
-      hooks: (registry) =>
-        registry.register({
-          hook: "quality:sla",
-          phase: "before",
-          failurePolicy: "fail-closed",
-          handler() {
-            if (isBroken) throw new Error("down");
-          },
-        }),
-    });
-    await rig.sla.changed(task({ deadline }));
+    const rig = await byDeadline(failing(() => isBroken));
     await rig.passUntil("2026-11-20T13:00:00Z");
     expect(rig.signals).toEqual([]);
     isBroken = false;
@@ -367,8 +353,7 @@ describe("hooks at quality:sla", () => {
 
   it("that must not fail and go on failing are an alert themselves, until they decide", async () => {
     let isBroken = true;
-    const rig = await failing(() => isBroken);
-    await rig.sla.changed(task({ deadline }));
+    const rig = await byDeadline(failing(() => isBroken));
     await rig.passUntil("2026-11-20T13:00:00Z");
     for (let n = 0; n < 8; n++) await rig.pass(8_000);
     const own = rig.signals.map(({ state, title }) => `${state} ${title}`);
@@ -384,29 +369,13 @@ describe("hooks at quality:sla", () => {
 
   it("that must not fail and do so at an end keep no alert alive", async () => {
     let isBroken = false;
-    const rig = await failing(() => isBroken);
-    await rig.sla.changed(task({ deadline }));
+    const rig = await byDeadline(failing(() => isBroken));
     await rig.passUntil("2026-11-20T13:00:00Z");
     isBroken = true;
-    await rig.sla.changed(task({ deadline, status: "done", endedAt: rig.clock.now() }));
+    await done(rig, { deadline });
     for (let n = 0; n < 12; n++) await rig.pass(6 * MINUTE);
     const ofClock = rig.signals.filter(({ source }) => source.kind === "sla").map(({ state }) => state);
     expect(ofClock).toEqual(["warned", "resolved"]);
     expect(rig.news.map(({ status }) => status)).toEqual(["warning"]);
   });
 });
-
-/** With a hook at quality:sla that must not fail, and does. */
-const failing = (isBroken: () => boolean) =>
-  startSla({
-    config: BY_DEADLINE,
-    hooks: (registry) =>
-      registry.register({
-        hook: "quality:sla",
-        phase: "before",
-        failurePolicy: "fail-closed",
-        handler() {
-          if (isBroken()) throw new Error("down");
-        },
-      }),
-  });
