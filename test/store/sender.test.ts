@@ -5,9 +5,8 @@ import { silentLogger } from "../../src/lib/logger.js";
 import { openJournalDatabase } from "../../src/store/journal/database.js";
 import type { WriterLink } from "../../src/store/journal/link.js";
 import { journalMigrations } from "../../src/store/journal/migrations/index.js";
-import { packDispatch, readHeader } from "../../src/store/journal/pack.js";
 import type { JournalReply } from "../../src/store/journal/protocol.js";
-import { linesOf } from "../../src/store/journal/segments.js";
+import { recordsOf } from "../../src/store/journal/segments.js";
 import { Sender } from "../../src/store/journal/sender.js";
 import { createJournalWriter } from "../../src/store/journal/writer.js";
 import { migrate } from "../../src/store/migrate.js";
@@ -36,20 +35,18 @@ test("a batch that was written, but whose writer died before it said so, is not 
   };
   const sender = new Sender(link, { clock: systemClock, logger: silentLogger, maxPending: 1000, file });
   const push = (id: string) =>
-    sender.push(
-      packDispatch({
-        id,
-        point: "p",
-        model: "void",
-        at: 1,
-        latencyMs: 1,
-        payload: {},
-        attempt: 1,
-        dryRun: false,
-        outcome: "passed",
-        runs: [],
-      }),
-    );
+    sender.push({
+      id,
+      point: "p",
+      model: "void",
+      at: 1,
+      latencyMs: 1,
+      payload: {},
+      attempt: 1,
+      dryRun: false,
+      outcome: "passed",
+      runs: [],
+    });
 
   push("x1");
   await until(() => database.prepare("SELECT 1 FROM segments").get());
@@ -59,7 +56,7 @@ test("a batch that was written, but whose writer died before it said so, is not 
   link.start();
   push("x2");
   await sender.flush();
-  const segments = database.prepare<[], { lines: Buffer }>("SELECT lines FROM segments ORDER BY n").all();
-  expect(segments.flatMap(linesOf).map((line) => readHeader(line)[0])).toEqual(["x1", "x2"]);
+  const segments = database.prepare<[], { pack: Buffer }>("SELECT pack FROM segments ORDER BY n").all();
+  expect(segments.map(recordsOf).map((records) => records.header(0).id)).toEqual(["x1", "x2"]);
   database.close();
 });

@@ -2,7 +2,7 @@
 import type { Database } from "better-sqlite3";
 import type { Outcome } from "../../domain/journal.js";
 import { addLatency, type Histogram } from "./histogram.js";
-import { isFailure } from "./pack.js";
+import { isFailure } from "./records.js";
 
 export const HOUR_MS = 3_600_000;
 /** Hours kept in memory; the rest is read again when a late record comes in. */

@@ -12,7 +12,6 @@ import { migrate, requireMigrated } from "../migrate.js";
 import { openJournalDatabase } from "./database.js";
 import { createLocalLink, createWorkerLink, type LinkOptions } from "./link.js";
 import { journalMigrations } from "./migrations/index.js";
-import { packDispatch } from "./pack.js";
 import type { JournalReply } from "./protocol.js";
 import { createJournalReader, type JournalReader } from "./reader.js";
 import { Sender } from "./sender.js";
@@ -113,7 +112,7 @@ function createWriting(options: JournalOptions) {
     record(dispatch: Parameters<Journal["record"]>[0]): void {
       if (isClosed) return;
       try {
-        sender.push(packDispatch(dispatch));
+        sender.push(dispatch);
       } catch (thrown) {
         // The port must never throw: whoever fires hooks must not fail because of the journal.
         logger.error({ err: thrown, dispatchId: dispatch.id }, `a dispatch was not recorded: ${errorMessage(thrown)}`);

@@ -28,7 +28,6 @@ export interface LinkOptions {
   onWorker?: ((worker: Worker) => void) | undefined;
 }
 
-const encoder = new TextEncoder();
 const RESTART = { firstMs: 100, maxMs: 30_000 };
 const CLOSE_WAIT_MS = 10_000;
 
@@ -93,11 +92,8 @@ class WorkerLink implements WriterLink {
       this.#worker?.postMessage({ kind: "secrets", more: secrets.slice(this.#secretsTold) } satisfies ThreadRequest);
       this.#secretsTold = secrets.length;
     }
-    if (request.kind === "write") {
-      const text = encoder.encode(request.lines.join("\n"));
-      const message: ThreadRequest = { kind: "write", batch: request.batch, text };
-      this.#worker?.postMessage(message, [text.buffer]);
-    } else this.#worker?.postMessage(request satisfies ThreadRequest);
+    // A pack is copied, not handed over: it is sent again if the writer dies.
+    this.#worker?.postMessage(request satisfies ThreadRequest);
   }
 
   hold(isWaiting: boolean): void {

@@ -1,147 +1,171 @@
 /**
- * A dispatch as one line of text, and back: a header with what the journal is searched by, a tab, and a body that is only read
- * when somebody looks at it. Compact, without platforms' raw payloads, never too long. (JSON writes tabs and line breaks as escapes.)
+ * A pack: dispatches together, as packer.ts makes them. First four numbers of four bytes (see below), then the records, each
+ * after its length, then the lengths of all texts in UTF-16, then the texts with a line break after each: as UTF-8, unless there is
+ * half a character among them, which only UTF-16 can say.
  */
 import type { DispatchRecord, Outcome, RunRecord } from "../../domain/journal.js";
-import { errorMessage } from "../../lib/errors.js";
+import type { Header, Records, RunHeader } from "./records.js";
+import { ValueReader } from "./value-reader.js";
+import { ValueWriter } from "./value-writer.js";
 
-/** Above this, long texts in a record are cut. */
-const MAX_LINE_CHARS = 256 * 1024;
-const MAX_TEXT_CHARS = 8 * 1024;
+/** The first number. (A segment of before begins with a bracket.) */
+const UTF8 = 1;
+const UTF16 = 2;
+/** That, the number of records, the bytes of all records, the number of texts. */
+const HEAD_BYTES = 16;
 
-export interface PackedDispatch {
-  line: string;
-  failed: boolean;
+/** What is there of a run, beside what one searches by. */
+export const HAS_PLUGIN = 1;
+export const HAS_REASON = 2;
+export const HAS_ERROR = 4;
+export const HAS_DIFF = 8;
+export const HAS_ATTEMPT = 16;
+
+export function packOf(length: number, records: Uint8Array, texts: readonly string[]): Uint8Array {
+  const lengths = new ValueWriter();
+  for (const text of texts) lengths.count(text.length);
+  const text = texts.join("\n");
+  const encoding = text.isWellFormed() ? "utf8" : "utf16le";
+  const textAt = HEAD_BYTES + records.length + lengths.at;
+  // With memory of its own: it goes to another thread.
+  const pack = Buffer.allocUnsafeSlow(textAt + Buffer.byteLength(text, encoding));
+  pack.writeUInt32LE(encoding === "utf8" ? UTF8 : UTF16, 0);
+  pack.writeUInt32LE(length, 4);
+  pack.writeUInt32LE(records.length, 8);
+  pack.writeUInt32LE(texts.length, 12);
+  pack.set(records, HEAD_BYTES);
+  pack.set(lengths.bytes.subarray(0, lengths.at), HEAD_BYTES + records.length);
+  pack.write(text, textAt, encoding);
+  return pack;
 }
 
-/** What the writer reads of a record. A list, because it is written and read for every dispatch. */
-export type Header = [
-  id: string,
-  point: string,
-  at: number,
-  outcome: Outcome,
-  isDryRun: 0 | 1,
-  conversation: string | null,
-  messageId: string | null,
-  runs: StoredRun[],
-];
-/** Most runs are an id, an outcome and a time. */
-type StoredRun = [hookId: string, position: number, outcome: Outcome, latencyMs: number, rest?: StoredRest];
-/** `id` and `attempt` only where they are not what the dispatch says. */
-type StoredRest = Partial<Pick<RunRecord, "id" | "pluginId" | "reason" | "attempt" | "error" | "diff">>;
-type Body = Pick<
-  DispatchRecord,
-  "model" | "phase" | "latencyMs" | "payload" | "cause" | "attempt" | "result" | "provenance"
->;
-
-export function packDispatch(dispatch: DispatchRecord): PackedDispatch {
-  // Written out, because a spread costs more than all of the rest here.
-  const { id, point, model, phase, at, latencyMs, cause, attempt, dryRun, outcome, result, provenance } = dispatch;
-  const runs = dispatch.runs.map((run) => packRun(run, id, attempt));
-  const { conversation = null, messageId = null } = dispatch;
-  const header: Header = [id, point, at, outcome, dryRun ? 1 : 0, conversation, messageId, runs];
-  const payload = withoutRaw(dispatch.payload);
-  const line = stringify(header, { model, phase, latencyMs, payload, cause, attempt, result, provenance });
-  return {
-    line: line.length > MAX_LINE_CHARS ? mapTexts(line, shorten) : line,
-    failed: isFailure(outcome) || dispatch.runs.some((run) => isFailure(run.outcome)),
-  };
+export function isPack(bytes: Uint8Array): boolean {
+  return bytes[0] === UTF8 || bytes[0] === UTF16;
 }
 
-/** The header of a line; the body is not looked at. */
-export function readHeader(line: string): Header {
-  return JSON.parse(line.slice(0, line.indexOf("\t")));
-}
+export class Pack implements Records {
+  readonly bytes: Buffer;
+  readonly length: number;
+  /** All texts, with line breaks between them. */
+  readonly text: string;
+  readonly #in: ValueReader;
+  readonly #recordsEnd: number;
+  /** Where each text begins, and where one more would. */
+  readonly #starts: Uint32Array;
+  /** Those that were asked for. */
+  readonly #texts: (string | undefined)[];
+  /** Where each record begins. */
+  #records: Uint32Array | undefined;
 
-export function unpackDispatch(line: string): DispatchRecord {
-  const [id, point, at, outcome, isDryRun, conversation, messageId, runs] = readHeader(line);
-  const body: Body = JSON.parse(line.slice(line.indexOf("\t") + 1));
-  return {
-    ...body,
-    id,
-    point,
-    at,
-    outcome,
-    dryRun: isDryRun === 1,
-    ...(conversation === null ? {} : { conversation }),
-    ...(messageId === null ? {} : { messageId }),
-    runs: runs.map(([hookId, position, runOutcome, latencyMs, rest]) => ({
-      id: `${id}/${position}`,
-      hookId,
-      position,
-      outcome: runOutcome,
+  constructor(bytes: Uint8Array) {
+    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.length = this.bytes.readUInt32LE(4);
+    this.#recordsEnd = HEAD_BYTES + this.bytes.readUInt32LE(8);
+    this.#starts = new Uint32Array(this.bytes.readUInt32LE(12) + 1);
+    this.#texts = new Array(this.#starts.length - 1);
+    this.#in = new ValueReader(this.bytes, this.#recordsEnd, (place) => this.#textAt(place));
+    for (let i = 1; i < this.#starts.length; i++) this.#starts[i] = (this.#starts[i - 1] ?? 0) + this.#in.count() + 1;
+    this.text = this.bytes.toString(this.bytes[0] === UTF8 ? "utf8" : "utf16le", this.#in.at);
+  }
+
+  /** The same with every text in it, keys included, as `change` gives it back. */
+  withTexts(change: (text: string) => string): Pack {
+    const texts = Array.from({ length: this.#starts.length - 1 }, (_, place) => change(this.#textAt(place)));
+    return new Pack(packOf(this.length, this.bytes.subarray(HEAD_BYTES, this.#recordsEnd), texts));
+  }
+
+  header(index: number): Header {
+    this.#goTo(index);
+    return this.#readHeader();
+  }
+
+  dispatch(index: number): DispatchRecord {
+    this.#goTo(index);
+    const from = this.#in;
+    const { id, point, at, outcome, isDryRun, conversation, messageId, runs } = this.#readHeader();
+    const model = from.value() as DispatchRecord["model"];
+    const phase = from.value() as DispatchRecord["phase"];
+    const latencyMs = from.latency();
+    const payload = from.value();
+    const cause = from.value() as DispatchRecord["cause"];
+    const attempt = from.count();
+    const result = from.value();
+    const provenance = from.value() as DispatchRecord["provenance"];
+    return {
+      id,
+      point,
+      model,
+      at,
       latencyMs,
-      attempt: body.attempt,
-      ...rest,
-    })),
-  };
-}
-
-/** A line with every text in it, keys included, as `change` gives it back. */
-export function mapTexts(line: string, change: (text: string) => string): string {
-  return line
-    .split("\t")
-    .map((json) =>
-      JSON.stringify(JSON.parse(json), (_key, value: unknown) => {
-        if (typeof value === "string") return change(value);
-        if (!isObject(value)) return value;
-        return Object.fromEntries(Object.entries(value).map(([key, inner]) => [change(key), inner]));
-      }),
-    )
-    .join("\t");
-}
-
-export function isFailure(outcome: Outcome): boolean {
-  return outcome === "failed" || outcome === "timed_out";
-}
-
-function packRun(run: RunRecord, dispatchId: string, attempt: number): StoredRun {
-  const { hookId, position, outcome, latencyMs, pluginId, reason, error, diff } = run;
-  const isNamedAfter = run.id === `${dispatchId}/${position}`;
-  const isPlain = pluginId === undefined && reason === undefined && error === undefined && diff === undefined;
-  if (isPlain && isNamedAfter && run.attempt === attempt) return [hookId, position, outcome, latencyMs];
-  const rest: StoredRest = { pluginId, reason, error, diff };
-  if (!isNamedAfter) rest.id = run.id;
-  if (run.attempt !== attempt) rest.attempt = run.attempt;
-  return [hookId, position, outcome, latencyMs, rest];
-}
-
-/** `raw` is a platform's own payload: of the message itself, or of a message or event inside. */
-function withoutRaw(payload: unknown): unknown {
-  if (!isObject(payload)) return payload;
-  let copy = payload;
-  if ("raw" in payload) {
-    // Left out, not deleted: an object that lost a key is slow to write.
-    const { raw: _raw, ...rest } = payload;
-    copy = rest;
+      payload,
+      attempt,
+      dryRun: isDryRun,
+      outcome,
+      runs: runs.map((run) => this.#readRun(run, id, attempt)),
+      ...(phase === undefined ? {} : { phase }),
+      ...(cause === undefined ? {} : { cause }),
+      ...(conversation === undefined ? {} : { conversation }),
+      ...(messageId === undefined ? {} : { messageId }),
+      ...(result === undefined ? {} : { result }),
+      ...(provenance === undefined ? {} : { provenance }),
+    };
   }
-  for (const key of ["message", "event", "original"]) {
-    const inner = payload[key];
-    if (!isObject(inner)) continue;
-    const cleaned = withoutRaw(inner);
-    if (cleaned === inner) continue;
-    if (copy === payload) copy = { ...payload };
-    copy[key] = cleaned;
+
+  #readHeader(): Header {
+    const from = this.#in;
+    const header: Header = {
+      id: from.text(),
+      point: from.text(),
+      at: from.number(),
+      outcome: from.text() as Outcome,
+      isDryRun: from.count() === 1,
+      conversation: from.optionalText(),
+      messageId: from.optionalText(),
+      runs: [],
+    };
+    for (let left = from.count(); left > 0; left--)
+      header.runs.push({
+        hookId: from.text(),
+        position: from.count(),
+        outcome: from.text() as Outcome,
+        latencyMs: from.latency(),
+        ownId: from.optionalText(),
+      });
+    return header;
   }
-  return copy;
-}
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function stringify(header: Header, body: Body): string {
-  try {
-    return `${JSON.stringify(header)}\t${JSON.stringify(body)}`;
-  } catch (thrown) {
-    // A payload with a cycle or a BigInt: the rest of the record is worth keeping.
-    const payload = `not recorded: ${errorMessage(thrown)}`;
-    for (const [, , , , rest] of header[7]) delete rest?.diff;
-    return `${JSON.stringify(header)}\t${JSON.stringify({ ...body, payload, result: undefined, provenance: undefined })}`;
+  #readRun({ hookId, position, outcome, latencyMs, ownId }: RunHeader, dispatchId: string, usual: number): RunRecord {
+    const from = this.#in;
+    const id = ownId ?? `${dispatchId}/${position}`;
+    const run: RunRecord = { id, hookId, position, outcome, latencyMs, attempt: usual };
+    const has = from.count();
+    if (has & HAS_PLUGIN) run.pluginId = from.text();
+    if (has & HAS_REASON) run.reason = from.text();
+    if (has & HAS_ERROR) run.error = from.text();
+    if (has & HAS_DIFF) run.diff = from.value();
+    if (has & HAS_ATTEMPT) run.attempt = from.count();
+    return run;
   }
-}
 
-function shorten(text: string): string {
-  if (text.length <= MAX_TEXT_CHARS) return text;
-  return `${text.slice(0, MAX_TEXT_CHARS)}… (${text.length - MAX_TEXT_CHARS} more characters)`;
+  #textAt(place: number): string {
+    const known = this.#texts[place];
+    if (known !== undefined) return known;
+    const text = this.text.slice(this.#starts[place], (this.#starts[place + 1] ?? 0) - 1);
+    this.#texts[place] = text;
+    return text;
+  }
+
+  #goTo(index: number): void {
+    this.#records ??= this.#findRecords();
+    this.#in.at = this.#records[index] ?? 0;
+  }
+
+  #findRecords(): Uint32Array {
+    const found = new Uint32Array(this.length);
+    for (let i = 0, at = HEAD_BYTES; i < found.length; i++) {
+      found[i] = at + 4;
+      at += 4 + this.bytes.readUInt32LE(at);
+    }
+    return found;
+  }
 }

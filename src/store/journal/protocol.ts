@@ -1,8 +1,8 @@
 /** What the gateway's thread and the journal's writer say to each other. */
 
 export type JournalRequest =
-  /** Dispatches, one a line (pack.ts). Batches of a session are numbered from 1 and written in order. */
-  | { kind: "write"; batch: number; lines: string[] }
+  /** Dispatches (pack.ts). Batches of a session are numbered from 1 and written in order. */
+  | { kind: "write"; batch: number; pack: Uint8Array }
   /** Removes a bounded number of rows, so that writing goes on in between. */
   | { kind: "sweep"; id: number; before: number; maxRows: number }
   | { kind: "close" };
@@ -16,10 +16,8 @@ export type JournalReply =
   | { kind: "swept"; id: number; removed: Record<string, number>; more: boolean }
   | { kind: "sweep-failed"; id: number; code: string; message: string };
 
-/** To a thread the lines of a batch go as one piece of memory that is handed over: copying a list of texts costs ten times more. */
 export type ThreadRequest =
-  | Exclude<JournalRequest, { kind: "write" }>
-  | { kind: "write"; batch: number; text: Uint8Array }
+  | JournalRequest
   /** These came to the list of secrets. */
   | { kind: "secrets"; more: (string | undefined)[] };
 

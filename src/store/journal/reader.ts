@@ -4,8 +4,8 @@ import type { DispatchFilter, DispatchRecord, HookStats, Journal, Outcome } from
 import { storeError } from "../errors.js";
 import { addHistogram, type Histogram, percentile } from "./histogram.js";
 import { HOUR_MS } from "./hook-stats-writer.js";
-import { type Header, isFailure, readHeader, unpackDispatch } from "./pack.js";
-import { linesOf, type SegmentRow } from "./segments.js";
+import { type Header, hasFailed } from "./records.js";
+import { recordsOf, type SegmentRow } from "./segments.js";
 import { foreignRunTrait, idTrait, mayHold, traitsOf } from "./traits.js";
 
 export type JournalReader = Pick<Journal, "get" | "getByRun" | "list"> & {
@@ -22,7 +22,7 @@ export function createJournalReader(database: Database, file: string): JournalRe
       throw storeError(thrown, file);
     }
   };
-  const byId = (id: string) => search([idTrait(id)], ([other]) => other === id);
+  const byId = (id: string) => search([idTrait(id)], (header) => header.id === id);
 
   return {
     get: (id) => read(() => first(byId(id))?.dispatch),
@@ -30,9 +30,8 @@ export function createJournalReader(database: Database, file: string): JournalRe
       read(() => {
         const dispatchId = runId.slice(0, Math.max(0, runId.lastIndexOf("/")));
         for (const { dispatch } of byId(dispatchId)) if (dispatch.runs.some((run) => run.id === runId)) return dispatch;
-        return first(
-          search([foreignRunTrait(runId)], ([, , , , , , , runs]) => runs.some((run) => run[4]?.id === runId)),
-        )?.dispatch;
+        return first(search([foreignRunTrait(runId)], ({ runs }) => runs.some(({ ownId }) => ownId === runId)))
+          ?.dispatch;
       }),
     list: (filter) =>
       read(() => {
@@ -49,10 +48,10 @@ export function createJournalReader(database: Database, file: string): JournalRe
   };
 }
 
-/** Where a record stands: its segment, and its line in it. */
+/** Where a record stands: its segment, and which one in it. */
 interface Place {
   segment: number;
-  line: number;
+  index: number;
 }
 
 function first<T>(found: Iterable<T>): T | undefined {
@@ -65,7 +64,7 @@ function createSearch(database: Database) {
   const segments = database.prepare<[number], { n: number; traits: Buffer }>(
     "SELECT n, traits FROM segments WHERE n <= ? ORDER BY n DESC",
   );
-  const lines = database.prepare<[number], Pick<SegmentRow, "lines">>("SELECT lines FROM segments WHERE n = ?");
+  const packs = database.prepare<[number], Pick<SegmentRow, "pack">>("SELECT pack FROM segments WHERE n = ?");
 
   return function* search(
     traits: readonly string[],
@@ -74,26 +73,25 @@ function createSearch(database: Database) {
   ): Generator<{ dispatch: DispatchRecord; place: Place }> {
     for (const segment of segments.iterate(before?.segment ?? Number.MAX_SAFE_INTEGER)) {
       if (!mayHold(segment.traits, traits)) continue;
-      const row = lines.get(segment.n);
+      const row = packs.get(segment.n);
       if (!row) continue;
-      const all = linesOf(row);
-      const from = before?.segment === segment.n ? before.line : all.length;
-      for (let line = from - 1; line >= 0; line--) {
-        const text = all[line] ?? "";
-        if (isWanted(readHeader(text))) yield { dispatch: unpackDispatch(text), place: { segment: segment.n, line } };
-      }
+      const records = recordsOf(row);
+      const from = before?.segment === segment.n ? before.index : records.length;
+      for (let index = from - 1; index >= 0; index--)
+        if (isWanted(records.header(index)))
+          yield { dispatch: records.dispatch(index), place: { segment: segment.n, index } };
     }
   };
 }
 
-function fits([, point, , outcome, , conversation, messageId, runs]: Header, wanted: DispatchFilter): boolean {
+function fits(header: Header, wanted: DispatchFilter): boolean {
   return (
-    (wanted.point === undefined || wanted.point === point) &&
-    (wanted.conversation === undefined || wanted.conversation === conversation) &&
-    (wanted.messageId === undefined || wanted.messageId === messageId) &&
-    (wanted.outcome === undefined || wanted.outcome === outcome) &&
-    (wanted.hookId === undefined || runs.some(([hookId]) => hookId === wanted.hookId)) &&
-    (!wanted.failed || isFailure(outcome) || runs.some((run) => isFailure(run[2])))
+    (wanted.point === undefined || wanted.point === header.point) &&
+    (wanted.conversation === undefined || wanted.conversation === header.conversation) &&
+    (wanted.messageId === undefined || wanted.messageId === header.messageId) &&
+    (wanted.outcome === undefined || wanted.outcome === header.outcome) &&
+    (wanted.hookId === undefined || header.runs.some(({ hookId }) => hookId === wanted.hookId)) &&
+    (!wanted.failed || hasFailed(header))
   );
 }
 

@@ -1,9 +1,12 @@
 /**
- * The journal's records as segments: one row a batch, its lines as they came, and what it may hold (traits.ts). A quiet
+ * The journal's records as segments: one row a batch, its pack as it came, and what it may hold (traits.ts). A quiet
  * gateway makes small batches; small segments at the end are joined now and then, so that a search need not ask thousands.
  */
 import type { Database } from "better-sqlite3";
-import { type Header, readHeader } from "./pack.js";
+import { Lines } from "./lines.js";
+import { isPack, Pack } from "./pack.js";
+import { Packer } from "./packer.js";
+import type { Header, Records } from "./records.js";
 import { addTraits, bloomOf } from "./traits.js";
 
 const SMALL_RECORDS = 200;
@@ -15,33 +18,33 @@ const SWEEP_SEGMENTS = 20;
 export interface SegmentRow {
   n: number;
   records: number;
-  lines: Buffer;
+  pack: Buffer;
 }
 
 export interface SegmentWriter {
   /** Inside an open transaction. */
-  add(lines: readonly string[], headers: readonly Header[]): void;
+  add(pack: Pack): void;
   /** Deletes records that are older than `before` or above `maxRows`, oldest first, some at a time. Inside an open transaction. */
   sweep(before: number, maxRows: number): { removed: number; more: boolean };
   /** After a rollback. */
   forget(): void;
 }
 
-export function linesOf({ lines }: Pick<SegmentRow, "lines">): string[] {
-  return lines.toString("utf8").split("\n");
+export function recordsOf({ pack }: Pick<SegmentRow, "pack">): Records {
+  return isPack(pack) ? new Pack(pack) : new Lines(pack.toString("utf8"));
 }
 
 export function createSegmentWriter(database: Database): SegmentWriter {
   const insert = database.prepare<[number, number, number, Uint8Array, Buffer]>(
-    "INSERT INTO segments (records, first_at, last_at, traits, lines) VALUES (?, ?, ?, ?, ?)",
+    "INSERT INTO segments (records, first_at, last_at, traits, pack) VALUES (?, ?, ?, ?, ?)",
   );
   const replace = database.prepare<[number, number, number, Uint8Array, Buffer, number]>(
-    "UPDATE segments SET records = ?, first_at = ?, last_at = ?, traits = ?, lines = ? WHERE n = ?",
+    "UPDATE segments SET records = ?, first_at = ?, last_at = ?, traits = ?, pack = ? WHERE n = ?",
   );
   const newest = database.prepare<[number], { n: number; records: number }>(
     "SELECT n, records FROM segments ORDER BY n DESC LIMIT ?",
   );
-  const lines = database.prepare<[number], SegmentRow>("SELECT n, records, lines FROM segments WHERE n = ?");
+  const packs = database.prepare<[number], SegmentRow>("SELECT n, records, pack FROM segments WHERE n = ?");
   const oldest = database.prepare<[number], { n: number; records: number; first_at: number; last_at: number }>(
     "SELECT n, records, first_at, last_at FROM segments ORDER BY n LIMIT ?",
   );
@@ -57,10 +60,12 @@ export function createSegmentWriter(database: Database): SegmentWriter {
   };
 
   const join = (rows: readonly { n: number }[]): { n: number; records: number } => {
-    const joined = rows.flatMap(({ n }) => {
-      const row = lines.get(n);
-      return row ? linesOf(row) : [];
-    });
+    const packer = new Packer();
+    for (const { n } of rows) {
+      const row = packs.get(n);
+      if (row) addFitting(packer, recordsOf(row), () => true);
+    }
+    const joined = new Pack(packer.take());
     const last = rows.at(-1)?.n ?? 0;
     for (const { n } of rows) if (n !== last) remove.run(n);
     replace.run(...columnsOf(joined), last);
@@ -68,9 +73,9 @@ export function createSegmentWriter(database: Database): SegmentWriter {
   };
 
   return {
-    add(added, headers) {
+    add(added) {
       small ??= trailing();
-      const { lastInsertRowid } = insert.run(...columnsOf(added, headers));
+      const { lastInsertRowid } = insert.run(...columnsOf(added));
       if (added.length >= SMALL_RECORDS) {
         small = [];
         return;
@@ -94,11 +99,13 @@ export function createSegmentWriter(database: Database): SegmentWriter {
           continue;
         }
         // Some of it stays.
-        const all = linesOf(lines.get(n) ?? { lines: Buffer.alloc(0) });
-        const kept = all.slice(Math.max(0, excess)).filter((line) => readHeader(line)[2] >= before);
-        if (kept.length > 0) replace.run(...columnsOf(kept), n);
+        const row = packs.get(n);
+        const packer = new Packer();
+        if (row) addFitting(packer, recordsOf(row), ({ at }, index) => index >= excess && at >= before);
+        const kept = packer.length;
+        if (kept > 0) replace.run(...columnsOf(new Pack(packer.take())), n);
         else remove.run(n);
-        return { removed: removed + all.length - kept.length, more: false };
+        return { removed: removed + records - kept, more: false };
       }
       return { removed, more: rows.length === SWEEP_SEGMENTS };
     },
@@ -108,17 +115,19 @@ export function createSegmentWriter(database: Database): SegmentWriter {
   };
 }
 
-function columnsOf(
-  lines: readonly string[],
-  headers: readonly Header[] = lines.map(readHeader),
-): [number, number, number, Uint8Array, Buffer] {
+function addFitting(packer: Packer, from: Records, isWanted: (header: Header, index: number) => boolean): void {
+  for (let i = 0; i < from.length; i++) if (isWanted(from.header(i), i)) packer.addAgain(from.dispatch(i));
+}
+
+function columnsOf(pack: Pack): [number, number, number, Uint8Array, Buffer] {
   const traits = new Set<string>();
   let first = Number.POSITIVE_INFINITY;
   let last = 0;
-  for (const header of headers) {
-    first = Math.min(first, header[2]);
-    last = Math.max(last, header[2]);
+  for (let i = 0; i < pack.length; i++) {
+    const header = pack.header(i);
+    first = Math.min(first, header.at);
+    last = Math.max(last, header.at);
     addTraits(traits, header);
   }
-  return [lines.length, first, last, bloomOf(traits), Buffer.from(lines.join("\n"))];
+  return [pack.length, first, last, bloomOf(traits), pack.bytes];
 }

@@ -1,19 +1,17 @@
 /** Hands records to the writer in batches, without waiting. What is not confirmed is kept and sent again to the next writer. */
+import type { DispatchRecord } from "../../domain/journal.js";
 import type { Clock, Timer } from "../../lib/clock.js";
 import { HookgateError } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
 import type { WriterLink } from "./link.js";
-import type { PackedDispatch } from "./pack.js";
 import type { JournalReply } from "./protocol.js";
+import { type FullPack, Waiting } from "./waiting.js";
 
-const MAX_BATCH_RECORDS = 1000;
-/** Waking the writer's thread costs as much as a message, so records wait for company: so long, or until there are so many. */
+/** Waking the writer's thread costs as much as a message, so records wait for company: so long, or until a pack is full. */
 const GATHER_MS = 25;
-const LARGE_BATCH_RECORDS = 500;
-const MAX_BATCH_CHARS = 4 * 1024 * 1024;
 /** Two: one that is being written and one that is ready for the writer. The rest stays here, where it can be dropped. */
 const MAX_BATCHES_UNDER_WAY = 2;
-const MAX_PENDING_CHARS = 64 * 1024 * 1024;
+const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 const WARN_EVERY_MS = 30_000;
 const FLUSH_WAIT_MS = 15_000;
 
@@ -24,11 +22,10 @@ export interface SenderOptions {
   file: string;
 }
 
-interface Batch {
+interface Batch extends FullPack {
   batch: number;
   /** Number of the last record in it. */
   lastRecord: number;
-  lines: string[];
 }
 
 interface Flush {
@@ -40,8 +37,7 @@ interface Flush {
 export class Sender {
   readonly #options: SenderOptions;
   readonly #link: WriterLink;
-  #buffer: PackedDispatch[] = [];
-  #bufferedChars = 0;
+  readonly #waiting = new Waiting();
   #underWay: Batch[] = [];
   /** Records taken so far; the last one's number. */
   #taken = 0;
@@ -64,13 +60,14 @@ export class Sender {
     return this.#lost;
   }
 
-  push(packed: PackedDispatch): void {
-    this.#buffer.push(packed);
-    this.#bufferedChars += packed.line.length;
+  /** Throws when the record cannot be written down. */
+  push(dispatch: DispatchRecord): void {
+    const isFull = this.#waiting.add(dispatch);
     this.#taken++;
-    if (this.#buffer.length > this.#options.maxPending || this.#bufferedChars > MAX_PENDING_CHARS) this.#dropOldest();
-    if (this.#buffer.length === LARGE_BATCH_RECORDS) this.#send();
+    if (isFull) this.#send();
     else this.#sendSoon();
+    const isTooMuch = this.#waiting.length > this.#options.maxPending;
+    if (isTooMuch || (isFull && this.#waiting.size > MAX_PENDING_BYTES)) this.#dropOldest();
   }
 
   #sendSoon(): void {
@@ -115,43 +112,34 @@ export class Sender {
       case "ready":
         this.#phase = "ready";
         this.#confirm(reply.lastBatch);
-        for (const { batch, lines } of this.#underWay) this.#link.post({ kind: "write", batch, lines });
+        for (const { batch, pack } of this.#underWay) this.#link.post({ kind: "write", batch, pack });
         break;
       case "written":
         this.#confirm(reply.batch);
         break;
       case "refused":
-        this.#lose(this.#underWay.find(({ batch }) => batch === reply.batch)?.lines.length ?? 0, reply.message);
+        this.#lose(this.#underWay.find(({ batch }) => batch === reply.batch)?.length ?? 0, reply.message);
         this.#confirm(reply.batch);
         break;
     }
-    if (reply.kind === "ready" || this.#flushes.length > 0 || this.#buffer.length >= LARGE_BATCH_RECORDS) this.#send();
-    else if (this.#buffer.length > 0) this.#sendSoon();
+    if (reply.kind === "ready" || this.#flushes.length > 0 || this.#waiting.hasFull) this.#send();
+    else if (this.#waiting.length > 0) this.#sendSoon();
   }
 
   #send(): void {
-    if (this.#buffer.length === 0 || !this.wake()) return;
+    if (this.#waiting.length === 0 || !this.wake()) return;
     while (this.#mayPost()) {
-      const lines: string[] = [];
-      let chars = 0;
-      for (const { line } of this.#buffer) {
-        if (lines.length >= MAX_BATCH_RECORDS || (lines.length > 0 && chars + line.length > MAX_BATCH_CHARS)) break;
-        lines.push(line);
-        chars += line.length;
-      }
-      this.#buffer = lines.length === this.#buffer.length ? [] : this.#buffer.slice(lines.length);
-      this.#bufferedChars -= chars;
-      const batch = { batch: ++this.#lastBatch, lastRecord: this.#taken - this.#buffer.length, lines };
+      const next = this.#waiting.take();
+      if (!next) return;
+      const batch = { ...next, batch: ++this.#lastBatch, lastRecord: this.#taken - this.#waiting.length };
       this.#underWay.push(batch);
-      this.#link.post({ kind: "write", batch: batch.batch, lines });
+      this.#link.post({ kind: "write", batch: batch.batch, pack: batch.pack });
     }
   }
 
-  /** The second one only when it is large: many small batches cost more than they gain. */
+  /** The second one only when it is full: many small batches cost more than they gain. */
   #mayPost(): boolean {
-    const ready = this.#buffer.length;
-    if (ready === 0 || this.#underWay.length === 0) return ready > 0;
-    return this.#underWay.length < MAX_BATCHES_UNDER_WAY && ready >= LARGE_BATCH_RECORDS;
+    return this.#underWay.length === 0 || (this.#underWay.length < MAX_BATCHES_UNDER_WAY && this.#waiting.hasFull);
   }
 
   #confirm(batch: number): void {
@@ -169,15 +157,9 @@ export class Sender {
     this.#link.hold(this.#flushes.length > 0);
   }
 
-  /** Halves what waits; failures are what an operator looks for, so they stay unless there is nothing else. */
+  /** Failures are what an operator looks for, so they stay unless there is nothing else. */
   #dropOldest(): void {
-    const half = this.#buffer.length >> 1;
-    const kept = this.#buffer.filter((packed, at) => at >= half || packed.failed);
-    const rest = kept.length < this.#buffer.length ? kept : this.#buffer.slice(half);
-    const dropped = this.#buffer.length - rest.length;
-    this.#buffer = rest;
-    this.#bufferedChars = rest.reduce((sum, { line }) => sum + line.length, 0);
-    this.#lose(dropped, "records come faster than the journal can be written");
+    this.#lose(this.#waiting.halve(), "records come faster than the journal can be written");
   }
 
   #lose(count: number, why: string): void {

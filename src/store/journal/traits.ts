@@ -4,7 +4,7 @@
  * more than everything else that the journal does: it is written for every dispatch, and searched when a person asks.
  */
 import type { DispatchFilter } from "../../domain/journal.js";
-import { type Header, isFailure } from "./pack.js";
+import { type Header, isFailure } from "./records.js";
 
 const BITS_PER_TRAIT = 12;
 const PROBES = 5;
@@ -13,16 +13,16 @@ export const idTrait = (id: string) => `i${id}`;
 export const foreignRunTrait = (runId: string) => `r${runId}`;
 
 /** Of one record, for the filter of its segment. Many repeat, so they are gathered in a set first. */
-export function addTraits(traits: Set<string>, [id, point, , outcome, , conversation, messageId, runs]: Header): void {
+export function addTraits(traits: Set<string>, { id, point, outcome, conversation, messageId, runs }: Header): void {
   traits.add(idTrait(id));
   traits.add(`p${point}`);
   traits.add(`o${outcome}`);
-  if (conversation !== null) traits.add(`c${conversation}`);
-  if (messageId !== null) traits.add(`m${messageId}`);
+  if (conversation !== undefined) traits.add(`c${conversation}`);
+  if (messageId !== undefined) traits.add(`m${messageId}`);
   let failed = isFailure(outcome);
-  for (const [hookId, , runOutcome, , rest] of runs) {
+  for (const { hookId, outcome: runOutcome, ownId } of runs) {
     traits.add(`h${hookId}`);
-    if (rest?.id !== undefined) traits.add(foreignRunTrait(rest.id));
+    if (ownId !== undefined) traits.add(foreignRunTrait(ownId));
     failed ||= isFailure(runOutcome);
   }
   if (failed) traits.add("f");

@@ -13,15 +13,9 @@ const writer = createJournalWriter(database, facts);
 const reply = (message: JournalReply) => port.postMessage(message);
 
 port.on("message", (request: ThreadRequest) => {
-  if (request.kind === "write") return reply(writer.handle(unpackWrite(request)));
-  if (request.kind === "sweep") return reply(writer.handle(request));
+  if (request.kind === "write" || request.kind === "sweep") return reply(writer.handle(request));
   if (request.kind === "secrets") return void facts.secrets.push(...request.more);
   database.close();
   port.close();
 });
 reply({ kind: "ready", lastBatch: writer.lastBatch });
-
-function unpackWrite({ batch, text }: Extract<ThreadRequest, { kind: "write" }>) {
-  const whole = Buffer.from(text.buffer, text.byteOffset, text.byteLength).toString("utf8");
-  return { kind: "write", batch, lines: whole.split("\n") } as const;
-}

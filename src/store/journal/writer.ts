@@ -3,8 +3,9 @@ import type { Database } from "better-sqlite3";
 import { storeError } from "../errors.js";
 import { createHide } from "./hide.js";
 import { createHookStatsWriter, HOUR_MS } from "./hook-stats-writer.js";
-import { type Header, readHeader } from "./pack.js";
+import { Pack } from "./pack.js";
 import type { JournalReply, JournalRequest, WriterFacts } from "./protocol.js";
+import type { Header } from "./records.js";
 import { createSegmentWriter, type SegmentWriter } from "./segments.js";
 
 const SESSION_MS = 7 * 24 * HOUR_MS;
@@ -29,7 +30,7 @@ export function createJournalWriter(database: Database, { file, session, secrets
       switch (request.kind) {
         case "write":
           try {
-            write(request.batch, hide(request.lines));
+            write(request.batch, hide(new Pack(request.pack)));
             return { kind: "written", batch: request.batch };
           } catch (thrown) {
             const { code, message, hint } = storeError(thrown, file);
@@ -54,21 +55,25 @@ function createWrite(database: Database, segments: SegmentWriter, session: strin
     `INSERT INTO batches (session, batch, at) VALUES (?, ?, ?)
      ON CONFLICT DO UPDATE SET batch = excluded.batch, at = excluded.at`,
   );
-  const count = ([, , at, , isDryRun, , , runs]: Header): void => {
-    if (isDryRun === 1) return;
-    for (const [hookId, , outcome, latencyMs] of runs)
+  const count = ({ at, isDryRun, runs }: Header): void => {
+    if (isDryRun) return;
+    for (const { hookId, outcome, latencyMs } of runs)
       if (outcome !== "skipped") stats.add(hookId, at, outcome, latencyMs);
   };
-  const writeAll = database.transaction((batch: number, lines: readonly string[]): void => {
-    const headers = lines.map(readHeader);
-    segments.add(lines, headers);
-    for (const header of headers) count(header);
+  const writeAll = database.transaction((batch: number, pack: Pack): void => {
+    segments.add(pack);
+    let at = 0;
+    for (let i = 0; i < pack.length; i++) {
+      const header = pack.header(i);
+      count(header);
+      at = header.at;
+    }
     stats.save();
-    setBatch.run(session, batch, headers.at(-1)?.[2] ?? 0);
+    setBatch.run(session, batch, at);
   });
-  return (batch: number, lines: readonly string[]): void => {
+  return (batch: number, pack: Pack): void => {
     try {
-      writeAll(batch, lines);
+      writeAll(batch, pack);
     } catch (thrown) {
       // Rolled back: what is remembered of the rows may not be in them.
       segments.forget();

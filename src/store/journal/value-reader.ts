@@ -1,0 +1,103 @@
+/** Reads what value-writer.ts wrote. */
+import { ABSENT, FALSE, INTEGER, LIST, NULL, NUMBER, OBJECT, TEXT, TRUE } from "./value-tags.js";
+
+export class ValueReader {
+  readonly #bytes: Buffer;
+  readonly #textAt: (place: number) => string;
+  at: number;
+
+  constructor(bytes: Buffer, at: number, textAt: (place: number) => string) {
+    this.#bytes = bytes;
+    this.#textAt = textAt;
+    this.at = at;
+  }
+
+  count(): number {
+    let value = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = this.#bytes[this.at++] ?? 0;
+      value |= (byte & 127) << shift;
+      if (byte < 128) return value >>> 0;
+    }
+  }
+
+  text(): string {
+    return this.#textAt(this.count());
+  }
+
+  /** 0 is none, and places in the table are one more than they are. */
+  optionalText(): string | undefined {
+    const place = this.count();
+    return place === 0 ? undefined : this.#textAt(place - 1);
+  }
+
+  number(): number {
+    return Number(this.value());
+  }
+
+  latency(): number {
+    const begin = this.count();
+    return (begin & 7) === INTEGER ? (begin >>> 3) / 1000 : this.#double();
+  }
+
+  /** Undefined for what JSON leaves out. */
+  value(): unknown {
+    const begin = this.count();
+    switch (begin & 7) {
+      case TEXT:
+        return this.#textAt(begin >>> 3);
+      case INTEGER:
+        return begin >>> 3;
+      case LIST:
+        return this.#list(begin >>> 3);
+      case OBJECT:
+        return this.#object();
+      case NUMBER:
+        return this.#double();
+      default:
+        return single(begin);
+    }
+  }
+
+  #double(): number {
+    this.at += 8;
+    return this.#bytes.readDoubleLE(this.at - 8);
+  }
+
+  #list(length: number): unknown[] {
+    const list: unknown[] = [];
+    for (let i = 0; i < length; i++) list.push(this.value() ?? null);
+    return list;
+  }
+
+  #object(): object {
+    const object = {};
+    for (let key = this.count(); key !== 0; key = this.count()) {
+      const value = this.value();
+      if (value === undefined) continue;
+      // As JSON.parse does, also for a key that is called `__proto__`.
+      Object.defineProperty(object, this.#textAt(key - 1), {
+        value,
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
+    }
+    return object;
+  }
+}
+
+function single(begin: number): unknown {
+  switch (begin) {
+    case NULL:
+      return null;
+    case TRUE:
+      return true;
+    case FALSE:
+      return false;
+    case ABSENT:
+      return undefined;
+    default:
+      throw new Error(`a record of the journal is damaged: it has a value that begins with ${begin}`);
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * Writes JSON values as bytes, with their texts in a table beside them, each text once. What is recorded of a message repeats itself
+ * (keys, ids, the message in every dispatch), so this is shorter than JSON by two thirds, and quicker to write.
+ *
+ * A value begins with a number: a tag in its lowest bits, and above them what the tag says.
+ */
+import { ABSENT, FALSE, INTEGER, LARGEST_INTEGER, LIST, NULL, NUMBER, OBJECT, TEXT, TRUE } from "./value-tags.js";
+
+/** What one step writes at most, without looking whether there is room. */
+const ROOM = 32;
+/** Deeper values are looked at for cycles. */
+const TRUSTED_DEPTH = 64;
+const KNOWN_TO_END = Number.NEGATIVE_INFINITY;
+
+/** Where to go back to when a record was begun in vain. */
+export interface Mark {
+  at: number;
+  texts: number;
+  chars: number;
+}
+
+export class ValueWriter {
+  /** What is written so far ends at `at`. */
+  bytes: Uint8Array = new Uint8Array(64 * 1024);
+  at = 0;
+  texts: string[] = [];
+  /** Of all texts. */
+  chars = 0;
+  /** What becomes of each text. */
+  cut: ((text: string) => string) | undefined;
+  readonly #known = new Map<string, number>();
+  #view = new DataView(this.bytes.buffer);
+
+  reset(): void {
+    this.at = 0;
+    this.texts = [];
+    this.chars = 0;
+    this.#known.clear();
+  }
+
+  mark(): Mark {
+    return { at: this.at, texts: this.texts.length, chars: this.chars };
+  }
+
+  backTo({ at, texts, chars }: Mark): void {
+    this.at = at;
+    this.chars = chars;
+    for (const text of this.texts.splice(texts)) this.#known.delete(text);
+  }
+
+  /** A whole number from 0 to 2³¹, in seven bits a byte. */
+  count(value: number): void {
+    if (this.at + ROOM > this.bytes.length) this.#grow();
+    let rest = value;
+    while (rest > 127) {
+      this.bytes[this.at++] = (rest & 127) | 128;
+      rest >>>= 7;
+    }
+    this.bytes[this.at++] = rest;
+  }
+
+  /** The place of a text in the table. */
+  text(given: string): number {
+    const text = this.cut === undefined ? given : this.cut(given);
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    const place = this.newText(text);
+    this.#known.set(text, place);
+    return place;
+  }
+
+  /** Of one that will hardly come again. */
+  newText(text: string): number {
+    this.chars += text.length;
+    return this.texts.push(text) - 1;
+  }
+
+  number(value: number): void {
+    if (value >= 0 && value <= LARGEST_INTEGER && Math.floor(value) === value) this.count(value * 8 + INTEGER);
+    else if (Number.isFinite(value)) this.#double(value);
+    else this.count(NULL);
+  }
+
+  /** To microseconds mostly, and then as a whole number of them. */
+  latency(ms: number): void {
+    const us = Math.round(ms * 1000);
+    if (us >= 0 && us <= LARGEST_INTEGER && us / 1000 === ms) this.count(us * 8 + INTEGER);
+    else this.#double(ms);
+  }
+
+  /** Leaves room for the length of what follows, up to `end`. */
+  begin(): number {
+    if (this.at + ROOM > this.bytes.length) this.#grow();
+    this.at += 4;
+    return this.at;
+  }
+  end(begun: number): void {
+    this.#view.setUint32(begun - 4, this.at - begun, true);
+  }
+
+  value(value: unknown, depth = 0): void {
+    switch (typeof value) {
+      case "string":
+        this.count(this.text(value) * 8 + TEXT);
+        break;
+      case "number":
+        this.number(value);
+        break;
+      case "boolean":
+        this.count(value ? TRUE : FALSE);
+        break;
+      case "object":
+        if (value === null) this.count(NULL);
+        else if (depth > TRUSTED_DEPTH) this.value(plain(value), KNOWN_TO_END);
+        else if (Array.isArray(value)) this.#list(value, depth);
+        else if (isPlain(value)) this.#object(value, depth);
+        else this.value(plain(value), KNOWN_TO_END);
+        break;
+      case "bigint":
+        throw new TypeError("a BigInt is no JSON");
+      default:
+        this.count(ABSENT);
+    }
+  }
+
+  /** `raw` is a platform's own payload: of the message itself, or of a message or event inside. It is left out. */
+  withoutRaw(value: unknown, depth = 0): void {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) this.value(value, depth);
+    else if (depth > TRUSTED_DEPTH || !isPlain(value)) this.withoutRaw(plain(value), KNOWN_TO_END);
+    else this.#partsWithoutRaw(value, depth);
+  }
+
+  #partsWithoutRaw(object: Record<string, unknown>, depth: number): void {
+    this.count(OBJECT);
+    for (const key in object) {
+      const part = object[key];
+      if (part === undefined || key === "raw") continue;
+      this.count(this.text(key) + 1);
+      if (key === "message" || key === "event" || key === "original") this.withoutRaw(part, depth + 1);
+      else this.value(part, depth + 1);
+    }
+    this.count(0);
+  }
+
+  #list(list: readonly unknown[], depth: number): void {
+    this.count(list.length * 8 + LIST);
+    for (let i = 0; i < list.length; i++) this.value(list[i], depth + 1);
+  }
+
+  #object(object: Record<string, unknown>, depth: number): void {
+    this.count(OBJECT);
+    for (const key in object) {
+      const part = object[key];
+      if (part === undefined) continue;
+      this.count(this.text(key) + 1);
+      this.value(part, depth + 1);
+    }
+    this.count(0);
+  }
+
+  #double(value: number): void {
+    this.count(NUMBER);
+    if (this.at + ROOM > this.bytes.length) this.#grow();
+    this.#view.setFloat64(this.at, value, true);
+    this.at += 8;
+  }
+
+  #grow(): void {
+    const larger = new Uint8Array(this.bytes.length * 2);
+    larger.set(this.bytes);
+    this.bytes = larger;
+    this.#view = new DataView(larger.buffer);
+  }
+}
+
+/** Dates, instances of classes, and what may have no end: as JSON.stringify understands them. Throws for a cycle. */
+function plain(value: object): unknown {
+  const json = JSON.stringify(value);
+  return json === undefined ? undefined : JSON.parse(json);
+}
+
+/** What JSON writes key by key. */
+function isPlain(value: object): value is Record<string, unknown> {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return (prototype === Object.prototype || prototype === null) && typeof Reflect.get(value, "toJSON") !== "function";
+}
