@@ -46,11 +46,16 @@ export async function connect(context: Context, signal: AbortSignal): Promise<vo
     { token: options.token, intents: intents(options), rest },
     {
       session: (shardId) => context.session(shardId).info(),
-      sessionStarted: (shardId, info) => context.session(shardId).start(info),
+      sessionStarted(shardId, info) {
+        context.intake.hurry(); // what is left of the session before
+        context.session(shardId).start(info);
+      },
       sessionEnded: (shardId) => context.session(shardId).drop(),
       frame: (shardId, op) => watch.frame(shardId, op),
       malformed: (shardId, why) => logger.warn({ shardId }, `skipped a malformed Discord frame: ${why}`),
       dispatch: (shardId, payload) => context.intake.take(context.session(shardId), payload),
+      isWaiting: () => context.intake.isWaiting,
+      unread: (shardId, sequence, text) => context.intake.takeLater(context.session(shardId), sequence, text),
       online(shardId) {
         context.session(shardId).resumed();
         watch.online(shardId);

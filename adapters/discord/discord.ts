@@ -164,6 +164,7 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
     },
     /** Lets what is under way reach the disk, stores how far it got, and closes the pools. */
     async end(): Promise<void> {
+      intake.close();
       const drained = Promise.all([...sessions.values()].map((session) => session.idle())).then(() =>
         interactions.idle(),
       );

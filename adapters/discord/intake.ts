@@ -26,6 +26,7 @@ import {
   threadListPayload,
 } from "./payloads.js";
 import type { Session, SessionEntry } from "./session.js";
+import { Unread } from "./unread.js";
 
 interface Context {
   gateway: GatewayPort;
@@ -41,31 +42,90 @@ interface Context {
   fail(error: unknown): void;
 }
 
+/** An event that has its place in its session, and is still text. */
+interface UnreadEvent {
+  session: Session;
+  entry: SessionEntry;
+  text: string;
+}
+
 export class Intake {
   readonly #context: Context;
+  readonly #unread: Unread<UnreadEvent>;
   /** The last task of each channel that has one waiting. */
   readonly #tails = new Map<string, Promise<unknown>>();
 
   constructor(context: Context) {
     this.#context = context;
+    this.#unread = new Unread(
+      () => context.gateway.room?.(),
+      (event) => this.#readLate(event),
+      context.clock,
+    );
   }
 
   take(session: Session, payload: GatewayDispatchPayload): void {
-    const entry = session.begin(payload.s);
-    if (!entry) return;
-    if (session.isOverfull) {
-      session.abandon();
-      this.#context.fail(backlog());
+    const entry = this.#begin(session, payload.s);
+    if (entry) this.#work(session, entry, payload);
+  }
+
+  /** There are events that wait, or the gateway has no room: what comes now may be left unread. */
+  get isWaiting(): boolean {
+    return this.#unread.isWaiting;
+  }
+
+  takeLater(session: Session, sequence: number, text: string): void {
+    const entry = this.#begin(session, sequence);
+    if (entry) this.#unread.add({ session, entry, text });
+  }
+
+  /** Takes all that is unread, at once. */
+  hurry(): void {
+    this.#unread.hurry();
+  }
+
+  /** Takes in nothing any more: what is unread is replayed to the next connection. */
+  close(): void {
+    for (const { session } of this.#unread.close()) session.abandon();
+  }
+
+  #begin(session: Session, sequence: number): SessionEntry | undefined {
+    const entry = session.begin(sequence);
+    if (!entry || !session.isOverfull) return entry;
+    session.abandon();
+    this.#context.fail(backlog());
+    return undefined;
+  }
+
+  #readLate({ session, entry, text }: UnreadEvent): void {
+    let payload: GatewayDispatchPayload;
+    try {
+      payload = JSON.parse(text);
+    } catch (error) {
+      this.#skip(error, "frame", session, entry);
       return;
     }
+    this.#work(session, entry, payload);
+  }
+
+  #work(session: Session, entry: SessionEntry, payload: GatewayDispatchPayload): void {
     try {
       const work = this.#handle(payload, entry, `${session.id ?? ""}:${payload.s}`);
-      if (!work) session.end(entry);
-      else
-        work.then(
-          () => session.end(entry),
-          (error) => this.#failed(error, payload.t, session, entry),
-        );
+      if (!work) {
+        session.end(entry);
+        return;
+      }
+      this.#unread.begun();
+      work.then(
+        () => {
+          session.end(entry);
+          this.#unread.ended();
+        },
+        (error) => {
+          this.#failed(error, payload.t, session, entry);
+          this.#unread.ended();
+        },
+      );
     } catch (error) {
       this.#skip(error, payload.t, session, entry); // parsing is synchronous, so this is about the payload
     }
@@ -87,6 +147,7 @@ export class Intake {
       return;
     }
     session.abandon();
+    this.close();
     this.#context.fail(error);
   }
 

@@ -32,6 +32,9 @@ export interface SocketEvents {
   frame(shardId: number, op: number): void;
   malformed(shardId: number, why: string): void;
   dispatch(shardId: number, payload: GatewayDispatchPayload): void;
+  /** There are events before it: one that is not needed at once may wait unread. */
+  isWaiting(): boolean;
+  unread(shardId: number, sequence: number, text: string): void;
   /** READY or RESUMED. */
   online(shardId: number): void;
   closed(shardId: number, code: number): void;
@@ -57,6 +60,9 @@ export function openSocket(options: { token: string; intents: number; rest: REST
     // What still comes in while closing is not begun: it is replayed to the next connection.
     dispatch: (shardId, payload) => {
       if (!isClosed) events.dispatch(shardId, payload);
+    },
+    unread: (shardId, sequence, text) => {
+      if (!isClosed) events.unread(shardId, sequence, text);
     },
     sessionStarted: (shardId, info) => {
       if (!isClosed) events.sessionStarted(shardId, info);
@@ -143,7 +149,14 @@ function tapFrames(shard: WebSocketShard, shardCount: number, events: SocketEven
       hint: "Install the exact version of package.json (npm ci).",
     });
   const tapped = async (data: unknown, isBinary: boolean): Promise<unknown> => {
-    const payload: unknown = await unpack.call(shard, data, isBinary);
+    const sequence = events.isWaiting() ? sequenceOf(data) : undefined;
+    if (sequence !== undefined) {
+      events.frame(shard.id, GatewayOpcodes.Dispatch);
+      events.unread(shard.id, sequence, data as string);
+      return null;
+    }
+    // Read in the same turn: what comes after it may be taken unread at once, and must not overtake it.
+    const payload: unknown = typeof data === "string" ? parse(data) : await unpack.call(shard, data, isBinary);
     const problem = problemOf(payload);
     if (problem !== undefined) {
       events.malformed(shard.id, problem);
@@ -162,6 +175,26 @@ function tapFrames(shard: WebSocketShard, shardCount: number, events: SocketEven
     return dispatch.t === GatewayDispatchEvents.Ready || dispatch.t === GatewayDispatchEvents.Resumed ? payload : null;
   };
   Reflect.set(shard, "unpackMessage", tapped);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // no gateway payload
+  }
+}
+
+/** As Discord writes a dispatch. One that looks otherwise is read at once. */
+const DISPATCH = /^\{"t":"([A-Z_]+)","s":(\d{1,15}),"op":0,"d":/;
+/** The first two are about the connection; the third must be acknowledged in 3 seconds. */
+const AT_ONCE: ReadonlySet<string | undefined> = new Set(["READY", "RESUMED", "INTERACTION_CREATE"]);
+
+/** The place of an event in its session, when it may wait. */
+function sequenceOf(data: unknown): number | undefined {
+  if (typeof data !== "string") return undefined;
+  const [, type, sequence] = DISPATCH.exec(data) ?? [];
+  return sequence === undefined || AT_ONCE.has(type) ? undefined : Number(sequence);
 }
 
 /** Why the shard's own handler would stumble over this frame. */

@@ -43,6 +43,11 @@ export interface GatewayPort {
    * the store cannot take it: do not acknowledge; the platform will hand it over again.
    */
   accept(event: InboundEvent): Promise<Accepted>;
+  /**
+   * Undefined while what comes in is worked off from memory; else resolves when it is again. For events that can wait outside, and
+   * cost less there; `accept` takes them without it, and reads them back from the disk when their turn comes. Absent: always.
+   */
+  room?(): Promise<void> | undefined;
   complete(query: CompletionQuery): Promise<Choice[]>;
   /** The command table, to register with the platform. */
   commands(): readonly CommandSpec[];

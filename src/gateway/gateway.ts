@@ -292,6 +292,7 @@ class RunningGateway implements Gateway {
   #port(): Omit<GatewayPort, "state"> {
     return {
       accept: (event) => accept(event, this.#intake, this.#in),
+      room: () => this.#pressure.room(true),
       complete: (query) => complete(query, this.#commands, this.identify, this.#parts),
       commands: () => this.#commands.all,
     };

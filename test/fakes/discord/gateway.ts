@@ -98,7 +98,7 @@ export class FakeGateway {
 
   #give(session: Session, type: string, data: unknown): void {
     const s = ++session.seq;
-    const text = JSON.stringify({ op: 0, d: data, s, t: type });
+    const text = JSON.stringify({ t: type, s, op: 0, d: data });
     session.log.push({ s, text });
     if (session.log.length > this.replayLimit * 1.2) session.log.splice(0, session.log.length - this.replayLimit);
     session.socket?.send(text);

@@ -1,0 +1,113 @@
+/**
+ * Frames that come faster than they are worked off, kept as the text that they are: an event read is a graph of objects several
+ * times as large, which every collection of garbage would walk. Taken in order as the gateway has room, and not waited for
+ * longer than a person waits: when there is none for a moment, or the oldest has waited too long, all go to the inbox on disk.
+ */
+import type { Clock, Timer } from "../../src/lib/clock.js";
+
+/** Events on their way to the disk at once. They share commits. */
+const MAX_UNDER_WAY = 100;
+/** Nothing was worked off for so long: the gateway is not busy, it is stuck. */
+const STUCK_MS = 1_000;
+const MAX_WAIT_MS = 10_000;
+
+interface Frame<T> {
+  what: T;
+  since: number;
+}
+
+export class Unread<T> {
+  readonly #room: () => Promise<void> | undefined;
+  readonly #read: (what: T) => void;
+  readonly #clock: Clock;
+  #frames: Frame<T>[] = [];
+  #head = 0;
+  #underWay = 0;
+  /** The gateway has no room, and says when it has. */
+  #isFull = false;
+  /** Whoever waits and whoever comes goes on, room or not. */
+  #isImpatient = false;
+  #timer: Timer | undefined;
+  #isClosed = false;
+
+  constructor(room: () => Promise<void> | undefined, read: (what: T) => void, clock: Clock) {
+    this.#room = room;
+    this.#read = read;
+    this.#clock = clock;
+  }
+
+  /** What comes now has to wait its turn. */
+  get isWaiting(): boolean {
+    return !this.#isImpatient && !this.#isClosed && (this.#head < this.#frames.length || !this.#hasRoom());
+  }
+
+  add(what: T): void {
+    this.#frames.push({ what, since: this.#clock.now() });
+    this.#timer ??= this.#watch();
+  }
+
+  /** An event is on its way to the disk. */
+  begun(): void {
+    this.#underWay++;
+  }
+
+  ended(): void {
+    this.#underWay--;
+    this.#go();
+  }
+
+  /** Reads all that waits, at once. */
+  hurry(): void {
+    while (!this.#isClosed && this.#head < this.#frames.length) this.#next();
+  }
+
+  /** Reads nothing any more: what is still unread comes again with the next connection. Gives what that is. */
+  close(): T[] {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    const left = this.#frames.slice(this.#head).map(({ what }) => what);
+    this.#frames = [];
+    this.#head = 0;
+    return left;
+  }
+
+  #go(): void {
+    if (this.#isImpatient && this.#head === this.#frames.length) this.#isImpatient = this.#isFull;
+    while (!this.#isClosed && this.#head < this.#frames.length && this.#hasRoom()) this.#next();
+  }
+
+  #next(): void {
+    const { what } = this.#frames[this.#head] as Frame<T>;
+    this.#head++;
+    if (this.#head === this.#frames.length || this.#head >= 1024) {
+      this.#frames.splice(0, this.#head);
+      this.#head = 0;
+    }
+    this.#read(what);
+  }
+
+  #hasRoom(): boolean {
+    if (this.#underWay >= MAX_UNDER_WAY || this.#isFull) return false;
+    const room = this.#room();
+    if (!room) return true;
+    this.#isFull = true;
+    void room.then(() => {
+      this.#isFull = false;
+      this.#go();
+    });
+    return false;
+  }
+
+  #watch(): Timer {
+    const first = this.#frames[this.#head];
+    return this.#clock.after(STUCK_MS, () => {
+      this.#timer = undefined;
+      const oldest = this.#frames[this.#head];
+      if (!oldest || this.#isClosed) return;
+      if (oldest === first || this.#clock.now() - oldest.since >= MAX_WAIT_MS) {
+        this.#isImpatient = true;
+        this.hurry();
+      } else this.#timer = this.#watch();
+    });
+  }
+}
