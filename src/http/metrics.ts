@@ -1,8 +1,9 @@
 /** What Prometheus sees at /metrics. Fed by the gateway's observer and the journal; queue depths and platform states are read when asked for. */
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Gauge, Registry } from "prom-client";
 import type { JournalPort } from "../domain/journal.js";
 import type { Observer } from "../gateway/observe.js";
 import type { GatewayStatus } from "../gateway/status.js";
+import { countBetweenScrapes, timeBetweenScrapes } from "./between-scrapes.js";
 
 export interface Metrics {
   /** For the gateway. */
@@ -14,16 +15,15 @@ export interface Metrics {
   contentType: string;
 }
 
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const PHASES = ["off", "connecting", "online", "reconnecting", "offline"] as const;
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const counter = (name: string, help: string, labelNames: [string, string]) =>
-    countBetweenScrapes(`hookgate_${name}`, help, labelNames, registers);
-  const histogram = <L extends string>(name: string, help: string, labelNames: L[]) =>
-    new Histogram({ name: `hookgate_${name}`, help, labelNames, buckets: SECONDS, registers });
+    countBetweenScrapes({ name: `hookgate_${name}`, help, labelNames, registers });
+  const timer = (name: string, help: string, labelName: string) =>
+    timeBetweenScrapes({ name: `hookgate_${name}`, help, labelName, registry });
   const gauge = <L extends string>(name: string, help: string, labelNames: L[]) =>
     new Gauge({ name: `hookgate_${name}`, help, labelNames, registers });
 
@@ -32,13 +32,13 @@ export function createMetrics(): Metrics {
     "kind",
   ]);
   const settled = counter("events_settled_total", "Events handled, by what became of them.", ["platform", "outcome"]);
-  const settleTime = histogram("event_seconds", "From arrival to settled.", ["platform"]);
+  const settleTime = timer("event_seconds", "From arrival to settled.", "platform");
   const deliveries = counter("deliveries_total", "Deliveries that reached a lasting status.", ["platform", "status"]);
-  const deliveryTime = histogram("delivery_seconds", "From enqueued to a lasting status.", ["platform"]);
+  const deliveryTime = timer("delivery_seconds", "From enqueued to a lasting status.", "platform");
   const requests = counter("platform_requests_total", "Requests to platforms, by result.", ["platform", "result"]);
-  const requestTime = histogram("platform_request_seconds", "How long platforms took to answer.", ["platform"]);
+  const requestTime = timer("platform_request_seconds", "How long platforms took to answer.", "platform");
   const dispatches = counter("dispatches_total", "Firings of hook points, by outcome.", ["point", "outcome"]);
-  const dispatchTime = histogram("dispatch_seconds", "How long a hook point took, all its hooks together.", ["point"]);
+  const dispatchTime = timer("dispatch_seconds", "How long a hook point took, all its hooks together.", "point");
   const runs = counter("hook_runs_total", "Executions of hooks, by outcome.", ["hook", "outcome"]);
 
   const inbox = gauge("inbox_rows", "Rows of the inbox, by status.", ["status"]);
@@ -74,22 +74,22 @@ export function createMetrics(): Metrics {
       eventAccepted: (platform, kind) => accepted(platform, kind),
       eventSettled(platform, outcome, latencyMs) {
         settled(platform, outcome);
-        settleTime.observe({ platform }, latencyMs / 1000);
+        settleTime(platform, latencyMs);
       },
       deliverySettled(platform, status, latencyMs) {
         deliveries(platform, status);
-        deliveryTime.observe({ platform }, latencyMs / 1000);
+        deliveryTime(platform, latencyMs);
       },
       requestAnswered(platform, result, latencyMs) {
         requests(platform, result);
-        requestTime.observe({ platform }, latencyMs / 1000);
+        requestTime(platform, latencyMs);
       },
     },
     journal: (next) => ({
       record(dispatch) {
         next.record(dispatch);
         dispatches(dispatch.point, dispatch.outcome);
-        dispatchTime.observe({ point: dispatch.point }, dispatch.latencyMs / 1000);
+        dispatchTime(dispatch.point, dispatch.latencyMs);
         for (const run of dispatch.runs) runs(run.hookId, run.outcome);
       },
     }),
@@ -101,30 +101,5 @@ export function createMetrics(): Metrics {
       uptime.set(process.uptime());
       return registry.metrics();
     },
-  };
-}
-
-/**
- * A counter with two labels that costs a map's look-up. prom-client checks and hashes labels at every count, 17 of which
- * belong to one message; it is told the sums when somebody asks.
- */
-function countBetweenScrapes(name: string, help: string, labelNames: [string, string], registers: Registry[]) {
-  const counts = new Map<string, Map<string, number>>();
-  new Counter({
-    name,
-    help,
-    labelNames,
-    registers,
-    collect() {
-      this.reset();
-      const [first, second] = labelNames;
-      for (const [one, byOther] of counts)
-        for (const [other, count] of byOther) this.inc({ [first]: one, [second]: other }, count);
-    },
-  });
-  return (one: string, other: string): void => {
-    const byOther = counts.get(one) ?? new Map<string, number>();
-    if (byOther.size === 0) counts.set(one, byOther);
-    byOther.set(other, (byOther.get(other) ?? 0) + 1);
   };
 }
