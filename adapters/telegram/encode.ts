@@ -1,7 +1,7 @@
 /** A message as Telegram's requests, in order. Pure; where it goes is known only when it is sent. */
 import type { EncodedPart } from "../../src/domain/adapter.js";
 import type { OutboundMessage, Prompt } from "../../src/domain/message.js";
-import { madeBody, type PartBody } from "./body.js";
+import type { PartBody } from "./body.js";
 import { formatTelegram, type TelegramPart } from "./format.js";
 
 /** https://core.telegram.org/bots/api#forcereply */
@@ -19,7 +19,7 @@ export function encode(message: OutboundMessage, options: { plain: boolean }): E
     if (i === 0 && Number.isSafeInteger(replyToId) && replyToId > 0) body.replyToId = replyToId;
     if (message.silent) body.silent = true;
     if (i === 0 && message.prompt) body.placeholder = placeholderOf(message.prompt);
-    return { text: previewOf(part), body: madeBody(body), ...(file ? { hasFile: true } : {}) };
+    return { text: previewOf(part), body: { ...body }, ...(file ? { hasFile: true } : {}) };
   });
 }
 

@@ -21,7 +21,8 @@ export interface IntakeContext {
 
 export class Intake {
   readonly #context: IntakeContext;
-  readonly #underWay = new Set<Promise<unknown>>();
+  #underWay = 0;
+  #onIdle: (() => void)[] = [];
 
   constructor(context: IntakeContext) {
     this.#context = context;
@@ -31,7 +32,7 @@ export class Intake {
    * Resolves when everything in the update is on disk, or when there is nothing to store; rejects when the store cannot
    * take it. The gateway sees events in the order of these calls.
    */
-  take(update: unknown): Promise<void> {
+  take(update: unknown): Promise<unknown> {
     const { self, gateway, clock, logger } = this.#context;
     const decoded = decodeSafely(update, self, clock.now());
     if (decoded.kind === "malformed") {
@@ -47,14 +48,14 @@ export class Intake {
       only && events.length === 1
         ? gateway.accept(only)
         : Promise.all(events.map((event) => gateway.accept(event))).then(() => undefined);
-    return this.#track(stored).then((accepted) => {
-      if (callbackId !== undefined) this.#acknowledge(callbackId, accepted);
-    });
+    const tracked = this.#track(stored);
+    if (callbackId === undefined) return tracked;
+    return tracked.then((accepted) => this.#acknowledge(callbackId, accepted));
   }
 
   /** Resolves when nothing is being stored or acknowledged. */
   async drain(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+    while (this.#underWay > 0) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
   }
 
   /** Takes the spinner off a pressed button, unless words that do so follow through the outbox. Late or repeated acknowledgements are refused by Telegram and do no harm. */
@@ -74,10 +75,14 @@ export class Intake {
     );
   }
 
+  readonly #end = (): void => {
+    this.#underWay--;
+    if (this.#underWay === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
+  };
+
   #track<T>(work: Promise<T>): Promise<T> {
-    this.#underWay.add(work);
-    const end = () => void this.#underWay.delete(work);
-    work.then(end, end);
+    this.#underWay++;
+    work.then(this.#end, this.#end);
     return work;
   }
 }

@@ -110,10 +110,8 @@ export const messageReaction = z.object({
 });
 export type MessageReactionPayload = z.infer<typeof messageReaction>;
 
-/** An update's id alone: what confirming needs, however malformed the rest is. */
-export const updateId = z.object({ update_id: z.int().nonnegative() });
-
-export const update = updateId.extend({
+export const update = z.object({
+  update_id: z.int().nonnegative(),
   message: message.optional(),
   edited_message: message.optional(),
   callback_query: callbackQuery.optional(),

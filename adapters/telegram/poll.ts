@@ -9,7 +9,7 @@ import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import { describeFailure, isTokenRefused, readFailure, runError } from "./errors.js";
 import type { Intake } from "./intake.js";
-import { ALLOWED_UPDATES, updateId } from "./payloads.js";
+import { ALLOWED_UPDATES } from "./payloads.js";
 import type { Transport } from "./transport.js";
 
 const BATCH_MAX = 100;
@@ -70,12 +70,18 @@ async function store(
   let next = offset;
   for (const [i, result] of results.entries()) {
     if (result.status === "rejected") return { offset: next, error: errorMessage(result.reason) };
-    const id = updateId.safeParse(updates[i]);
-    if (id.success) next = Math.max(next, id.data.update_id + 1);
+    const id = idOf(updates[i]);
+    if (id !== undefined) next = Math.max(next, id + 1);
   }
   // Updates without an id cannot be confirmed: asking again at once would spin.
   if (updates.length > 0 && next === offset) return { offset: next, error: "Telegram sent updates without an id" };
   return { offset: next };
+}
+
+/** Confirming needs nothing else of it, however malformed the rest is. */
+function idOf(update: unknown): number | undefined {
+  const id: unknown = typeof update === "object" && update !== null ? Reflect.get(update, "update_id") : undefined;
+  return typeof id === "number" && Number.isSafeInteger(id) && id >= 0 ? id : undefined;
 }
 
 function readPollFailure(thrown: unknown): { reason: string; afterMs: number } {

@@ -54,19 +54,11 @@ async function create(
 ): Promise<SendResult> {
   const body = readBody(part.body);
   if (interaction) return notice(context, interaction, body, signal);
-  const common = {
-    chat_id: chatIdOf(address),
-    ...threadOf(address),
-    ...(body.silent ? { disable_notification: true } : {}),
-    ...markupOf(body),
-    ...(body.replyToId === undefined
-      ? {}
-      : { reply_parameters: { message_id: body.replyToId, allow_sending_without_reply: true } }),
-  };
+  const common = { chat_id: chatIdOf(address), ...threadOf(address), ...optionsOf(body) };
   const call = <T>(request: (api: BotApi) => Promise<T>) => context.transport.call(request, signal);
   const file = body.file && (await fileOrLine(body.file, body.asDocument === true, fileLimits(context, signal)));
   if (file === undefined || typeof file === "string") {
-    const text = [body.text, file ?? ""].filter((line) => line !== "").join("\n");
+    const text = file === undefined || body.text === "" ? (file ?? body.text) : `${body.text}\n${file}`;
     const message = await call((api) =>
       api.sendMessage({ ...common, ...textOf({ ...body, text: text.slice(0, TEXT_MAX) }) }),
     );
@@ -146,15 +138,28 @@ async function remove(context: SendContext, { address, messageId }: Delete, sign
   return { kind: "sent", messageId };
 }
 
+function optionsOf({ silent, keyboard, placeholder, replyToId }: PartBody) {
+  if (!silent && !keyboard && !placeholder && replyToId === undefined) return undefined;
+  return {
+    ...(silent ? { disable_notification: true } : {}),
+    ...markupOf({ keyboard, placeholder }),
+    ...(replyToId === undefined
+      ? {}
+      : { reply_parameters: { message_id: replyToId, allow_sending_without_reply: true } }),
+  };
+}
+
 /** Only who is named in the text, or replied to, is shown the box to answer in. https://core.telegram.org/bots/api#forcereply */
-function markupOf({ keyboard, placeholder }: PartBody) {
+function markupOf({ keyboard, placeholder }: Pick<PartBody, "keyboard" | "placeholder">) {
   if (keyboard) return { reply_markup: { inline_keyboard: keyboard } };
   if (!placeholder) return {};
   return { reply_markup: { force_reply: true as const, selective: true, input_field_placeholder: placeholder } };
 }
 
+const NO_PREVIEW = { is_disabled: true };
+
 function textOf({ text, entities }: PartBody) {
-  return { text, ...(entities ? { entities: whole(entities) } : {}), link_preview_options: { is_disabled: true } };
+  return { text, ...(entities && { entities: whole(entities) }), link_preview_options: NO_PREVIEW };
 }
 
 function captionOf({ text, entities }: PartBody) {
@@ -181,9 +186,10 @@ function chatIdOf({ chatId }: Address): number {
 }
 
 /** General is topic 1, and a send that says so is refused. https://core.telegram.org/bots/api#sendmessage */
-function threadOf({ threadId }: Address): { message_thread_id?: number } {
+function threadOf({ threadId }: Address): { message_thread_id: number } | undefined {
+  if (threadId === undefined) return undefined;
   const id = Number(threadId);
-  return threadId !== undefined && Number.isSafeInteger(id) && id > 1 ? { message_thread_id: id } : {};
+  return Number.isSafeInteger(id) && id > 1 ? { message_thread_id: id } : undefined;
 }
 
 function fileLimits({ uploadTimeoutMs, maxFileBytes, outgoing }: SendContext, signal: AbortSignal): FileLimits {

@@ -86,16 +86,17 @@ export function openTransport(options: TransportOptions): Transport {
   /** A call without a file goes past grammY's client, whose signals, layers and payload walk cost more than the request. */
   const ask = async (method: string, payload: Record<string, unknown> = {}): Promise<unknown> => {
     const isPoll = method === POLL_METHOD;
-    const answer = readAnswer(
-      await exchange(isPoll ? polls : pool, {
-        path: `${prefix}/bot${options.token}/${method}`,
-        body: JSON.stringify(payload),
-        contentType: "application/json",
-        timeoutMs: isPoll ? options.pollTimeoutMs + POLL_SLACK_MS : options.requestTimeoutMs,
-        aborts,
-        signal: current,
-      }),
-    );
+    const response = await exchange(isPoll ? polls : pool, {
+      path: `${prefix}/bot${options.token}/${method}`,
+      body: JSON.stringify(payload),
+      contentType: "application/json",
+      timeoutMs: isPoll ? options.pollTimeoutMs + POLL_SLACK_MS : options.requestTimeoutMs,
+      aborts,
+      signal: current,
+    });
+    const posted = method === "sendMessage" ? readPosted(response) : undefined;
+    if (posted) return posted;
+    const answer = readAnswer(response);
     if (answer.ok) return answer.result;
     throw new GrammyError(`Call to '${method}' failed!`, answer, method, payload);
   };
@@ -231,6 +232,15 @@ function exchange(pool: Pool, request: Exchange): Promise<{ status: number; body
       },
     );
   });
+}
+
+const POSTED = /^\{"ok":true,"result":\{"message_id":(\d{1,15})[,}]/;
+const POSTED_CHARS = 64;
+
+/** The id alone, which is all that is read of it: Telegram repeats the whole message, and parsing that costs more than to ask for it. */
+function readPosted({ status, body }: { status: number; body: Buffer }): { message_id: number } | undefined {
+  const id = status === 200 ? POSTED.exec(body.toString("latin1", 0, POSTED_CHARS))?.[1] : undefined;
+  return id === undefined ? undefined : { message_id: Number(id) };
 }
 
 function readAnswer({ status, body }: { status: number; body: Buffer }): Answer {

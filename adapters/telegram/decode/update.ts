@@ -2,6 +2,7 @@
 import type { InboundEvent } from "../../../src/domain/event.js";
 import { type MessagePayload, update as updateSchema } from "../payloads.js";
 import { decodeMessage } from "./message.js";
+import { isPlain } from "./plain.js";
 import { decodePress } from "./press.js";
 import { decodeReactions } from "./reaction.js";
 import type { Around, Self } from "./self.js";
@@ -11,6 +12,10 @@ export type Decoded =
   { kind: "events"; events: InboundEvent[]; callbackId?: string } | { kind: "malformed"; why: string };
 
 export function decodeUpdate(given: unknown, self: Self, receivedAt: number): Decoded {
+  if (isPlain(given)) {
+    const event = written(given.message, { self, receivedAt, raw: given.message });
+    return { kind: "events", events: event ? [event] : [] };
+  }
   const parsed = updateSchema.safeParse(given);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { isPlain } from "../../../adapters/telegram/decode/plain.js";
 import type { Self } from "../../../adapters/telegram/decode/self.js";
 import { decodeUpdate } from "../../../adapters/telegram/decode/update.js";
 import type { InboundEvent } from "../../../src/domain/event.js";
@@ -212,6 +213,39 @@ describe("malformed updates", () => {
         const decoded = decodeUpdate(withOneFieldChanged(update, seed, value), self, NOW);
         if (decoded.kind === "malformed") return;
         for (const event of decoded.events) if ("message" in event) inboundMessage.parse(event.message);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
+
+describe("messages of nothing but words", () => {
+  const plain = {
+    update_id: 7,
+    message: {
+      message_id: 8,
+      date: 1_792_000_000,
+      text: "hello",
+      chat: { id: -5, type: "group", title: "Team", username: "team" },
+      from: { id: 42, is_bot: false, first_name: "Ada", last_name: "L", username: "ada", language_code: "en" },
+    },
+  };
+
+  it("are read without the schema", () => {
+    expect(isPlain(plain)).toBe(true);
+    expect(isPlain({ ...plain, edited_message: plain.message })).toBe(false);
+    expect(isPlain({ ...plain, message: { ...plain.message, message_thread_id: 3 } })).toBe(false);
+  });
+
+  it("are read as the schema reads them, whatever any one field is", () => {
+    fc.assert(
+      fc.property(fc.nat(), fc.jsonValue(), (seed, value) => {
+        const update = withOneFieldChanged(plain, seed, value) as typeof plain;
+        // A field that nobody reads, which the schema alone accepts.
+        const other = { ...update, later: {} };
+        const [read, parsed] = [decodeUpdate(update, self, NOW), decodeUpdate(other, self, NOW)];
+        if (parsed.kind === "malformed") expect(isPlain(update)).toBe(false);
+        expect(read).toEqual(parsed);
       }),
       { numRuns: 3000 },
     );
