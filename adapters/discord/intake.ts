@@ -25,6 +25,7 @@ import {
   readyPayload,
   threadListPayload,
 } from "./payloads.js";
+import { readMessage } from "./plain-message.js";
 import type { Session, SessionEntry } from "./session.js";
 import { Unread } from "./unread.js";
 
@@ -233,7 +234,7 @@ export class Intake {
   }
 
   #message(data: unknown, entry: SessionEntry): Promise<unknown> | undefined {
-    const payload = messagePayload.parse(data);
+    const payload = readMessage(data);
     entry.channelId = payload.channel_id;
     entry.messageId = payload.id;
     const self = this.#context.self();

@@ -19,7 +19,8 @@ export class Ledger {
   readonly #cursors: CursorStore;
   readonly #clock: Clock;
   readonly #onFailure: (error: unknown) => void;
-  readonly #dirty = new Map<string, string | undefined>();
+  /** A function: written out when it is needed. */
+  readonly #dirty = new Map<string, string | undefined | (() => string)>();
   #timer: Timer | undefined;
   #writing: Promise<void> | undefined;
 
@@ -31,18 +32,20 @@ export class Ledger {
 
   /** The latest value, written yet or not. */
   get(key: string): string | undefined {
-    return this.#dirty.has(key) ? this.#dirty.get(key) : this.#cursors.get(key);
+    const noted = this.#dirty.get(key);
+    if (noted !== undefined) return textOf(noted);
+    return this.#dirty.has(key) ? undefined : this.#cursors.get(key);
   }
 
   list(prefix: string): { key: string; value: string }[] {
     const entries = new Map(this.#cursors.list(prefix).map(({ key, value }) => [key, value]));
     for (const [key, value] of this.#dirty)
-      if (key.startsWith(prefix)) value === undefined ? entries.delete(key) : entries.set(key, value);
+      if (key.startsWith(prefix)) value === undefined ? entries.delete(key) : entries.set(key, textOf(value));
     return [...entries].map(([key, value]) => ({ key, value }));
   }
 
   /** Soon. */
-  note(key: string, value: string | undefined): void {
+  note(key: string, value: string | undefined | (() => string)): void {
     this.#dirty.set(key, value);
     this.#timer ??= this.#clock.after(FLUSH_EVERY_MS, () => {
       this.#timer = undefined;
@@ -62,9 +65,10 @@ export class Ledger {
   async flush(): Promise<void> {
     while (this.#writing) await this.#writing;
     if (this.#dirty.size === 0) return;
-    const batch = [...this.#dirty];
-    this.#writing = Promise.all(batch.map(([key, value]) => this.#cursors.set(key, value))).then(() => {
-      for (const [key, value] of batch) if (this.#dirty.get(key) === value) this.#dirty.delete(key);
+    const batch = [...this.#dirty].map(([key, value]) => [key, value && textOf(value)] as const);
+    for (const [key, text] of batch) this.#dirty.set(key, text); // what is noted meanwhile is another value
+    this.#writing = Promise.all(batch.map(([key, text]) => this.#cursors.set(key, text))).then(() => {
+      for (const [key, text] of batch) if (this.#dirty.get(key) === text) this.#dirty.delete(key);
     });
     try {
       await this.#writing;
@@ -73,3 +77,5 @@ export class Ledger {
     }
   }
 }
+
+const textOf = (value: string | (() => string)) => (typeof value === "string" ? value : value());

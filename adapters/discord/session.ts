@@ -142,8 +142,10 @@ export class Session {
     }
   }
 
+  /** For every event; written out seldom. What is noted is this session's, even when another has begun before it is written. */
   #store(): void {
-    this.#ledger.note(this.#key, JSON.stringify(this.#info));
+    const info = this.#info;
+    this.#ledger.note(this.#key, info && (() => JSON.stringify(info)));
   }
 }
 
