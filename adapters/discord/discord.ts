@@ -93,7 +93,7 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
   failure.catch(() => {}); // it is also raced in connect(); a failure after that is moot
   const ended = new AbortController();
   const runSignal = AbortSignal.any([signal, ended.signal]);
-  const { rest, close } = openRest(options, clock);
+  const { rest, posts, close } = openRest(options, clock);
   const ledger = new Ledger(cursors, clock, fail);
   const channels = new Channels(rest, ledger, clock, runSignal);
   const interactions = new Interactions({ gateway, rest, channels, clock, logger });
@@ -135,7 +135,7 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
       if (!self) return Promise.resolve(notConnected("Discord is not connected yet"));
       const { applicationId } = self;
       const { outgoing } = options;
-      const sending = { rest, channels, applicationId, outgoing, unauthorized: () => fail(wrongToken()) };
+      const sending = { rest, posts, channels, applicationId, outgoing, unauthorized: () => fail(wrongToken()) };
       return send(sending, operation, sendSignal, aborts);
     },
     openThread: (at: Address, messageId: string, name: string) => openThread({ rest, channels }, at, messageId, name),

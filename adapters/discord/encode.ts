@@ -24,6 +24,31 @@ export const partBody = z.object({
 });
 export type PartBody = z.infer<typeof partBody>;
 
+/** Words and nothing else that pings or is a file, as nearly all parts are: they need not be parsed to be known for what they are. */
+export function isPlainText(body: Record<string, unknown>): body is PartBody {
+  for (const key in body) {
+    const value = body[key];
+    if (key === "content") {
+      if (typeof value !== "string") return false;
+    } else if (key === "replyToId") {
+      if (typeof value !== "string") return false;
+    } else if (key !== "allowed_mentions" || !isSilent(value)) return false;
+  }
+  return "content" in body && "allowed_mentions" in body;
+}
+
+function isSilent(mentions: unknown): boolean {
+  if (typeof mentions !== "object" || mentions === null) return false;
+  for (const key in mentions) if (key !== "parse" && key !== "replied_user") return false;
+  return (
+    "parse" in mentions &&
+    Array.isArray(mentions.parse) &&
+    mentions.parse.length === 0 &&
+    "replied_user" in mentions &&
+    mentions.replied_user === false
+  );
+}
+
 export function encode(message: OutboundMessage, { plain }: { plain: boolean }): EncodedPart[] {
   const allowed_mentions = allowedMentions(message.mentions);
   return formatDiscord(message, { plain }).map((formatted, index) => {

@@ -1,64 +1,107 @@
 /**
- * A request of @discordjs/rest and its whole answer, at undici's lowest level: no stream, no fetch objects, half the cost.
- * Uploads keep the library's own way.
+ * A request and its whole answer at undici's lowest level: no stream, no fetch objects, half the cost. For @discordjs/rest, whose
+ * uploads keep the library's own way, and for `posts.ts`.
  */
 import { STATUS_CODES } from "node:http";
 import { DefaultRestOptions, type ResponseLike } from "@discordjs/rest";
 import { type Dispatcher, Headers, type RequestInit } from "undici";
 
-export function exchange(
+export interface Answer {
+  status: number;
+  /** Names and values in turn, as they came. */
+  headers: readonly Buffer[];
+  body: Buffer;
+}
+
+/** The answer; rejects when none came. The agent's own limits bound how long that takes. */
+export function ask(agent: Dispatcher, request: Dispatcher.DispatchOptions, signal?: AbortSignal): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const asked = new Asked(resolve, reject, signal);
+    if (asked.isOpen) agent.dispatch(request, asked);
+  });
+}
+
+class Asked implements Dispatcher.DispatchHandlers {
+  readonly #resolve: (answer: Answer) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #signal: AbortSignal | undefined;
+  readonly #onAbort: (() => void) | undefined;
+  #abort: ((error: Error) => void) | undefined;
+  #status = 0;
+  #headers: readonly Buffer[] = [];
+  #body: Buffer | undefined;
+  #more: Buffer[] | undefined;
+  isOpen = true;
+
+  constructor(resolve: (answer: Answer) => void, reject: (error: Error) => void, signal: AbortSignal | undefined) {
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#signal = signal;
+    if (!signal) return;
+    this.#onAbort = () => {
+      const error = givenUp();
+      this.#abort?.(error);
+      this.onError(error);
+    };
+    if (signal.aborted) this.#onAbort();
+    else signal.addEventListener("abort", this.#onAbort);
+  }
+
+  onConnect(abort: (error?: Error) => void): void {
+    this.#abort = abort;
+    if (this.#signal?.aborted) abort(givenUp());
+  }
+
+  onHeaders(status: number, headers: Buffer[]): boolean {
+    // Informational ones (1xx) come before the answer itself.
+    this.#status = status;
+    this.#headers = headers;
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (!this.#body) this.#body = chunk;
+    else if (this.#more) this.#more.push(chunk);
+    else this.#more = [this.#body, chunk];
+    return true;
+  }
+
+  onComplete(): void {
+    this.#close();
+    const body = this.#more ? Buffer.concat(this.#more) : (this.#body ?? Buffer.alloc(0));
+    this.#resolve({ status: this.#status, headers: this.#headers, body });
+  }
+
+  onError(error: Error): void {
+    this.#close();
+    this.#reject(error);
+  }
+
+  #close(): void {
+    this.isOpen = false;
+    if (this.#onAbort) this.#signal?.removeEventListener("abort", this.#onAbort);
+  }
+}
+
+const givenUp = () => new DOMException("the request was given up", "AbortError");
+
+export async function exchange(
   agent: Dispatcher,
   uploads: Dispatcher,
   url: string,
   init: RequestInit,
 ): Promise<ResponseLike> {
   const { body, headers, method, signal } = init;
-  const pathAt = url.indexOf("/", url.indexOf("//") + 2);
+  const pathAt = pathIn(url);
   if ((typeof body !== "string" && body != null) || !isRecord(headers) || pathAt < 0)
     return DefaultRestOptions.makeRequest(url, { ...init, dispatcher: uploads });
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let status = 0;
-    let answered: AnswerHeaders | undefined;
-    let cancel: ((error: Error) => void) | undefined;
-    const onAbort = () => {
-      const error = new DOMException("the request was given up", "AbortError");
-      cancel?.(error);
-      fail(error);
-    };
-    const fail = (error: Error) => {
-      signal?.removeEventListener("abort", onAbort);
-      reject(error);
-    };
-    if (signal?.aborted) return onAbort();
-    signal?.addEventListener("abort", onAbort);
-    const request = { origin: url.slice(0, pathAt), path: url.slice(pathAt), method: asMethod(method), headers };
-    agent.dispatch(
-      { ...request, body: body ?? null },
-      {
-        onConnect(abort) {
-          cancel = abort;
-          if (signal?.aborted) abort(new DOMException("the request was given up", "AbortError"));
-        },
-        onHeaders(statusCode, raw) {
-          // Informational ones (1xx) come before the answer itself.
-          status = statusCode;
-          answered = new AnswerHeaders(raw);
-          return true;
-        },
-        onData(chunk) {
-          chunks.push(chunk);
-          return true;
-        },
-        onComplete() {
-          signal?.removeEventListener("abort", onAbort);
-          const whole = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
-          resolve(answerOf(status, answered ?? new AnswerHeaders([]), whole));
-        },
-        onError: fail,
-      },
-    );
-  });
+  const request = { origin: url.slice(0, pathAt), path: url.slice(pathAt), method: asMethod(method), headers };
+  return responseOf(await ask(agent, { ...request, body: body ?? null }, signal ?? undefined));
+}
+
+/** Where the path of an address begins. */
+export function pathIn(url: string): number {
+  return url.indexOf("/", url.indexOf("//") + 2);
 }
 
 function isRecord(headers: RequestInit["headers"]): headers is Record<string, string> {
@@ -77,12 +120,21 @@ function asMethod(method = "GET"): Dispatcher.HttpMethod {
   }
 }
 
-function answerOf(status: number, headers: Headers, body: Buffer): ResponseLike {
+/** A header's value; `name` in lower case. Most are never asked for. */
+export function headerOf(headers: readonly Buffer[], name: string): string | null {
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const key = headers[i] as Buffer;
+    if (key.length === name.length && key.toString("latin1").toLowerCase() === name) return String(headers[i + 1]);
+  }
+  return null;
+}
+
+function responseOf({ status, headers, body }: Answer): ResponseLike {
   return {
     status,
     statusText: STATUS_CODES[status] ?? "",
     ok: status >= 200 && status < 300,
-    headers,
+    headers: new AnswerHeaders(headers),
     body: null,
     bodyUsed: false,
     json: async () => JSON.parse(body.toString("utf8")),
@@ -93,13 +145,13 @@ function answerOf(status: number, headers: Headers, body: Buffer): ResponseLike 
 
 /** Reads as `Headers` do, which check every name and value again that undici has parsed already. */
 class AnswerHeaders extends Headers {
-  readonly #values = new Map<string, string>();
+  readonly #raw: readonly Buffer[];
 
   constructor(raw: readonly Buffer[]) {
     super();
-    for (let i = 0; i + 1 < raw.length; i += 2) this.#values.set(String(raw[i]).toLowerCase(), String(raw[i + 1]));
+    this.#raw = raw;
   }
 
-  override readonly get = (name: string): string | null => this.#values.get(name.toLowerCase()) ?? null;
-  override readonly has = (name: string): boolean => this.#values.has(name.toLowerCase());
+  override readonly get = (name: string): string | null => headerOf(this.#raw, name.toLowerCase());
+  override readonly has = (name: string): boolean => this.get(name) !== null;
 }

@@ -5,7 +5,8 @@
 import { DiscordAPIError, HTTPError, RateLimitError } from "@discordjs/rest";
 import type { SendResult } from "../../src/domain/adapter.js";
 import { errorMessage } from "../../src/lib/errors.js";
-import { InvalidRequestPause } from "./rest.js";
+import { Limited } from "./message-buckets.js";
+import { InvalidRequestPause } from "./refusals.js";
 
 /** Facts about the request that decide how its failure reads. */
 export interface Sent {
@@ -41,6 +42,13 @@ export function outcomeOf(error: unknown, sent: Sent): SendResult {
       error: "rate limited by Discord",
       afterMs: Math.max(1, Math.ceil(error.timeToReset)),
       scope: error.global ? "bot" : "chat",
+    };
+  if (error instanceof Limited)
+    return {
+      kind: "retry",
+      error: error.message,
+      afterMs: Math.ceil(error.afterMs),
+      scope: error.isGlobal ? "bot" : "chat",
     };
   if (error instanceof InvalidRequestPause)
     return { kind: "retry", error: error.message, afterMs: error.afterMs, scope: "bot" };

@@ -14,9 +14,10 @@ import { errorMessage } from "../../src/lib/errors.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import type { Channels } from "./channels.js";
 import { DM_PREFIX } from "./dm.js";
-import { type PartBody, partBody } from "./encode.js";
+import { isPlainText, type PartBody, partBody } from "./encode.js";
 import { readFiles } from "./files.js";
 import { outcomeOf, type Sent } from "./outcome.js";
+import type { Posts } from "./posts.js";
 
 const EPHEMERAL = 64;
 /** Cannot send messages in a non-text channel: a forum takes threads. */
@@ -27,6 +28,7 @@ const MAX_THREAD_NAME = 100;
 
 export interface SendContext {
   rest: REST;
+  posts: Posts;
   channels: Channels;
   applicationId: string;
   /** Where the bytes of attachments may be fetched. */
@@ -51,7 +53,16 @@ export function send(
   return new Promise((resolve, reject) => {
     // The request itself goes on until its own timeout, or until the pool is closed.
     const off = aborts.on(signal, () => resolve(interrupted(operation)));
-    request(context, operation, signal).then(resolve, reject).finally(off);
+    request(context, operation, signal).then(
+      (result) => {
+        off();
+        resolve(result);
+      },
+      (error) => {
+        off();
+        reject(error);
+      },
+    );
   });
 }
 
@@ -81,7 +92,7 @@ function interrupted(operation: SendOperation): SendResult {
 type Create = SendOperation & { kind: "create" };
 
 async function create(context: SendContext, operation: Create, signal: AbortSignal): Promise<SendResult> {
-  const upload = await prepare(context, operation.part.body, signal);
+  const upload = plainText(operation.part.body) ?? (await prepare(context, operation.part.body, signal));
   if ("kind" in upload) return upload;
   const { interaction } = operation;
   if (interaction?.first) return answer(context, interaction, upload);
@@ -100,8 +111,11 @@ async function post(context: SendContext, operation: Create, upload: Upload): Pr
     ...(replyToId === undefined ? {} : { message_reference: { message_id: replyToId, fail_if_not_exists: false } }),
   };
   try {
-    const message = await context.rest.post(Routes.channelMessages(chatId), { body, ...upload.extra });
-    return sentMessage(message);
+    return sentMessage(
+      upload.extra.files
+        ? await context.rest.post(Routes.channelMessages(chatId), { body, ...upload.extra })
+        : await context.posts.post(chatId, body),
+    );
   } catch (error) {
     if (error instanceof DiscordAPIError && error.code === NOT_A_TEXT_CHANNEL)
       return startThread(context, chatId, upload);
@@ -205,6 +219,12 @@ interface Upload {
   /** Discord's fields only. */
   request: Record<string, unknown>;
   extra: { files?: RawFile[] };
+}
+
+function plainText(body: Record<string, unknown>): Upload | undefined {
+  if (!isPlainText(body)) return undefined;
+  const { replyToId: _reply, ...request } = body;
+  return { body, isPlain: false, request, extra: {} };
 }
 
 /** Reads the files; those that cannot be read become lines of text. */

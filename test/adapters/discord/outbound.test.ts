@@ -272,6 +272,36 @@ describe("trouble", () => {
     expect(await rig.say({ text: "later" }, { chatId: channel })).toMatchObject({ kind: "sent" });
   });
 
+  it("a channel that takes no message takes no file either, and a pause of the whole account holds edits back", async () => {
+    const id = await sentId({ text: "y" });
+    const channel = fake.world.addChannel({ type: 0 }).id;
+    const limited = (scope: "user" | "global") =>
+      fake.fail({ method: "POST", path: "/messages$", action: { kind: "rate-limit", retryAfterS: 0.3, scope } });
+    limited("user");
+    expect(await rig.say({ text: "x" }, { chatId: channel })).toMatchObject({ kind: "retry", scope: "chat" });
+    const file = {
+      type: "file" as const,
+      ref: "",
+      url: "data:text/plain,hi",
+      filename: "hi.txt",
+      mimeType: "text/plain",
+    };
+    const asked = fake.calls.length;
+    expect(await rig.say({ text: "z", attachments: [file] }, { chatId: channel })).toMatchObject({ kind: "retry" });
+    limited("global");
+    expect(await rig.say({ text: "x" })).toMatchObject({ kind: "retry", scope: "bot" });
+    const paused = await edit(id, { text: "z" });
+    expect(paused).toMatchObject({ kind: "retry", scope: "bot" });
+    expect(fake.calls.length).toBe(asked + 1);
+    await new Promise((resolve) => setTimeout(resolve, (paused as { afterMs: number }).afterMs + 20));
+    expect(await rig.say({ text: "later" }, { chatId: channel })).toMatchObject({ kind: "sent" });
+  });
+
+  it("a refusal that says nothing is a refusal", async () => {
+    fake.fail({ method: "POST", action: { kind: "status", status: 403, body: {} } });
+    expect(await rig.say({ text: "x" })).toMatchObject({ kind: "permanent", error: expect.stringContaining("403") });
+  });
+
   it("a 5xx on a create is ambiguous, on an edit a retry", async () => {
     fake.fail({ method: "POST", action: { kind: "status", status: 502 } });
     expect(await rig.say({ text: "x" })).toMatchObject({ kind: "ambiguous" });

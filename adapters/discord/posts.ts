@@ -1,0 +1,108 @@
+/**
+ * Messages into channels, which nearly all requests are, without @discordjs/rest: its queues, handlers, timers and signals cost
+ * more than the request. It shares with it all that limits: the requests of this second, global pauses, refusals, and the
+ * buckets of channels, which also hold back what the library uploads there.
+ */
+import { STATUS_CODES } from "node:http";
+import { DefaultUserAgent, DefaultUserAgentAppendix, DiscordAPIError, HTTPError, type REST } from "@discordjs/rest";
+import { Routes } from "discord-api-types/v10";
+import type { Dispatcher } from "undici";
+import { systemClock } from "../../src/lib/clock.js";
+import { type Answer, ask, headerOf, pathIn } from "./exchange.js";
+import { Limited, type MessageBuckets } from "./message-buckets.js";
+import type { Refusals } from "./refusals.js";
+
+/** As @discordjs/rest allows for clocks that differ. */
+const MARGIN_MS = 50;
+
+export interface PostsOptions {
+  token: string;
+  /** Where the API is, with its version: `https://discord.com/api/v10`. */
+  api: string;
+  agent: Dispatcher;
+  buckets: MessageBuckets;
+  refusals: Refusals;
+  rest: REST;
+}
+
+export class Posts {
+  readonly #options: PostsOptions;
+  readonly #origin: string;
+  readonly #path: string;
+  readonly #headers: Record<string, string>;
+
+  constructor(options: PostsOptions) {
+    this.#options = options;
+    const pathAt = pathIn(`${options.api}/`);
+    this.#origin = options.api.slice(0, pathAt);
+    this.#path = options.api.slice(pathAt);
+    this.#headers = {
+      "User-Agent": `${DefaultUserAgent} ${DefaultUserAgentAppendix}`.trim(),
+      Authorization: `Bot ${options.token}`,
+      "Content-Type": "application/json",
+    };
+  }
+
+  /** The message that Discord made of it. Rejects as @discordjs/rest does. */
+  async post(channelId: string, message: Record<string, unknown>): Promise<unknown> {
+    const { agent, buckets, refusals } = this.#options;
+    refusals.check();
+    buckets.take(channelId);
+    this.#takeGlobal();
+    const path = `${this.#path}${Routes.channelMessages(channelId)}`;
+    const body = JSON.stringify(message);
+    const answer = await ask(agent, { origin: this.#origin, path, method: "POST", headers: this.#headers, body });
+    const { status, headers } = answer;
+    const header = (name: string) => headerOf(headers, name);
+    buckets.note(channelId, header);
+    if (status >= 200 && status < 300) return JSON.parse(answer.body.toString("utf8"));
+    refusals.count(status, header("x-ratelimit-scope"));
+    throw status === 429
+      ? this.#limited(channelId, answer)
+      : failed(answer, { url: `${this.#origin}${path}`, body: message });
+  }
+
+  /** The requests of a second are counted where the library counts its own. */
+  #takeGlobal(): void {
+    const { rest } = this.#options;
+    const now = systemClock.now(); // by which the library goes
+    if (rest.globalReset < now) {
+      rest.globalReset = now + 1000;
+      rest.globalRemaining = rest.options.globalRequestsPerSecond;
+    } else if (rest.globalRemaining <= 0) throw new Limited(rest.globalReset + MARGIN_MS - now, true);
+    rest.globalRemaining--;
+  }
+
+  #limited(channelId: string, { headers, body }: Answer): Limited {
+    const { rest, buckets } = this.#options;
+    const seconds = Number(fieldsOf(body).retry_after ?? headerOf(headers, "retry-after") ?? 1);
+    const afterMs = (Number.isFinite(seconds) ? seconds * 1000 : 1000) + MARGIN_MS;
+    const isGlobal = headerOf(headers, "x-ratelimit-global") !== null;
+    if (isGlobal) {
+      rest.globalRemaining = 0;
+      rest.globalReset = systemClock.now() + afterMs;
+    } else buckets.shut(channelId, afterMs);
+    return new Limited(afterMs, isGlobal);
+  }
+}
+
+function failed({ status, body }: Answer, asked: { url: string; body: unknown }): Error {
+  if (status >= 500) return new HTTPError(status, STATUS_CODES[status] ?? "", "POST", asked.url, asked);
+  const { message, code, errors } = fieldsOf(body);
+  const told = {
+    message: typeof message === "string" ? message : `${status}: ${STATUS_CODES[status] ?? "refused"}`,
+    code: typeof code === "number" ? code : 0,
+    ...(typeof errors === "object" && errors !== null ? { errors: errors as Record<string, never> } : {}),
+  };
+  return new DiscordAPIError(told, told.code, status, "POST", asked.url, asked);
+}
+
+/** Of an answer that may be anything, as what stands between Discord and us may give it. */
+function fieldsOf(body: Buffer): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(body.toString("utf8"));
+    return typeof value === "object" && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
