@@ -81,9 +81,13 @@ export interface DispatchRecord {
   runs: RunRecord[];
 }
 
+/** `usual`: every run of a record is called by the dispatch's id, a slash and its position. */
+export type RunNames = "usual";
+
 /** Where the kernel hands its records. Must return at once and never throw. */
 export interface JournalPort {
-  record(dispatch: DispatchRecord): void;
+  /** `names`: what is known of its runs' ids, for whoever would compare them otherwise. */
+  record(dispatch: DispatchRecord, names?: RunNames): void;
 }
 
 export interface DispatchFilter {

@@ -123,7 +123,7 @@ export class Recording {
     if (isEmpty && firing?.onRecord === undefined) return;
     const record = this.recordOf(dispatch, ending);
     firing?.onRecord?.(record);
-    if (!isEmpty) this.journal?.record(record);
+    if (!isEmpty) this.journal?.record(record, "usual");
   }
 
   private recordOf(dispatch: Recorded, { outcome, result, provenance }: Ending): DispatchRecord {

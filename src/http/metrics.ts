@@ -86,8 +86,8 @@ export function createMetrics(): Metrics {
       },
     },
     journal: (next) => ({
-      record(dispatch) {
-        next.record(dispatch);
+      record(dispatch, names) {
+        next.record(dispatch, names);
         dispatches(dispatch.point, dispatch.outcome);
         dispatchTime(dispatch.point, dispatch.latencyMs);
         for (const run of dispatch.runs) runs(run.hookId, run.outcome);

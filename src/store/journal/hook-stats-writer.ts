@@ -44,18 +44,29 @@ export function createHookStatsWriter(database: Database): HookStatsWriter {
   const writeTotals = database.prepare<[string, number, number, string]>(
     "INSERT OR REPLACE INTO hook_totals (hook, fires, last_at, last_outcome) VALUES (?, ?, ?, ?)",
   );
-  const hours = new Map<string, HourCounts>();
+  /** By hour, by hook. */
+  const hours = new Map<number, Map<string, HourCounts>>();
   const totals = new Map<string, Totals>();
 
+  let cached = 0;
+  const forgetHours = () => {
+    hours.clear();
+    cached = 0;
+  };
   const hourOf = (hook: string, at: number): HourCounts => {
     const hour = Math.floor(at / HOUR_MS);
-    const key = `${hour}:${hook}`;
-    let counts = hours.get(key);
+    let byHook = hours.get(hour);
+    if (!byHook) {
+      byHook = new Map();
+      hours.set(hour, byHook);
+    }
+    let counts = byHook.get(hook);
     if (!counts) {
       const stored = readHour.get(hook, hour);
       const latencies: Histogram = stored ? JSON.parse(stored.latencies) : {};
       counts = { hook, hour, fires: stored?.fires ?? 0, failures: stored?.failures ?? 0, latencies, changed: false };
-      hours.set(key, counts);
+      byHook.set(hook, counts);
+      cached++;
     }
     return counts;
   };
@@ -84,20 +95,21 @@ export function createHookStatsWriter(database: Database): HookStatsWriter {
       total.changed = true;
     },
     save() {
-      for (const counts of hours.values()) {
-        if (!counts.changed) continue;
-        writeHour.run(counts.hook, counts.hour, counts.fires, counts.failures, JSON.stringify(counts.latencies));
-        counts.changed = false;
-      }
+      for (const byHook of hours.values())
+        for (const counts of byHook.values()) {
+          if (!counts.changed) continue;
+          writeHour.run(counts.hook, counts.hour, counts.fires, counts.failures, JSON.stringify(counts.latencies));
+          counts.changed = false;
+        }
       for (const [hook, counts] of totals) {
         if (!counts.changed) continue;
         writeTotals.run(hook, counts.fires, counts.lastAt, counts.lastOutcome);
         counts.changed = false;
       }
-      if (hours.size > MAX_CACHED) hours.clear();
+      if (cached > MAX_CACHED) forgetHours();
     },
     forget() {
-      hours.clear();
+      forgetHours();
       totals.clear();
     },
   };

@@ -3,7 +3,7 @@
  * When records come faster than the disk takes them, the oldest that did not fail are dropped, counted and reported.
  */
 import { existsSync } from "node:fs";
-import type { Journal } from "../../domain/journal.js";
+import type { DispatchRecord, Journal, RunNames } from "../../domain/journal.js";
 import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
@@ -51,7 +51,7 @@ export async function openJournal(options: JournalOptions): Promise<StoredJourna
   const read: JournalReader = createJournalReader(reading, file);
   const writing = options.readonly ? undefined : createWriting(options);
   return {
-    record: (dispatch) => writing?.record(dispatch),
+    record: (dispatch, names) => writing?.record(dispatch, names),
     flush: async () => writing?.sender.flush(),
     get: read.get,
     getByRun: read.getByRun,
@@ -109,10 +109,10 @@ function createWriting(options: JournalOptions) {
   return {
     sender,
     sweep: sweeps.sweep,
-    record(dispatch: Parameters<Journal["record"]>[0]): void {
+    record(dispatch: DispatchRecord, names: RunNames | undefined): void {
       if (isClosed) return;
       try {
-        sender.push(dispatch);
+        sender.push(dispatch, names);
       } catch (thrown) {
         // The port must never throw: whoever fires hooks must not fail because of the journal.
         logger.error({ err: thrown, dispatchId: dispatch.id }, `a dispatch was not recorded: ${errorMessage(thrown)}`);

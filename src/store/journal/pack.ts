@@ -22,7 +22,7 @@ export const HAS_DIFF = 8;
 export const HAS_ATTEMPT = 16;
 
 export function packOf(length: number, records: Uint8Array, texts: readonly string[]): Uint8Array {
-  const lengths = new ValueWriter();
+  const lengths = new ValueWriter(texts.length * 2 + 64);
   for (const text of texts) lengths.count(text.length);
   const text = texts.join("\n");
   const encoding = text.isWellFormed() ? "utf8" : "utf16le";
@@ -54,6 +54,7 @@ export class Pack implements Records {
   readonly #starts: Uint32Array;
   /** Those that were asked for. */
   readonly #texts: (string | undefined)[];
+  readonly #headers: (Header | undefined)[];
   /** Where each record begins. */
   #records: Uint32Array | undefined;
 
@@ -63,6 +64,7 @@ export class Pack implements Records {
     this.#recordsEnd = HEAD_BYTES + this.bytes.readUInt32LE(8);
     this.#starts = new Uint32Array(this.bytes.readUInt32LE(12) + 1);
     this.#texts = new Array(this.#starts.length - 1);
+    this.#headers = new Array(this.length);
     this.#in = new ValueReader(this.bytes, this.#recordsEnd, (place) => this.#textAt(place));
     for (let i = 1; i < this.#starts.length; i++) this.#starts[i] = (this.#starts[i - 1] ?? 0) + this.#in.count() + 1;
     this.text = this.bytes.toString(this.bytes[0] === UTF8 ? "utf8" : "utf16le", this.#in.at);
@@ -75,8 +77,12 @@ export class Pack implements Records {
   }
 
   header(index: number): Header {
+    const known = this.#headers[index];
+    if (known !== undefined) return known;
     this.#goTo(index);
-    return this.#readHeader();
+    const header = this.#readHeader();
+    this.#headers[index] = header;
+    return header;
   }
 
   dispatch(index: number): DispatchRecord {

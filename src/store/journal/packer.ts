@@ -3,7 +3,7 @@
  * Of each record what one searches by comes first; its length stands before it, so that the rest can be passed over.
  * Platforms' raw payloads are left out, and nothing is ever too long.
  */
-import type { DispatchRecord, RunRecord } from "../../domain/journal.js";
+import type { DispatchRecord, RunNames, RunRecord } from "../../domain/journal.js";
 import { errorMessage } from "../../lib/errors.js";
 import { HAS_ATTEMPT, HAS_DIFF, HAS_ERROR, HAS_PLUGIN, HAS_REASON, packOf } from "./pack.js";
 import { ValueWriter } from "./value-writer.js";
@@ -22,22 +22,22 @@ export class Packer {
     return this.#out.at + this.#out.chars;
   }
 
-  /** Takes in what the dispatch says now, whatever becomes of its payload. */
-  add(dispatch: DispatchRecord): void {
+  /** Takes in what the dispatch says now, whatever becomes of its payload. `names`: see JournalPort. */
+  add(dispatch: DispatchRecord, names?: RunNames): void {
     const out = this.#out;
     const mark = out.mark();
     const sizeBefore = this.size;
     try {
-      this.#write(dispatch);
+      this.#write(dispatch, names);
       if (this.size - sizeBefore > MAX_RECORD_CHARS) {
         out.backTo(mark);
         out.cut = shorten;
-        this.#write(dispatch);
+        this.#write(dispatch, names);
       }
     } catch (thrown) {
       // A payload with a cycle or a BigInt: the rest of the record is worth keeping.
       out.backTo(mark);
-      this.#write(withoutValues(dispatch, `not recorded: ${errorMessage(thrown)}`));
+      this.#write(withoutValues(dispatch, `not recorded: ${errorMessage(thrown)}`), names);
     } finally {
       out.cut = undefined;
     }
@@ -46,7 +46,7 @@ export class Packer {
 
   /** Takes in one that was in a pack before: it is as short as it has to be. */
   addAgain(dispatch: DispatchRecord): void {
-    this.#write(dispatch);
+    this.#write(dispatch, undefined);
     this.length++;
   }
 
@@ -59,7 +59,7 @@ export class Packer {
     return pack;
   }
 
-  #write(dispatch: DispatchRecord): void {
+  #write(dispatch: DispatchRecord, names: RunNames | undefined): void {
     const out = this.#out;
     const { id, conversation, messageId, attempt, runs } = dispatch;
     const start = out.begin();
@@ -77,7 +77,7 @@ export class Packer {
       out.count(run.position);
       out.count(out.text(run.outcome));
       out.latency(run.latencyMs);
-      out.count(isNamedAfter(run, id) ? 0 : out.newText(run.id) + 1);
+      out.count(names === "usual" || run.id === `${id}/${run.position}` ? 0 : out.newText(run.id) + 1);
     }
     out.value(dispatch.model);
     out.value(dispatch.phase);
@@ -107,11 +107,6 @@ export class Packer {
     if (diff !== undefined) out.value(diff);
     if (attempt !== usual) out.count(attempt);
   }
-}
-
-/** As most are: the texts are compared piece by piece, because putting them together would make new ones. */
-function isNamedAfter({ id, position }: RunRecord, dispatchId: string): boolean {
-  return id === `${dispatchId}/${position}`;
 }
 
 /** What is left of a record whose values cannot be written. */

@@ -7,7 +7,7 @@ import { Lines } from "./lines.js";
 import { isPack, Pack } from "./pack.js";
 import { Packer } from "./packer.js";
 import type { Header, Records } from "./records.js";
-import { addTraits, bloomOf } from "./traits.js";
+import { Traits } from "./traits.js";
 
 const SMALL_RECORDS = 200;
 /** Small ones in a row that become one. */
@@ -120,14 +120,14 @@ function addFitting(packer: Packer, from: Records, isWanted: (header: Header, in
 }
 
 function columnsOf(pack: Pack): [number, number, number, Uint8Array, Buffer] {
-  const traits = new Set<string>();
+  const traits = new Traits();
   let first = Number.POSITIVE_INFINITY;
   let last = 0;
   for (let i = 0; i < pack.length; i++) {
     const header = pack.header(i);
     first = Math.min(first, header.at);
     last = Math.max(last, header.at);
-    addTraits(traits, header);
+    traits.add(header);
   }
-  return [pack.length, first, last, bloomOf(traits), pack.bytes];
+  return [pack.length, first, last, traits.bloom(), pack.bytes];
 }

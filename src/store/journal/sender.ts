@@ -1,5 +1,5 @@
 /** Hands records to the writer in batches, without waiting. What is not confirmed is kept and sent again to the next writer. */
-import type { DispatchRecord } from "../../domain/journal.js";
+import type { DispatchRecord, RunNames } from "../../domain/journal.js";
 import type { Clock, Timer } from "../../lib/clock.js";
 import { HookgateError } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
@@ -61,8 +61,8 @@ export class Sender {
   }
 
   /** Throws when the record cannot be written down. */
-  push(dispatch: DispatchRecord): void {
-    const isFull = this.#waiting.add(dispatch);
+  push(dispatch: DispatchRecord, names?: RunNames): void {
+    const isFull = this.#waiting.add(dispatch, names);
     this.#taken++;
     if (isFull) this.#send();
     else this.#sendSoon();

@@ -12,21 +12,46 @@ const PROBES = 5;
 export const idTrait = (id: string) => `i${id}`;
 export const foreignRunTrait = (runId: string) => `r${runId}`;
 
-/** Of one record, for the filter of its segment. Many repeat, so they are gathered in a set first. */
-export function addTraits(traits: Set<string>, { id, point, outcome, conversation, messageId, runs }: Header): void {
-  traits.add(idTrait(id));
-  traits.add(`p${point}`);
-  traits.add(`o${outcome}`);
-  if (conversation !== undefined) traits.add(`c${conversation}`);
-  if (messageId !== undefined) traits.add(`m${messageId}`);
-  let failed = isFailure(outcome);
-  for (const { hookId, outcome: runOutcome, ownId } of runs) {
-    traits.add(`h${hookId}`);
-    if (ownId !== undefined) traits.add(foreignRunTrait(ownId));
-    failed ||= isFailure(runOutcome);
+/** What is gathered of the records of a segment. Much of it repeats; ids hardly do. */
+export class Traits {
+  readonly #ids: string[] = [];
+  readonly #byKind: Record<RepeatedKind, Set<string>> = {
+    p: new Set(),
+    o: new Set(),
+    c: new Set(),
+    m: new Set(),
+    h: new Set(),
+    r: new Set(),
+  };
+  #hasFailed = false;
+
+  add({ id, point, outcome, conversation, messageId, runs }: Header): void {
+    const { p, o, c, m, h, r } = this.#byKind;
+    this.#ids.push(id);
+    p.add(point);
+    o.add(outcome);
+    if (conversation !== undefined) c.add(conversation);
+    if (messageId !== undefined) m.add(messageId);
+    this.#hasFailed ||= isFailure(outcome);
+    for (const { hookId, outcome: runOutcome, ownId } of runs) {
+      h.add(hookId);
+      if (ownId !== undefined) r.add(ownId);
+      this.#hasFailed ||= isFailure(runOutcome);
+    }
   }
-  if (failed) traits.add("f");
+
+  bloom(): Uint8Array {
+    const kinds = Object.entries(this.#byKind);
+    const count = kinds.reduce((sum, [, texts]) => sum + texts.size, this.#ids.length + 1);
+    const bloom = new Uint8Array(Math.ceil((count * BITS_PER_TRAIT) / 8));
+    for (const id of this.#ids) put(bloom, "i", id);
+    for (const [kind, texts] of kinds) for (const text of texts) put(bloom, kind, text);
+    if (this.#hasFailed) put(bloom, "f", "");
+    return bloom;
+  }
 }
+
+type RepeatedKind = "p" | "o" | "c" | "m" | "h" | "r";
 
 /** All of them are in a segment that holds what the filter looks for. */
 export function traitsOf({ hookId, point, conversation, messageId, outcome, failed }: DispatchFilter): string[] {
@@ -40,24 +65,20 @@ export function traitsOf({ hookId, point, conversation, messageId, outcome, fail
   return traits;
 }
 
-export function bloomOf(traits: ReadonlySet<string>): Uint8Array {
-  const bloom = new Uint8Array(Math.ceil((traits.size * BITS_PER_TRAIT) / 8));
+function put(bloom: Uint8Array, kind: string, text: string): void {
   const bits = bloom.length * 8;
-  for (const trait of traits) {
-    const step = hash(trait, SECOND) | 1;
-    for (let i = 0, at = hash(trait, FIRST); i < PROBES; i++, at = (at + step) >>> 0) {
-      const bit = at % bits;
-      bloom[bit >> 3] = (bloom[bit >> 3] ?? 0) | (1 << (bit & 7));
-    }
+  const step = hash(kind, text, SECOND) | 1;
+  for (let i = 0, at = hash(kind, text, FIRST); i < PROBES; i++, at = (at + step) >>> 0) {
+    const bit = at % bits;
+    bloom[bit >> 3] = (bloom[bit >> 3] ?? 0) | (1 << (bit & 7));
   }
-  return bloom;
 }
 
 export function mayHold(bloom: Uint8Array, traits: readonly string[]): boolean {
   const bits = bloom.length * 8;
   for (const trait of traits) {
-    const step = hash(trait, SECOND) | 1;
-    for (let i = 0, at = hash(trait, FIRST); i < PROBES; i++, at = (at + step) >>> 0) {
+    const step = hash("", trait, SECOND) | 1;
+    for (let i = 0, at = hash("", trait, FIRST); i < PROBES; i++, at = (at + step) >>> 0) {
       const bit = at % bits;
       if (((bloom[bit >> 3] ?? 0) & (1 << (bit & 7))) === 0) return false;
     }
@@ -69,8 +90,8 @@ const FIRST = 0x811c9dc5;
 const SECOND = 0x9747b28c;
 
 /** FNV-1a, and a last mix so that short texts that differ in their last character differ in all bits. */
-function hash(text: string, seed: number): number {
-  let h = seed;
+function hash(kind: string, text: string, seed: number): number {
+  let h = kind === "" ? seed : Math.imul(seed ^ kind.charCodeAt(0), 0x01000193);
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
   h = Math.imul(h ^ (h >>> 15), 0x85ebca6b);
   return (h ^ (h >>> 13)) >>> 0;

@@ -10,6 +10,8 @@ import { ABSENT, FALSE, INTEGER, LARGEST_INTEGER, LIST, NULL, NUMBER, OBJECT, TE
 const ROOM = 32;
 /** Deeper values are looked at for cycles. */
 const TRUSTED_DEPTH = 64;
+/** Keys after which the next is remembered: those that stand first in the table. */
+const MOST_KEYS = 2048;
 const KNOWN_TO_END = Number.NEGATIVE_INFINITY;
 
 /** Where to go back to when a record was begun in vain. */
@@ -21,7 +23,7 @@ export interface Mark {
 
 export class ValueWriter {
   /** What is written so far ends at `at`. */
-  bytes: Uint8Array = new Uint8Array(64 * 1024);
+  bytes: Uint8Array;
   at = 0;
   texts: string[] = [];
   /** Of all texts. */
@@ -29,13 +31,22 @@ export class ValueWriter {
   /** What becomes of each text. */
   cut: ((text: string) => string) | undefined;
   readonly #known = new Map<string, number>();
-  #view = new DataView(this.bytes.buffer);
+  /** Which key (its place plus one) came first in the object under a key, at an even index, and which after that key, at an odd one. */
+  readonly #keyAfter = new Uint32Array(2 * MOST_KEYS);
+  #view: DataView;
+
+  constructor(room = 64 * 1024) {
+    const bytes = new Uint8Array(room);
+    this.bytes = bytes;
+    this.#view = new DataView(bytes.buffer);
+  }
 
   reset(): void {
     this.at = 0;
     this.texts = [];
     this.chars = 0;
     this.#known.clear();
+    this.#keyAfter.fill(0);
   }
 
   mark(): Mark {
@@ -75,6 +86,18 @@ export class ValueWriter {
     return this.texts.push(text) - 1;
   }
 
+  /**
+   * The place of a key. Objects of a kind have the same keys in the same order, so after one comes what came after it before:
+   * comparing costs a tenth of looking it up.
+   */
+  #key(key: string, after: number): number {
+    const usual = this.#keyAfter[after];
+    if (usual !== undefined && usual !== 0 && this.texts[usual - 1] === key) return usual - 1;
+    const place = this.text(key);
+    this.#keyAfter[after] = place + 1;
+    return place;
+  }
+
   number(value: number): void {
     if (value >= 0 && value <= LARGEST_INTEGER && Math.floor(value) === value) this.count(value * 8 + INTEGER);
     else if (Number.isFinite(value)) this.#double(value);
@@ -98,64 +121,64 @@ export class ValueWriter {
     this.#view.setUint32(begun - 4, this.at - begun, true);
   }
 
-  value(value: unknown, depth = 0): void {
-    switch (typeof value) {
-      case "string":
-        this.count(this.text(value) * 8 + TEXT);
-        break;
-      case "number":
-        this.number(value);
-        break;
-      case "boolean":
-        this.count(value ? TRUE : FALSE);
-        break;
-      case "object":
-        if (value === null) this.count(NULL);
-        else if (depth > TRUSTED_DEPTH) this.value(plain(value), KNOWN_TO_END);
-        else if (Array.isArray(value)) this.#list(value, depth);
-        else if (isPlain(value)) this.#object(value, depth);
-        else this.value(plain(value), KNOWN_TO_END);
-        break;
-      case "bigint":
-        throw new TypeError("a BigInt is no JSON");
-      default:
-        this.count(ABSENT);
-    }
+  /** `under`: the place of the key that it belongs to. */
+  value(value: unknown, depth = 0, under = 0): void {
+    if (typeof value === "string") this.count(this.text(value) * 8 + TEXT);
+    else if (typeof value === "number") this.number(value);
+    else if (typeof value === "boolean") this.count(value ? TRUE : FALSE);
+    else if (value === null) this.count(NULL);
+    else if (typeof value === "object") this.#structure(value, depth, under, false);
+    else if (typeof value === "bigint") throw new TypeError("a BigInt is no JSON");
+    else this.count(ABSENT);
   }
 
   /** `raw` is a platform's own payload: of the message itself, or of a message or event inside. It is left out. */
-  withoutRaw(value: unknown, depth = 0): void {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) this.value(value, depth);
-    else if (depth > TRUSTED_DEPTH || !isPlain(value)) this.withoutRaw(plain(value), KNOWN_TO_END);
-    else this.#partsWithoutRaw(value, depth);
+  withoutRaw(value: unknown, depth = 0, under = 0): void {
+    if (typeof value === "object" && value !== null) this.#structure(value, depth, under, true);
+    else this.value(value, depth, under);
   }
 
-  #partsWithoutRaw(object: Record<string, unknown>, depth: number): void {
-    this.count(OBJECT);
-    for (const key in object) {
-      const part = object[key];
-      if (part === undefined || key === "raw") continue;
-      this.count(this.text(key) + 1);
-      if (key === "message" || key === "event" || key === "original") this.withoutRaw(part, depth + 1);
-      else this.value(part, depth + 1);
-    }
-    this.count(0);
+  #structure(value: object, depth: number, under: number, mayHaveRaw: boolean): void {
+    if (depth > TRUSTED_DEPTH) this.#asJson(value, under, mayHaveRaw);
+    else if (Array.isArray(value)) this.#list(value, depth, under);
+    else if (isPlain(value)) this.#object(value, depth, under, mayHaveRaw);
+    else this.#asJson(value, under, mayHaveRaw);
   }
 
-  #list(list: readonly unknown[], depth: number): void {
+  #list(list: readonly unknown[], depth: number, under: number): void {
     this.count(list.length * 8 + LIST);
-    for (let i = 0; i < list.length; i++) this.value(list[i], depth + 1);
+    for (let i = 0; i < list.length; i++) this.value(list[i], depth + 1, under);
   }
 
-  #object(object: Record<string, unknown>, depth: number): void {
+  #object(object: Record<string, unknown>, depth: number, under: number, mayHaveRaw: boolean): void {
+    const start = this.at;
     this.count(OBJECT);
+    let after = under * 2;
     for (const key in object) {
       const part = object[key];
-      if (part === undefined) continue;
-      this.count(this.text(key) + 1);
-      this.value(part, depth + 1);
+      if (part === undefined || (mayHaveRaw && key === "raw")) continue;
+      if (typeof part === "function") {
+        if (key !== "toJSON") continue;
+        this.at = start;
+        this.#asJson(object, under, mayHaveRaw);
+        return;
+      }
+      const place = this.#key(key, after);
+      this.count(place + 1);
+      if (mayHaveRaw && (key === "message" || key === "event" || key === "original"))
+        this.withoutRaw(part, depth + 1, place);
+      else this.value(part, depth + 1, place);
+      after = place * 2 + 1;
     }
     this.count(0);
+  }
+
+  /** Dates, instances of classes, and what may have no end: as JSON.stringify understands them. Throws for a cycle. */
+  #asJson(value: object, under: number, mayHaveRaw: boolean): void {
+    const json = JSON.stringify(value);
+    const plain: unknown = json === undefined ? undefined : JSON.parse(json);
+    if (mayHaveRaw) this.withoutRaw(plain, KNOWN_TO_END, under);
+    else this.value(plain, KNOWN_TO_END, under);
   }
 
   #double(value: number): void {
@@ -173,14 +196,8 @@ export class ValueWriter {
   }
 }
 
-/** Dates, instances of classes, and what may have no end: as JSON.stringify understands them. Throws for a cycle. */
-function plain(value: object): unknown {
-  const json = JSON.stringify(value);
-  return json === undefined ? undefined : JSON.parse(json);
-}
-
-/** What JSON writes key by key. */
+/** What JSON writes key by key, unless it has a way of its own (`toJSON`). */
 function isPlain(value: object): value is Record<string, unknown> {
   const prototype: unknown = Object.getPrototypeOf(value);
-  return (prototype === Object.prototype || prototype === null) && typeof Reflect.get(value, "toJSON") !== "function";
+  return prototype === Object.prototype || prototype === null;
 }

@@ -1,5 +1,5 @@
 /** Records that wait for the writer: in packs that are full, and in one that is being filled. */
-import type { DispatchRecord } from "../../domain/journal.js";
+import type { DispatchRecord, RunNames } from "../../domain/journal.js";
 import { Pack } from "./pack.js";
 import { Packer } from "./packer.js";
 import { hasFailed } from "./records.js";
@@ -33,8 +33,8 @@ export class Waiting {
   }
 
   /** True when it filled a pack. */
-  add(dispatch: DispatchRecord): boolean {
-    this.#open.add(dispatch);
+  add(dispatch: DispatchRecord, names?: RunNames): boolean {
+    this.#open.add(dispatch, names);
     if (!isFull(this.#open)) return false;
     this.#close(this.#open);
     return true;
