@@ -10,8 +10,6 @@ import { ABSENT, FALSE, INTEGER, LARGEST_INTEGER, LIST, NULL, NUMBER, OBJECT, TE
 const ROOM = 32;
 /** Deeper values are looked at for cycles. */
 const TRUSTED_DEPTH = 64;
-/** Keys after which the next is remembered: those that stand first in the table. */
-const MOST_KEYS = 2048;
 const KNOWN_TO_END = Number.NEGATIVE_INFINITY;
 
 /** Where to go back to when a record was begun in vain. */
@@ -31,8 +29,6 @@ export class ValueWriter {
   /** What becomes of each text. */
   cut: ((text: string) => string) | undefined;
   readonly #known = new Map<string, number>();
-  /** Which key (its place plus one) came first in the object under a key, at an even index, and which after that key, at an odd one. */
-  readonly #keyAfter = new Uint32Array(2 * MOST_KEYS);
   #view: DataView;
 
   constructor(room = 64 * 1024) {
@@ -46,7 +42,6 @@ export class ValueWriter {
     this.texts = [];
     this.chars = 0;
     this.#known.clear();
-    this.#keyAfter.fill(0);
   }
 
   mark(): Mark {
@@ -86,18 +81,6 @@ export class ValueWriter {
     return this.texts.push(text) - 1;
   }
 
-  /**
-   * The place of a key. Objects of a kind have the same keys in the same order, so after one comes what came after it before:
-   * comparing costs a tenth of looking it up.
-   */
-  #key(key: string, after: number): number {
-    const usual = this.#keyAfter[after];
-    if (usual !== undefined && usual !== 0 && this.texts[usual - 1] === key) return usual - 1;
-    const place = this.text(key);
-    this.#keyAfter[after] = place + 1;
-    return place;
-  }
-
   number(value: number): void {
     if (value >= 0 && value <= LARGEST_INTEGER && Math.floor(value) === value) this.count(value * 8 + INTEGER);
     else if (Number.isFinite(value)) this.#double(value);
@@ -121,64 +104,59 @@ export class ValueWriter {
     this.#view.setUint32(begun - 4, this.at - begun, true);
   }
 
-  /** `under`: the place of the key that it belongs to. */
-  value(value: unknown, depth = 0, under = 0): void {
+  value(value: unknown, depth = 0): void {
     if (typeof value === "string") this.count(this.text(value) * 8 + TEXT);
     else if (typeof value === "number") this.number(value);
     else if (typeof value === "boolean") this.count(value ? TRUE : FALSE);
     else if (value === null) this.count(NULL);
-    else if (typeof value === "object") this.#structure(value, depth, under, false);
+    else if (typeof value === "object") this.#structure(value, depth, false);
     else if (typeof value === "bigint") throw new TypeError("a BigInt is no JSON");
     else this.count(ABSENT);
   }
 
   /** `raw` is a platform's own payload: of the message itself, or of a message or event inside. It is left out. */
-  withoutRaw(value: unknown, depth = 0, under = 0): void {
-    if (typeof value === "object" && value !== null) this.#structure(value, depth, under, true);
-    else this.value(value, depth, under);
+  withoutRaw(value: unknown, depth = 0): void {
+    if (typeof value === "object" && value !== null) this.#structure(value, depth, true);
+    else this.value(value, depth);
   }
 
-  #structure(value: object, depth: number, under: number, mayHaveRaw: boolean): void {
-    if (depth > TRUSTED_DEPTH) this.#asJson(value, under, mayHaveRaw);
-    else if (Array.isArray(value)) this.#list(value, depth, under);
-    else if (isPlain(value)) this.#object(value, depth, under, mayHaveRaw);
-    else this.#asJson(value, under, mayHaveRaw);
+  #structure(value: object, depth: number, mayHaveRaw: boolean): void {
+    if (depth > TRUSTED_DEPTH) this.#asJson(value, mayHaveRaw);
+    else if (Array.isArray(value)) this.#list(value, depth);
+    else if (isPlain(value)) this.#object(value, depth, mayHaveRaw);
+    else this.#asJson(value, mayHaveRaw);
   }
 
-  #list(list: readonly unknown[], depth: number, under: number): void {
+  #list(list: readonly unknown[], depth: number): void {
     this.count(list.length * 8 + LIST);
-    for (let i = 0; i < list.length; i++) this.value(list[i], depth + 1, under);
+    for (let i = 0; i < list.length; i++) this.value(list[i], depth + 1);
   }
 
-  #object(object: Record<string, unknown>, depth: number, under: number, mayHaveRaw: boolean): void {
+  #object(object: Record<string, unknown>, depth: number, mayHaveRaw: boolean): void {
     const start = this.at;
     this.count(OBJECT);
-    let after = under * 2;
     for (const key in object) {
       const part = object[key];
       if (part === undefined || (mayHaveRaw && key === "raw")) continue;
       if (typeof part === "function") {
         if (key !== "toJSON") continue;
         this.at = start;
-        this.#asJson(object, under, mayHaveRaw);
+        this.#asJson(object, mayHaveRaw);
         return;
       }
-      const place = this.#key(key, after);
-      this.count(place + 1);
-      if (mayHaveRaw && (key === "message" || key === "event" || key === "original"))
-        this.withoutRaw(part, depth + 1, place);
-      else this.value(part, depth + 1, place);
-      after = place * 2 + 1;
+      this.count(this.text(key) + 1);
+      if (mayHaveRaw && (key === "message" || key === "event" || key === "original")) this.withoutRaw(part, depth + 1);
+      else this.value(part, depth + 1);
     }
     this.count(0);
   }
 
   /** Dates, instances of classes, and what may have no end: as JSON.stringify understands them. Throws for a cycle. */
-  #asJson(value: object, under: number, mayHaveRaw: boolean): void {
+  #asJson(value: object, mayHaveRaw: boolean): void {
     const json = JSON.stringify(value);
     const plain: unknown = json === undefined ? undefined : JSON.parse(json);
-    if (mayHaveRaw) this.withoutRaw(plain, KNOWN_TO_END, under);
-    else this.value(plain, KNOWN_TO_END, under);
+    if (mayHaveRaw) this.withoutRaw(plain, KNOWN_TO_END);
+    else this.value(plain, KNOWN_TO_END);
   }
 
   #double(value: number): void {
