@@ -3,6 +3,7 @@ import type { Accepted, GatewayPort } from "../../src/domain/adapter.js";
 import type { Clock } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
+import { UnderWay } from "../../src/lib/under-way.js";
 import type { Self } from "./decode/self.js";
 import { type Decoded, decodeUpdate } from "./decode/update.js";
 import { describeFailure, readFailure } from "./errors.js";
@@ -21,8 +22,7 @@ export interface IntakeContext {
 
 export class Intake {
   readonly #context: IntakeContext;
-  #underWay = 0;
-  #onIdle: (() => void)[] = [];
+  readonly #underWay = new UnderWay();
 
   constructor(context: IntakeContext) {
     this.#context = context;
@@ -54,8 +54,8 @@ export class Intake {
   }
 
   /** Resolves when nothing is being stored or acknowledged. */
-  async drain(): Promise<void> {
-    while (this.#underWay > 0) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
+  drain(): Promise<void> {
+    return this.#underWay.allEnded();
   }
 
   /** Takes the spinner off a pressed button, unless words that do so follow through the outbox. Late or repeated acknowledgements are refused by Telegram and do no harm. */
@@ -75,14 +75,9 @@ export class Intake {
     );
   }
 
-  readonly #end = (): void => {
-    this.#underWay--;
-    if (this.#underWay === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
-  };
-
   #track<T>(work: Promise<T>): Promise<T> {
-    this.#underWay++;
-    work.then(this.#end, this.#end);
+    this.#underWay.begin();
+    work.then(this.#underWay.end, this.#underWay.end);
     return work;
   }
 }

@@ -83,8 +83,8 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
         throw new HookgateError({ code: "FILE_UNAVAILABLE", message: "Telegram gives no way to the file" });
       return transport.download(path, Math.min(options.maxFileBytes, DOWNLOAD_MAX), signal);
     },
-    async send(operation, signal) {
-      if (!running) return { kind: "retry", error: "Telegram is not connected", scope: "bot" };
+    send(operation, signal) {
+      if (!running) return Promise.resolve({ kind: "retry", error: "Telegram is not connected", scope: "bot" });
       return running.send(operation, signal);
     },
     async openTopic(at, name) {

@@ -1,10 +1,13 @@
 /** Work that nobody waits for but a stop: observers of what has already happened. Failures are logged, never lost. */
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import { UnderWay } from "../lib/under-way.js";
+
+const CROWD = 1_000;
 
 export class Background {
   readonly #logger: Logger;
-  readonly #running = new Set<Promise<void>>();
+  readonly #running = new UnderWay();
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -12,28 +15,28 @@ export class Background {
 
   /** `ended` is called in either case. */
   run(what: string, work: Promise<unknown>, ended?: () => void): void {
+    this.#running.begin();
     const end = (): void => {
-      this.#running.delete(watched);
+      this.#running.end();
       ended?.();
     };
-    const watched: Promise<void> = work.then(end, (error) => {
+    work.then(end, (error) => {
       this.#logger.warn({ what, error: errorMessage(error) }, "background work failed");
       end();
     });
-    this.#running.add(watched);
   }
 
-  /** Above this many, whoever adds more should wait for some. */
+  /** So much that whoever adds more should wait for some. */
   get isCrowded(): boolean {
-    return this.#running.size > 1_000;
+    return this.#running.count > CROWD;
   }
 
   /** Resolves as soon as one has ended (at once when there is none). */
-  async oneDone(): Promise<void> {
-    if (this.#running.size > 0) await Promise.race(this.#running);
+  oneDone(): Promise<void> {
+    return this.#running.oneEnded();
   }
 
-  async drained(): Promise<void> {
-    while (this.#running.size > 0) await Promise.all(this.#running);
+  drained(): Promise<void> {
+    return this.#running.allEnded();
   }
 }

@@ -54,7 +54,7 @@ async function handleMessage(row: LaneRow, message: InboundMessage, inbound: Inb
     const parsed = parseOptions(call.command, call.rest);
     return answerCommand(row, { command: call.command, parsed, operator, message }, inbound);
   }
-  const answered = isBot ? undefined : await takeAnswer(row, message, inbound);
+  const answered = isBot || message.replyToId === undefined ? undefined : await takeAnswer(row, message, inbound);
   if (answered) {
     inbound.background.run("message_received", received);
     return answered;

@@ -5,7 +5,7 @@
 import type { Delivery } from "../domain/store.js";
 import { decide } from "./outbound/decide.js";
 import { expiryReason, isExpired, orExpiry } from "./outbound/expiry.js";
-import { findTarget } from "./outbound/find-target.js";
+import { findTarget, NEW } from "./outbound/find-target.js";
 import { finish } from "./outbound/finish.js";
 import { followMove } from "./outbound/follow-move.js";
 import { freezeAndSend } from "./outbound/freeze-and-send.js";
@@ -20,26 +20,19 @@ const IN_A_ROW = 20;
 /** Sends what is due in a conversation, in order. Gives the time of the next look, if one is needed. */
 export async function sendNext(conversation: string, out: Outbound): Promise<number | undefined> {
   for (let n = 0; n < IN_A_ROW && !out.isStopping(); n++) {
-    const delivery = await out.handOver.next(conversation);
+    const delivery = out.handOver.atHand(conversation) ?? (await out.handOver.next(conversation));
     if (!delivery) return undefined;
-    const then = await tryOne(delivery, out);
+    let then: Then;
+    try {
+      then = await sendOne(delivery, out);
+    } finally {
+      // Whatever is not plainly settled is read from the store next time.
+      if (then !== "next") out.handOver.read(delivery.conversation);
+    }
     if (then === "next") out.handOver.settled(conversation);
     else if (then !== "again") return then;
   }
   return out.clock.now();
-}
-
-/** Whatever is not plainly settled is read from the store next time. */
-async function tryOne(delivery: Delivery, out: Outbound): Promise<Then> {
-  let then: Then;
-  try {
-    then = await sendOne(delivery, out);
-  } catch (error) {
-    out.handOver.read(delivery.conversation);
-    throw error;
-  }
-  if (then !== "next") out.handOver.read(delivery.conversation);
-  return then;
 }
 
 async function sendOne(delivery: Delivery, out: Outbound): Promise<Then> {
@@ -59,12 +52,12 @@ async function sendOne(delivery: Delivery, out: Outbound): Promise<Then> {
 
   if (delivery.operation === "edit" && (await hasNewerChange(delivery, out)))
     return finish(delivery, "superseded", "a newer change of the same message follows", out);
-  const target = await findTarget(delivery, out);
+  const target = delivery.targetId === undefined ? NEW : await findTarget(delivery.targetId, delivery, out);
   if (target.kind === "ended") return finish(delivery, target.status, target.reason, out);
   if (target.kind === "later") return orExpiry(delivery, target.at);
   // A deletion says nothing that hooks could rewrite.
   if (!delivery.message) return freezeAndSend(delivery, undefined, target.posted, adapter, out);
   const decision = await decide(delivery, delivery.message, out);
   if (decision.kind !== "send") return finish(delivery, decision.kind, decision.reason, out);
-  return freezeAndSend(delivery, decision.message, target.posted, adapter, out);
+  return await freezeAndSend(delivery, decision.message, target.posted, adapter, out);
 }

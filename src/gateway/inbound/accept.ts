@@ -20,10 +20,12 @@ export interface Intake {
 
 export async function accept(event: InboundEvent, intake: Intake, inbound: Inbound): Promise<Accepted> {
   const { lanes, pressure } = intake;
-  const kind = await kindOf(event, inbound);
+  const looked = kindOf(event, inbound);
+  const kind = typeof looked === "string" ? looked : await looked;
   const lane = laneOf(event, kind);
   // Commands are let in whatever waits: they are how an operator looks into it.
-  if (kind === "talk") await pressure.room(keepsBacklog(event, inbound));
+  const room = kind === "talk" ? pressure.room(keepsBacklog(event, inbound)) : undefined;
+  if (room) await room;
   if (intake.isStopping()) throw stopping();
   const receivedAt = inbound.clock.now();
   const started = lanes.expect(lane) && intake.hasRoom();

@@ -77,7 +77,12 @@ export class Lanes {
     lane.hasMore = true;
   }
 
-  /** The row that is to be handled next; undefined when the lane is empty. */
+  /** The row that is to be handled next, when it is in memory. */
+  atHand(name: string): LaneRow | undefined {
+    return this.#lanes.get(name)?.rows[0];
+  }
+
+  /** The row that is to be handled next, wherever it is; undefined when the lane is empty. */
   async head(name: string): Promise<LaneRow | undefined> {
     const lane = this.#lanes.get(name);
     if (!lane) return undefined;

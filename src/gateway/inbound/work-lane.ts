@@ -19,7 +19,7 @@ const IN_A_ROW = 20;
 /** Gives the time of the next look, if one is needed. */
 export async function workLane(lane: string, intake: Intake, inbound: Inbound): Promise<number | undefined> {
   for (let n = 0; n < IN_A_ROW && !intake.isStopping(); n++) {
-    const row = await intake.lanes.head(lane);
+    const row = intake.lanes.atHand(lane) ?? (await intake.lanes.head(lane));
     if (!row) return undefined;
     if (row.status === "deferred" && row.dueAt > inbound.clock.now()) return row.dueAt;
     const later = await workRow(row, () => nextToStart(lane, intake, inbound), inbound);
@@ -57,7 +57,9 @@ async function workRow(row: LaneRow, next: () => LaneRow | undefined, inbound: I
     }
   }
   const { handled } = row;
-  return handled.kind === "deferred" ? putOff(row, handled.delayMs, inbound) : settle(row, handled, next(), inbound);
+  if (handled.kind === "deferred") return putOff(row, handled.delayMs, inbound);
+  await settle(row, handled, next(), inbound);
+  return undefined;
 }
 
 /** Counts the attempt on disk. */
@@ -72,7 +74,7 @@ async function settle(
   handled: Extract<Handling, { kind: "settled" }>,
   next: LaneRow | undefined,
   inbound: Inbound,
-): Promise<undefined> {
+): Promise<void> {
   const { outcome, claimedBy, deliveries } = handled;
   const { store, clock, observe, handOver, handOverEarly, watch, logger } = inbound;
   const now = clock.now();
@@ -95,7 +97,6 @@ async function settle(
   else if (deliveries.length > 0) handOver(deliveries, now);
   if (isFirst) for (const sight of sights) watch?.seen(sight);
   observe.eventSettled?.(addressOf(row.event).platform, outcome, now - row.receivedAt);
-  return undefined;
 }
 
 async function putOff(row: LaneRow, delayMs: number, { store, clock }: Inbound): Promise<number> {

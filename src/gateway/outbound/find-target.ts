@@ -8,13 +8,13 @@ export type Target =
   | { kind: "ended"; status: "held" | "dead" | "sent"; reason: string }
   | { kind: "later"; at: number };
 
-const NOTHING: Target = { kind: "found", posted: [] };
+/** It changes nothing that was posted. */
+export const NEW: Target = { kind: "found", posted: [] };
 /** The target is in another conversation (its chat moved) and not sent yet. */
 const LOOK_AGAIN_MS = 1_000;
 
-export async function findTarget(delivery: Delivery, out: Outbound): Promise<Target> {
-  if (delivery.targetId === undefined) return NOTHING;
-  const target = await out.store.outbox.get(delivery.targetId);
+export async function findTarget(targetId: string, delivery: Delivery, out: Outbound): Promise<Target> {
+  const target = await out.store.outbox.get(targetId);
   if (!target) return { kind: "ended", status: "dead", reason: "what it changes is not known any more" };
   const isDelete = delivery.operation === "delete";
   if (target.status === "waiting" || target.status === "sending")

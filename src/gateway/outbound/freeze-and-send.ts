@@ -37,5 +37,5 @@ export async function freezeAndSend(
   delivery.status = "sending";
   delivery.parts = parts;
   if (message) delivery.frozen = message;
-  return goAt <= now ? sendParts(delivery, adapter, out, first) : orExpiry(delivery, goAt);
+  return goAt <= now ? await sendParts(delivery, adapter, out, first) : orExpiry(delivery, goAt);
 }

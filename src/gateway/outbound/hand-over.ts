@@ -64,7 +64,13 @@ export class HandOver {
     this.#conversations.set(conversation, { hasNews: true });
   }
 
-  /** The delivery that comes next. */
+  /** The delivery that comes next, when it is in memory. */
+  atHand(conversation: string): Delivery | undefined {
+    const known = this.#conversations.get(conversation);
+    return known === undefined || "hasNews" in known ? undefined : known[0];
+  }
+
+  /** The delivery that comes next, wherever it is. */
   async next(conversation: string): Promise<Delivery | undefined> {
     const known = this.#conversations.get(conversation);
     if (known === undefined) return undefined;

@@ -3,11 +3,12 @@ import type { Delivery } from "../../domain/store.js";
 import { fireOptions, hookTarget } from "./hook-target.js";
 import type { Outbound } from "./sending.js";
 
-export async function reportSent(delivery: Delivery, out: Outbound): Promise<void> {
+/** A promise when there is so much in the background that whoever adds to it should wait. */
+export function reportSent(delivery: Delivery, out: Outbound): Promise<void> | undefined {
   const latencyMs = out.clock.now() - delivery.createdAt;
   out.observe.deliverySettled?.(delivery.address.platform, "sent", latencyMs, delivery.cause);
   tellSent(delivery, out);
-  if (out.background.isCrowded) await out.background.oneDone();
+  return out.background.isCrowded ? out.background.oneDone() : undefined;
 }
 
 export function tellSent(delivery: Delivery, out: Outbound): void {

@@ -18,6 +18,7 @@ export class Requests {
     this.#long = new TimeLimit(clock, config.upload_timeout);
   }
 
+  /** An adapter that throws at once is the same as one that rejects. */
   send(adapter: Adapter, operation: SendOperation): Promise<SendResult> {
     const limit = operation.kind !== "delete" && operation.part.hasFile ? this.#long : this.#short;
     return new Promise((resolve) => {
@@ -26,9 +27,12 @@ export class Requests {
         limit.delete(one);
         resolve(result);
       };
-      this.#call(adapter, operation, this.#stopping.signal).then(settle, (error) =>
-        settle({ kind: "ambiguous", error: errorMessage(error) }),
-      );
+      const fail = (error: unknown) => settle({ kind: "ambiguous", error: errorMessage(error) });
+      try {
+        adapter.send(operation, this.#stopping.signal).then(settle, fail);
+      } catch (thrown) {
+        fail(thrown);
+      }
     });
   }
 
@@ -37,11 +41,6 @@ export class Requests {
     this.#short.giveUpAll(why);
     this.#long.giveUpAll(why);
     this.#stopping.abort();
-  }
-
-  /** An adapter that throws at once is the same as one that rejects. */
-  async #call(adapter: Adapter, operation: SendOperation, signal: AbortSignal): Promise<SendResult> {
-    return adapter.send(operation, signal);
   }
 }
 

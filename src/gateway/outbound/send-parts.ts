@@ -43,7 +43,8 @@ export async function sendParts(
     if (result.kind !== "sent" && messageId === undefined) return takeResult(result, delivery, part, adapter, out);
     cleared = await confirm(delivery, part, messageId ?? "", adapter, out);
   }
-  await reportSent(delivery, out);
+  const crowded = reportSent(delivery, out);
+  if (crowded) await crowded;
   return "next";
 }
 
