@@ -22,7 +22,12 @@ export function markSending(parts: Parts, index: number): Parts {
 /** Undefined when there is no such part that waits for its confirmation. */
 export function markSent(parts: Parts, index: number, messageId: string): Parts | undefined {
   if (!parts.some((part) => part.index === index && isUnsent(part))) return undefined;
-  return parts.map((part) => (part.index === index ? { ...part, status: "sent", messageId } : part));
+  return parts.map((part) => (part.index === index ? asSent(part, messageId) : part));
+}
+
+/** Without its request, which nobody needs again: what it said stands in the delivery's message. */
+export function asSent({ index, operation, nonce, attempts }: DeliveryPart, messageId: string): DeliveryPart {
+  return { index, operation, messageId, nonce, status: "sent", attempts };
 }
 
 /** Nothing was posted: after a restart no part may look as if it had been on the wire. */

@@ -27,6 +27,10 @@ export interface DeliveryRecord {
   parts: string | null;
 }
 
+/** Conditions in the words of the partial indexes: only so does SQLite see that one fits. */
+export const IS_OPEN = "(status = 'waiting' OR status = 'sending')";
+export const IS_EXCEPTION = "status <> 'sent' AND status <> 'waiting' AND status <> 'sending'";
+
 export const DELIVERY_COLUMNS = `seq, id, conversation, status, attempts, created_at, due_at, expires_at, settled_at, reason,
   data, message, frozen, parts`;
 

@@ -4,6 +4,7 @@ import { addressOf, type InboundEvent } from "../domain/event.js";
 import type { InboxRow, InboxStatus, InboxStore, NewDelivery } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Connection } from "./connection.js";
+import type { InboxSeen } from "./inbox-seen.js";
 import { createInsertSight } from "./sla/conversations.js";
 import { readable } from "./unreadable.js";
 
@@ -29,22 +30,17 @@ type EventKey = [chat: string, eventId: string, bot: string, platform: string];
 /** `addDelivery` writes into the outbox, inside the transaction that is open. */
 export function createInbox(
   connection: Connection,
+  seen: InboxSeen,
   addDelivery: (delivery: NewDelivery, at: number) => void,
 ): InboxStore {
   const { database, read, write } = connection;
   const insertSight = createInsertSight(database);
-  // The WHERE also tells SQLite that ON belongs to the conflict: https://www.sqlite.org/lang_upsert.html#parsing_ambiguity
-  const insert = database.prepare<[...EventKey, string, InboxStatus, number, number, number, string, ...EventKey]>(
+  const insert = database.prepare<[...EventKey, string, InboxStatus, number, number, number, string]>(
     `INSERT INTO inbox (chat, event_id, bot, platform, lane, status, attempts, due_at, received_at, event)
-     SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
-     WHERE NOT EXISTS (SELECT 1 FROM inbox_seen WHERE chat = ? AND event_id = ? AND bot = ? AND platform = ?)
-     ON CONFLICT DO NOTHING`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   );
   const known = database.prepare<EventKey, { id: number }>(
     "SELECT id FROM inbox WHERE chat = ? AND event_id = ? AND bot = ? AND platform = ?",
-  );
-  const seen = database.prepare<EventKey, { id: number }>(
-    "SELECT inbox_id AS id FROM inbox_seen WHERE chat = ? AND event_id = ? AND bot = ? AND platform = ?",
   );
   const start = database.prepare<[number], { attempts: number }>(
     "UPDATE inbox SET status = 'running', attempts = attempts + 1 WHERE id = ? AND settled_at IS NULL RETURNING attempts",
@@ -98,11 +94,24 @@ export function createInbox(
       const { platform, botId, chatId } = addressOf(event);
       const json = JSON.stringify(event);
       return write(() => {
-        const key: EventKey = [chatId, event.eventId, botId, platform];
+        const before = seen.find(event);
+        if (before !== undefined) return { id: before, duplicate: true };
         const status = started ? "running" : "waiting";
-        const added = insert.run(...key, laneName, status, started ? 1 : 0, receivedAt, receivedAt, json, ...key);
+        const attempts = started ? 1 : 0;
+        const added = insert.run(
+          chatId,
+          event.eventId,
+          botId,
+          platform,
+          laneName,
+          status,
+          attempts,
+          receivedAt,
+          receivedAt,
+          json,
+        );
         if (added.changes > 0) return { id: Number(added.lastInsertRowid), duplicate: false };
-        return { id: (known.get(...key) ?? seen.get(...key))?.id ?? 0, duplicate: true };
+        return { id: known.get(chatId, event.eventId, botId, platform)?.id ?? 0, duplicate: true };
       });
     },
     start: (id) => write(() => start.get(id)?.attempts ?? noSuchRow(id)),

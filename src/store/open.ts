@@ -20,6 +20,7 @@ import { type ExclusiveLock, takeExclusiveLock } from "./exclusive-lock.js";
 import { createFreshDeliveries } from "./fresh-deliveries.js";
 import { createHookState } from "./hook-state.js";
 import { createInbox } from "./inbox.js";
+import { createInboxSeen } from "./inbox-seen.js";
 import { openJournal } from "./journal/journal.js";
 import { createKeyValue } from "./key-value.js";
 import { createLinks } from "./links.js";
@@ -94,11 +95,12 @@ async function assemble(
   const { clock, logger, secrets, retention } = options;
   const journal = await openJournal({ file: journalFile(connection.file), clock, logger, secrets, ...mode });
   const fresh = createFreshDeliveries(connection);
-  const sweepMain = createSweep(connection, retention);
+  const seen = createInboxSeen(connection);
+  const sweepMain = createSweep(connection, seen, retention);
   const check = createCheck(connection);
   if (!mode.readonly) await endUnreadable(connection, clock.now(), logger);
   return {
-    inbox: createInbox(connection, fresh.add),
+    inbox: createInbox(connection, seen, fresh.add),
     outbox: createOutbox(connection, fresh),
     journal,
     actions: createActions(connection),

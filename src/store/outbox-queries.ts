@@ -1,22 +1,20 @@
 /** What can be asked of the outbox, and the operator's purge. */
 import { DELIVERY_STATUSES, type Delivery, type DeliveryStatus, type OutboxStore } from "../domain/store.js";
 import type { Connection } from "./connection.js";
-import { DELIVERY_COLUMNS, type DeliveryRecord, toDelivery } from "./delivery-rows.js";
+import { DELIVERY_COLUMNS, type DeliveryRecord, IS_EXCEPTION, IS_OPEN, toDelivery } from "./delivery-rows.js";
 import { readable } from "./unreadable.js";
 
 type Queries = Pick<OutboxStore, "next" | "pending" | "get" | "findByMessage" | "list" | "counts" | "purge">;
 
-const EXCEPTIONS = "status IN ('held', 'suppressed', 'cancelled', 'superseded', 'dead')";
-
 export function outboxQueries({ database, read, write }: Connection): Queries {
   const select = `SELECT ${DELIVERY_COLUMNS} FROM deliveries`;
   const next = database.prepare<[string], DeliveryRecord>(
-    `${select} INDEXED BY deliveries_open WHERE conversation = ? AND status IN ('waiting', 'sending') ORDER BY seq LIMIT 1`,
+    `${select} INDEXED BY deliveries_open WHERE conversation = ? AND ${IS_OPEN} ORDER BY seq LIMIT 1`,
   );
   // SQLite takes the bare columns from the row that min() found: https://www.sqlite.org/lang_select.html#bareagg
   const pending = database.prepare<[], { conversation: string; dueAt: number }>(
     `SELECT conversation, due_at AS dueAt, min(seq) FROM deliveries
-     WHERE status IN ('waiting', 'sending') GROUP BY conversation`,
+     WHERE ${IS_OPEN} GROUP BY conversation`,
   );
   const byId = database.prepare<[string], DeliveryRecord>(`${select} WHERE id = ?`);
   const byMessage = database.prepare<[string, string, string, string], DeliveryRecord>(
@@ -45,19 +43,15 @@ export function outboxQueries({ database, read, write }: Connection): Queries {
     database.prepare<[], { status: DeliveryStatus; rows: number }>(
       `SELECT status, count(*) AS rows FROM deliveries WHERE ${condition} GROUP BY status`,
     );
-  const countOpen = countBy("status IN ('waiting', 'sending')");
-  const countExceptions = countBy(EXCEPTIONS);
+  const countOpen = countBy(IS_OPEN);
+  const countExceptions = countBy(IS_EXCEPTION);
   const countAll = database.prepare<[], { rows: number }>("SELECT count(*) AS rows FROM deliveries");
-  const purgeId = database.prepare<[string]>(
-    "DELETE FROM deliveries WHERE id = ? AND status NOT IN ('waiting', 'sending')",
-  );
+  const purgeId = database.prepare<[string]>(`DELETE FROM deliveries WHERE id = ? AND NOT ${IS_OPEN}`);
   const purgeIdWith = database.prepare<[string, DeliveryStatus]>(
-    "DELETE FROM deliveries WHERE id = ? AND status = ? AND status NOT IN ('waiting', 'sending')",
+    `DELETE FROM deliveries WHERE id = ? AND status = ? AND NOT ${IS_OPEN}`,
   );
-  const purgeStatus = database.prepare<[DeliveryStatus]>(
-    "DELETE FROM deliveries WHERE status = ? AND status NOT IN ('waiting', 'sending')",
-  );
-  const purgeAll = database.prepare("DELETE FROM deliveries WHERE status NOT IN ('waiting', 'sending', 'held')");
+  const purgeStatus = database.prepare<[DeliveryStatus]>(`DELETE FROM deliveries WHERE status = ? AND NOT ${IS_OPEN}`);
+  const purgeAll = database.prepare(`DELETE FROM deliveries WHERE NOT ${IS_OPEN} AND status <> 'held'`);
 
   const whole = (record: DeliveryRecord | undefined): Delivery | undefined =>
     record && readable([record], toDelivery)[0];
@@ -110,6 +104,6 @@ export function outboxQueries({ database, read, write }: Connection): Queries {
 
 /** Says the same as `status = …`, in words that name the partial index. */
 function listCondition(status: DeliveryStatus): string {
-  if (status === "waiting" || status === "sending") return `status = '${status}' AND status IN ('waiting', 'sending')`;
-  return status === "sent" ? "status = 'sent'" : `status = '${status}' AND ${EXCEPTIONS}`;
+  if (status === "waiting" || status === "sending") return `status = '${status}' AND ${IS_OPEN}`;
+  return status === "sent" ? "status = 'sent'" : `status = '${status}' AND ${IS_EXCEPTION}`;
 }

@@ -6,6 +6,7 @@ import { HookgateError } from "../lib/errors.js";
 import { boundedMap } from "./bounded-map.js";
 import type { Connection } from "./connection.js";
 import {
+  asSent,
   confirmSending,
   isUnsent,
   markNotSent,
@@ -19,6 +20,7 @@ import {
   DELIVERY_COLUMNS,
   type DeliveryRecord,
   deliveryData,
+  IS_OPEN,
   parseData,
   parseParts,
 } from "./delivery-rows.js";
@@ -26,8 +28,6 @@ import type { FreshDeliveries } from "./fresh-deliveries.js";
 import { outboxQueries } from "./outbox-queries.js";
 import { createOwedHooks } from "./owed-hooks.js";
 import { createInsertSight } from "./sla/conversations.js";
-
-const OPEN = "status IN ('waiting', 'sending')";
 
 export function createOutbox(connection: Connection, fresh: FreshDeliveries): OutboxStore {
   const { database } = connection;
@@ -64,7 +64,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
     "UPDATE deliveries SET due_at = ?, reason = ?, attempts = attempts + 1, parts = ? WHERE seq = ?",
   );
   const finish = database.prepare<[DeliveryStatus, string, number, string]>(
-    `UPDATE deliveries SET status = ?, reason = ?, settled_at = ? WHERE id = ? AND (${OPEN} OR status = 'held')`,
+    `UPDATE deliveries SET status = ?, reason = ?, settled_at = ? WHERE id = ? AND (${IS_OPEN} OR status = 'held')`,
   );
   const release = database.prepare<[DeliveryStatus, number, number]>(
     `UPDATE deliveries SET status = ?, due_at = ?, attempts = 0, expires_at = NULL, settled_at = NULL, reason = NULL
@@ -151,7 +151,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
       write(() => {
         const known = short.take(id);
         if (known && known.part.index === index) {
-          const sent: DeliveryPart = { ...known.part, status: "sent", messageId };
+          const sent = asSent(known.part, messageId);
           if (setShortSent.run(JSON.stringify([sent]), at, known.seq).changes > 0) {
             if (isOwed) owe(id);
             return addPosted(known.seq, known.address, sent);

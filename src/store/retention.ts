@@ -5,6 +5,7 @@
 import type { Store } from "../domain/store.js";
 import type { Retention } from "./config.js";
 import type { Connection } from "./connection.js";
+import type { InboxSeen } from "./inbox-seen.js";
 
 /** Rows looked at in one transaction. */
 const CHUNK = 500;
@@ -31,13 +32,8 @@ const LINKS: SweptTable = { name: "links", key: "id", made: "at", settled: "at" 
 const AUDIT: SweptTable = { name: "audit", key: "id", made: "at", settled: "at" };
 const WEB_MESSAGES: SweptTable = { name: "web_messages", key: "id", made: "at", settled: "at" };
 
-export function createSweep(connection: Connection, retention: Retention): Store["sweep"] {
-  const { database } = connection;
-  const remember = database.prepare<[number, number]>(
-    `INSERT OR IGNORE INTO inbox_seen (chat, event_id, bot, platform, inbox_id, received_at)
-     SELECT chat, event_id, bot, platform, id, received_at FROM inbox WHERE id = ? AND received_at >= ?`,
-  );
-  const sweepInbox = createTableSweep(connection, INBOX, (id, now) => remember.run(id, now - retention.dedup_for));
+export function createSweep(connection: Connection, seen: InboxSeen, retention: Retention): Store["sweep"] {
+  const sweepInbox = createTableSweep(connection, INBOX, (id, now) => seen.remember(id, now - retention.dedup_for));
   const sweepDeliveries = createTableSweep(connection, DELIVERIES);
   const sweepLinks = createTableSweep(connection, LINKS);
   const sweepAudit = createTableSweep(connection, AUDIT);

@@ -4,6 +4,7 @@
  */
 import type { Logger } from "../lib/logger.js";
 import type { Connection } from "./connection.js";
+import { IS_OPEN } from "./delivery-rows.js";
 
 const REASON = "its row in the database is damaged and cannot be read";
 
@@ -15,7 +16,7 @@ export async function endUnreadable({ database, write }: Connection, now: number
   // What is left of the parts would fail the deletion of the row, which looks into them.
   const deliveries = database.prepare<[string, number], { id: string }>(
     `UPDATE deliveries SET status = 'dead', reason = ?, settled_at = ?, parts = iif(json_valid(parts), parts, NULL)
-     WHERE status IN ('waiting', 'sending') AND NOT (
+     WHERE ${IS_OPEN} AND NOT (
        json_valid(data) AND ifnull(json_valid(message), 1) AND ifnull(json_valid(parts), 1)
        AND (frozen IS NULL OR frozen = '' OR json_valid(frozen))) RETURNING id`,
   );

@@ -230,6 +230,7 @@ describe("migrations", () => {
 async function openLimited(file: string) {
   const { connect, openDatabase } = await import("../../src/store/connection.js");
   const { createInbox } = await import("../../src/store/inbox.js");
+  const { createInboxSeen } = await import("../../src/store/inbox-seen.js");
   const { createCheck } = await import("../../src/store/check.js");
   const { systemClock } = await import("../../src/lib/clock.js");
   await (await openStore(storeOptions(file))).close();
@@ -239,7 +240,11 @@ async function openLimited(file: string) {
     const pages = Number(database.pragma("page_count", { simple: true }));
     database.pragma(`max_page_count = ${limit === "now" ? pages : 1_000_000}`);
   };
-  return { inbox: createInbox(connection, () => {}), check: createCheck(connection), limitPages };
+  return {
+    inbox: createInbox(connection, createInboxSeen(connection), () => {}),
+    check: createCheck(connection),
+    limitPages,
+  };
 }
 
 function damageAfterFirstPages(file: string): void {

@@ -197,7 +197,7 @@ describe("outbox", () => {
     const delivery = await outbox.get("d_1");
     expect(delivery?.interaction).toBeUndefined();
     expect(delivery?.parts.map((part) => [part.status, part.part?.text])).toEqual([
-      ["sent", "a"],
+      ["sent", undefined],
       ["waiting", "plain b"],
       ["waiting", "plain c"],
     ]);

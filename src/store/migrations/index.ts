@@ -13,6 +13,7 @@ import { alertTimes } from "./010-alert-times.js";
 import { assessmentTellings } from "./011-assessment-tellings.js";
 import { runsByEnd } from "./012-runs-by-end.js";
 import { eventCauses } from "./013-event-causes.js";
+import { plainConditions } from "./014-plain-conditions.js";
 
 export const migrations: Migrations = {
   "001-inbox-and-outbox": inboxAndOutbox,
@@ -28,4 +29,5 @@ export const migrations: Migrations = {
   "011-assessment-tellings": assessmentTellings,
   "012-runs-by-end": runsByEnd,
   "013-event-causes": eventCauses,
+  "014-plain-conditions": plainConditions,
 };
