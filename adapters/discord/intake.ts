@@ -75,6 +75,11 @@ export class Intake {
     return this.#unread.isWaiting;
   }
 
+  /** More is unread, or on its way to the disk, than memory should hold: nothing more should be heard for a while. */
+  get isTooMuch(): boolean {
+    return this.#unread.isTooMuch;
+  }
+
   takeLater(session: Session, sequence: number, text: string): void {
     const entry = this.#begin(session, sequence);
     if (entry) this.#unread.add({ session, entry, text });

@@ -8,8 +8,8 @@ import type { Ledger } from "./ledger.js";
 
 /** After so many RESUMEs in a row that nothing answered, the session is given up and missed messages are read over REST. */
 const RESUMES_BEFORE_GIVING_UP = 2;
-/** A replay of this many events under way means that the store cannot keep up. */
-const MAX_UNDER_WAY = 20_000;
+/** So many events that are not on disk cannot be: nothing more is heard long before. */
+const MAX_UNDER_WAY = 200_000;
 
 const stored = z.object({
   resumeURL: z.string(),

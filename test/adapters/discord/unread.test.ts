@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type FakeDiscord, startFakeDiscord } from "../../fakes/discord/server.js";
 import { LeapClock } from "../../support/leap-clock.js";
+import { ManualClock } from "../../support/manual-clock.js";
 import { MemoryCursors } from "../../support/memory-cursors.js";
 import { until } from "../../support/until.js";
 import { RecordingGateway, type Rig, type RigOptions, startRig } from "./rig.js";
@@ -109,6 +110,20 @@ it("a new session takes what is left of the one before first", async () => {
   fake.people.says("new");
   await until(() => gateway.texts.length === 2);
   expect(gateway.texts).toEqual(["old", "new"]);
+});
+
+it("more than memory should hold is not heard before there is room, and then comes whole", async () => {
+  const gateway = new FullGateway();
+  await start({ gateway, clock: new ManualClock() });
+  gateway.shut();
+  const long = "x".repeat(1_000_000);
+  const texts = Array.from({ length: 50 }, (_, n) => `${n} ${long}`);
+  for (const text of texts) fake.people.says(text);
+  await new Promise((resolve) => setTimeout(resolve, 300)); // long enough to hear it all
+  expect(fake.gateway.unsent).toBeGreaterThan(0);
+  gateway.open();
+  await until(() => gateway.texts.length === texts.length);
+  expect(gateway.texts.map((text) => text.slice(0, 3))).toEqual(texts.map((text) => text.slice(0, 3)));
 });
 
 it("when there is no room for long, it waits on the disk instead, and whatever comes goes there at once", async () => {

@@ -86,6 +86,11 @@ export class FakeGateway {
     return [...this.sessions.values()].filter((session) => session.socket).length;
   }
 
+  /** Bytes of writes that clients have not read to the end, beyond what the system's buffers hold. */
+  get unsent(): number {
+    return [...this.#sockets].reduce((sum, socket) => sum + socket.bufferedAmount, 0);
+  }
+
   /** Gives an event to every session that asked for it; a session without a connection gets it on RESUME. */
   dispatch(type: string, data: unknown, scope: DispatchScope): void {
     for (const session of this.sessions.values()) {
