@@ -26,6 +26,8 @@ export class Channels {
   readonly #known = new Map<string, KnownChannel>();
   readonly #ownRoles = new Map<string, string>();
   readonly #dmByUser = new Map<string, string>();
+  /** Channels that are DMs: asked for with every send. */
+  readonly #dms = new Set<string>();
   readonly #lookups = new Map<string, Promise<KnownChannel | undefined>>();
 
   constructor(rest: REST, ledger: Ledger, clock: Clock, signal: AbortSignal) {
@@ -33,7 +35,11 @@ export class Channels {
     this.#ledger = ledger;
     this.#clock = clock;
     this.#signal = signal;
-    for (const { key, value } of ledger.list("dm:")) this.#dmByUser.set(value, key.slice("dm:".length));
+    for (const { key, value } of ledger.list("dm:")) {
+      const channelId = key.slice("dm:".length);
+      this.#dmByUser.set(value, channelId);
+      this.#dms.add(channelId);
+    }
   }
 
   learn(channel: ChannelPayload, guildId = channel.guild_id): void {
@@ -74,6 +80,7 @@ export class Channels {
   }
 
   isForum(channelId: string): boolean {
+    if (this.#dms.has(channelId)) return false;
     return this.#known.get(channelId)?.isForum ?? this.#ledger.get(`forum:${channelId}`) !== undefined;
   }
 
@@ -88,6 +95,7 @@ export class Channels {
   learnDm(channelId: string, userId: string): void {
     if (this.#dmByUser.get(userId) === channelId) return;
     this.#dmByUser.set(userId, channelId);
+    this.#dms.add(channelId);
     this.#ledger.note(`dm:${channelId}`, userId);
   }
 
@@ -96,7 +104,7 @@ export class Channels {
   }
 
   isDm(channelId: string): boolean {
-    return this.#ledger.get(`dm:${channelId}`) !== undefined;
+    return this.#dms.has(channelId);
   }
 
   /** Asks Discord. Undefined when the channel is hidden from us or gone; rejects when Discord could not be asked. */
