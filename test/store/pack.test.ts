@@ -88,6 +88,20 @@ test("a record that was begun in vain leaves nothing behind for those after it",
   expect(pack.bytes.length).toBeLessThan(10_000);
 });
 
+test("what is no text where one should be, or cannot be written at all, spoils nothing beside it", () => {
+  const untyped = (value: unknown) => value as never;
+  const packer = new Packer();
+  packer.add(dispatch({ conversation: untyped(12_345), payload: { text: "before" } }));
+  expect(() => packer.add(dispatch({ id: "x2", cause: untyped({ kind: 1n }), payload: { big: 1n } }))).toThrow();
+  packer.add(dispatch({ id: "x3", payload: { text: "after" } }));
+  const pack = new Pack(packer.take());
+  expect([0, 1].map((i) => pack.dispatch(i))).toMatchObject([
+    { id: "x1", conversation: "12345", payload: { text: "before" } },
+    { id: "x3", payload: { text: "after" } },
+  ]);
+  expect(pack.length).toBe(2);
+});
+
 test("what repeats itself stands in a pack once", () => {
   const text = "some words that are said again and again ".repeat(20);
   const alone = packed(dispatch({ payload: { text } })).bytes.length;

@@ -37,7 +37,7 @@ export class Packer {
     } catch (thrown) {
       // A payload with a cycle or a BigInt: the rest of the record is worth keeping.
       out.backTo(mark);
-      this.#write(withoutValues(dispatch, `not recorded: ${errorMessage(thrown)}`), names);
+      this.#writeRestOf(dispatch, thrown, names);
     } finally {
       out.cut = undefined;
     }
@@ -57,6 +57,17 @@ export class Packer {
     out.reset();
     this.length = 0;
     return pack;
+  }
+
+  /** Leaves nothing of it when that cannot be written either. */
+  #writeRestOf(dispatch: DispatchRecord, thrown: unknown, names: RunNames | undefined): void {
+    const mark = this.#out.mark();
+    try {
+      this.#write(withoutValues(dispatch, `not recorded: ${errorMessage(thrown)}`), names);
+    } catch (again) {
+      this.#out.backTo(mark);
+      throw again;
+    }
   }
 
   #write(dispatch: DispatchRecord, names: RunNames | undefined): void {

@@ -51,7 +51,8 @@ export class ValueWriter {
   backTo({ at, texts, chars }: Mark): void {
     this.at = at;
     this.chars = chars;
-    for (const text of this.texts.splice(texts)) this.#known.delete(text);
+    this.texts.length = texts;
+    for (const [text, place] of this.#known) if (place >= texts) this.#known.delete(text);
   }
 
   /** A whole number from 0 to 2³¹, in seven bits a byte. */
@@ -75,10 +76,11 @@ export class ValueWriter {
     return place;
   }
 
-  /** Of one that will hardly come again. */
+  /** Of one that will hardly come again. A plugin without types may give what is no text, and then only that is wrong. */
   newText(text: string): number {
-    this.chars += text.length;
-    return this.texts.push(text) - 1;
+    const kept = typeof text === "string" ? text : String(text);
+    this.chars += kept.length;
+    return this.texts.push(kept) - 1;
   }
 
   number(value: number): void {
