@@ -91,6 +91,10 @@ describe("a command that leaves out what it is about", () => {
     expect(labels(await asked(app, "/oncall who nobody"))).toEqual(["first"]);
 
     expect((await app.command("/mission run relese")).text).toContain("Which one?");
+    // A value that is not the beginning of its words stands apart from them.
+    const nobody = await app.command("/task add Look into it");
+    expect(nobody.text).toContain("`me` · yourself");
+    expect(nobody.data).toMatchObject({ error: { hint: expect.stringContaining("- me · yourself") } });
     // Programs get it as words.
     const told = await app.command("/schedule run nightli");
     expect(told.data).toMatchObject({

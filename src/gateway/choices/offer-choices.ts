@@ -60,14 +60,18 @@ export async function offerChoices(
 /** For a terminal. */
 function plainLine(choice: Choice): string {
   const words = wordsOf(choice);
-  return `- ${choice.value}${words === choice.name ? choice.name.slice(choice.name.startsWith(choice.value) ? choice.value.length : 0) : `: ${words}`}`;
+  return `- ${choice.value}${words === choice.name ? behindValue(choice) : `: ${words}`}`;
 }
 
 function line(choice: Choice): string {
-  const { name, value } = choice;
   const words = wordsOf(choice);
-  const rest = words === name ? name.slice(name.startsWith(value) ? value.length : 0) : ` ${words}`;
-  return `\`${value}\`${rest.replace(/[\\`*_~[\]<>|#@]/g, "\\$&")}`;
+  const rest = words === choice.name ? behindValue(choice) : ` ${words}`;
+  return `\`${choice.value}\`${rest.replace(/[\\`*_~[\]<>|#@]/g, "\\$&")}`;
+}
+
+/** What its name says besides its value: `me` is `yourself`. */
+function behindValue({ name, value }: Choice): string {
+  return name.startsWith(value) ? name.slice(value.length) : ` · ${name}`;
 }
 
 /** Without an id that stands behind the words and tells a person nothing. */
