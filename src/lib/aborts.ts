@@ -2,22 +2,31 @@
  * Many waits on one long-lived signal, with one listener. A signal looks through all its listeners at each new one, so a
  * thousand sends in flight would cost more to watch than to send.
  */
+import { Bag, type InBag } from "./bag.js";
+
+interface Wait extends InBag {
+  fn: () => void;
+}
+
 export class Aborts {
-  readonly #waits = new WeakMap<AbortSignal, Set<() => void>>();
+  readonly #waits = new WeakMap<AbortSignal, Bag<Wait>>();
 
   /** Calls `fn` once when the signal aborts. Gives the function that calls it off. */
   on(signal: AbortSignal, fn: () => void): () => void {
     const waits = this.#waits.get(signal) ?? this.#watch(signal);
-    waits.add(fn);
-    return () => void waits.delete(fn);
+    const wait = { fn, place: 0 };
+    waits.add(wait);
+    return () => waits.delete(wait);
   }
 
-  #watch(signal: AbortSignal): Set<() => void> {
-    const waits = new Set<() => void>();
+  #watch(signal: AbortSignal): Bag<Wait> {
+    const waits = new Bag<Wait>();
     this.#waits.set(signal, waits);
     const fire = () => {
-      for (const wait of waits) wait();
-      waits.clear();
+      for (const wait of waits.list()) {
+        waits.delete(wait);
+        wait.fn();
+      }
     };
     signal.addEventListener("abort", fire, { once: true });
     return waits;

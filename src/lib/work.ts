@@ -8,6 +8,7 @@ import type { Clock, Timer } from "./clock.js";
 import { DueHeap } from "./due-heap.js";
 import { errorMessage } from "./errors.js";
 import type { Logger } from "./logger.js";
+import { TransientMap } from "./transient-map.js";
 
 export interface WorkOptions {
   /** Does what is due for a key. A number = look again at that time (ms since the epoch). */
@@ -31,6 +32,8 @@ interface KeyState {
   failures: number;
 }
 
+/** Of the queue: so many are gone before it is cut. */
+const SLICE = 1_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
 export function createWork(options: WorkOptions): KeyedWork {
@@ -39,9 +42,10 @@ export function createWork(options: WorkOptions): KeyedWork {
 
 class KeyedWork {
   readonly #options: WorkOptions;
-  #keys = new Map<string, KeyState>();
-  /** Keys that wait for room, in order; a Set, so that it is a queue that can be asked and shortened cheaply. */
-  #waiting = new Set<string>();
+  readonly #keys = new TransientMap<string, KeyState>();
+  /** Keys that wait for room, in order, from `#firstWaiting` on. */
+  #waiting: string[] = [];
+  #firstWaiting = 0;
   #later = new DueHeap();
   #active = 0;
   #timer: Timer | undefined;
@@ -55,7 +59,7 @@ class KeyedWork {
   }
 
   get depth(): { active: number; waiting: number } {
-    return { active: this.#active, waiting: this.#waiting.size };
+    return { active: this.#active, waiting: this.#waitingCount };
   }
 
   look(key: string, atMs = 0): void {
@@ -68,7 +72,7 @@ class KeyedWork {
   stop(): Promise<void> {
     this.#isStopped = true;
     this.#timer?.cancel();
-    this.#waiting.clear();
+    this.#forgetWaiting();
     this.#later.clear();
     if (this.#active === 0) return Promise.resolve();
     return new Promise((resolve) => this.#onIdle.push(resolve));
@@ -89,7 +93,7 @@ class KeyedWork {
   #enqueue(key: string, state: KeyState): void {
     state.phase = "waiting";
     this.#later.delete(key);
-    this.#waiting.add(key);
+    this.#waiting.push(key);
     this.#schedulePump();
   }
 
@@ -104,12 +108,26 @@ class KeyedWork {
   }
 
   #pump(): void {
-    for (const key of this.#waiting) {
+    while (this.#waitingCount > 0) {
       if (this.#active >= this.#options.maxParallel) return;
-      this.#waiting.delete(key);
+      const key = this.#waiting[this.#firstWaiting++] as string;
+      if (this.#firstWaiting === SLICE) {
+        this.#waiting = this.#waiting.slice(SLICE);
+        this.#firstWaiting = 0;
+      }
       const state = this.#keys.get(key);
       if (state) void this.#run(key, state);
     }
+    this.#forgetWaiting();
+  }
+
+  get #waitingCount(): number {
+    return this.#waiting.length - this.#firstWaiting;
+  }
+
+  #forgetWaiting(): void {
+    this.#waiting = [];
+    this.#firstWaiting = 0;
   }
 
   async #run(key: string, state: KeyState): Promise<void> {
@@ -141,7 +159,7 @@ class KeyedWork {
     // A key that failed keeps its state, so that its back-off grows.
     if (nextAt === NEVER || Number.isNaN(nextAt)) this.#keys.delete(key);
     else this.#plan(key, nextAt, state);
-    if (this.#waiting.size > 0) this.#schedulePump();
+    if (this.#waitingCount > 0) this.#schedulePump();
   }
 
   /** One timer, for whichever key is first. */

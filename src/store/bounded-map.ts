@@ -7,20 +7,29 @@ export interface BoundedMap<T> {
   take(key: string): T | undefined;
 }
 
+/** The map itself holds numbers only, and nothing is deleted from it: see lib/transient-map.ts. */
 export function boundedMap<T>(max = MAX_KNOWN): BoundedMap<T> {
-  const known = new Map<string, T>();
+  /** How many came before it. */
+  let numbers = new Map<string, number>();
+  let next = 0;
+  /** The last `max` values. */
+  const ring: (T | undefined)[] = [];
+
+  const forgetOld = (): void => {
+    numbers = new Map([...numbers].filter(([, number]) => number >= next - max && ring[number % max] !== undefined));
+  };
+
   return {
     set(key, value) {
-      known.set(key, value);
-      if (known.size <= max) return;
-      for (const oldest of known.keys()) {
-        known.delete(oldest);
-        break;
-      }
+      if (numbers.size >= 2 * max) forgetOld();
+      numbers.set(key, next);
+      ring[next++ % max] = value;
     },
     take(key) {
-      const value = known.get(key);
-      if (value !== undefined) known.delete(key);
+      const number = numbers.get(key);
+      if (number === undefined || number < next - max) return undefined;
+      const value = ring[number % max];
+      ring[number % max] = undefined;
       return value;
     },
   };

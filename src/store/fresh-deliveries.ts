@@ -53,7 +53,7 @@ export function createFreshDeliveries({ database, onTransaction }: Connection): 
   const decide = database.prepare<[frozen: string, parts: string, seq: number, id: string]>(
     "UPDATE deliveries SET status = 'sending', frozen = ?, parts = ? WHERE seq = ? AND id = ? AND status = 'waiting'",
   );
-  const fresh = new Map<string, { delivery: NewDelivery; at: number }>();
+  let fresh = new Map<string, { delivery: NewDelivery; at: number }>();
   const inserted = boundedMap<KnownRow>(MAX_REMEMBERED);
 
   const write = (
@@ -82,15 +82,20 @@ export function createFreshDeliveries({ database, onTransaction }: Connection): 
     return row;
   };
 
+  /** By another one: a map that is cleared holds on to all that it ever held (see lib/transient-map.ts). */
+  const forgetAll = (): void => {
+    if (fresh.size > 0) fresh = new Map();
+  };
+
   const insertAll = (): void => {
     for (const { delivery, at } of fresh.values()) {
       const row = write(delivery, at);
       if (row) inserted.set(delivery.id, row);
     }
-    fresh.clear();
+    forgetAll();
   };
   // Emptied first: a transaction that failed is run again.
-  onTransaction({ begin: () => fresh.clear(), end: insertAll });
+  onTransaction({ begin: forgetAll, end: insertAll });
 
   return {
     add(delivery, at) {

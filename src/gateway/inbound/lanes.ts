@@ -3,6 +3,7 @@
  * read again. The store stays the truth; a lane that outgrew its copy is read on from there.
  */
 import type { InboxRow, InboxStore } from "../../domain/store.js";
+import { TransientMap } from "../../lib/transient-map.js";
 import type { Handling } from "./handling.js";
 
 /** Rows in memory, over all lanes. */
@@ -33,7 +34,7 @@ interface Lane {
 
 export class Lanes {
   readonly #inbox: InboxStore;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes = new TransientMap<string, Lane>();
   #rows = 0;
 
   constructor(inbox: InboxStore) {

@@ -5,6 +5,7 @@
  */
 import { formatAddress } from "../../domain/address.js";
 import type { Delivery, NewDelivery, OutboxStore } from "../../domain/store.js";
+import { TransientMap } from "../../lib/transient-map.js";
 
 const MAX_PER_CONVERSATION = 200;
 
@@ -17,7 +18,7 @@ interface FromStore {
 export class HandOver {
   readonly #outbox: OutboxStore;
   /** Absent: nothing is open. */
-  readonly #conversations = new Map<string, Delivery[] | FromStore>();
+  readonly #conversations = new TransientMap<string, Delivery[] | FromStore>();
   /** Told how many came to those in memory, or left them. */
   readonly #onChange: (change: number) => void;
 

@@ -4,6 +4,7 @@
  */
 import type { Adapter } from "../../domain/adapter.js";
 import type { Address } from "../../domain/address.js";
+import { TransientMap } from "../../lib/transient-map.js";
 
 /** Requests reach the platform a little closer together than they left us. */
 const SLACK = 1.02;
@@ -61,7 +62,7 @@ interface Ticket {
 export class RateLimiter {
   readonly #platforms = new Map<string, Window>();
   readonly #chats = new Map<string, ChatWindows>();
-  readonly #tickets = new Map<string, Ticket>();
+  readonly #tickets = new TransientMap<string, Ticket>();
 
   /** `now` when the request may go at once (and is counted), else when to ask again. */
   take(adapter: Adapter, at: Address, conversation: string, now: number): number {
@@ -77,9 +78,8 @@ export class RateLimiter {
 
   /** The request is being written now: what was counted at `take` may be some disk writes old. */
   writing(conversation: string, now: number): void {
-    const ticket = this.#tickets.get(conversation);
+    const ticket = this.#tickets.delete(conversation);
     if (!ticket) return;
-    this.#tickets.delete(conversation);
     for (const { window, place } of ticket.places) window.moveTo(place, now);
   }
 

@@ -3,6 +3,7 @@
  * ambiguous. One shared timer a limit, none per request.
  */
 import type { Adapter, SendOperation, SendResult } from "../../domain/adapter.js";
+import { Bag, type InBag } from "../../lib/bag.js";
 import type { Clock, Timer } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { GatewayConfig } from "../config.js";
@@ -45,17 +46,16 @@ export class Requests {
 }
 
 /** Its request is left to itself, and ends by the adapter's own time limit: nobody waits for its answer any more. */
-interface UnderWay {
+interface UnderWay extends InBag {
   dueAt: number;
-  giveUp(why: string): void;
+  resolve(result: SendResult): void;
 }
 
 /** Requests that may take equally long. */
 class TimeLimit {
   readonly #clock: Clock;
   readonly #ms: number;
-  /** In order of `dueAt`, because all have the same limit. */
-  readonly #underWay = new Set<UnderWay>();
+  readonly #underWay = new Bag<UnderWay>();
   #timer: Timer | undefined;
 
   constructor(clock: Clock, ms: number) {
@@ -64,13 +64,7 @@ class TimeLimit {
   }
 
   add(resolve: (result: SendResult) => void): UnderWay {
-    const one: UnderWay = {
-      dueAt: this.#clock.now() + this.#ms,
-      giveUp: (why) => {
-        this.#underWay.delete(one);
-        resolve({ kind: "ambiguous", error: why });
-      },
-    };
+    const one = { dueAt: this.#clock.now() + this.#ms, resolve, place: 0 };
     this.#underWay.add(one);
     if (!this.#timer) this.#arm(this.#ms);
     return one;
@@ -83,17 +77,24 @@ class TimeLimit {
   giveUpAll(why: string): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    for (const one of this.#underWay) one.giveUp(why);
+    for (const one of this.#underWay.list()) this.#giveUp(one, why);
+  }
+
+  #giveUp(one: UnderWay, why: string): void {
+    this.#underWay.delete(one);
+    one.resolve({ kind: "ambiguous", error: why });
   }
 
   #arm(delayMs: number): void {
     this.#timer = this.#clock.after(delayMs, () => {
       this.#timer = undefined;
       const now = this.#clock.now();
-      for (const one of this.#underWay) {
-        if (one.dueAt > now) return this.#arm(one.dueAt - now);
-        one.giveUp(`no answer within ${this.#ms} ms`);
+      let nextMs = Number.POSITIVE_INFINITY;
+      for (const one of this.#underWay.list()) {
+        if (one.dueAt <= now) this.#giveUp(one, `no answer within ${this.#ms} ms`);
+        else nextMs = Math.min(nextMs, one.dueAt - now);
       }
+      if (nextMs < Number.POSITIVE_INFINITY) this.#arm(nextMs);
     });
   }
 }

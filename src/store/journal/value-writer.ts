@@ -8,6 +8,11 @@ import { ABSENT, FALSE, INTEGER, LARGEST_INTEGER, LIST, NULL, NUMBER, OBJECT, TE
 
 /** What one step writes at most, without looking whether there is room. */
 const ROOM = 32;
+/** Texts (and characters of them) that are remembered from one table to the next. */
+const MOST_KNOWN = 4_096;
+const MOST_KNOWN_CHARS = 1024 * 1024;
+/** Numbers up to here take no memory of their own. */
+const LARGEST_NUMBER = 2 ** 30;
 /** Deeper values are looked at for cycles. */
 const TRUSTED_DEPTH = 64;
 const KNOWN_TO_END = Number.NEGATIVE_INFINITY;
@@ -28,7 +33,13 @@ export class ValueWriter {
   chars = 0;
   /** What becomes of each text. */
   cut: ((text: string) => string) | undefined;
-  readonly #known = new Map<string, number>();
+  /**
+   * Numbers of texts, counted over several tables; those below `#tableStart` are not in this one. Not cleared for each table: most come again,
+   * and a map that is cleared keeps what it held (see lib/transient-map.ts).
+   */
+  #known = new Map<string, number>();
+  #knownChars = 0;
+  #tableStart = 0;
   #view: DataView;
 
   constructor(room = 64 * 1024) {
@@ -38,10 +49,15 @@ export class ValueWriter {
   }
 
   reset(): void {
+    this.#tableStart += this.texts.length;
     this.at = 0;
     this.texts = [];
     this.chars = 0;
-    this.#known.clear();
+    if (this.#known.size > MOST_KNOWN || this.#knownChars > MOST_KNOWN_CHARS || this.#tableStart > LARGEST_NUMBER) {
+      this.#known = new Map();
+      this.#knownChars = 0;
+      this.#tableStart = 0;
+    }
   }
 
   mark(): Mark {
@@ -52,7 +68,7 @@ export class ValueWriter {
     this.at = at;
     this.chars = chars;
     this.texts.length = texts;
-    for (const [text, place] of this.#known) if (place >= texts) this.#known.delete(text);
+    for (const [text, number] of this.#known) if (number >= this.#tableStart + texts) this.#known.delete(text);
   }
 
   /** A whole number from 0 to 2³¹, in seven bits a byte. */
@@ -70,9 +86,10 @@ export class ValueWriter {
   text(given: string): number {
     const text = this.cut === undefined ? given : this.cut(given);
     const known = this.#known.get(text);
-    if (known !== undefined) return known;
+    if (known !== undefined && known >= this.#tableStart) return known - this.#tableStart;
     const place = this.newText(text);
-    this.#known.set(text, place);
+    if (known === undefined) this.#knownChars += text.length;
+    this.#known.set(text, this.#tableStart + place);
     return place;
   }
 
