@@ -105,9 +105,9 @@ async function post(context: SendContext, operation: Create, upload: Upload): Pr
   if (context.channels.isForum(chatId)) return startThread(context, chatId, upload);
   const { replyToId } = upload.body;
   const body = {
-    ...upload.request,
     nonce: operation.nonce,
     enforce_nonce: true,
+    ...upload.request,
     ...(replyToId === undefined ? {} : { message_reference: { message_id: replyToId, fail_if_not_exists: false } }),
   };
   try {

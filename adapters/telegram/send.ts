@@ -60,7 +60,7 @@ async function create(
   if (file === undefined || typeof file === "string") {
     const text = file === undefined || body.text === "" ? (file ?? body.text) : `${body.text}\n${file}`;
     const message = await call((api) =>
-      api.sendMessage({ ...common, ...textOf({ ...body, text: text.slice(0, TEXT_MAX) }) }),
+      api.sendMessage(Object.assign(common, textOf({ ...body, text: text.slice(0, TEXT_MAX) }))),
     );
     return { kind: "sent", messageId: String(message.message_id) };
   }

@@ -34,6 +34,8 @@ export interface GatewayProcessOptions {
   port?: number;
   /** Another built product than this tree's own. */
   cli?: string;
+  /** Of node. */
+  flags?: readonly string[];
 }
 
 export async function gatewayProcess({
@@ -42,6 +44,7 @@ export async function gatewayProcess({
   env = {},
   port = 0,
   cli = CLI,
+  flags = [],
 }: GatewayProcessOptions): Promise<GatewayProcess> {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "hookgate.yaml"), JSON.stringify(config, null, 2));
@@ -61,7 +64,7 @@ export async function gatewayProcess({
     running: () => child !== undefined && child.exitCode === null && child.signalCode === null,
     hangUp: () => void child?.kill("SIGHUP"),
     async start() {
-      child = spawn(process.execPath, [cli, "start"], {
+      child = spawn(process.execPath, [...flags, cli, "start"], {
         cwd: folder,
         env: { PATH: process.env.PATH, HOOKGATE_PORT: String(port), HOOKGATE_TOKEN: TOKEN, LOG_LEVEL: "warn", ...env },
         stdio: ["ignore", "pipe", "pipe"],

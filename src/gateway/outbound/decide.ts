@@ -16,14 +16,14 @@ export async function decide(delivery: Delivery, message: OutboundMessage, out: 
   try {
     const dispatch = await registry.fireClaiming(
       "before_dispatch",
-      { ...target, text: readableText(message) },
+      { text: readableText(message), ...target },
       undefined,
       fireOptions(delivery, "before_dispatch", out.startedAt),
     );
     if (dispatch.handled) return { kind: "suppressed", reason: why(dispatch.reason, dispatch.claimedBy) };
     const sending = await registry.fireModifying(
       "message_sending",
-      { ...target, message },
+      { message, ...target },
       undefined,
       fireOptions(delivery, "message_sending", out.startedAt),
     );

@@ -17,7 +17,7 @@ export function tellSent(delivery: Delivery, out: Outbound): void {
   const messageIds: string[] = [];
   for (const { operation, messageId } of delivery.parts)
     if (operation !== "delete" && messageId !== undefined) messageIds.push(messageId);
-  const payload = { ...hookTarget(delivery), messageId: messageIds[0] ?? "", messageIds, message };
+  const payload = { messageId: messageIds[0] ?? "", messageIds, message, ...hookTarget(delivery) };
   const options = fireOptions(delivery, "message_sent", out.startedAt);
   const told = out.registry.fireVoid("message_sent", payload, undefined, options);
   const isHeard = out.registry.isHeard("message_sent");

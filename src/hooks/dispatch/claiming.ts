@@ -41,7 +41,7 @@ export class ClaimingRules implements Rules<ClaimResult> {
 
   private take(sequence: Sequence<ClaimResult>, entry: Entry, value: unknown): ClaimResult | undefined {
     const claim = checkClaim(value, sequence.point.result);
-    if (claim !== undefined) this.claim = { ...claim, claimedBy: entry.id };
+    if (claim !== undefined) this.claim = Object.assign({}, claim, { claimedBy: entry.id });
     return this.claim;
   }
 
