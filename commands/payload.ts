@@ -5,7 +5,7 @@ import { nearest } from "../src/lib/nearest.js";
 import { badUsage } from "./answer.js";
 import { catchUp } from "./catch-up.js";
 import type { CommandDeps } from "./deps.js";
-import { clip } from "./text.js";
+import { clip, code } from "./text.js";
 
 export interface FirePayload {
   payload: unknown;
@@ -14,12 +14,14 @@ export interface FirePayload {
 }
 
 const LOOK_BACK = 50;
+const SUCH =
+  'Use `example`, `last`, or an object such as `{"text": "hello"}`; in `payload=\'…\'` nothing of it is taken for another option.';
 
 export async function readPayload(deps: CommandDeps, point: AnyPoint, given: string): Promise<FirePayload> {
   const [, source, rest] = /^(example|last)(?:\s+([\s\S]*))?$/.exec(given.trim() || "example") ?? [];
-  if (source === undefined) return { payload: checked(point, parseJson(given)), source: "typed" };
+  if (source === undefined) return { payload: checked(point, readObject(given, SUCH)), source: "typed" };
   const base = source === "example" ? point.example : await lastPayload(deps, point);
-  const changed = rest?.trim() ? merge(base, parseJson(rest)) : base;
+  const changed = rest?.trim() ? merge(base, readObject(rest, SUCH)) : base;
   return { payload: checked(point, changed), source: source === "last" ? "last" : "example" };
 }
 
@@ -40,16 +42,15 @@ async function lastPayload(deps: CommandDeps, point: AnyPoint): Promise<unknown>
 export const BY_HAND = "f";
 const isByHand = (dispatchId: string) => dispatchId.startsWith(`${BY_HAND}_`);
 
-function parseJson(text: string): Record<string, unknown> {
+/** An object, or why it is none, with what was read: what a person typed may have been cut somewhere else than they think. */
+export function readObject(text: string, such: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(text.trim());
   } catch (error) {
     throw badUsage(
-      `The payload is not JSON: ${clip(errorMessage(error), 120)}.`,
-      /[“”„]/.test(text)
-        ? "Your keyboard made curly quotes; JSON needs straight ones."
-        : 'Use `example`, `last`, or an object such as {"text": "hello"}.',
+      `The payload is not JSON: ${clip(errorMessage(error), 120)}. Read was ${code(clip(text.trim(), 200))}.`,
+      /[“”„]/.test(text) ? "Your keyboard made curly quotes; JSON needs straight ones." : such,
     );
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))

@@ -7,7 +7,7 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { newId } from "../../src/lib/id.js";
 import { badUsage } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { readPayload } from "../payload.js";
+import { readObject, readPayload } from "../payload.js";
 import { code } from "../text.js";
 import { needForRunning } from "./owner-only.js";
 import { STEP_SIGNS } from "./show-run.js";
@@ -77,11 +77,8 @@ export async function readHandPayload(deps: CommandDeps, definition: Definition,
     return { payload: fieldsOf(payload), source };
   }
   if (text === "" || text === "example" || text === "last") return { payload: {}, source: "none" };
-  try {
-    return { payload: fieldsOf(JSON.parse(text)), source: "typed" };
-  } catch {
-    throw badUsage("The payload is not a JSON object.", 'Such as {"branch": "main"}; templates see it as event.input.');
-  }
+  const such = 'Such as `{"branch": "main"}`; templates see it as event.input.';
+  return { payload: readObject(text, such), source: "typed" };
 }
 
 /** By time or by a person, not by something that happened and has a payload. */

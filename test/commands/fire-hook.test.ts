@@ -107,9 +107,12 @@ describe("/fire-hook", () => {
     await expect(desk.say('/fire-hook note example {"mesage": {"text": "x"}}')).rejects.toMatchObject({
       message: expect.stringContaining('mesage: no such field (did you mean "message"?)'),
     });
-    await expect(desk.run("fire-hook", { id: "note", payload: "{oops" })).rejects.toMatchObject({
-      message: expect.stringContaining("not JSON"),
-    });
+    for (const line of ["note {bad json", "note {bad json}", "note {bad} json", "note payload={bad json dry-run"])
+      await expect(desk.say(`/fire-hook ${line}`)).rejects.toMatchObject({
+        code: "BAD_USAGE",
+        message: expect.stringMatching(/^The payload is not JSON: .*Read was `\{bad\}? json\}?`\.$/),
+        hint: expect.stringContaining("payload='…'"),
+      });
     await expect(desk.run("fire-hook", { id: "note", payload: "{“text”: 1}" })).rejects.toMatchObject({
       hint: expect.stringContaining("curly"),
     });

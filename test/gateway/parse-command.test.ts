@@ -40,6 +40,17 @@ describe("options", () => {
     ["x a=b", { id: "x", payload: "a=b" }],
     ['x "quoted \\"rest\\" "', { id: "x", payload: 'quoted "rest" ' }],
     ["x limit=12 PHASE=Before", { id: "x", limit: 12, phase: "before" }],
+    ['x {"a": "b phase=c"}', { id: "x", payload: '{"a": "b phase=c"}' }],
+    ['x "said phase=c" phase=after', { id: "x", payload: "said phase=c", phase: "after" }],
+    ["x [urgent] mend the {big} pump limit=2", { id: "x", payload: "[urgent] mend the {big} pump", limit: 2 }],
+    // What is no JSON is taken whole, so that whoever reads it can say so.
+    ["x {bad json", { id: "x", payload: "{bad json" }],
+    ["x {bad} json dry-run", { id: "x", payload: "{bad} json", "dry-run": true }],
+    ['x {"a":1}, {"b":2}', { id: "x", payload: '{"a":1}, {"b":2}' }],
+    ["x {“a”: “b c”} d", { id: "x", payload: "{“a”: “b c”} d" }],
+    ["x payload={bad json dry-run=yes", { id: "x", payload: "{bad json", "dry-run": true }],
+    ["x payload={bad} json", { id: "x", payload: "{bad} json" }],
+    ["payload='{bad json' x", { id: "x", payload: "{bad json" }],
   ])("of %s", (text, options) => {
     expect(read(text)).toEqual(options);
   });
@@ -49,16 +60,28 @@ describe("options", () => {
     ["x --dryrun", 'there is no option "dryrun" (did you mean "dry-run"?)'],
     ["x phase=befor", 'did you mean "before"'],
     ["x limit=many", "`limit` is a whole number"],
-    ["x dry-run=perhaps", "`dry-run` is yes or no"],
+    ["x dry-run=perhaps", '`dry-run` is yes or no, not "perhaps"'],
+    [
+      'x payload=example {"a": 1}',
+      '`dry-run` is yes or no, not "{"a": 1}"; before it, `payload` was read as "example": what has spaces needs quotes, payload=\'…\'',
+    ],
   ])("of %s are refused with the reason", (text, reason) => {
     expect(read(text)).toContain(reason);
   });
 
-  it("never throw, whatever is written", () => {
+  it("never throw, whatever is written, and are read in a moment", () => {
+    expect(read(`x ${"payload={ ".repeat(5_000)}`)).toMatchObject({ id: "x" });
+    const piece = fc.constantFrom("payload=", "dry-run", "{", "}", "[", '"', "'", ":", " ", "x", "phase=after");
     fc.assert(
-      fc.property(fc.string({ unit: "grapheme" }), (text) => {
-        expect(["options", "problem"]).toContain(parseOptions(spec, text).kind);
-      }),
+      fc.property(
+        fc.oneof(
+          fc.string({ unit: "grapheme" }),
+          fc.array(piece).map((some) => some.join("")),
+        ),
+        (text) => {
+          expect(["options", "problem"]).toContain(parseOptions(spec, text).kind);
+        },
+      ),
     );
   });
 

@@ -53,20 +53,23 @@ export function parseOptions(spec: CommandSpec, text: string, values: Values = {
     if (at >= text.length) break;
     const named = readNamed(spec, text, at);
     if (named?.kind === "problem") return named;
-    if (named) {
+    if (named && !isTornJson(named, text)) {
       given.set(named.option, named.value);
       at = named.end;
       continue;
     }
-    const option = spec.options.find((candidate) => !given.has(candidate));
-    const value = readValue(text, at);
+    const option = named?.option ?? spec.options.find((candidate) => !given.has(candidate));
+    const from = named?.from ?? at;
+    const value = readValue(text, from);
     if (!option) return problem(`"${value.text}" is more than this command takes`);
-    if (option.rest && !value.isJson) {
-      const { rest, switches } = cutTrailing(spec, text.slice(at));
+    if (option.rest) {
+      const { rest, switches } = cutTrailing(spec, text.slice(from));
       for (const [name, text] of switches) given.set(name, text);
       given.set(option, unquoteWhole(rest));
       break;
     }
+    const typed = coerce(option, value.text);
+    if (typeof typed === "object") return afterWords(typed, given);
     given.set(option, value.text);
     at = value.end;
   }
@@ -130,6 +133,15 @@ function coerce(option: OptionSpec, value: OptionValue): OptionValue | { kind: "
 
 const problem = (message: string) => ({ kind: "problem" as const, message });
 
+/** Words that belong to an option before it come to stand at the place of this one. */
+function afterWords({ message }: { message: string }, given: ReadonlyMap<OptionSpec, OptionValue>) {
+  const [option, value] = [...given].at(-1) ?? [];
+  if (option?.type !== "string" || option.choices) return problem(message);
+  return problem(
+    `${message}; before it, \`${option.name}\` was read as "${value}": what has spaces needs quotes, ${option.name}='…'`,
+  );
+}
+
 function findOption(spec: CommandSpec, name: string): OptionSpec | undefined {
   const wanted = plain(name);
   return spec.options.find(
@@ -145,7 +157,8 @@ function unknownOption(spec: CommandSpec, name: string) {
   return problem(`there is no option "${name}"${near ? ` (did you mean "${near}"?)` : ""}`);
 }
 
-type Named = { kind: "named"; option: OptionSpec; value: OptionValue; end: number };
+/** `from`: where its value begins. */
+type Named = { kind: "named"; option: OptionSpec; value: OptionValue; from: number; end: number };
 
 /** `name=value`, `--name=value`, `--switch`, or the bare name of a switch. Undefined when a positional value stands here. */
 function readNamed(
@@ -161,18 +174,35 @@ function readNamed(
   const option = findOption(spec, name);
   if (!option) return dashes ? unknownOption(spec, name) : undefined;
   if (equals === "=") {
-    const value = readValue(text, at + whole.length);
-    return { kind: "named", option, value: value.text, end: value.end };
+    const from = at + whole.length;
+    const value = readValue(text, from);
+    return { kind: "named", option, value: value.text, from, end: value.end };
   }
   if (option.type !== "boolean") return dashes ? problem(`\`--${name}\` needs a value: ${name}=…`) : undefined;
-  return { kind: "named", option, value: true, end: at + whole.length };
+  return { kind: "named", option, value: true, from: at, end: at + whole.length };
 }
 
-/** Options that stand behind free text: `some words --dry-run name=value other="two words"`. */
+/** It begins as JSON and is none: nobody knows where it ends, so it is taken whole and refused as what it is. */
+function isTornJson({ option, value, from }: Named, text: string): boolean {
+  return option.rest === true && /[{[]/.test(text[from] ?? "") && !isJson(String(value));
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Options that stand behind free text: `some words --dry-run name=value other="two words"`. None is looked for in quotes and in JSON. */
 function cutTrailing(spec: CommandSpec, text: string): { rest: string; switches: [OptionSpec, OptionValue][] } {
   const rest = text.trimEnd();
-  const begins = [...rest.matchAll(/\s(?:--|—)?([a-z0-9_-]+)(?==|\s|$)/gi)].filter(([, name = ""]) =>
-    findOption(spec, name),
+  const whole = readValue(rest, 0);
+  const from = (whole.isQuoted || whole.isJson) && /^(\s|$)/.test(rest.slice(whole.end)) ? whole.end : 0;
+  const begins = [...rest.matchAll(/\s(?:--|—)?([a-z0-9_-]+)(?==|\s|$)/gi)].filter(
+    ({ index, 1: name = "" }) => index >= from && findOption(spec, name),
   );
   for (const { index } of begins.slice(-MOST_TRAILING)) {
     const switches = optionsOnly(spec, rest, index);
