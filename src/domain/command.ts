@@ -40,6 +40,8 @@ export interface OptionSpec {
   choices?: readonly string[];
   /** The last string option may take the rest of the line. */
   rest?: boolean;
+  /** By position only when the option `action` is one of these; by name always. */
+  only?: readonly string[];
   /** Other names under which it is understood. */
   also?: readonly string[];
   /** Behind free text only as `--name` or `name=yes`: its bare word may be part of the text. */

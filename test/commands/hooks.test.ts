@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { hooksSpec } from "../../commands/hooks.js";
 import type { InboundMessage } from "../../src/domain/message.js";
+import { parseOptions } from "../../src/gateway/inbound/parse-command.js";
 import { type Desk, openDesk } from "./desk.js";
 
 let desk: Desk;
@@ -289,5 +291,23 @@ describe("/hooks why", () => {
   it("explains a hook that never fired, whose point has not fired either", async () => {
     desk.registry.registerVoid("message_deleted", () => {}, { id: "mourner" });
     expect((await desk.say("/hooks why mourner")).shown).toContain("`message_deleted` has not fired either");
+  });
+});
+
+describe("the words behind an action", () => {
+  it.each([
+    ["test flow.echo last", { action: "test", id: "flow.echo", payload: "last" }],
+    ['Test flow.echo example {"a": 1}', { action: "test", id: "flow.echo", payload: 'example {"a": 1}' }],
+    ["test flow.echo {bad json", { action: "test", id: "flow.echo", payload: "{bad json" }],
+    ["why flow.echo 42", { action: "why", id: "flow.echo", message: "42" }],
+    ["list flow 2", { action: "list", id: "flow", page: 2 }],
+  ])("are what it needs: %s", (line, options) => {
+    expect(parseOptions(hooksSpec, line)).toEqual({ kind: "options", options });
+  });
+
+  it("are refused when it needs no more", () => {
+    expect(parseOptions(hooksSpec, "show flow.echo 42")).toMatchObject({
+      message: '"42" is more than this command takes',
+    });
   });
 });

@@ -58,7 +58,7 @@ export function parseOptions(spec: CommandSpec, text: string, values: Values = {
       at = named.end;
       continue;
     }
-    const option = named?.option ?? spec.options.find((candidate) => !given.has(candidate));
+    const option = named?.option ?? nextByPlace(spec, given);
     const from = named?.from ?? at;
     const value = readValue(text, from);
     if (!option) return problem(`"${value.text}" is more than this command takes`);
@@ -74,6 +74,13 @@ export function parseOptions(spec: CommandSpec, text: string, values: Values = {
     at = value.end;
   }
   return takeValues(spec, values, given) ?? finish(spec, given);
+}
+
+/** Which option a value without a name is for. */
+function nextByPlace(spec: CommandSpec, given: ReadonlyMap<OptionSpec, OptionValue>): OptionSpec | undefined {
+  const action = spec.options.find(({ name }) => name === "action");
+  const said = plain(String((action && given.get(action)) ?? ""));
+  return spec.options.find((option) => !given.has(option) && (option.only?.includes(said) ?? true));
 }
 
 /** The same checks for options that come by name: slash commands, HTTP. */
