@@ -2,6 +2,7 @@
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Command } from "../src/gateway/commands.js";
 import type { CommandDeps } from "./deps.js";
+import { HOOK_ACTIONS } from "./hooks/actions.js";
 import { explainAdding } from "./hooks/add.js";
 import { showBroken } from "./hooks/broken.js";
 import { listHooks } from "./hooks/list.js";
@@ -13,31 +14,23 @@ import { switchHook } from "./hooks/switch.js";
 import { testHook } from "./hooks/test.js";
 import { explainHook } from "./hooks/why.js";
 
-const ACTIONS = [
-  "list",
-  "show",
-  "enable",
-  "disable",
-  "why",
-  "order",
-  "next",
-  "broken",
-  "test",
-  "pause",
-  "resume",
-  "add",
-] as const;
-type Action = (typeof ACTIONS)[number];
+type Action = (typeof HOOK_ACTIONS)[number];
 
 export const hooksSpec: CommandSpec = {
   name: "hooks",
   summary: "List the hooks, look at one, switch it, ask why it did not run, what fires next",
   role: "viewer",
   options: [
-    { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
+    {
+      name: "action",
+      summary: "What to do; list when absent, so any other word filters: /hooks deploy",
+      type: "string",
+      choices: HOOK_ACTIONS,
+      yields: true,
+    },
     {
       name: "id",
-      summary: "The hook's id; order: a hook point; list: a filter (part of an id or point, on, off, failing, never)",
+      summary: "The hook's id; order: a point; list: part of an id, point or plugin, or on, off, failing, never",
       type: "string",
       complete: "hooks-and-points",
       words: ["on", "off", "failing", "never", "broken"],

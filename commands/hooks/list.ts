@@ -1,11 +1,14 @@
 /** `/hooks [list] [filter]`: every hook by family and point, with its state and what it did lately. */
+import type { BrokenHook } from "../../src/automations/desk.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
+import { nearest } from "../../src/lib/nearest.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, sizeOf } from "../page.js";
 import { familyOf } from "../resolve.js";
 import { code, count, plain, table } from "../text.js";
+import { HOOK_ACTIONS } from "./actions.js";
 import { brokenData, showBroken } from "./broken.js";
 import { pausedText } from "./pause.js";
 import { type HookRow, readHookRows } from "./rows.js";
@@ -19,14 +22,7 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
   const matching = all.filter((row) => matches(row, filter)).sort(byPlace(deps));
   if (filter === "broken") return showBroken(deps);
   if (all.length === 0) return noHooks(deps);
-  if (matching.length === 0)
-    return answer({
-      text: [
-        `No hook matches ${code(filter)}. Filters: part of an id or point, ${["on", "off", "failing", "never", "broken"].map(code).join(", ")}.`,
-      ],
-      data: { hooks: [], total: 0, page: 1, pages: 1 },
-      buttons: [[commandButton("All hooks", "/hooks list")]],
-    });
+  if (matching.length === 0) return noneMatches(deps, context, filter);
 
   const page = pageOf(
     matching,
@@ -40,7 +36,7 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
       `**${count(matching.length, "hook")}**${filter ? ` matching ${code(filter)}` : ""}${page.pages > 1 ? ` · page ${page.number} of ${page.pages}` : ""}`,
       ...groups(page.entries).map((group) => groupText(group, deps.clock.now())),
       ...[remark, pausedText(deps)].map((text) => text && `⚠ ${plain(text)}`),
-      ...brokenLines(deps),
+      ...brokenLines(brokenOf(deps)),
       never > 0 && `${count(never, "enabled hook")} never fired. ${code("/hooks why ID")} tells why.`,
     ],
     data: {
@@ -49,16 +45,17 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
       page: page.number,
       pages: page.pages,
       remark,
-      broken: (deps.automations?.broken() ?? []).map(brokenData),
+      broken: brokenOf(deps).map(brokenData),
       paused: deps.automations?.paused() !== undefined,
     },
     buttons: [pageButtons(page, line)],
   });
 }
 
+const brokenOf = ({ automations }: CommandDeps) => automations?.broken() ?? [];
+
 /** Definitions that are not in force stand in the list as what they are, with the first thing that is wrong. */
-function brokenLines({ automations }: CommandDeps): string[] {
-  const broken = automations?.broken() ?? [];
+function brokenLines(broken: readonly BrokenHook[]): string[] {
   if (broken.length === 0) return [];
   const lines = broken.slice(0, MAX_NAMED).map(({ id, problems: [first] }) => {
     return `✗ ${code(id)} broken: ${plain(first?.message ?? "")}`;
@@ -141,14 +138,50 @@ function groupText({ family, point, rows }: Group, now: number): string {
   return `**${plain(family)}** · ${code(point)}\n${lines}`;
 }
 
+/** It may be a slip of a name or of an action, or the name of a hook that is not in force. */
+function noneMatches(deps: CommandDeps, { options }: CommandContext, filter: string): CommandAnswer {
+  const hooks = deps.registry.list();
+  const broken = brokenOf(deps);
+  const near = nearestNames(filter, [
+    ...hooks.flatMap(({ id, hook, pluginId }) => [id, hook, ...(pluginId === undefined ? [] : [pluginId])]),
+    ...broken.map(({ id }) => id),
+  ]);
+  const action = options.action === undefined ? nearest(filter, HOOK_ACTIONS) : undefined;
+  return answer({
+    text: [
+      `No hook matches ${code(filter)}${near.length > 0 ? `; nearest: ${near.map(code).join(", ")}` : ""}.${action ? ` As an action, the nearest is ${code(`/hooks ${action}`)}.` : ""}`,
+      ...brokenLines(broken.filter(({ id }) => id.toLowerCase().includes(filter.toLowerCase()))),
+      `Filters: part of an id, point or plugin, ${["on", "off", "failing", "never", "broken"].map(code).join(", ")}.`,
+    ],
+    data: { hooks: [], total: 0, page: 1, pages: 1, nearest: near, broken: broken.map(brokenData) },
+    buttons: [
+      [
+        ...near.map((name) => commandButton(name, `/hooks list id=${word(name)}`)),
+        commandButton("All hooks", "/hooks list"),
+      ],
+    ],
+  });
+}
+
+const MAX_NEAR = 3;
+
+/** Names of which the whole or a part is spelt nearly so: `depoly` is near `deploy.site`. */
+function nearestNames(filter: string, names: readonly string[]): string[] {
+  const whole = new Map<string, Set<string>>();
+  for (const name of names)
+    for (const part of [name, ...name.split(/[.:_-]/)]) whole.set(part, (whole.get(part) ?? new Set()).add(name));
+  const near = nearest(filter, whole.keys());
+  return near === undefined ? [] : [...(whole.get(near) ?? [])].slice(0, MAX_NEAR);
+}
+
 function noHooks(deps: CommandDeps): CommandAnswer {
   return answer({
     text: [
       "**No hooks yet.** Write one under `hooks:` of the configuration (`/hooks add` shows how), or name a plugin there:",
       "```yaml\nplugins:\n  - ./examples/plugins/greeter.js\n```",
-      ...brokenLines(deps),
+      ...brokenLines(brokenOf(deps)),
       `${code("hookgate points")} lists what hooks can subscribe to.`,
     ],
-    data: { hooks: [], total: 0, page: 1, pages: 1, broken: (deps.automations?.broken() ?? []).map(brokenData) },
+    data: { hooks: [], total: 0, page: 1, pages: 1, broken: brokenOf(deps).map(brokenData) },
   });
 }

@@ -42,6 +42,8 @@ export interface OptionSpec {
   rest?: boolean;
   /** By position only when the option `action` is one of these; by name always. */
   only?: readonly string[];
+  /** By position, a word that stands alone and is none of its choices is the next option's: `/hooks deploy`. */
+  yields?: boolean;
   /** Other names under which it is understood. */
   also?: readonly string[];
   /** Behind free text only as `--name` or `name=yes`: its bare word may be part of the text. */

@@ -74,7 +74,29 @@ describe("/hooks list", () => {
     expect(await ids("/hooks list on")).toEqual(["one"]);
     expect(await ids("/hooks list never")).toEqual(["one", "two"]);
     const nothing = await desk.say("/hooks list zebra");
-    expect(nothing.shown).toContain("No hook matches `zebra`");
+    expect(nothing.shown).toContain("No hook matches `zebra`.");
+  });
+
+  it("takes a word that is no action for a filter: part of an id, of a point, of a plugin's name", async () => {
+    desk.registry.registerVoid("message_received", () => {}, { id: "deploy.site" });
+    desk.registry.registerVoid("message_sent", () => {}, { id: "other", pluginId: "greeter" });
+    const ids = async (line: string) =>
+      ((await desk.say(line)).data as { hooks: { id: string }[] }).hooks.map(({ id }) => id);
+    expect(await ids("/hooks deploy")).toEqual(["deploy.site"]);
+    expect(await ids("/hooks greet limit=5")).toEqual(["other"]);
+    expect(await ids("/hooks message_s")).toEqual(["other"]);
+    expect(await ids("/hooks never")).toEqual(["deploy.site", "other"]);
+  });
+
+  it("says what is nearest to a word that nothing matches, hooks and actions", async () => {
+    desk.registry.registerVoid("message_received", () => {}, { id: "deploy.site" });
+    const { shown, data, lines } = await desk.say("/hooks depoly");
+    expect(shown).toContain("No hook matches `depoly`; nearest: `deploy.site`.");
+    expect(shown).not.toContain("As an action");
+    expect(data).toMatchObject({ hooks: [], total: 0, nearest: ["deploy.site"] });
+    expect(lines).toEqual(["/hooks list id=deploy.site", "/hooks list"]);
+    expect((await desk.say("/hooks enabel")).shown).toContain("As an action, the nearest is `/hooks enable`.");
+    expect(() => desk.say("/hooks enabel deploy.site")).toThrow('did you mean "enable"?');
   });
 
   it("pages a long list, keeps the filter, and loses no hook between pages", async () => {

@@ -58,9 +58,10 @@ export function parseOptions(spec: CommandSpec, text: string, values: Values = {
       at = named.end;
       continue;
     }
-    const option = named?.option ?? nextByPlace(spec, given);
     const from = named?.from ?? at;
     const value = readValue(text, from);
+    const isLast = value.end >= text.length || optionsOnly(spec, text, value.end) !== undefined;
+    const option = named?.option ?? nextByPlace(spec, given, isLast ? value.text : undefined);
     if (!option) return problem(`"${value.text}" is more than this command takes`);
     if (option.rest) {
       const { rest, switches } = cutTrailing(spec, text.slice(from));
@@ -76,11 +77,17 @@ export function parseOptions(spec: CommandSpec, text: string, values: Values = {
   return takeValues(spec, values, given) ?? finish(spec, given);
 }
 
-/** Which option a value without a name is for. */
-function nextByPlace(spec: CommandSpec, given: ReadonlyMap<OptionSpec, OptionValue>): OptionSpec | undefined {
+/** Which option a value without a name is for. `last`: the value, when it is the last one without a name. */
+function nextByPlace(
+  spec: CommandSpec,
+  given: ReadonlyMap<OptionSpec, OptionValue>,
+  last: string | undefined,
+): OptionSpec | undefined {
   const action = spec.options.find(({ name }) => name === "action");
   const said = plain(String((action && given.get(action)) ?? ""));
-  return spec.options.find((option) => !given.has(option) && (option.only?.includes(said) ?? true));
+  const yields = (option: OptionSpec) =>
+    option.yields === true && last !== undefined && typeof coerce(option, last) === "object";
+  return spec.options.find((option) => !given.has(option) && (option.only?.includes(said) ?? true) && !yields(option));
 }
 
 /** The same checks for options that come by name: slash commands, HTTP. */
