@@ -1,5 +1,6 @@
 /** A definition whose form is right is held against what there is: hook points, events, payload fields, secrets, models. */
 import { createHash } from "node:crypto";
+import { platformProblem } from "../../domain/platform.js";
 import { ALIASES, resolveAlias } from "../../hooks/aliases.js";
 import { compileMatcher, type Matcher } from "../../hooks/matcher.js";
 import type { LifecyclePhase } from "../../hooks/point.js";
@@ -221,9 +222,21 @@ function matchOf(form: DefinitionForm, trigger: Trigger, point: AnyPoint, issues
     } catch (error) {
       issues.push({ path: ["match", field], message: errorMessage(error).replace(`match.${field}: `, "") });
     }
+  checkPlatforms(given, point, issues);
   if (trigger.kind === "files") return { ...given, watches: [form.id] };
   if (trigger.kind !== "on") return form.match === undefined ? undefined : given;
   return given;
+}
+
+/** A platform that is misspelt would never match. What plugins and events bring may name platforms of their own. */
+function checkPlatforms(match: Matcher, { name }: AnyPoint, issues: Issue[]): void {
+  if (/^(plugin|event):/.test(name)) return;
+  // No chat or person of a platform has a colon in its id.
+  for (const field of ["platforms", "chats", "users"] as const)
+    match[field]?.forEach((text, index) => {
+      const message = field === "platforms" || text.includes(":") ? platformProblem(text) : undefined;
+      if (message !== undefined) issues.push({ path: ["match", field, index], message });
+    });
 }
 
 function checkPolicies(form: DefinitionForm, execution: Execution, issues: Issue[]): void {

@@ -2,13 +2,24 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { z } from "zod";
 import type { LoadedHooks } from "../../../src/automations/definition/load.js";
 import { readHooks } from "../../../src/automations/definition/read-hooks.js";
 import { eventPoint } from "../../../src/automations/triggers/event-point.js";
 import { catalogue } from "../../../src/hooks/catalogue/index.js";
+import { definePoint } from "../../../src/hooks/point.js";
 import type { AnyPoint } from "../../../src/hooks/signatures.js";
 import { parseYaml } from "../../../src/lib/yaml-source.js";
 import { lifecyclePoint } from "../support/points.js";
+
+/** As a plugin declares it. */
+const ircPoint = definePoint({
+  name: "plugin:irc:said",
+  model: "void",
+  payload: z.object({ platform: z.string(), userId: z.string() }),
+  summary: "Somebody said something on IRC.",
+  example: { platform: "irc", userId: "ada" },
+});
 
 const folders: string[] = [];
 afterEach(() => {
@@ -25,7 +36,7 @@ function load(files: Record<string, string>): LoadedHooks {
   }
   const yaml = parseYaml(files["hookgate.yaml"] ?? "");
   const hooks = (yaml.value as { hooks?: unknown[] } | undefined)?.hooks ?? [];
-  const points: AnyPoint[] = [...catalogue, lifecyclePoint, eventPoint("deploy", {})];
+  const points: AnyPoint[] = [...catalogue, lifecyclePoint, ircPoint, eventPoint("deploy", {})];
   return readHooks(
     { file: join(folder, "hookgate.yaml"), hooks, placeOf: yaml.placeOf },
     {
@@ -100,6 +111,17 @@ hooks:
     });
   });
 
+  test("what events and plugins bring may be of platforms of their own", () => {
+    const { broken } = load({
+      "hookgate.yaml": `
+hooks:
+  - { id: a, trigger: { event: deploy }, match: { platforms: [ios] }, ${RUN} }
+  - { id: b, on: "plugin:irc:said", match: { platforms: [irc], users: ["irc:ada"] }, ${RUN} }
+`,
+    });
+    expect(broken).toEqual([]);
+  });
+
   test("a hook blocks where it can veto and runs in the background elsewhere, unless it says otherwise", () => {
     const { definitions } = load({
       "hookgate.yaml": `
@@ -155,6 +177,15 @@ hooks:
       "a CEL field that the payload lacks",
       `id: a\non: message_received\nmatch:\n  when: payload.mesage.text == "x"\n${RUN}`,
       [expect.stringMatching(/^5 match\.when: .*mesage/)],
+    ],
+    [
+      "platforms that there are not, alone and before an id",
+      `id: a\non: message_received\nmatch:\n  platforms: [web, discrod]\n  users: ["1", "telegarm:2"]\n  chats: ["irc:3"]\n${RUN}`,
+      [
+        '5 match.platforms.1: there is no platform "discrod" (did you mean "discord"?)',
+        '7 match.chats.0: there is no platform "irc"',
+        '6 match.users.1: there is no platform "telegarm" (did you mean "telegram"?)',
+      ],
     ],
     [
       "an unknown step",
