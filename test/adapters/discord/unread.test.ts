@@ -1,5 +1,6 @@
 /** What comes faster than the gateway works it off waits as text; nothing of it is lost, and what must not wait does not. */
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { WebSocket } from "ws";
 import { type FakeDiscord, startFakeDiscord } from "../../fakes/discord/server.js";
 import { LeapClock } from "../../support/leap-clock.js";
 import { ManualClock } from "../../support/manual-clock.js";
@@ -13,6 +14,7 @@ beforeEach(async () => {
   fake = await startFakeDiscord();
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
   await Promise.all(rigs.splice(0).map((rig) => rig.stop()));
   await fake.stop();
 });
@@ -113,13 +115,14 @@ it("a new session takes what is left of the one before first", async () => {
 });
 
 it("more than memory should hold is not heard before there is room, and then comes whole", async () => {
+  const stopped = vi.spyOn(WebSocket.prototype, "pause");
   const gateway = new FullGateway();
   await start({ gateway, clock: new ManualClock() });
   gateway.shut();
   const long = "x".repeat(1_000_000);
   const texts = Array.from({ length: 50 }, (_, n) => `${n} ${long}`);
   for (const text of texts) fake.people.says(text);
-  await new Promise((resolve) => setTimeout(resolve, 300)); // long enough to hear it all
+  await until(() => stopped.mock.calls.length > 0, "it stops hearing", 20_000);
   expect(fake.gateway.unsent).toBeGreaterThan(0);
   gateway.open();
   await until(() => gateway.texts.length === texts.length);
