@@ -7,25 +7,8 @@ import { journal as firstSchema } from "../../src/store/journal/migrations/001-j
 import { Pack } from "../../src/store/journal/pack.js";
 import { Packer } from "../../src/store/journal/packer.js";
 import { migrate } from "../../src/store/migrate.js";
+import { bareDispatch as dispatch, NOW } from "./support/bare-dispatch.js";
 import { openTestStore, retentionOf, temporaryFolder } from "./support/open-test-store.js";
-
-const NOW = Date.UTC(2026, 0, 1, 12, 30);
-
-function dispatch(changes: Partial<DispatchRecord> = {}): DispatchRecord {
-  return {
-    id: "x1",
-    point: "p",
-    model: "void",
-    at: NOW,
-    latencyMs: 1,
-    payload: {},
-    attempt: 1,
-    dryRun: false,
-    outcome: "passed",
-    runs: [],
-    ...changes,
-  };
-}
 
 function packed(...dispatches: DispatchRecord[]): Pack {
   const packer = new Packer();

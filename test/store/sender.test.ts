@@ -11,6 +11,7 @@ import { Sender } from "../../src/store/journal/sender.js";
 import { createJournalWriter } from "../../src/store/journal/writer.js";
 import { migrate } from "../../src/store/migrate.js";
 import { until } from "../support/until.js";
+import { bareDispatch } from "./support/bare-dispatch.js";
 import { temporaryFolder } from "./support/open-test-store.js";
 
 test("a batch that was written, but whose writer died before it said so, is not written again", async () => {
@@ -34,19 +35,7 @@ test("a batch that was written, but whose writer died before it said so, is not 
     close: async () => {},
   };
   const sender = new Sender(link, { clock: systemClock, logger: silentLogger, maxPending: 1000, file });
-  const push = (id: string) =>
-    sender.push({
-      id,
-      point: "p",
-      model: "void",
-      at: 1,
-      latencyMs: 1,
-      payload: {},
-      attempt: 1,
-      dryRun: false,
-      outcome: "passed",
-      runs: [],
-    });
+  const push = (id: string) => sender.push(bareDispatch({ id }));
 
   push("x1");
   await until(() => database.prepare("SELECT 1 FROM segments").get());

@@ -8,6 +8,7 @@ import { z } from "zod";
 import type { OptionValue } from "../../domain/command.js";
 import type { CommandAnswer } from "../../gateway/commands.js";
 import { HookgateError } from "../../lib/errors.js";
+import { operatorOf } from "../operator.js";
 import { personRoute, type Route } from "../route.js";
 
 export const API_ROOT = "/api/v1";
@@ -72,18 +73,12 @@ export function endpoint<P = unknown, Q = unknown, B = unknown, A = unknown>(
       const givenBy = declaration.method === "GET" ? undefined : await causeOf(request);
       const { name, options } = command({ params, query, body });
       const once = creates && onceOf(request, `${id}:${person.id}`);
-      const role = gateway.identify("web", person.id);
       const act = async () =>
         dataOf(
           await gateway.invoke({
             name,
             options: said(options),
-            operator: {
-              platform: "web",
-              userId: person.id,
-              displayName: person.name,
-              ...(role === undefined ? {} : { role }),
-            },
+            operator: operatorOf(person, gateway),
             ...(givenBy === undefined ? {} : { givenBy }),
             ...(once === undefined ? {} : { once: `i_${once}` }),
           }),

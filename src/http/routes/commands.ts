@@ -4,6 +4,7 @@ import type { OptionValue } from "../../domain/command.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import { HookgateError } from "../../lib/errors.js";
 import { tokensInWords } from "../../lib/markdown/tokens.js";
+import { operatorOf } from "../operator.js";
 import { needWeb, personRoute } from "../route.js";
 
 const invocation = z
@@ -46,7 +47,6 @@ export const commandRoutes = [
     body: invocation,
     async handle({ gateway, causeOf }, { person, body, request }) {
       const givenBy = await causeOf(request);
-      const role = gateway.identify("web", person.id);
       const { line, name, options, source = "api" } = body;
       const {
         message,
@@ -56,12 +56,7 @@ export const commandRoutes = [
         ...(line === undefined ? {} : { line: line.startsWith("/") ? line : `/${line}` }),
         ...(name === undefined ? {} : { name, options: options ?? {} }),
         source,
-        operator: {
-          platform: "web",
-          userId: person.id,
-          displayName: person.name,
-          ...(role === undefined ? {} : { role }),
-        },
+        operator: operatorOf(person, gateway),
         ...(givenBy === undefined ? {} : { givenBy }),
       });
       return { outcome, text: writtenOut(message), message, data: data ?? null };
