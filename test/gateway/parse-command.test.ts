@@ -50,6 +50,8 @@ describe("options", () => {
     ["x {“a”: “b c”} d", { id: "x", payload: "{“a”: “b c”} d" }],
     ["x payload={bad json dry-run=yes", { id: "x", payload: "{bad json", "dry-run": true }],
     ["x payload={bad} json", { id: "x", payload: "{bad} json" }],
+    ['x payload=example {"a": "b c"} dry-run', { id: "x", payload: 'example {"a": "b c"}', "dry-run": true }],
+    ['x payload={"a":1}, {"b":2}', { id: "x", payload: '{"a":1}, {"b":2}' }],
     ["payload='{bad json' x", { id: "x", payload: "{bad json" }],
   ])("of %s", (text, options) => {
     expect(read(text)).toEqual(options);
@@ -62,8 +64,8 @@ describe("options", () => {
     ["x limit=many", "`limit` is a whole number"],
     ["x dry-run=perhaps", '`dry-run` is yes or no, not "perhaps"'],
     [
-      'x payload=example {"a": 1}',
-      '`dry-run` is yes or no, not "{"a": 1}"; before it, `payload` was read as "example": what has spaces needs quotes, payload=\'…\'',
+      "x payload=two words",
+      '`dry-run` is yes or no, not "words"; before it, `payload` was read as "two": what has spaces needs quotes, payload=\'…\'',
     ],
   ])("of %s are refused with the reason", (text, reason) => {
     expect(read(text)).toContain(reason);

@@ -53,7 +53,7 @@ export function parseOptions(spec: CommandSpec, text: string, values: Values = {
     if (at >= text.length) break;
     const named = readNamed(spec, text, at);
     if (named?.kind === "problem") return named;
-    if (named && !isTornJson(named, text)) {
+    if (named && !isCutShort(named, text)) {
       given.set(named.option, named.value);
       at = named.end;
       continue;
@@ -196,10 +196,16 @@ function readNamed(
   return { kind: "named", option, value: true, from: at, end: at + whole.length };
 }
 
-/** It begins as JSON and is none: nobody knows where it ends, so it is taken whole and refused as what it is. */
-function isTornJson({ option, value, from }: Named, text: string): boolean {
-  return option.rest === true && /[{[]/.test(text[from] ?? "") && !isJson(String(value));
+/** It begins as JSON and is none, or what stands behind it can be nothing else's: it is taken whole, and is refused as what it is. */
+function isCutShort({ option, value, from, end }: Named, text: string): boolean {
+  const first = text[from] ?? "";
+  if (option.rest !== true || QUOTES[first] !== undefined) return false;
+  const next = skipSpace(text, end);
+  const isBehind = next < text.length && (next === end || BRACKETS.has(text[next] as string));
+  return isBehind || (BRACKETS.has(first) && !isJson(String(value)));
 }
+
+const BRACKETS: ReadonlySet<string> = new Set(["{", "["]);
 
 function isJson(text: string): boolean {
   try {
@@ -259,7 +265,7 @@ function readValue(text: string, at: number): { text: string; end: number; isJso
     const quoted = readQuoted(text, at + 1, closing);
     if (quoted) return { ...quoted, isJson: false, isQuoted: true };
   }
-  if (first === "{" || first === "[") {
+  if (BRACKETS.has(first)) {
     const end = jsonEnd(text, at);
     if (end !== undefined) return { text: text.slice(at, end), end, isJson: true, isQuoted: false };
   }
