@@ -65,7 +65,9 @@ function commands(): string {
   const sections = commandSpecs.map((spec) => {
     const options = spec.options.map((option) => [
       `\`${option.name}\``,
-      option.choices ? option.choices.map((choice) => `\`${choice}\``).join(", ") : option.type,
+      option.choices
+        ? option.choices.map((choice) => `\`${choice}\``).join(", ")
+        : `${option.type}${option.rest ? " …" : ""}`,
       option.required ? "yes" : "no",
       `${option.summary}${option.also ? ` (also ${option.also.map((name) => `\`${name}\``).join(", ")})` : ""}`,
     ]);
@@ -80,7 +82,8 @@ function commands(): string {
   });
   return `# Commands\n\n${GENERATED}
 The same on Discord (slash commands), Telegram (\`/fire_hook\` and \`/fire-hook\` are one), the web chat, as text and on the
-command line (\`hookgate …\`). Options fill by position or as \`name=value\`; quote what has spaces.\n\n${sections.join("\n\n")}\n`;
+command line (\`hookgate …\`). Options fill by position or as \`name=value\`; quote what has spaces.
+A \`string …\` takes the rest of the line, JSON included, up to the options by name that end it.\n\n${sections.join("\n\n")}\n`;
 }
 
 function settingsTable(settings: Setting[]): string {

@@ -14,7 +14,9 @@ const matcher = z.strictObject({
   agents: names.optional(),
   crews: names.optional(),
   severities: names.optional(),
-  platforms: names.optional(),
+  platforms: names
+    .optional()
+    .describe("web, discord or telegram; what plugins and events bring may be of others, which are not checked."),
   chats: names.optional().describe("Chat ids, or platform:id."),
   users: names.optional().describe("User ids, or platform:id."),
   hooks: names.optional(),
