@@ -12,8 +12,8 @@ import { forgetWarmUp, warmUp } from "./warm-up.mjs";
 const ENTRIES = {
   "src/cli": "src/cli.ts",
   "src/index": "src/index.ts",
-  // Beside the chunk that starts it: both lie in dist/src, whatever file they come from.
-  "src/worker": "src/store/journal/worker.ts",
+  // Threads, beside the chunk that starts them: all lie in dist/src, whatever file they come from.
+  "src/journal-worker": "src/store/journal/worker.ts",
   ...Object.fromEntries(
     readdirSync("examples/plugins").map((name) => [
       `examples/plugins/${name.replace(/\.ts$/, "")}`,

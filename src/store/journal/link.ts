@@ -1,12 +1,10 @@
 /** The way to the writer: a worker thread that is started again when it dies, or, for temporary databases, this thread. */
-import { readdirSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
-import { pathToFileURL } from "node:url";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { backoffMs } from "../../lib/backoff.js";
 import type { Clock, Timer } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
+import { startThread } from "../../lib/worker-file.js";
 import { openJournalDatabase } from "./database.js";
 import type { JournalReply, JournalRequest, ThreadRequest, WriterFacts } from "./protocol.js";
 import { createJournalWriter } from "./writer.js";
@@ -68,7 +66,7 @@ class WorkerLink implements WriterLink {
 
   start(): void {
     const { facts } = this.#options;
-    const worker = startWorker(facts);
+    const worker = startThread("journal", new URL("./worker.ts", import.meta.url), "journal-worker.js", facts);
     this.#secretsTold = facts.secrets.length;
     this.#worker = worker;
     this.hold(this.#isHeld);
@@ -127,30 +125,4 @@ class WorkerLink implements WriterLink {
     this.#options.logger.error({ exitCode, pauseMs }, "the journal's writer stopped; it is started again");
     this.#restart = this.#options.clock.after(pauseMs, () => this.start());
   }
-}
-
-/**
- * From dist it is JavaScript. From source (tests, `npx tsx`) it is what was compiled last, when that is up to date; else the thread
- * has to learn TypeScript first, by itself (on Node 20 `--import tsx` is not heeded in a thread), which costs a third of a second.
- */
-function startWorker(facts: WriterFacts): Worker {
-  const options = { workerData: facts, name: "journal", execArgv: [] };
-  if (!import.meta.url.endsWith(".ts")) return new Worker(new URL("./worker.js", import.meta.url), options);
-  const compiled = new URL("../../../dist/src/worker.js", import.meta.url);
-  if (isUpToDate(compiled, new URL(".", import.meta.url))) return new Worker(compiled, options);
-  // Its module build: the other one cannot register hooks. (`import.meta.resolve` is missing where tests run.)
-  const tsxFile = createRequire(import.meta.url)
-    .resolve("tsx/esm/api")
-    .replace(/\.cjs$/, ".mjs");
-  const tsx = JSON.stringify(pathToFileURL(tsxFile).href);
-  const main = JSON.stringify(new URL("./worker.ts", import.meta.url).href);
-  const code = `import(${tsx}).then(({ register }) => (register(), import(${main})))`;
-  return new Worker(code, { ...options, eval: true });
-}
-
-/** Whether a file is there and younger than all files in the folder of its sources. */
-function isUpToDate(file: URL, sources: URL): boolean {
-  const changedAt = (url: URL) => statSync(url, { throwIfNoEntry: false })?.mtimeMs;
-  const at = changedAt(file);
-  return at !== undefined && readdirSync(sources).every((name) => (changedAt(new URL(name, sources)) ?? 0) <= at);
 }
