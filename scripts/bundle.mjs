@@ -14,6 +14,7 @@ const ENTRIES = {
   "src/index": "src/index.ts",
   // Threads, beside the chunk that starts them: all lie in dist/src, whatever file they come from.
   "src/journal-worker": "src/store/journal/worker.ts",
+  "src/posting-worker": "src/lib/posting/worker.ts",
   ...Object.fromEntries(
     readdirSync("examples/plugins").map((name) => [
       `examples/plugins/${name.replace(/\.ts$/, "")}`,

@@ -15,6 +15,10 @@ export class TransientMap<K extends string | number, V extends object> {
   #values: (V | undefined)[] = [];
   #size = 0;
 
+  get size(): number {
+    return this.#size;
+  }
+
   get(key: K): V | undefined {
     const place = this.#places.get(key);
     return place === undefined ? undefined : this.#values[place];
