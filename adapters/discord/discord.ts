@@ -93,7 +93,7 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
   failure.catch(() => {}); // it is also raced in connect(); a failure after that is moot
   const ended = new AbortController();
   const runSignal = AbortSignal.any([signal, ended.signal]);
-  const { rest, posts, close } = openRest(options, clock);
+  const { rest, posts, close } = openRest(options, clock, logger);
   const ledger = new Ledger(cursors, clock, fail);
   const channels = new Channels(rest, ledger, clock, runSignal);
   const interactions = new Interactions({ gateway, rest, channels, clock, logger });

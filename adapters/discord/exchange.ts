@@ -5,6 +5,7 @@
 import { STATUS_CODES } from "node:http";
 import { DefaultRestOptions, type ResponseLike } from "@discordjs/rest";
 import { type Dispatcher, Headers, type RequestInit } from "undici";
+import { codeOf, describeError, headerOf, PostError } from "../../src/lib/posting/answer.js";
 
 export interface Answer {
   status: number;
@@ -13,7 +14,7 @@ export interface Answer {
   body: Buffer;
 }
 
-/** The answer; rejects when none came. The agent's own limits bound how long that takes. */
+/** The answer; rejects with a `PostError` when none came. The agent's own limits bound how long that takes. */
 export function ask(agent: Dispatcher, request: Dispatcher.DispatchOptions, signal?: AbortSignal): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const asked = new Asked(resolve, reject, signal);
@@ -31,6 +32,7 @@ class Asked implements Dispatcher.DispatchHandlers {
   #headers: readonly Buffer[] = [];
   #body: Buffer | undefined;
   #more: Buffer[] | undefined;
+  #isWritten = false;
   isOpen = true;
 
   constructor(resolve: (answer: Answer) => void, reject: (error: Error) => void, signal: AbortSignal | undefined) {
@@ -50,6 +52,7 @@ class Asked implements Dispatcher.DispatchHandlers {
   onConnect(abort: (error?: Error) => void): void {
     this.#abort = abort;
     if (this.#signal?.aborted) abort(givenUp());
+    else this.#isWritten = true;
   }
 
   onHeaders(status: number, headers: Buffer[]): boolean {
@@ -74,7 +77,8 @@ class Asked implements Dispatcher.DispatchHandlers {
 
   onError(error: Error): void {
     this.#close();
-    this.#reject(error);
+    const isOurs = error instanceof DOMException;
+    this.#reject(isOurs ? error : new PostError(describeError(error), this.#isWritten, codeOf(error)));
   }
 
   #close(): void {
@@ -118,15 +122,6 @@ function asMethod(method = "GET"): Dispatcher.HttpMethod {
     default:
       return "GET";
   }
-}
-
-/** A header's value; `name` in lower case. Most are never asked for. */
-export function headerOf(headers: readonly Buffer[], name: string): string | null {
-  for (let i = 0; i + 1 < headers.length; i += 2) {
-    const key = headers[i] as Buffer;
-    if (key.length === name.length && key.toString("latin1").toLowerCase() === name) return String(headers[i + 1]);
-  }
-  return null;
 }
 
 function responseOf({ status, headers, body }: Answer): ResponseLike {

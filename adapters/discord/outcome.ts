@@ -5,6 +5,7 @@
 import { DiscordAPIError, HTTPError, RateLimitError } from "@discordjs/rest";
 import type { SendResult } from "../../src/domain/adapter.js";
 import { errorMessage } from "../../src/lib/errors.js";
+import { PostError } from "../../src/lib/posting/answer.js";
 import { Limited } from "./message-buckets.js";
 import { InvalidRequestPause } from "./refusals.js";
 
@@ -22,7 +23,7 @@ const UNKNOWN_MESSAGE = 10008;
 const INVALID_FORM = 50035;
 /** Unknown webhook, unknown interaction, already acknowledged, invalid webhook token. */
 const INTERACTION_CLOSED: ReadonlySet<number | string> = new Set([10015, 10062, 40060, 50027]);
-/** Errors before anything was written to the wire. */
+/** Errors before anything was written to the wire, unless a line broke that stood. */
 const NOT_WRITTEN: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -55,7 +56,8 @@ export function outcomeOf(error: unknown, sent: Sent): SendResult {
   if (error instanceof DiscordAPIError) return refused(error, sent);
   if (error instanceof HTTPError) return unknownOutcome(`Discord answered ${error.status}`, sent);
   const code = codeOf(error);
-  if (code !== undefined && NOT_WRITTEN.has(code))
+  const isWritten = error instanceof PostError && error.isWritten;
+  if (code !== undefined && NOT_WRITTEN.has(code) && !isWritten)
     return { kind: "retry", error: `Discord cannot be reached (${code})`, afterMs: UNREACHABLE_PAUSE_MS, scope: "bot" };
   return unknownOutcome(`no answer from Discord (${code ?? errorMessage(error)})`, sent);
 }

@@ -8,10 +8,21 @@ import { DefaultUserAgent, DefaultUserAgentAppendix, DiscordAPIError, HTTPError,
 import { Routes } from "discord-api-types/v10";
 import type { Dispatcher } from "undici";
 import { systemClock } from "../../src/lib/clock.js";
-import { type Answer, ask, headerOf, pathIn } from "./exchange.js";
+import type { Logger } from "../../src/lib/logger.js";
+import { headerOf, type PostAnswer } from "../../src/lib/posting/answer.js";
+import { Posting } from "../../src/lib/posting/posting.js";
+import { type Answer, ask, pathIn } from "./exchange.js";
 import { Limited, type MessageBuckets } from "./message-buckets.js";
 import type { Refusals } from "./refusals.js";
 
+/** All that are read of an answer, here and in `message-buckets.ts` and `refusals.ts`. */
+const READ_HEADERS = [
+  "x-ratelimit-remaining",
+  "x-ratelimit-reset-after",
+  "x-ratelimit-scope",
+  "x-ratelimit-global",
+  "retry-after",
+];
 /** As @discordjs/rest allows for clocks that differ. */
 const MARGIN_MS = 50;
 
@@ -20,6 +31,8 @@ export interface PostsOptions {
   /** Where the API is, with its version: `https://discord.com/api/v10`. */
   api: string;
   agent: Dispatcher;
+  timeoutMs: number;
+  logger: Logger;
   buckets: MessageBuckets;
   refusals: Refusals;
   rest: REST;
@@ -30,6 +43,7 @@ export class Posts {
   readonly #origin: string;
   readonly #path: string;
   readonly #headers: Record<string, string>;
+  readonly #posting: Posting;
 
   constructor(options: PostsOptions) {
     this.#options = options;
@@ -41,6 +55,14 @@ export class Posts {
       Authorization: `Bot ${options.token}`,
       "Content-Type": "application/json",
     };
+    const target = {
+      origin: this.#origin,
+      headers: this.#headers,
+      timeoutMs: options.timeoutMs,
+      connectTimeoutMs: Math.min(10_000, options.timeoutMs),
+      readHeaders: READ_HEADERS,
+    };
+    this.#posting = new Posting({ target, logger: options.logger });
   }
 
   /** The message that Discord made of it. Rejects as @discordjs/rest does. */
@@ -51,15 +73,19 @@ export class Posts {
     this.#takeGlobal();
     const path = `${this.#path}${Routes.channelMessages(channelId)}`;
     const body = JSON.stringify(message);
-    const answer = await ask(agent, { origin: this.#origin, path, method: "POST", headers: this.#headers, body });
-    const { status, headers } = answer;
-    const header = (name: string) => headerOf(headers, name);
+    const request = { origin: this.#origin, path, method: "POST" as const, headers: this.#headers, body };
+    const answer = await this.#posting.post(path, body, () => ask(agent, request).then(asText));
+    const { status, header } = answer;
     buckets.note(channelId, header);
-    if (status >= 200 && status < 300) return JSON.parse(answer.body.toString("utf8"));
+    if (status >= 200 && status < 300) return JSON.parse(answer.body);
     refusals.count(status, header("x-ratelimit-scope"));
     throw status === 429
       ? this.#limited(channelId, answer)
       : failed(answer, { url: `${this.#origin}${path}`, body: message });
+  }
+
+  close(): void {
+    this.#posting.close();
   }
 
   /** The requests of a second are counted where the library counts its own. */
@@ -73,11 +99,11 @@ export class Posts {
     rest.globalRemaining--;
   }
 
-  #limited(channelId: string, { headers, body }: Answer): Limited {
+  #limited(channelId: string, { header, body }: PostAnswer): Limited {
     const { rest, buckets } = this.#options;
-    const seconds = Number(fieldsOf(body).retry_after ?? headerOf(headers, "retry-after") ?? 1);
+    const seconds = Number(fieldsOf(body).retry_after ?? header("retry-after") ?? 1);
     const afterMs = (Number.isFinite(seconds) ? seconds * 1000 : 1000) + MARGIN_MS;
-    const isGlobal = headerOf(headers, "x-ratelimit-global") !== null;
+    const isGlobal = header("x-ratelimit-global") !== null;
     if (isGlobal) {
       rest.globalRemaining = 0;
       rest.globalReset = systemClock.now() + afterMs;
@@ -86,7 +112,11 @@ export class Posts {
   }
 }
 
-function failed({ status, body }: Answer, asked: { url: string; body: unknown }): Error {
+function asText({ status, headers, body }: Answer): PostAnswer {
+  return { status, header: (name) => headerOf(headers, name), body: body.toString("utf8") };
+}
+
+function failed({ status, body }: PostAnswer, asked: { url: string; body: unknown }): Error {
   if (status >= 500) return new HTTPError(status, STATUS_CODES[status] ?? "", "POST", asked.url, asked);
   const { message, code, errors } = fieldsOf(body);
   const told = {
@@ -98,9 +128,9 @@ function failed({ status, body }: Answer, asked: { url: string; body: unknown })
 }
 
 /** Of an answer that may be anything, as what stands between Discord and us may give it. */
-function fieldsOf(body: Buffer): Record<string, unknown> {
+function fieldsOf(body: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(body.toString("utf8"));
+    const value: unknown = JSON.parse(body);
     return typeof value === "object" && value !== null ? { ...value } : {};
   } catch {
     return {};

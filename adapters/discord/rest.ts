@@ -5,6 +5,7 @@
 import { REST, type RESTOptions } from "@discordjs/rest";
 import { Agent } from "undici";
 import type { Clock } from "../../src/lib/clock.js";
+import type { Logger } from "../../src/lib/logger.js";
 import { exchange } from "./exchange.js";
 import { MessageBuckets } from "./message-buckets.js";
 import type { DiscordOptions } from "./options.js";
@@ -20,7 +21,7 @@ export interface DiscordRest {
   close(): Promise<void>;
 }
 
-export function openRest(options: DiscordOptions, clock: Clock): DiscordRest {
+export function openRest(options: DiscordOptions, clock: Clock, logger: Logger): DiscordRest {
   const agent = agentFor(options.requestTimeoutMs);
   // A line that is slow to take a file is no server that is slow to answer.
   const uploads = agentFor(options.uploadTimeoutMs);
@@ -46,10 +47,13 @@ export function openRest(options: DiscordOptions, clock: Clock): DiscordRest {
     makeRequest,
   }).setToken(options.token);
   const api = `${rest.options.api}/v${rest.options.version}`;
+  const { token, requestTimeoutMs: timeoutMs } = options;
+  const posts = new Posts({ token, api, agent, timeoutMs, logger, buckets, refusals, rest });
   return {
     rest,
-    posts: new Posts({ token: options.token, api, agent, buckets, refusals, rest }),
+    posts,
     async close() {
+      posts.close();
       rest.clearHashSweeper();
       rest.clearHandlerSweeper();
       await Promise.all([agent.destroy(), uploads.destroy()]);

@@ -61,7 +61,7 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
     platform: "telegram",
     traits,
     async run(context, signal) {
-      const transport = openTransport(options);
+      const transport = openTransport(options, context.logger);
       try {
         await serve(options, context, transport, signal, (intake) => {
           const { clock } = context;

@@ -6,11 +6,15 @@ import type { Readable } from "node:stream";
 import { Api, GrammyError, type Transformer } from "grammy";
 import { Pool } from "undici";
 import { Aborts } from "../../src/lib/aborts.js";
+import type { Logger } from "../../src/lib/logger.js";
+import { describeError, type PostAnswer, PostError } from "../../src/lib/posting/answer.js";
+import { Posting } from "../../src/lib/posting/posting.js";
 
 /** Polls have a connection of their own, so that they never wait for sends. */
 const CONNECTIONS = 256;
 const POLL_CONNECTIONS = 2;
 const POLL_METHOD = "getUpdates";
+const JSON_TYPE = "application/json";
 /** What may carry a file. */
 const UPLOADS: ReadonlySet<string> = new Set([
   "sendPhoto",
@@ -72,12 +76,20 @@ interface ClientResponse {
   json(): unknown;
 }
 
-export function openTransport(options: TransportOptions): Transport {
+export function openTransport(options: TransportOptions, logger: Logger): Transport {
   const { origin, pathname } = new URL(options.apiUrl);
   const prefix = pathname.replace(/\/+$/, "");
   const connect = { timeout: Math.min(10_000, options.requestTimeoutMs) };
   const pool = new Pool(origin, { connections: CONNECTIONS, connect });
   const polls = new Pool(origin, { connections: POLL_CONNECTIONS, connect });
+  const target = {
+    origin,
+    headers: { "content-type": JSON_TYPE },
+    timeoutMs: options.requestTimeoutMs,
+    connectTimeoutMs: connect.timeout,
+    readHeaders: [],
+  };
+  const posting = new Posting({ target, logger });
   const aborts = new Aborts();
 
   /** Of the call that is being made: grammY asks for its request before its method returns. */
@@ -85,34 +97,33 @@ export function openTransport(options: TransportOptions): Transport {
 
   /** A call without a file goes past grammY's client, whose signals, layers and payload walk cost more than the request. */
   const ask = async (method: string, payload: Record<string, unknown> = {}): Promise<unknown> => {
-    const isPoll = method === POLL_METHOD;
-    const response = await exchange(isPoll ? polls : pool, {
-      path: `${prefix}/bot${options.token}/${method}`,
-      body: JSON.stringify(payload),
-      contentType: "application/json",
-      timeoutMs: isPoll ? options.pollTimeoutMs + POLL_SLACK_MS : options.requestTimeoutMs,
-      aborts,
-      signal: current,
-    });
-    const posted = method === "sendMessage" ? readPosted(response) : undefined;
+    const path = `${prefix}/bot${options.token}/${method}`;
+    const body = JSON.stringify(payload);
+    const signal = current;
+    const from = (line: Pool, timeoutMs: number) =>
+      exchange(line, { path, body, contentType: JSON_TYPE, timeoutMs, aborts, signal }).then(asText);
+    const text =
+      method === POLL_METHOD
+        ? await from(polls, options.pollTimeoutMs + POLL_SLACK_MS)
+        : await posting.post(path, body, () => from(pool, options.requestTimeoutMs), signal).catch(asTransport);
+    const posted = method === "sendMessage" ? readPosted(text) : undefined;
     if (posted) return posted;
-    const answer = readAnswer(response);
+    const answer = readAnswer(text);
     if (answer.ok) return answer.result;
     throw new GrammyError(`Call to '${method}' failed!`, answer, method, payload);
   };
 
   /** Uploads: grammY makes the form, this sends it. */
   const fetch = async (path: string, request: ClientRequest = {}): Promise<ClientResponse> => {
-    const answer = readAnswer(
-      await exchange(pool, {
-        path: prefix + path,
-        body: request.body,
-        contentType: request.headers?.["content-type"],
-        timeoutMs: options.uploadTimeoutMs,
-        aborts,
-        signal: current,
-      }),
-    );
+    const answered = await exchange(pool, {
+      path: prefix + path,
+      body: request.body,
+      contentType: request.headers?.["content-type"],
+      timeoutMs: options.uploadTimeoutMs,
+      aborts,
+      signal: current,
+    });
+    const answer = readAnswer(asText(answered));
     return { json: () => answer };
   };
 
@@ -147,6 +158,7 @@ export function openTransport(options: TransportOptions): Transport {
       return body;
     },
     async close() {
+      posting.close();
       await Promise.all([pool.destroy(), polls.destroy()]);
     },
   };
@@ -189,7 +201,7 @@ function exchange(pool: Pool, request: Exchange): Promise<{ status: number; body
     let cancel: ((error: Error) => void) | undefined;
     const fail = (error: Error) => {
       off?.();
-      reject(new TransportError(describe(error), isWritten));
+      reject(new TransportError(describeError(error), isWritten));
     };
     const onAbort = () => {
       const error = new Error("the request was given up");
@@ -235,23 +247,30 @@ function exchange(pool: Pool, request: Exchange): Promise<{ status: number; body
 }
 
 const POSTED = /^\{"ok":true,"result":\{"message_id":(\d{1,15})[,}]/;
-const POSTED_CHARS = 64;
 
 /** The id alone, which is all that is read of it: Telegram repeats the whole message, and parsing that costs more than to ask for it. */
-function readPosted({ status, body }: { status: number; body: Buffer }): { message_id: number } | undefined {
-  const id = status === 200 ? POSTED.exec(body.toString("latin1", 0, POSTED_CHARS))?.[1] : undefined;
+function readPosted({ status, body }: PostAnswer): { message_id: number } | undefined {
+  const id = status === 200 ? POSTED.exec(body)?.[1] : undefined;
   return id === undefined ? undefined : { message_id: Number(id) };
 }
 
-function readAnswer({ status, body }: { status: number; body: Buffer }): Answer {
+function asText({ status, body }: { status: number; body: Buffer }): PostAnswer {
+  return { status, body: body.toString("utf8"), header: () => null };
+}
+
+function asTransport(error: unknown): never {
+  throw error instanceof PostError ? new TransportError(error.message, error.isWritten) : error;
+}
+
+function readAnswer({ status, body }: PostAnswer): Answer {
   const answer = parseAnswer(body);
   if (answer === undefined) throw new TransportError(`the answer was HTTP ${status} without JSON`, true, status);
   return answer;
 }
 
-function parseAnswer(body: Buffer): Answer | undefined {
+function parseAnswer(body: string): Answer | undefined {
   try {
-    const value: unknown = JSON.parse(body.toString("utf8"));
+    const value: unknown = JSON.parse(body);
     // The shape of its result is the method's, as grammY types it.
     return typeof value === "object" && value !== null && "ok" in value ? (value as Answer) : undefined;
   } catch {
@@ -260,11 +279,3 @@ function parseAnswer(body: Buffer): Answer | undefined {
 }
 
 type Answer = Awaited<ReturnType<Transformer>>;
-
-/** Undici's errors name the host at most; several of them come as one without a message of its own. */
-function describe(error: Error): string {
-  const parts = error instanceof AggregateError ? error.errors.map((one: unknown) => Object(one).message) : [];
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  const text = error.message || parts.join("; ") || error.name;
-  return code && !text.includes(code) ? `${text} (${code})` : text;
-}

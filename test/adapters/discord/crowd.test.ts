@@ -1,0 +1,46 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { outcomeOf } from "../../../adapters/discord/outcome.js";
+import { PostError } from "../../../src/lib/posting/answer.js";
+import { startFakeDiscord } from "../../fakes/discord/server.js";
+import { type CrowdedPlatform, describeCrowd, NEVER_MS } from "../crowd.js";
+import { startRig } from "./rig.js";
+
+describe("a crowd on Discord", () => {
+  // What its body says, with the margin for clocks that differ; and the header that says whose limit it is.
+  describeCrowd(start, { kind: "retry", afterMs: 7050, scope: "bot" });
+});
+
+it("that the network is gone means nothing was written, unless a line broke that stood", () => {
+  const outcome = (isWritten: boolean) =>
+    outcomeOf(new PostError("read EHOSTUNREACH", isWritten, "EHOSTUNREACH"), {
+      repeat: "by-nonce",
+      isInteraction: false,
+      isPlain: true,
+    });
+  expect(outcome(false)).toMatchObject({ kind: "retry", scope: "bot" });
+  expect(outcome(true)).toMatchObject({ kind: "ambiguous" });
+});
+
+async function start(): Promise<CrowdedPlatform> {
+  const fake = await startFakeDiscord();
+  const rig = await startRig(fake, { options: { requestTimeoutMs: 40_000 } });
+  onTestFinished(async () => {
+    await rig.stop();
+    await fake.stop();
+  });
+  const path = "/messages$";
+  const platform: CrowdedPlatform = {
+    adapter: rig.adapter,
+    at: { platform: "discord", botId: fake.world.bot.id, chatId: fake.channelId },
+    hang: (times) => fake.fail({ method: "POST", path, times, action: { kind: "slow", delayMs: NEVER_MS } }),
+    refuse: (retryAfterS) =>
+      fake.fail({ method: "POST", path, action: { kind: "rate-limit", retryAfterS, scope: "global" } }),
+    onSend: () => {},
+    texts: () => [...(fake.world.channels.get(fake.channelId)?.messages.values() ?? [])].map(({ content }) => content),
+    stop: () => rig.stop(),
+  };
+  fake.onCall = ({ kind }) => {
+    if (kind === "send") platform.onSend();
+  };
+  return platform;
+}
