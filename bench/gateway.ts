@@ -2,7 +2,7 @@
  * The whole gateway (inbox, eight hooks, outbox, journal, everything durable) beside bare bots that only reply, on the same
  * fake platform, in turn. Prints ratios: `npx tsx bench/gateway.ts [--messages N] [--rounds N] [--durability full|normal]`.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -39,10 +39,19 @@ function hookgate(platform: Platform): Subject {
       : { DISCORD_TOKEN: token, DISCORD_API_URL: `${platform.url}/api` };
   return {
     label: "hookgate",
-    command: [resolve(ROOT, "dist/src/cli.js"), "start"],
+    command: asByNpmStart(),
     cwd: folder,
     env: { ...env, HOOKGATE_PORT: "0", HOOKGATE_TOKEN: "a-token-for-the-benchmark", LOG_LEVEL: "error" },
   };
+}
+
+/** What `npm start` gives to node. */
+function asByNpmStart(): string[] {
+  const { scripts } = JSON.parse(readFileSync(resolve(ROOT, "package.json"), "utf8")) as { scripts: { start: string } };
+  return scripts.start
+    .split(" ")
+    .slice(1)
+    .map((word) => (word.endsWith(".js") ? resolve(ROOT, word) : word));
 }
 
 const BARE: Record<Platform["name"], { file: string; label: string }> = {

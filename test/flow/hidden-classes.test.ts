@@ -11,27 +11,31 @@ import { FAKE_TOKEN, type FakeDiscord, startFakeDiscord } from "../fakes/discord
 import { FakeTelegram } from "../fakes/telegram/server.js";
 import { gatewayProcess } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
+import { allOnline } from "./stack.js";
 
 /** Of each platform. More than the connections that are opened for them, which have classes of their own. */
 const MESSAGES = 1_200;
 const CHATS = 100;
 
 let folder: string;
+/** Apart, because the gateway watches its folder. */
+let logs: string;
 let discord: FakeDiscord;
 let telegram: FakeTelegram;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "hookgate-classes-"));
+  logs = mkdtempSync(join(tmpdir(), "hookgate-classes-log-"));
   discord = await startFakeDiscord();
   telegram = await new FakeTelegram().start();
 });
 afterAll(async () => {
   await discord.stop();
   await telegram.stop();
-  rmSync(folder, { recursive: true, force: true });
+  for (const one of [folder, logs]) rmSync(one, { recursive: true, force: true });
 });
 
 it("makes no hidden class for a message", async () => {
-  const log = join(folder, "classes.log");
+  const log = join(logs, "classes.log");
   const access = { dms: "everyone" };
   const gateway = await gatewayProcess({
     folder,
@@ -50,11 +54,11 @@ it("makes no hidden class for a message", async () => {
     flags: ["--log-maps", "--no-log-maps-details", "--no-logfile-per-isolate", `--logfile=${log}`],
   });
   await gateway.start();
-  await gateway.ready();
+  await allOnline(gateway.url, 30_000, ["discord", "telegram"]);
   for (const fake of [discord, telegram]) {
     const { sends } = fake;
     fake.people.floods(MESSAGES, CHATS);
-    await until(() => fake.sends >= sends + MESSAGES, "all answers");
+    await until(() => fake.sends >= sends + MESSAGES, `all answers of ${fake.constructor.name}`);
   }
   await gateway.stop();
 

@@ -8,11 +8,6 @@ import { ABSENT, FALSE, INTEGER, LARGEST_INTEGER, LIST, NULL, NUMBER, OBJECT, TE
 
 /** What one step writes at most, without looking whether there is room. */
 const ROOM = 32;
-/** Texts (and characters of them) that are remembered from one table to the next. */
-const MOST_KNOWN = 4_096;
-const MOST_KNOWN_CHARS = 1024 * 1024;
-/** Numbers up to here take no memory of their own. */
-const LARGEST_NUMBER = 2 ** 30;
 /** Deeper values are looked at for cycles. */
 const TRUSTED_DEPTH = 64;
 const KNOWN_TO_END = Number.NEGATIVE_INFINITY;
@@ -33,13 +28,7 @@ export class ValueWriter {
   chars = 0;
   /** What becomes of each text. */
   cut: ((text: string) => string) | undefined;
-  /**
-   * Numbers of texts, counted over several tables; those below `#tableStart` are not in this one. Not cleared for each table: most come again,
-   * and a map that is cleared keeps what it held (see lib/transient-map.ts).
-   */
   #known = new Map<string, number>();
-  #knownChars = 0;
-  #tableStart = 0;
   #view: DataView;
 
   constructor(room = 64 * 1024) {
@@ -49,15 +38,10 @@ export class ValueWriter {
   }
 
   reset(): void {
-    this.#tableStart += this.texts.length;
     this.at = 0;
     this.texts = [];
     this.chars = 0;
-    if (this.#known.size > MOST_KNOWN || this.#knownChars > MOST_KNOWN_CHARS || this.#tableStart > LARGEST_NUMBER) {
-      this.#known = new Map();
-      this.#knownChars = 0;
-      this.#tableStart = 0;
-    }
+    this.#known = new Map(); // one that is cleared refers to all that was in it: see lib/transient-map.ts
   }
 
   mark(): Mark {
@@ -68,7 +52,7 @@ export class ValueWriter {
     this.at = at;
     this.chars = chars;
     this.texts.length = texts;
-    for (const [text, number] of this.#known) if (number >= this.#tableStart + texts) this.#known.delete(text);
+    for (const [text, place] of this.#known) if (place >= texts) this.#known.delete(text);
   }
 
   /** A whole number from 0 to 2³¹, in seven bits a byte. */
@@ -86,10 +70,9 @@ export class ValueWriter {
   text(given: string): number {
     const text = this.cut === undefined ? given : this.cut(given);
     const known = this.#known.get(text);
-    if (known !== undefined && known >= this.#tableStart) return known - this.#tableStart;
+    if (known !== undefined) return known;
     const place = this.newText(text);
-    if (known === undefined) this.#knownChars += text.length;
-    this.#known.set(text, this.#tableStart + place);
+    this.#known.set(text, place);
     return place;
   }
 
