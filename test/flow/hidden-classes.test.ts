@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { FAKE_TOKEN, type FakeDiscord, startFakeDiscord } from "../fakes/discord/server.js";
 import { FakeTelegram } from "../fakes/telegram/server.js";
-import { gatewayProcess } from "../support/gateway-process.js";
+import { type GatewayProcess, gatewayProcess } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 import { allOnline } from "./stack.js";
 
@@ -22,6 +22,7 @@ let folder: string;
 let logs: string;
 let discord: FakeDiscord;
 let telegram: FakeTelegram;
+let gateway: GatewayProcess | undefined;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "hookgate-classes-"));
   logs = mkdtempSync(join(tmpdir(), "hookgate-classes-log-"));
@@ -29,6 +30,7 @@ beforeAll(async () => {
   telegram = await new FakeTelegram().start();
 });
 afterAll(async () => {
+  await gateway?.kill();
   await discord.stop();
   await telegram.stop();
   for (const one of [folder, logs]) rmSync(one, { recursive: true, force: true });
@@ -37,7 +39,7 @@ afterAll(async () => {
 it("makes no hidden class for a message", async () => {
   const log = join(logs, "classes.log");
   const access = { dms: "everyone" };
-  const gateway = await gatewayProcess({
+  gateway = await gatewayProcess({
     folder,
     config: {
       web: { enabled: false },
