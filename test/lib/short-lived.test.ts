@@ -49,6 +49,20 @@ describe("a map for what comes and goes", () => {
   });
 });
 
+it("forgets keys that do not come again", () => {
+  const map = new TransientMap<string, object>();
+  const gc = collector();
+  gc();
+  const before = process.memoryUsage().heapUsed;
+  for (let i = 0; i < ONE_TIME_KEYS; i++) {
+    map.set(`conversation-${i}`, {});
+    map.delete(`conversation-${i}`);
+  }
+  gc();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(ONE_TIME_KEYS * 10);
+  expect(map.entries()).toEqual([]);
+});
+
 describe("a bag", () => {
   it("holds what a set would", () => {
     const step = fc.record({ id: fc.integer({ min: 0, max: 60 }), comes: fc.boolean() });
@@ -84,6 +98,7 @@ describe("a bag", () => {
   });
 });
 
+const ONE_TIME_KEYS = 200_000;
 const AT_ONCE = 50;
 const CONVERSATIONS = 200;
 const TOTAL = 20_000;
@@ -92,8 +107,7 @@ const MANY_BYTES = TOTAL * 200;
 
 /** Bytes among the old objects after many came and went, with collections of the young ones only. */
 function keptBytes(add: (key: string, value: object) => void, remove: (key: string) => void): number {
-  setFlagsFromString("--expose-gc");
-  const gc: (options?: { type: "minor" }) => void = runInNewContext("gc");
+  const gc = collector();
   gc();
   const before = oldBytes();
   for (let i = 0; i < TOTAL; i++) {
@@ -102,6 +116,11 @@ function keptBytes(add: (key: string, value: object) => void, remove: (key: stri
     if (i % 400 === 0) gc({ type: "minor" });
   }
   return oldBytes() - before;
+}
+
+function collector(): (options?: { type: "minor" }) => void {
+  setFlagsFromString("--expose-gc");
+  return runInNewContext("gc");
 }
 
 function oldBytes(): number {
