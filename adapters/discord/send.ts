@@ -111,11 +111,8 @@ async function post(context: SendContext, operation: Create, upload: Upload): Pr
     ...(replyToId === undefined ? {} : { message_reference: { message_id: replyToId, fail_if_not_exists: false } }),
   };
   try {
-    return sentMessage(
-      upload.extra.files
-        ? await context.rest.post(Routes.channelMessages(chatId), { body, ...upload.extra })
-        : await context.posts.post(chatId, body),
-    );
+    if (!upload.extra.files) return { kind: "sent", messageId: await context.posts.post(chatId, body) };
+    return sentMessage(await context.rest.post(Routes.channelMessages(chatId), { body, ...upload.extra }));
   } catch (error) {
     if (error instanceof DiscordAPIError && error.code === NOT_A_TEXT_CHANNEL)
       return startThread(context, chatId, upload);

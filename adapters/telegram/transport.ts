@@ -255,7 +255,7 @@ function readPosted({ status, body }: PostAnswer): { message_id: number } | unde
 }
 
 function asText({ status, body }: { status: number; body: Buffer }): PostAnswer {
-  return { status, body: body.toString("utf8"), header: () => null };
+  return { status, field: undefined, body: body.toString("utf8"), header: () => null };
 }
 
 function asTransport(error: unknown): never {

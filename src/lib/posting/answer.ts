@@ -2,6 +2,9 @@
 
 export interface PostAnswer {
   status: number;
+  /** The text under the name that the target says it reads, when the request succeeded. */
+  field: string | undefined;
+  /** Empty when there is a `field`. */
   body: string;
   /** Of those that the target says it reads; null when the answer has none of this name. */
   header(name: string): string | null;
@@ -32,6 +35,23 @@ export function describeError(error: Error): string {
 
 export function codeOf(error: Error): string | undefined {
   return "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+/** The text under a name in a JSON object, of which nothing else is wanted. Undefined when it is not there. */
+export function fieldOf(body: string, name: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(body);
+    const field: unknown = typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+    return typeof field === "string" ? field : undefined;
+  } catch {
+    return undefined; // the reader of the whole body says what is wrong with it
+  }
+}
+
+/** What is kept of an answer's text. */
+export function contentOf(status: number, text: string, name: string | undefined): Pick<PostAnswer, "field" | "body"> {
+  const field = name !== undefined && status >= 200 && status < 300 ? fieldOf(text, name) : undefined;
+  return { field, body: field === undefined ? text : "" };
 }
 
 /** A header's value, of names and values in turn; `name` in lower case. */

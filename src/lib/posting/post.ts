@@ -1,12 +1,12 @@
 /** One POST and its whole answer, at undici's lowest level. */
 import type { Dispatcher } from "undici";
-import { codeOf, describeError, headerOf } from "./answer.js";
+import { codeOf, contentOf, describeError, headerOf } from "./answer.js";
 import type { PostResult, PostTarget } from "./protocol.js";
 
 /** Calls `done` once. `onConnect` comes just before the first byte is written. */
 export function post(
   pool: Dispatcher,
-  { headers, timeoutMs, readHeaders }: PostTarget,
+  { headers, timeoutMs, readHeaders, readField }: PostTarget,
   id: number,
   path: string,
   body: string,
@@ -33,11 +33,10 @@ export function post(
       },
       onComplete() {
         const whole = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
-        done({ id, status, headers: read, body: whole.toString("utf8") });
+        done({ id, status, headers: read, ...contentOf(status, whole.toString("utf8"), readField) });
       },
       onError(error) {
-        const code = codeOf(error);
-        done({ id, error: describeError(error), isWritten, ...(code === undefined ? {} : { code }) });
+        done({ id, error: describeError(error), code: codeOf(error), isWritten });
       },
     },
   );

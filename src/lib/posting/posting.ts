@@ -17,7 +17,7 @@ type Here = () => Promise<PostAnswer>;
 
 interface ListedJob extends Job {
   readonly here: Here;
-  resolve(answer: PostAnswer | Promise<PostAnswer>): void;
+  reject(error: unknown): void;
 }
 
 export interface PostingOptions {
@@ -46,13 +46,9 @@ export class Posting implements Sender {
   }
 
   /** Rejects as `here` does, or with a `PostError`. The signal ends the wait for what the thread has, not the request. */
-  async post(path: string, body: string, here: Here, signal?: AbortSignal): Promise<PostAnswer> {
+  post(path: string, body: string, here: Here, signal?: AbortSignal): Promise<PostAnswer> {
     this.#underWay++;
-    try {
-      return await (this.#isForThread(signal) ? this.#byThread(path, body, here, signal) : here());
-    } finally {
-      this.#underWay--;
-    }
+    return this.#isForThread(signal) ? this.#byThread(path, body, here, signal) : this.#byOurselves(here);
   }
 
   /** Ends what is under way. Posts that come later are made `here`, where they fail as everything does that was closed. */
@@ -67,14 +63,38 @@ export class Posting implements Sender {
     return this.#thread.isReady(this.#logger);
   }
 
+  async #byOurselves(here: Here): Promise<PostAnswer> {
+    try {
+      return await here();
+    } finally {
+      this.#underWay--;
+    }
+  }
+
   #byThread(path: string, body: string, here: Here, signal: AbortSignal | undefined): Promise<PostAnswer> {
-    let off: (() => void) | undefined;
-    const answer = new Promise<PostAnswer>((resolve, reject) => {
-      const job = { id: 0, of: this, path, body, here, resolve, reject };
+    return new Promise((resolve, reject) => {
+      const settled = () => {
+        this.#underWay--;
+        off?.();
+      };
+      const job: ListedJob = {
+        id: 0,
+        of: this,
+        path,
+        body,
+        here,
+        resolve(answer) {
+          settled();
+          resolve(answer);
+        },
+        reject(error) {
+          settled();
+          reject(error);
+        },
+      };
       if (this.#listed.push(job) === 1) setImmediate(() => this.#handOver());
-      if (signal) off = this.#aborts.on(signal, () => this.#giveUp(job));
+      const off = signal && this.#aborts.on(signal, () => this.#giveUp(job));
     });
-    return off ? answer.finally(off) : answer;
   }
 
   #handOver(): void {
@@ -82,7 +102,7 @@ export class Posting implements Sender {
     this.#listed = [];
     if (jobs.length === 0) return;
     if (this.#thread.isReady(this.#logger)) this.#thread.post(this, jobs);
-    else for (const job of jobs) job.resolve(Promise.resolve().then(job.here)); // it ended this very moment
+    else for (const job of jobs) Promise.resolve().then(job.here).then(job.resolve, job.reject); // it ended this very moment
   }
 
   #giveUp(job: ListedJob): void {

@@ -6,7 +6,7 @@ import type { Logger } from "../logger.js";
 import { TransientMap } from "../transient-map.js";
 import { startThread } from "../worker-file.js";
 import { type PostAnswer, PostError } from "./answer.js";
-import type { FromThread, PostResult, PostTarget, ToThread } from "./protocol.js";
+import { type FromThread, type PostResult, type PostTarget, readResults, type ToThread } from "./protocol.js";
 
 /** After its death, or when it could not be started. */
 const REST_MS = 60_000;
@@ -98,7 +98,7 @@ export class PostingThread {
     let fault: unknown;
     this.#worker.on("message", (message: FromThread) => {
       if (message.kind === "ready") this.#isReady = true;
-      else this.#settle(message.results);
+      else this.#settle(readResults(message.list));
     });
     this.#worker.on("error", (error) => {
       fault = error; // `exit` follows
@@ -152,8 +152,8 @@ function startPosting(): Worker {
 }
 
 function answerOf(
-  { status, body, headers }: Extract<PostResult, { status: number }>,
+  { status, field, body, headers }: Extract<PostResult, { status: number }>,
   names: readonly string[],
 ): PostAnswer {
-  return { status, body, header: (name) => headers[names.indexOf(name)] ?? null };
+  return { status, field, body, header: (name) => headers[names.indexOf(name)] ?? null };
 }

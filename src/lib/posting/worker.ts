@@ -2,7 +2,7 @@
 import { parentPort } from "node:worker_threads";
 import { Pool } from "undici";
 import { post } from "./post.js";
-import type { FromThread, PostResult, PostTarget, ToThread } from "./protocol.js";
+import { addResult, type FromThread, type PostResult, type PostTarget, type ToThread } from "./protocol.js";
 
 const CONNECTIONS = 256;
 
@@ -10,16 +10,17 @@ const port = parentPort;
 if (!port) throw new Error("posts are made by a worker thread only");
 const say = (message: FromThread) => port.postMessage(message);
 const targets = new Map<number, { pool: Pool; facts: PostTarget }>();
-let results: PostResult[] = [];
+let results: (FromThread & { kind: "results" })["list"] = [];
 
 /** What comes in one turn goes back together. */
 function done(result: PostResult): void {
-  if (results.push(result) > 1) return;
-  setImmediate(() => {
-    const gathered = results;
-    results = [];
-    say({ kind: "results", results: gathered });
-  });
+  if (results.length === 0)
+    setImmediate(() => {
+      const list = results;
+      results = [];
+      say({ kind: "results", list });
+    });
+  addResult(results, result);
 }
 
 port.on("message", (message: ToThread) => {
@@ -35,7 +36,7 @@ port.on("message", (message: ToThread) => {
       for (let i = 0; i < message.list.length; i += 3) {
         const [id, path, body] = message.list.slice(i, i + 3) as [number, string, string];
         if (known) post(known.pool, known.facts, id, path, body, done);
-        else done({ id, error: "the thread does not know this server", isWritten: false });
+        else done({ id, error: "the thread does not know this server", code: undefined, isWritten: false });
       }
       break;
     case "close":

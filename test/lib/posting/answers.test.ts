@@ -1,7 +1,7 @@
 /** What comes of a post by the thread is what comes of one made without it, and what is known of a failure is true. */
 import { createServer as createNetServer, type Server as NetServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import type { FromThread, PostTarget, ToThread } from "../../../src/lib/posting/protocol.js";
+import { type FromThread, type PostTarget, readResults, type ToThread } from "../../../src/lib/posting/protocol.js";
 import { until } from "../../support/until.js";
 import {
   hereTo,
@@ -36,11 +36,12 @@ async function listen(server: NetServer): Promise<number> {
 
 describe("an answer", () => {
   const READ = ["retry-after", "x-ratelimit-scope", "x-twice", "x-missing"];
-  const bothWays = async (handler: Parameters<typeof serve>[0], body = "{}") => {
+  const bothWays = async (handler: Parameters<typeof serve>[0], body = "{}", more: Partial<PostTarget> = {}) => {
     const server = await serve(handler);
-    const target = targetOf(server.origin, { readHeaders: READ });
-    const read = ({ status, body: text, header }: Awaited<ReturnType<typeof notHere>>) => ({
+    const target = targetOf(server.origin, { readHeaders: READ, ...more });
+    const read = ({ status, field, body: text, header }: Awaited<ReturnType<typeof notHere>>) => ({
       status,
+      ...(field === undefined ? {} : { field }),
       text,
       headers: READ.map(header),
     });
@@ -83,6 +84,20 @@ describe("an answer", () => {
       status: 204,
       text: "",
     });
+  });
+
+  it("is no more than the field that is read of it, and all of it when that is not there or the request failed", async () => {
+    const answered = (body: string, status = 200) =>
+      bothWays((_request, response) => void response.writeHead(status, { "retry-after": "2" }).end(body), "{}", {
+        readField: "id",
+      });
+    const headers = ["2", null, null, null];
+    const whole = `{"author":{"id":"7"},"content":"\\"id\\":\\"8\\"","id":"9","nonce":"n"}`;
+    expect(await answered(whole)).toEqual({ status: 200, field: "9", text: "", headers });
+    expect(await answered('{"id":""}', 201)).toEqual({ status: 201, field: "", text: "", headers });
+    expect(await answered(whole, 429)).toEqual({ status: 429, text: whole, headers });
+    for (const body of ['{"author":{"id":"7"}}', '{"id":9}', "null", "<html>", ""])
+      expect(await answered(body)).toEqual({ status: 200, text: body, headers });
   });
 
   it("is the one that comes after informational ones", async () => {
@@ -135,7 +150,8 @@ describe("nothing was written", () => {
     worker.on("message", (message: FromThread) => answers.push(message));
     worker.postMessage({ kind: "posts", target: 9, list: [41, "/", "{}"] } satisfies ToThread);
     await until(() => answers.length > 1, "the answer");
-    expect(answers[1]).toMatchObject({ kind: "results", results: [{ id: 41, isWritten: false }] });
+    const results = answers.flatMap((answer) => (answer.kind === "results" ? readResults(answer.list) : []));
+    expect(results).toMatchObject([{ id: 41, isWritten: false }]);
   });
 });
 

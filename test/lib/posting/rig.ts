@@ -102,8 +102,8 @@ export function hereTo(target: PostTarget): { count: number; post(path: string, 
       return new Promise((resolve, reject) => {
         post(pool, target, 0, path, body, (result) => {
           if ("error" in result) return reject(new PostError(result.error, result.isWritten, result.code));
-          const { status, headers } = result;
-          resolve({ status, body: result.body, header: (name) => headers[target.readHeaders.indexOf(name)] ?? null });
+          const { headers, ...rest } = result;
+          resolve({ ...rest, header: (name) => headers[target.readHeaders.indexOf(name)] ?? null });
         });
       });
     },
