@@ -91,9 +91,15 @@ function interrupted(operation: SendOperation): SendResult {
 
 type Create = SendOperation & { kind: "create" };
 
-async function create(context: SendContext, operation: Create, signal: AbortSignal): Promise<SendResult> {
-  const upload = plainText(operation.part.body) ?? (await prepare(context, operation.part.body, signal));
-  if ("kind" in upload) return upload;
+function create(context: SendContext, operation: Create, signal: AbortSignal): Promise<SendResult> {
+  const upload = plainText(operation.part.body);
+  if (upload) return created(context, operation, upload);
+  return prepare(context, operation.part.body, signal).then((prepared) =>
+    "kind" in prepared ? prepared : created(context, operation, prepared),
+  );
+}
+
+function created(context: SendContext, operation: Create, upload: Upload): Promise<SendResult> {
   const { interaction } = operation;
   if (interaction?.first) return answer(context, interaction, upload);
   if (interaction?.isPrivate) return followUp(context, interaction, upload);
