@@ -113,6 +113,26 @@ describe("a watch of files", () => {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
+  it("tells what comes into folders that have just appeared, while the watcher still reads them", async () => {
+    const afterMs = [0, 10, 30, 60, 120, 240];
+    const full = afterMs.flatMap((late) => Array.from({ length: 700 }, (_, i) => `outside/${late}/${i}.txt`));
+    const folder = await folderOf(Object.fromEntries(["posts/a.md", ...full].map((name) => [name, ""])));
+    const { seen } = await watching([watch("posts", folder, { paths: "posts/**/*.md" })]);
+    await Promise.all(
+      afterMs.map(async (late) => {
+        await rename(join(folder, `outside/${late}`), join(folder, `posts/${late}`));
+        await new Promise((resolve) => setTimeout(resolve, late));
+        await write(folder, `posts/${late}/late.md`, "late");
+        await write(folder, `posts/${late}/deep/late.md`, "late");
+      }),
+    );
+    for (const late of afterMs) {
+      await has(seen, `posts posts/${late}/late.md created`);
+      await has(seen, `posts posts/${late}/deep/late.md created`);
+    }
+    expect(seen).toHaveLength(2 * afterMs.length);
+  });
+
   it("finds at the start what changed while nobody watched, once", async () => {
     const folder = await folderOf({ "a.md": "a", "b.md": "b", "c.md": "c" });
     const hooks = [watch("notes", folder, { paths: "*.md" })];

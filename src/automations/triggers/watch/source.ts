@@ -2,14 +2,16 @@
  * Tells which files of a selection may have changed, as long as it runs: through a folder that is not there yet, that vanishes and
  * comes back, that is too big, or that the system cannot watch. It never says what changed: whoever is told looks at the file.
  */
+import type { Stats } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative, sep } from "node:path";
 import type { FSWatcher } from "chokidar";
 import type { FileSnapshot } from "../../../domain/automation.js";
 import type { Clock, Timer } from "../../../lib/clock.js";
 import { errorMessage } from "../../../lib/errors.js";
 import type { Logger } from "../../../lib/logger.js";
 import { isGone, snapshotOf } from "./change.js";
+import { createFreshFolders, type FreshFolders } from "./fresh-folders.js";
 import { createIdentities, type Identities } from "./identities.js";
 import { moved, type Selection } from "./selection.js";
 
@@ -41,6 +43,7 @@ export interface Source {
 export function openSource(selection: Selection, parts: SourceParts): Source {
   let watcher: FSWatcher | undefined;
   let identities: Identities | undefined;
+  let freshFolders: FreshFolders | undefined;
   let timer: Timer | undefined;
   let problem: string | undefined;
   let place: Place = { kind: "nowhere" };
@@ -105,15 +108,30 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
       if (++count === parts.maxWatched + 1) void inTurn(giveUp);
     };
     const isSelected = (path: string) => (isFolder ? selection.selects(shown(path)) : path === real);
+    const isWithinDepth = (path: string) => relative(real, path).split(sep).length <= selection.depth;
+    const touched = (path: string, stats: Stats | undefined) => {
+      if (!stats || !isSelected(path)) return;
+      fresh.told(path, stats);
+      parts.touched(shown(path), snapshotOf(shown(path), stats));
+    };
+    const fresh = createFreshFolders({
+      clock: parts.clock,
+      file: touched,
+      folder(path) {
+        if (watcher !== opened || folders.knows(path)) return;
+        if (isWithinDepth(path) && !selection.ignores(shown(path))) opened.add(path);
+      },
+      onError: (error) => onError(error, opened),
+    });
+    freshFolders = fresh;
+    let isReady = false;
     opened
       .on("add", (path, stats) => {
         counted();
         if (path === real) place = { kind: "file", real };
-        if (stats && isSelected(path)) parts.touched(shown(path), snapshotOf(shown(path), stats));
+        touched(path, stats);
       })
-      .on("change", (path, stats) => {
-        if (stats && isSelected(path)) parts.touched(shown(path), snapshotOf(shown(path), stats));
-      })
+      .on("change", touched)
       .on("unlink", (path) => {
         count--;
         if (path === real) place = { kind: "absent", real };
@@ -122,6 +140,7 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
       .on("addDir", (path, stats) => {
         counted();
         folders.seen(path, stats);
+        if (isReady && isFolder) fresh.seen(path);
         if (!isFolder && path === real) void inTurn(open);
       })
       .on("unlinkDir", (path) => {
@@ -138,6 +157,7 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
       opened.once("ready", done);
       opened.once("error", () => done());
     });
+    isReady = true;
     if (folders.knows(watchedRoot)) watchOver(folders, watchedRoot);
     else lookAgain(); // it went between the look at it and the watch
   }
@@ -175,6 +195,7 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
   async function close(): Promise<void> {
     timer?.cancel();
     identities?.stop();
+    freshFolders?.stop();
     const open = watcher;
     watcher = undefined;
     await open?.close();

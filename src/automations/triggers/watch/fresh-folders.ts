@@ -1,0 +1,95 @@
+/**
+ * Folders that have just appeared. The watcher first reads such a folder and watches it after that: what is put there between the two
+ * is told by nobody. So a fresh folder is looked into again, soon and twice more, for the case that reading it took long.
+ */
+import type { Dirent, Stats } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { Clock, Timer } from "../../../lib/clock.js";
+import { isGone } from "./change.js";
+
+/** After it appeared, and each after the look before. */
+const LOOKS_AFTER_MS = [250, 2_500, 25_000] as const;
+
+export interface FreshFoldersParts {
+  clock: Clock;
+  /** A file that the watcher has not told of, or not as it is now. */
+  file(path: string, stats: Stats): void;
+  /** A folder in a fresh one: the watcher may not know it. */
+  folder(path: string): void;
+  onError(error: unknown): void;
+}
+
+export interface FreshFolders {
+  seen(folder: string): void;
+  /** The watcher told of a file. */
+  told(file: string, stats: Stats): void;
+  stop(): void;
+}
+
+export function createFreshFolders({ clock, file, folder, onError }: FreshFoldersParts): FreshFolders {
+  /** Of each fresh folder, the files that the watcher told of, as they were then. */
+  const told = new Map<string, Map<string, string>>();
+  const timers = new Set<Timer>();
+
+  function lookAt(fresh: readonly string[], look: number): void {
+    const waitMs = LOOKS_AFTER_MS[look];
+    if (waitMs === undefined) {
+      for (const one of fresh) told.delete(one);
+      return;
+    }
+    const timer = clock.after(waitMs, async () => {
+      timers.delete(timer);
+      for (const one of fresh) await lookInto(one).catch(onError);
+      if (!isStopped) lookAt(fresh, look + 1);
+    });
+    timers.add(timer);
+  }
+
+  async function lookInto(fresh: string): Promise<void> {
+    for (const entry of await entriesOf(fresh)) {
+      const path = join(fresh, entry.name);
+      if (entry.isDirectory()) folder(path);
+      else if (entry.isFile()) await lookAtFile(path);
+    }
+  }
+
+  async function lookAtFile(path: string): Promise<void> {
+    try {
+      const stats = await lstat(path);
+      if (told.get(dirname(path))?.get(basename(path)) !== stateOf(stats)) file(path, stats);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
+  }
+
+  let isStopped = false;
+  let gathered: string[] = [];
+  return {
+    seen(fresh) {
+      told.set(fresh, new Map());
+      // Those of one turn together: a tree that is copied has thousands.
+      if (gathered.push(fresh) === 1)
+        setImmediate(() => {
+          if (!isStopped) lookAt(gathered, 0);
+          gathered = [];
+        });
+    },
+    told: (path, stats) => void told.get(dirname(path))?.set(basename(path), stateOf(stats)),
+    stop() {
+      isStopped = true;
+      for (const timer of timers) timer.cancel();
+    },
+  };
+}
+
+const stateOf = ({ size, mtimeMs }: Stats) => `${size}:${mtimeMs}`;
+
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if (isGone(error)) return [];
+    throw error;
+  }
+}
