@@ -138,9 +138,9 @@ describe("the program", () => {
       timedOut: true,
       rendered: "sleep 60 & echo $! > child; sleep 60",
     });
-    const state = () =>
-      existsSync(`/proc/${child}/stat`) ? readFileSync(`/proc/${child}/stat`, "utf8").split(" ")[2] : "gone";
-    await until(() => ["gone", "Z"].includes(state() as string), "the end of the child");
+    const state = () => (existsSync(`/proc/${child}/stat`) ? readFileSync(`/proc/${child}/stat`, "utf8") : "gone");
+    const hasEnded = () => state() === "gone" || state().split(" ")[2] === "Z";
+    await until(hasEnded, () => `the end of the child (${child}: ${state()})`);
   });
 
   it("is not started for a dry run", async () => {
