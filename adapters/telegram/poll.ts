@@ -60,22 +60,25 @@ export async function poll(context: PollContext, signal: AbortSignal): Promise<v
 /** Our side could not take what was fetched. */
 class StoreFailure extends Error {}
 
-/** Hands a batch over at once, in order. The new offset stands before the first update that was not stored. */
+/**
+ * Hands a batch over at once, in order. The new offset stands before the first update that was not stored. It may be lower than the
+ * one before: after a week without updates Telegram counts from a number of its choice (https://core.telegram.org/bots/api#update).
+ */
 async function store(
   updates: readonly unknown[],
   offset: number,
   intake: Intake,
 ): Promise<{ offset: number; error?: string }> {
   const results = await Promise.allSettled(updates.map((update) => intake.take(update)));
-  let next = offset;
+  let next: number | undefined;
   for (const [i, result] of results.entries()) {
-    if (result.status === "rejected") return { offset: next, error: errorMessage(result.reason) };
+    if (result.status === "rejected") return { offset: next ?? offset, error: errorMessage(result.reason) };
     const id = idOf(updates[i]);
-    if (id !== undefined) next = Math.max(next, id + 1);
+    if (id !== undefined) next = Math.max(next ?? 0, id + 1);
   }
   // Updates without an id cannot be confirmed: asking again at once would spin.
-  if (updates.length > 0 && next === offset) return { offset: next, error: "Telegram sent updates without an id" };
-  return { offset: next };
+  if (updates.length > 0 && next === undefined) return { offset, error: "Telegram sent updates without an id" };
+  return { offset: next ?? offset };
 }
 
 /** Confirming needs nothing else of it, however malformed the rest is. */

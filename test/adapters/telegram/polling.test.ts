@@ -88,6 +88,23 @@ describe("polling", () => {
     );
   });
 
+  it("goes on when Telegram counts from another number, as it does after a week without updates", async () => {
+    const { fake, events, gateway } = await startAdapter();
+    fake.people.says("before", { dm: true });
+    await until(() => fake.updates.confirmed === 1);
+    for (const [i, from] of [7, 900_000_000].entries()) {
+      fake.updates.countsFrom(from);
+      fake.people.says(`after ${i}`, { dm: true });
+      await until(() => fake.updates.pending.length === 0, "the confirmation");
+    }
+    expect((await events(3)).map((event) => event.kind === "message" && event.message.text)).toEqual([
+      "before",
+      "after 0",
+      "after 1",
+    ]);
+    expect(gateway.states.map(({ phase }) => phase)).toEqual(["connecting", "online"]);
+  });
+
   it("recognises a message that comes in another update", async () => {
     const { fake, events, gateway } = await startAdapter();
     const { message_id } = fake.people.says("once", { dm: true });

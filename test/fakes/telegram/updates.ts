@@ -3,6 +3,8 @@ import { Agent as HttpAgent, request as httpRequest } from "node:http";
 import { badRequest, Refused } from "./calls.js";
 
 /** What Telegram sends unless `allowed_updates` says otherwise: all but these. */
+/** An offset so far above the newest update's id is not believed. */
+const FUTURE = 10;
 const NOT_BY_DEFAULT = new Set(["chat_member", "message_reaction", "message_reaction_count"]);
 
 export interface FakeUpdate {
@@ -66,6 +68,11 @@ export class Updates {
     return update;
   }
 
+  /** As after a week without updates: from here on another number. */
+  countsFrom(id: number): void {
+    this.#nextId = id;
+  }
+
   get nextId(): number {
     return this.#nextId;
   }
@@ -82,7 +89,9 @@ export class Updates {
         409,
         "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
       );
-    const offset = payload.offset === undefined ? undefined : Number(payload.offset);
+    const given = payload.offset === undefined ? undefined : Number(payload.offset);
+    // One that lies in the future is none (tdlib/td: TQueue::get): all that waits is handed out.
+    const offset = given !== undefined && given > this.#nextId + FUTURE ? undefined : given;
     const limit = Math.min(100, Math.max(1, Number(payload.limit ?? 100)));
     const timeoutMs = Math.min(50, Number(payload.timeout ?? 0)) * 1000;
     if (payload.allowed_updates !== undefined) this.#allowed = listOf(payload.allowed_updates);
