@@ -13,6 +13,7 @@ import { contentOf, headerOf, type PostAnswer } from "../../src/lib/posting/answ
 import { Posting } from "../../src/lib/posting/posting.js";
 import { type Answer, ask, pathIn } from "./exchange.js";
 import { Limited, type MessageBuckets } from "./message-buckets.js";
+import { idIn, POSTED } from "./posted.js";
 import type { Refusals } from "./refusals.js";
 
 /** All that are read of an answer, here and in `message-buckets.ts` and `refusals.ts`. */
@@ -23,8 +24,6 @@ const READ_HEADERS = [
   "x-ratelimit-global",
   "retry-after",
 ];
-/** Discord repeats the whole message, and to parse that costs more than to ask for it: the thread that posts does it. */
-const READ_FIELD = "id";
 /** As @discordjs/rest allows for clocks that differ. */
 const MARGIN_MS = 50;
 
@@ -63,7 +62,7 @@ export class Posts {
       timeoutMs: options.timeoutMs,
       connectTimeoutMs: Math.min(10_000, options.timeoutMs),
       readHeaders: READ_HEADERS,
-      readField: READ_FIELD,
+      readBody: POSTED,
     };
     this.#posting = new Posting({ target, logger: options.logger });
   }
@@ -78,10 +77,9 @@ export class Posts {
     const body = JSON.stringify(message);
     const request = { origin: this.#origin, path, method: "POST" as const, headers: this.#headers, body };
     const answer = await this.#posting.post(path, body, () => ask(agent, request).then(asText));
-    const { status, field, header } = answer;
+    const { status, found, header } = answer;
     buckets.note(channelId, header);
-    if (field !== undefined) return field;
-    if (status >= 200 && status < 300) throw new Error(`HTTP ${status} without a message`);
+    if (status >= 200 && status < 300) return found ?? idIn(answer.body);
     refusals.count(status, header("x-ratelimit-scope"));
     throw status === 429
       ? this.#limited(channelId, answer)
@@ -117,7 +115,7 @@ export class Posts {
 }
 
 function asText({ status, headers, body }: Answer): PostAnswer {
-  return { status, header: (name) => headerOf(headers, name), ...contentOf(status, body.toString("utf8"), READ_FIELD) };
+  return { status, header: (name) => headerOf(headers, name), ...contentOf(status, body.toString("utf8"), POSTED) };
 }
 
 function failed({ status, body }: PostAnswer, asked: { url: string; body: unknown }): Error {

@@ -7,7 +7,7 @@ import { Api, GrammyError, type Transformer } from "grammy";
 import { Pool } from "undici";
 import { Aborts } from "../../src/lib/aborts.js";
 import type { Logger } from "../../src/lib/logger.js";
-import { describeError, type PostAnswer, PostError } from "../../src/lib/posting/answer.js";
+import { contentOf, describeError, type PostAnswer, PostError } from "../../src/lib/posting/answer.js";
 import { Posting } from "../../src/lib/posting/posting.js";
 
 /** Polls have a connection of their own, so that they never wait for sends. */
@@ -88,6 +88,7 @@ export function openTransport(options: TransportOptions, logger: Logger): Transp
     timeoutMs: options.requestTimeoutMs,
     connectTimeoutMs: connect.timeout,
     readHeaders: [],
+    readBody: POSTED,
   };
   const posting = new Posting({ target, logger });
   const aborts = new Aborts();
@@ -102,20 +103,19 @@ export function openTransport(options: TransportOptions, logger: Logger): Transp
     const signal = current;
     const from = (line: Pool, timeoutMs: number) =>
       exchange(line, { path, body, contentType: JSON_TYPE, timeoutMs, aborts, signal }).then(asText);
-    const text =
+    const answered =
       method === POLL_METHOD
         ? await from(polls, options.pollTimeoutMs + POLL_SLACK_MS)
         : await posting.post(path, body, () => from(pool, options.requestTimeoutMs), signal).catch(asTransport);
-    const posted = method === "sendMessage" ? readPosted(text) : undefined;
-    if (posted) return posted;
-    const answer = readAnswer(text);
+    if (answered.found !== undefined) return { message_id: Number(answered.found) };
+    const answer = readAnswer(answered);
     if (answer.ok) return answer.result;
     throw new GrammyError(`Call to '${method}' failed!`, answer, method, payload);
   };
 
   /** Uploads: grammY makes the form, this sends it. */
   const fetch = async (path: string, request: ClientRequest = {}): Promise<ClientResponse> => {
-    const answered = await exchange(pool, {
+    const { status, body } = await exchange(pool, {
       path: prefix + path,
       body: request.body,
       contentType: request.headers?.["content-type"],
@@ -123,7 +123,7 @@ export function openTransport(options: TransportOptions, logger: Logger): Transp
       aborts,
       signal: current,
     });
-    const answer = readAnswer(asText(answered));
+    const answer = readAnswer({ status, body: body.toString("utf8") });
     return { json: () => answer };
   };
 
@@ -246,23 +246,21 @@ function exchange(pool: Pool, request: Exchange): Promise<{ status: number; body
   });
 }
 
+/**
+ * Of a message that was sent or edited its id alone, which is all that is read of it: Telegram repeats the whole message, and to parse
+ * that costs more than to ask for it.
+ */
 const POSTED = /^\{"ok":true,"result":\{"message_id":(\d{1,15})[,}]/;
 
-/** The id alone, which is all that is read of it: Telegram repeats the whole message, and parsing that costs more than to ask for it. */
-function readPosted({ status, body }: PostAnswer): { message_id: number } | undefined {
-  const id = status === 200 ? POSTED.exec(body)?.[1] : undefined;
-  return id === undefined ? undefined : { message_id: Number(id) };
-}
-
 function asText({ status, body }: { status: number; body: Buffer }): PostAnswer {
-  return { status, field: undefined, body: body.toString("utf8"), header: () => null };
+  return { status, header: () => null, ...contentOf(status, body.toString("utf8"), POSTED) };
 }
 
 function asTransport(error: unknown): never {
   throw error instanceof PostError ? new TransportError(error.message, error.isWritten) : error;
 }
 
-function readAnswer({ status, body }: PostAnswer): Answer {
+function readAnswer({ status, body }: Pick<PostAnswer, "status" | "body">): Answer {
   const answer = parseAnswer(body);
   if (answer === undefined) throw new TransportError(`the answer was HTTP ${status} without JSON`, true, status);
   return answer;

@@ -2,9 +2,9 @@
 
 export interface PostAnswer {
   status: number;
-  /** The text under the name that the target says it reads, when the request succeeded. */
-  field: string | undefined;
-  /** Empty when there is a `field`. */
+  /** What the target's pattern found. */
+  found: string | undefined;
+  /** All of it, unless something was found. */
   body: string;
   /** Of those that the target says it reads; null when the answer has none of this name. */
   header(name: string): string | null;
@@ -37,21 +37,14 @@ export function codeOf(error: Error): string | undefined {
   return "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** The text under a name in a JSON object, of which nothing else is wanted. Undefined when it is not there. */
-export function fieldOf(body: string, name: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(body);
-    const field: unknown = typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
-    return typeof field === "string" ? field : undefined;
-  } catch {
-    return undefined; // the reader of the whole body says what is wrong with it
-  }
-}
-
 /** What is kept of an answer's text. */
-export function contentOf(status: number, text: string, name: string | undefined): Pick<PostAnswer, "field" | "body"> {
-  const field = name !== undefined && status >= 200 && status < 300 ? fieldOf(text, name) : undefined;
-  return { field, body: field === undefined ? text : "" };
+export function contentOf(
+  status: number,
+  text: string,
+  pattern: RegExp | undefined,
+): Pick<PostAnswer, "found" | "body"> {
+  const found = pattern && status >= 200 && status < 300 ? pattern.exec(text)?.[1] : undefined;
+  return { found, body: found === undefined ? text : "" };
 }
 
 /** A header's value, of names and values in turn; `name` in lower case. */

@@ -6,7 +6,7 @@ import type { PostResult, PostTarget } from "./protocol.js";
 /** Calls `done` once. `onConnect` comes just before the first byte is written. */
 export function post(
   pool: Dispatcher,
-  { headers, timeoutMs, readHeaders, readField }: PostTarget,
+  { headers, timeoutMs, readHeaders, readBody }: PostTarget,
   id: number,
   path: string,
   body: string,
@@ -33,7 +33,7 @@ export function post(
       },
       onComplete() {
         const whole = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
-        done({ id, status, headers: read, ...contentOf(status, whole.toString("utf8"), readField) });
+        done({ id, status, headers: read, ...contentOf(status, whole.toString("utf8"), readBody) });
       },
       onError(error) {
         done({ id, error: describeError(error), code: codeOf(error), isWritten });

@@ -10,8 +10,8 @@ export interface PostTarget {
   connectTimeoutMs: number;
   /** Names of headers of the answer that are read, in lower case. */
   readHeaders: readonly string[];
-  /** Where the answer to a success is a JSON object of which only the text under this name is read. */
-  readField?: string;
+  /** All that is read of the answer to a success is the first group of this, when it is found. */
+  readBody?: RegExp;
 }
 
 /** Lists of plain values are the cheapest to hand over: an object's names are written and read again for each one. */
@@ -25,7 +25,7 @@ export type ToThread =
 
 export type PostResult =
   /** `headers`: in the order of `readHeaders`. */
-  | { id: number; status: number; headers: readonly (string | null)[]; field: string | undefined; body: string }
+  | { id: number; status: number; headers: readonly (string | null)[]; found: string | undefined; body: string }
   /** `isWritten` false: nothing reached the server. */
   | { id: number; error: string; code: string | undefined; isWritten: boolean };
 
@@ -41,8 +41,8 @@ export function addResult(list: Plain[], result: PostResult): void {
     list.push(
       result.id,
       result.status,
-      result.field !== undefined,
-      result.field ?? result.body,
+      result.found !== undefined,
+      result.found ?? result.body,
       joined(result.headers),
     );
 }
@@ -52,7 +52,7 @@ export function readResults(list: readonly Plain[]): PostResult[] {
   for (let at = 0; at < list.length; at += 5) {
     const [id, status, flag, text, rest] = list.slice(at, at + 5) as [number, number, boolean, string, string];
     if (status === 0) results.push({ id, error: text, code: rest || undefined, isWritten: flag });
-    else results.push({ id, status, headers: parted(rest), field: flag ? text : undefined, body: flag ? "" : text });
+    else results.push({ id, status, headers: parted(rest), found: flag ? text : undefined, body: flag ? "" : text });
   }
   return results;
 }

@@ -152,8 +152,8 @@ function startPosting(): Worker {
 }
 
 function answerOf(
-  { status, field, body, headers }: Extract<PostResult, { status: number }>,
+  { status, found, body, headers }: Extract<PostResult, { status: number }>,
   names: readonly string[],
 ): PostAnswer {
-  return { status, field, body, header: (name) => headers[names.indexOf(name)] ?? null };
+  return { status, found, body, header: (name) => headers[names.indexOf(name)] ?? null };
 }

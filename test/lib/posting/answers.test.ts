@@ -39,9 +39,9 @@ describe("an answer", () => {
   const bothWays = async (handler: Parameters<typeof serve>[0], body = "{}", more: Partial<PostTarget> = {}) => {
     const server = await serve(handler);
     const target = targetOf(server.origin, { readHeaders: READ, ...more });
-    const read = ({ status, field, body: text, header }: Awaited<ReturnType<typeof notHere>>) => ({
+    const read = ({ status, found, body: text, header }: Awaited<ReturnType<typeof notHere>>) => ({
       status,
-      ...(field === undefined ? {} : { field }),
+      ...(found === undefined ? {} : { found }),
       text,
       headers: READ.map(header),
     });
@@ -86,17 +86,16 @@ describe("an answer", () => {
     });
   });
 
-  it("is no more than the field that is read of it, and all of it when that is not there or the request failed", async () => {
+  it("is no more than what is looked for in it, and all of it when that is not there or the request failed", async () => {
     const answered = (body: string, status = 200) =>
       bothWays((_request, response) => void response.writeHead(status, { "retry-after": "2" }).end(body), "{}", {
-        readField: "id",
+        readBody: /^\{"id":"(\d*)"/,
       });
     const headers = ["2", null, null, null];
-    const whole = `{"author":{"id":"7"},"content":"\\"id\\":\\"8\\"","id":"9","nonce":"n"}`;
-    expect(await answered(whole)).toEqual({ status: 200, field: "9", text: "", headers });
-    expect(await answered('{"id":""}', 201)).toEqual({ status: 201, field: "", text: "", headers });
-    expect(await answered(whole, 429)).toEqual({ status: 429, text: whole, headers });
-    for (const body of ['{"author":{"id":"7"}}', '{"id":9}', "null", "<html>", ""])
+    expect(await answered('{"id":"9","nonce":"n"}')).toEqual({ status: 200, found: "9", text: "", headers });
+    expect(await answered('{"id":""}', 201)).toEqual({ status: 201, found: "", text: "", headers });
+    expect(await answered('{"id":"9"}', 429)).toEqual({ status: 429, text: '{"id":"9"}', headers });
+    for (const body of ['{"nonce":"n","id":"9"}', ""])
       expect(await answered(body)).toEqual({ status: 200, text: body, headers });
   });
 
