@@ -1,12 +1,15 @@
 /**
- * Puts dispatches together into packs: what they say in bytes, and the texts of all of them in one table (value-writer.ts).
- * Of each record what one searches by comes first; its length stands before it, so that the rest can be passed over.
+ * Puts dispatches together into packs: what they say in bytes, the texts of all of them in one table (value-writer.ts), and what
+ * they have in common once (frame.ts, slot.ts). Of each record what one searches by comes first.
  * Platforms' raw payloads are left out, and nothing is ever too long.
  */
 import type { DispatchRecord, RunNames, RunRecord } from "../../domain/journal.js";
 import { errorMessage } from "../../lib/errors.js";
-import { HAS_ATTEMPT, HAS_DIFF, HAS_ERROR, HAS_PLUGIN, HAS_REASON, packOf } from "./pack.js";
-import { ValueWriter } from "./value-writer.js";
+import { type Frame, type FrameRun, HAS_ATTEMPT, HAS_DIFF, HAS_OWN_ID } from "./frame.js";
+import { glossaryOf } from "./glossary.js";
+import { packOf } from "./pack.js";
+import { type PointMemory, Points } from "./points.js";
+import { type Mark, ValueWriter } from "./value-writer.js";
 
 /** Above this, long texts in a record are cut. */
 const MAX_RECORD_CHARS = 256 * 1024;
@@ -14,8 +17,15 @@ const MAX_TEXT_CHARS = 8 * 1024;
 
 export class Packer {
   readonly #out = new ValueWriter();
+  /** Of each record. */
+  #lengths: number[] = [];
+  #frames: Frame[] = [];
+  #points = new Points();
+
   /** How many are in it. */
-  length = 0;
+  get length(): number {
+    return this.#lengths.length;
+  }
 
   /** Bytes and characters so far. */
   get size(): number {
@@ -29,33 +39,31 @@ export class Packer {
     const sizeBefore = this.size;
     try {
       this.#write(dispatch, names);
-      if (this.size - sizeBefore > MAX_RECORD_CHARS) {
-        out.backTo(mark);
-        out.cut = shorten;
-        this.#write(dispatch, names);
-      }
+      if (this.size - sizeBefore > MAX_RECORD_CHARS) this.#writeCut(dispatch, names, mark);
     } catch (thrown) {
       // A payload with a cycle or a BigInt: the rest of the record is worth keeping.
-      out.backTo(mark);
+      this.#backTo(mark);
       this.#writeRestOf(dispatch, thrown, names);
-    } finally {
-      out.cut = undefined;
     }
-    this.length++;
+    this.#lengths.push(out.at - mark.at);
   }
 
   /** Takes in one that was in a pack before: it is as short as it has to be. */
   addAgain(dispatch: DispatchRecord): void {
+    const start = this.#out.at;
     this.#write(dispatch, undefined);
-    this.length++;
+    this.#lengths.push(this.#out.at - start);
   }
 
   /** All of it as one piece of memory of its own; then it is empty. */
   take(): Uint8Array {
     const out = this.#out;
-    const pack = packOf(this.length, out.bytes.subarray(0, out.at), out.texts);
+    const glossary = glossaryOf(this.#lengths, this.#frames, out);
+    const pack = packOf(this.length, [glossary, out.bytes.subarray(0, out.at)], out.texts);
     out.reset();
-    this.length = 0;
+    this.#lengths = [];
+    this.#frames = [];
+    this.#points = new Points();
     return pack;
   }
 
@@ -65,58 +73,60 @@ export class Packer {
     try {
       this.#write(withoutValues(dispatch, `not recorded: ${errorMessage(thrown)}`), names);
     } catch (again) {
-      this.#out.backTo(mark);
+      this.#backTo(mark);
       throw again;
     }
   }
 
-  #write(dispatch: DispatchRecord, names: RunNames | undefined): void {
+  #writeCut(dispatch: DispatchRecord, names: RunNames | undefined, mark: Mark): void {
     const out = this.#out;
-    const { id, conversation, messageId, attempt, runs } = dispatch;
-    const start = out.begin();
-    out.count(out.newText(id));
-    out.count(out.text(dispatch.point));
-    out.number(dispatch.at);
-    out.count(out.text(dispatch.outcome));
-    out.count(dispatch.dryRun ? 1 : 0);
-    out.count(conversation === undefined ? 0 : out.text(conversation) + 1);
-    out.count(messageId === undefined ? 0 : out.text(messageId) + 1);
-    out.count(runs.length);
-    for (let i = 0; i < runs.length; i++) {
-      const run = runs[i] as RunRecord;
-      out.count(out.text(run.hookId));
-      out.count(run.position);
-      out.count(out.text(run.outcome));
-      out.latency(run.latencyMs);
-      out.count(names === "usual" || run.id === `${id}/${run.position}` ? 0 : out.newText(run.id) + 1);
+    this.#backTo(mark);
+    out.cut = shorten;
+    try {
+      this.#write(dispatch, names);
+    } finally {
+      out.cut = undefined;
+      this.#points = new Points(); // which know the shortened texts as the long ones
     }
-    out.value(dispatch.model);
-    out.value(dispatch.phase);
-    out.latency(dispatch.latencyMs);
-    out.withoutRaw(dispatch.payload);
-    out.value(dispatch.cause);
-    out.count(attempt);
-    out.value(dispatch.result);
-    out.value(dispatch.provenance);
-    for (let i = 0; i < runs.length; i++) this.#writeRest(runs[i] as RunRecord, attempt);
-    out.end(start);
   }
 
-  /** Of most runs there is no more to say than whose they are. */
-  #writeRest({ pluginId, reason, error, diff, attempt }: RunRecord, usual: number): void {
+  #backTo(mark: Mark): void {
+    this.#out.backTo(mark);
+    this.#points = new Points();
+  }
+
+  #write(dispatch: DispatchRecord, names: RunNames | undefined): void {
     const out = this.#out;
-    const has =
-      (pluginId === undefined ? 0 : HAS_PLUGIN) |
-      (reason === undefined ? 0 : HAS_REASON) |
-      (error === undefined ? 0 : HAS_ERROR) |
-      (diff === undefined ? 0 : HAS_DIFF) |
-      (attempt === usual ? 0 : HAS_ATTEMPT);
-    out.count(has);
-    if (pluginId !== undefined) out.count(out.text(pluginId));
+    const { at, conversation, messageId, cause, result, provenance, runs } = dispatch;
+    const known = this.#points.of(dispatch.point);
+    const place = known.placeOf(dispatch, names, this.#frames);
+    const frame = this.#frames[place] as Frame;
+    if (out.time === 0) out.time = at;
+    out.count(place);
+    out.count(out.newText(dispatch.id));
+    out.number(at);
+    if (conversation !== undefined) out.count(out.text(conversation));
+    if (messageId !== undefined) out.count(out.text(messageId));
+    for (let i = 0; i < runs.length; i++) {
+      const run = runs[i] as RunRecord;
+      out.latency(run.latencyMs);
+      if ((frame.runs[i] as FrameRun).has & HAS_OWN_ID) out.count(out.newText(run.id));
+    }
+    out.latency(dispatch.latencyMs);
+    out.withoutRaw(dispatch.payload, known.payload);
+    if (cause !== undefined) out.value(cause, known.cause);
+    if (result !== undefined) out.value(result, known.result);
+    if (provenance !== undefined) out.value(provenance, known.provenance);
+    for (let i = 0; i < runs.length; i++) this.#writeRest(runs[i] as RunRecord, frame.runs[i] as FrameRun, known);
+  }
+
+  /** Of most runs there is no more to say than what the frame does. */
+  #writeRest({ reason, error, diff, attempt }: RunRecord, { has }: FrameRun, known: PointMemory): void {
+    const out = this.#out;
     if (reason !== undefined) out.count(out.text(reason));
     if (error !== undefined) out.count(out.text(error));
-    if (diff !== undefined) out.value(diff);
-    if (attempt !== usual) out.count(attempt);
+    if (has & HAS_DIFF) out.value(diff, known.diff);
+    if (has & HAS_ATTEMPT) out.count(attempt);
   }
 }
 

@@ -1,13 +1,16 @@
 /** Reads what value-writer.ts wrote. */
-import { ABSENT, FALSE, INTEGER, LIST, NULL, NUMBER, OBJECT, TEXT, TRUE } from "./value-tags.js";
+import { ABSENT, FALSE, INTEGER, LIST, NEAR, NULL, NUMBER, OBJECT, SHAPED, TEXT, TRUE } from "./value-tags.js";
 
 export class ValueReader {
-  readonly #bytes: Buffer;
+  readonly bytes: Buffer;
   readonly #textAt: (place: number) => string;
   at: number;
+  /** As the writer had them. */
+  time = 0;
+  readonly shapes: (readonly number[])[] = [];
 
   constructor(bytes: Buffer, at: number, textAt: (place: number) => string) {
-    this.#bytes = bytes;
+    this.bytes = bytes;
     this.#textAt = textAt;
     this.at = at;
   }
@@ -15,7 +18,7 @@ export class ValueReader {
   count(): number {
     let value = 0;
     for (let shift = 0; ; shift += 7) {
-      const byte = this.#bytes[this.at++] ?? 0;
+      const byte = this.bytes[this.at++] ?? 0;
       value |= (byte & 127) << shift;
       if (byte < 128) return value >>> 0;
     }
@@ -52,6 +55,10 @@ export class ValueReader {
         return this.#list(begin >>> 3);
       case OBJECT:
         return this.#object();
+      case SHAPED:
+        return this.#shaped(begin >>> 3);
+      case NEAR:
+        return this.time + (begin & 8 ? -((begin >>> 4) + 1) : begin >>> 4);
       case NUMBER:
         return this.#double();
       default:
@@ -59,9 +66,18 @@ export class ValueReader {
     }
   }
 
+  /** Of what stands elsewhere. */
+  valueAt(at: number): unknown {
+    const here = this.at;
+    this.at = at;
+    const value = this.value();
+    this.at = here;
+    return value;
+  }
+
   #double(): number {
     this.at += 8;
-    return this.#bytes.readDoubleLE(this.at - 8);
+    return this.bytes.readDoubleLE(this.at - 8);
   }
 
   #list(length: number): unknown[] {
@@ -70,21 +86,23 @@ export class ValueReader {
     return list;
   }
 
-  #object(): object {
+  #shaped(shape: number): object {
     const object = {};
-    for (let key = this.count(); key !== 0; key = this.count()) {
-      const value = this.value();
-      if (value === undefined) continue;
-      // As JSON.parse does, also for a key that is called `__proto__`.
-      Object.defineProperty(object, this.#textAt(key - 1), {
-        value,
-        enumerable: true,
-        configurable: true,
-        writable: true,
-      });
-    }
+    for (const key of this.shapes[shape] ?? []) setOwn(object, this.#textAt(key), this.value());
     return object;
   }
+
+  #object(): object {
+    const object = {};
+    for (let key = this.count(); key !== 0; key = this.count()) setOwn(object, this.#textAt(key - 1), this.value());
+    return object;
+  }
+}
+
+/** As JSON.parse does, also for a key that is called `__proto__`. */
+function setOwn(object: object, key: string, value: unknown): void {
+  if (value === undefined) return;
+  Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
 function single(begin: number): unknown {

@@ -5,7 +5,7 @@ export const TEXT = 0;
 export const INTEGER = 1;
 /** [how many values follow] */
 export const LIST = 2;
-/** Then, for each key, its place in the table plus one, and its value; then 0. */
+/** One that has its keys with it: for each, its place in the table plus one, and its value; then 0. */
 export const OBJECT = 3;
 /** Eight bytes follow. */
 export const NUMBER = 4;
@@ -18,4 +18,10 @@ export const FALSE = 16 + SINGLE;
 /** What JSON leaves out: undefined, a function. */
 export const ABSENT = 24 + SINGLE;
 
+/** An object whose keys stand in the glossary of the pack. [which of the shapes there, in two bytes always] Its values follow. */
+export const SHAPED = 6;
+/** A large whole number, a time mostly. [how far it is from the time of the pack, twice; one less when it is before that] */
+export const NEAR = 7;
+
 export const LARGEST_INTEGER = 2 ** 28 - 1;
+export const MOST_SHAPES = 2 ** 11;
