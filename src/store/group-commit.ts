@@ -2,6 +2,7 @@
  * Group commit: writes asked for in a few turns of the event loop share one transaction. Turns, and no timer: an idle loop
  * takes microseconds for them, so a lone write waits for nobody, and a busy loop makes large groups by itself.
  * A write's promise settles after the COMMIT that holds it, and, where a `WalSync` is given, after the sync that follows.
+ * While one sync is under way the next group goes on gathering: committed beside it, its writes would be acknowledged no sooner.
  */
 import type { Database } from "better-sqlite3";
 import type { Clock } from "../lib/clock.js";
@@ -76,6 +77,8 @@ export class GroupCommit {
   #committed: Pending[] = [];
   #isSyncing = false;
   #scheduled = false;
+  /** A group is ready, and waits for the sync under way. */
+  #isHeld = false;
   #lockedSince: number | undefined;
   #idle: (() => void)[] = [];
   #closed = false;
@@ -127,8 +130,16 @@ export class GroupCommit {
   #flushAfter(turns: number): void {
     setImmediate(() => {
       if (turns > 1 && this.#queue.length < LARGE_GROUP) this.#flushAfter(turns - 1);
+      else if (this.#isSyncing && this.#queue.length < MAX_GROUP) this.#isHeld = true;
       else this.#flush();
     });
+  }
+
+  /** One turn more: what was just acknowledged asks for its next writes. */
+  #letGo(): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    this.#flushAfter(1);
   }
 
   #flush(): void {
@@ -167,6 +178,7 @@ export class GroupCommit {
       if (error === undefined) for (const write of group) write.committed();
       else this.#break(group, error);
       this.#sync();
+      this.#letGo();
       this.#tellIdle();
     });
   }

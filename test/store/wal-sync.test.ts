@@ -85,6 +85,37 @@ describe("durability full", () => {
     expect([done, syncs()]).toEqual([["first", "a", "b", "c"], 3]);
   });
 
+  test("nothing is committed beside a sync, so that all who wait for the next one share a commit, too", async () => {
+    const { add, clock, finish, visible } = setUp(5);
+    await add("first");
+    const a = add("a");
+    await clock.advance(0);
+    const b = add("b");
+    await clock.advance(0);
+    const c = add("c");
+    await clock.advance(0);
+    expect(visible()).toEqual(["first", "a"]);
+    await finish();
+    await a;
+    await clock.advance(0);
+    expect(visible()).toEqual(["first", "a", "b", "c"]);
+    await finish();
+    await Promise.all([b, c]);
+  });
+
+  test("a flood is committed beside a sync, however long that takes", async () => {
+    const { add, clock, finish, visible } = setUp(5);
+    await add("first");
+    const a = add("a");
+    await clock.advance(0);
+    const flood = Array.from({ length: 500 }, (_, i) => add(String(i)));
+    await clock.advance(0);
+    expect(visible()).toHaveLength(502);
+    await finish();
+    await finish();
+    await Promise.all([a, ...flood]);
+  });
+
   test("a disk that does not keep what was written: nothing is acknowledged any more, until a restart", async () => {
     const { add, clock, finish, connection } = setUp(5);
     await add("first");
