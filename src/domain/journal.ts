@@ -86,6 +86,8 @@ export type RunNames = "usual";
 
 /** Where the kernel hands its records. Must return at once and never throw. */
 export interface JournalPort {
+  /** It leaves out the `raw` of messages by itself: it is handed what handlers saw, where any other gets a copy without. */
+  readonly leavesOutRaw?: true;
   /** `names`: what is known of its runs' ids, for whoever would compare them otherwise. */
   record(dispatch: DispatchRecord, names?: RunNames): void;
 }

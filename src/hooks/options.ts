@@ -21,6 +21,8 @@ export interface DispatchOptions {
   access?: "allowed" | "denied";
   /** Aborts every handler's signal of this dispatch, and with it the waiting for them. */
   signal?: AbortSignal;
+  /** Nobody holds the payload, or anything in it, to change it: it is frozen in place and handed on, where a copy would be. */
+  owned?: boolean;
   /** Record the dispatch even when it has no handlers. */
   recordEmpty?: boolean;
   /** Told of each run as it ends (`/fire-hook` shows them as they come); must not throw. */

@@ -5,6 +5,7 @@ import { errorMessage } from "../lib/errors.js";
 import type { Entry } from "./entry.js";
 import type { Firing } from "./options.js";
 import type { HookPoint, LifecyclePhase } from "./point.js";
+import { withoutRaw } from "./without-raw.js";
 
 /** What a record says of its dispatch. */
 export interface Recorded {
@@ -128,14 +129,13 @@ export class Recording {
 
   private recordOf(dispatch: Recorded, { outcome, result, provenance }: Ending): DispatchRecord {
     const { point, phase, firing } = dispatch;
-    const payload = dispatch.view();
     const record: DispatchRecord = {
       id: dispatch.id,
       point: point.name,
       model: point.model,
       at: this.startedAt,
       latencyMs: rounded(this.readMs - this.startedMs),
-      payload: point.journalled === undefined ? payload : point.journalled(payload),
+      payload: this.payloadOf(dispatch),
       attempt: dispatch.attempt,
       dryRun: dispatch.dryRun,
       outcome,
@@ -148,6 +148,14 @@ export class Recording {
     if (result !== undefined) record.result = result;
     if (provenance !== undefined) record.provenance = provenance;
     return record;
+  }
+
+  private payloadOf(dispatch: Recorded): unknown {
+    const { journalled } = dispatch.point;
+    const payload = dispatch.view();
+    if (journalled === undefined) return payload;
+    const isForJournal = this.journal?.leavesOutRaw === true && dispatch.firing?.onRecord === undefined;
+    return journalled === withoutRaw && isForJournal ? payload : journalled(payload);
   }
 }
 

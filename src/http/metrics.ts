@@ -86,6 +86,7 @@ export function createMetrics(): Metrics {
       },
     },
     journal: (next) => ({
+      ...(next.leavesOutRaw ? { leavesOutRaw: true } : {}),
       record(dispatch, names) {
         next.record(dispatch, names);
         dispatches(dispatch.point, dispatch.outcome);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { BackgroundPort } from "../../src/hooks/background.js";
-import type { RunRecord } from "../../src/index.js";
-import { HookRegistry, inDryRun } from "../../src/index.js";
+import type { DispatchRecord, InboundMessage, RunRecord } from "../../src/index.js";
+import { HookRegistry, immutable, inDryRun } from "../../src/index.js";
 import { gate, never, outcomes, points, seen, sending, setUp } from "./points.js";
 
 describe("a caller who gives up", () => {
@@ -129,6 +129,19 @@ describe("the journal", () => {
     });
     expect(raw).toEqual({ token: "secret" });
     expect(records).toEqual([example]);
+  });
+
+  it("gets the message as it is, and no copy, when it leaves the raw payload out by itself", async () => {
+    const records: unknown[] = [];
+    const record = (dispatch: DispatchRecord) => void records.push(dispatch.payload);
+    const hooks = new HookRegistry({ journal: { leavesOutRaw: true, record } });
+    hooks.registerVoid("message_received", () => {});
+    const { message } = hooks.point("message_received").example as { message: InboundMessage };
+    const received = immutable({ ...message, raw: { token: "secret" } });
+    await hooks.fireVoid("message_received", { message: received, access: "allowed" });
+    expect((records[0] as { message: unknown }).message).toBe(received);
+    const told = await hooks.dispatch("message_received", { message: received, access: "allowed" });
+    expect(told.payload).toEqual({ message, access: "allowed" });
   });
 
   it("gets what handlers said and did, and not what they do to it afterwards", async () => {

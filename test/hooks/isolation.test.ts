@@ -97,6 +97,32 @@ describe("isolation", () => {
     expect(Object.isFrozen(message.tags)).toBe(true);
   });
 
+  it("freezes a payload in place that its caller hands over, all the way down, and what cannot be frozen is copied", async () => {
+    const { hooks } = setUp();
+    const got: unknown[] = [];
+    hooks.registerVoid("seen", (payload) => void got.push(payload));
+    const payload = seen();
+    await hooks.fireVoid("seen", payload, undefined, { owned: true });
+    expect(got[0]).toBe(payload);
+    expect(() => payload.message.tags.push("b")).toThrow(TypeError);
+    const odd = { ...seen(), message: { ...seen().message, when: new Date(0) } };
+    hooks.registerVoid("seen", ({ message }) => void (message as typeof odd.message).when.setTime(1));
+    await hooks.fireVoid("seen", odd, undefined, { owned: true });
+    expect(odd.message.when.getTime()).toBe(0);
+  });
+
+  it("knows of a copy of an immutable message that it is not immutable", async () => {
+    const { hooks } = setUp();
+    const first = immutable({ ...seen().message });
+    const second = { ...first, text: "changed" };
+    const got: unknown[] = [];
+    hooks.registerVoid("seen", ({ message }) => void got.push(message));
+    await hooks.fireVoid("seen", { ...seen(), message: second });
+    expect(got).toEqual([second]);
+    expect(got[0]).not.toBe(second);
+    expect(Object.isFrozen(second)).toBe(false);
+  });
+
   it("gives each handler its own copy of what cannot be frozen", async () => {
     const point = definePoint({
       name: "odd",

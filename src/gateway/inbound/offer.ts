@@ -2,6 +2,7 @@
 import { formatAddress } from "../../domain/address.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
+import { immutable } from "../../hooks/isolate.js";
 import type { Verdict } from "../access.js";
 import { forward } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
@@ -37,7 +38,8 @@ export async function offer(
     return undefined;
   }
   const deliveries: NewDelivery[] = [];
-  if (claim.reply !== undefined) deliveries.push(reply(row, message, claim.reply, inbound));
+  // A copy of what the hook returned: ours, and what hooks of the outbound flow are shown as it is.
+  if (claim.reply !== undefined) deliveries.push(reply(row, message, immutable(claim.reply), inbound));
   if (claim.routeTo) {
     const copy = await forward(row, message, claim.routeTo, inbound);
     if (copy) deliveries.push(copy);

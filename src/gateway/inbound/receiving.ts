@@ -5,6 +5,7 @@ import type { Cause } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { ConversationWatch } from "../../domain/sla.js";
 import type { NewDelivery } from "../../domain/store.js";
+import { immutable } from "../../hooks/isolate.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import type { Verdict } from "../access.js";
 import type { ActionTokens } from "../action-tokens.js";
@@ -49,7 +50,7 @@ export function causeOf(row: LaneRow, kind: Cause["kind"]): Cause {
   const by = givenBy(row);
   // A message is what its writer's run caused; what is answered to it is an answer, as deep.
   if (by !== undefined && kind === "message") return by;
-  return { kind, id: causeId(row), depth: by?.depth ?? 0 };
+  return immutable({ kind, id: causeId(row), depth: by?.depth ?? 0 });
 }
 
 /** The run of a hook whose program wrote it. */
@@ -58,7 +59,7 @@ export function givenBy({ event }: LaneRow): Cause | undefined {
   return by && { kind: "hook", id: by.runId, depth: by.depth };
 }
 
-/** Options of a dispatch that this event leads to. Each offering of a message that was put off is a dispatch of its own. */
+/** Options of a dispatch that this event leads to, with a payload made for it of what came in. Each offering of a message that was put off is a dispatch of its own. */
 export function fireOptions(
   row: LaneRow,
   point: string,
@@ -74,6 +75,7 @@ export function fireOptions(
     conversation: formatAddress(at),
     messageId,
     access,
+    owned: true,
   };
 }
 

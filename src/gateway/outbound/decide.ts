@@ -2,6 +2,7 @@
 import type { OutboundMessage } from "../../domain/message.js";
 import type { Delivery } from "../../domain/store.js";
 import { HookFailedError } from "../../hooks/errors.js";
+import { isolate } from "../../hooks/isolate.js";
 import { errorMessage } from "../../lib/errors.js";
 import { fireOptions, hookTarget } from "./hook-target.js";
 import type { Outbound } from "./sending.js";
@@ -23,7 +24,7 @@ export async function decide(delivery: Delivery, message: OutboundMessage, out: 
     if (dispatch.handled) return { kind: "suppressed", reason: why(dispatch.reason, dispatch.claimedBy) };
     const sending = await registry.fireModifying(
       "message_sending",
-      { message, ...target },
+      { message: isolate(message), ...target },
       undefined,
       fireOptions(delivery, "message_sending", out.startedAt),
     );

@@ -1,5 +1,6 @@
 /** It was given up or cancelled: delivery_failed. Nobody waits for its hooks. */
 import type { Delivery } from "../../domain/store.js";
+import { isolate } from "../../hooks/isolate.js";
 import { fireOptions, hookTarget } from "./hook-target.js";
 import type { Outbound } from "./sending.js";
 
@@ -7,7 +8,7 @@ export function reportFailed(delivery: Delivery, error: string, out: Outbound): 
   const message = delivery.frozen ?? delivery.message;
   const payload = {
     ...hookTarget(delivery),
-    ...(message ? { message } : {}),
+    ...(message ? { message: isolate(message) } : {}),
     error,
     attempts: delivery.attempts,
   };

@@ -5,6 +5,7 @@ import { ROLES } from "../../domain/identity.js";
 import { CAUSE_KINDS } from "../../domain/journal.js";
 import { type InboundMessage, inboundMessage, outboundMessage } from "../../domain/message.js";
 import { ownPoint } from "../point.js";
+import { withoutRaw } from "../without-raw.js";
 
 export const access = z.enum(["allowed", "denied"]);
 
@@ -52,13 +53,6 @@ const sent = {
   deliveryId: "d_1",
   cause: { kind: "reply" as const, id: "m42", depth: 0 },
 };
-
-/** The platform's own payload stays out of the journal: it is large, and nobody has said what is in it. */
-function withoutRaw<P extends { message?: InboundMessage | undefined }>(payload: P): P {
-  if (payload.message?.raw === undefined) return payload;
-  const { raw: _, ...message } = payload.message;
-  return { ...payload, message };
-}
 
 export const messageReceived = ownPoint({
   name: "message_received",

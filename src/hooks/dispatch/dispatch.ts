@@ -6,7 +6,7 @@ import type { Logger } from "../../lib/logger.js";
 import type { BackgroundRun } from "../background.js";
 import type { Entry } from "../entry.js";
 import { HookFailedError } from "../errors.js";
-import { type IsolationNote, isolate } from "../isolate.js";
+import { type IsolationNote, isolate, isolateOwned } from "../isolate.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
@@ -96,7 +96,8 @@ export abstract class Dispatch implements IsolationNote {
 
   /** The payload as handlers may see it. */
   view(): unknown {
-    if (this.isolated === undefined || this.unfreezable) this.isolated = isolate(this.payload, this);
+    if (this.isolated === undefined || this.unfreezable)
+      this.isolated = (this.firing?.owned === true ? isolateOwned : isolate)(this.payload, this);
     return this.isolated;
   }
 

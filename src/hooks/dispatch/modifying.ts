@@ -22,7 +22,7 @@ export class ModifyingRules implements Rules<Fields> {
 
   mergedView(sequence: Sequence<Fields>): unknown {
     if (this.merged === undefined) return sequence.view();
-    return isolate({ ...(sequence.payload as Fields), ...this.merged }, { unfreezable: false });
+    return isolate({ ...(sequence.payload as Fields), ...this.merged });
   }
 
   absorb(sequence: Sequence<Fields>, entry: Entry, value: unknown, startedMs: number): boolean {

@@ -51,6 +51,7 @@ export async function openJournal(options: JournalOptions): Promise<StoredJourna
   const read: JournalReader = createJournalReader(reading, file);
   const writing = options.readonly ? undefined : createWriting(options);
   return {
+    leavesOutRaw: true,
     record: (dispatch, names) => writing?.record(dispatch, names),
     flush: async () => writing?.sender.flush(),
     get: read.get,
