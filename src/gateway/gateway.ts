@@ -148,11 +148,11 @@ class RunningGateway implements Gateway {
         for (const delivery of deliveries) this.#sendingWork.look(this.#handOver.offer(delivery, at));
       },
       handOverEarly: (delivery, at) => {
-        const conversation = this.#handOver.offerEarly(delivery, at);
-        if (conversation === undefined) return undefined;
-        this.#sendingWork.look(conversation);
+        const open = this.#handOver.offerEarly(delivery, at);
+        if (open === undefined) return undefined;
+        this.#sendingWork.look(open.conversation);
         return () => {
-          if (!this.#handOver.isAtHand(conversation)) this.#lookAnew(conversation);
+          if (!this.#handOver.isAtHand(open)) this.#lookAnew(open.conversation);
         };
       },
     };
@@ -283,7 +283,7 @@ class RunningGateway implements Gateway {
       if (rows.length < RESUME_PAGE) break;
     }
     for (const { conversation, dueAt } of await outbox.pending()) {
-      this.#handOver.read(conversation);
+      this.#handOver.read(this.#handOver.of(conversation));
       this.#sendingWork.look(conversation, dueAt);
     }
   }
@@ -319,7 +319,7 @@ class RunningGateway implements Gateway {
 
   /** Before `start()` nobody looks: it resumes all that is open. */
   #lookAnew(conversation: string): void {
-    this.#handOver.read(conversation);
+    this.#handOver.read(this.#handOver.of(conversation));
     if (this.#phase === "running") this.#sendingWork.look(conversation);
   }
 

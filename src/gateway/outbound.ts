@@ -19,17 +19,19 @@ const IN_A_ROW = 20;
 
 /** Sends what is due in a conversation, in order. Gives the time of the next look, if one is needed. */
 export async function sendNext(conversation: string, out: Outbound): Promise<number | undefined> {
+  const open = out.handOver.of(conversation);
   for (let n = 0; n < IN_A_ROW && !out.isStopping(); n++) {
-    const delivery = out.handOver.atHand(conversation) ?? (await out.handOver.next(conversation));
+    const next = out.handOver.next(open);
+    const delivery = next instanceof Promise ? await next : next;
     if (!delivery) return undefined;
     let then: Then;
     try {
       then = await sendOne(delivery, out);
     } finally {
       // Whatever is not plainly settled is read from the store next time.
-      if (then !== "next") out.handOver.read(delivery.conversation);
+      if (then !== "next") out.handOver.read(open);
     }
-    if (then === "next") out.handOver.settled(conversation);
+    if (then === "next") out.handOver.settled(open);
     else if (then !== "again") return then;
   }
   return out.clock.now();

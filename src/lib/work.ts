@@ -8,7 +8,7 @@ import type { Clock, Timer } from "./clock.js";
 import { DueHeap } from "./due-heap.js";
 import { errorMessage } from "./errors.js";
 import type { Logger } from "./logger.js";
-import { TransientMap } from "./transient-map.js";
+import { PerKey } from "./per-key.js";
 
 export interface WorkOptions {
   /** Does what is due for a key. A number = look again at that time (ms since the epoch). */
@@ -23,10 +23,10 @@ export interface WorkOptions {
 
 const BACKOFF: Backoff = { firstMs: 500, maxMs: 60_000 };
 
-/** A key is remembered only while there is something to do for it. */
 interface KeyState {
-  phase: "due-later" | "waiting" | "active";
-  /** `due-later`: when. `active`: when to look again, if that was asked for. */
+  readonly key: string;
+  phase: "idle" | "due-later" | "waiting" | "active";
+  /** `due-later`: when. `active`: when to look again, if that was asked for. Else never. */
   nextAt: number;
   /** Looks that threw, in a row. */
   failures: number;
@@ -35,6 +35,7 @@ interface KeyState {
 /** Of the queue: so many are gone before it is cut. */
 const SLICE = 1_000;
 const NEVER = Number.POSITIVE_INFINITY;
+const AT_ONCE = 0;
 
 export function createWork(options: WorkOptions): KeyedWork {
   return new KeyedWork(options);
@@ -42,9 +43,12 @@ export function createWork(options: WorkOptions): KeyedWork {
 
 class KeyedWork {
   readonly #options: WorkOptions;
-  readonly #keys = new TransientMap<string, KeyState>();
-  /** Keys that wait for room, in order, from `#firstWaiting` on. */
-  #waiting: string[] = [];
+  readonly #keys = new PerKey<KeyState>(
+    (key) => ({ key, phase: "idle", nextAt: NEVER, failures: 0 }),
+    ({ phase }) => phase === "idle",
+  );
+  /** What waits for room, in order, from `#firstWaiting` on. */
+  #waiting: KeyState[] = [];
   #firstWaiting = 0;
   #later = new DueHeap();
   #active = 0;
@@ -62,11 +66,11 @@ class KeyedWork {
     return { active: this.#active, waiting: this.#waitingCount };
   }
 
-  look(key: string, atMs = 0): void {
+  look(key: string, atMs = AT_ONCE): void {
     if (this.#isStopped) return;
-    const state = this.#keys.get(key);
-    if (state?.phase === "active") state.nextAt = Math.min(state.nextAt, atMs);
-    else if (state?.phase !== "waiting") this.#plan(key, atMs, state);
+    const state = this.#keys.of(key);
+    if (state.phase === "active") state.nextAt = Math.min(state.nextAt, atMs);
+    else if (state.phase !== "waiting") this.#plan(state, atMs);
   }
 
   stop(): Promise<void> {
@@ -79,21 +83,21 @@ class KeyedWork {
   }
 
   /** The key is not under way: into the queue when it is due, else onto the heap when that is news. */
-  #plan(key: string, atMs: number, state: KeyState | undefined): void {
-    const planned = state ?? { phase: "due-later", nextAt: NEVER, failures: 0 };
-    if (!state) this.#keys.set(key, planned);
-    if (atMs <= this.#options.clock.now()) this.#enqueue(key, planned);
-    else if (atMs < planned.nextAt) {
-      planned.nextAt = atMs;
-      this.#later.set(key, atMs);
+  #plan(state: KeyState, atMs: number): void {
+    if (atMs === AT_ONCE || atMs <= this.#options.clock.now()) this.#enqueue(state);
+    else if (atMs < state.nextAt) {
+      state.phase = "due-later";
+      state.nextAt = atMs;
+      this.#later.set(state.key, atMs);
       this.#armTimer();
     }
   }
 
-  #enqueue(key: string, state: KeyState): void {
+  #enqueue(state: KeyState): void {
+    if (state.phase === "due-later") this.#later.delete(state.key);
     state.phase = "waiting";
-    this.#later.delete(key);
-    this.#waiting.push(key);
+    state.nextAt = NEVER;
+    this.#waiting.push(state);
     this.#schedulePump();
   }
 
@@ -110,13 +114,12 @@ class KeyedWork {
   #pump(): void {
     while (this.#waitingCount > 0) {
       if (this.#active >= this.#options.maxParallel) return;
-      const key = this.#waiting[this.#firstWaiting++] as string;
+      const state = this.#waiting[this.#firstWaiting++] as KeyState;
       if (this.#firstWaiting === SLICE) {
         this.#waiting = this.#waiting.slice(SLICE);
         this.#firstWaiting = 0;
       }
-      const state = this.#keys.get(key);
-      if (state) void this.#run(key, state);
+      void this.#run(state);
     }
     this.#forgetWaiting();
   }
@@ -130,10 +133,10 @@ class KeyedWork {
     this.#firstWaiting = 0;
   }
 
-  async #run(key: string, state: KeyState): Promise<void> {
+  async #run(state: KeyState): Promise<void> {
     const { look, clock, logger, backoff = BACKOFF } = this.#options;
+    const { key } = state;
     state.phase = "active";
-    state.nextAt = NEVER;
     this.#active++;
     let againAt: number | undefined;
     try {
@@ -146,19 +149,18 @@ class KeyedWork {
       logger.error({ key, err: thrown, attempt: state.failures, pauseMs }, `work failed: ${errorMessage(thrown)}`);
     }
     this.#active--;
-    this.#settle(key, state, Math.min(state.nextAt, againAt ?? NEVER));
+    this.#settle(state, Math.min(state.nextAt, againAt ?? NEVER));
   }
 
-  #settle(key: string, state: KeyState, nextAt: number): void {
+  #settle(state: KeyState, nextAt: number): void {
     if (this.#isStopped) {
       if (this.#active === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
       return;
     }
-    state.phase = "due-later";
+    state.phase = "idle";
     state.nextAt = NEVER;
-    // A key that failed keeps its state, so that its back-off grows.
-    if (nextAt === NEVER || Number.isNaN(nextAt)) this.#keys.delete(key);
-    else this.#plan(key, nextAt, state);
+    // One that failed is not idle for long, so its back-off grows.
+    if (nextAt < NEVER) this.#plan(state, nextAt);
     if (this.#waitingCount > 0) this.#schedulePump();
   }
 
@@ -177,9 +179,7 @@ class KeyedWork {
     this.#timerAt = NEVER;
     const now = this.#options.clock.now();
     for (let first = this.#later.first; first && first.dueAt <= now; first = this.#later.first) {
-      const state = this.#keys.get(first.key);
-      if (state) this.#enqueue(first.key, state);
-      else this.#later.delete(first.key);
+      this.#enqueue(this.#keys.of(first.key));
     }
     this.#armTimer();
   }

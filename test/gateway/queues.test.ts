@@ -29,7 +29,8 @@ async function newStore(): Promise<Store> {
 }
 
 async function accept(store: Store, lanes: Lanes, text: string): Promise<void> {
-  lanes.expect(room);
+  const lane = lanes.of(room);
+  lanes.expect(lane);
   const message = messageOf(text);
   const event: MessageEvent = { kind: "message", eventId: message.messageId, message };
   const { id } = await store.inbox.accept(event, room, 0, false);
@@ -44,16 +45,17 @@ async function accept(store: Store, lanes: Lanes, text: string): Promise<void> {
     receivedAt: 0,
     isStarted: false,
   };
-  lanes.add(row);
+  lanes.add(lane, row);
 }
 
 /** Takes rows until the lane is empty; gives their texts. */
 async function drain(store: Store, lanes: Lanes): Promise<string[]> {
   const texts: string[] = [];
-  for (let row = await lanes.head(room); row; row = await lanes.head(room)) {
+  const lane = lanes.of(room);
+  for (let row = await lanes.head(lane); row; row = await lanes.head(lane)) {
     texts.push("message" in row.event ? row.event.message.text : "");
     await store.inbox.settle(row.id, { outcome: "x", deliveries: [] }, 0);
-    lanes.shift(room);
+    lanes.shift(lane);
   }
   return texts;
 }
@@ -110,11 +112,11 @@ describe("the hand-over", () => {
     const handOver = new HandOver({ ...store.outbox, next: () => Promise.reject(new Error("read")) }, () => {});
     handOver.offer(delivery("a"), 0);
     handOver.offer(delivery("b"), 0);
-    expect((await handOver.next(room))?.id).toBe("a");
-    handOver.settled(room);
-    expect((await handOver.next(room))?.id).toBe("b");
-    handOver.settled(room);
-    expect(await handOver.next(room)).toBeUndefined();
+    expect((await handOver.next(handOver.of(room)))?.id).toBe("a");
+    handOver.settled(handOver.of(room));
+    expect((await handOver.next(handOver.of(room)))?.id).toBe("b");
+    handOver.settled(handOver.of(room));
+    expect(await handOver.next(handOver.of(room))).toBeUndefined();
   });
 
   it("does not lose a delivery that was committed while it was reading the store", async () => {
@@ -129,14 +131,14 @@ describe("the hand-over", () => {
       },
     };
     const handOver = new HandOver(outbox, () => {});
-    handOver.read(room);
+    handOver.read(handOver.of(room));
     during = async () => {
       during = async () => {};
       await store.outbox.enqueue([delivery("a")], 0);
       handOver.offer(delivery("a"), 0);
     };
-    expect(await handOver.next(room)).toBeUndefined();
-    expect((await handOver.next(room))?.id).toBe("a");
+    expect(await handOver.next(handOver.of(room))).toBeUndefined();
+    expect((await handOver.next(handOver.of(room)))?.id).toBe("a");
   });
 
   it("knows when what it was offered before its commit has to be looked for in the store", async () => {
@@ -145,14 +147,14 @@ describe("the hand-over", () => {
     const handOver = new HandOver(store.outbox, (change) => {
       inMemory += change;
     });
-    expect(handOver.offerEarly(delivery("a"), 0)).toBe(room);
-    expect(handOver.isAtHand(room)).toBe(true);
+    expect(handOver.offerEarly(delivery("a"), 0)?.conversation).toBe(room);
+    expect(handOver.isAtHand(handOver.of(room))).toBe(true);
     expect(inMemory).toBe(1);
-    handOver.read(room);
-    expect(await handOver.next(room)).toBeUndefined();
-    expect(handOver.isAtHand(room)).toBe(false);
+    handOver.read(handOver.of(room));
+    expect(await handOver.next(handOver.of(room))).toBeUndefined();
+    expect(handOver.isAtHand(handOver.of(room))).toBe(false);
     expect(inMemory).toBe(0);
-    handOver.read(room);
+    handOver.read(handOver.of(room));
     expect(handOver.offerEarly(delivery("b"), 0)).toBeUndefined();
     expect(handOver.offerEarly({ ...delivery("c"), operation: "edit" }, 0)).toBeUndefined();
   });
@@ -164,6 +166,6 @@ describe("the hand-over", () => {
     await store.outbox.enqueue([delivery("a"), edit], 0);
     handOver.offer(delivery("a"), 0);
     handOver.offer(edit, 0);
-    expect(await handOver.next(room)).toMatchObject({ id: "a", seq: 1 });
+    expect(await handOver.next(handOver.of(room))).toMatchObject({ id: "a", seq: 1 });
   });
 });

@@ -4,6 +4,7 @@ import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Bag, type InBag } from "../../src/lib/bag.js";
+import { PerKey } from "../../src/lib/per-key.js";
 import { TransientMap } from "../../src/lib/transient-map.js";
 
 describe("a map for what comes and goes", () => {
@@ -61,6 +62,53 @@ it("forgets keys that do not come again", () => {
   gc();
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(ONE_TIME_KEYS * 10);
   expect(map.entries()).toEqual([]);
+});
+
+describe("one object a key", () => {
+  const setUp = () =>
+    new PerKey<{ inUse: number }>(
+      () => ({ inUse: 0 }),
+      ({ inUse }) => inUse === 0,
+    );
+
+  it("is the same as long as it is in use, whatever else comes and goes", () => {
+    const step = fc.record({ key: fc.integer({ min: 0, max: 8_000 }), stays: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 4_000, maxLength: 9_000 }), (steps) => {
+        const all = setUp();
+        const inUse = new Map<string, { inUse: number }>();
+        for (const { key, stays } of steps) {
+          const name = `k${key}`;
+          const one = all.of(name);
+          if (inUse.has(name)) expect(one).toBe(inUse.get(name));
+          if (!stays || inUse.size > 1_500) continue;
+          one.inUse++;
+          inUse.set(name, one);
+        }
+        for (const [name, one] of inUse) expect(all.of(name)).toBe(one);
+      }),
+      { numRuns: 5 },
+    );
+  });
+
+  it("keeps nothing of what it held for a while, and forgets keys that do not come again", () => {
+    const all = new PerKey<{ held: object[] }>(
+      () => ({ held: [] }),
+      ({ held }) => held.length === 0,
+    );
+    const kept = keptBytes(
+      (key, value) => all.of(key).held.push(value),
+      (key) => all.of(key).held.shift(),
+    );
+    expect(kept).toBeLessThan(MANY_BYTES / 5);
+    const gc = collector();
+    gc();
+    const before = process.memoryUsage().heapUsed;
+    const many = setUp();
+    for (let i = 0; i < ONE_TIME_KEYS; i++) many.of(`conversation-${i}`);
+    gc();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(ONE_TIME_KEYS * 10);
+  });
 });
 
 describe("a bag", () => {

@@ -22,16 +22,16 @@ export async function accept(event: InboundEvent, intake: Intake, inbound: Inbou
   const { lanes, pressure } = intake;
   const looked = kindOf(event, inbound);
   const kind = typeof looked === "string" ? looked : await looked;
-  const lane = laneOf(event, kind);
   // Commands are let in whatever waits: they are how an operator looks into it.
   const room = kind === "talk" ? pressure.room(keepsBacklog(event, inbound)) : undefined;
   if (room) await room;
   if (intake.isStopping()) throw stopping();
   const receivedAt = inbound.clock.now();
+  const lane = lanes.of(laneOf(event, kind));
   const started = lanes.expect(lane) && intake.hasRoom();
   let stored: { id: number; duplicate: boolean };
   try {
-    stored = await inbound.store.inbox.accept(event, lane, receivedAt, started);
+    stored = await inbound.store.inbox.accept(event, lane.name, receivedAt, started);
   } catch (error) {
     lanes.expectNot(lane);
     throw error;
@@ -41,8 +41,8 @@ export async function accept(event: InboundEvent, intake: Intake, inbound: Inbou
     return { kind: "duplicate", acknowledge: await acknowledgement(event, inbound) };
   }
   pressure.add();
-  lanes.add(newRow(stored.id, lane, event, receivedAt, started));
-  intake.look(lane);
+  lanes.add(lane, newRow(stored.id, lane.name, event, receivedAt, started));
+  intake.look(lane.name);
   inbound.observe.eventAccepted?.(addressOf(event).platform, event.kind);
   if (event.kind !== "command" && event.kind !== "action") return ACCEPTED;
   return { kind: "accepted", acknowledge: await acknowledgement(event, inbound) };

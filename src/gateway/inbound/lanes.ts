@@ -3,7 +3,7 @@
  * read again. The store stays the truth; a lane that outgrew its copy is read on from there.
  */
 import type { InboxRow, InboxStore } from "../../domain/store.js";
-import { TransientMap } from "../../lib/transient-map.js";
+import { PerKey } from "../../lib/per-key.js";
 import type { Handling } from "./handling.js";
 
 /** Rows in memory, over all lanes. */
@@ -20,7 +20,8 @@ export interface LaneRow extends InboxRow {
   handled?: Handling;
 }
 
-interface Lane {
+export interface Lane {
+  readonly name: string;
   rows: LaneRow[];
   /** The store may hold rows of this lane that `rows` does not. */
   hasMore: boolean;
@@ -34,29 +35,37 @@ interface Lane {
 
 export class Lanes {
   readonly #inbox: InboxStore;
-  readonly #lanes = new TransientMap<string, Lane>();
+  readonly #lanes = new PerKey<Lane>(
+    (name) => ({ name, rows: [], hasMore: false, lastId: 0, coming: 0, missed: 0 }),
+    isIdle,
+  );
   #rows = 0;
 
   constructor(inbox: InboxStore) {
     this.#inbox = inbox;
   }
 
+  /** To be given back within the same turn, or with an event that is expected or at hand: an idle one is forgotten. */
+  of(name: string): Lane {
+    return this.#lanes.of(name);
+  }
+
   /** An event of this lane is about to be stored. True when it will be the lane's only one: it may be stored as started. */
-  expect(name: string): boolean {
-    const lane = this.#lane(name);
+  expect(lane: Lane): boolean {
+    const isFirst = isIdle(lane);
+    // Ids of rows that were removed since then may be given again.
+    if (isFirst) lane.lastId = 0;
     lane.coming++;
-    return lane.coming === 1 && lane.rows.length === 0 && !lane.hasMore;
+    return isFirst;
   }
 
   /** Nothing came of it: a duplicate, or the store refused it. */
-  expectNot(name: string): void {
-    this.#lane(name).coming--;
-    this.#forgetIdle(name);
+  expectNot(lane: Lane): void {
+    lane.coming--;
   }
 
   /** The event that was expected is stored. */
-  add(row: LaneRow): void {
-    const lane = this.#lane(row.lane);
+  add(lane: Lane, row: LaneRow): void {
     lane.coming--;
     if (row.id <= lane.lastId) return; // a read of the store was quicker
     if (lane.hasMore || this.#rows >= MAX_ROWS) {
@@ -71,56 +80,32 @@ export class Lanes {
 
   /** The store holds unfinished rows of this lane (after a start, or a revival): it is read anew. */
   reload(name: string): void {
-    const lane = this.#lane(name);
+    const lane = this.of(name);
     this.#rows -= lane.rows.length;
     lane.rows = [];
     lane.lastId = 0;
     lane.hasMore = true;
   }
 
-  /** The row that is to be handled next, when it is in memory. */
-  atHand(name: string): LaneRow | undefined {
-    return this.#lanes.get(name)?.rows[0];
-  }
-
-  /** The row that is to be handled next, wherever it is; undefined when the lane is empty. */
-  async head(name: string): Promise<LaneRow | undefined> {
-    const lane = this.#lanes.get(name);
-    if (!lane) return undefined;
-    if (lane.rows.length === 0 && lane.hasMore) {
-      lane.missed = 0;
-      const read = await this.#inbox.lane(name, lane.lastId, READ_ROWS);
-      lane.hasMore = read.length === READ_ROWS || lane.missed > 0;
-      for (const row of read) lane.rows.push({ ...row, isStarted: false });
-      lane.lastId = read.at(-1)?.id ?? lane.lastId;
-      this.#rows += read.length;
-    }
-    return lane.rows[0];
-  }
-
-  /** The row after the head, when it is in memory. */
-  second(name: string): LaneRow | undefined {
-    return this.#lanes.get(name)?.rows[1];
+  /** The row that is to be handled next; undefined when the lane is empty. A promise when it has to be read. */
+  head(lane: Lane): LaneRow | undefined | Promise<LaneRow | undefined> {
+    return lane.rows.length === 0 && lane.hasMore ? this.#readOn(lane) : lane.rows[0];
   }
 
   /** The head is finished. */
-  shift(name: string): void {
-    const lane = this.#lane(name);
+  shift(lane: Lane): void {
     if (lane.rows.shift()) this.#rows--;
-    this.#forgetIdle(name);
   }
 
-  #lane(name: string): Lane {
-    let lane = this.#lanes.get(name);
-    if (!lane) {
-      lane = { rows: [], hasMore: false, lastId: 0, coming: 0, missed: 0 };
-      this.#lanes.set(name, lane);
-    }
-    return lane;
-  }
-
-  #forgetIdle(name: string): void {
-    const lane = this.#lanes.get(name);
-    if (lane && lane.coming === 0 && lane.rows.length === 0 && !lane.hasMore) this.#lanes.delete(name);
+  async #readOn(lane: Lane): Promise<LaneRow | undefined> {
+    lane.missed = 0;
+    const read = await this.#inbox.lane(lane.name, lane.lastId, READ_ROWS);
+    lane.hasMore = read.length === READ_ROWS || lane.missed > 0;
+    for (const row of read) lane.rows.push({ ...row, isStarted: false });
+    lane.lastId = read.at(-1)?.id ?? lane.lastId;
+    this.#rows += read.length;
+    return lane.rows[0];
   }
 }
+
+const isIdle = ({ rows, hasMore, coming }: Lane) => coming === 0 && rows.length === 0 && !hasMore;

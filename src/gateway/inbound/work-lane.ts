@@ -9,7 +9,7 @@ import { errorMessage } from "../../lib/errors.js";
 import { handle } from "../inbound.js";
 import type { Intake } from "./accept.js";
 import type { Handling } from "./handling.js";
-import type { LaneRow } from "./lanes.js";
+import type { Lane, LaneRow } from "./lanes.js";
 import { attemptOf, type Inbound } from "./receiving.js";
 import { sightsOf } from "./sights-of.js";
 
@@ -17,9 +17,11 @@ import { sightsOf } from "./sights-of.js";
 const IN_A_ROW = 20;
 
 /** Gives the time of the next look, if one is needed. */
-export async function workLane(lane: string, intake: Intake, inbound: Inbound): Promise<number | undefined> {
+export async function workLane(name: string, intake: Intake, inbound: Inbound): Promise<number | undefined> {
+  const lane = intake.lanes.of(name);
   for (let n = 0; n < IN_A_ROW && !intake.isStopping(); n++) {
-    const row = intake.lanes.atHand(lane) ?? (await intake.lanes.head(lane));
+    const head = intake.lanes.head(lane);
+    const row = head instanceof Promise ? await head : head;
     if (!row) return undefined;
     if (row.status === "deferred" && row.dueAt > inbound.clock.now()) return row.dueAt;
     const later = await workRow(row, () => nextToStart(lane, intake, inbound), inbound);
@@ -31,8 +33,8 @@ export async function workLane(lane: string, intake: Intake, inbound: Inbound): 
 }
 
 /** The row whose attempt can be counted in the transaction that settles the one before it. */
-function nextToStart(lane: string, { lanes, isStopping }: Intake, { config }: Inbound): LaneRow | undefined {
-  const next = isStopping() ? undefined : lanes.second(lane);
+function nextToStart({ rows }: Lane, { isStopping }: Intake, { config }: Inbound): LaneRow | undefined {
+  const next = isStopping() ? undefined : rows[1];
   return next?.status === "waiting" && !next.isStarted && attemptsMade(next) < config.inbox_attempts ? next : undefined;
 }
 

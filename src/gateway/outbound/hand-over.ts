@@ -5,20 +5,26 @@
  */
 import { formatAddress } from "../../domain/address.js";
 import type { Delivery, NewDelivery, OutboxStore } from "../../domain/store.js";
-import { TransientMap } from "../../lib/transient-map.js";
+import { PerKey } from "../../lib/per-key.js";
 
 const MAX_PER_CONVERSATION = 200;
 
-/** The conversation is read from the store. */
-interface FromStore {
-  /** Something was committed since the last read began. */
+/** What is open in a conversation. */
+export interface Open {
+  readonly conversation: string;
+  /** In order; none while the conversation is read from the store. */
+  deliveries: Delivery[];
+  isFromStore: boolean;
+  /** Something was committed since the last read of the store began. */
   hasNews: boolean;
 }
 
 export class HandOver {
   readonly #outbox: OutboxStore;
-  /** Absent: nothing is open. */
-  readonly #conversations = new TransientMap<string, Delivery[] | FromStore>();
+  readonly #conversations = new PerKey<Open>(
+    (conversation) => ({ conversation, deliveries: [], isFromStore: false, hasNews: false }),
+    ({ deliveries, isFromStore }) => deliveries.length === 0 && !isFromStore,
+  );
   /** Told how many came to those in memory, or left them. */
   readonly #onChange: (change: number) => void;
 
@@ -27,81 +33,70 @@ export class HandOver {
     this.#onChange = onChange;
   }
 
+  /** To be given back within the same turn, or while something is open there: one without is forgotten. */
+  of(conversation: string): Open {
+    return this.#conversations.of(conversation);
+  }
+
   /** A delivery was committed just now. Gives its conversation. */
   offer(delivery: NewDelivery, at: number): string {
-    const conversation = formatAddress(delivery.address);
-    const known = this.#conversations.get(conversation);
-    if (known && "hasNews" in known) {
-      known.hasNews = true;
-      return conversation;
-    }
-    if (!this.#keeps(delivery, known)) this.read(conversation);
-    else this.#keep(fresh(delivery, conversation, at), known);
-    return conversation;
+    const open = this.of(formatAddress(delivery.address));
+    if (open.isFromStore) open.hasNews = true;
+    else if (this.#keeps(delivery, open)) this.#keep(delivery, open, at);
+    else this.read(open);
+    return open.conversation;
   }
 
   /**
    * A delivery whose commit was asked for and has not come yet: its hooks need not wait for that, because writes keep their order,
    * so nothing is frozen, let alone sent, of what was not committed. Undefined when it has to be offered after its commit.
    */
-  offerEarly(delivery: NewDelivery, at: number): string | undefined {
-    const conversation = formatAddress(delivery.address);
-    const known = this.#conversations.get(conversation);
-    if ((known && "hasNews" in known) || !this.#keeps(delivery, known)) return undefined;
-    this.#keep(fresh(delivery, conversation, at), known);
-    return conversation;
+  offerEarly(delivery: NewDelivery, at: number): Open | undefined {
+    const open = this.of(formatAddress(delivery.address));
+    if (open.isFromStore || !this.#keeps(delivery, open)) return undefined;
+    this.#keep(delivery, open, at);
+    return open;
   }
 
   /** What was offered early is committed. False when it must be looked for in the store, because a read may have come too soon for it. */
-  isAtHand(conversation: string): boolean {
-    const known = this.#conversations.get(conversation);
-    return known !== undefined && !("hasNews" in known);
+  isAtHand({ isFromStore, deliveries }: Open): boolean {
+    return !isFromStore && deliveries.length > 0;
   }
 
   /** From now on this conversation is read from the store. */
-  read(conversation: string): void {
-    const known = this.#conversations.get(conversation);
-    if (known && !("hasNews" in known)) this.#onChange(-known.length);
-    this.#conversations.set(conversation, { hasNews: true });
+  read(open: Open): void {
+    this.#onChange(-open.deliveries.length);
+    open.deliveries = [];
+    open.isFromStore = true;
+    open.hasNews = true;
   }
 
-  /** The delivery that comes next, when it is in memory. */
-  atHand(conversation: string): Delivery | undefined {
-    const known = this.#conversations.get(conversation);
-    return known === undefined || "hasNews" in known ? undefined : known[0];
-  }
-
-  /** The delivery that comes next, wherever it is. */
-  async next(conversation: string): Promise<Delivery | undefined> {
-    const known = this.#conversations.get(conversation);
-    if (known === undefined) return undefined;
-    if (!("hasNews" in known)) return known[0];
-    known.hasNews = false;
-    const next = await this.#outbox.next(conversation);
-    // What was committed during the read may not be in it.
-    if (!next && !known.hasNews && this.#conversations.get(conversation) === known)
-      this.#conversations.delete(conversation);
-    return next;
+  /** The delivery that comes next. A promise when it has to be read. */
+  next(open: Open): Delivery | undefined | Promise<Delivery | undefined> {
+    return open.isFromStore ? this.#readNext(open) : open.deliveries[0];
   }
 
   /** The delivery that came next is settled. */
-  settled(conversation: string): void {
-    const known = this.#conversations.get(conversation);
-    if (known === undefined || "hasNews" in known) return;
-    known.shift();
-    this.#onChange(-1);
-    if (known.length === 0) this.#conversations.delete(conversation);
+  settled(open: Open): void {
+    if (open.deliveries.shift()) this.#onChange(-1);
+  }
+
+  async #readNext(open: Open): Promise<Delivery | undefined> {
+    open.hasNews = false;
+    const next = await this.#outbox.next(open.conversation);
+    // What was committed during the read may not be in it.
+    if (!next && !open.hasNews) open.isFromStore = false;
+    return next;
   }
 
   /** An edit needs its order in the store, to see what supersedes it. */
-  #keeps({ operation }: NewDelivery, known: Delivery[] | undefined): boolean {
-    return operation === "send" && (known?.length ?? 0) < MAX_PER_CONVERSATION;
+  #keeps({ operation }: NewDelivery, { deliveries }: Open): boolean {
+    return operation === "send" && deliveries.length < MAX_PER_CONVERSATION;
   }
 
-  #keep(delivery: Delivery, known: Delivery[] | undefined): void {
+  #keep(delivery: NewDelivery, open: Open, at: number): void {
     this.#onChange(1);
-    if (known) known.push(delivery);
-    else this.#conversations.set(delivery.conversation, [delivery]);
+    open.deliveries.push(fresh(delivery, open.conversation, at));
   }
 }
 

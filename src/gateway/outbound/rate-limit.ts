@@ -4,7 +4,7 @@
  */
 import type { Adapter } from "../../domain/adapter.js";
 import type { Address } from "../../domain/address.js";
-import { TransientMap } from "../../lib/transient-map.js";
+import { PerKey } from "../../lib/per-key.js";
 
 /** Requests reach the platform a little closer together than they left us. */
 const SLACK = 1.02;
@@ -51,6 +51,8 @@ class Window {
 interface ChatWindows {
   perSecond?: Window;
   perMinute?: Window;
+  /** Other ones count for this chat now. */
+  isForgotten?: true;
 }
 
 /** A conversation's next request: counted in these windows, at this time. */
@@ -59,46 +61,58 @@ interface Ticket {
   places: { window: Window; place: number }[];
 }
 
+interface Conversation {
+  /** Of its chat, which it may share with other conversations; undefined until it is looked for. */
+  chat: ChatWindows | undefined;
+  ticket: Ticket | undefined;
+}
+
 export class RateLimiter {
   readonly #platforms = new Map<string, Window>();
   readonly #chats = new Map<string, ChatWindows>();
-  readonly #tickets = new TransientMap<string, Ticket>();
+  readonly #conversations = new PerKey<Conversation>(
+    () => ({ chat: undefined, ticket: undefined }),
+    ({ ticket }) => ticket === undefined,
+  );
 
   /** `now` when the request may go at once (and is counted), else when to ask again. */
-  take(adapter: Adapter, at: Address, conversation: string, now: number): number {
-    const chat = this.#chat(adapter, at, now);
-    const chatFreeAt = Math.max(chat?.perSecond?.freeAt(now) ?? now, chat?.perMinute?.freeAt(now) ?? now);
+  take(adapter: Adapter, at: Address, name: string, now: number): number {
+    const { perSecond, perChatPerSecond, perGroupPerMinute } = adapter.traits.limits;
+    if (!Number.isFinite(perSecond) && perChatPerSecond === undefined && perGroupPerMinute === undefined) return now;
+    const conversation = this.#conversations.of(name);
+    if (conversation.chat === undefined || conversation.chat.isForgotten)
+      conversation.chat = this.#chat(adapter, at, now);
+    const { chat } = conversation;
+    const chatFreeAt = Math.max(chat.perSecond?.freeAt(now) ?? now, chat.perMinute?.freeAt(now) ?? now);
     if (chatFreeAt > now) return chatFreeAt;
     const ticket = this.#ticket(adapter, conversation, now);
-    if (ticket && ticket.at > now) return ticket.at;
-    for (const window of [chat?.perSecond, chat?.perMinute])
-      if (window) ticket?.places.push({ window, place: window.take(now) });
+    if (ticket.at > now) return ticket.at;
+    if (chat.perSecond) count(ticket, chat.perSecond, now);
+    if (chat.perMinute) count(ticket, chat.perMinute, now);
     return now;
   }
 
   /** The request is being written now: what was counted at `take` may be some disk writes old. */
-  writing(conversation: string, now: number): void {
-    const ticket = this.#tickets.delete(conversation);
+  writing(name: string, now: number): void {
+    const conversation = this.#conversations.of(name);
+    const { ticket } = conversation;
     if (!ticket) return;
+    conversation.ticket = undefined;
     for (const { window, place } of ticket.places) window.moveTo(place, now);
   }
 
-  /** Its place among all requests to the platform, kept for a conversation until its time comes. Undefined: there are no limits. */
-  #ticket(adapter: Adapter, conversation: string, now: number): Ticket | undefined {
-    const { limits } = adapter.traits;
-    const isUnlimited = !Number.isFinite(limits.perSecond);
-    if (isUnlimited && limits.perChatPerSecond === undefined && limits.perGroupPerMinute === undefined)
-      return undefined;
-    const known = this.#tickets.get(conversation);
+  /** Its place among all requests to the platform, kept for a conversation until its time comes. */
+  #ticket(adapter: Adapter, conversation: Conversation, now: number): Ticket {
+    const known = conversation.ticket;
     // One whose time came and went unused (the delivery expired) counted for nothing.
     if (known && known.places.length <= 1 && known.at >= now - UNUSED_MS) return known;
     const ticket: Ticket = { at: now, places: [] };
-    if (!isUnlimited) {
+    if (Number.isFinite(adapter.traits.limits.perSecond)) {
       const window = this.#platform(adapter);
       ticket.at = window.freeAt(now);
-      ticket.places.push({ window, place: window.take(ticket.at) });
+      count(ticket, window, ticket.at);
     }
-    this.#tickets.set(conversation, ticket);
+    conversation.ticket = ticket;
     return ticket;
   }
 
@@ -111,10 +125,10 @@ export class RateLimiter {
     return window;
   }
 
-  #chat(adapter: Adapter, { platform, chatId }: Address, now: number): ChatWindows | undefined {
+  #chat(adapter: Adapter, { platform, chatId }: Address, now: number): ChatWindows {
     const { perChatPerSecond, perGroupPerMinute } = adapter.traits.limits;
     const isGroup = perGroupPerMinute !== undefined && adapter.traits.isGroup(chatId);
-    if (perChatPerSecond === undefined && !isGroup) return undefined;
+    if (perChatPerSecond === undefined && !isGroup) return NO_LIMITS;
     const key = `${platform}:${chatId}`;
     let windows = this.#chats.get(key);
     if (!windows) {
@@ -129,7 +143,16 @@ export class RateLimiter {
   }
 
   #forgetQuiet(now: number): void {
-    for (const [key, { perSecond, perMinute }] of this.#chats)
-      if (Math.max(perSecond?.lastAt ?? 0, perMinute?.lastAt ?? 0) < now - 65_000) this.#chats.delete(key);
+    for (const [key, chat] of this.#chats) {
+      if (Math.max(chat.perSecond?.lastAt ?? 0, chat.perMinute?.lastAt ?? 0) >= now - 65_000) continue;
+      chat.isForgotten = true;
+      this.#chats.delete(key);
+    }
   }
+}
+
+const NO_LIMITS: ChatWindows = {};
+
+function count(ticket: Ticket, window: Window, at: number): void {
+  ticket.places.push({ window, place: window.take(at) });
 }

@@ -1,0 +1,33 @@
+/**
+ * One object a key (a conversation, a lane), made when it is first asked for. It stays when it is idle, because the next message is mostly
+ * of the same conversation: nothing is deleted and set again with every message. When there are many, those that are idle are left behind
+ * all at once, with the map; so nobody may hold on to an idle one.
+ */
+const FEW = 1_000;
+
+export class PerKey<V extends object> {
+  readonly #make: (key: string) => V;
+  readonly #isIdle: (value: V) => boolean;
+  #all = new Map<string, V>();
+  /** So many, and the idle ones are looked for. */
+  #many = FEW;
+
+  constructor(make: (key: string) => V, isIdle: (value: V) => boolean) {
+    this.#make = make;
+    this.#isIdle = isIdle;
+  }
+
+  of(key: string): V {
+    return this.#all.get(key) ?? this.#add(key);
+  }
+
+  #add(key: string): V {
+    if (this.#all.size >= this.#many) {
+      this.#all = new Map([...this.#all].filter(([, value]) => !this.#isIdle(value)));
+      this.#many = 2 * this.#all.size + FEW;
+    }
+    const value = this.#make(key);
+    this.#all.set(key, value);
+    return value;
+  }
+}
