@@ -1,7 +1,9 @@
 /**
- * How a message goes out. `sendOne` is the whole flow for one delivery; each step is a file in `outbound/`.
+ * How a message goes out. `sendOne` is the whole flow for one delivery: whether it may go now, what is made of it, and off; each step is
+ * a file in `outbound/`.
  * Everything that speaks comes through here: an adapter's `send` has no other caller.
  */
+import type { Adapter } from "../domain/adapter.js";
 import type { Delivery } from "../domain/store.js";
 import { decide } from "./outbound/decide.js";
 import { expiryReason, isExpired, orExpiry } from "./outbound/expiry.js";
@@ -37,7 +39,7 @@ export async function sendNext(conversation: string, out: Outbound): Promise<num
   return out.clock.now();
 }
 
-async function sendOne(delivery: Delivery, out: Outbound): Promise<Then> {
+function sendOne(delivery: Delivery, out: Outbound): Then | Promise<Then> {
   const now = out.clock.now();
   if (isExpired(delivery, now)) return finish(delivery, "dead", expiryReason(delivery), out);
   if (delivery.dueAt > now) return orExpiry(delivery, delivery.dueAt);
@@ -50,8 +52,10 @@ async function sendOne(delivery: Delivery, out: Outbound): Promise<Then> {
   const pausedUntil = out.pauses.until(at, now);
   if (pausedUntil > now) return orExpiry(delivery, pausedUntil);
   // The decision is frozen: a retry, or what a crash left. The hooks are not asked again.
-  if (delivery.status === "sending") return sendParts(delivery, adapter, out);
+  return delivery.status === "sending" ? sendParts(delivery, adapter, out) : decideAndSend(delivery, adapter, out);
+}
 
+async function decideAndSend(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then> {
   if (delivery.operation === "edit" && (await hasNewerChange(delivery, out)))
     return finish(delivery, "superseded", "a newer change of the same message follows", out);
   const target = delivery.targetId === undefined ? NEW : await findTarget(delivery.targetId, delivery, out);

@@ -20,10 +20,10 @@ export class Requests {
   }
 
   /** An adapter that throws at once is the same as one that rejects. */
-  send(adapter: Adapter, operation: SendOperation): Promise<SendResult> {
+  send(adapter: Adapter, operation: SendOperation, now: number): Promise<SendResult> {
     const limit = operation.kind !== "delete" && operation.part.hasFile ? this.#long : this.#short;
     return new Promise((resolve) => {
-      const one = limit.add(resolve);
+      const one = limit.add(resolve, now);
       const settle = (result: SendResult) => {
         limit.delete(one);
         resolve(result);
@@ -63,8 +63,8 @@ class TimeLimit {
     this.#ms = ms;
   }
 
-  add(resolve: (result: SendResult) => void): UnderWay {
-    const one = { dueAt: this.#clock.now() + this.#ms, resolve, place: 0 };
+  add(resolve: (result: SendResult) => void, now: number): UnderWay {
+    const one = { dueAt: now + this.#ms, resolve, place: 0 };
     this.#underWay.add(one);
     if (!this.#timer) this.#arm(this.#ms);
     return one;

@@ -19,57 +19,81 @@ export async function sendParts(
   out: Outbound,
   cleared?: DeliveryPart,
 ): Promise<Then> {
-  for (const part of delivery.parts) {
+  const { parts, conversation, address } = delivery;
+  for (let at = 0; at < parts.length; at++) {
+    const part = parts[at] as DeliveryPart;
     if (part.status === "sent") continue;
-    const now = out.clock.now();
-    if (part !== cleared) {
-      if (part.status === "sending") {
-        const messageId = out.unsaved.get(part.nonce);
-        if (messageId !== undefined) {
-          cleared = await confirm(delivery, part, messageId, adapter, out);
-          continue;
-        }
-        if (!mayRepeat(delivery, part, adapter, out))
+    const isCleared = part === cleared;
+    let messageId = !isCleared && part.status === "sending" ? out.unsaved.get(part.nonce) : undefined;
+    if (messageId === undefined) {
+      if (!isCleared) {
+        if (part.status === "sending" && !mayRepeat(delivery, part, adapter, out))
           return finish(delivery, "held", "cut off while it was being sent: it may or may not have arrived", out);
+        const now = out.clock.now();
+        const goAt = out.limiter.take(adapter, address, conversation, now);
+        if (goAt > now) return orExpiry(delivery, goAt);
+        await out.store.outbox.partSending(delivery.id, part.index);
+        begin(part);
       }
-      const goAt = out.limiter.take(adapter, delivery.address, delivery.conversation, now);
-      if (goAt > now) return orExpiry(delivery, goAt);
-      await out.store.outbox.partSending(delivery.id, part.index);
-      part.status = "sending";
-      part.attempts++;
+      const startedAt = out.clock.now();
+      if (isClosing(delivery, startedAt)) return takeResult(CLOSED, delivery, part, adapter, out);
+      out.limiter.writing(conversation, startedAt);
+      const result = await out.requests.send(adapter, operationOf(delivery, part), startedAt);
+      const tooMany = noteResult(delivery, result, startedAt, out);
+      if (tooMany) await tooMany;
+      if (result.kind === "sent") messageId = result.messageId;
+      else if (result.kind === "gone" && part.operation === "delete")
+        messageId = part.messageId ?? ""; // as was wanted
+      else return takeResult(result, delivery, part, adapter, out);
     }
-    const result = await request(delivery, part, adapter, out);
-    const messageId = confirmedId(result, part);
-    if (result.kind !== "sent" && messageId === undefined) return takeResult(result, delivery, part, adapter, out);
-    cleared = await confirm(delivery, part, messageId ?? "", adapter, out);
+    const now = out.clock.now();
+    const next = parts.find((other, i) => i > at && other.status !== "sent");
+    const nextWaits = next !== undefined && out.limiter.take(adapter, address, conversation, now) > now;
+    try {
+      const isOwed = isTold(delivery) && out.registry.isHeard("message_sent");
+      await out.store.outbox.partSent(delivery.id, part.index, messageId, now, nextWaits, isOwed);
+    } catch (error) {
+      // It is posted, whatever the store says: remembered, so that the next look stores it instead of sending it again.
+      out.unsaved.set(part.nonce, messageId);
+      throw error;
+    }
+    if (out.unsaved.size > 0) out.unsaved.delete(part.nonce);
+    part.status = "sent";
+    part.messageId = messageId;
+    // The next part was marked with this one.
+    cleared = nextWaits ? undefined : next;
+    if (cleared) begin(cleared);
   }
   const crowded = reportSent(delivery, out);
   if (crowded) await crowded;
   return "next";
 }
 
-/** The platform's id once it is done. What was to be deleted and is gone: that is what was wanted. */
-function confirmedId(result: SendResult, { operation, messageId }: DeliveryPart): string | undefined {
-  if (result.kind === "sent") return result.messageId;
-  return result.kind === "gone" && operation === "delete" ? (messageId ?? "") : undefined;
+function begin(part: DeliveryPart): void {
+  part.status = "sending";
+  part.attempts++;
 }
 
-async function request(delivery: Delivery, part: DeliveryPart, adapter: Adapter, out: Outbound): Promise<SendResult> {
-  const startedAt = out.clock.now();
-  const { interaction } = delivery;
-  if (interaction && interaction.expiresAt - CLOSING_MS <= startedAt)
-    return { kind: "interaction-closed", error: "the time to answer it is over" };
-  out.limiter.writing(delivery.conversation, startedAt);
-  const result = await out.requests.send(adapter, operationOf(delivery, part));
+const CLOSED = { kind: "interaction-closed", error: "the time to answer it is over" } as const;
+
+function isClosing({ interaction }: Delivery, now: number): boolean {
+  return interaction !== undefined && interaction.expiresAt - CLOSING_MS <= now;
+}
+
+/** A promise when so many were refused that sending pauses. */
+function noteResult(
+  { address }: Delivery,
+  result: SendResult,
+  startedAt: number,
+  out: Outbound,
+): Promise<void> | undefined {
+  const { platform } = address;
   const now = out.clock.now();
-  const { platform } = delivery.address;
   out.observe.requestAnswered?.(platform, result.kind, now - startedAt);
   const quietUntil = out.refusals.note(platform, result, now);
-  if (quietUntil !== undefined) {
-    out.logger.error({ platform, until: quietUntil }, "too many refused requests: sending pauses");
-    await out.pauses.set(delivery.address, "bot", quietUntil, "too many refused requests in 10 minutes");
-  }
-  return result;
+  if (quietUntil === undefined) return undefined;
+  out.logger.error({ platform, until: quietUntil }, "too many refused requests: sending pauses");
+  return out.pauses.set(address, "bot", quietUntil, "too many refused requests in 10 minutes");
 }
 
 function operationOf(delivery: Delivery, part: DeliveryPart): SendOperation {
@@ -94,32 +118,4 @@ function operationOf(delivery: Delivery, part: DeliveryPart): SendOperation {
 /** The deferred answer itself, which the platform shows as pending; whatever follows is a follow-up. */
 function isFirstAnswer({ operation }: Delivery, { index }: DeliveryPart): boolean {
   return operation === "send" && index === 0;
-}
-
-/** Stores the platform's id. Gives the next part when it is marked already and may go at once. */
-async function confirm(
-  delivery: Delivery,
-  part: DeliveryPart,
-  messageId: string,
-  adapter: Adapter,
-  out: Outbound,
-): Promise<DeliveryPart | undefined> {
-  const now = out.clock.now();
-  const next = delivery.parts.find((other) => other.status !== "sent" && other.index > part.index);
-  const nextWaits = next !== undefined && out.limiter.take(adapter, delivery.address, delivery.conversation, now) > now;
-  try {
-    const isOwed = isTold(delivery) && out.registry.isHeard("message_sent");
-    await out.store.outbox.partSent(delivery.id, part.index, messageId, now, nextWaits, isOwed);
-  } catch (error) {
-    // It is posted, whatever the store says: remembered, so that the next look stores it instead of sending it again.
-    out.unsaved.set(part.nonce, messageId);
-    throw error;
-  }
-  out.unsaved.delete(part.nonce);
-  part.status = "sent";
-  part.messageId = messageId;
-  if (!next || nextWaits) return undefined;
-  next.status = "sending";
-  next.attempts++;
-  return next;
 }
