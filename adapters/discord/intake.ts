@@ -48,6 +48,7 @@ interface UnreadEvent {
   session: Session;
   entry: SessionEntry;
   text: string;
+  since: number;
 }
 
 export class Intake {
@@ -82,7 +83,7 @@ export class Intake {
 
   takeLater(session: Session, sequence: number, text: string): void {
     const entry = this.#begin(session, sequence);
-    if (entry) this.#unread.add({ session, entry, text });
+    if (entry) this.#unread.add({ session, entry, text, since: this.#context.clock.now() });
   }
 
   /** Takes all that is unread, at once. */

@@ -21,6 +21,8 @@ export class Ledger {
   readonly #onFailure: (error: unknown) => void;
   /** A function: written out when it is needed. */
   readonly #dirty = new Map<string, string | undefined | (() => string)>();
+  /** The newest message by channel, of those that are no cursors yet: many come between two of them. */
+  readonly #seen = new Map<string, string>();
   #timer: Timer | undefined;
   #writing: Promise<void> | undefined;
 
@@ -32,12 +34,14 @@ export class Ledger {
 
   /** The latest value, written yet or not. */
   get(key: string): string | undefined {
+    if (key.startsWith("seen")) this.#noteSeen();
     const noted = this.#dirty.get(key);
     if (noted !== undefined) return textOf(noted);
     return this.#dirty.has(key) ? undefined : this.#cursors.get(key);
   }
 
   list(prefix: string): { key: string; value: string }[] {
+    this.#noteSeen();
     const entries = new Map(this.#cursors.list(prefix).map(({ key, value }) => [key, value]));
     for (const [key, value] of this.#dirty)
       if (key.startsWith(prefix)) value === undefined ? entries.delete(key) : entries.set(key, textOf(value));
@@ -46,23 +50,22 @@ export class Ledger {
 
   /** Soon. */
   note(key: string, value: string | undefined | (() => string)): void {
+    if (key.startsWith("seen")) this.#noteSeen(); // what was seen before is older news
     this.#dirty.set(key, value);
-    this.#timer ??= this.#clock.after(FLUSH_EVERY_MS, () => {
-      this.#timer = undefined;
-      this.flush().catch(this.#onFailure);
-    });
+    this.#flushSoon();
   }
 
   /** A message of this channel is on disk. */
   noteSeen(channelId: string, messageId: string): void {
-    for (const key of [`seen:${channelId}`, "seen"]) {
-      const known = this.get(key);
-      if (known === undefined || isNewer(messageId, known)) this.note(key, messageId);
-    }
+    const known = this.#seen.get(channelId);
+    if (known !== undefined && !isNewer(messageId, known)) return;
+    this.#seen.set(channelId, messageId);
+    this.#flushSoon();
   }
 
   /** Resolves when everything noted before the call is on disk. */
   async flush(): Promise<void> {
+    this.#noteSeen();
     while (this.#writing) await this.#writing;
     if (this.#dirty.size === 0) return;
     const batch = [...this.#dirty].map(([key, value]) => [key, value && textOf(value)] as const);
@@ -75,6 +78,25 @@ export class Ledger {
     } finally {
       this.#writing = undefined;
     }
+  }
+
+  #flushSoon(): void {
+    this.#timer ??= this.#clock.after(FLUSH_EVERY_MS, () => {
+      this.#timer = undefined;
+      this.flush().catch(this.#onFailure);
+    });
+  }
+
+  /** What was seen becomes cursors. */
+  #noteSeen(): void {
+    if (this.#seen.size === 0) return;
+    const seen = [...this.#seen];
+    this.#seen.clear();
+    for (const [channelId, messageId] of seen)
+      for (const key of [`seen:${channelId}`, "seen"]) {
+        const known = this.get(key);
+        if (known === undefined || isNewer(messageId, known)) this.note(key, messageId);
+      }
   }
 }
 

@@ -226,6 +226,7 @@ interface Upload {
 
 function plainText(body: Record<string, unknown>): Upload | undefined {
   if (!isPlainText(body)) return undefined;
+  if (body.replyToId === undefined) return { body, isPlain: false, request: body, extra: {} };
   const { replyToId: _reply, ...request } = body;
   return { body, isPlain: false, request, extra: {} };
 }

@@ -23,8 +23,8 @@ type Stored = z.infer<typeof stored>;
 interface Entry {
   s: number;
   isDone: boolean;
-  channelId?: string;
-  messageId?: string;
+  channelId: string | undefined;
+  messageId: string | undefined;
 }
 
 export class Session {
@@ -91,7 +91,7 @@ export class Session {
   begin(s: number): Entry | undefined {
     if (s <= this.#highest) return undefined;
     this.#highest = s;
-    const entry: Entry = { s, isDone: false };
+    const entry: Entry = { s, isDone: false, channelId: undefined, messageId: undefined };
     this.#entries.push(entry);
     this.#underWay++;
     return entry;

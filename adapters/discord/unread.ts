@@ -21,10 +21,7 @@ const SLICE = 200;
 
 export interface Unreadable {
   text: string;
-}
-
-interface Frame<T> {
-  what: T;
+  /** When it came. */
   since: number;
 }
 
@@ -32,7 +29,7 @@ export class Unread<T extends Unreadable> {
   readonly #room: () => Promise<void> | undefined;
   readonly #read: (what: T) => void;
   readonly #clock: Clock;
-  #frames: Frame<T>[] = [];
+  #frames: T[] = [];
   #head = 0;
   #size = 0;
   #underWay = 0;
@@ -63,7 +60,7 @@ export class Unread<T extends Unreadable> {
 
   add(what: T): void {
     this.#size += what.text.length;
-    this.#frames.push({ what, since: this.#clock.now() });
+    this.#frames.push(what);
     this.#timer ??= this.#watch();
   }
 
@@ -87,7 +84,7 @@ export class Unread<T extends Unreadable> {
     this.#isClosed = true;
     this.#timer?.cancel();
     clearImmediate(this.#slice);
-    const left = this.#frames.slice(this.#head).map(({ what }) => what);
+    const left = this.#frames.slice(this.#head);
     this.#frames = [];
     this.#head = 0;
     this.#size = 0;
@@ -116,7 +113,7 @@ export class Unread<T extends Unreadable> {
   }
 
   #next(): void {
-    const { what } = this.#frames[this.#head] as Frame<T>;
+    const what = this.#frames[this.#head] as T;
     this.#head++;
     this.#size -= what.text.length;
     if (this.#head === this.#frames.length || this.#head >= 1024) {

@@ -97,20 +97,22 @@ export function openTransport(options: TransportOptions, logger: Logger): Transp
   let current: AbortSignal | undefined;
 
   /** A call without a file goes past grammY's client, whose signals, layers and payload walk cost more than the request. */
-  const ask = async (method: string, payload: Record<string, unknown> = {}): Promise<unknown> => {
+  const caller = (method: string): Caller => {
     const path = `${prefix}/bot${options.token}/${method}`;
-    const body = JSON.stringify(payload);
-    const signal = current;
-    const from = (line: Pool, timeoutMs: number) =>
+    const from = (line: Pool, timeoutMs: number, body: string, signal: AbortSignal | undefined) =>
       exchange(line, { path, body, contentType: JSON_TYPE, timeoutMs, aborts, signal }).then(asText);
-    const answered =
-      method === POLL_METHOD
-        ? await from(polls, options.pollTimeoutMs + POLL_SLACK_MS)
-        : await posting.post(path, body, () => from(pool, options.requestTimeoutMs), signal).catch(asTransport);
-    if (answered.found !== undefined) return { message_id: Number(answered.found) };
-    const answer = readAnswer(answered);
-    if (answer.ok) return answer.result;
-    throw new GrammyError(`Call to '${method}' failed!`, answer, method, payload);
+    const poll = (body: string, signal: AbortSignal | undefined) =>
+      from(polls, options.pollTimeoutMs + POLL_SLACK_MS, body, signal);
+    const post = (body: string, signal: AbortSignal | undefined) =>
+      posting.post(path, body, () => from(pool, options.requestTimeoutMs, body, signal), signal);
+    const ask = method === POLL_METHOD ? poll : post;
+    return async (payload = {}) => {
+      const answered = await ask(JSON.stringify(payload), current).catch(asTransport);
+      if (answered.found !== undefined) return { message_id: Number(answered.found) };
+      const answer = readAnswer(answered);
+      if (answer.ok) return answer.result;
+      throw new GrammyError(`Call to '${method}' failed!`, answer, method, payload);
+    };
   };
 
   /** Uploads: grammY makes the form, this sends it. */
@@ -134,7 +136,7 @@ export function openTransport(options: TransportOptions, logger: Logger): Transp
     buildUrl: (_root, token, method) => `/bot${token}/${method}`,
     fetch,
   });
-  const raw = withoutClient(api.raw, ask);
+  const raw = withoutClient(api.raw, caller);
 
   return {
     call(request, signal) {
@@ -164,15 +166,17 @@ export function openTransport(options: TransportOptions, logger: Logger): Transp
   };
 }
 
-/** grammY's methods by name, each of which calls `ask`, unless it may carry a file. */
-function withoutClient(raw: BotApi, ask: (method: string, payload?: Record<string, unknown>) => Promise<unknown>) {
-  const methods = new Map<string, (payload?: Record<string, unknown>) => Promise<unknown>>();
+type Caller = (payload?: Record<string, unknown>) => Promise<unknown>;
+
+/** grammY's methods by name, each with a caller of ours, unless it may carry a file. */
+function withoutClient(raw: BotApi, caller: (method: string) => Caller) {
+  const methods = new Map<string, Caller>();
   return new Proxy(raw, {
     get(client, method) {
       if (typeof method !== "string" || UPLOADS.has(method)) return Reflect.get(client, method);
       let call = methods.get(method);
       if (!call) {
-        call = (payload) => ask(method, payload);
+        call = caller(method);
         methods.set(method, call);
       }
       return call;
