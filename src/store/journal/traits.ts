@@ -67,8 +67,8 @@ export function traitsOf({ hookId, point, conversation, messageId, outcome, fail
 
 function put(bloom: Uint8Array, kind: string, text: string): void {
   const bits = bloom.length * 8;
-  const step = hash(kind, text, SECOND) | 1;
-  for (let i = 0, at = hash(kind, text, FIRST); i < PROBES; i++, at = (at + step) >>> 0) {
+  const { start, step } = probesOf(kind, text);
+  for (let i = 0, at = start; i < PROBES; i++, at = (at + step) >>> 0) {
     const bit = at % bits;
     bloom[bit >> 3] = (bloom[bit >> 3] ?? 0) | (1 << (bit & 7));
   }
@@ -77,8 +77,8 @@ function put(bloom: Uint8Array, kind: string, text: string): void {
 export function mayHold(bloom: Uint8Array, traits: readonly string[]): boolean {
   const bits = bloom.length * 8;
   for (const trait of traits) {
-    const step = hash("", trait, SECOND) | 1;
-    for (let i = 0, at = hash("", trait, FIRST); i < PROBES; i++, at = (at + step) >>> 0) {
+    const { start, step } = probesOf("", trait);
+    for (let i = 0, at = start; i < PROBES; i++, at = (at + step) >>> 0) {
       const bit = at % bits;
       if (((bloom[bit >> 3] ?? 0) & (1 << (bit & 7))) === 0) return false;
     }
@@ -86,13 +86,28 @@ export function mayHold(bloom: Uint8Array, traits: readonly string[]): boolean {
   return true;
 }
 
+const PRIME = 0x01000193;
 const FIRST = 0x811c9dc5;
 const SECOND = 0x9747b28c;
 
-/** FNV-1a, and a last mix so that short texts that differ in their last character differ in all bits. */
-function hash(kind: string, text: string, seed: number): number {
-  let h = kind === "" ? seed : Math.imul(seed ^ kind.charCodeAt(0), 0x01000193);
-  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
-  h = Math.imul(h ^ (h >>> 15), 0x85ebca6b);
+/** FNV-1a from two beginnings at once, of the kind (a letter, or none) and the text. */
+function probesOf(kind: string, text: string): { start: number; step: number } {
+  let start = FIRST;
+  let step = SECOND;
+  if (kind !== "") {
+    start = Math.imul(start ^ kind.charCodeAt(0), PRIME);
+    step = Math.imul(step ^ kind.charCodeAt(0), PRIME);
+  }
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    start = Math.imul(start ^ code, PRIME);
+    step = Math.imul(step ^ code, PRIME);
+  }
+  return { start: mixed(start), step: mixed(step) | 1 };
+}
+
+/** So that short texts that differ in their last character differ in all bits. */
+function mixed(hash: number): number {
+  const h = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b);
   return (h ^ (h >>> 13)) >>> 0;
 }
