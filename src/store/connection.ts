@@ -10,7 +10,7 @@ export interface Connection {
   readonly database: Database.Database;
   /** Runs the job in the next shared transaction; resolves after its commit. The job may be run twice. */
   write<T>(job: () => T): Promise<T>;
-  /** For writes that are put together with others of their transaction: told when one begins, anew or again, and before it ends. */
+  /** For writes that are put together with others of their transaction: told when one begins, anew or again, before it ends, and when it is committed. */
   onTransaction(parts: TransactionParts): void;
   /** Runs the job at once. Jobs run between transactions, so they only see what is committed. */
   read<T>(job: () => T): Promise<T>;

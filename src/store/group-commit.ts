@@ -54,6 +54,7 @@ class PendingWrite<T> implements Pending {
 export interface TransactionParts {
   begin(): void;
   end(): void;
+  committed?(): void;
 }
 
 export interface GroupCommitOptions {
@@ -211,6 +212,7 @@ export class GroupCommit {
       for (const write of group) write.attempt();
       for (const part of this.#parts) part.end();
       this.#commit.run();
+      for (const part of this.#parts) part.committed?.();
     } finally {
       // After a failure; SQLite has rolled back by itself when the disk is full.
       if (this.#database.inTransaction) this.#rollback.run();

@@ -1,5 +1,10 @@
-/** Which deliveries' ends hooks are still owed: written in the transaction that ends a delivery, cleared when they have been told. */
+/**
+ * Which deliveries' ends hooks are still owed. All that end in one transaction are noted in one row of it, and the row goes when
+ * hooks have been told of all in it: a row for each was written and deleted for every message. What the rows say is known in
+ * memory, too, so that nobody asks which of them has a delivery.
+ */
 import type { Delivery, OutboxStore } from "../domain/store.js";
+import { TransientMap } from "../lib/transient-map.js";
 import type { Connection } from "./connection.js";
 import { DELIVERY_COLUMNS, type DeliveryRecord, toDelivery } from "./delivery-rows.js";
 import { readable } from "./unreadable.js";
@@ -9,23 +14,82 @@ export interface OwedHooks extends Pick<OutboxStore, "owed" | "told"> {
   owe(deliveryId: string): void;
 }
 
-export function createOwedHooks({ database, read, write }: Connection): OwedHooks {
-  const add = database.prepare<[string]>("INSERT OR IGNORE INTO owed_hooks (delivery) VALUES (?)");
-  const remove = database.prepare<[string]>("DELETE FROM owed_hooks WHERE delivery = ?");
-  const list = database.prepare<[], DeliveryRecord>(
-    `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id IN (SELECT delivery FROM owed_hooks) ORDER BY seq`,
+/** A row. */
+interface Note {
+  id: number;
+  deliveryIds: readonly string[];
+  /** How many of them hooks have not been told of; one that ended twice counts once. */
+  left: number;
+}
+
+export function createOwedHooks({ database, read, write, onTransaction }: Connection): OwedHooks {
+  const all = database.prepare<[], { id: number; deliveries: string }>("SELECT id, deliveries FROM owed_ends");
+  const add = database.prepare<[string]>("INSERT INTO owed_ends (deliveries) VALUES (?)");
+  const change = database.prepare<[string, number]>("UPDATE owed_ends SET deliveries = ? WHERE id = ?");
+  const remove = database.prepare<[number]>("DELETE FROM owed_ends WHERE id = ?");
+  const list = database.prepare<[string], DeliveryRecord>(
+    `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id IN (SELECT value FROM json_each(?)) ORDER BY seq`,
   );
-  // Purged or swept before anybody was told.
-  const forget = database.prepare("DELETE FROM owed_hooks WHERE delivery NOT IN (SELECT id FROM deliveries)");
-  return {
-    owe: (deliveryId) => void add.run(deliveryId),
-    async owed(): Promise<Delivery[]> {
-      await write(() => void forget.run());
-      return read(() => readable(list.all(), toDelivery));
+  /** By delivery; absent once it is told. */
+  const notes = new TransientMap<string, Note>();
+  /** Of the open transaction. */
+  let ended: string[] = [];
+  let noteId = 0;
+
+  const remember = (id: number, deliveryIds: readonly string[]): void => {
+    const note: Note = { id, deliveryIds, left: 0 };
+    const before = notes.size;
+    for (const deliveryId of deliveryIds) notes.set(deliveryId, note);
+    note.left = notes.size - before;
+  };
+  for (const { id, deliveries } of all.all()) remember(id, JSON.parse(deliveries));
+
+  onTransaction({
+    begin() {
+      ended = [];
     },
-    told: (deliveryIds) =>
-      write(() => {
-        for (const id of deliveryIds) remove.run(id);
-      }),
+    end() {
+      if (ended.length > 0) noteId = Number(add.run(JSON.stringify(ended)).lastInsertRowid);
+    },
+    committed() {
+      if (ended.length > 0) remember(noteId, ended);
+    },
+  });
+
+  /** Rows that are done with, and rows that say less. */
+  const told: OutboxStore["told"] = async (deliveryIds) => {
+    const touched = new Set<Note>();
+    for (const deliveryId of deliveryIds) {
+      const note = notes.delete(deliveryId);
+      if (!note) continue;
+      note.left--;
+      touched.add(note);
+    }
+    if (touched.size === 0) return;
+    // Decided now: the id of a row that is gone may be given to another, so it is deleted once.
+    const done: Note[] = [];
+    const partly: Note[] = [];
+    for (const note of touched) (note.left === 0 ? done : partly).push(note);
+    await write(() => {
+      for (const note of partly) if (note.left > 0) change.run(JSON.stringify(leftOf(note)), note.id);
+      for (const note of done) remove.run(note.id);
+    });
+  };
+  const leftOf = (note: Note): string[] => note.deliveryIds.filter((deliveryId) => notes.get(deliveryId) === note);
+
+  return {
+    owe(deliveryId) {
+      if (!notes.get(deliveryId)) ended.push(deliveryId);
+    },
+    async owed(): Promise<Delivery[]> {
+      const deliveryIds = notes.entries().map(([deliveryId]) => deliveryId);
+      if (deliveryIds.length === 0) return [];
+      const records = await read(() => list.all(JSON.stringify(deliveryIds)));
+      const found = new Set(records.map(({ id }) => id));
+      // Purged or swept before anybody was told.
+      await told(deliveryIds.filter((deliveryId) => !found.has(deliveryId)));
+      return readable(records, toDelivery);
+    },
+    told,
   };
 }

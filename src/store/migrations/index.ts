@@ -14,6 +14,7 @@ import { assessmentTellings } from "./011-assessment-tellings.js";
 import { runsByEnd } from "./012-runs-by-end.js";
 import { eventCauses } from "./013-event-causes.js";
 import { plainConditions } from "./014-plain-conditions.js";
+import { owedEnds } from "./015-owed-ends.js";
 
 export const migrations: Migrations = {
   "001-inbox-and-outbox": inboxAndOutbox,
@@ -30,4 +31,5 @@ export const migrations: Migrations = {
   "012-runs-by-end": runsByEnd,
   "013-event-causes": eventCauses,
   "014-plain-conditions": plainConditions,
+  "015-owed-ends": owedEnds,
 };
