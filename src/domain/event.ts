@@ -1,5 +1,5 @@
 /** What an adapter can bring in. Every event is stored under (platform, botId, chatId, eventId) before anything else happens. */
-import type { Address } from "./address.js";
+import { type Address, formatAddress } from "./address.js";
 import type { OptionValue } from "./command.js";
 import type { InboundMessage } from "./message.js";
 
@@ -88,4 +88,9 @@ export function addressOf(event: InboundEvent): Address {
   if ("address" in event) return event.address;
   const { platform, botId, chatId, threadId } = event.message;
   return threadId === undefined ? { platform, botId, chatId } : { platform, botId, chatId, threadId };
+}
+
+/** The same as one text. */
+export function conversationOf(event: InboundEvent): string {
+  return formatAddress(addressOf(event));
 }

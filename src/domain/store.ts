@@ -43,7 +43,7 @@ export interface InboxRow {
 export interface Settlement {
   outcome: string;
   claimedBy?: string;
-  deliveries: NewDelivery[];
+  deliveries: readonly NewDelivery[];
   /** What SLA clocks of conversations are to know of it. */
   sights?: readonly ConversationSight[];
 }

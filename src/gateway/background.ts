@@ -1,4 +1,5 @@
 /** Work that nobody waits for but a stop: observers of what has already happened. Failures are logged, never lost. */
+import { RESOLVED } from "../hooks/dispatch/void.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { UnderWay } from "../lib/under-way.js";
@@ -15,6 +16,11 @@ export class Background {
 
   /** `ended` is called in either case. */
   run(what: string, work: Promise<unknown>, ended?: () => void): void {
+    // Nobody heard it, or whoever did needed no time: over already.
+    if (work === RESOLVED) {
+      ended?.();
+      return;
+    }
     this.#running.begin();
     const end = (): void => {
       this.#running.end();

@@ -2,7 +2,7 @@
  * How an event comes in. `accept` (inbound/accept.ts) stores it and queues it in its lane; `workLane` (inbound/work-lane.ts) takes
  * a lane's rows one at a time and settles what came of them. This file is what happens in between: the flow of one event.
  */
-import type { ActionEvent, CommandEvent, InteractionRef } from "../domain/event.js";
+import { type ActionEvent, type CommandEvent, conversationOf, type InteractionRef } from "../domain/event.js";
 import type { InboundMessage } from "../domain/message.js";
 import { immutable } from "../hooks/isolate.js";
 import { answerCommand, note } from "./inbound/answer-command.js";
@@ -24,6 +24,7 @@ import { unknownCommand } from "./inbound/unknown-command.js";
 
 export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
   const event = afterMove(row.event, inbound);
+  if (event !== row.event) row.conversation = conversationOf(event);
   switch (event.kind) {
     case "message":
       // Ours alone from here on: frozen once, it need not be copied for every dispatch.

@@ -16,7 +16,7 @@ export interface CounterOptions {
 
 /** The returned function counts one under these values of the labels. */
 export function countBetweenScrapes({ name, help, labelNames, registers }: CounterOptions) {
-  const counts = new Map<string, Map<string, number>>();
+  const counts = new Map<string, { other: string; count: number }[]>();
   new Counter({
     name,
     help,
@@ -26,13 +26,23 @@ export function countBetweenScrapes({ name, help, labelNames, registers }: Count
       this.reset();
       const [first, second] = labelNames;
       for (const [one, byOther] of counts)
-        for (const [other, count] of byOther) this.inc({ [first]: one, [second]: other }, count);
+        for (const { other, count } of byOther) this.inc({ [first]: one, [second]: other }, count);
     },
   });
   return (one: string, other: string): void => {
-    const byOther = counts.get(one) ?? new Map<string, number>();
-    if (byOther.size === 0) counts.set(one, byOther);
-    byOther.set(other, (byOther.get(other) ?? 0) + 1);
+    let byOther = counts.get(one);
+    if (!byOther) {
+      byOther = [];
+      counts.set(one, byOther);
+    }
+    // Few, and mostly the first of them: outcomes, kinds, statuses.
+    for (let i = 0; i < byOther.length; i++) {
+      const known = byOther[i] as { other: string; count: number };
+      if (known.other !== other) continue;
+      known.count++;
+      return;
+    }
+    byOther.push({ other, count: 1 });
   };
 }
 

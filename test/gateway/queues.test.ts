@@ -37,6 +37,7 @@ async function accept(store: Store, lanes: Lanes, text: string): Promise<void> {
   const row: LaneRow = {
     id,
     lane: room,
+    conversation: room,
     event,
     status: "waiting",
     attempts: 0,

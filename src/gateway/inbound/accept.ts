@@ -1,11 +1,11 @@
 /** Takes an event over from its platform: on disk first, then into its lane. Only then may the adapter acknowledge it. */
 import type { Accepted, Acknowledgement } from "../../domain/adapter.js";
-import { type ActionEvent, addressOf, type InboundEvent } from "../../domain/event.js";
+import { type ActionEvent, addressOf, conversationOf, type InboundEvent } from "../../domain/event.js";
 import { HookgateError } from "../../lib/errors.js";
 import type { Pressure } from "../pressure.js";
 import type { LaneRow, Lanes } from "./lanes.js";
 import { isRefusal, planAction } from "./plan-action.js";
-import { conversationOf, type Inbound } from "./receiving.js";
+import type { Inbound } from "./receiving.js";
 
 const COMMAND_LANE = "#commands";
 
@@ -27,7 +27,8 @@ export async function accept(event: InboundEvent, intake: Intake, inbound: Inbou
   if (room) await room;
   if (intake.isStopping()) throw stopping();
   const receivedAt = inbound.clock.now();
-  const lane = lanes.of(laneOf(event, kind));
+  const conversation = conversationOf(event);
+  const lane = lanes.of(laneOf(conversation, event, kind));
   const started = lanes.expect(lane) && intake.hasRoom();
   let stored: { id: number; duplicate: boolean };
   try {
@@ -41,7 +42,7 @@ export async function accept(event: InboundEvent, intake: Intake, inbound: Inbou
     return { kind: "duplicate", acknowledge: await acknowledgement(event, inbound) };
   }
   pressure.add();
-  lanes.add(lane, newRow(stored.id, lane.name, event, receivedAt, started));
+  lanes.add(lane, newRow(stored.id, lane.name, conversation, event, receivedAt, started));
   intake.look(lane.name);
   inbound.observe.eventAccepted?.(addressOf(event).platform, event.kind);
   if (event.kind !== "command" && event.kind !== "action") return ACCEPTED;
@@ -61,8 +62,7 @@ type Kind = "talk" | "command" | "slow-command";
  * A conversation has a lane of its own, and another for its commands: one that is stuck in a slow hook cannot keep an operator
  * out. A command that may take long is alone in its lane, so that the next one can tell how it is getting on.
  */
-function laneOf(event: InboundEvent, kind: Kind): string {
-  const conversation = conversationOf(event);
+function laneOf(conversation: string, event: InboundEvent, kind: Kind): string {
   if (kind === "talk") return conversation;
   return kind === "command" ? conversation + COMMAND_LANE : `${conversation}${COMMAND_LANE}:${event.eventId}`;
 }
@@ -113,10 +113,18 @@ async function acknowledgement(event: InboundEvent, inbound: Inbound): Promise<A
   }
 }
 
-function newRow(id: number, lane: string, event: InboundEvent, receivedAt: number, isStarted: boolean): LaneRow {
+function newRow(
+  id: number,
+  lane: string,
+  conversation: string,
+  event: InboundEvent,
+  receivedAt: number,
+  isStarted: boolean,
+): LaneRow {
   return {
     id,
     lane,
+    conversation,
     event,
     status: isStarted ? "running" : "waiting",
     attempts: isStarted ? 1 : 0,

@@ -17,7 +17,7 @@ export async function noteEdit(row: LaneRow, { message }: EditedEvent, inbound: 
     "message_edited",
     { message, ...verdict },
     undefined,
-    fireOptions(row, "message_edited", at, message.messageId, verdict),
+    fireOptions(row, "message_edited", message.messageId, verdict),
   );
   if (isBot) return settled("noted");
   const copies = await copiesOf(at, message.messageId, inbound);
@@ -43,7 +43,7 @@ export async function noteDeletion(row: LaneRow, event: DeletedEvent, inbound: I
     "message_deleted",
     { message, address, messageId, at, ...verdict, ...(userId === undefined ? {} : { userId }) },
     undefined,
-    fireOptions(row, "message_deleted", address, messageId, verdict),
+    fireOptions(row, "message_deleted", messageId, verdict),
   );
   const posted = await inbound.store.outbox.findByMessage(address, messageId);
   if (posted) inbound.observe.ownMessageDeleted?.(posted.cause);
@@ -70,7 +70,7 @@ export async function noteReaction(row: LaneRow, event: ReactionEvent, inbound: 
     "reaction_added",
     { message, address, messageId, userId, emoji, isDm, at, ...verdict },
     undefined,
-    fireOptions(row, "reaction_added", address, messageId, verdict),
+    fireOptions(row, "reaction_added", messageId, verdict),
   );
   return settled("noted");
 }

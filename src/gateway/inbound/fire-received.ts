@@ -2,7 +2,7 @@
 import type { InboundMessage } from "../../domain/message.js";
 import type { Verdict } from "../access.js";
 import type { LaneRow } from "./lanes.js";
-import { fireOptions, type Inbound, messageAddress } from "./receiving.js";
+import { fireOptions, type Inbound } from "./receiving.js";
 
 const DONE = Promise.resolve();
 
@@ -17,6 +17,6 @@ export function fireReceived(row: LaneRow, message: InboundMessage, verdict: Ver
       ? { message, access: verdict.access }
       : { message, access: verdict.access, reason: verdict.reason },
     undefined,
-    fireOptions(row, "message_received", messageAddress(message), message.messageId, verdict),
+    fireOptions(row, "message_received", message.messageId, verdict),
   );
 }

@@ -15,5 +15,7 @@ export type Handling =
   | { kind: "deferred"; delayMs: number };
 
 export function settled(outcome: string, deliveries: readonly NewDelivery[] = [], claimedBy?: string): Handling {
-  return { kind: "settled", outcome, deliveries, ...(claimedBy === undefined ? {} : { claimedBy }) };
+  return claimedBy === undefined
+    ? { kind: "settled", outcome, deliveries }
+    : { kind: "settled", outcome, deliveries, claimedBy };
 }

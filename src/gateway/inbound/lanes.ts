@@ -2,6 +2,7 @@
  * The lanes of the inbox in memory: a bounded copy of what is unfinished, so that a row that was just stored need not be
  * read again. The store stays the truth; a lane that outgrew its copy is read on from there.
  */
+import { conversationOf } from "../../domain/event.js";
 import type { InboxRow, InboxStore } from "../../domain/store.js";
 import { PerKey } from "../../lib/per-key.js";
 import type { Handling } from "./handling.js";
@@ -12,6 +13,8 @@ const READ_ROWS = 50;
 
 /** A row with what this process knows about its handling. */
 export interface LaneRow extends InboxRow {
+  /** Formatted address of where it happened, with the chat id that holds now. */
+  conversation: string;
   /** Counted as started on disk, for a handling that has not begun. */
   isStarted: boolean;
   /** message_received was fired in this process. */
@@ -101,7 +104,7 @@ export class Lanes {
     lane.missed = 0;
     const read = await this.#inbox.lane(lane.name, lane.lastId, READ_ROWS);
     lane.hasMore = read.length === READ_ROWS || lane.missed > 0;
-    for (const row of read) lane.rows.push({ ...row, isStarted: false });
+    for (const row of read) lane.rows.push({ conversation: conversationOf(row.event), isStarted: false, ...row });
     lane.lastId = read.at(-1)?.id ?? lane.lastId;
     this.#rows += read.length;
     return lane.rows[0];

@@ -7,7 +7,7 @@ import type { Verdict } from "../access.js";
 import { forward } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
 import type { LaneRow } from "./lanes.js";
-import { fireOptions, type Inbound, messageAddress } from "./receiving.js";
+import { fireOptions, type Inbound } from "./receiving.js";
 import { reply } from "./reply.js";
 
 /** Undefined when nobody claimed it, or when it was put off too often: then it goes on to the default route. */
@@ -21,7 +21,7 @@ export async function offer(
     "inbound_claim",
     { message },
     undefined,
-    fireOptions(row, "inbound_claim", messageAddress(message), message.messageId, verdict),
+    fireOptions(row, "inbound_claim", message.messageId, verdict),
   );
   if (!claim.handled) return undefined;
   if (claim.deferMs !== undefined) {

@@ -1,6 +1,6 @@
 /** What the steps of the inbound flow share. */
-import { type Address, formatAddress } from "../../domain/address.js";
-import { addressOf, type InboundEvent } from "../../domain/event.js";
+import type { Address } from "../../domain/address.js";
+import type { InboundEvent } from "../../domain/event.js";
 import type { Cause } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { ConversationWatch } from "../../domain/sla.js";
@@ -60,19 +60,13 @@ export function givenBy({ event }: LaneRow): Cause | undefined {
 }
 
 /** Options of a dispatch that this event leads to, with a payload made for it of what came in. Each offering of a message that was put off is a dispatch of its own. */
-export function fireOptions(
-  row: LaneRow,
-  point: string,
-  at: Address,
-  messageId: string,
-  { access }: Verdict,
-): DispatchOptions {
+export function fireOptions(row: LaneRow, point: string, messageId: string, { access }: Verdict): DispatchOptions {
   const offering = row.deferrals > 0 ? `:${row.deferrals + 1}` : "";
   return {
     dispatchId: `m${row.id}:${point}${offering}`,
     attempt: attemptOf(row),
     cause: causeOf(row, "message"),
-    conversation: formatAddress(at),
+    conversation: row.conversation,
     messageId,
     access,
     owned: true,
@@ -97,8 +91,4 @@ export function afterMove(event: InboundEvent, { moves }: Parts): InboundEvent {
   }
   const message = moves.current(event.message);
   return message === event.message ? event : { ...event, message };
-}
-
-export function conversationOf(event: InboundEvent): string {
-  return formatAddress(addressOf(event));
 }

@@ -4,6 +4,7 @@
  */
 
 import { addressOf } from "../../domain/event.js";
+import type { Settlement } from "../../domain/store.js";
 import { backoffMs } from "../../lib/backoff.js";
 import { errorMessage } from "../../lib/errors.js";
 import { handle } from "../inbound.js";
@@ -24,7 +25,7 @@ export async function workLane(name: string, intake: Intake, inbound: Inbound): 
     const row = head instanceof Promise ? await head : head;
     if (!row) return undefined;
     if (row.status === "deferred" && row.dueAt > inbound.clock.now()) return row.dueAt;
-    const later = await workRow(row, () => nextToStart(lane, intake, inbound), inbound);
+    const later = await workRow(row, lane, intake, inbound);
     if (later !== undefined) return later;
     intake.lanes.shift(lane);
     intake.pressure.finished();
@@ -39,7 +40,7 @@ function nextToStart({ rows }: Lane, { isStopping }: Intake, { config }: Inbound
 }
 
 /** Undefined when the row is finished; else when to come back to it. */
-async function workRow(row: LaneRow, next: () => LaneRow | undefined, inbound: Inbound): Promise<number | undefined> {
+async function workRow(row: LaneRow, lane: Lane, intake: Intake, inbound: Inbound): Promise<number | undefined> {
   const { config } = inbound;
   if (!row.handled) {
     if (!row.isStarted) {
@@ -60,7 +61,7 @@ async function workRow(row: LaneRow, next: () => LaneRow | undefined, inbound: I
   }
   const { handled } = row;
   if (handled.kind === "deferred") return putOff(row, handled.delayMs, inbound);
-  await settle(row, handled, next(), inbound);
+  await settle(row, handled, nextToStart(lane, intake, inbound), inbound);
   return undefined;
 }
 
@@ -81,12 +82,9 @@ async function settle(
   const { store, clock, observe, handOver, handOverEarly, watch, logger } = inbound;
   const now = clock.now();
   const sights = watch?.isWanted() ? sightsOf(row, handled, inbound) : [];
-  const settlement = {
-    outcome,
-    deliveries: [...deliveries],
-    ...(claimedBy === undefined ? {} : { claimedBy }),
-    ...(sights.length > 0 ? { sights } : {}),
-  };
+  const settlement: Settlement = { outcome, deliveries };
+  if (claimedBy !== undefined) settlement.claimedBy = claimedBy;
+  if (sights.length > 0) settlement.sights = sights;
   const settling = store.inbox.settle(row.id, settlement, now);
   // Asked for in the same turn: one commit for both.
   const starting = next ? start(next, inbound) : undefined;

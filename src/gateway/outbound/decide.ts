@@ -4,7 +4,7 @@ import type { Delivery } from "../../domain/store.js";
 import { HookFailedError } from "../../hooks/errors.js";
 import { isolate } from "../../hooks/isolate.js";
 import { errorMessage } from "../../lib/errors.js";
-import { fireOptions, hookTarget } from "./hook-target.js";
+import { fireOptions, withTarget } from "./hook-target.js";
 import type { Outbound } from "./sending.js";
 
 export type Decision =
@@ -12,19 +12,18 @@ export type Decision =
   | { kind: "suppressed" | "cancelled" | "held" | "dead"; reason: string };
 
 export async function decide(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
-  const target = hookTarget(delivery);
   const { registry } = out;
   try {
     const dispatch = await registry.fireClaiming(
       "before_dispatch",
-      { text: readableText(message), ...target },
+      withTarget({ text: readableText(message) }, delivery),
       undefined,
       fireOptions(delivery, "before_dispatch", out.startedAt),
     );
     if (dispatch.handled) return { kind: "suppressed", reason: why(dispatch.reason, dispatch.claimedBy) };
     const sending = await registry.fireModifying(
       "message_sending",
-      { message: isolate(message), ...target },
+      withTarget({ message: isolate(message) }, delivery),
       undefined,
       fireOptions(delivery, "message_sending", out.startedAt),
     );

@@ -13,11 +13,20 @@ export interface HookTarget {
   cause: Cause;
 }
 
-/** Whatever of a delivery may still be in the hands of its sender goes into payloads as a copy: `isolate`. */
-export function hookTarget({ id, cause, address: { platform, botId, chatId, threadId } }: Delivery): HookTarget {
-  const target: HookTarget = { chatId, platform, botId, deliveryId: id, cause: isolate(cause) };
-  if (threadId !== undefined) target.threadId = threadId;
-  return target;
+/**
+ * What a payload says of its own, and after it what all of them carry. Whatever of a delivery may still be in the hands of its sender
+ * goes in as a copy: `isolate`.
+ */
+export function withTarget<Own extends object>(own: Own, { id, cause, address }: Delivery): Own & HookTarget {
+  // One by one: to spread the target into each payload costs as much as to decide.
+  const payload = own as Own & HookTarget;
+  payload.chatId = address.chatId;
+  payload.platform = address.platform;
+  payload.botId = address.botId;
+  payload.deliveryId = id;
+  payload.cause = isolate(cause);
+  if (address.threadId !== undefined) payload.threadId = address.threadId;
+  return payload;
 }
 
 /** For a payload that was made for this dispatch. The same dispatch id when it is done again after a crash; a delivery from before this start may have been begun by the process before. */

@@ -55,10 +55,18 @@ interface ChatWindows {
   isForgotten?: true;
 }
 
-/** A conversation's next request: counted in these windows, at this time. */
+/** A conversation's next request. */
 interface Ticket {
   at: number;
-  places: { window: Window; place: number }[];
+  /** Where it is counted, the last one first. */
+  place: Place | undefined;
+  places: number;
+}
+
+interface Place {
+  window: Window;
+  index: number;
+  before: Place | undefined;
 }
 
 interface Conversation {
@@ -98,15 +106,15 @@ export class RateLimiter {
     const { ticket } = conversation;
     if (!ticket) return;
     conversation.ticket = undefined;
-    for (const { window, place } of ticket.places) window.moveTo(place, now);
+    for (let { place } = ticket; place; place = place.before) place.window.moveTo(place.index, now);
   }
 
   /** Its place among all requests to the platform, kept for a conversation until its time comes. */
   #ticket(adapter: Adapter, conversation: Conversation, now: number): Ticket {
     const known = conversation.ticket;
     // One whose time came and went unused (the delivery expired) counted for nothing.
-    if (known && known.places.length <= 1 && known.at >= now - UNUSED_MS) return known;
-    const ticket: Ticket = { at: now, places: [] };
+    if (known && known.places <= 1 && known.at >= now - UNUSED_MS) return known;
+    const ticket: Ticket = { at: now, place: undefined, places: 0 };
     if (Number.isFinite(adapter.traits.limits.perSecond)) {
       const window = this.#platform(adapter);
       ticket.at = window.freeAt(now);
@@ -154,5 +162,6 @@ export class RateLimiter {
 const NO_LIMITS: ChatWindows = {};
 
 function count(ticket: Ticket, window: Window, at: number): void {
-  ticket.places.push({ window, place: window.take(at) });
+  ticket.place = { window, index: window.take(at), before: ticket.place };
+  ticket.places++;
 }

@@ -1,7 +1,7 @@
 /** The platform confirmed everything: message_sent, with all ids. Nobody waits for its hooks. */
 import type { Delivery } from "../../domain/store.js";
 import { isolate } from "../../hooks/isolate.js";
-import { fireOptions, hookTarget } from "./hook-target.js";
+import { fireOptions, withTarget } from "./hook-target.js";
 import type { Outbound } from "./sending.js";
 
 /** A promise when there is so much in the background that whoever adds to it should wait. */
@@ -18,7 +18,7 @@ export function tellSent(delivery: Delivery, out: Outbound): void {
   const messageIds: string[] = [];
   for (const { operation, messageId } of delivery.parts)
     if (operation !== "delete" && messageId !== undefined) messageIds.push(messageId);
-  const payload = { messageId: messageIds[0] ?? "", messageIds, message: isolate(message), ...hookTarget(delivery) };
+  const payload = withTarget({ messageId: messageIds[0] ?? "", messageIds, message: isolate(message) }, delivery);
   const options = fireOptions(delivery, "message_sent", out.startedAt);
   const told = out.registry.fireVoid("message_sent", payload, undefined, options);
   const isHeard = out.registry.isHeard("message_sent");

@@ -57,9 +57,11 @@ export class VoidDispatch extends Dispatch {
   private call(entry: Entry): void {
     const run =
       this.phase === undefined ? new HookRun(this, entry) : new LifecycleRun(this, entry, "after", this.view());
-    const startedMs = this.startMs();
+    // The clock is read where a handler has returned: what it did before its first await is not the next one's time.
+    const startedMs = this.recording?.readMs ?? 0;
     if (entry.execution === "fire_and_record") {
       this.launch(entry, run, startedMs);
+      this.startMs();
       return;
     }
     let value: unknown;
@@ -83,6 +85,7 @@ export class VoidDispatch extends Dispatch {
       this.open.add(wait);
     }
     promiseOf(value as PromiseLike<unknown>).then(wait.onValue, wait.onError);
+    this.startMs();
   }
 
   private invoke(entry: Entry, run: HookRun): unknown {
