@@ -152,6 +152,17 @@ test("tables of many keys, and objects of which no two are alike, are read back 
   });
 });
 
+test("a cause that the payload carries is read in both places, however the payload is written", () => {
+  const cause = { kind: "message" as const, id: "m1", depth: 0 };
+  const table = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`k${i}`, i === 3 ? cause : i]));
+  const ownJson = { first: cause, toJSON: () => "its own" };
+  const payloads = [{ cause }, { text: "x", list: [cause, cause] }, table, ownJson, { ownJson, cause }, "none"];
+  const pack = packed(...payloads.map((payload, i) => dispatch({ id: `x${i}`, payload, cause })));
+  payloads.forEach((payload, i) => {
+    expect(pack.dispatch(i)).toMatchObject({ cause, payload: JSON.parse(JSON.stringify(payload)) });
+  });
+});
+
 test("any value comes out of a pack as it would come out of JSON, in whatever company", () => {
   fc.assert(
     fc.property(fc.array(json, { minLength: 1, maxLength: 5 }), (values) => {

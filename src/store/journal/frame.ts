@@ -39,8 +39,6 @@ export const HAS_ERROR = 4;
 export const HAS_DIFF = 8;
 /** Another than the dispatch. */
 export const HAS_ATTEMPT = 16;
-/** What it returned is the result of the dispatch, and not written again. */
-export const GAVE_RESULT = 32;
 
 export function frameOf(dispatch: DispatchRecord, names: RunNames | undefined): Frame {
   const { point, model, phase, outcome, attempt, dryRun, runs } = dispatch;
@@ -100,12 +98,12 @@ function partsOf({ conversation, messageId, cause, result, provenance }: Dispatc
   );
 }
 
-function partsOfRun(run: RunRecord, { id, attempt, result }: DispatchRecord, names: RunNames | undefined): number {
+function partsOfRun(run: RunRecord, { id, attempt }: DispatchRecord, names: RunNames | undefined): number {
   return (
     (names === "usual" || run.id === `${id}/${run.position}` ? 0 : HAS_OWN_ID) |
     (run.reason === undefined ? 0 : HAS_REASON) |
     (run.error === undefined ? 0 : HAS_ERROR) |
-    (run.diff === undefined ? 0 : run.diff === result ? GAVE_RESULT : HAS_DIFF) |
+    (run.diff === undefined ? 0 : HAS_DIFF) |
     (run.attempt === attempt ? 0 : HAS_ATTEMPT)
   );
 }

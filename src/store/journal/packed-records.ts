@@ -3,7 +3,6 @@ import type { DispatchRecord, RunRecord } from "../../domain/journal.js";
 import {
   type Frame,
   type FrameRun,
-  GAVE_RESULT,
   HAS_ATTEMPT,
   HAS_CAUSE,
   HAS_CONVERSATION,
@@ -46,7 +45,6 @@ export class PackedRecords implements Records {
     const latencyMs = from.latency();
     const payload = from.value();
     const cause = has & HAS_CAUSE ? (from.value() as DispatchRecord["cause"]) : undefined;
-    const resultAt = from.at;
     const result = has & HAS_RESULT ? from.value() : undefined;
     const provenance = has & HAS_PROVENANCE ? (from.value() as DispatchRecord["provenance"]) : undefined;
     return {
@@ -59,7 +57,7 @@ export class PackedRecords implements Records {
       attempt,
       dryRun: isDryRun,
       outcome,
-      runs: frame.runs.map((run, i) => this.#readRun(run, runs[i] as RunHeader, id, attempt, resultAt)),
+      runs: frame.runs.map((run, i) => this.#readRun(run, runs[i] as RunHeader, id, attempt)),
       ...(phase === undefined ? {} : { phase }),
       ...(cause === undefined ? {} : { cause }),
       ...(conversation === undefined ? {} : { conversation }),
@@ -99,7 +97,6 @@ export class PackedRecords implements Records {
     { latencyMs, ownId }: RunHeader,
     dispatchId: string,
     usual: number,
-    resultAt: number,
   ): RunRecord {
     const from = this.#in;
     const run: RunRecord = {
@@ -114,7 +111,6 @@ export class PackedRecords implements Records {
     if (has & HAS_REASON) run.reason = from.text();
     if (has & HAS_ERROR) run.error = from.text();
     if (has & HAS_DIFF) run.diff = from.value();
-    if (has & GAVE_RESULT) run.diff = from.valueAt(resultAt);
     if (has & HAS_ATTEMPT) run.attempt = from.count();
     return run;
   }

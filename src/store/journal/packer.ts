@@ -5,7 +5,7 @@
  */
 import type { DispatchRecord, RunNames, RunRecord } from "../../domain/journal.js";
 import { errorMessage } from "../../lib/errors.js";
-import { type Frame, type FrameRun, HAS_ATTEMPT, HAS_DIFF, HAS_OWN_ID } from "./frame.js";
+import { type Frame, type FrameRun, HAS_OWN_ID } from "./frame.js";
 import { glossaryOf } from "./glossary.js";
 import { packOf } from "./pack.js";
 import { type PointMemory, Points } from "./points.js";
@@ -113,20 +113,22 @@ export class Packer {
       if ((frame.runs[i] as FrameRun).has & HAS_OWN_ID) out.count(out.newText(run.id));
     }
     out.latency(dispatch.latencyMs);
+    out.expectAgain(cause); // payloads of what is sent carry it as well
     out.withoutRaw(dispatch.payload, known.payload);
     if (cause !== undefined) out.value(cause, known.cause);
+    out.expectAgain(result); // of a claim it is what the claiming run returned
     if (result !== undefined) out.value(result, known.result);
     if (provenance !== undefined) out.value(provenance, known.provenance);
-    for (let i = 0; i < runs.length; i++) this.#writeRest(runs[i] as RunRecord, frame.runs[i] as FrameRun, known);
+    for (let i = 0; i < runs.length; i++) this.#writeRest(runs[i] as RunRecord, frame.attempt, known);
   }
 
   /** Of most runs there is no more to say than what the frame does. */
-  #writeRest({ reason, error, diff, attempt }: RunRecord, { has }: FrameRun, known: PointMemory): void {
+  #writeRest({ reason, error, diff, attempt }: RunRecord, usual: number, known: PointMemory): void {
     const out = this.#out;
     if (reason !== undefined) out.count(out.text(reason));
     if (error !== undefined) out.count(out.text(error));
-    if (has & HAS_DIFF) out.value(diff, known.diff);
-    if (has & HAS_ATTEMPT) out.count(attempt);
+    if (diff !== undefined) out.value(diff, known.diff);
+    if (attempt !== usual) out.count(attempt);
   }
 }
 

@@ -1,5 +1,5 @@
 /** Reads what value-writer.ts wrote. */
-import { ABSENT, FALSE, INTEGER, LIST, NEAR, NULL, NUMBER, OBJECT, SHAPED, TEXT, TRUE } from "./value-tags.js";
+import { ABSENT, AGAIN, FALSE, INTEGER, LIST, NEAR, NULL, NUMBER, OBJECT, SHAPED, TEXT, TRUE } from "./value-tags.js";
 
 export class ValueReader {
   readonly bytes: Buffer;
@@ -62,16 +62,17 @@ export class ValueReader {
       case NUMBER:
         return this.#double();
       default:
-        return single(begin);
+        return begin === AGAIN ? this.#again() : single(begin);
     }
   }
 
-  /** Of what stands elsewhere. */
-  valueAt(at: number): unknown {
-    const here = this.at;
-    this.at = at;
+  #again(): unknown {
+    const start = this.at - 1;
+    const first = start - this.count();
+    const end = this.at;
+    this.at = first;
     const value = this.value();
-    this.at = here;
+    this.at = end;
     return value;
   }
 

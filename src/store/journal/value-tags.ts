@@ -17,6 +17,8 @@ export const TRUE = 8 + SINGLE;
 export const FALSE = 16 + SINGLE;
 /** What JSON leaves out: undefined, a function. */
 export const ABSENT = 24 + SINGLE;
+/** An object that stands in this record before. Then how many bytes before this it begins. */
+export const AGAIN = 32 + SINGLE;
 
 /** An object whose keys stand in the glossary of the pack. [which of the shapes there, in two bytes always] Its values follow. */
 export const SHAPED = 6;

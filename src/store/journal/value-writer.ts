@@ -9,6 +9,7 @@
 import type { Slot } from "./slot.js";
 import {
   ABSENT,
+  AGAIN,
   FALSE,
   INTEGER,
   LARGEST_INTEGER,
@@ -51,6 +52,9 @@ export class ValueWriter {
   /** What becomes of each text. */
   cut: ((text: string) => string) | undefined;
   #known = new Map<string, number>();
+  /** What is expected again, and where it was written; -1 before it was. */
+  #once: object | undefined;
+  #onceAt = -1;
   #view: DataView;
 
   constructor(room = 64 * 1024) {
@@ -123,13 +127,21 @@ export class ValueWriter {
     else this.#double(ms);
   }
 
+  /** It will come more than once, by itself or inside a value, and not change in between: then it is written once. */
+  expectAgain(value: unknown): void {
+    this.#once = typeof value === "object" && value !== null ? value : undefined;
+    this.#onceAt = -1;
+  }
+
   value(value: unknown, slot: Slot, depth = 0): void {
     if (typeof value === "string") this.#textIn(slot, value);
     else if (typeof value === "number") this.number(value);
     else if (typeof value === "boolean") this.count(value ? TRUE : FALSE);
     else if (value === null) this.count(NULL);
-    else if (typeof value === "object") this.#structure(value, slot, depth, false);
-    else if (typeof value === "bigint") throw new TypeError("a BigInt is no JSON");
+    else if (typeof value === "object") {
+      if (value === this.#once) this.#onceOnly(value, slot, depth);
+      else this.#structure(value, slot, depth, false);
+    } else if (typeof value === "bigint") throw new TypeError("a BigInt is no JSON");
     else this.count(ABSENT);
   }
 
@@ -137,6 +149,23 @@ export class ValueWriter {
   withoutRaw(value: unknown, slot: Slot, depth = 0): void {
     if (typeof value === "object" && value !== null) this.#structure(value, slot, depth, true);
     else this.value(value, slot, depth);
+  }
+
+  #onceOnly(value: object, slot: Slot, depth: number): void {
+    const start = this.at;
+    if (this.#onceAt >= 0) {
+      this.count(AGAIN);
+      this.count(start - this.#onceAt);
+      return;
+    }
+    this.#structure(value, slot, depth, false);
+    this.#onceAt = start;
+  }
+
+  /** What was written from there on does not count. */
+  #restart(start: number): void {
+    this.at = start;
+    if (this.#onceAt >= start) this.#onceAt = -1;
   }
 
   #textIn(slot: Slot, text: string): void {
@@ -170,7 +199,7 @@ export class ValueWriter {
       if (part === undefined || (mayHaveRaw && key === "raw")) continue;
       if (typeof part === "function") {
         if (key !== "toJSON") continue;
-        this.at = start;
+        this.#restart(start);
         this.#asJson(object, at, mayHaveRaw);
         return;
       }
@@ -196,7 +225,7 @@ export class ValueWriter {
   /** Again, from its start, and all that come to stand here. */
   #asTable(object: Record<string, unknown>, start: number, at: Slot, depth: number, mayHaveRaw: boolean): void {
     at.inside.isTable = true;
-    this.at = start;
+    this.#restart(start);
     this.#table(object, at, depth, mayHaveRaw);
   }
 
@@ -209,7 +238,7 @@ export class ValueWriter {
       if (part === undefined || (mayHaveRaw && key === "raw")) continue;
       if (typeof part === "function") {
         if (key !== "toJSON") continue;
-        this.at = start;
+        this.#restart(start);
         this.#asJson(object, at, mayHaveRaw);
         return;
       }
