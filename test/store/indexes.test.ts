@@ -1,10 +1,32 @@
-/** What the queues' indexes cost and find, asked of SQLite itself. */
+/** What the queues' pages and indexes are, cost and find, asked of SQLite itself. */
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { IS_EXCEPTION, IS_OPEN } from "../../src/store/delivery-rows.js";
 import { openStore } from "../../src/store/open.js";
 import { storeOptions, temporaryFolder } from "./support/open-test-store.js";
+
+describe("pages", () => {
+  const pageSize = (file: string) => {
+    const database = new Database(file, { readonly: true });
+    const size = database.pragma("page_size", { simple: true });
+    database.close();
+    return size;
+  };
+
+  test("of a new file are as large as commits want them; a file of before keeps its own, and works", async () => {
+    const [file, old] = [join(temporaryFolder(), "hookgate.db"), join(temporaryFolder(), "old.db")];
+    const before = new Database(old);
+    before.exec("PRAGMA page_size = 4096; CREATE TABLE anything (a); DROP TABLE anything");
+    before.close();
+    for (const each of [file, old]) {
+      const store = await openStore(storeOptions(each));
+      await store.check();
+      await store.close();
+    }
+    expect([pageSize(file), pageSize(old)]).toEqual([8192, 4096]);
+  });
+});
 
 describe("indexes of the queues", () => {
   const file = join(temporaryFolder(), "hookgate.db");
