@@ -1,7 +1,7 @@
 /** The rate limiter alone: whatever is asked of it, and however late requests are written, no window holds too many. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RateLimiter } from "../../src/gateway/outbound/rate-limit.js";
+import { RateLimiter, type Ticket } from "../../src/gateway/outbound/rate-limit.js";
 import { LoopbackAdapter, LoopbackPlatform } from "./loopback-adapter.js";
 
 const limits = { perSecond: 10, perChatPerSecond: 1, perGroupPerMinute: 5 };
@@ -17,19 +17,20 @@ function simulate(counts: readonly number[], writeMs: (n: number) => number): { 
     left,
     dueAt: 0,
     writeAt: undefined as number | undefined,
+    ticket: undefined as Ticket | undefined,
   }));
   for (let now = 0; queue.some(({ left }) => left > 0) && now < 600_000; now++)
     for (const chat of queue) {
       if (chat.writeAt === now) {
-        limiter.writing(chat.chatId, now);
+        limiter.writing(chat.ticket as Ticket, now);
         written.push({ at: now, chatId: chat.chatId });
         chat.left--;
         chat.writeAt = undefined;
         chat.dueAt = now;
       }
       if (chat.left === 0 || chat.writeAt !== undefined || chat.dueAt > now) continue;
-      const goAt = limiter.take(adapter, at(chat.chatId), chat.chatId, now);
-      if (goAt > now) chat.dueAt = goAt;
+      chat.ticket = limiter.take(adapter, at(chat.chatId), chat.chatId, now);
+      if (chat.ticket.at > now) chat.dueAt = chat.ticket.at;
       else chat.writeAt = now + 1 + writeMs(written.length);
     }
   return written;
@@ -74,6 +75,6 @@ describe("the rate limiter", () => {
   it("asks nothing of a platform without limits", () => {
     const free = new LoopbackAdapter(new LoopbackPlatform());
     const limiter = new RateLimiter();
-    for (let i = 0; i < 1_000; i++) expect(limiter.take(free, at("c"), "c", 5)).toBe(5);
+    for (let i = 0; i < 1_000; i++) expect(limiter.take(free, at("c"), "c", 5).at).toBe(5);
   });
 });

@@ -27,8 +27,9 @@ export async function freezeAndSend(
   }
   const first = parts[0] as DeliveryPart;
   // Only a part that is written to the wire at once is marked so: one that waits for the rate limit is in no doubt after a crash.
-  const goAt = out.limiter.take(adapter, delivery.address, delivery.conversation, now);
-  if (goAt <= now) {
+  const ticket = out.limiter.take(adapter, delivery.address, delivery.conversation, now);
+  const goes = ticket.at <= now;
+  if (goes) {
     first.status = "sending";
     first.attempts = 1;
   }
@@ -37,5 +38,5 @@ export async function freezeAndSend(
   delivery.status = "sending";
   delivery.parts = parts;
   if (message) delivery.frozen = message;
-  return goAt <= now ? await sendParts(delivery, adapter, out, first) : orExpiry(delivery, goAt);
+  return goes ? await sendParts(delivery, adapter, out, ticket) : orExpiry(delivery, ticket.at);
 }

@@ -55,72 +55,65 @@ interface ChatWindows {
   isForgotten?: true;
 }
 
-/** A conversation's next request. */
-interface Ticket {
+/** A request: when it may go, and where it is counted once it goes. */
+export interface Ticket {
   at: number;
-  /** Where it is counted, the last one first. */
-  place: Place | undefined;
-  places: number;
-}
-
-interface Place {
-  window: Window;
-  index: number;
-  before: Place | undefined;
+  platform: Window | undefined;
+  platformPlace: number;
+  chat: ChatWindows;
+  secondPlace: number;
+  minutePlace: number;
 }
 
 interface Conversation {
   /** Of its chat, which it may share with other conversations; undefined until it is looked for. */
   chat: ChatWindows | undefined;
-  ticket: Ticket | undefined;
+  /** Of its next request, which waits for its place among all requests to the platform. */
+  waiting: Ticket | undefined;
 }
 
 export class RateLimiter {
   readonly #platforms = new Map<string, Window>();
   readonly #chats = new Map<string, ChatWindows>();
   readonly #conversations = new PerKey<Conversation>(
-    () => ({ chat: undefined, ticket: undefined }),
-    ({ ticket }) => ticket === undefined,
+    () => ({ chat: undefined, waiting: undefined }),
+    ({ waiting }) => waiting === undefined,
   );
 
-  /** `now` when the request may go at once (and is counted), else when to ask again. */
-  take(adapter: Adapter, at: Address, name: string, now: number): number {
-    const { perSecond, perChatPerSecond, perGroupPerMinute } = adapter.traits.limits;
-    if (!Number.isFinite(perSecond) && perChatPerSecond === undefined && perGroupPerMinute === undefined) return now;
+  /** The request may go at once when `at` of its ticket is not after `now` (and is counted), else it is to ask again then. */
+  take(adapter: Adapter, at: Address, name: string, now: number): Ticket {
     const conversation = this.#conversations.of(name);
     if (conversation.chat === undefined || conversation.chat.isForgotten)
       conversation.chat = this.#chat(adapter, at, now);
     const { chat } = conversation;
     const chatFreeAt = Math.max(chat.perSecond?.freeAt(now) ?? now, chat.perMinute?.freeAt(now) ?? now);
-    if (chatFreeAt > now) return chatFreeAt;
-    const ticket = this.#ticket(adapter, conversation, now);
-    if (ticket.at > now) return ticket.at;
-    if (chat.perSecond) count(ticket, chat.perSecond, now);
-    if (chat.perMinute) count(ticket, chat.perMinute, now);
-    return now;
+    if (chatFreeAt > now) return newTicket(chatFreeAt, chat);
+    const ticket = this.#ticket(adapter, conversation, chat, now);
+    conversation.waiting = ticket.at > now ? ticket : undefined;
+    if (ticket.at > now) return ticket;
+    ticket.chat = chat;
+    if (chat.perSecond) ticket.secondPlace = chat.perSecond.take(now);
+    if (chat.perMinute) ticket.minutePlace = chat.perMinute.take(now);
+    return ticket;
   }
 
   /** The request is being written now: what was counted at `take` may be some disk writes old. */
-  writing(name: string, now: number): void {
-    const conversation = this.#conversations.of(name);
-    const { ticket } = conversation;
-    if (!ticket) return;
-    conversation.ticket = undefined;
-    for (let { place } = ticket; place; place = place.before) place.window.moveTo(place.index, now);
+  writing({ platform, platformPlace, chat, secondPlace, minutePlace }: Ticket, now: number): void {
+    platform?.moveTo(platformPlace, now);
+    chat.perSecond?.moveTo(secondPlace, now);
+    chat.perMinute?.moveTo(minutePlace, now);
   }
 
   /** Its place among all requests to the platform, kept for a conversation until its time comes. */
-  #ticket(adapter: Adapter, conversation: Conversation, now: number): Ticket {
-    const known = conversation.ticket;
+  #ticket(adapter: Adapter, { waiting }: Conversation, chat: ChatWindows, now: number): Ticket {
     // One whose time came and went unused (the delivery expired) counted for nothing.
-    if (known && known.places <= 1 && known.at >= now - UNUSED_MS) return known;
-    const ticket: Ticket = { at: now, place: undefined, places: 0 };
-    if (Number.isFinite(adapter.traits.limits.perSecond)) {
-      const window = this.#platform(adapter);
-      ticket.at = window.freeAt(now);
-      count(ticket, window, ticket.at);
-    }
-    conversation.ticket = ticket;
+    if (waiting && waiting.at >= now - UNUSED_MS) return waiting;
+    const ticket = newTicket(now, chat);
+    if (!Number.isFinite(adapter.traits.limits.perSecond)) return ticket;
+    const window = this.#platform(adapter);
+    ticket.at = window.freeAt(now);
+    ticket.platform = window;
+    ticket.platformPlace = window.take(ticket.at);
     return ticket;
   }
 
@@ -161,7 +154,6 @@ export class RateLimiter {
 
 const NO_LIMITS: ChatWindows = {};
 
-function count(ticket: Ticket, window: Window, at: number): void {
-  ticket.place = { window, index: window.take(at), before: ticket.place };
-  ticket.places++;
+function newTicket(at: number, chat: ChatWindows): Ticket {
+  return { at, platform: undefined, platformPlace: 0, chat, secondPlace: 0, minutePlace: 0 };
 }

@@ -5,6 +5,7 @@ import { mayRepeat } from "./doubt.js";
 import { orExpiry } from "./expiry.js";
 import { finish } from "./finish.js";
 import { whereTo } from "./plan-parts.js";
+import type { Ticket } from "./rate-limit.js";
 import { isTold, reportSent } from "./report-sent.js";
 import type { Outbound, Then } from "./sending.js";
 import { takeResult } from "./take-result.js";
@@ -12,32 +13,26 @@ import { takeResult } from "./take-result.js";
 /** An interaction that is about to close is treated as closed. */
 const CLOSING_MS = 2_000;
 
-/** `cleared`: the part that was marked just now and may go at once. A part that is found marked was cut off by a crash. */
-export async function sendParts(
-  delivery: Delivery,
-  adapter: Adapter,
-  out: Outbound,
-  cleared?: DeliveryPart,
-): Promise<Then> {
+/** `ticket`: the first part was marked just now and may go at once. A part that is found marked without one was cut off by a crash. */
+export async function sendParts(delivery: Delivery, adapter: Adapter, out: Outbound, ticket?: Ticket): Promise<Then> {
   const { parts, conversation, address } = delivery;
   for (let at = 0; at < parts.length; at++) {
     const part = parts[at] as DeliveryPart;
     if (part.status === "sent") continue;
-    const isCleared = part === cleared;
-    let messageId = !isCleared && part.status === "sending" ? out.unsaved.get(part.nonce) : undefined;
+    let messageId = !ticket && part.status === "sending" ? out.unsaved.get(part.nonce) : undefined;
     if (messageId === undefined) {
-      if (!isCleared) {
+      if (!ticket) {
         if (part.status === "sending" && !mayRepeat(delivery, part, adapter, out))
           return finish(delivery, "held", "cut off while it was being sent: it may or may not have arrived", out);
         const now = out.clock.now();
-        const goAt = out.limiter.take(adapter, address, conversation, now);
-        if (goAt > now) return orExpiry(delivery, goAt);
+        ticket = out.limiter.take(adapter, address, conversation, now);
+        if (ticket.at > now) return orExpiry(delivery, ticket.at);
         await out.store.outbox.partSending(delivery.id, part.index);
         begin(part);
       }
       const startedAt = out.clock.now();
       if (isClosing(delivery, startedAt)) return takeResult(CLOSED, delivery, part, adapter, out);
-      out.limiter.writing(conversation, startedAt);
+      out.limiter.writing(ticket, startedAt);
       const result = await out.requests.send(adapter, operationOf(delivery, part), startedAt);
       const tooMany = noteResult(delivery, result, startedAt, out);
       if (tooMany) await tooMany;
@@ -48,7 +43,8 @@ export async function sendParts(
     }
     const now = out.clock.now();
     const next = parts.find((other, i) => i > at && other.status !== "sent");
-    const nextWaits = next !== undefined && out.limiter.take(adapter, address, conversation, now) > now;
+    ticket = next && out.limiter.take(adapter, address, conversation, now);
+    const nextWaits = ticket !== undefined && ticket.at > now;
     try {
       const isOwed = isTold(delivery) && out.registry.isHeard("message_sent");
       await out.store.outbox.partSent(delivery.id, part.index, messageId, now, nextWaits, isOwed);
@@ -60,9 +56,9 @@ export async function sendParts(
     if (out.unsaved.size > 0) out.unsaved.delete(part.nonce);
     part.status = "sent";
     part.messageId = messageId;
-    // The next part was marked with this one.
-    cleared = nextWaits ? undefined : next;
-    if (cleared) begin(cleared);
+    // The next part was marked with this one, unless it waits.
+    if (nextWaits) ticket = undefined;
+    else if (next) begin(next);
   }
   const crowded = reportSent(delivery, out);
   if (crowded) await crowded;
