@@ -4,11 +4,10 @@ import { type Address, formatAddress } from "../domain/address.js";
 import type { OutboundMessage } from "../domain/message.js";
 import type { ConversationWatch } from "../domain/sla.js";
 import type { Delivery, NewDelivery } from "../domain/store.js";
-import type { Work } from "../domain/work.js";
 import { HookgateError } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
 import { within } from "../lib/within.js";
-import { createWork } from "../lib/work.js";
+import { KeyedWork } from "../lib/work.js";
 import { ActionTokens } from "./action-tokens.js";
 import { Adapters } from "./adapters.js";
 import { Background } from "./background.js";
@@ -17,13 +16,13 @@ import { complete } from "./complete.js";
 import type { Gateway, GatewayOptions, Invocation, RepliedTo, SendOptions } from "./contract.js";
 import { type Identify, identifier } from "./identity.js";
 import { accept, type Intake } from "./inbound/accept.js";
-import { Lanes } from "./inbound/lanes.js";
+import { type Lane, Lanes } from "./inbound/lanes.js";
 import { CommandTable } from "./inbound/parse-command.js";
 import type { Inbound, KeepFile } from "./inbound/receiving.js";
 import { workLane } from "./inbound/work-lane.js";
 import { invoke } from "./invoke.js";
 import { MovedChats } from "./moved-chats.js";
-import { HandOver } from "./outbound/hand-over.js";
+import { HandOver, type Open } from "./outbound/hand-over.js";
 import { Owed } from "./outbound/owed.js";
 import { Parking } from "./outbound/parking.js";
 import { Pauses } from "./outbound/pauses.js";
@@ -60,8 +59,8 @@ class RunningGateway implements Gateway {
   readonly #handOver: HandOver;
   readonly #owed: Owed;
   readonly #requests: Requests;
-  readonly #lanesWork: Work;
-  readonly #sendingWork: Work;
+  readonly #lanesWork: KeyedWork<Lane>;
+  readonly #sendingWork: KeyedWork<Open>;
   readonly #lanes: Lanes;
   readonly identify: Identify;
   /** Composed by `start()`: they need what only the store can tell. */
@@ -96,14 +95,14 @@ class RunningGateway implements Gateway {
     this.#lanes = new Lanes(store.inbox);
     this.#handOver = new HandOver(store.outbox, (change) => this.#pressure.unsent(change));
     this.#owed = new Owed(store.outbox, clock, logger);
-    this.#lanesWork = createWork({
+    this.#lanesWork = new KeyedWork({
       look: (lane) => workLane(lane, this.#intake, this.#in),
       maxParallel: config.gateway.parallel_conversations,
       clock,
       logger: logger.child({ flow: "inbound" }),
     });
-    this.#sendingWork = createWork({
-      look: (conversation) => sendNext(conversation, this.#out),
+    this.#sendingWork = new KeyedWork({
+      look: (open) => sendNext(open, this.#out),
       maxParallel: config.gateway.parallel_sends,
       clock,
       logger: logger.child({ flow: "outbound" }),
@@ -150,9 +149,9 @@ class RunningGateway implements Gateway {
       handOverEarly: (delivery, at) => {
         const open = this.#handOver.offerEarly(delivery, at);
         if (open === undefined) return undefined;
-        this.#sendingWork.look(open.conversation);
+        this.#sendingWork.look(open);
         return () => {
-          if (!this.#handOver.isAtHand(open)) this.#lookAnew(open.conversation);
+          if (!this.#handOver.isAtHand(open)) this.#lookAnew(open.key);
         };
       },
     };
@@ -238,8 +237,7 @@ class RunningGateway implements Gateway {
     const row = await store.inbox.get(inboxId);
     if (!row || this.#phase !== "running") return true;
     this.#pressure.add();
-    this.#lanes.reload(row.lane);
-    this.#lanesWork.look(row.lane);
+    this.#lanesWork.look(this.#lanes.reload(row.lane));
     return true;
   }
 
@@ -276,15 +274,15 @@ class RunningGateway implements Gateway {
       const rows = await inbox.unfinished(afterId, RESUME_PAGE);
       for (const row of rows) {
         this.#pressure.add();
-        this.#lanes.reload(row.lane);
-        this.#lanesWork.look(row.lane);
+        this.#lanesWork.look(this.#lanes.reload(row.lane));
       }
       afterId = rows.at(-1)?.id ?? afterId;
       if (rows.length < RESUME_PAGE) break;
     }
     for (const { conversation, dueAt } of await outbox.pending()) {
-      this.#handOver.read(this.#handOver.of(conversation));
-      this.#sendingWork.look(conversation, dueAt);
+      const open = this.#handOver.of(conversation);
+      this.#handOver.read(open);
+      this.#sendingWork.look(open, dueAt);
     }
   }
 
@@ -314,13 +312,14 @@ class RunningGateway implements Gateway {
   }
 
   #wake(platform: string): void {
-    for (const conversation of this.#parking.leave(platform)) this.#sendingWork.look(conversation);
+    for (const conversation of this.#parking.leave(platform)) this.#sendingWork.look(this.#handOver.of(conversation));
   }
 
   /** Before `start()` nobody looks: it resumes all that is open. */
   #lookAnew(conversation: string): void {
-    this.#handOver.read(this.#handOver.of(conversation));
-    if (this.#phase === "running") this.#sendingWork.look(conversation);
+    const open = this.#handOver.of(conversation);
+    this.#handOver.read(open);
+    if (this.#phase === "running") this.#sendingWork.look(open);
   }
 
   async #root(deliveryId: string): Promise<Delivery> {

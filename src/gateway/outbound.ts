@@ -11,6 +11,7 @@ import { findTarget, NEW } from "./outbound/find-target.js";
 import { finish } from "./outbound/finish.js";
 import { followMove } from "./outbound/follow-move.js";
 import { freezeAndSend } from "./outbound/freeze-and-send.js";
+import type { Open } from "./outbound/hand-over.js";
 import { isOtherAccount, park } from "./outbound/park.js";
 import { sendParts } from "./outbound/send-parts.js";
 import type { Outbound, Then } from "./outbound/sending.js";
@@ -20,8 +21,7 @@ import { hasNewerChange } from "./outbound/superseded.js";
 const IN_A_ROW = 20;
 
 /** Sends what is due in a conversation, in order. Gives the time of the next look, if one is needed. */
-export async function sendNext(conversation: string, out: Outbound): Promise<number | undefined> {
-  const open = out.handOver.of(conversation);
+export async function sendNext(open: Open, out: Outbound): Promise<number | undefined> {
   for (let n = 0; n < IN_A_ROW && !out.isStopping(); n++) {
     const next = out.handOver.next(open);
     const delivery = next instanceof Promise ? await next : next;

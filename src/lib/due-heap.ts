@@ -1,28 +1,28 @@
 /** Keys by when they fall due, then by when that was last set: a binary heap in which a key stands once and can be moved. */
 
-interface Entry {
-  readonly key: string;
+interface Entry<K = unknown> {
+  readonly key: K;
   dueAt: number;
   order: number;
   /** Where it stands in the heap. */
   at: number;
 }
 
-export class DueHeap {
-  #heap: Entry[] = [];
-  #byKey = new Map<string, Entry>();
+export class DueHeap<K = string> {
+  #heap: Entry<K>[] = [];
+  #byKey = new Map<K, Entry<K>>();
   #order = 0;
 
   get size(): number {
     return this.#heap.length;
   }
 
-  get first(): Readonly<Entry> | undefined {
+  get first(): Readonly<Entry<K>> | undefined {
     return this.#heap[0];
   }
 
   /** Puts the key in, or moves it. */
-  set(key: string, dueAt: number): void {
+  set(key: K, dueAt: number): void {
     let entry = this.#byKey.get(key);
     if (!entry) {
       entry = { key, dueAt, order: 0, at: this.#heap.length };
@@ -34,7 +34,7 @@ export class DueHeap {
     this.#settle(entry);
   }
 
-  delete(key: string): void {
+  delete(key: K): void {
     const entry = this.#byKey.get(key);
     if (!entry) return;
     this.#byKey.delete(key);
@@ -50,7 +50,7 @@ export class DueHeap {
   }
 
   /** Moves an entry up or down to where it belongs. */
-  #settle(entry: Entry): void {
+  #settle(entry: Entry<K>): void {
     const heap = this.#heap;
     for (let parent = heap[(entry.at - 1) >> 1]; entry.at > 0 && parent; parent = heap[(entry.at - 1) >> 1]) {
       if (!isBefore(entry, parent)) break;
@@ -65,13 +65,13 @@ export class DueHeap {
     }
   }
 
-  #swap(a: Entry, b: Entry): void {
+  #swap(a: Entry<K>, b: Entry<K>): void {
     const at = a.at;
     this.#place(a, b.at);
     this.#place(b, at);
   }
 
-  #place(entry: Entry, at: number): void {
+  #place(entry: Entry<K>, at: number): void {
     this.#heap[at] = entry;
     entry.at = at;
   }

@@ -10,9 +10,9 @@ import { errorMessage } from "./errors.js";
 import type { Logger } from "./logger.js";
 import { PerKey } from "./per-key.js";
 
-export interface WorkOptions {
+export interface WorkOptions<K = string> {
   /** Does what is due for a key. A number = look again at that time (ms since the epoch). */
-  look: (key: string) => Promise<number | undefined>;
+  look: (key: K) => Promise<number | undefined>;
   /** Keys under way at once, at most. */
   maxParallel: number;
   clock: Clock;
@@ -23,7 +23,8 @@ export interface WorkOptions {
 
 const BACKOFF: Backoff = { firstMs: 500, maxMs: 60_000 };
 
-interface KeyState {
+/** What this keeps for a key. Whoever has one object a key anyway lets it be that, and need not be looked for. */
+export interface KeyState {
   readonly key: string;
   phase: "idle" | "due-later" | "waiting" | "active";
   /** `due-later`: when. `active`: when to look again, if that was asked for. Else never. */
@@ -37,20 +38,28 @@ const SLICE = 1_000;
 const NEVER = Number.POSITIVE_INFINITY;
 const AT_ONCE = 0;
 
-export function createWork(options: WorkOptions): KeyedWork {
-  return new KeyedWork(options);
+export const newKeyState = (key: string): KeyState => ({ key, phase: "idle", nextAt: NEVER, failures: 0 });
+export const isIdleKey = ({ phase }: KeyState): boolean => phase === "idle";
+
+export function createWork({ look, ...options }: WorkOptions) {
+  const keys = new PerKey(newKeyState, isIdleKey);
+  const work = new KeyedWork<KeyState>({ look: ({ key }) => look(key), ...options });
+  return {
+    look: (key: string, atMs?: number): void => work.look(keys.of(key), atMs),
+    get depth() {
+      return work.depth;
+    },
+    stop: () => work.stop(),
+  };
 }
 
-class KeyedWork {
-  readonly #options: WorkOptions;
-  readonly #keys = new PerKey<KeyState>(
-    (key) => ({ key, phase: "idle", nextAt: NEVER, failures: 0 }),
-    ({ phase }) => phase === "idle",
-  );
+/** Of keys that their owner keeps: none may be forgotten that is not idle. */
+export class KeyedWork<K extends KeyState> {
+  readonly #options: WorkOptions<K>;
   /** What waits for room, in order, from `#firstWaiting` on. */
-  #waiting: KeyState[] = [];
+  #waiting: K[] = [];
   #firstWaiting = 0;
-  #later = new DueHeap();
+  #later = new DueHeap<K>();
   #active = 0;
   #timer: Timer | undefined;
   #timerAt = NEVER;
@@ -58,7 +67,7 @@ class KeyedWork {
   #isStopped = false;
   #onIdle: (() => void)[] = [];
 
-  constructor(options: WorkOptions) {
+  constructor(options: WorkOptions<K>) {
     this.#options = options;
   }
 
@@ -66,9 +75,8 @@ class KeyedWork {
     return { active: this.#active, waiting: this.#waitingCount };
   }
 
-  look(key: string, atMs = AT_ONCE): void {
+  look(state: K, atMs = AT_ONCE): void {
     if (this.#isStopped) return;
-    const state = this.#keys.of(key);
     if (state.phase === "active") state.nextAt = Math.min(state.nextAt, atMs);
     else if (state.phase !== "waiting") this.#plan(state, atMs);
   }
@@ -83,18 +91,18 @@ class KeyedWork {
   }
 
   /** The key is not under way: into the queue when it is due, else onto the heap when that is news. */
-  #plan(state: KeyState, atMs: number): void {
+  #plan(state: K, atMs: number): void {
     if (atMs === AT_ONCE || atMs <= this.#options.clock.now()) this.#enqueue(state);
     else if (atMs < state.nextAt) {
       state.phase = "due-later";
       state.nextAt = atMs;
-      this.#later.set(state.key, atMs);
+      this.#later.set(state, atMs);
       this.#armTimer();
     }
   }
 
-  #enqueue(state: KeyState): void {
-    if (state.phase === "due-later") this.#later.delete(state.key);
+  #enqueue(state: K): void {
+    if (state.phase === "due-later") this.#later.delete(state);
     state.phase = "waiting";
     state.nextAt = NEVER;
     this.#waiting.push(state);
@@ -114,7 +122,7 @@ class KeyedWork {
   #pump(): void {
     while (this.#waitingCount > 0) {
       if (this.#active >= this.#options.maxParallel) return;
-      const state = this.#waiting[this.#firstWaiting++] as KeyState;
+      const state = this.#waiting[this.#firstWaiting++] as K;
       if (this.#firstWaiting === SLICE) {
         this.#waiting = this.#waiting.slice(SLICE);
         this.#firstWaiting = 0;
@@ -133,26 +141,28 @@ class KeyedWork {
     this.#firstWaiting = 0;
   }
 
-  async #run(state: KeyState): Promise<void> {
+  async #run(state: K): Promise<void> {
     const { look, clock, logger, backoff = BACKOFF } = this.#options;
-    const { key } = state;
     state.phase = "active";
     this.#active++;
     let againAt: number | undefined;
     try {
-      againAt = await look(key);
+      againAt = await look(state);
       state.failures = 0;
     } catch (thrown) {
       state.failures++;
       const pauseMs = backoffMs(backoff, state.failures);
       againAt = clock.now() + pauseMs;
-      logger.error({ key, err: thrown, attempt: state.failures, pauseMs }, `work failed: ${errorMessage(thrown)}`);
+      logger.error(
+        { key: state.key, err: thrown, attempt: state.failures, pauseMs },
+        `work failed: ${errorMessage(thrown)}`,
+      );
     }
     this.#active--;
     this.#settle(state, Math.min(state.nextAt, againAt ?? NEVER));
   }
 
-  #settle(state: KeyState, nextAt: number): void {
+  #settle(state: K, nextAt: number): void {
     if (this.#isStopped) {
       if (this.#active === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
       return;
@@ -179,7 +189,7 @@ class KeyedWork {
     this.#timerAt = NEVER;
     const now = this.#options.clock.now();
     for (let first = this.#later.first; first && first.dueAt <= now; first = this.#later.first) {
-      this.#enqueue(this.#keys.of(first.key));
+      this.#enqueue(first.key);
     }
     this.#armTimer();
   }

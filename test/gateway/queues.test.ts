@@ -148,7 +148,7 @@ describe("the hand-over", () => {
     const handOver = new HandOver(store.outbox, (change) => {
       inMemory += change;
     });
-    expect(handOver.offerEarly(delivery("a"), 0)?.conversation).toBe(room);
+    expect(handOver.offerEarly(delivery("a"), 0)?.key).toBe(room);
     expect(handOver.isAtHand(handOver.of(room))).toBe(true);
     expect(inMemory).toBe(1);
     handOver.read(handOver.of(room));

@@ -3,7 +3,7 @@ import type { Accepted, Acknowledgement } from "../../domain/adapter.js";
 import { type ActionEvent, addressOf, conversationOf, type InboundEvent } from "../../domain/event.js";
 import { HookgateError } from "../../lib/errors.js";
 import type { Pressure } from "../pressure.js";
-import type { LaneRow, Lanes } from "./lanes.js";
+import type { Lane, LaneRow, Lanes } from "./lanes.js";
 import { isRefusal, planAction } from "./plan-action.js";
 import type { Inbound } from "./receiving.js";
 
@@ -14,7 +14,7 @@ export interface Intake {
   pressure: Pressure;
   /** There is room to handle one more lane at once. */
   hasRoom(): boolean;
-  look(lane: string): void;
+  look(lane: Lane): void;
   isStopping(): boolean;
 }
 
@@ -32,7 +32,7 @@ export async function accept(event: InboundEvent, intake: Intake, inbound: Inbou
   const started = lanes.expect(lane) && intake.hasRoom();
   let stored: { id: number; duplicate: boolean };
   try {
-    stored = await inbound.store.inbox.accept(event, lane.name, receivedAt, started);
+    stored = await inbound.store.inbox.accept(event, lane.key, receivedAt, started);
   } catch (error) {
     lanes.expectNot(lane);
     throw error;
@@ -42,8 +42,8 @@ export async function accept(event: InboundEvent, intake: Intake, inbound: Inbou
     return { kind: "duplicate", acknowledge: await acknowledgement(event, inbound) };
   }
   pressure.add();
-  lanes.add(lane, newRow(stored.id, lane.name, conversation, event, receivedAt, started));
-  intake.look(lane.name);
+  lanes.add(lane, newRow(stored.id, lane.key, conversation, event, receivedAt, started));
+  intake.look(lane);
   inbound.observe.eventAccepted?.(addressOf(event).platform, event.kind);
   if (event.kind !== "command" && event.kind !== "action") return ACCEPTED;
   return { kind: "accepted", acknowledge: await acknowledgement(event, inbound) };

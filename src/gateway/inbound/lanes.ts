@@ -5,6 +5,7 @@
 import { conversationOf } from "../../domain/event.js";
 import type { InboxRow, InboxStore } from "../../domain/store.js";
 import { PerKey } from "../../lib/per-key.js";
+import { isIdleKey, type KeyState, newKeyState } from "../../lib/work.js";
 import type { Handling } from "./handling.js";
 
 /** Rows in memory, over all lanes. */
@@ -23,8 +24,7 @@ export interface LaneRow extends InboxRow {
   handled?: Handling;
 }
 
-export interface Lane {
-  readonly name: string;
+export interface Lane extends KeyState {
   rows: LaneRow[];
   /** The store may hold rows of this lane that `rows` does not. */
   hasMore: boolean;
@@ -39,8 +39,8 @@ export interface Lane {
 export class Lanes {
   readonly #inbox: InboxStore;
   readonly #lanes = new PerKey<Lane>(
-    (name) => ({ name, rows: [], hasMore: false, lastId: 0, coming: 0, missed: 0 }),
-    isIdle,
+    (name) => ({ rows: [], hasMore: false, lastId: 0, coming: 0, missed: 0, ...newKeyState(name) }),
+    (lane) => isEmpty(lane) && isIdleKey(lane),
   );
   #rows = 0;
 
@@ -48,14 +48,14 @@ export class Lanes {
     this.#inbox = inbox;
   }
 
-  /** To be given back within the same turn, or with an event that is expected or at hand: an idle one is forgotten. */
+  /** To be given back within the same turn, or while it is looked at or holds something: an idle one is forgotten. */
   of(name: string): Lane {
     return this.#lanes.of(name);
   }
 
   /** An event of this lane is about to be stored. True when it will be the lane's only one: it may be stored as started. */
   expect(lane: Lane): boolean {
-    const isFirst = isIdle(lane);
+    const isFirst = isEmpty(lane);
     // Ids of rows that were removed since then may be given again.
     if (isFirst) lane.lastId = 0;
     lane.coming++;
@@ -82,12 +82,13 @@ export class Lanes {
   }
 
   /** The store holds unfinished rows of this lane (after a start, or a revival): it is read anew. */
-  reload(name: string): void {
+  reload(name: string): Lane {
     const lane = this.of(name);
     this.#rows -= lane.rows.length;
     lane.rows = [];
     lane.lastId = 0;
     lane.hasMore = true;
+    return lane;
   }
 
   /** The row that is to be handled next; undefined when the lane is empty. A promise when it has to be read. */
@@ -102,7 +103,7 @@ export class Lanes {
 
   async #readOn(lane: Lane): Promise<LaneRow | undefined> {
     lane.missed = 0;
-    const read = await this.#inbox.lane(lane.name, lane.lastId, READ_ROWS);
+    const read = await this.#inbox.lane(lane.key, lane.lastId, READ_ROWS);
     lane.hasMore = read.length === READ_ROWS || lane.missed > 0;
     for (const row of read) lane.rows.push({ conversation: conversationOf(row.event), isStarted: false, ...row });
     lane.lastId = read.at(-1)?.id ?? lane.lastId;
@@ -111,4 +112,4 @@ export class Lanes {
   }
 }
 
-const isIdle = ({ rows, hasMore, coming }: Lane) => coming === 0 && rows.length === 0 && !hasMore;
+const isEmpty = ({ rows, hasMore, coming }: Lane) => coming === 0 && rows.length === 0 && !hasMore;

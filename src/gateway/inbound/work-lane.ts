@@ -18,8 +18,7 @@ import { sightsOf } from "./sights-of.js";
 const IN_A_ROW = 20;
 
 /** Gives the time of the next look, if one is needed. */
-export async function workLane(name: string, intake: Intake, inbound: Inbound): Promise<number | undefined> {
-  const lane = intake.lanes.of(name);
+export async function workLane(lane: Lane, intake: Intake, inbound: Inbound): Promise<number | undefined> {
   for (let n = 0; n < IN_A_ROW && !intake.isStopping(); n++) {
     const head = intake.lanes.head(lane);
     const row = head instanceof Promise ? await head : head;

@@ -6,12 +6,12 @@
 import { formatAddress } from "../../domain/address.js";
 import type { Delivery, NewDelivery, OutboxStore } from "../../domain/store.js";
 import { PerKey } from "../../lib/per-key.js";
+import { isIdleKey, type KeyState, newKeyState } from "../../lib/work.js";
 
 const MAX_PER_CONVERSATION = 200;
 
 /** What is open in a conversation. */
-export interface Open {
-  readonly conversation: string;
+export interface Open extends KeyState {
   /** In order; none while the conversation is read from the store. */
   deliveries: Delivery[];
   isFromStore: boolean;
@@ -22,8 +22,8 @@ export interface Open {
 export class HandOver {
   readonly #outbox: OutboxStore;
   readonly #conversations = new PerKey<Open>(
-    (conversation) => ({ conversation, deliveries: [], isFromStore: false, hasNews: false }),
-    ({ deliveries, isFromStore }) => deliveries.length === 0 && !isFromStore,
+    (conversation) => ({ deliveries: [], isFromStore: false, hasNews: false, ...newKeyState(conversation) }),
+    (open) => open.deliveries.length === 0 && !open.isFromStore && isIdleKey(open),
   );
   /** Told how many came to those in memory, or left them. */
   readonly #onChange: (change: number) => void;
@@ -33,18 +33,18 @@ export class HandOver {
     this.#onChange = onChange;
   }
 
-  /** To be given back within the same turn, or while something is open there: one without is forgotten. */
+  /** To be given back within the same turn, or while it is looked at or something is open there: an idle one is forgotten. */
   of(conversation: string): Open {
     return this.#conversations.of(conversation);
   }
 
   /** A delivery was committed just now. Gives its conversation. */
-  offer(delivery: NewDelivery, at: number): string {
+  offer(delivery: NewDelivery, at: number): Open {
     const open = this.of(formatAddress(delivery.address));
     if (open.isFromStore) open.hasNews = true;
     else if (this.#keeps(delivery, open)) this.#keep(delivery, open, at);
     else this.read(open);
-    return open.conversation;
+    return open;
   }
 
   /**
@@ -83,7 +83,7 @@ export class HandOver {
 
   async #readNext(open: Open): Promise<Delivery | undefined> {
     open.hasNews = false;
-    const next = await this.#outbox.next(open.conversation);
+    const next = await this.#outbox.next(open.key);
     // What was committed during the read may not be in it.
     if (!next && !open.hasNews) open.isFromStore = false;
     return next;
@@ -96,7 +96,7 @@ export class HandOver {
 
   #keep(delivery: NewDelivery, open: Open, at: number): void {
     this.#onChange(1);
-    open.deliveries.push(fresh(delivery, open.conversation, at));
+    open.deliveries.push(fresh(delivery, open.key, at));
   }
 }
 
