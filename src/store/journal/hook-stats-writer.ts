@@ -53,8 +53,7 @@ export function createHookStatsWriter(database: Database): HookStatsWriter {
     hours.clear();
     cached = 0;
   };
-  const hourOf = (hook: string, at: number): HourCounts => {
-    const hour = Math.floor(at / HOUR_MS);
+  const hourOf = (hook: string, hour: number): HourCounts => {
     let byHook = hours.get(hour);
     if (!byHook) {
       byHook = new Map();
@@ -79,14 +78,25 @@ export function createHookStatsWriter(database: Database): HookStatsWriter {
     return counts;
   };
 
+  /** Of the batch under way, by its own texts: looking up what is the same object is several times quicker than what is only equal. */
+  let recent = new Map<string, { hour: number; counts: HourCounts; total: Totals }>();
+  const recentOf = (hook: string, at: number) => {
+    const hour = Math.floor(at / HOUR_MS);
+    let one = recent.get(hook);
+    if (one?.hour !== hour) {
+      one = { hour, counts: hourOf(hook, hour), total: totalsOf(hook) };
+      recent.set(hook, one);
+    }
+    return one;
+  };
+
   return {
     add(hook, at, outcome, latencyMs) {
-      const hour = hourOf(hook, at);
+      const { counts: hour, total } = recentOf(hook, at);
       hour.fires++;
       if (isFailure(outcome)) hour.failures++;
       addLatency(hour.latencies, latencyMs);
       hour.changed = true;
-      const total = totalsOf(hook);
       total.fires++;
       if (at >= total.lastAt) {
         total.lastAt = at;
@@ -95,6 +105,7 @@ export function createHookStatsWriter(database: Database): HookStatsWriter {
       total.changed = true;
     },
     save() {
+      recent = new Map();
       for (const byHook of hours.values())
         for (const counts of byHook.values()) {
           if (!counts.changed) continue;
@@ -109,6 +120,7 @@ export function createHookStatsWriter(database: Database): HookStatsWriter {
       if (cached > MAX_CACHED) forgetHours();
     },
     forget() {
+      recent = new Map();
       forgetHours();
       totals.clear();
     },

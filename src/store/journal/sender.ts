@@ -8,7 +8,7 @@ import type { JournalReply } from "./protocol.js";
 import { type FullPack, Waiting } from "./waiting.js";
 
 /** Waking the writer's thread costs as much as a message, so records wait for company: so long, or until a pack is full. */
-const GATHER_MS = 25;
+const GATHER_MS = 40;
 /** Two: one that is being written and one that is ready for the writer. The rest stays here, where it can be dropped. */
 const MAX_BATCHES_UNDER_WAY = 2;
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;

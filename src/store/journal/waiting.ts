@@ -4,7 +4,7 @@ import { Pack } from "./pack.js";
 import { Packer } from "./packer.js";
 import { hasFailed } from "./records.js";
 
-const FULL_RECORDS = 500;
+const FULL_RECORDS = 1000;
 const FULL_SIZE = 4 * 1024 * 1024;
 
 export interface FullPack {
