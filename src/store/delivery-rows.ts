@@ -1,12 +1,16 @@
 /** Deliveries and their parts as rows, and back. */
-import { formatAddress } from "../domain/address.js";
+import { type Address, formatAddress, parseAddress } from "../domain/address.js";
 import type { Delivery, DeliveryPart, DeliveryStatus, NewDelivery } from "../domain/store.js";
+import { HookgateError } from "../lib/errors.js";
 
 /** What a delivery is made of and no query looks into. */
 type DeliveryData = Pick<
   NewDelivery,
   "address" | "operation" | "targetId" | "cause" | "interaction" | "visibleTo" | "isCourtesy" | "openly" | "mirrors"
 >;
+
+/** The address stands in the column `conversation`; rows of before have it here, too. */
+type StoredData = Omit<DeliveryData, "address"> & Partial<Pick<DeliveryData, "address">>;
 
 export interface DeliveryRecord {
   seq: number;
@@ -35,7 +39,6 @@ export const DELIVERY_COLUMNS = `seq, id, conversation, status, attempts, create
   data, message, frozen, parts`;
 
 export function deliveryData({
-  address,
   operation,
   targetId,
   cause,
@@ -44,9 +47,8 @@ export function deliveryData({
   isCourtesy,
   openly,
   mirrors,
-}: DeliveryData): string {
-  const data: DeliveryData = {
-    address,
+}: Omit<DeliveryData, "address">): string {
+  const data: StoredData = {
     operation,
     targetId,
     cause,
@@ -59,8 +61,15 @@ export function deliveryData({
   return JSON.stringify(data);
 }
 
-export function parseData(record: Pick<DeliveryRecord, "data">): DeliveryData {
-  return JSON.parse(record.data);
+export function parseData({ data, conversation }: Pick<DeliveryRecord, "data" | "conversation">): DeliveryData {
+  const stored: StoredData = JSON.parse(data);
+  return { ...stored, address: stored.address ?? addressOf(conversation) };
+}
+
+function addressOf(conversation: string): Address {
+  const address = parseAddress(conversation);
+  if (!address) throw new HookgateError({ code: "STORE_FAILED", message: `"${conversation}" is no conversation` });
+  return address;
 }
 
 export function parseParts({ parts }: Pick<DeliveryRecord, "parts">): DeliveryPart[] {

@@ -39,9 +39,12 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
     });
   const find = database.prepare<[string], DeliveryRecord>(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`);
   // `IS`: a delete has no message.
-  const freeze = database.prepare<[string | null, string | null, string, string], { seq: number; data: string }>(
+  const freeze = database.prepare<
+    [string | null, string | null, string, string],
+    Pick<DeliveryRecord, "seq" | "data" | "conversation">
+  >(
     `UPDATE deliveries SET status = 'sending', frozen = iif(message IS ?, '', ifnull(?, '')), parts = ?
-     WHERE id = ? AND status = 'waiting' RETURNING seq, data`,
+     WHERE id = ? AND status = 'waiting' RETURNING seq, data, conversation`,
   );
   const freezeAgain = database.prepare<[string | null, string | null, string, number]>(
     "UPDATE deliveries SET status = 'sending', frozen = iif(message IS ?, '', ifnull(?, '')), parts = ? WHERE seq = ?",

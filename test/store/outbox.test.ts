@@ -1,5 +1,7 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import { CHAT, LANE, openTestStore, partsOf, reply } from "./support/open-test-store.js";
+import { CHAT, LANE, openTestStore, partsOf, reply, temporaryFolder } from "./support/open-test-store.js";
 
 const OTHER = { ...CHAT, chatId: "other" };
 
@@ -47,6 +49,23 @@ describe("outbox", () => {
       dueAt: 1000,
       parts: [],
     });
+  });
+
+  test("an address is written once, whatever stands in it; one that a version of before wrote twice is read", async () => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    const { outbox } = await openTestStore({ file });
+    const odd = { platform: "x:y", botId: "", chatId: "100%25:%", threadId: "ß 7" };
+    await outbox.enqueue([reply({ id: "d_odd", address: odd }), reply({ id: "d_old" })], 1000);
+    const outside = new Database(file);
+    const data = () => outside.prepare("SELECT data ->> '$.address.chatId' FROM deliveries ORDER BY seq").pluck().all();
+    expect(data()).toEqual([null, null]);
+    outside
+      .prepare("UPDATE deliveries SET data = json_set(data, '$.address', json(?)) WHERE id = 'd_old'")
+      .run(JSON.stringify(CHAT));
+    expect(data()).toEqual([null, "room"]);
+    outside.close();
+    expect(await outbox.get("d_odd")).toMatchObject({ address: odd });
+    expect(await outbox.get("d_old")).toMatchObject({ address: CHAT });
   });
 
   test("the frozen decision and its parts survive, and the message before the hooks stays beside it", async () => {
