@@ -63,7 +63,8 @@ async function handleMessage(row: LaneRow, message: InboundMessage, inbound: Inb
   await received;
   if (verdict.access === "denied") return settled("denied");
 
-  const claimed = await offer(row, message, verdict, inbound);
+  const offered = offer(row, message, verdict, inbound);
+  const claimed = offered instanceof Promise ? await offered : offered;
   if (claimed) return claimed;
   const noted = await noteReply(row, message, operator, inbound);
   if (noted) return noted;

@@ -45,7 +45,7 @@ export function startModifying(
   { point, main }: PointHandlers,
   payload: unknown,
   firing?: Firing,
-): Promise<Fields> {
+): Fields | Promise<Fields> {
   return startGuarded(
     kernel,
     new Sequence(kernel, point, main, payload, firing, undefined, new ModifyingRules()),
@@ -58,7 +58,7 @@ export function startClaiming(
   { point, main }: PointHandlers,
   payload: unknown,
   firing?: Firing,
-): Promise<ClaimResult> {
+): ClaimResult | Promise<ClaimResult> {
   return startGuarded(
     kernel,
     new Sequence(kernel, point, main, payload, firing, undefined, new ClaimingRules()),
@@ -71,7 +71,7 @@ export function startBefore(
   { point, main }: PointHandlers,
   data: unknown,
   firing?: Firing,
-): Promise<BeforeResult<unknown>> {
+): BeforeResult<unknown> | Promise<BeforeResult<unknown>> {
   return startGuarded(kernel, new Sequence(kernel, point, main, data, firing, "before", new BeforeRules(data)), firing);
 }
 
@@ -115,7 +115,7 @@ export function startAny(
     const loop = loopError(handlers.point, options);
     if (loop !== undefined) throw loop;
     const firing: Firing = { ...options, onRecord: resolve };
-    startModel(kernel, handlers, payload, firing, phase).catch((error: unknown) => {
+    Promise.resolve(startModel(kernel, handlers, payload, firing, phase)).catch((error: unknown) => {
       // A fail-closed failure is in the record; an aborted caller gets none.
       if (!(error instanceof HookFailedError)) reject(error);
     });
@@ -128,7 +128,7 @@ function startModel(
   payload: unknown,
   firing: Firing,
   phase: LifecyclePhase,
-): Promise<unknown> {
+): unknown {
   switch (handlers.point.model) {
     case "void":
       return startVoid(kernel, handlers, payload, firing);
@@ -151,15 +151,19 @@ function start<Result>(
   return firing?.dryRun === true ? runDry(kernel.clock, () => dispatch.start()) : dispatch.start();
 }
 
-/** Where hooks decide, a loop is an error: nothing may be decided without the hooks that guard it. */
+/**
+ * Where hooks decide, a loop is an error: nothing may be decided without the hooks that guard it. Gives the result itself when nobody
+ * has to be waited for.
+ */
 function startGuarded<Result>(
   kernel: Kernel,
-  dispatch: Dispatch & { start(): Promise<Result> },
+  dispatch: Sequence<Result>,
   firing: Firing | undefined,
-): Promise<Result> {
-  if (firing === undefined) return dispatch.start();
+): Result | Promise<Result> {
+  if (firing === undefined) return dispatch.run();
   const loop = cutLoop(kernel, dispatch, firing);
-  return loop === undefined ? start(kernel, dispatch, firing) : Promise.reject(loop);
+  if (loop !== undefined) return Promise.reject(loop);
+  return firing.dryRun === true ? start(kernel, dispatch, firing) : dispatch.run();
 }
 
 /** A loop is cut, said, and on record for whoever would have run. */

@@ -86,6 +86,12 @@ export function copyOf<T>(value: T): T {
   return clone(value, false, undefined, 0, undefined) as T;
 }
 
+/** The same, as plain fields: of an instance of a class what is its own. */
+export function fieldsOf(value: object): Record<string, unknown> {
+  const copy = clone(value, false, undefined, 0, undefined);
+  return copy !== value && isPlain(copy) ? (copy as Record<string, unknown>) : { ...copy };
+}
+
 /** From this depth on, what was seen is remembered, so that a payload with cycles ends; above it, nobody pays for that. */
 const TRACKED_DEPTH = 3;
 type Seen = Map<object, object>;

@@ -167,11 +167,18 @@ export class HookRegistry<P extends Points = Catalogue> {
     allowedPlugins?: readonly string[],
     options?: DispatchOptions,
   ): Promise<Partial<ResultOf<P, N>>> {
+    return promised(this.modify(hook, payload, filtered(options, allowedPlugins)));
+  }
+
+  /** The same, and at once when no handler has to be waited for. */
+  modify<N extends NameOf<P, "modifying">>(
+    hook: N,
+    payload: PayloadOf<P, N>,
+    options?: DispatchOptions,
+  ): Partial<ResultOf<P, N>> | Promise<Partial<ResultOf<P, N>>> {
     const handlers = this.#roster.firing(hook, "modifying");
-    if (handlers.main.length === 0 && options?.recordEmpty !== true)
-      return NOTHING_SET as Promise<Partial<ResultOf<P, N>>>;
-    const merged = startModifying(this.#kernel, handlers, payload, filtered(options, allowedPlugins));
-    return merged as Promise<Partial<ResultOf<P, N>>>;
+    if (handlers.main.length === 0 && options?.recordEmpty !== true) return NOTHING_SET as Partial<ResultOf<P, N>>;
+    return startModifying(this.#kernel, handlers, payload, options) as Partial<ResultOf<P, N>>;
   }
 
   /** Resolves with the first claim and who made it, or `{ handled: false }`. */
@@ -181,11 +188,18 @@ export class HookRegistry<P extends Points = Catalogue> {
     allowedPlugins?: readonly string[],
     options?: DispatchOptions,
   ): Promise<Claimed<ResultOf<P, N>>> {
+    return promised(this.claim(hook, payload, filtered(options, allowedPlugins)));
+  }
+
+  /** The same, and at once when no handler has to be waited for. */
+  claim<N extends NameOf<P, "claiming">>(
+    hook: N,
+    payload: PayloadOf<P, N>,
+    options?: DispatchOptions,
+  ): Claimed<ResultOf<P, N>> | Promise<Claimed<ResultOf<P, N>>> {
     const handlers = this.#roster.firing(hook, "claiming");
-    if (handlers.main.length === 0 && options?.recordEmpty !== true)
-      return UNCLAIMED as Promise<Claimed<ResultOf<P, N>>>;
-    const claim = startClaiming(this.#kernel, handlers, payload, filtered(options, allowedPlugins));
-    return claim as Promise<Claimed<ResultOf<P, N>>>;
+    if (handlers.main.length === 0 && options?.recordEmpty !== true) return UNCLAIMED as Claimed<ResultOf<P, N>>;
+    return startClaiming(this.#kernel, handlers, payload, options) as Claimed<ResultOf<P, N>>;
   }
 
   /** The data that comes back is a copy: the caller goes on with it, not with what it passed in. */
@@ -196,7 +210,7 @@ export class HookRegistry<P extends Points = Catalogue> {
   ): Promise<BeforeResult<PayloadOf<P, N>>> {
     const handlers = this.#roster.firing(hook, "lifecycle");
     if (handlers.main.length === 0 && options?.recordEmpty !== true) return Promise.resolve({ cancelled: false, data });
-    return startBefore(this.#kernel, handlers, data, options) as Promise<BeforeResult<PayloadOf<P, N>>>;
+    return promised(startBefore(this.#kernel, handlers, data, options) as BeforeResult<PayloadOf<P, N>>);
   }
 
   /** Resolves when all have settled; never rejects for what a handler does. */
@@ -377,8 +391,17 @@ export class HookRegistry<P extends Points = Catalogue> {
   }
 }
 
-const NOTHING_SET: Promise<object> = Promise.resolve(Object.freeze({}));
-const UNCLAIMED: Promise<object> = Promise.resolve(Object.freeze({ handled: false }));
+const NOTHING_SET: object = Object.freeze({});
+const UNCLAIMED: object = Object.freeze({ handled: false });
+/** Points where nobody listens cost no promise. */
+const NOTHING_WAS_SET = Promise.resolve(NOTHING_SET);
+const NOBODY_CLAIMED = Promise.resolve(UNCLAIMED);
+
+function promised<T>(result: T | Promise<T>): Promise<T> {
+  if (result instanceof Promise) return result;
+  if (result === NOTHING_SET) return NOTHING_WAS_SET as Promise<T>;
+  return result === UNCLAIMED ? (NOBODY_CLAIMED as Promise<T>) : Promise.resolve(result);
+}
 
 function filtered(
   options: DispatchOptions | undefined,

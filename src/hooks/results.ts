@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { HookgateError } from "../lib/errors.js";
 import { BACKGROUND_KINDS, type Contribution, type ContributionKind, contribution } from "./contribution.js";
-import { copyOf } from "./isolate.js";
+import { copyOf, fieldsOf } from "./isolate.js";
 import type { Execution } from "./registration.js";
 
 export type Fields = Record<string, unknown>;
@@ -29,11 +29,15 @@ export function checkPatch(value: unknown, schema: z.ZodType | undefined): Field
 }
 
 /** The claim, or undefined when the handler passes. */
-export function checkClaim(value: unknown, schema: z.ZodType | undefined): (Fields & { handled: true }) | undefined {
+export function checkClaim(
+  value: unknown,
+  schema: z.ZodType | undefined,
+): (Fields & { handled: true; claimedBy?: string }) | undefined {
   if (value === null || value === undefined) return undefined;
   if (typeof value !== "object") throw resultError(`expected { handled } or null, got ${typeof value}`);
   if (!("handled" in value) || !value.handled) return undefined;
-  const claim = { ...copyOf(value), handled: true as const };
+  const claim = fieldsOf(value) as Fields & { handled: true; claimedBy?: string };
+  claim.handled = true;
   if (schema !== undefined) check(schema, claim);
   return claim;
 }

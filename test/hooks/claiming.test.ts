@@ -1,9 +1,40 @@
 import { describe, expect, it } from "vitest";
-import { never, outcomes, setUp } from "./points.js";
+import { never, outcomes, sending, setUp } from "./points.js";
 
 const claim = () => ({ message: { text: "hi", tags: [] } });
 
 describe("claiming hooks", () => {
+  it("give the claim at once to whoever asks so, when no handler has to be waited for", async () => {
+    const { hooks } = setUp();
+    expect(hooks.claim("claim", claim())).toEqual({ handled: false });
+    expect(hooks.modify("sending", sending())).toEqual({});
+    hooks.registerClaiming("claim", () => ({ handled: true, reply: "mine" }), { id: "greeter" });
+    hooks.registerModifying("sending", () => ({ text: "changed" }));
+    expect(hooks.claim("claim", claim())).toEqual({ handled: true, reply: "mine", claimedBy: "greeter" });
+    expect(hooks.modify("sending", sending())).toEqual({ text: "changed" });
+    hooks.registerClaiming("claim", async () => null, { priority: 1 });
+    hooks.registerModifying("sending", async () => null);
+    const late = hooks.claim("claim", claim());
+    expect(late).toBeInstanceOf(Promise);
+    expect(await late).toEqual({ handled: true, reply: "mine", claimedBy: "greeter" });
+    expect(await hooks.modify("sending", sending())).toEqual({ text: "changed" });
+  });
+
+  it("leave what a handler returned to the handler", async () => {
+    const { hooks } = setUp();
+    class Answer {
+      handled = "yes";
+      reply = "mine";
+    }
+    const answers = [{ handled: 1, reply: "mine" }, new Answer()];
+    let n = 0;
+    hooks.registerClaiming("claim", () => answers[n++] as never, { id: "greeter" });
+    const mine = { handled: true, reply: "mine", claimedBy: "greeter" };
+    expect(await hooks.fireClaiming("claim", claim())).toEqual(mine);
+    expect(await hooks.fireClaiming("claim", claim())).toEqual(mine);
+    expect(answers).toEqual([{ handled: 1, reply: "mine" }, new Answer()]);
+  });
+
   it("stop at the first that says handled, and say who it was", async () => {
     const { hooks, records } = setUp();
     const asked: string[] = [];

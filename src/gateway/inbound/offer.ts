@@ -2,7 +2,9 @@
 import { formatAddress } from "../../domain/address.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
+import type { Catalogue } from "../../hooks/catalogue/index.js";
 import { immutable } from "../../hooks/isolate.js";
+import type { Claimed, ResultOf } from "../../hooks/signatures.js";
 import type { Verdict } from "../access.js";
 import { forward } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
@@ -11,40 +13,45 @@ import { fireOptions, type Inbound } from "./receiving.js";
 import { reply } from "./reply.js";
 
 /** Undefined when nobody claimed it, or when it was put off too often: then it goes on to the default route. */
-export async function offer(
+type Offered = Handling | undefined;
+type Claim = Claimed<ResultOf<Catalogue, "inbound_claim">>;
+
+/** A promise only when something has to be waited for. */
+export function offer(
   row: LaneRow,
   message: InboundMessage,
   verdict: Verdict,
   inbound: Inbound,
-): Promise<Handling | undefined> {
-  const claim = await inbound.registry.fireClaiming(
-    "inbound_claim",
-    { message },
-    undefined,
-    fireOptions(row, "inbound_claim", message.messageId, verdict),
-  );
+): Offered | Promise<Offered> {
+  const options = fireOptions(row, "inbound_claim", message.messageId, verdict);
+  const claim = inbound.registry.claim("inbound_claim", { message }, options);
+  return claim instanceof Promise
+    ? claim.then((late) => take(late, row, message, inbound))
+    : take(claim, row, message, inbound);
+}
+
+function take(claim: Claim, row: LaneRow, message: InboundMessage, inbound: Inbound): Offered | Promise<Offered> {
   if (!claim.handled) return undefined;
-  if (claim.deferMs !== undefined) {
-    if (row.deferrals < inbound.config.max_deferrals) {
-      // "One moment, please": said once, though the message is offered again and again.
-      if (claim.reply !== undefined && row.deferrals === 0)
-        await sayNow(reply(row, message, claim.reply, inbound, "p"), inbound);
-      return { kind: "deferred", delayMs: Math.min(claim.deferMs, inbound.config.max_deferral) };
-    }
-    inbound.logger.warn(
-      { row: row.id, by: claim.claimedBy, deferrals: row.deferrals },
-      "put off too often: goes on without its hook",
-    );
+  if (claim.deferMs !== undefined) return putOff(claim, row, message, inbound);
+  // A copy of what the hook returned: ours, and what hooks of the outbound flow are shown as it is.
+  const answers = claim.reply === undefined ? [] : [reply(row, message, immutable(claim.reply), inbound)];
+  if (!claim.routeTo) return settled("claimed", answers, claim.claimedBy);
+  return forward(row, message, claim.routeTo, inbound).then((copy) =>
+    settled("claimed", copy ? [...answers, copy] : answers, claim.claimedBy),
+  );
+}
+
+async function putOff(claim: Claim, row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Offered> {
+  const { deferMs = 0, reply: word, claimedBy } = claim;
+  const { logger, config } = inbound;
+  if (row.deferrals >= config.max_deferrals) {
+    const facts = { row: row.id, by: claimedBy, deferrals: row.deferrals };
+    logger.warn(facts, "put off too often: goes on without its hook");
     return undefined;
   }
-  const deliveries: NewDelivery[] = [];
-  // A copy of what the hook returned: ours, and what hooks of the outbound flow are shown as it is.
-  if (claim.reply !== undefined) deliveries.push(reply(row, message, immutable(claim.reply), inbound));
-  if (claim.routeTo) {
-    const copy = await forward(row, message, claim.routeTo, inbound);
-    if (copy) deliveries.push(copy);
-  }
-  return settled("claimed", deliveries, claim.claimedBy);
+  // "One moment, please": said once, though the message is offered again and again.
+  if (word !== undefined && row.deferrals === 0) await sayNow(reply(row, message, word, inbound, "p"), inbound);
+  return { kind: "deferred", delayMs: Math.min(deferMs, config.max_deferral) };
 }
 
 /** Outside the settling transaction; its id is the same when it is done again, so it is posted once. */

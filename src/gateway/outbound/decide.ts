@@ -14,19 +14,19 @@ export type Decision =
 export async function decide(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
   const { registry } = out;
   try {
-    const dispatch = await registry.fireClaiming(
+    const claim = registry.claim(
       "before_dispatch",
       withTarget({ text: readableText(message) }, delivery),
-      undefined,
       fireOptions(delivery, "before_dispatch", out.startedAt),
     );
+    const dispatch = claim instanceof Promise ? await claim : claim;
     if (dispatch.handled) return { kind: "suppressed", reason: why(dispatch.reason, dispatch.claimedBy) };
-    const sending = await registry.fireModifying(
+    const change = registry.modify(
       "message_sending",
       withTarget({ message: isolate(message) }, delivery),
-      undefined,
       fireOptions(delivery, "message_sending", out.startedAt),
     );
+    const sending = change instanceof Promise ? await change : change;
     if (sending.cancel) {
       const reason = typeof sending.cancel === "string" ? sending.cancel : "a hook cancelled it";
       return { kind: "cancelled", reason };

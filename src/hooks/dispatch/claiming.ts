@@ -41,7 +41,10 @@ export class ClaimingRules implements Rules<ClaimResult> {
 
   private take(sequence: Sequence<ClaimResult>, entry: Entry, value: unknown): ClaimResult | undefined {
     const claim = checkClaim(value, sequence.point.result);
-    if (claim !== undefined) this.claim = Object.assign({}, claim, { claimedBy: entry.id });
+    if (claim !== undefined) {
+      claim.claimedBy = entry.id;
+      this.claim = claim;
+    }
     return this.claim;
   }
 

@@ -67,6 +67,12 @@ export class Sequence<Result> extends Dispatch {
   }
 
   start(): Promise<Result> {
+    const result = this.run();
+    return result instanceof Promise ? result : Promise.resolve(result);
+  }
+
+  /** The result itself when no handler has to be waited for. */
+  run(): Result | Promise<Result> {
     const signal = this.firing?.signal;
     if (signal !== undefined) {
       if (signal.aborted) return Promise.reject(signal.reason);
@@ -75,7 +81,7 @@ export class Sequence<Result> extends Dispatch {
     const pending = this.advance();
     if (pending === undefined) {
       const result = this.end();
-      return this.failure === undefined ? Promise.resolve(result) : Promise.reject(this.failure);
+      return this.failure === undefined ? result : Promise.reject(this.failure);
     }
     return new Promise<Result>((resolve, reject) => {
       this.resolve = resolve;
