@@ -13,8 +13,10 @@ import type { WalSync } from "./wal-sync.js";
 /** Writes in one transaction at most, so that a flood cannot hold the event loop for long. */
 const MAX_GROUP = 500;
 /** A commit writes every page that its group touched, so a group twice as large costs much less than two. */
-const TURNS_TO_GATHER = 4;
-const LARGE_GROUP = 200;
+const LARGE_GROUP = 400;
+/** So many turns a group gathers at least, and as long as each turn brings more. */
+const LEAST_TURNS = 4;
+const MOST_TURNS = 8;
 const LOCK_RETRY_MS = 20;
 /** So few writes are waited for by few: their sync is done at once where the disk is quick, instead of beside other work. */
 const HURRIED_GROUP = 4;
@@ -125,22 +127,25 @@ export class GroupCommit {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    this.#flushAfter(TURNS_TO_GATHER);
+    this.#gather(1, 0);
   }
 
-  #flushAfter(turns: number): void {
+  /** Ends at a turn that brought nothing: then the loop is idle, or waits for just these writes. */
+  #gather(turn: number, lengthBefore: number): void {
     setImmediate(() => {
-      if (turns > 1 && this.#queue.length < LARGE_GROUP) this.#flushAfter(turns - 1);
-      else if (this.#isSyncing && this.#queue.length < MAX_GROUP) this.#isHeld = true;
+      const { length } = this.#queue;
+      const hasMore = turn < LEAST_TURNS || (turn < MOST_TURNS && length > lengthBefore);
+      if (hasMore && length < LARGE_GROUP) this.#gather(turn + 1, length);
+      else if (this.#isSyncing && length < MAX_GROUP) this.#isHeld = true;
       else this.#flush();
     });
   }
 
-  /** One turn more: what was just acknowledged asks for its next writes. */
+  /** Gathers anew: what was just acknowledged asks for its next writes. */
   #letGo(): void {
     if (!this.#isHeld) return;
     this.#isHeld = false;
-    this.#flushAfter(1);
+    this.#gather(1, 0);
   }
 
   #flush(): void {

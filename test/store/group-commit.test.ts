@@ -24,6 +24,8 @@ function setUp() {
   return { file, database, connection, add, visible, commits, statements };
 }
 
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
 describe("group commit", () => {
   test("a write is on disk, for every other connection, when its promise resolves", async () => {
     const { add, visible } = setUp();
@@ -46,6 +48,28 @@ describe("group commit", () => {
     expect(inOne).toEqual(Array(50).fill(true));
     await add("last");
     expect(visible()).toEqual([...Array.from({ length: 50 }, (_, i) => `w${i}`), "last"]);
+  });
+
+  test("a group gathers on while each turn of the loop brings more; a lone write waits for four turns at most", async () => {
+    const { add, visible, connection, database } = setUp();
+    const insert = database.prepare<[string]>("INSERT INTO words VALUES (?)");
+    const seen: Promise<number>[] = [];
+    for (let turn = 0; turn < 7; turn++) {
+      const insertAndLook = () => {
+        insert.run(`w${turn}`);
+        return visible().length;
+      };
+      seen.push(connection.write(insertAndLook));
+      await nextTurn();
+    }
+    expect(await Promise.all(seen)).toEqual(Array(7).fill(0));
+    let isDone = false;
+    const lone = add("lone").then(() => {
+      isDone = true;
+    });
+    for (let turn = 0; turn < 4; turn++) await nextTurn();
+    expect(isDone).toBe(true);
+    await lone;
   });
 
   test("only the write that failed rejects; the others of its group are committed, each once and in order", async () => {
