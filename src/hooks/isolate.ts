@@ -21,19 +21,15 @@ class Given {
  * same for three times the price: it grows with every message, and is looked through by every collection.
  */
 class Whole extends Given {
-  #isFrozen = false;
+  #isWhole = true;
 
   static is(value: object): boolean {
-    return #isFrozen in value && value.#isFrozen;
+    return #isWhole in value;
   }
 
-  /** Before it is frozen: what takes no more fields may take no private one. */
+  /** Before it is frozen itself: what takes no more fields may take no private one. */
   static mark(value: object): void {
-    if (Object.isExtensible(value) && !(#isFrozen in value)) new Whole(value);
-  }
-
-  static frozen(value: object): void {
-    if (#isFrozen in value) value.#isFrozen = true;
+    if (Object.isExtensible(value)) new Whole(value);
   }
 }
 
@@ -46,23 +42,42 @@ export interface IsolationNote {
 export function immutable<T>(value: T): T {
   if (typeof value !== "object" || value === null || Whole.is(value)) return value;
   const note = { unfreezable: false };
-  Whole.mark(value);
-  freezeDeep(value, note, 0, undefined);
-  if (!note.unfreezable) Whole.frozen(value);
+  const isFreezable = freezeInside(value, note, 0, undefined);
+  if (!note.unfreezable) Whole.mark(value);
+  if (isFreezable) Object.freeze(value);
   return value;
 }
 
-function freezeDeep(value: object, note: IsolationNote, depth: number, seen: Set<object> | undefined): void {
-  const known = depth < TRACKED_DEPTH ? undefined : (seen ?? new Set<object>());
+function freezeDeep(value: object, note: IsolationNote, depth: number, seen: Seen | undefined): void {
+  const known = depth < TRACKED_DEPTH ? undefined : (seen ?? new Map<object, object>());
   if (known?.has(value) || Whole.is(value)) return;
-  known?.add(value);
-  if (!Array.isArray(value) && !isPlain(value)) {
+  known?.set(value, value);
+  if (freezeInside(value, note, depth, known)) Object.freeze(value);
+}
+
+/** False when it is something that cannot be frozen. */
+function freezeInside(value: object, note: IsolationNote, depth: number, known: Seen | undefined): boolean {
+  if (Array.isArray(value)) freezeItems(value, note, depth, known);
+  else if (isPlain(value)) freezeFields(value as Record<string, unknown>, note, depth, known);
+  else {
     note.unfreezable = true;
-    return;
+    return false;
   }
-  Object.freeze(value);
+  return true;
+}
+
+/** Apart from lists: where lists come by, too, each field is looked up by its name, which costs more than to freeze them. */
+function freezeFields(value: Record<string, unknown>, note: IsolationNote, depth: number, known: Seen | undefined) {
   for (const key in value) {
-    const part = (value as Record<string, unknown>)[key];
+    const part = value[key];
+    if (typeof part === "object" && part !== null) freezeDeep(part, note, depth + 1, known);
+  }
+}
+
+function freezeItems(list: readonly unknown[], note: IsolationNote, depth: number, known: Seen | undefined) {
+  // Not by index: a list may have fields of its own (the match of a regular expression).
+  for (const key in list) {
+    const part = list[key];
     if (typeof part === "object" && part !== null) freezeDeep(part, note, depth + 1, known);
   }
 }
