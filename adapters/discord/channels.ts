@@ -96,7 +96,8 @@ export class Channels {
     if (this.#dmByUser.get(userId) === channelId) return;
     this.#dmByUser.set(userId, channelId);
     this.#dms.add(channelId);
-    this.#ledger.note(`dm:${channelId}`, userId);
+    // Discord lists no direct conversations: one that is not on disk at a crash is not looked into after it.
+    this.#ledger.noteNow(`dm:${channelId}`, userId);
   }
 
   dmOf(userId: string): string | undefined {

@@ -12,8 +12,8 @@ import type { CursorStore } from "../../src/domain/adapter.js";
 import type { Clock, Timer } from "../../src/lib/clock.js";
 import { isNewer } from "./snowflake.js";
 
-/** In busy times most channels have a new cursor each time: five flushes a second were a write for every fifth message. A crash has a second more replayed. */
-const FLUSH_EVERY_MS = 1000;
+/** Small against what a replay then repeats. */
+const FLUSH_EVERY_MS = 200;
 
 export class Ledger {
   readonly #cursors: CursorStore;
@@ -53,6 +53,12 @@ export class Ledger {
     if (key.startsWith("seen")) this.#noteSeen(); // what was seen before is older news
     this.#dirty.set(key, value);
     this.#flushSoon();
+  }
+
+  /** Now: what nobody could tell us again after a crash. */
+  noteNow(key: string, value: string | undefined | (() => string)): void {
+    this.note(key, value);
+    this.flush().catch(this.#onFailure);
   }
 
   /** A message of this channel is on disk. */

@@ -32,6 +32,8 @@ export class Session {
   readonly #key: string;
   readonly #shardId: number;
   #info: Stored | undefined;
+  /** Nothing of this session was noted yet. */
+  #isNew = false;
   /** Events begun and not yet passed by the watermark, in order. */
   #entries: Entry[] = [];
   #head = 0;
@@ -64,6 +66,7 @@ export class Session {
     if (info.sessionId === this.#info?.sessionId) return; // the socket's own count of the sequence: ours is the durable one
     const { resumeURL, sessionId, shardCount } = info;
     this.#info = { resumeURL, sessionId, shardCount, sequence: 0, failedResumes: 0 };
+    this.#isNew = true;
     this.#entries = [];
     this.#head = 0;
     this.#highest = 0;
@@ -145,7 +148,10 @@ export class Session {
   /** For every event; written out seldom. What is noted is this session's, even when another has begun before it is written. */
   #store(): void {
     const info = this.#info;
-    this.#ledger.note(this.#key, info && (() => JSON.stringify(info)));
+    const text = info && (() => JSON.stringify(info));
+    if (this.#isNew) this.#ledger.noteNow(this.#key, text);
+    else this.#ledger.note(this.#key, text);
+    this.#isNew = false;
   }
 }
 
