@@ -53,6 +53,8 @@ export class CatchUp {
   /** Channels whose new messages must wait for their old ones. */
   readonly #gates = new Map<string, { done: Promise<void>; open: () => void }>();
   readonly #queue: string[] = [];
+  /** Channels that came to be owed, again perhaps, and that nobody has begun to read since. */
+  readonly #unread = new Set<string>();
   readonly #members = new Map<string, Promise<MemberPayload | undefined>>();
   #workers = 0;
   #tally = { messages: 0, channels: 0 };
@@ -125,6 +127,7 @@ export class CatchUp {
   }
 
   #owe(channelId: string): void {
+    this.#unread.add(channelId);
     if (this.#gates.has(channelId)) return;
     let open = () => {};
     const done = new Promise<void>((resolve) => {
@@ -154,8 +157,11 @@ export class CatchUp {
     const { ledger, logger, signal } = this.#context;
     for (let channelId = this.#queue.shift(); channelId !== undefined; channelId = this.#queue.shift()) {
       try {
-        const owed = parseJson(owedEntry, ledger.get(`owed:${channelId}`));
-        if (owed) await this.#read(channelId, owed);
+        // A new session may owe it once more while it is read: what came between the two was in no page and in no event.
+        while (this.#unread.delete(channelId)) {
+          const owed = parseJson(owedEntry, ledger.get(`owed:${channelId}`));
+          if (owed) await this.#read(channelId, owed);
+        }
         ledger.note(`owed:${channelId}`, undefined);
         this.#tally.channels++;
       } catch (error) {

@@ -248,6 +248,29 @@ describe("a lost session", () => {
     expect(resumed()).toBe(1);
   });
 
+  it("what is said after the page that an earlier process owed, and before the new session, is read, too", async () => {
+    const { cursors, gateway } = await afterLostSession();
+    const owed = { after: cursors.map.get(`seen:${fake.channelId}`), guildId: fake.world.guildId };
+    cursors.map.set(`owed:${fake.channelId}`, JSON.stringify(owed));
+    fake.people.says("left over", { isSilent: true });
+    fake.gateway.behaviour.refuse = true;
+    let store = () => {};
+    const storing = new Promise<void>((resolve) => {
+      store = resolve;
+    });
+    gateway.beforeStore = () => storing;
+    const starting = start({ cursors, gateway });
+    await until(() => gateway.handedOver === 2, "the page being read");
+    fake.people.says("between", { isSilent: true });
+    fake.gateway.behaviour.refuse = false;
+    await starting;
+    fake.people.says("elsewhere", { channelId: fake.threadId });
+    await until(() => gateway.handedOver === 3, "the new session being heard");
+    store();
+    await until(() => gateway.texts.includes("between"), "what was said in between");
+    expect(new Set(gateway.texts)).toEqual(new Set(["first", "left over", "elsewhere", "between"]));
+  });
+
   it("the first start ever answers no history", async () => {
     fake.people.says("ancient", { isSilent: true });
     const rig = await start();
