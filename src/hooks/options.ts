@@ -35,3 +35,10 @@ export interface Firing extends DispatchOptions {
   /** A background run's own id. */
   recordId?: string;
 }
+
+export function filtered(
+  options: DispatchOptions | undefined,
+  allowedPlugins: readonly string[] | undefined,
+): DispatchOptions | undefined {
+  return allowedPlugins === undefined ? options : { ...options, allowedPlugins };
+}

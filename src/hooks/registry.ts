@@ -24,8 +24,9 @@ import {
   startVoid,
 } from "./fire.js";
 import type { Kernel } from "./kernel.js";
-import type { DispatchOptions } from "./options.js";
+import { type DispatchOptions, filtered } from "./options.js";
 import type { LifecyclePhase, Model } from "./point.js";
+import { NOTHING_SET, promised, UNCLAIMED } from "./promised.js";
 import type { HookInfo, RegisterOptions, TurnOptions } from "./registration.js";
 import { type Applicant, type Override, Roster } from "./roster.js";
 import { type RunningHook, runningHooks } from "./running.js";
@@ -389,23 +390,4 @@ export class HookRegistry<P extends Points = Catalogue> {
     const peers = this.#roster.points.get(entry.point.name)?.ordered(entry.phase) ?? [];
     return explainEntry(entry, peers, payload, options);
   }
-}
-
-const NOTHING_SET: object = Object.freeze({});
-const UNCLAIMED: object = Object.freeze({ handled: false });
-/** Points where nobody listens cost no promise. */
-const NOTHING_WAS_SET = Promise.resolve(NOTHING_SET);
-const NOBODY_CLAIMED = Promise.resolve(UNCLAIMED);
-
-function promised<T>(result: T | Promise<T>): Promise<T> {
-  if (result instanceof Promise) return result;
-  if (result === NOTHING_SET) return NOTHING_WAS_SET as Promise<T>;
-  return result === UNCLAIMED ? (NOBODY_CLAIMED as Promise<T>) : Promise.resolve(result);
-}
-
-function filtered(
-  options: DispatchOptions | undefined,
-  allowedPlugins: readonly string[] | undefined,
-): DispatchOptions | undefined {
-  return allowedPlugins === undefined ? options : { ...options, allowedPlugins };
 }

@@ -161,6 +161,7 @@ describe("what keeps an alert quiet", () => {
     await on.raise({ fingerprint: "before" });
     await on.advance(HOUR + MINUTE);
     await on.raise({ fingerprint: "within" });
+    await on.advance(3_000);
     expect(on.posted()).toHaveLength(1);
     expect(on.posted()[0]?.text).toContain("maintenance:1");
     await on.raise({ fingerprint: "before", state: "resolved", reason: "answered" });

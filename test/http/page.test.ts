@@ -218,7 +218,10 @@ describe("the page", () => {
     await answer.locator(".reply-to", { hasText: "the question" }).waitFor();
     await answer.getByRole("link", { name: "notes.txt" }).waitFor();
     await answer.locator("img.picture").waitFor();
-    await page.waitForFunction("document.querySelector('img.picture').naturalWidth === 1");
+    await until(
+      async () =>
+        (await answer.locator("img.picture").evaluate((img) => "naturalWidth" in img && img.naturalWidth)) === 1,
+    );
   });
 
   it("shows what others say as it happens, and counts what one has not read", async () => {

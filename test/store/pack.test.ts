@@ -16,6 +16,9 @@ function packed(...dispatches: DispatchRecord[]): Pack {
   return new Pack(packer.take());
 }
 
+/** What the old packs and segments below say of their first dispatch. */
+const ANSWERED = { conversation: "web:web:room", messageId: "7", result: { text: "x" }, provenance: { text: "g" } };
+
 const json = fc.letrec((tie) => ({
   value: fc.oneof(
     { depthSize: "small" },
@@ -241,10 +244,7 @@ test("a pack from before there were shapes and frames is read, searched and mask
     ...dispatch({ id: "m1:p", at: NOW - 5000, outcome: "modified", model: "modifying", phase: "before", latencyMs: 2 }),
     payload: { message: { text: "a\tb" }, list: [1, "x", null, true], half: 0.5, late: NOW },
     cause: { kind: "message", id: "1", depth: 0 },
-    conversation: "web:web:room",
-    messageId: "7",
-    result: { text: "x" },
-    provenance: { text: "g" },
+    ...ANSWERED,
     runs: [
       { id: "m1:p/1", hookId: "h", position: 1, outcome: "passed", latencyMs: 0.5, attempt: 1 },
       {
@@ -283,10 +283,7 @@ test("a journal of the version before is read, searched, joined and removed from
     ...dispatch({ id: "m1:p", at: NOW - 5000, outcome: "modified", model: "modifying", latencyMs: 2 }),
     payload: { text: "a\tb" },
     cause: { kind: "message", id: "1", depth: 0 },
-    conversation: "web:web:room",
-    messageId: "7",
-    result: { text: "x" },
-    provenance: { text: "g" },
+    ...ANSWERED,
     runs: [
       { id: "m1:p/1", hookId: "h", position: 1, outcome: "passed", latencyMs: 0.5, attempt: 1 },
       { id: "r_1", hookId: "g", position: 2, outcome: "failed", latencyMs: 1, attempt: 2, error: "broke" },

@@ -38,13 +38,23 @@ function setUp(syncMs: number) {
     await connection.write(() => void insert.run(word));
     done.push(word);
   };
+  /** One in each turn, after a first one that teaches that the disk is slow. */
+  const addInTurns = async () => {
+    await add("first");
+    const added: Promise<void>[] = [];
+    for (const word of ["a", "b", "c"]) {
+      added.push(add(word));
+      await clock.advance(0);
+    }
+    return added;
+  };
   const visible = () => {
     const outside = new Database(file, { readonly: true });
     const words = outside.prepare<[], { word: string }>("SELECT word FROM words").all();
     outside.close();
     return words.map(({ word }) => word);
   };
-  return { clock, connection, add, done, visible, finish, syncs: () => syncs, waiting: () => later.length };
+  return { clock, connection, add, addInTurns, done, visible, finish, syncs: () => syncs, waiting: () => later.length };
 }
 
 describe("durability full", () => {
@@ -68,14 +78,8 @@ describe("durability full", () => {
   });
 
   test("what is committed while a sync is under way waits for the next one, all together", async () => {
-    const { add, done, clock, finish, waiting, syncs } = setUp(5);
-    await add("first");
-    const a = add("a");
-    await clock.advance(0);
-    const b = add("b");
-    await clock.advance(0);
-    const c = add("c");
-    await clock.advance(0);
+    const { addInTurns, done, finish, waiting, syncs } = setUp(5);
+    const [a, b, c] = await addInTurns();
     expect([waiting(), syncs()]).toEqual([1, 2]);
     await finish();
     await a;
@@ -86,14 +90,8 @@ describe("durability full", () => {
   });
 
   test("nothing is committed beside a sync, so that all who wait for the next one share a commit, too", async () => {
-    const { add, clock, finish, visible } = setUp(5);
-    await add("first");
-    const a = add("a");
-    await clock.advance(0);
-    const b = add("b");
-    await clock.advance(0);
-    const c = add("c");
-    await clock.advance(0);
+    const { addInTurns, clock, finish, visible } = setUp(5);
+    const [a, b, c] = await addInTurns();
     expect(visible()).toEqual(["first", "a"]);
     await finish();
     await a;

@@ -2,16 +2,12 @@
  * Reads the records of packs as they were written before they had frames and shapes: each has all its own, after its length in four
  * bytes. They are read until retention has removed them.
  */
-import type { DispatchRecord, Outcome, RunRecord } from "../../domain/journal.js";
-import type { Header, Records, RunHeader } from "./records.js";
+import type { DispatchRecord, Outcome } from "../../domain/journal.js";
+import { type Header, type Records, readRun, recordOf } from "./records.js";
 import type { ValueReader } from "./value-reader.js";
 
-/** What is there of a run, beside what one searches by. */
+/** Of what a run has; the rest is as in frames. */
 const HAS_PLUGIN = 1;
-const HAS_REASON = 2;
-const HAS_ERROR = 4;
-const HAS_DIFF = 8;
-const HAS_ATTEMPT = 16;
 
 export class FirstRecords implements Records {
   readonly length: number;
@@ -37,33 +33,23 @@ export class FirstRecords implements Records {
   dispatch(index: number): DispatchRecord {
     this.#goTo(index);
     const from = this.#in;
-    const { id, point, at, outcome, isDryRun, conversation, messageId, runs } = this.#readHeader();
-    const model = from.value() as DispatchRecord["model"];
-    const phase = from.value() as DispatchRecord["phase"];
-    const latencyMs = from.latency();
-    const payload = from.value();
-    const cause = from.value() as DispatchRecord["cause"];
-    const attempt = from.count();
-    const result = from.value();
-    const provenance = from.value() as DispatchRecord["provenance"];
-    return {
-      id,
-      point,
-      model,
-      at,
-      latencyMs,
-      payload,
-      attempt,
-      dryRun: isDryRun,
-      outcome,
-      runs: runs.map((run) => this.#readRun(run, id, attempt)),
-      ...(phase === undefined ? {} : { phase }),
-      ...(cause === undefined ? {} : { cause }),
-      ...(conversation === undefined ? {} : { conversation }),
-      ...(messageId === undefined ? {} : { messageId }),
-      ...(result === undefined ? {} : { result }),
-      ...(provenance === undefined ? {} : { provenance }),
+    const header = this.#readHeader();
+    const rest = {
+      model: from.value() as DispatchRecord["model"],
+      phase: from.value() as DispatchRecord["phase"],
+      latencyMs: from.latency(),
+      payload: from.value(),
+      cause: from.value() as DispatchRecord["cause"],
+      attempt: from.count(),
+      result: from.value(),
+      provenance: from.value() as DispatchRecord["provenance"],
     };
+    const dispatch = { id: header.id, attempt: rest.attempt };
+    const runs = header.runs.map((run) => {
+      const has = from.count();
+      return readRun(run, has & HAS_PLUGIN ? from.text() : undefined, has, dispatch, from);
+    });
+    return recordOf(header, rest, runs);
   }
 
   #readHeader(): Header {
@@ -87,19 +73,6 @@ export class FirstRecords implements Records {
         ownId: from.optionalText(),
       });
     return header;
-  }
-
-  #readRun({ hookId, position, outcome, latencyMs, ownId }: RunHeader, dispatchId: string, usual: number): RunRecord {
-    const from = this.#in;
-    const id = ownId ?? `${dispatchId}/${position}`;
-    const run: RunRecord = { id, hookId, position, outcome, latencyMs, attempt: usual };
-    const has = from.count();
-    if (has & HAS_PLUGIN) run.pluginId = from.text();
-    if (has & HAS_REASON) run.reason = from.text();
-    if (has & HAS_ERROR) run.error = from.text();
-    if (has & HAS_DIFF) run.diff = from.value();
-    if (has & HAS_ATTEMPT) run.attempt = from.count();
-    return run;
   }
 
   #goTo(index: number): void {

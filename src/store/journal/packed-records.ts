@@ -1,21 +1,16 @@
 /** Reads the records of a pack, as packer.ts writes them. */
-import type { DispatchRecord, RunRecord } from "../../domain/journal.js";
+import type { DispatchRecord } from "../../domain/journal.js";
 import {
   type Frame,
-  type FrameRun,
-  HAS_ATTEMPT,
   HAS_CAUSE,
   HAS_CONVERSATION,
-  HAS_DIFF,
-  HAS_ERROR,
   HAS_MESSAGE_ID,
   HAS_OWN_ID,
   HAS_PROVENANCE,
-  HAS_REASON,
   HAS_RESULT,
 } from "./frame.js";
 import { readGlossary } from "./glossary.js";
-import type { Header, Records, RunHeader } from "./records.js";
+import { type Header, type Records, type RunHeader, readRun, recordOf } from "./records.js";
 import type { ValueReader } from "./value-reader.js";
 
 export class PackedRecords implements Records {
@@ -40,31 +35,23 @@ export class PackedRecords implements Records {
   dispatch(index: number): DispatchRecord {
     const from = this.#in;
     const frame = this.#goTo(index);
-    const { id, at, conversation, messageId, runs } = this.#readHeader(frame);
-    const { point, model, phase, outcome, attempt, isDryRun, has } = frame;
-    const latencyMs = from.latency();
-    const payload = from.value();
-    const cause = has & HAS_CAUSE ? (from.value() as DispatchRecord["cause"]) : undefined;
-    const result = has & HAS_RESULT ? from.value() : undefined;
-    const provenance = has & HAS_PROVENANCE ? (from.value() as DispatchRecord["provenance"]) : undefined;
-    return {
-      id,
-      point,
+    const { model, phase, attempt, has } = frame;
+    const header = this.#readHeader(frame);
+    const rest = {
       model,
-      at,
-      latencyMs,
-      payload,
+      phase: phase as DispatchRecord["phase"],
+      latencyMs: from.latency(),
+      payload: from.value(),
       attempt,
-      dryRun: isDryRun,
-      outcome,
-      runs: frame.runs.map((run, i) => this.#readRun(run, runs[i] as RunHeader, id, attempt)),
-      ...(phase === undefined ? {} : { phase }),
-      ...(cause === undefined ? {} : { cause }),
-      ...(conversation === undefined ? {} : { conversation }),
-      ...(messageId === undefined ? {} : { messageId }),
-      ...(result === undefined ? {} : { result }),
-      ...(provenance === undefined ? {} : { provenance }),
+      cause: has & HAS_CAUSE ? (from.value() as DispatchRecord["cause"]) : undefined,
+      result: has & HAS_RESULT ? from.value() : undefined,
+      provenance: has & HAS_PROVENANCE ? (from.value() as DispatchRecord["provenance"]) : undefined,
     };
+    const dispatch = { id: header.id, attempt };
+    const runs = frame.runs.map((run, i) =>
+      readRun(header.runs[i] as RunHeader, run.pluginId, run.has, dispatch, from),
+    );
+    return recordOf(header, rest, runs);
   }
 
   #goTo(index: number): Frame {
@@ -90,28 +77,5 @@ export class PackedRecords implements Records {
         ownId: run.has & HAS_OWN_ID ? from.text() : undefined,
       })),
     };
-  }
-
-  #readRun(
-    { hookId, pluginId, position, outcome, has }: FrameRun,
-    { latencyMs, ownId }: RunHeader,
-    dispatchId: string,
-    usual: number,
-  ): RunRecord {
-    const from = this.#in;
-    const run: RunRecord = {
-      id: ownId ?? `${dispatchId}/${position}`,
-      hookId,
-      position,
-      outcome,
-      latencyMs,
-      attempt: usual,
-    };
-    if (pluginId !== undefined) run.pluginId = pluginId;
-    if (has & HAS_REASON) run.reason = from.text();
-    if (has & HAS_ERROR) run.error = from.text();
-    if (has & HAS_DIFF) run.diff = from.value();
-    if (has & HAS_ATTEMPT) run.attempt = from.count();
-    return run;
   }
 }

@@ -1,5 +1,7 @@
 /** Dispatches as they lie in the journal's file, many together: what one searches by is read without reading all the rest. */
-import type { DispatchRecord, Outcome } from "../../domain/journal.js";
+import type { DispatchRecord, Outcome, RunRecord } from "../../domain/journal.js";
+import { HAS_ATTEMPT, HAS_DIFF, HAS_ERROR, HAS_REASON } from "./frame.js";
+import type { ValueReader } from "./value-reader.js";
 
 export interface Records {
   readonly length: number;
@@ -26,6 +28,54 @@ export interface RunHeader {
   latencyMs: number;
   /** Only where it is not made of the dispatch's id and the position. */
   ownId: string | undefined;
+}
+
+/** What a dispatch has beside its header and its runs; what is not there has no field in the record. */
+type Rest = Pick<DispatchRecord, "model" | "latencyMs" | "payload" | "attempt"> & {
+  [Part in "phase" | "cause" | "result" | "provenance"]: DispatchRecord[Part] | undefined;
+};
+
+export function recordOf(
+  { id, point, at, outcome, isDryRun, conversation, messageId }: Header,
+  { model, latencyMs, payload, attempt, phase, cause, result, provenance }: Rest,
+  runs: RunRecord[],
+): DispatchRecord {
+  return {
+    id,
+    point,
+    model,
+    at,
+    latencyMs,
+    payload,
+    attempt,
+    dryRun: isDryRun,
+    outcome,
+    runs,
+    ...(phase === undefined ? {} : { phase }),
+    ...(cause === undefined ? {} : { cause }),
+    ...(conversation === undefined ? {} : { conversation }),
+    ...(messageId === undefined ? {} : { messageId }),
+    ...(result === undefined ? {} : { result }),
+    ...(provenance === undefined ? {} : { provenance }),
+  };
+}
+
+/** `has`: what of a run is there to read. */
+export function readRun(
+  { hookId, position, outcome, latencyMs, ownId }: RunHeader,
+  pluginId: string | undefined,
+  has: number,
+  dispatch: Pick<DispatchRecord, "id" | "attempt">,
+  from: ValueReader,
+): RunRecord {
+  const id = ownId ?? `${dispatch.id}/${position}`;
+  const run: RunRecord = { id, hookId, position, outcome, latencyMs, attempt: dispatch.attempt };
+  if (pluginId !== undefined) run.pluginId = pluginId;
+  if (has & HAS_REASON) run.reason = from.text();
+  if (has & HAS_ERROR) run.error = from.text();
+  if (has & HAS_DIFF) run.diff = from.value();
+  if (has & HAS_ATTEMPT) run.attempt = from.count();
+  return run;
 }
 
 export function isFailure(outcome: Outcome): boolean {
