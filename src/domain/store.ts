@@ -1,6 +1,7 @@
 /**
- * What the product keeps on disk, as contracts. Every promise of a write resolves after its commit; concurrent writes share
- * a transaction (group commit). All of them reject with a `HookgateError`: STORE_LOCKED, STORE_READ_ONLY, STORE_FULL,
+ * What the product keeps on disk, as contracts. Every promise of a write resolves when it is durable; concurrent writes share
+ * a transaction (group commit). A few say that they resolve at their commit: then a process that is killed loses nothing of it, and
+ * what is told or sent outside because of it waits for `Store.durable`. All of them reject with a `HookgateError`: STORE_LOCKED, STORE_READ_ONLY, STORE_FULL,
  * STORE_CORRUPT or STORE_FAILED, with a hint for the operator.
  */
 
@@ -51,7 +52,8 @@ export interface Settlement {
 export interface InboxStore {
   /**
    * Stores an event once. `started`: it is handled at once, so it is stored as running with attempts 1 (saves a write).
-   * A second event with the same platform, bot, chat and event id gives `duplicate: true` and the first row's id.
+   * A second event with the same platform, bot, chat and event id gives `duplicate: true` and the first row's id. Resolves at its
+   * commit.
    */
   accept(
     event: InboundEvent,
@@ -59,9 +61,9 @@ export interface InboxStore {
     receivedAt: number,
     started: boolean,
   ): Promise<{ id: number; duplicate: boolean }>;
-  /** Marks a row running and counts the attempt. Resolves with the new count. */
+  /** Marks a row running and counts the attempt. Resolves with the new count, at its commit. */
   start(id: number): Promise<number>;
-  /** One transaction: the row is done, its deliveries are in the outbox and what was seen is kept. Resolves with false when it was settled before (nothing is written). */
+  /** One transaction: the row is done, its deliveries are in the outbox and what was seen is kept. Resolves at its commit, with false when it was settled before (nothing is written). */
   settle(id: number, settlement: Settlement, at: number): Promise<boolean>;
   /** Puts a row off until `dueAt`; `error` when handling failed, none when a hook asked for it (counts a deferral). */
   defer(id: number, dueAt: number, error?: string): Promise<void>;
@@ -177,7 +179,7 @@ export interface OutboxStore {
   partSending(id: string, index: number): Promise<void>;
   /**
    * A part is confirmed; the same transaction marks the next one sending (unless `nextWaits`: the rate limit holds it back),
-   * or, after the last, the delivery sent (and stores its link). `isOwed`: hooks listen, and are owed its end.
+   * or, after the last, the delivery sent (and stores its link). `isOwed`: hooks listen, and are owed its end. Resolves at its commit.
    */
   partSent(
     id: string,
@@ -363,6 +365,8 @@ export interface Store {
   ownSecret(name: string): Promise<string>;
   /** Deletes what is older or more than the retention allows; resolves with rows removed, by table. */
   sweep(now: number): Promise<Record<string, number>>;
+  /** Resolves when all that is committed so far is durable: with `durability: full` it survives a power cut, too. */
+  durable(): Promise<void>;
   /** Rejects with the error that writes would meet. */
   check(): Promise<void>;
   close(): Promise<void>;

@@ -8,8 +8,12 @@ import { GroupCommit, type GroupCommitOptions, type TransactionParts } from "./g
 export interface Connection {
   readonly file: string;
   readonly database: Database.Database;
-  /** Runs the job in the next shared transaction; resolves after its commit. The job may be run twice. */
+  /** Runs the job in the next shared transaction; resolves when it is durable. The job may be run twice. */
   write<T>(job: () => T): Promise<T>;
+  /** The same, and resolves after its commit: a process that is killed loses nothing of it, a power cut may until `durable`. */
+  commit<T>(job: () => T): Promise<T>;
+  /** Resolves when all that is committed so far is durable. */
+  durable(): Promise<void>;
   /** For writes that are put together with others of their transaction: told when one begins, anew or again, before it ends, and when it is committed. */
   onTransaction(parts: TransactionParts): void;
   /** Runs the job at once. Jobs run between transactions, so they only see what is committed. */
@@ -66,6 +70,8 @@ export function connect(
     file,
     database,
     write: (job) => commits.write(job),
+    commit: (job) => commits.write(job, "commit"),
+    durable: () => commits.durable(),
     onTransaction: (parts) => commits.onTransaction(parts),
     async read(job) {
       try {

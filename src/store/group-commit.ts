@@ -1,8 +1,9 @@
 /**
  * Group commit: writes asked for in a few turns of the event loop share one transaction. Turns, and no timer: an idle loop
  * takes microseconds for them, so a lone write waits for nobody, and a busy loop makes large groups by itself.
- * A write's promise settles after the COMMIT that holds it, and, where a `WalSync` is given, after the sync that follows.
- * While one sync is under way the next group goes on gathering: committed beside it, its writes would be acknowledged no sooner.
+ * A write's promise settles after the COMMIT that holds it, which a process that is killed survives; or, where a `WalSync` is given,
+ * after the sync that follows, which a power cut survives. While one sync is under way the next group goes on gathering: committed
+ * beside it, its writes would be acknowledged no sooner.
  */
 import type { Database } from "better-sqlite3";
 import type { Clock } from "../lib/clock.js";
@@ -21,20 +22,26 @@ const LOCK_RETRY_MS = 20;
 /** So few writes are waited for by few: their sync is done at once where the disk is quick, instead of beside other work. */
 const HURRIED_GROUP = 4;
 
+/** What the promise of a write waits for. */
+export type Until = "commit" | "sync";
+
 /** A write that waits for its commit. `attempt` may be called more than once: a group that failed is run again one by one. */
 interface Pending {
+  readonly until: Until;
   attempt(): void;
   committed(): void;
   failed(error: HookgateError): void;
 }
 
 class PendingWrite<T> implements Pending {
+  readonly until: Until;
   #job: () => T;
   #resolve: (value: T) => void;
   #reject: (error: HookgateError) => void;
   #results: T[] = [];
 
-  constructor(job: () => T, resolve: (value: T) => void, reject: (error: HookgateError) => void) {
+  constructor(job: () => T, until: Until, resolve: (value: T) => void, reject: (error: HookgateError) => void) {
+    this.until = until;
     this.#job = job;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -52,6 +59,36 @@ class PendingWrite<T> implements Pending {
     this.#reject(error);
   }
 }
+
+/** A sync that is under way or comes next, and what waits for it. */
+class Sync {
+  readonly done: Promise<void>;
+  readonly writes: Pending[] = [];
+  /** Writes that it makes durable, those that nobody waits for among them. */
+  size = 0;
+  #resolve: () => void = () => {};
+  #reject: (error: HookgateError) => void = () => {};
+
+  constructor() {
+    this.done = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.done.catch(() => {}); // mostly nobody asks
+  }
+
+  ended(): void {
+    this.#resolve();
+    for (const write of this.writes) write.committed();
+  }
+
+  failed(error: HookgateError): void {
+    this.#reject(error);
+    for (const write of this.writes) write.failed(error);
+  }
+}
+
+const NOTHING_TO_SYNC = Promise.resolve();
 
 export interface TransactionParts {
   begin(): void;
@@ -76,9 +113,9 @@ export class GroupCommit {
   readonly #rollback;
   readonly #parts: TransactionParts[] = [];
   #queue: Pending[] = [];
-  /** Committed, and waiting for the sync that makes them durable. */
-  #committed: Pending[] = [];
-  #isSyncing = false;
+  /** The sync that makes durable what is committed: one at a time, and the next for what came meanwhile. */
+  #syncing: Sync | undefined;
+  #nextSync: Sync | undefined;
   #scheduled = false;
   /** A group is ready, and waits for the sync under way. */
   #isHeld = false;
@@ -101,16 +138,22 @@ export class GroupCommit {
   }
 
   /** Runs `job` inside the next transaction. It must only touch the database: it may be run twice. */
-  write<T>(job: () => T): Promise<T> {
+  write<T>(job: () => T, until: Until = "sync"): Promise<T> {
     if (this.#closed)
       return Promise.reject(
         new HookgateError({ code: "STORE_FAILED", message: `the database ${this.#options.file} was closed` }),
       );
     if (this.#broken) return Promise.reject(this.#broken);
     return new Promise((resolve, reject) => {
-      this.#queue.push(new PendingWrite(job, resolve, reject));
+      this.#queue.push(new PendingWrite(job, until, resolve, reject));
       this.#schedule();
     });
+  }
+
+  /** Resolves when all that is committed so far is on disk. */
+  durable(): Promise<void> {
+    if (this.#broken) return Promise.reject(this.#broken);
+    return (this.#nextSync ?? this.#syncing)?.done ?? NOTHING_TO_SYNC;
   }
 
   /** Takes no more writes; resolves when those asked for so far have been settled. */
@@ -121,7 +164,7 @@ export class GroupCommit {
   }
 
   get #isBusy(): boolean {
-    return this.#queue.length > 0 || this.#committed.length > 0 || this.#isSyncing;
+    return this.#queue.length > 0 || this.#nextSync !== undefined || this.#syncing !== undefined;
   }
 
   #schedule(): void {
@@ -136,7 +179,7 @@ export class GroupCommit {
       const { length } = this.#queue;
       const hasMore = turn < LEAST_TURNS || (turn < MOST_TURNS && length > lengthBefore);
       if (hasMore && length < LARGE_GROUP) this.#gather(turn + 1, length);
-      else if (this.#isSyncing && length < MAX_GROUP) this.#isHeld = true;
+      else if (this.#syncing && length < MAX_GROUP) this.#isHeld = true;
       else this.#flush();
     });
   }
@@ -156,7 +199,7 @@ export class GroupCommit {
     try {
       this.#transact(group);
       this.#lockedSince = undefined;
-      this.#committed.push(...group);
+      this.#committed(group);
     } catch (thrown) {
       if (isBusy(thrown) && this.#retriesLock(group)) return;
       this.#lockedSince = undefined;
@@ -168,21 +211,30 @@ export class GroupCommit {
     else this.#tellIdle();
   }
 
-  /** One sync at a time; what is committed meanwhile waits for the next. */
+  #committed(group: readonly Pending[]): void {
+    this.#nextSync ??= new Sync();
+    this.#nextSync.size += group.length;
+    for (const write of group) {
+      if (write.until === "commit") write.committed();
+      else this.#nextSync.writes.push(write);
+    }
+  }
+
+  /** One at a time; what is committed meanwhile waits for the next. */
   #sync(): void {
-    if (this.#isSyncing || this.#committed.length === 0) return;
-    const group = this.#committed;
-    this.#committed = [];
+    const sync = this.#nextSync;
+    if (this.#syncing || !sync) return;
+    this.#nextSync = undefined;
     const { walSync } = this.#options;
     if (!walSync) {
-      for (const write of group) write.committed();
+      sync.ended();
       return;
     }
-    this.#isSyncing = true;
-    walSync.sync(group.length <= HURRIED_GROUP && this.#queue.length === 0, (error) => {
-      this.#isSyncing = false;
-      if (error === undefined) for (const write of group) write.committed();
-      else this.#break(group, error);
+    this.#syncing = sync;
+    walSync.sync(sync.size <= HURRIED_GROUP && this.#queue.length === 0, (error) => {
+      this.#syncing = undefined;
+      if (error === undefined) sync.ended();
+      else this.#break(sync, error);
       this.#sync();
       this.#letGo();
       this.#tellIdle();
@@ -193,7 +245,7 @@ export class GroupCommit {
    * A log that could not be synced may have lost what was committed, and asking again would not tell
    * (https://wiki.postgresql.org/wiki/Fsync_Errors). So nothing is acknowledged any more; a restart reads what is really there.
    */
-  #break(group: readonly Pending[], thrown: unknown): void {
+  #break(sync: Sync, thrown: unknown): void {
     const { code, message, hint } = storeError(thrown, this.#options.file);
     this.#broken ??= new HookgateError({
       code,
@@ -201,9 +253,10 @@ export class GroupCommit {
       hint: `Check the disk, then start the gateway again. ${hint ?? ""}`.trim(),
       cause: thrown,
     });
-    for (const write of [...group, ...this.#committed, ...this.#queue]) write.failed(this.#broken);
-    this.#committed = [];
-    this.#queue = [];
+    sync.failed(this.#broken);
+    this.#nextSync?.failed(this.#broken);
+    this.#nextSync = undefined;
+    for (const write of this.#queue.splice(0)) write.failed(this.#broken);
   }
 
   #tellIdle(): void {
@@ -229,7 +282,7 @@ export class GroupCommit {
     for (const write of group) {
       try {
         this.#transact([write]);
-        this.#committed.push(write);
+        this.#committed([write]);
       } catch (thrown) {
         write.failed(storeError(thrown, this.#options.file));
       }

@@ -33,7 +33,7 @@ export function createInbox(
   seen: InboxSeen,
   addDelivery: (delivery: NewDelivery, at: number) => void,
 ): InboxStore {
-  const { database, read, write } = connection;
+  const { database, read, write, commit } = connection;
   const insertSight = createInsertSight(database);
   const insert = database.prepare<[...EventKey, string, InboxStatus, number, number, number, string]>(
     `INSERT INTO inbox (chat, event_id, bot, platform, lane, status, attempts, due_at, received_at, event)
@@ -93,7 +93,7 @@ export function createInbox(
     accept(event, laneName, receivedAt, started) {
       const { platform, botId, chatId } = addressOf(event);
       const json = JSON.stringify(event);
-      return write(() => {
+      return commit(() => {
         const before = seen.find(event);
         if (before !== undefined) return { id: before, duplicate: true };
         const status = started ? "running" : "waiting";
@@ -114,9 +114,9 @@ export function createInbox(
         return { id: known.get(chatId, event.eventId, botId, platform)?.id ?? 0, duplicate: true };
       });
     },
-    start: (id) => write(() => start.get(id)?.attempts ?? noSuchRow(id)),
+    start: (id) => commit(() => start.get(id)?.attempts ?? noSuchRow(id)),
     settle: (id, { outcome, claimedBy, deliveries, sights }, at) =>
-      write(() => {
+      commit(() => {
         if (settle.run(at, outcome, claimedBy ?? null, id).changes === 0) return false;
         for (const delivery of deliveries) addDelivery(delivery, at);
         for (const sight of sights ?? []) insertSight(sight);

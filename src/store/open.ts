@@ -35,7 +35,7 @@ import { createPauses } from "./pauses.js";
 import { createSweep } from "./retention.js";
 import { createSlaStore } from "./sla/sla.js";
 import { endUnreadable } from "./unreadable.js";
-import { createWalSync, type WalSync } from "./wal-sync.js";
+import { createWalSync, type Disk, type WalSync } from "./wal-sync.js";
 import { createWebChat } from "./web-chat.js";
 
 export interface StoreOptions {
@@ -51,6 +51,8 @@ export interface StoreOptions {
   exclusive?: boolean;
   /** How long a lock that another program holds on the file is waited for. */
   lockWaitMs?: number;
+  /** Another one in tests. */
+  disk?: Disk;
 }
 
 const LOCK_WAIT_MS = 5000;
@@ -71,7 +73,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       writeOwner(database, file, options.clock.now());
     }
     const { clock, lockWaitMs = LOCK_WAIT_MS } = options;
-    walSync = durability === "full" && !readonly ? createWalSync(file, clock) : undefined;
+    walSync = durability === "full" && !readonly ? createWalSync(file, clock, options.disk) : undefined;
     const connection = connect(file, database, { clock, lockWaitMs, walSync });
     return await assemble(options, connection, { readonly, inProcess: cleanUp !== undefined }, () => {
       lock?.release();
@@ -121,6 +123,7 @@ async function assemble(
       const removed = await sweepMain(now);
       return { ...removed, ...(await journal.sweep(now - retention.journal_for, retention.journal_rows)) };
     },
+    durable: connection.durable,
     check,
     async close() {
       await journal.close();

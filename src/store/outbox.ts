@@ -32,11 +32,14 @@ import { createInsertSight } from "./sla/conversations.js";
 export function createOutbox(connection: Connection, fresh: FreshDeliveries): OutboxStore {
   const { database } = connection;
   /** A change of deliveries that may be among the fresh ones. */
-  const write = <T>(job: () => T): Promise<T> =>
-    connection.write(() => {
+  const write = <T>(job: () => T): Promise<T> => connection.write(afterFresh(job));
+  const commit = <T>(job: () => T): Promise<T> => connection.commit(afterFresh(job));
+  const afterFresh =
+    <T>(job: () => T) =>
+    (): T => {
       fresh.insertAll();
       return job();
-    });
+    };
   const find = database.prepare<[string], DeliveryRecord>(`SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ?`);
   // `IS`: a delete has no message.
   const freeze = database.prepare<
@@ -151,7 +154,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
         setParts.run(JSON.stringify(markSending(parseParts(delivery), index)), delivery.seq);
       }),
     partSent: (id, index, messageId, at, nextWaits = false, isOwed = false) =>
-      write(() => {
+      commit(() => {
         const known = short.take(id);
         if (known && known.part.index === index) {
           const sent = asSent(known.part, messageId);

@@ -19,6 +19,7 @@ import { type Clock, systemClock } from "../../src/lib/clock.js";
 import { type Logger, silentLogger } from "../../src/lib/logger.js";
 import { storeConfig } from "../../src/store/config.js";
 import { openStore } from "../../src/store/open.js";
+import type { Disk } from "../../src/store/wal-sync.js";
 import { ManualClock } from "../support/manual-clock.js";
 import { until } from "../support/until.js";
 import { LoopbackAdapter, LoopbackPlatform } from "./loopback-adapter.js";
@@ -34,6 +35,7 @@ export interface RigOptions {
   hooks?: (registry: HookRegistry) => void;
   /** Continue on this file. */
   file?: string;
+  disk?: Disk;
   clock?: Clock;
   logger?: Logger;
   observe?: GatewayOptions["observe"];
@@ -109,6 +111,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     retention: { ...retention, dedup_for },
     clock: systemClock,
     logger,
+    ...(options.disk ? { disk: options.disk } : {}),
   });
   const dispatches: DispatchRecord[] = [];
   const registry = new HookRegistry({

@@ -38,6 +38,11 @@ function setUp(syncMs: number) {
     await connection.write(() => void insert.run(word));
     done.push(word);
   };
+  /** Waits for its commit only. */
+  const commit = async (word: string) => {
+    await connection.commit(() => void insert.run(word));
+    done.push(word);
+  };
   /** One in each turn, after a first one that teaches that the disk is slow. */
   const addInTurns = async () => {
     await add("first");
@@ -54,7 +59,18 @@ function setUp(syncMs: number) {
     outside.close();
     return words.map(({ word }) => word);
   };
-  return { clock, connection, add, addInTurns, done, visible, finish, syncs: () => syncs, waiting: () => later.length };
+  return {
+    clock,
+    connection,
+    add,
+    addInTurns,
+    commit,
+    done,
+    visible,
+    finish,
+    syncs: () => syncs,
+    waiting: () => later.length,
+  };
 }
 
 describe("durability full", () => {
@@ -101,6 +117,35 @@ describe("durability full", () => {
     await Promise.all([b, c]);
   });
 
+  test("who asks for a commit only does not wait for the sync, and can wait for it afterwards", async () => {
+    const { add, commit, connection, done, clock, finish } = setUp(5);
+    await add("first");
+    await connection.durable(); // nothing is owed to the disk
+    const written = add("written");
+    await commit("committed");
+    expect(done).toEqual(["first", "committed"]);
+    const durable = connection.durable().then(() => done.push("durable"));
+    await clock.advance(0);
+    expect(done).toEqual(["first", "committed"]);
+    await finish();
+    await Promise.all([durable, written]);
+    expect([...done].sort()).toEqual(["committed", "durable", "first", "written"]);
+  });
+
+  test("what is committed beside a sync is durable after the next one", async () => {
+    const { add, commit, connection, done, clock, finish } = setUp(5);
+    await add("first");
+    const a = add("a");
+    await clock.advance(0);
+    await Promise.all(Array.from({ length: 500 }, (_, i) => commit(String(i))));
+    const durable = connection.durable().then(() => done.push("durable"));
+    await finish();
+    await a;
+    expect(done).not.toContain("durable");
+    await finish();
+    await durable;
+  });
+
   test("a flood is committed beside a sync, however long that takes", async () => {
     const { add, clock, finish, visible } = setUp(5);
     await add("first");
@@ -119,14 +164,15 @@ describe("durability full", () => {
     await add("first");
     const lost = Promise.allSettled([add("a")]);
     await clock.advance(0);
-    const waiting = Promise.allSettled([add("b")]);
+    const waiting = Promise.allSettled([add("b"), connection.durable()]);
     await clock.advance(0);
     await finish(Object.assign(new Error("i/o error"), { code: "EIO" }));
     const broken = {
       status: "rejected",
       reason: { code: "STORE_FAILED", hint: expect.stringContaining("start the gateway again") },
     };
-    expect([...(await lost), ...(await waiting)]).toMatchObject([broken, broken]);
+    expect([...(await lost), ...(await waiting)]).toMatchObject([broken, broken, broken]);
+    await expect(connection.durable()).rejects.toMatchObject({ code: "STORE_FAILED" });
     await expect(add("c")).rejects.toMatchObject({ code: "STORE_FAILED" });
     await connection.close();
   });

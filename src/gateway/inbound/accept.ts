@@ -1,4 +1,7 @@
-/** Takes an event over from its platform: on disk first, then into its lane. Only then may the adapter acknowledge it. */
+/**
+ * Takes an event over from its platform: committed first, then into its lane, and the adapter may acknowledge it when it is durable.
+ * It is handled meanwhile. Should the power fail just then, the platform hands it over again, and nothing was sent because of it.
+ */
 import type { Accepted, Acknowledgement } from "../../domain/adapter.js";
 import { type ActionEvent, addressOf, conversationOf, type InboundEvent } from "../../domain/event.js";
 import { HookgateError } from "../../lib/errors.js";
@@ -39,12 +42,14 @@ export async function accept(event: InboundEvent, intake: Intake, inbound: Inbou
   }
   if (stored.duplicate) {
     lanes.expectNot(lane);
+    await inbound.store.durable(); // the first one may be of this very moment
     return { kind: "duplicate", acknowledge: await acknowledgement(event, inbound) };
   }
   pressure.add();
   lanes.add(lane, newRow(stored.id, lane.key, conversation, event, receivedAt, started));
   intake.look(lane);
   inbound.observe.eventAccepted?.(addressOf(event).platform, event.kind);
+  await inbound.store.durable();
   if (event.kind !== "command" && event.kind !== "action") return ACCEPTED;
   return { kind: "accepted", acknowledge: await acknowledgement(event, inbound) };
 }

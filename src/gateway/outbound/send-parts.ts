@@ -58,7 +58,10 @@ export async function sendParts(delivery: Delivery, adapter: Adapter, out: Outbo
     part.messageId = messageId;
     // The next part was marked with this one, unless it waits.
     if (nextWaits) ticket = undefined;
-    else if (next) begin(next);
+    else if (next) {
+      await out.store.durable();
+      begin(next);
+    }
   }
   const crowded = reportSent(delivery, out);
   if (crowded) await crowded;
