@@ -178,7 +178,7 @@ function noHooks(deps: CommandDeps): CommandAnswer {
   return answer({
     text: [
       "**No hooks yet.** Write one under `hooks:` of the configuration (`/hooks add` shows how), or name a plugin there:",
-      "```yaml\nplugins:\n  - ./examples/plugins/greeter.js\n```",
+      "```yaml\nplugins:\n  - hookgate/examples/greeter\n```",
       ...brokenLines(brokenOf(deps)),
       `${code("hookgate points")} lists what hooks can subscribe to.`,
     ],

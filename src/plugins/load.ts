@@ -1,7 +1,7 @@
 /** Finds a plugin's module, imports it, checks it and its settings. Every failure says which file and why. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { z } from "zod";
 import { errorMessage, HookgateError } from "../lib/errors.js";
@@ -14,6 +14,9 @@ export interface FoundModule {
   /** What is imported. */
   specifier: string;
 }
+
+/** The examples that come with Hookgate are there wherever it is started. */
+const OWN_EXAMPLES = "hookgate/examples/";
 
 export function findModule(module: string, baseDir: string): FoundModule {
   const path = resolve(baseDir, module);
@@ -36,14 +39,11 @@ function refuseTypeScript(path: string): void {
 }
 
 function findPackage(name: string, baseDir: string): FoundModule {
-  try {
-    const file = createRequire(join(baseDir, "noop.js")).resolve(name);
-    return { file, specifier: pathToFileURL(file).href };
-  } catch {
-    // Not resolvable the CommonJS way: a package that offers only `import`, or none at all.
-  }
-  const file = esmEntry(name, baseDir);
+  const own = name.startsWith(OWN_EXAMPLES) ? resolved(name, import.meta.url) : undefined;
+  const file = resolved(name, join(baseDir, "noop.js")) ?? esmEntry(name, baseDir) ?? own;
   if (file) return { file, specifier: pathToFileURL(file).href };
+  if (name.startsWith(OWN_EXAMPLES))
+    throw failure("PLUGIN_MISSING", `there is no example ${name}`, `There are ${ownExamples().join(", ")}.`);
   const looksLikePath = /[/\\]|\.[cm]?[jt]s$/.test(name) && !name.startsWith("@");
   throw failure(
     "PLUGIN_MISSING",
@@ -54,6 +54,21 @@ function findPackage(name: string, baseDir: string): FoundModule {
       ? "Paths are relative to the configuration file."
       : `Install it (npm install ${name}), or give a path.`,
   );
+}
+
+function ownExamples(): string[] {
+  const one = resolved(`${OWN_EXAMPLES}greeter`, import.meta.url);
+  const files = one === undefined ? [] : readdirSync(dirname(one));
+  return files.filter((file) => file.endsWith(".js")).map((file) => OWN_EXAMPLES + basename(file, ".js"));
+}
+
+/** Undefined when it is not resolvable the CommonJS way: a package that offers only `import`, or none at all. */
+function resolved(name: string, from: string): string | undefined {
+  try {
+    return createRequire(from).resolve(name);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The `import` entry of an installed package, found the way Node looks: upward, in node_modules. */

@@ -1,7 +1,9 @@
+import { tmpdir } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { hooksSpec } from "../../commands/hooks.js";
 import type { InboundMessage } from "../../src/domain/message.js";
 import { parseOptions } from "../../src/gateway/inbound/parse-command.js";
+import { findModule } from "../../src/plugins/load.js";
 import { type Desk, openDesk } from "./desk.js";
 
 let desk: Desk;
@@ -28,7 +30,8 @@ describe("/hooks list", () => {
   it("says what to do when there are none", async () => {
     const { shown, data } = await desk.say("/hooks");
     expect(shown).toContain("No hooks yet");
-    expect(shown).toContain("plugins:");
+    const [, named = ""] = /plugins:\n {2}- (\S+)/.exec(shown) ?? [];
+    expect(findModule(named, tmpdir()).file).toMatch(/greeter\.js$/);
     expect(data).toEqual({ hooks: [], total: 0, page: 1, pages: 1, broken: [] });
   });
 

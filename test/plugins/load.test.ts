@@ -26,6 +26,17 @@ describe("loading plugins", () => {
     expect(await rig.claim("x")).toMatchObject({ handled: true, reply: "hi", claimedBy: "hello.inbound_claim" });
   });
 
+  it.each(["greeter", "redact"])("finds the example %s by its name, wherever Hookgate is started", async (name) => {
+    const rig = await pluginRig({}, { entries: [{ module: `hookgate/examples/${name}` }] });
+    expect(await rig.plugins.load()).toMatchObject([{ id: name, state: "loaded" }]);
+  });
+
+  it("says which examples there are when one is named that is not", async () => {
+    const rig = await pluginRig({}, { entries: [{ module: "hookgate/examples/nope" }] });
+    const [info] = await rig.plugins.load();
+    expect(info?.reason).toMatch(/no example hookgate\/examples\/nope.*There are .*hookgate\/examples\/greeter, /s);
+  });
+
   it("loaded twice, has its handlers once", async () => {
     const rig = await pluginRig({ "hello.mjs": answering("hello", "hi") });
     await Promise.all([rig.plugins.load(), rig.plugins.load()]);
