@@ -9,8 +9,8 @@ type DeliveryData = Pick<
   "address" | "operation" | "targetId" | "cause" | "interaction" | "visibleTo" | "isCourtesy" | "openly" | "mirrors"
 >;
 
-/** The address stands in the column `conversation`; rows of before have it here, too. */
-type StoredData = Omit<DeliveryData, "address"> & Partial<Pick<DeliveryData, "address">>;
+/** The address stands in the column `conversation`; rows of before have it here, too, where nobody reads it. */
+type StoredData = Omit<DeliveryData, "address">;
 
 export interface DeliveryRecord {
   seq: number;
@@ -63,7 +63,7 @@ export function deliveryData({
 
 export function parseData({ data, conversation }: Pick<DeliveryRecord, "data" | "conversation">): DeliveryData {
   const stored: StoredData = JSON.parse(data);
-  return { ...stored, address: stored.address ?? addressOf(conversation) };
+  return { ...stored, address: addressOf(conversation) };
 }
 
 function addressOf(conversation: string): Address {

@@ -51,7 +51,7 @@ describe("outbox", () => {
     });
   });
 
-  test("an address is written once, whatever stands in it; one that a version of before wrote twice is read", async () => {
+  test("an address is written once, whatever stands in it; of one that a version of before wrote twice the conversation counts", async () => {
     const file = join(temporaryFolder(), "hookgate.db");
     const { outbox } = await openTestStore({ file });
     const odd = { platform: "x:y", botId: "", chatId: "100%25:%", threadId: "ß 7" };
@@ -61,8 +61,8 @@ describe("outbox", () => {
     expect(data()).toEqual([null, null]);
     outside
       .prepare("UPDATE deliveries SET data = json_set(data, '$.address', json(?)) WHERE id = 'd_old'")
-      .run(JSON.stringify(CHAT));
-    expect(data()).toEqual([null, "room"]);
+      .run(JSON.stringify({ ...CHAT, chatId: "where it was before it moved" }));
+    expect(data()).toEqual([null, "where it was before it moved"]);
     outside.close();
     expect(await outbox.get("d_odd")).toMatchObject({ address: odd });
     expect(await outbox.get("d_old")).toMatchObject({ address: CHAT });
