@@ -19,9 +19,10 @@ import { join } from "node:path";
 const folder = import.meta.dirname;
 const rules = () => (existsSync(join(folder, "rules.json")) ? JSON.parse(readFileSync(join(folder, "rules.json"), "utf8")) : {});
 const note = (hook, phase, context) => {
+  // On a line of its own, also when a process was killed within the one before.
   appendFileSync(
     join(folder, "hooks.log"),
-    JSON.stringify({ hook, phase, dispatchId: context.dispatchId, attempt: context.attempt, data: context.data }) + "\\n",
+    "\\n" + JSON.stringify({ hook, phase, dispatchId: context.dispatchId, attempt: context.attempt, data: context.data }) + "\\n",
   );
   const place = hook + (context.data.to ? ">" + context.data.to : "") + " " + phase;
   const file = join(folder, "kill-at");
@@ -76,8 +77,14 @@ export function rule(folder: string, rules: Record<string, string | Record<strin
 export function calls(folder: string): Call[] {
   const file = join(folder, "hooks.log");
   if (!existsSync(file)) return [];
-  return readFileSync(file, "utf8")
-    .split("\n")
-    .filter((line) => line.endsWith("}"))
-    .map((line) => JSON.parse(line) as Call);
+  return readFileSync(file, "utf8").split("\n").flatMap(wholeCall);
+}
+
+/** None of a line that is being written, or was when its process was killed. */
+function wholeCall(line: string): Call[] {
+  try {
+    return line === "" ? [] : [JSON.parse(line)];
+  } catch {
+    return [];
+  }
 }
