@@ -36,6 +36,7 @@ export interface Firing extends DispatchOptions {
   recordId?: string;
 }
 
+/** With the filter that a caller gave beside the options. */
 export function filtered(
   options: DispatchOptions | undefined,
   allowedPlugins: readonly string[] | undefined,

@@ -3,10 +3,11 @@
  * that is a process of its own and is killed on the way. A hook keeps the violation back until the warning was seen everywhere, so
  * the order of things hangs on no machine's speed.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { jsonLines } from "../support/json-lines.js";
 import { until } from "../support/until.js";
 import { alertCards, destinations, idIn, NAMES, type Name, shown } from "./alert-cards.js";
 import type { Seen } from "./platform.js";
@@ -90,11 +91,7 @@ interface Logged {
   mark?: string;
   news?: { entityId: string; status: string; policyId: string; percentUsed: number };
 }
-const logged = (): Logged[] =>
-  readFileSync(join(stack.gateway.folder, "alerts.jsonl"), "utf8")
-    .split("\n")
-    .filter((line) => line.endsWith("}"))
-    .map((line) => JSON.parse(line) as Logged);
+const logged = (): Logged[] => jsonLines(join(stack.gateway.folder, "alerts.jsonl"));
 const announced = (part: string) =>
   logged().flatMap(({ news }) => (news?.entityId.includes(part) ? [news.status] : []));
 

@@ -1,10 +1,11 @@
 /** The whole product on loopback: both fake platforms, the web chat, and the gateway as a child process with the flow plugin. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type FakeDiscord, startFakeDiscord } from "../fakes/discord/server.js";
 import { FakeTelegram } from "../fakes/telegram/server.js";
 import { freePort, type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
+import { jsonLines } from "../support/json-lines.js";
 import { until } from "../support/until.js";
 import { discordPlatform } from "./discord-platform.js";
 import type { FlowPlatform } from "./platform.js";
@@ -128,11 +129,7 @@ export async function startStack({
     telegram,
     platforms,
     noted(hook) {
-      if (!existsSync(log)) return [];
-      const lines = readFileSync(log, "utf8")
-        .split("\n")
-        .filter((line) => line.endsWith("}"));
-      const all = lines.map((line) => JSON.parse(line) as Noted);
+      const all = jsonLines<Noted>(log);
       return hook === undefined ? all : all.filter((one) => one.hook === hook);
     },
     async stop() {

@@ -30,9 +30,14 @@ class HeldDisk implements Disk {
     this.#isHeld = true;
   }
 
+  /** The syncs under way end; the next one is held again. */
+  step(): void {
+    for (const end of this.#waiting.splice(0)) end();
+  }
+
   letGo(): void {
     this.#isHeld = false;
-    for (const end of this.#waiting.splice(0)) end();
+    this.step();
   }
 }
 
@@ -109,5 +114,33 @@ describe("while the disk is waited for", () => {
     disk.letGo();
     await rig.idle();
     expect(rig.platform.requests).toHaveLength(3);
+  });
+
+  it("the next message of a room begins when the one before is committed as done", async () => {
+    const handled: string[] = [];
+    const { rig, disk } = await start((registry) => {
+      registry.registerVoid("message_received", ({ message }) => void handled.push(message.text));
+    });
+    disk.hold();
+    const both = Promise.all([rig.say("one"), rig.say("two")]);
+    await until(() => handled.includes("one") && disk.waiting > 0);
+    expect(handled).not.toContain("two");
+    disk.step();
+    await until(() => handled.includes("two"));
+    expect(disk.waiting).toBe(1);
+    disk.letGo();
+    await both;
+  });
+
+  it("hooks hear of what was sent when it is committed", async () => {
+    const sent: string[] = [];
+    const { rig, disk } = await start((registry) => {
+      registry.registerVoid("message_sent", ({ message }) => void sent.push(message?.text ?? ""));
+    });
+    rig.platform.script = () => void disk.hold();
+    const cause = { kind: "api", id: "test", depth: 0 } as const;
+    await rig.gateway.send({ platform: "loop", botId: "bot", chatId: "room" }, { text: "hello" }, { cause });
+    await until(() => sent.length === 1);
+    expect(disk.waiting).toBe(1);
   });
 });

@@ -1,11 +1,12 @@
 /** SIGKILL around announcements: none is missed, none is made twice, whatever step it was at. */
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, expect, it } from "vitest";
 import { gatewayProcess, TOKEN } from "../../support/gateway-process.js";
+import { jsonLines } from "../../support/json-lines.js";
 import { until } from "../../support/until.js";
 
 const KILLS = 8;
@@ -49,13 +50,7 @@ it("announces every violation once over eight kills, and warns of none twice", a
       },
     },
   });
-  const noted = (): Noted[] =>
-    existsSync(log)
-      ? readFileSync(log, "utf8")
-          .split("\n")
-          .filter((line) => line.endsWith("}"))
-          .map((line) => JSON.parse(line))
-      : [];
+  const noted = (): Noted[] => jsonLines(log);
   const say = async (room: string) => {
     const answer = await fetch(`${gateway.url}/api/rooms/${room}/messages`, {
       method: "POST",

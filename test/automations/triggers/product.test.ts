@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { TOKEN } from "../../support/gateway-process.js";
+import { jsonLines } from "../../support/json-lines.js";
 import { until } from "../../support/until.js";
 import { type Product, startProduct } from "../product.js";
 
@@ -13,10 +14,7 @@ const noting = (id: string) => ({ shell: { sh: `tr -d '\\n' >> ${id}.log; echo >
 
 // biome-ignore lint/suspicious/noExplicitAny: payloads of all points, read by the tests field by field
 function noted(id: string): any[] {
-  const file = join(product.folder, `${id}.log`);
-  if (!existsSync(file)) return [];
-  const lines = readFileSync(file, "utf8").split("\n");
-  return lines.filter((line) => line.endsWith("}")).map((line) => JSON.parse(line));
+  return jsonLines(join(product.folder, `${id}.log`));
 }
 
 const write = (name: string, text: string) => {

@@ -1,6 +1,7 @@
 /** A plugin, as text, that notes every call of the orchestration points and refuses what `rules.json` beside it says at that moment. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { jsonLines } from "../../support/json-lines.js";
 
 export const POINTS = [
   "task:create",
@@ -75,16 +76,5 @@ export function rule(folder: string, rules: Record<string, string | Record<strin
 }
 
 export function calls(folder: string): Call[] {
-  const file = join(folder, "hooks.log");
-  if (!existsSync(file)) return [];
-  return readFileSync(file, "utf8").split("\n").flatMap(wholeCall);
-}
-
-/** None of a line that is being written, or was when its process was killed. */
-function wholeCall(line: string): Call[] {
-  try {
-    return line === "" ? [] : [JSON.parse(line)];
-  } catch {
-    return [];
-  }
+  return jsonLines(join(folder, "hooks.log"));
 }

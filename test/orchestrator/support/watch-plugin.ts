@@ -1,7 +1,8 @@
 /** A plugin at all points of work: it notes every call, before and after, and refuses what `rules.json` beside it names at that moment. */
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { catalogue } from "../../../src/hooks/catalogue/index.js";
+import { jsonLines } from "../../support/json-lines.js";
 
 /** All of the orchestration family. */
 export const WORK_POINTS = [
@@ -76,13 +77,9 @@ export function refuse(folder: string, ...rules: Refusal[]): void {
 }
 
 export function watched(folder: string, hook?: WorkPoint, phase?: Watched["phase"]): Watched[] {
-  const file = join(folder, "hooks.log");
-  if (!existsSync(file)) return [];
-  return readFileSync(file, "utf8")
-    .split("\n")
-    .filter((line) => line.endsWith("}"))
-    .map((line) => JSON.parse(line) as Watched)
-    .filter((one) => (hook === undefined || one.hook === hook) && (phase === undefined || one.phase === phase));
+  return jsonLines<Watched>(join(folder, "hooks.log")).filter(
+    (one) => (hook === undefined || one.hook === hook) && (phase === undefined || one.phase === phase),
+  );
 }
 
 /** What of this payload is not as the catalogue says: a field that is wrong, or one that it does not name. */
