@@ -2,13 +2,14 @@
  * Run as a process of its own and killed: the product with its web chat, and a source that raises alerts until each was taken, warns
  * first, lets them fire, acknowledges some and resolves some. What was taken is written to a log before anything else.
  */
-import { openSync, readFileSync, writeSync } from "node:fs";
+import { openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { startApp } from "../../src/app.js";
 import { readEnvironment } from "../../src/config/env.js";
 import { configSchema } from "../../src/config/schema.js";
 import type { AlertSignal } from "../../src/domain/alert-signal.js";
 import { silentLogger } from "../../src/lib/logger.js";
+import { linesOf } from "../support/lines.js";
 
 const [folder = "", count = "0", port = "0"] = process.argv.slice(2);
 const { env } = readEnvironment({
@@ -35,7 +36,7 @@ const app = await startApp(
 );
 const log = join(folder, "taken.log");
 const logFile = openSync(log, "a");
-const taken = new Set(readFileSync(log, "utf8").split("\n"));
+const taken = new Set(linesOf(log));
 process.stdout.write("ready\n");
 
 const by = { id: "web:1", name: "Owner", source: "web" };

@@ -1,7 +1,8 @@
 /** SIGKILL of the running product while programs of its hooks run: none outlives it, and no run is lost, doubled or left running. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
+import { linesOf } from "../support/lines.js";
 import { until } from "../support/until.js";
 import { type HookedGateway, hookedGateway, processRuns } from "./hooked-gateway.js";
 
@@ -23,14 +24,7 @@ const background = (id: string, more: Record<string, unknown>) => ({
   ...more,
 });
 
-const lines = (file: string) => {
-  const path = join(gateway?.folder as string, file);
-  return existsSync(path)
-    ? readFileSync(path, "utf8")
-        .split("\n")
-        .filter((line) => line !== "")
-    : [];
-};
+const lines = (file: string) => linesOf(join(gateway?.folder as string, file));
 const pids = () => lines("pids").map(Number);
 const gone = (what: string) => until(() => pids().filter(processRuns).length === 0, what, 20_000);
 

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { linesOf } from "../support/lines.js";
 import { until } from "../support/until.js";
 import { startProduct } from "./product.js";
 
@@ -15,7 +16,7 @@ it("SIGHUP takes over changed hooks, and keeps those at work when one is broken"
   const file = join(product.folder, "hookgate.yaml");
   const config = JSON.parse(readFileSync(file, "utf8"));
   const write = (hooks: unknown[]) => writeFileSync(file, JSON.stringify({ ...config, hooks }));
-  const heard = () => readFileSync(join(product.folder, "heard.log"), "utf8").trim().split("\n");
+  const heard = () => linesOf(join(product.folder, "heard.log"));
   try {
     write([hook("second")]);
     await product.say("still the first");

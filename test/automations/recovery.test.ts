@@ -1,11 +1,12 @@
 /** SIGKILL while hooks run: what was stored happens, what may not happen twice does not, nothing stays running, no program stays behind. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { openTestStore } from "../store/support/open-test-store.js";
 import { type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
+import { linesOf } from "../support/lines.js";
 import { until } from "../support/until.js";
 
 const started: GatewayProcess[] = [];
@@ -40,8 +41,7 @@ async function say({ url }: GatewayProcess, text: string): Promise<void> {
   expect(await answer.text(), `posting: ${answer.status}`).toContain("message");
 }
 
-const linesOf = ({ folder }: GatewayProcess, file: string): string[] =>
-  existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8").split("\n").filter(Boolean) : [];
+const lines = ({ folder }: GatewayProcess, file: string) => linesOf(join(folder, file));
 
 async function runsOf(gateway: GatewayProcess): Promise<AutomationRun[]> {
   await gateway.stop();
@@ -68,27 +68,24 @@ test("a run that may happen twice is done again, one that may not is ended, and 
     ],
   });
   await say(gateway, "first");
-  await until(() => ["again", "once", "line"].every((log) => linesOf(gateway, log).length === 1), "all running");
+  await until(() => ["again", "once", "line"].every((log) => lines(gateway, log).length === 1), "all running");
   await say(gateway, "second");
-  const pids = ["again", "once", "line"].flatMap((log) => linesOf(gateway, log).map(Number));
+  const pids = ["again", "once", "line"].flatMap((log) => lines(gateway, log).map(Number));
   await gateway.kill();
   await until(() => pids.every(isGone), "the programs being ended with their gateway");
 
   await gateway.start();
   await gateway.ready();
-  await until(
-    () => linesOf(gateway, "again").length >= 2 && linesOf(gateway, "line").length >= 2,
-    "the runs begun again",
-  );
+  await until(() => lines(gateway, "again").length >= 2 && lines(gateway, "line").length >= 2, "the runs begun again");
   writeFileSync(join(gateway.folder, "go"), "");
-  await until(() => linesOf(gateway, "line.done").length === 2, "both of the line", 30_000);
+  await until(() => lines(gateway, "line.done").length === 2, "both of the line", 30_000);
   const runs = await runsOf(gateway);
   const told = (id: string) =>
     runs.filter(({ hookId }) => hookId === id).map(({ status, attempt }) => `${status} ${attempt}`);
   expect(told("again")[0]).toBe("succeeded 2");
   expect(told("once")[0]).toBe("interrupted 1");
   expect(told("line")).toEqual(["succeeded 2", "succeeded 1"]);
-  expect(linesOf(gateway, "again.done")[0]).toBe("done");
+  expect(lines(gateway, "again.done")[0]).toBe("done");
   expect(runs.filter(({ status }) => status === "running")).toEqual([]);
   const interrupted = runs.find(({ hookId }) => hookId === "once");
   expect(interrupted).toMatchObject({
@@ -106,15 +103,15 @@ test("a message whose hook was cut off is decided again; a hook that had decided
     ],
   });
   await say(gateway, "hello");
-  await until(() => linesOf(gateway, "second").length === 1, "the second hook");
+  await until(() => lines(gateway, "second").length === 1, "the second hook");
   await gateway.kill();
   await gateway.start();
   await gateway.ready();
-  await until(() => linesOf(gateway, "second").length === 2, "the second hook again");
+  await until(() => lines(gateway, "second").length === 2, "the second hook again");
   writeFileSync(join(gateway.folder, "go"), "");
-  await until(() => linesOf(gateway, "second.done").length === 1, "its end");
+  await until(() => lines(gateway, "second.done").length === 1, "its end");
   const runs = await runsOf(gateway);
-  expect(linesOf(gateway, "first")).toEqual(["x"]);
+  expect(lines(gateway, "first")).toEqual(["x"]);
   expect(runs.map(({ hookId, status, attempt }) => `${hookId} ${status} ${attempt}`)).toEqual([
     "first succeeded 1",
     "second succeeded 2",
@@ -139,16 +136,16 @@ export default { id: "slow", setup({ hooks }) {
     },
   );
   await say(gateway, "hello");
-  await until(() => ["twice", "single"].every((log) => linesOf(gateway, log).length === 1), "both running");
+  await until(() => ["twice", "single"].every((log) => lines(gateway, log).length === 1), "both running");
   await gateway.kill();
   await gateway.start();
   await gateway.ready();
-  await until(() => linesOf(gateway, "twice").length === 2, "the repeatable one");
+  await until(() => lines(gateway, "twice").length === 2, "the repeatable one");
   writeFileSync(join(gateway.folder, "go"), "");
-  await until(() => linesOf(gateway, "twice.done").length === 1, "its end");
+  await until(() => lines(gateway, "twice.done").length === 1, "its end");
   const runs = await runsOf(gateway);
-  expect(linesOf(gateway, "twice")).toEqual(["hello 1", "hello 2"]);
-  expect(linesOf(gateway, "single")).toEqual(["hello 1"]);
+  expect(lines(gateway, "twice")).toEqual(["hello 1", "hello 2"]);
+  expect(lines(gateway, "single")).toEqual(["hello 1"]);
   expect(runs.map(({ hookId, status }) => `${hookId} ${status}`).sort()).toEqual([
     "slow.single interrupted",
     "slow.twice succeeded",
@@ -179,15 +176,15 @@ test("killed again and again while messages come in, every message has its run, 
       said.push(text);
     }
     // Somewhere in the middle of what these messages started: later in each life.
-    await until(() => linesOf(gateway, "log").some((line) => line.startsWith(`m${life}x${life}`)), "some runs");
+    await until(() => lines(gateway, "log").some((line) => line.startsWith(`m${life}x${life}`)), "some runs");
     await gateway.kill();
     await gateway.start();
     await gateway.ready();
   }
-  await until(() => said.every((text) => linesOf(gateway, "log").includes(text)), "every message noted", 60_000);
+  await until(() => said.every((text) => lines(gateway, "log").includes(text)), "every message noted", 60_000);
   const runs = await runsOf(gateway);
   expect(runs.map(({ status }) => status)).toEqual(said.map(() => "succeeded"));
-  const times = (text: string) => linesOf(gateway, "log").filter((line) => line === text).length;
+  const times = (text: string) => lines(gateway, "log").filter((line) => line === text).length;
   const whole = runs.filter(({ attempt }) => attempt === 1).length;
   expect(said.filter((text) => times(text) === 1).length).toBeGreaterThanOrEqual(whole);
   expect(said.reduce((sum, text) => sum + times(text), 0)).toBeLessThanOrEqual(

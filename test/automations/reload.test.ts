@@ -1,5 +1,7 @@
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { AutomationRun } from "../../src/domain/automation.js";
+import { linesOf } from "../support/lines.js";
 import { until } from "../support/until.js";
 import { type LiveApp, liveApp } from "./support/live-app.js";
 
@@ -269,7 +271,7 @@ describe("what a reload takes over", () => {
     await reloaded(live);
     await live.say("hello");
     await live.ended("b");
-    expect(live.file("order.log").trim().split("\n")).toEqual(["changed", "new", "c", "b"]);
+    expect(linesOf(join(live.folder, "order.log"))).toEqual(["changed", "new", "c", "b"]);
   });
 
   test("is timers: one that comes fires, one that goes does not, and a schedule that changes is reckoned anew", async () => {

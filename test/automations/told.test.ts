@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { catalogue } from "../../src/hooks/catalogue/index.js";
+import { jsonLines } from "../support/lines.js";
 import { until } from "../support/until.js";
 import { liveApp } from "./support/live-app.js";
 
@@ -37,8 +38,7 @@ hooks:
     const cut = await live.ended("listener", 2);
     expect((await live.runs("listener"))[0]).toMatchObject({ status: "succeeded", cause: { kind: "hook", depth: 1 } });
     expect(cut).toMatchObject({ status: "skipped", statusReason: "loop: its own output started it" });
-    const ends = readFileSync(`${live.folder}/ends`, "utf8").trim().split("\n");
-    expect(ends.map((line) => JSON.parse(line))).toMatchObject([{ hookId: "worker", outcome: "failed" }]);
+    expect(jsonLines(`${live.folder}/ends`)).toMatchObject([{ hookId: "worker", outcome: "failed" }]);
   });
 
   test("a reload that was taken over is a hook point of its own", async () => {

@@ -1,9 +1,10 @@
 /** Operator-defined hooks as people meet them in chat: tried, fired, watched, paused and explained, through the real clients. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { TOKEN } from "../support/gateway-process.js";
+import { linesOf } from "../support/lines.js";
 import { until } from "../support/until.js";
 import type { FlowPlatform, Place, Seen, Speaker } from "./platform.js";
 import { allOnline, invoke, type Stack, startStack } from "./stack.js";
@@ -346,9 +347,9 @@ describe("a hook that a person fires and a kill cuts off", () => {
   it("is refused with its run's id and age while it runs, and is not begun a second time by the command done again", async () => {
     const platform = stack.platforms.discord;
     const [, room] = platform.places;
-    const begun = () => readFileSync(inFolder("lasting.log"), "utf8").trim().split("\n");
+    const begun = () => linesOf(inFolder("lasting.log"));
     await platform.command(room, "owner", "/fire-hook lasting");
-    await until(() => existsSync(inFolder("lasting.log")) && begun().length === 1, "its start");
+    await until(() => begun().length === 1, "its start");
     const refused = await run("/fire-hook lasting");
     expect(refused.outcome).toBe("failed");
     expect(refused.text).toMatch(new RegExp(`is running already: run ${begun()[0]}, for \\d+ m?s`));
@@ -363,7 +364,7 @@ describe("a hook that a person fires and a kill cuts off", () => {
   it("and one of a plugin, which has no row to be known by, is not fired a second time either", async () => {
     const platform = stack.platforms.discord;
     const [, room] = platform.places;
-    const begun = () => (existsSync(PLUGIN_LOG) ? readFileSync(PLUGIN_LOG, "utf8").trim().split("\n") : []);
+    const begun = () => linesOf(PLUGIN_LOG);
     await platform.command(room, "owner", "/fire-hook lasting.reaction_added");
     await until(() => begun().length === 1, "its start");
     await stack.gateway.kill();

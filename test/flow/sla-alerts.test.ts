@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { jsonLines } from "../support/json-lines.js";
+import { jsonLines } from "../support/lines.js";
 import { until } from "../support/until.js";
 import { alertCards, destinations, idIn, NAMES, type Name, shown } from "./alert-cards.js";
 import type { Seen } from "./platform.js";

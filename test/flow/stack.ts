@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { type FakeDiscord, startFakeDiscord } from "../fakes/discord/server.js";
 import { FakeTelegram } from "../fakes/telegram/server.js";
 import { freePort, type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
-import { jsonLines } from "../support/json-lines.js";
+import { jsonLines } from "../support/lines.js";
 import { until } from "../support/until.js";
 import { discordPlatform } from "./discord-platform.js";
 import type { FlowPlatform } from "./platform.js";

@@ -1,11 +1,12 @@
 /** Signed events over real HTTP: who may send, what is refused, and that nothing acknowledged is lost. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { gatewayProcess } from "../support/gateway-process.js";
+import { jsonLines } from "../support/lines.js";
 import { until } from "../support/until.js";
 import { type RunningApp, runApp } from "./running-app.js";
 
@@ -72,13 +73,7 @@ async function send({
   };
 }
 
-const logged = (file = log) =>
-  existsSync(file)
-    ? readFileSync(file, "utf8")
-        .trim()
-        .split("\n")
-        .map((line) => JSON.parse(line) as unknown)
-    : [];
+const logged = (file = log) => jsonLines<unknown>(file);
 
 describe("an event from outside", () => {
   it("is accepted by its signature alone, under any host name, and fires its hook point", async () => {

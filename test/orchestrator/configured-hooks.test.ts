@@ -1,12 +1,12 @@
 /** Operator-defined hooks and tasks: they make some, ask for them, listen to their ends, and a circle of both comes to an end. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { linesOf } from "../support/lines.js";
 import { until } from "../support/until.js";
 import { taskedApp } from "./support/tasked-app.js";
 
-const lines = (folder: string, file: string) =>
-  existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8").trim().split("\n") : [];
+const lines = (folder: string, file: string) => linesOf(join(folder, file));
 
 it("a hook on the failure of a task makes another one, once, and knows what failed", async () => {
   const app = await taskedApp({

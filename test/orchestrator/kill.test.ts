@@ -2,7 +2,7 @@
  * SIGKILL of the running product in each transition and while runners are at work: no task is lost, none is left running, none runs
  * more often than its policy allows, and everybody is told of every change.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,6 +11,7 @@ import type { Task } from "../../src/domain/task.js";
 import type { TaskEvent } from "../../src/domain/task-store.js";
 import { processRuns } from "../automations/hooked-gateway.js";
 import { type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
+import { linesOf } from "../support/lines.js";
 import { until } from "../support/until.js";
 import { calls, GUARD_PLUGIN, killAt } from "./support/guard-plugin.js";
 import { waysOf } from "./support/tasked-app.js";
@@ -77,8 +78,7 @@ async function ends(gateway: GatewayProcess, id: string): Promise<Shown> {
   );
 }
 
-const lines = ({ folder }: GatewayProcess, file: string) =>
-  existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8").split("\n").filter(Boolean) : [];
+const lines = ({ folder }: GatewayProcess, file: string) => linesOf(join(folder, file));
 const gone = (gateway: GatewayProcess) => until(() => !gateway.running(), "the gateway being gone", 30_000);
 
 const once = { shell: { sh: 'echo "$HOOKGATE_TASK_ID $HOOKGATE_RUN_ID" >> runs' } };

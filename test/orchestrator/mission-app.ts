@@ -1,5 +1,5 @@
 /** The whole product in this process with plans, runners that are real programs, and a plugin's hooks that a test writes. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach } from "vitest";
@@ -7,6 +7,7 @@ import { type App, startApp } from "../../src/app.js";
 import { loadConfig } from "../../src/config/load.js";
 import { silentLogger } from "../../src/lib/logger.js";
 import { LeapClock } from "../support/leap-clock.js";
+import { linesOf } from "../support/lines.js";
 import { until } from "../support/until.js";
 
 const TOKEN = "the-token-of-the-owner-0001";
@@ -103,14 +104,7 @@ export async function missionApp(
       mkdirSync(dirname(join(folder, file)), { recursive: true });
       writeFileSync(join(folder, file), text);
     },
-    lines(file) {
-      const path = join(folder, file);
-      return existsSync(path)
-        ? readFileSync(path, "utf8")
-            .split("\n")
-            .filter((line) => line !== "")
-        : [];
-    },
+    lines: (file) => linesOf(join(folder, file)),
     async start() {
       const loaded = loadConfig({
         path: join(folder, "hookgate.yaml"),

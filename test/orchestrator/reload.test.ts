@@ -1,7 +1,9 @@
+import { join } from "node:path";
 /** Changed settings of the orchestrator are taken over without a restart: whoever is at work ends it as it was begun. */
 import { expect, it } from "vitest";
 import type { Task } from "../../src/domain/task.js";
 import { type LiveApp, liveApp } from "../automations/support/live-app.js";
+import { linesOf } from "../support/lines.js";
 import { until } from "../support/until.js";
 
 const settings = (runners: Record<string, unknown>, more = {}) =>
@@ -18,13 +20,7 @@ const ends = (live: LiveApp, id: string) =>
     const { data } = await command(live, `/task show ${id}`);
     return ["done", "failed"].includes(data.status) && data;
   }, `the end of ${id}`);
-const began = (live: LiveApp) => {
-  try {
-    return live.file("began").trim().split("\n").length;
-  } catch {
-    return 0;
-  }
-};
+const began = (live: LiveApp) => linesOf(join(live.folder, "began")).length;
 
 it("runners, their room and their bounds hold for what starts from then on", async () => {
   const live = await liveApp({ "hookgate.yaml": settings({ work: sh(waitsFor("old")) }) });

@@ -1,16 +1,16 @@
 /** Tasks from being asked for to their end, through the started product: real programs, real requests, a real model's wire format. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { join } from "node:path";
 import { LLMock } from "@copilotkit/aimock";
 import { afterEach, describe, expect, it } from "vitest";
 import { processRuns } from "../automations/hooked-gateway.js";
+import { linesOf } from "../support/lines.js";
 import { until } from "../support/until.js";
 import { type TaskedApp, taskedApp, waysOf } from "./support/tasked-app.js";
 
 const sh = (line: string, more: Record<string, unknown> = {}) => ({ shell: { sh: line }, ...more });
-const lines = (app: TaskedApp, file: string) =>
-  existsSync(join(app.folder, file)) ? readFileSync(join(app.folder, file), "utf8").trim().split("\n") : [];
+const lines = (app: TaskedApp, file: string) => linesOf(join(app.folder, file));
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {

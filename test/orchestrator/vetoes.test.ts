@@ -1,8 +1,9 @@
 /** Hooks at every point of a task: what they are told, what they refuse, and that a refusal is seen and not asked for again and again. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { catalogue } from "../../src/hooks/catalogue/index.js";
+import { linesOf } from "../support/lines.js";
 import { until } from "../support/until.js";
 import { calls, GUARD_PLUGIN, rule } from "./support/guard-plugin.js";
 import { type TaskedApp, taskedApp, waysOf } from "./support/tasked-app.js";
@@ -100,7 +101,7 @@ describe("hooks at the points of a task", () => {
       expect((await app.command(`/task retry ${id}`)).outcome).toBe("done");
       await app.becomes(id, wanted === "failed" ? "failed" : "done");
       // What had run was not run again for the sake of a signature.
-      expect(readFileSync(join(app.folder, "runs"), "utf8").trim().split("\n")).toHaveLength(1);
+      expect(linesOf(join(app.folder, "runs"))).toHaveLength(1);
     },
   );
 
@@ -111,7 +112,7 @@ describe("hooks at the points of a task", () => {
     const task = await app.becomes(id, "failed");
     expect(task.reason).toMatch(/^the program exited with 1; not done again: .*guard.* refused \(no money\)$/);
     await threeTicks(app);
-    expect(readFileSync(join(app.folder, "runs"), "utf8").trim().split("\n")).toHaveLength(1);
+    expect(linesOf(join(app.folder, "runs"))).toHaveLength(1);
     const again = await app.command(`/task retry ${id}`);
     expect(again).toMatchObject({ outcome: "failed" });
     expect(again.text).toContain("no money");
@@ -160,8 +161,7 @@ describe("hooks at the points of a task", () => {
     const work = sh("echo $HOOKGATE_RUN_ID >> runs; [ -e go ] || sleep 60");
     const app = await guarded({ work }, { shutdown_timeout: "100ms" });
     const id = await app.add("/task add work Do it");
-    const runs = () =>
-      existsSync(join(app.folder, "runs")) ? readFileSync(join(app.folder, "runs"), "utf8").trim().split("\n") : [];
+    const runs = () => linesOf(join(app.folder, "runs"));
     await until(() => runs().length === 1, "the program running");
     await app.stop();
     expect(of(app, "task:retry", "after").map(({ data }) => data.taskId)).toEqual([id]);

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { openStore } from "../../src/store/open.js";
 import { compiled } from "../support/compiled.js";
+import { linesOf } from "../support/lines.js";
 import { CHAT, storeOptions, temporaryFolder } from "./support/open-test-store.js";
 
 const KILLS = 5;
@@ -20,7 +20,7 @@ async function runAndKill(program: string, file: string, firstNumber: number, af
   await new Promise((resolve) => setTimeout(resolve, afterMs));
   child.kill("SIGKILL");
   await once(child, "exit");
-  return readFileSync(log, "utf8").split("\n").slice(0, -1);
+  return linesOf(log);
 }
 
 test("after SIGKILL at any moment: what was acknowledged is there, and nothing is there by half", async () => {

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, expect, it } from "vitest";
 import { gatewayProcess, TOKEN } from "../../support/gateway-process.js";
-import { jsonLines } from "../../support/json-lines.js";
+import { jsonLines } from "../../support/lines.js";
 import { until } from "../../support/until.js";
 
 const KILLS = 8;

@@ -1,17 +1,15 @@
 /** Killed while a dispatch of a trigger is under way: it is handed over again, and what may not run twice does not. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
+import { linesOf } from "../../support/lines.js";
 import { until } from "../../support/until.js";
 import { type Product, startProduct } from "../product.js";
 
 let product: Product;
 afterEach(() => product.close());
 
-const lines = (name: string) => {
-  const file = join(product.folder, name);
-  return existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : [];
-};
+const lines = (name: string) => linesOf(join(product.folder, name));
 
 it("a hook that the dispatch waits for is ended with the reason; a plugin is told that it is the second attempt", {
   timeout: 120_000,

@@ -1,9 +1,9 @@
 /** Every trigger through the running product: real files, a real clock, signed events, restarts and kills. */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { TOKEN } from "../../support/gateway-process.js";
-import { jsonLines } from "../../support/json-lines.js";
+import { jsonLines, linesOf } from "../../support/lines.js";
 import { until } from "../../support/until.js";
 import { type Product, startProduct } from "../product.js";
 
@@ -256,11 +256,7 @@ describe("a kill at any moment", { timeout: 240_000 }, () => {
 
     for (const id of ["files", "event", "often"]) {
       const runs = product.runs(id).filter(({ status }) => status !== "skipped");
-      const ran = existsSync(join(product.folder, `${id}.ran`))
-        ? readFileSync(join(product.folder, `${id}.ran`), "utf8")
-            .split("\n")
-            .filter(Boolean)
-        : [];
+      const ran = linesOf(join(product.folder, `${id}.ran`));
       // Once at most, and whatever did run has a row that says so.
       expect(new Set(ran).size).toBe(ran.length);
       expect(ran.filter((run) => !runs.some((row) => row.id === run))).toEqual([]);

@@ -61,5 +61,8 @@ it("a program's exit code and output and a server's answer judge work; what they
     ["words", "sh", true],
     ["site", "http", true],
   ]);
-  expect(JSON.parse(app.lines("task.json").join(""))).toMatchObject({ id: done.taskIds.make, attempt: 2 });
+  expect(JSON.parse(readFileSync(join(folder, "task.json"), "utf8"))).toMatchObject({
+    id: done.taskIds.make,
+    attempt: 2,
+  });
 }, 60_000);

@@ -1,5 +1,5 @@
 /** SIGKILL of the running product while missions and schedules are at work: each mission ends as if nothing had been, none is begun twice, hooks hear of all. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -9,6 +9,7 @@ import type { Schedule } from "../../../src/domain/schedule.js";
 import type { Task } from "../../../src/domain/task.js";
 import type { TaskEvent } from "../../../src/domain/task-store.js";
 import { type GatewayProcess, gatewayProcess, TOKEN } from "../../support/gateway-process.js";
+import { linesOf } from "../../support/lines.js";
 import { until } from "../../support/until.js";
 
 /** Notes its beginning and its end, with the mission's and the task's name. */
@@ -42,14 +43,7 @@ afterEach(async () => {
   if (gateway) rmSync(gateway.folder, { recursive: true, force: true });
 });
 
-const lines = (file: string) => {
-  const path = join(gateway?.folder as string, file);
-  return existsSync(path)
-    ? readFileSync(path, "utf8")
-        .split("\n")
-        .filter((line) => line !== "")
-    : [];
-};
+const lines = (file: string) => linesOf(join(gateway?.folder as string, file));
 
 function rows<T>(sql: string): T[] {
   const database = new Database(join(gateway?.folder as string, "data/hookgate.db"), { readonly: true });

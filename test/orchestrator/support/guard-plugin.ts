@@ -1,7 +1,7 @@
 /** A plugin, as text, that notes every call of the orchestration points and refuses what `rules.json` beside it says at that moment. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { jsonLines } from "../../support/json-lines.js";
+import { jsonLines } from "../../support/lines.js";
 
 export const POINTS = [
   "task:create",

@@ -2,7 +2,7 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { catalogue } from "../../../src/hooks/catalogue/index.js";
-import { jsonLines } from "../../support/json-lines.js";
+import { jsonLines } from "../../support/lines.js";
 
 /** All of the orchestration family. */
 export const WORK_POINTS = [
