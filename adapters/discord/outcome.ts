@@ -23,7 +23,7 @@ const UNKNOWN_MESSAGE = 10008;
 const INVALID_FORM = 50035;
 /** Unknown webhook, unknown interaction, already acknowledged, invalid webhook token. */
 const INTERACTION_CLOSED: ReadonlySet<number | string> = new Set([10015, 10062, 40060, 50027]);
-/** Errors before anything was written to the wire, unless a line broke that stood. */
+/** Errors before anything was written to the wire, of those that do not say so themselves. */
 const NOT_WRITTEN: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -56,10 +56,10 @@ export function outcomeOf(error: unknown, sent: Sent): SendResult {
   if (error instanceof DiscordAPIError) return refused(error, sent);
   if (error instanceof HTTPError) return unknownOutcome(`Discord answered ${error.status}`, sent);
   const code = codeOf(error);
-  const isWritten = error instanceof PostError && error.isWritten;
-  if (code !== undefined && NOT_WRITTEN.has(code) && !isWritten)
-    return { kind: "retry", error: `Discord cannot be reached (${code})`, afterMs: UNREACHABLE_PAUSE_MS, scope: "bot" };
-  return unknownOutcome(`no answer from Discord (${code ?? errorMessage(error)})`, sent);
+  const why = code ?? errorMessage(error);
+  if (error instanceof PostError ? !error.isWritten : NOT_WRITTEN.has(why))
+    return { kind: "retry", error: `Discord cannot be reached (${why})`, afterMs: UNREACHABLE_PAUSE_MS, scope: "bot" };
+  return unknownOutcome(`no answer from Discord (${why})`, sent);
 }
 
 function refused({ code, status, message, rawError }: DiscordAPIError, sent: Sent): SendResult {

@@ -48,10 +48,10 @@ export function contentOf(
 }
 
 /** A header's value, of names and values in turn; `name` in lower case. */
-export function headerOf(headers: readonly Buffer[], name: string): string | null {
+export function headerOf(headers: readonly (Buffer | string)[], name: string): string | null {
   for (let i = 0; i + 1 < headers.length; i += 2) {
-    const key = headers[i] as Buffer;
-    if (key.length === name.length && key.toString("latin1").toLowerCase() === name) return String(headers[i + 1]);
+    const key = headers[i] as Buffer | string;
+    if (key.length === name.length && String(key).toLowerCase() === name) return String(headers[i + 1]);
   }
   return null;
 }

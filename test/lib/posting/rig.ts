@@ -5,8 +5,7 @@ import type { Worker } from "node:worker_threads";
 import { Pool } from "undici";
 import { onTestFinished } from "vitest";
 import type { Logger } from "../../../src/lib/logger.js";
-import { type PostAnswer, PostError } from "../../../src/lib/posting/answer.js";
-import { post } from "../../../src/lib/posting/post.js";
+import { contentOf, type PostAnswer, PostError } from "../../../src/lib/posting/answer.js";
 import { Posting } from "../../../src/lib/posting/posting.js";
 import type { PostTarget } from "../../../src/lib/posting/protocol.js";
 import { PostingThread } from "../../../src/lib/posting/thread.js";
@@ -91,24 +90,30 @@ export function postingBy({ thread, logger }: TestThread, target: PostTarget, cr
   return posting;
 }
 
-/** How posts are made in this thread. */
-export function hereTo(target: PostTarget): { count: number; post(path: string, body: string): Promise<PostAnswer> } {
-  const pool = new Pool(target.origin, { connect: { timeout: target.connectTimeoutMs } });
+/** How posts are made in this thread: by undici. */
+export function hereTo({ origin, headers, timeoutMs, connectTimeoutMs, readBody }: PostTarget): {
+  count: number;
+  post(path: string, body: string): Promise<PostAnswer>;
+} {
+  const pool = new Pool(origin, { connect: { timeout: connectTimeoutMs } });
   onTestFinished(() => pool.destroy());
   const here = {
     count: 0,
-    post(path: string, body: string): Promise<PostAnswer> {
+    async post(path: string, body: string): Promise<PostAnswer> {
       here.count++;
-      return new Promise((resolve, reject) => {
-        post(pool, target, 0, path, body, (result) => {
-          if ("error" in result) return reject(new PostError(result.error, result.isWritten, result.code));
-          const { headers, ...rest } = result;
-          resolve({ ...rest, header: (name) => headers[target.readHeaders.indexOf(name)] ?? null });
-        });
-      });
+      const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs };
+      const answer = await pool.request({ path, method: "POST", headers, body, ...limits }).catch(asPostError);
+      const { statusCode: status, headers: read } = answer;
+      const header = (name: string) => [read[name] ?? null].flat()[0] ?? null;
+      return { status, header, ...contentOf(status, await answer.body.text().catch(asPostError), readBody) };
     },
   };
   return here;
+}
+
+/** Undici tells by its code at most whether anything was written; nobody who is made to fail here cares. */
+function asPostError(error: Error): never {
+  throw new PostError(error.message, true);
 }
 
 /** For posts that are to go by the thread. */

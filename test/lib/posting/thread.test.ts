@@ -299,7 +299,7 @@ it("keeps a process alive for what is under way and not a moment longer", async 
       );
     });
   expect(await Promise.all([printed(server.origin), printed()])).toEqual([
-    { code: 0, out: "answered /last\n" },
+    { code: 0, out: "answered /last/1\n" },
     { code: 0, out: "ready\n" },
   ]);
 });
