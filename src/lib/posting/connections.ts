@@ -1,5 +1,4 @@
 /** The connections to one server. A post takes the one that was used last, or a new one, or waits for the next. */
-import { validateHeaderName, validateHeaderValue } from "node:http";
 import { type Ask, Connection } from "./connection.js";
 import type { PostResult, PostTarget } from "./protocol.js";
 
@@ -8,6 +7,7 @@ const MOST = 256;
 const LOOK_MS = 50;
 /** What no path may hold, least of all a line break, behind which a header would begin. */
 const NOT_IN_PATH = /[^\x21-\x7e]/;
+const NOT_IN_HEADER = /[^\x20-\x7e]/;
 
 export class Connections {
   readonly #target: PostTarget;
@@ -15,6 +15,7 @@ export class Connections {
   readonly #server: URL;
   /** Of every request, from behind its path to the length of its body. */
   readonly #head: string;
+  readonly #isHeadFit: boolean;
   readonly #all = new Set<Connection>();
   /** Those that are asked nothing; the one used last is last. */
   readonly #free: Connection[] = [];
@@ -28,10 +29,14 @@ export class Connections {
     this.#done = done;
     this.#server = new URL(target.origin);
     this.#head = headOf(this.#server, target.headers);
+    this.#isHeadFit = !Object.entries(target.headers)
+      .flat()
+      .some((text) => NOT_IN_HEADER.test(text));
   }
 
   post(id: number, path: string, body: string): void {
-    if (NOT_IN_PATH.test(path)) this.#done(unwritten(id, "the path has a character that no path may have"));
+    if (!this.#isHeadFit) this.#done(unwritten(id, "a header has a character that no header may have"));
+    else if (NOT_IN_PATH.test(path)) this.#done(unwritten(id, "the path has a character that no path may have"));
     else this.#give({ id, text: `POST ${path}${this.#head}${Buffer.byteLength(body)}\r\n\r\n${body}` });
   }
 
@@ -97,11 +102,7 @@ export class Connections {
 }
 
 function headOf({ host }: URL, headers: Record<string, string>): string {
-  const lines = Object.entries(headers).map(([name, value]) => {
-    validateHeaderName(name);
-    validateHeaderValue(name, value);
-    return `${name}: ${value}\r\n`;
-  });
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return ` HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${lines.join("")}content-length: `;
 }
 

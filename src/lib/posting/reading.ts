@@ -5,7 +5,7 @@ import { headerOf } from "./answer.js";
 const MOST_HEAD = 80 * 1024;
 const STATUS = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: |$)/;
 const NAME = /^[!#$%&'*+\-.^_`|~\w]+$/;
-const NOT_IN_VALUE = /[\0\r\n]/;
+const NOT_IN_LINE = /[\0\r\n]/;
 const CHUNK = /^([\da-f]{1,8})[ \t]*(?:;|$)/i;
 const NOT_ASCII = /[^\0-\x7f]/;
 
@@ -65,6 +65,7 @@ export class Reading {
     if (end < 0) return false;
     const lines = this.#rest.slice(0, end).split("\r\n");
     this.#rest = this.#rest.slice(end + 4);
+    for (const line of lines) if (NOT_IN_LINE.test(line)) noHttp();
     const [, minor, status] = STATUS.exec(lines[0] as string) ?? noHttp();
     this.status = Number(status);
     if (this.status === 101) throw new Error("the server wants to speak another protocol");
@@ -74,9 +75,8 @@ export class Reading {
       const line = lines[i] as string;
       const colon = line.indexOf(":");
       const name = line.slice(0, colon);
-      const value = line.slice(colon + 1).trim();
-      if (colon < 0 || !NAME.test(name) || NOT_IN_VALUE.test(value)) noHttp();
-      headers.push(name, value);
+      if (colon < 0 || !NAME.test(name)) noHttp();
+      headers.push(name, line.slice(colon + 1).trim());
     }
     this.headers = headers;
     this.#isHeadRead = true;
@@ -89,9 +89,10 @@ export class Reading {
     this.mayAskAgain = isNew ? !connection.includes("close") : connection.includes("keep-alive");
     const coding = headerOf(this.headers, "transfer-encoding");
     const length = headerOf(this.headers, "content-length");
-    this.#isChunked = coding?.toLowerCase() === "chunked";
-    if (coding !== null) this.#missing = undefined;
-    else if (this.status === 204 || this.status === 304) this.#missing = 0;
+    const isEmpty = this.status === 204 || this.status === 304; // whatever its headers say
+    this.#isChunked = !isEmpty && coding?.toLowerCase() === "chunked";
+    if (isEmpty) this.#missing = 0;
+    else if (coding !== null) this.#missing = undefined;
     else if (length === null) this.#missing = undefined;
     else if (/^\d{1,15}$/.test(length)) this.#missing = Number(length);
     else noHttp();

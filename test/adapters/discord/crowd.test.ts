@@ -10,15 +10,15 @@ describe("a crowd on Discord", () => {
   describeCrowd(start, { kind: "retry", afterMs: 7050, scope: "bot" });
 });
 
-it("that the network is gone means nothing was written, unless a line broke that stood", () => {
+it.each([
+  ["the network is gone", "read EHOSTUNREACH", "EHOSTUNREACH"],
+  ["no connection came", "no connection within 10000 ms", undefined],
+])("that %s means nothing was written, unless a line broke that stood", (_what, message, code) => {
   const outcome = (isWritten: boolean) =>
-    outcomeOf(new PostError("read EHOSTUNREACH", isWritten, "EHOSTUNREACH"), {
-      repeat: "by-nonce",
-      isInteraction: false,
-      isPlain: true,
-    });
-  expect(outcome(false)).toMatchObject({ kind: "retry", scope: "bot" });
-  expect(outcome(true)).toMatchObject({ kind: "ambiguous" });
+    outcomeOf(new PostError(message, isWritten, code), { repeat: "by-nonce", isInteraction: false, isPlain: true });
+  const why = code ?? message;
+  expect(outcome(false)).toMatchObject({ kind: "retry", scope: "bot", error: `Discord cannot be reached (${why})` });
+  expect(outcome(true)).toMatchObject({ kind: "ambiguous", error: `no answer from Discord (${why})` });
 });
 
 async function start(): Promise<CrowdedPlatform> {

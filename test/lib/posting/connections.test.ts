@@ -74,6 +74,11 @@ it.each<[string, readonly string[], Partial<PostResult>]>([
   ],
   ["without a body", ["HTTP/1.1 204 No Content\r\n\r\n"], { status: 204, body: "" }],
   [
+    "without a body, whatever it says of one",
+    ["HTTP/1.1 204 No\r\ntransfer-encoding: chunked\r\n\r\n"],
+    { status: 204, body: "" },
+  ],
+  [
     "behind several that only inform",
     ["HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n", OK],
     { status: 200, body: "ok" },
@@ -185,6 +190,21 @@ it("what waits when the connections are closed was not written, what is under wa
   expect(results.size).toBe(300);
   for (const [id, result] of results) expect(result).toMatchObject({ isWritten: id <= 256 });
   await until(() => server.sockets.size === 0, "the connections being closed");
+});
+
+it.each(["a\r\nx-injected: 1", "a\nb", "\u{1f511}"])("a header of %j is none: nothing is written", async (secret) => {
+  const server = await serve((_request, response) => void response.end());
+  const { post } = postsTo(server.origin, { headers: { "x-secret": secret } });
+  expect(await post()).toMatchObject({ isWritten: false, error: expect.stringContaining("header") });
+  expect(server.seen).toEqual([]);
+});
+
+it("an address of IPv6 is no name that has to be looked up", async () => {
+  const result = await postsTo("http://[::1]:1").post();
+  expect(result).toMatchObject({
+    isWritten: false,
+    code: expect.stringMatching(/ECONNREFUSED|EADDRNOTAVAIL|ENETUNREACH/),
+  });
 });
 
 it.each(["/a b", "/a\r\nx-injected: 1", "/ü", "/\u0000"])("%j is no path: nothing is written", async (path) => {

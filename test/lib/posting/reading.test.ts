@@ -143,6 +143,8 @@ describe("whatever comes, it is an answer, an error or not all there", () => {
     ["a header whose name ends in a blank", "HTTP/1.1 200 OK\r\ncontent-length : 2\r\n\r\nok"],
     ["a header that goes on", "HTTP/1.1 200 OK\r\na: b\r\n c\r\n\r\n"],
     ["a line break that is half of one", "HTTP/1.1 200 OK\r\na: b\nc: d\r\n\r\n"],
+    ["a line break that is half of one, at a line's end", "HTTP/1.1 200 OK\r\na: b\n\r\n\r\n"],
+    ["a first line with half a line break", "HTTP/1.1 200 OK\na: b\r\n\r\n"],
     ["a length that is none", "HTTP/1.1 200 OK\r\ncontent-length: 2x\r\n\r\nok"],
     ["two lengths", "HTTP/1.1 200 OK\r\ncontent-length: 2, 3\r\n\r\nok"],
     ["a chunk without its size", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nx\r\n"],
