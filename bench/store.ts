@@ -5,13 +5,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import type { DispatchRecord } from "../src/domain/journal.js";
 import type { DeliveryPart, NewDelivery } from "../src/domain/store.js";
 import { systemClock } from "../src/lib/clock.js";
 import { newId } from "../src/lib/id.js";
 import { silentLogger } from "../src/lib/logger.js";
 import { storeConfig } from "../src/store/config.js";
+import { openSqlite } from "../src/store/driver.js";
 import { openStore } from "../src/store/open.js";
 
 type Durability = "normal" | "full";
@@ -91,7 +91,7 @@ async function bare(durability: Durability, perCommit: number): Promise<number> 
   return inFolder(async (folder) => {
     const file = join(folder, "bench.db");
     await (await openStore({ ...bareOptions(file), durability })).close();
-    const database = new Database(file);
+    const database = openSqlite(file);
     database.pragma("journal_mode = WAL");
     database.pragma(`synchronous = ${durability}`);
     const accept = database.prepare(

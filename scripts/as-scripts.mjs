@@ -54,21 +54,25 @@ async function script(text, names) {
   return `(function(require,module,__url,__lazy){"use strict";${ascii(code)}})\n`;
 }
 
-/** One object with plain properties, made when the script has run: that is cheap to read, and never hears of a later assignment. */
+/**
+ * One object, made when the script has run. Its properties are plain, which is cheap to read; what may be assigned again has a getter, so
+ * that importers see each value. (What looks like an assignment may be text in quotes: then the getter costs a little and changes nothing.)
+ */
 function exportsOnce(text) {
   if (DEFAULT.test(text)) return text.replace(DEFAULT, "module.exports={default:$1};");
   return text.replace(EXPORTS, (_, list) => {
     const pairs = list.split(",").map((one) => one.trim().split(" as "));
-    for (const [local] of pairs) needAssignedOnce(text, local);
-    return `module.exports={${pairs.map(([local, name = local]) => `${name}:${local}`)}};`;
+    const properties = pairs.map(([local, name = local]) =>
+      mayBeAssignedAgain(text, local) ? `get ${name}(){return ${local}}` : `${name}:${local}`,
+    );
+    return `module.exports={${properties}};`;
   });
 }
 
-function needAssignedOnce(text, name) {
+function mayBeAssignedAgain(text, name) {
   const quoted = name.replaceAll("$", "\\$");
   const assignment = `(?<![\\w$.#])${quoted}\\s*(=(?![=>])|\\+\\+|--|[-+*/|&?]{1,2}=)|(\\+\\+|--)${quoted}(?![\\w$])`;
-  if ([...text.matchAll(new RegExp(assignment, "g"))].length > 1)
-    throw new Error(`${name} is exported and assigned more than once: who imports it would keep its first value`);
+  return [...text.matchAll(new RegExp(assignment, "g"))].length > 1;
 }
 
 function entry(path, text, name) {

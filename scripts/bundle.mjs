@@ -14,6 +14,7 @@ const ENTRIES = {
   "src/index": "src/index.ts",
   // Threads, beside the chunk that starts them: all lie in dist/src, whatever file they come from.
   "src/journal-worker": "src/store/journal/worker.ts",
+  "src/verify-worker": "src/store/verify-worker.ts",
   "src/posting-worker": "src/lib/posting/worker.ts",
   ...Object.fromEntries(
     readdirSync("examples/plugins").map((name) => [
@@ -70,7 +71,7 @@ const { outputFiles } = await build({
   outdir: "dist",
   // One folder for all chunks, that of the entries: `import.meta.url` then means the same in each of them.
   chunkNames: "src/[name]-[hash]",
-  external: ["@resvg/resvg-js", "better-sqlite3", "pino-pretty"],
+  external: ["@resvg/resvg-js", "pino-pretty"],
   // Comments and blanks are read at every start and kept in memory; names stay, for stack traces.
   minifyWhitespace: true,
   lineLimit: 160,

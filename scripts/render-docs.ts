@@ -6,6 +6,7 @@ import { environment } from "../src/config/env.js";
 import { configSchema } from "../src/config/schema.js";
 import type { CommandSpec } from "../src/domain/command.js";
 import { catalogue } from "../src/hooks/catalogue/index.js";
+import type { HookPoint } from "../src/hooks/point.js";
 import { endpoints } from "../src/http/api/index.js";
 import { routeTable } from "../src/http/routes/index.js";
 import { renderHooks } from "./render-hooks.js";
@@ -31,6 +32,41 @@ function table(head: string[], rows: string[][]): string {
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
+/** What a handler returns, or may change. */
+function answerOf({ model, phases, result, sees = "original", mutable }: HookPoint): string[] {
+  if (model === "lifecycle" && phases.includes("before"))
+    return [
+      `A \`before\` handler may change: ${mutable?.map((field) => `\`${field}\``).join(", ") || "nothing"}. A change of any other field fails the handler.`,
+      "",
+    ];
+  if (result === undefined) return ["Result: none. What a handler returns is ignored.", ""];
+  const rule =
+    model === "modifying"
+      ? `every field is optional; of \`message\`, only the parts that are named change, and \`null\` removes a part. A handler sees the ${sees} payload by default`
+      : "`null`, nothing or `{ handled: false }` passes; an unknown field fails the handler";
+  const { properties = {}, required = [] } = z.toJSONSchema(result, { io: "input", reused: "inline" });
+  const rows = Object.entries(properties).map(([field, type]) => [
+    `\`${field}\``,
+    typeText(type),
+    model === "claiming" && required.includes(field) ? "yes" : "no",
+  ]);
+  return [`Result (${rule}):`, "", table(["field", "type", "required"], rows), ""];
+}
+
+/** A JSON schema in a few words. */
+function typeText(schema: z.core.JSONSchema._JSONSchema): string {
+  if (typeof schema === "boolean") return "anything";
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
+  if (schema.anyOf) return schema.anyOf.map(typeText).join(" | ");
+  if (schema.type === "array")
+    return `${typeof schema.items === "object" && !Array.isArray(schema.items) ? typeText(schema.items) : "anything"}[]`;
+  if (schema.type !== "object") return String(schema.type ?? "anything");
+  const { properties = {}, required = [] } = schema;
+  return `{ ${Object.keys(properties)
+    .map((field) => (required.includes(field) ? field : `${field}?`))
+    .join(", ")} }`;
+}
+
 function hookPoints(): string {
   const points = [...catalogue].sort((a, b) => a.name.localeCompare(b.name));
   const sections = points.map((point) =>
@@ -41,6 +77,7 @@ function hookPoints(): string {
       "",
       `Model: ${point.model}. ${point.vetoable ? "A hook can veto here." : "Nothing can be vetoed here."}`,
       "",
+      ...answerOf(point),
       "Example payload:",
       "",
       "```json",
@@ -76,7 +113,18 @@ function commands(): string {
       "",
       `${spec.summary}`,
       "",
-      `Role: ${spec.role}. Usage: \`${usage(spec)}\``,
+      `${spec.role === "anyone" ? "Requires no role" : `Requires role: ${spec.role}`}. Usage: \`${usage(spec)}\``,
+      ...spec.options.flatMap(({ name, choiceSummaries = {} }) =>
+        Object.keys(choiceSummaries).length > 0
+          ? [
+              "",
+              table(
+                [name, "what it does"],
+                Object.entries(choiceSummaries).map(([choice, what]) => [`\`${choice}\``, what]),
+              ),
+            ]
+          : [],
+      ),
       ...(options.length ? ["", table(["option", "values", "required", "meaning"], options)] : []),
     ].join("\n");
   });

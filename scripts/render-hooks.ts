@@ -7,10 +7,46 @@ import type { Step } from "../src/automations/step.js";
 import { steps } from "../src/automations/steps/index.js";
 import { triggerKinds } from "../src/automations/triggers/index.js";
 import { describeSettings } from "../src/config/describe.js";
+import { catalogue } from "../src/hooks/catalogue/index.js";
+import { fieldsOf, type HookPoint } from "../src/hooks/point.js";
 
 export const EXAMPLES = "examples/hooks";
 
 type Table = (head: string[], rows: string[][]) => string;
+
+/** What handlers get, what they may decide, and what each point makes of it. */
+function renderProtocol(table: Table): string {
+  const points = catalogue.flatMap((point: HookPoint) => {
+    const fields = fieldsOf(point.result);
+    const decides = {
+      void: [],
+      modifying: ["modify", ...(fields?.some((field) => field === "cancel" || field === "error") ? ["block"] : [])],
+      claiming: ["claim", "block"],
+      lifecycle: beforeDecisions(point),
+      turn: ["modify (patch.contributions)", "block"],
+    }[point.model];
+    if (decides.length === 0) return [];
+    return [
+      [
+        `\`${point.name}\``,
+        point.model,
+        decides.join(", "),
+        (fields ?? point.mutable ?? []).map((field) => `\`${field}\``).join(", "),
+      ],
+    ];
+  });
+  return readFileSync("scripts/hooks-protocol.md", "utf8")
+    .trim()
+    .replace("<!-- points -->", () =>
+      table(["point", "model", "decisions", "fields of its result, or of its payload that may change"], points),
+    );
+}
+
+function beforeDecisions({ phases, vetoable, mutable }: HookPoint): string[] {
+  if (!phases.includes("before")) return [];
+  const decisions = [...(vetoable ? ["block"] : []), ...(mutable?.length === 0 ? [] : ["modify"])];
+  return decisions.length === 0 ? [] : [`before: ${decisions.join(", ")}`];
+}
 
 export function renderHooks(generated: string, table: Table): string {
   const settings = (schema: Parameters<typeof describeSettings>[0]) => {
@@ -44,9 +80,16 @@ export function renderHooks(generated: string, table: Table): string {
     .sort()
     .map((name) => `### ${name}\n\n\`\`\`yaml\n${readFileSync(`${EXAMPLES}/${name}`, "utf8").trim()}\n\`\`\``);
   return `# Hooks of your own\n\n${generated}
-Definitions stand under \`hooks:\` of hookgate.yaml, or in YAML files of the folder \`hooks\` beside it. \`hookgate check\` tells every
-problem at once, with its line; a hook that is broken is listed as such and stops no other. Strings may hold templates:
-\`{{ event.a }}\`, \`{{ steps[0].stdout }}\`, \`{{ step_0 }}\`, \`{{ current_time }}\`.
+Definitions are written under \`hooks:\` of hookgate.yaml, or in YAML files of the folder \`hooks\` beside it. \`hookgate check\` lists
+every problem at once, with its line, by the rules of a start and a reload.
+
+- A broken definition stops no other. It is listed in \`/status\`, \`/hooks broken\`, \`hookgate doctor\` and as \`degraded\` in
+  \`/readyz\` until it is fixed. After a reload the previous version of the hook stays in force; after a start the hook is absent. A
+  hook with \`critical: true\` refuses the start or the reload instead.
+- A hook whose program, module, mission plan or room is missing is listed, too, and stays in force: its runs fail, and \`on_failure\`
+  applies.
+
+${renderProtocol(table)}
 
 ## Examples
 
