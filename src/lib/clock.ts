@@ -2,6 +2,8 @@
 
 export interface Timer {
   cancel(): void;
+  /** From now on it keeps the process alive until it fires. */
+  ref?(): void;
 }
 
 export interface Clock {
@@ -9,8 +11,10 @@ export interface Clock {
   now(): number;
   /** Monotonic milliseconds with a fraction, for durations only. */
   monotonic(): number;
-  /** Calls `fn` once after `delayMs`; never keeps the process alive by itself. */
+  /** Calls `fn` once after `delayMs`; keeps the process alive only when its `ref` is called. */
   after(delayMs: number, fn: () => void): Timer;
+  /** Calls `listener` when the wall clock was set, with how far it moved (negative for backward); gives what ends that. Absent: the clock is not watched. */
+  onStep?(listener: (stepMs: number) => void): () => void;
 }
 
 /** setTimeout fires at once for delays above this, so longer ones are chained. */
@@ -29,7 +33,7 @@ export const systemClock: Clock = {
       handle.unref();
     };
     arm(delayMs);
-    return { cancel: () => clearTimeout(handle) };
+    return { cancel: () => clearTimeout(handle), ref: () => void handle.ref() };
   },
 };
 
@@ -45,6 +49,7 @@ export function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promi
       signal?.removeEventListener("abort", onAbort);
       resolve();
     });
+    timer.ref?.();
     signal?.addEventListener("abort", onAbort, { once: true });
   });
 }

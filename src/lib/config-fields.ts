@@ -4,17 +4,41 @@ import { parseDuration } from "./duration.js";
 
 /** A duration such as `10s` or `1h30m`; parsed to milliseconds. `fallback` is written the same way. */
 export function duration(fallback: string) {
-  return z.string().default(fallback).transform(toMs);
+  return durationText().default(fallback).transform(toMs);
 }
 
 /** The same without a default. */
 export function someDuration() {
-  return z.string().transform(toMs);
+  return durationText().transform(toMs);
+}
+
+const EXPECTED = "expected a duration such as 10s, 5m or 1h30m";
+
+function durationText() {
+  return z.string({
+    error: ({ input }) =>
+      typeof input === "number" ? `${EXPECTED}, got ${input}: write "${input}s" for seconds` : undefined,
+  });
 }
 
 function toMs(text: string, context: z.core.$RefinementCtx<string>): number {
   const ms = parseDuration(text);
   if (ms !== undefined) return ms;
-  context.addIssue({ code: "custom", message: `expected a duration such as 10s, 5m or 1h30m, got "${text}"` });
+  const meant = meantDuration(text);
+  const advice = meant === undefined ? "" : `: write "${meant}"`;
+  context.addIssue({ code: "custom", message: `${EXPECTED}, got "${text}"${advice}`, input: text });
   return z.NEVER;
+}
+
+/** `30m`, for `30 minutes`. */
+function meantDuration(text: string): string | undefined {
+  const short = text
+    .trim()
+    .toLowerCase()
+    .replace(
+      /(\d)\s*(milliseconds?|msecs?|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?)\b[,\s]*(and\s+)?/g,
+      (_, digit, unit) => `${digit}${unit.startsWith("mil") || unit.startsWith("ms") ? "ms" : unit[0]}`,
+    );
+  if (/^\d+$/.test(short)) return `${short}s`;
+  return parseDuration(short) === undefined ? undefined : short;
 }

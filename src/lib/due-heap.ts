@@ -17,6 +17,11 @@ export class DueHeap<K = string> {
     return this.#heap.length;
   }
 
+  /** In the order in which they were set. */
+  all(): Readonly<Entry<K>>[] {
+    return [...this.#heap].sort((a, b) => a.order - b.order);
+  }
+
   get first(): Readonly<Entry<K>> | undefined {
     return this.#heap[0];
   }

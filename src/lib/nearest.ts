@@ -1,18 +1,19 @@
-/** The nearest known name, for "did you mean". */
+/** The nearest known names, for "did you mean". */
 
 /** The candidate with the smallest edit distance, when it is near enough to be a likely slip; else undefined. */
 export function nearest(name: string, candidates: Iterable<string>): string | undefined {
+  return nearestOf(name, candidates)[0];
+}
+
+/** All candidates that are near enough to be a likely slip, the nearest first. */
+export function nearestOf(name: string, candidates: Iterable<string>): string[] {
   const wanted = name.toLowerCase();
-  let best: string | undefined;
-  let bestDistance = Math.max(2, Math.floor(wanted.length / 2.5)) + 1;
-  for (const candidate of candidates) {
-    const distance = editDistance(wanted, candidate.toLowerCase());
-    if (distance < bestDistance) {
-      best = candidate;
-      bestDistance = distance;
-    }
-  }
-  return best;
+  const limit = Math.max(2, Math.floor(wanted.length / 2.5));
+  return [...candidates]
+    .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
+    .filter(({ distance }) => distance <= limit)
+    .sort((a, b) => a.distance - b.distance)
+    .map(({ candidate }) => candidate);
 }
 
 function editDistance(a: string, b: string): number {

@@ -74,6 +74,8 @@ export interface ProcessesParts {
 
 /** After SIGKILL the pipes close at once, unless somebody who left the group holds them. */
 const LAST_WAIT_MS = 250;
+/** The program has ended; what it started holds its output open. What is on the way is read for this long, then they are ended. */
+const HELD_OPEN_MS = 1_000;
 /** A program that left its group may go on for longer than its run. */
 const LEFT_OVER_MS = 600_000;
 /** A program that prints more is stopped: reading it would take the time of everybody else. */
@@ -137,6 +139,7 @@ export function createProcesses({ clock, env, owner, graceMs = 500 }: ProcessesP
 
     const how = await Promise.race([
       closed.then(() => "exited" as const),
+      heldOpen(clock, child, closed),
       expiry(clock, program.timeoutMs, closed),
       aborted([program.signal, stopping], closed),
       once(flood.signal, closed).then(() => "flooded" as const),
@@ -151,7 +154,7 @@ export function createProcesses({ clock, env, owner, graceMs = 500 }: ProcessesP
       child.unref();
     }
     return {
-      how,
+      how: how === "held open" ? "exited" : how,
       exitCode: child.exitCode,
       signal: child.signalCode,
       stdout: stdout.text(),
@@ -260,6 +263,16 @@ function expiry(clock: Clock, timeoutMs: number, closed: Promise<true>): Promise
   return new Promise((done) => {
     const timer = clock.after(timeoutMs, () => done("timed_out"));
     void closed.then(() => timer.cancel());
+  });
+}
+
+/** The program has ended and its output has not: a child of it holds the pipe. */
+function heldOpen(clock: Clock, child: ChildProcess, closed: Promise<true>): Promise<"held open"> {
+  return new Promise((done) => {
+    child.once("exit", () => {
+      const timer = clock.after(HELD_OPEN_MS, () => done("held open"));
+      void closed.then(() => timer.cancel());
+    });
   });
 }
 

@@ -28,12 +28,18 @@ const HARMLESS = new Set([
   "role",
   "claimedBy",
   "cancelledBy",
+  "cancel",
+  "cancelReason",
   "emoji",
   "code",
   "finishReason",
   "entityType",
   "expression",
+  // Why a hook stopped something: the hook's own words.
+  "cancel",
 ]);
+/** A time, as programs write it. */
+const IS_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
 const HARMLESS_ENDING = /(Ids?|At|Ms|Bytes|Key)$/;
 /** Never shown, revealed or not. */
 const SECRET = /(token|secret|password|passwd|authorization|api[-_]?key|cookie|credential)/i;
@@ -65,7 +71,9 @@ function walk(value: unknown, key: string, depth: number, text: (text: string) =
   if (SECRET.test(key) && (typeof value === "string" || typeof value === "object") && value !== null && value !== "")
     return "[secret]";
   if (typeof value === "string")
-    return value === "" || HARMLESS.has(key) || HARMLESS_ENDING.test(key) ? maskTokens(value) : text(value);
+    return value === "" || HARMLESS.has(key) || HARMLESS_ENDING.test(key) || IS_TIME.test(value)
+      ? maskTokens(value)
+      : text(value);
   if (Array.isArray(value)) return value.map((entry) => walk(entry, key, depth + 1, text));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(

@@ -1,6 +1,7 @@
 /** What is wrong with something that a person wrote (a hook, a mission plan): where in it, and in words for that person. */
 import type { z } from "zod";
 import { nearest } from "./nearest.js";
+import { flatIssues } from "./plain-issues.js";
 
 export interface Issue {
   /** Within what was written. */
@@ -18,25 +19,25 @@ export function issuesOf(
   at: Path,
   keys: readonly string[] | ((path: Path) => readonly string[]) = [],
 ): Issue[] {
-  const keysAt = typeof keys === "function" ? keys : (path: Path) => (path.length === 0 ? keys : []);
-  return error.issues.flatMap((issue) => {
+  return flatIssues(error.issues).flatMap((issue) => {
     const inner = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
-    const path = [...at, ...inner];
-    if (issue.code === "unrecognized_keys")
-      return issue.keys.map((key) => ({
-        path: [...path, key],
-        message: `unknown setting "${key}"${suggestion(key, keysAt(inner))}`,
-        ofKey: true,
-      }));
-    return [{ path, message: messageOf(issue) }];
+    return toIssues(issue, inner, keys).map((one) => ({ ...one, path: [...at, ...one.path] }));
   });
 }
 
-/** Of a union, what its alternatives say. */
-function messageOf(issue: z.core.$ZodIssue): string {
-  if (issue.code !== "invalid_union") return issue.message;
-  const alternatives = issue.errors.flatMap((errors) => errors.slice(0, 1).map(({ message }) => message));
-  return [...new Set(alternatives)].join(", or: ") || issue.message;
+/** One issue of a schema that stands at `path`. */
+export function toIssues(
+  issue: z.core.$ZodIssue,
+  path: Path,
+  keys: readonly string[] | ((path: Path) => readonly string[]) = [],
+): Issue[] {
+  const keysAt = typeof keys === "function" ? keys : (at: Path) => (at.length === 0 ? keys : []);
+  if (issue.code !== "unrecognized_keys") return [{ path, message: issue.message }];
+  return issue.keys.map((key) => ({
+    path: [...path, key],
+    message: `unknown setting "${key}"${suggestion(key, keysAt(path))}`,
+    ofKey: true,
+  }));
 }
 
 /** ` (did you mean "x"?)`, or the names that there are when none is near. */

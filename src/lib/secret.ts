@@ -7,6 +7,34 @@ export function sameSecret(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected));
 }
 
+export const MIN_TOKEN_CHARACTERS = 16;
+const MIN_DIFFERENT = 6;
+
+/** Why a login token is easy to guess; undefined when it is not plainly so. */
+export function whyWeakToken(token: string): string | undefined {
+  if (token.length < MIN_TOKEN_CHARACTERS) return `it is shorter than ${MIN_TOKEN_CHARACTERS} characters`;
+  if (new Set(token.toLowerCase()).size < MIN_DIFFERENT)
+    return `it has fewer than ${MIN_DIFFERENT} different characters`;
+  if (isRepeated(token)) return "it repeats one short text";
+  return isRow(token) ? "it is a row of neighbouring characters" : undefined;
+}
+
+function isRepeated(token: string): boolean {
+  for (let length = 1; length <= 12 && length * 2 <= token.length; length++)
+    if (token === token.slice(0, length).repeat(token.length).slice(0, token.length)) return true;
+  return false;
+}
+
+/** `abcdefghijklmnop`, `12345678901234567`. */
+function isRow(token: string): boolean {
+  let steps = 0;
+  for (let i = 1; i < token.length; i++) {
+    const step = Math.abs(token.charCodeAt(i) - token.charCodeAt(i - 1));
+    if (step === 1 || step === 9) steps++;
+  }
+  return steps >= (token.length - 1) * 0.8;
+}
+
 const MASK = "[secret]";
 /** Discord bot tokens and Telegram bot tokens, wherever they stand: `/bot123:ABC/` in an address, too. */
 const TOKEN_SHAPES = /\b[\w-]{23,28}\.[\w-]{6}\.[\w-]{27,}|(?<!\d)\d{6,12}:[A-Za-z0-9_-]{30,}/g;

@@ -17,6 +17,8 @@ export interface WorkOptions<K = string> {
   maxParallel: number;
   clock: Clock;
   logger: Logger;
+  /** Its times end waits, so they move with a clock that is set; else they are times of day, and stay. */
+  isWaiting?: boolean;
   /** After a look that threw. */
   backoff?: Backoff;
 }
@@ -69,6 +71,7 @@ export class KeyedWork<K extends KeyState> {
 
   constructor(options: WorkOptions<K>) {
     this.#options = options;
+    options.clock.onStep?.((stepMs) => this.#stepped(stepMs));
   }
 
   get depth(): { active: number; waiting: number } {
@@ -172,6 +175,21 @@ export class KeyedWork<K extends KeyState> {
     // One that failed is not idle for long, so its back-off grows.
     if (nextAt < NEVER) this.#plan(state, nextAt);
     if (this.#waitingCount > 0) this.#schedulePump();
+  }
+
+  /** The clock was set: what waits keeps its length, and the timer is set anew for what falls due earlier now. */
+  #stepped(stepMs: number): void {
+    if (this.#options.isWaiting) {
+      const later = this.#later.all();
+      this.#later.clear();
+      for (const { key, dueAt } of later) {
+        key.nextAt = dueAt + stepMs;
+        this.#later.set(key, key.nextAt);
+      }
+    }
+    this.#timer?.cancel();
+    this.#timerAt = NEVER;
+    this.#armTimer();
   }
 
   /** One timer, for whichever key is first. */

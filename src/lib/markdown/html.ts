@@ -16,7 +16,7 @@ const NAMED: Record<string, string> = {
   mdash: "—",
   ndash: "–",
 };
-const TOKEN = /<!--[\s\S]*?(?:-->|$)|<(\/?)([a-zA-Z][a-zA-Z0-9-]*)((?:[^<>"']|"[^"]*"|'[^']*')*)>|([^<]+|<)/g;
+const TOKEN = /<!--[\s\S]*?(?:-->|$)|<(\/?)([a-zA-Z][a-zA-Z0-9-]*)((?:[\s/](?:[^<>"']|"[^"]*"|'[^']*')*)?)>|([^<]+|<)/g;
 const DEPTH_MAX = 60;
 
 type Inline = "strong" | "emphasis" | "underline" | "delete" | "spoiler" | "inlineCode" | "link";

@@ -33,11 +33,16 @@ export function readTree(text: string, format: TextFormat = "markdown"): Root {
   return parseMarkdown(text);
 }
 
-/** Text as rich text. A text that shows nothing though something was written (`*`, an empty fence) is shown as it was written. */
-export function readRich(text: string, format: TextFormat = "markdown", options: FlattenOptions): RichText {
+/** Text as rich text; `tree` is the text where it was read before. A text that shows nothing though something was written (`*`, an empty fence) is shown as it was written. */
+export function readRich(
+  text: string,
+  format: TextFormat = "markdown",
+  options: FlattenOptions,
+  tree?: Root,
+): RichText {
   if (format === "plain") return plainRich(clean(text));
   if (format === "markdown" && isPlainText(text)) return plainRich(text);
-  const rich = flatten(readTree(text, format), options);
+  const rich = flatten(tree ?? readTree(text, format), options);
   return isBlank(rich.text) ? plainRich(clean(text)) : rich;
 }
 

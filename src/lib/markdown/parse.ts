@@ -14,6 +14,12 @@ const MARKDOWN_MAX = 65_536;
 const GROUP_MAX = 16_384;
 /** Delimiters in one block; the parser's time grows with their square. */
 const DELIMITERS_MAX = 600;
+/**
+ * What one text may cost: a line or a character that may start markup is 1 (some 10 µs on a fast machine), a mark of a list, quote or
+ * heading 5. What comes after that is literal text, so that no message stops the event loop for long.
+ */
+const COST_MAX = 6_000;
+const LINE_MARK_COST = 5;
 const DEEP = /^(?:[ \t]*(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))){20}/m;
 
 type SyntaxExtension = NonNullable<Options["extensions"]>[number];
@@ -93,16 +99,40 @@ interface Group {
 
 /** Blocks (between blank lines, fences whole) joined up to the group size; a block that would be slow stands alone, literal. */
 function groups(text: string): Group[] {
-  if (text.length <= GROUP_MAX && !isSlow(text)) return [{ text, literal: false }];
+  if (text.length <= GROUP_MAX && costOf(text) <= COST_MAX && !isSlow(text)) return [{ text, literal: false }];
   const found: Group[] = [];
+  let spent = 0;
   for (const block of blocks(text)) {
-    const slow = isSlow(block);
+    const cost = costOf(block);
+    const slow = isSlow(block) || spent + cost > COST_MAX;
+    if (!slow) spent += cost;
     const last = found.at(-1);
     if (last && !last.literal && !slow && last.text.length + block.length <= GROUP_MAX) last.text += block;
     else found.push({ text: slow ? block.replace(/^\n+|\n+$/g, "") : block, literal: slow });
   }
   return found.filter((group) => group.text.trim() !== "");
 }
+
+function costOf(text: string): number {
+  let cost = 0;
+  let isLineStart = true;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    const isSpace = code === 32 || code === 9;
+    const isMark: boolean = isLineStart && LINE_MARKS.has(code);
+    if (isMark) cost += LINE_MARK_COST;
+    else if (code === 10 || INLINE_MARKS.has(code)) cost++;
+    // Marks may follow each other, `- > - a`; the rest of a rule, `-----`, counts nothing.
+    const isNested: boolean =
+      isMark && (code === 62 /* > */ || text.charCodeAt(i + 1) === 32 || text.charCodeAt(i + 1) === 9);
+    isLineStart = code === 10 || (isLineStart && (isNested || isSpace || (code >= 48 && code <= 57)));
+  }
+  return cost;
+}
+
+const codes = (characters: string) => new Set([...characters].map((character) => character.charCodeAt(0)));
+const LINE_MARKS = codes("#>-+*.)=");
+const INLINE_MARKS = codes("\\`*_~<[]&|:@!");
 
 function isSlow(block: string): boolean {
   let delimiters = 0;

@@ -91,6 +91,12 @@ export const PUBLIC_ONLY: Destinations = parseDestinations([]);
 
 function parseEntry(text: string): Entry {
   const entry = rangeEntry(text) ?? hostEntry(text);
+  const isPort = entry?.port === undefined || (entry.port >= 1 && entry.port <= 65_535);
+  if (entry && !isPort)
+    throw new HookgateError({
+      code: "OUTGOING_ALLOW_INVALID",
+      message: `expected a port from 1 to 65535, got ${entry.port} in "${text}"`,
+    });
   if (entry) return entry;
   throw new HookgateError({
     code: "OUTGOING_ALLOW_INVALID",
@@ -119,6 +125,16 @@ function hostEntry(text: string): Entry | undefined {
       ?.groups ?? {};
   if (parts.host === undefined) return undefined;
   return { kind: "host", host: parts.host.toLowerCase(), isSuffix: parts.star !== undefined, port: portOf(parts.port) };
+}
+
+/** Why an entry allows more than anybody can mean; undefined when it does not. */
+export function whyTooWide(text: string): string | undefined {
+  const entry = parseEntry(text);
+  if (entry.kind === "range" && entry.range[1] === 0)
+    return "it allows every address, those of this machine and its network too";
+  if (entry.kind === "host" && entry.isSuffix && !entry.host.includes("."))
+    return `it allows every name under .${entry.host}, wherever its owner lets it point to`;
+  return undefined;
 }
 
 const portOf = (text: string | undefined) => (text === undefined ? undefined : Number(text));

@@ -70,6 +70,11 @@ export class Connection {
     return now - this.#movedAt >= this.#keptMs;
   }
 
+  /** For so long nothing could be read: that time does not count for what it is asked. */
+  forgive(ms: number): void {
+    if (this.#ask) this.#movedAt += ms;
+  }
+
   /** Ends it when it has waited for too long. */
   look(now: number): void {
     const { connectTimeoutMs, timeoutMs } = this.#options.target;

@@ -5,6 +5,8 @@ import type { PostResult, PostTarget } from "./protocol.js";
 const MOST = 256;
 /** How late a time limit may be noticed. */
 const LOOK_MS = 50;
+/** A look this late was kept from its time. */
+const LATE_MS = 1_000;
 /** What no path may hold, least of all a line break, behind which a header would begin. */
 const NOT_IN_PATH = /[^\x21-\x7e]/;
 const NOT_IN_HEADER = /[^\x20-\x7e]/;
@@ -23,6 +25,7 @@ export class Connections {
   readonly #waiting: Ask[] = [];
   #session: Buffer | undefined;
   #looking: NodeJS.Timeout | undefined;
+  #lookedAt = 0;
 
   constructor(target: PostTarget, done: (result: PostResult) => void) {
     this.#target = target;
@@ -75,7 +78,9 @@ export class Connections {
       },
     };
     this.#all.add(new Connection(options, ask));
-    this.#looking ??= setInterval(() => this.#look(), LOOK_MS);
+    if (this.#looking) return;
+    this.#lookedAt = performance.now();
+    this.#looking = setInterval(() => this.#look(), LOOK_MS);
   }
 
   #freed(connection: Connection): void {
@@ -97,7 +102,11 @@ export class Connections {
 
   #look(): void {
     const now = performance.now();
-    for (const connection of this.#all) connection.look(now);
+    const lateMs = now - this.#lookedAt - LOOK_MS;
+    this.#lookedAt = now;
+    // This process was stopped: answers may be here, unread. Timers come before input.
+    if (lateMs > LATE_MS) for (const connection of this.#all) connection.forgive(lateMs);
+    else for (const connection of this.#all) connection.look(now);
   }
 }
 

@@ -1,0 +1,133 @@
+/** Words for what a schema refuses: what is expected and what is there. The validator's own wording is never shown. */
+import type { z } from "zod";
+import { nearest } from "./nearest.js";
+
+/** Passed to `safeParse`: words of a schema's own go before these. */
+function plainMessage(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return ofType(String(issue.expected), issue.input);
+    case "invalid_value":
+      return ofValues(issue.values ?? [], issue.input);
+    case "too_small":
+      return ofSize(issue, issue.inclusive === false ? "more than" : "at least", Number(issue.minimum));
+    case "too_big":
+      return ofSize(issue, issue.inclusive === false ? "less than" : "at most", Number(issue.maximum));
+    case "invalid_format":
+      return issue.format === "url"
+        ? `expected a web address such as https://example.org, got ${shown(issue.input)}`
+        : `${shown(issue.input)} has the wrong form`;
+    case "unrecognized_keys":
+      return `unknown setting ${(issue.keys ?? []).map((key: string) => `"${key}"`).join(", ")}`;
+    case "invalid_key":
+      return `${nameIn(issue)} cannot be a name here: use letters, digits, dots, dashes and underscores`;
+    case "invalid_union":
+      return "this setting has the wrong form";
+    default:
+      return `${shown(issue.input)} cannot be used here`;
+  }
+}
+
+/** For `safeParse` of values that are parsed once: zod writes a program for each schema, which pays for many values only. */
+export const PLAIN = { jitless: true, error: plainMessage };
+/** For schemas that parse thousands of values. */
+export const PLAIN_MANY = { jitless: false, error: plainMessage };
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "settings (key: value)",
+  record: "settings by name (name: value)",
+  nonoptional: "a value",
+};
+
+/** `a list`, for a type of the validator. */
+export function typeName(expected: string): string {
+  return TYPES[expected] ?? expected;
+}
+
+function ofType(type: string, input: unknown): string {
+  const expected = `expected ${typeName(type)}`;
+  if (input === undefined) return type === "nonoptional" ? "it is missing" : `it is missing: ${expected}`;
+  if (type === "int" && typeof input === "number") return `${expected}, got ${input}`;
+  return `${expected}, got ${shown(input)}${advice(type, input)}`;
+}
+
+/** What people write most often in place of what is meant. */
+function advice(type: string, input: unknown): string {
+  if (type === "string" && typeof input === "number")
+    return Number.isSafeInteger(input) || !Number.isInteger(input)
+      ? `: write "${input}", with quotes`
+      : ": a number this long loses digits, write it in quotes";
+  if (type === "string" && typeof input === "boolean") return `: write "${input}", with quotes`;
+  if (type === "array" && (typeof input === "string" || typeof input === "number")) return `: write [${shown(input)}]`;
+  if ((type === "number" || type === "int") && typeof input === "string" && /^-?\d+(\.\d+)?$/.test(input.trim()))
+    return `: write ${input.trim()}, without quotes`;
+  if (type === "boolean" && typeof input === "string") {
+    if (/^(yes|on|y|true)$/i.test(input)) return ": write true, without quotes";
+    if (/^(no|off|n|false)$/i.test(input)) return ": write false, without quotes";
+  }
+  return "";
+}
+
+function ofValues(values: readonly unknown[], input: unknown): string {
+  const known = values.map(String);
+  if (input === undefined) return `it is missing: expected ${oneOf(known)}`;
+  const near = typeof input === "string" ? nearest(input, known) : undefined;
+  if (near !== undefined) return `"${input}" is not known here (did you mean "${near}"?)`;
+  return `expected ${oneOf(known)}, got ${shown(input)}`;
+}
+
+const oneOf = (known: readonly string[]) => (known.length === 1 ? `${known[0]}` : `one of ${known.join(", ")}`);
+
+const COUNTED: Readonly<Record<string, string>> = {
+  string: "characters",
+  array: "entries",
+  set: "entries",
+  map: "entries",
+};
+
+function ofSize(issue: z.core.$ZodRawIssue, limit: string, bound: number): string {
+  const { input } = issue;
+  const what = COUNTED[String(issue.origin)];
+  if (what === undefined) return `expected ${limit} ${bound}, got ${shown(input)}`;
+  const size = typeof input === "string" || Array.isArray(input) ? input.length : undefined;
+  if (size === 0) return Array.isArray(input) ? "the list is empty: expected at least one entry" : "the text is empty";
+  const unit = bound === 1 ? what.replace(/ies$/, "y").replace(/s$/, "") : what;
+  return `expected ${limit} ${bound} ${unit}${size === undefined ? "" : `, got ${size}`}`;
+}
+
+function nameIn(issue: z.core.$ZodRawIssue): string {
+  return shown(issue.path?.at(-1) ?? issue.input);
+}
+
+/** A value as its file has it, short. */
+export function shown(value: unknown): string {
+  if (value === undefined) return "nothing";
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}
+
+/** Of a union, the issues of the alternative that was meant; none is when their first steps all fail. */
+export function flatIssues(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[] {
+  return issues.flatMap((issue): z.core.$ZodIssue[] => {
+    if (issue.code !== "invalid_union" || !issue.errors?.length) return [issue];
+    const [meant] = issue.errors.filter((errors) => !errors.some(isOfWhole)).sort((a, b) => a.length - b.length);
+    if (meant !== undefined)
+      return flatIssues(meant.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })));
+    const messages = issue.errors.flatMap((errors) =>
+      flatIssues(errors)
+        .slice(0, 1)
+        .map(({ message }) => message),
+    );
+    return [{ ...issue, message: [...new Set(messages)].join(", or: ") || issue.message }];
+  });
+}
+
+/** The alternative takes no value of this kind at all. */
+function isOfWhole(issue: z.core.$ZodIssue): boolean {
+  return issue.path.length === 0 && issue.code !== "unrecognized_keys";
+}

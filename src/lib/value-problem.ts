@@ -1,0 +1,43 @@
+/** What is wrong with a value that a program made: the field, what is expected there and what is there. */
+import { z } from "zod";
+import { PLAIN_MANY, shown, typeName } from "./plain-issues.js";
+import { issuesOf, pathText } from "./schema-issues.js";
+
+type Path = readonly (string | number)[];
+
+/** `card.tone: expected one of …, got "red"`, all problems in one line; undefined when the value fits. `at`: where it stands. */
+export function valueProblem(schema: z.ZodType, value: unknown, at: Path = []): string | undefined {
+  const parsed = schema.safeParse(value, WORDS);
+  if (parsed.success) return undefined;
+  const issues = issuesOf(parsed.error, at, (path) => fieldsAt(schema, path));
+  // A misspelt field explains the one that is missing.
+  const [first = [], second = []] = [issues.filter(({ ofKey }) => ofKey), issues.filter(({ ofKey }) => !ofKey)];
+  return [...first, ...second]
+    .map(({ path, message, ofKey }) => {
+      const place = pathText(ofKey ? path.slice(0, -1) : path);
+      return `${place === "" ? "" : `${place}: `}${message.replace(/^unknown setting/, "unknown field")}`;
+    })
+    .join("; ");
+}
+
+const WORDS = {
+  ...PLAIN_MANY,
+  error(issue: z.core.$ZodRawIssue): string {
+    const isObject = issue.code === "invalid_type" && (issue.expected === "object" || issue.expected === "record");
+    if (isObject && issue.input !== undefined) return `expected an object, got ${shown(issue.input)}`;
+    if (isObject) return "it is missing: expected an object";
+    if (issue.code === "invalid_type" && issue.expected === "string" && issue.input !== undefined)
+      return `expected ${typeName("string")}, got ${shown(issue.input)}`;
+    return PLAIN_MANY.error(issue);
+  },
+};
+
+/** The names of the fields at a path; none where there is no list of them. */
+export function fieldsAt(schema: unknown, path: Path): string[] {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return fieldsAt(schema.unwrap(), path);
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => fieldsAt(option, path));
+  const [step, ...rest] = path;
+  if (schema instanceof z.ZodArray) return step === undefined ? [] : fieldsAt(schema.element, rest);
+  if (!(schema instanceof z.ZodObject)) return [];
+  return step === undefined ? Object.keys(schema.shape) : fieldsAt(schema.shape[step], rest);
+}
