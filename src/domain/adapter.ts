@@ -15,9 +15,13 @@ export interface AdapterState {
   phase: AdapterPhase;
   /** Why it is not online, for the operator; or a remark while online. No secrets. */
   reason?: string;
+  /** What the operator can do about it. */
+  hint?: string | undefined;
   /** Set as soon as it is known. */
   botId?: string;
   botName?: string;
+  /** Where a person adds the bot account to a server or group, once it is known. */
+  inviteUrl?: string;
 }
 
 /** How the adapter must acknowledge an interaction, decided by the gateway after the durable write. */
@@ -132,6 +136,8 @@ export interface AdapterTraits {
   idempotentForMs?: number;
   /** What is not taken in waits on the platform, in order: better there than here. Absent = no: it comes whether we keep up or not. */
   keepsBacklog?: boolean;
+  /** Hook points whose events the platform never reports, so that hooks there never run for it. */
+  neverReports?: readonly string[];
   /** It can show forms. Absent = no: what a form asks is asked by messages that are replied to. */
   forms?: boolean;
   limits: RateLimits;
@@ -142,6 +148,8 @@ export interface AdapterTraits {
   /** Where a browser shows a message to the members of its chat; undefined where nothing leads (a DM). Absent: nowhere. */
   /** Where a person can be found, for whoever may not read the DM that they wrote in. Its scheme may be the platform's own. */
   linkToPerson?(userId: string): string | undefined;
+  /** How people call a chat (`#support`, `#support › order 12`, `Sales`), as far as it is known. Absent: chats have no names. */
+  placeName?(at: Address): string | undefined;
   linkTo?(at: Address, messageId: string, guildId: string | undefined): string | undefined;
 }
 
@@ -156,6 +164,11 @@ export interface Adapter {
   run(context: AdapterContext, signal: AbortSignal): Promise<void>;
   /** Pure: a message as the platform's requests, in order; never empty. `plain` drops all formatting. Cards and buttons that the platform lacks become text. */
   encode(message: OutboundMessage, at: Address, options: { plain: boolean }): EncodedPart[];
+  /**
+   * Pure: one part without formatting, with its files and buttons; a photo becomes a plain file. For a part that the platform refused
+   * after others of its message were sent. Undefined when it is as plain as it can be. Absent: its readable text is all there is to it.
+   */
+  plainPart?(part: EncodedPart): EncodedPart[] | undefined;
   /**
    * The bytes of a file that has no address of its own (its `url` is empty), for a copy on another platform. Rejects when it
    * is gone or too large. Absent: every file of the platform has an address.

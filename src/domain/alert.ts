@@ -107,6 +107,25 @@ export interface AlertEvent {
   reason?: string;
 }
 
+/** States for people. */
+export const STATE_WORDS: Record<AlertState, string> = {
+  warned: "warning",
+  firing: "firing",
+  acked: "acknowledged",
+  snoozed: "snoozed",
+  silenced: "silenced",
+  inhibited: "explained by another alert",
+  resolved: "resolved",
+  expired: "expired",
+};
+
+/** What has a clock is overdue or due soon; anything else fires. */
+export function stateWord({ state, signal }: Pick<Alert, "state" | "signal">): string {
+  if (signal.clock !== undefined && state === "firing") return "overdue";
+  if (signal.clock !== undefined && state === "warned") return "due soon";
+  return STATE_WORDS[state];
+}
+
 /** Where an alert is told. `quiet`: waits for the end of quiet hours and is told in the catch-up. */
 export interface Place {
   alertId: string;
@@ -261,6 +280,8 @@ export interface AlertStore {
   noticesSent(ids: readonly number[], now: number): Promise<void>;
   /** Those that are not known to have arrived, oldest first; a thousand at most. */
   unsettledNotices(destination: string): Promise<Notice[]>;
+  /** What was posted there about this alert, with all else that the same messages are about; oldest first. */
+  postedWith(alertId: string, destination: string): Promise<Notice[]>;
   settleNotices(ids: readonly number[]): Promise<void>;
 
   silences(): Promise<Silence[]>;

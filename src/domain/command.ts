@@ -6,6 +6,8 @@ import type { Operator, Role } from "./identity.js";
 
 export type OptionValue = string | number | boolean;
 
+export const OPTION_TYPES = ["string", "integer", "boolean"] as const;
+
 /** What the values of an option may come from. */
 export type ChoiceList =
   | "hooks"
@@ -35,9 +37,11 @@ export interface OptionSpec {
   /** `[a-z0-9_-]{1,32}`. Also usable in text as `name=value`; options also fill by position, in this order. */
   name: string;
   summary: string;
-  type: "string" | "integer" | "boolean";
+  type: (typeof OPTION_TYPES)[number];
   required?: boolean;
   choices?: readonly string[];
+  /** Choice → what it does: for completion, `/help NAME` and the docs. */
+  choiceSummaries?: Readonly<Record<string, string>>;
   /** The last string option may take the rest of the line. */
   rest?: boolean;
   /** By position only when the option `action` is one of these; by name always. */
@@ -65,6 +69,19 @@ export interface CommandSpec {
   role: Role | "anyone";
   /** Its run may take long: commands that are given later in the same conversation do not wait for it. */
   isSlow?: boolean;
+}
+
+/** Phones turn straight quotes into curly ones. */
+const QUOTES: Readonly<Record<string, string>> = { '"': '"', "'": "'", "“": "”", "‘": "’" };
+
+/** The mark that ends a quoted value which `opening` starts; undefined when it starts none. */
+export function closingQuote(opening: string): string | undefined {
+  return QUOTES[opening];
+}
+
+/** A text as one value of a command line: whatever it holds, it is read back as it is. */
+export function quoteValue(text: string): string {
+  return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
 export interface Choice {

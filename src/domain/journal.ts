@@ -3,6 +3,7 @@
 export const OUTCOMES = [
   "passed",
   "modified",
+  "overruled",
   "claimed",
   "cancelled",
   "blocked",
@@ -48,13 +49,21 @@ export interface RunRecord {
   pluginId?: string;
   position: number;
   outcome: Outcome;
-  /** Why it was skipped, what it was blocked or cancelled with. */
+  /** Why it was skipped, what it was blocked or cancelled with, and for `overruled` which hook set which field first. */
   reason?: string;
   latencyMs: number;
   attempt: number;
   error?: string;
+  /** Where the error was thrown: file, line and column, relative to the working folder. For admins. */
+  place?: string;
   /** What it returned or changed, as set by this handler (JSON). */
   diff?: unknown;
+}
+
+/** What the id of a dispatch begins with, up to the first colon: the inbox message or the delivery that led to it. */
+export function rootOf(dispatchId: string): string {
+  const end = dispatchId.indexOf(":");
+  return end < 0 ? dispatchId : dispatchId.slice(0, end);
 }
 
 /** One firing of a hook point. */
@@ -97,6 +106,8 @@ export interface DispatchFilter {
   point?: string;
   conversation?: string;
   messageId?: string;
+  /** What an inbox message (`m5`) or a delivery (`d_m5r`) led to: dispatches whose id is that, or begins with it and a colon. */
+  of?: string;
   outcome?: Outcome;
   /** Only dispatches in which a run failed or timed out. */
   failed?: boolean;

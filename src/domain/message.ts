@@ -85,11 +85,24 @@ export type Form = z.infer<typeof form>;
 
 /**
  * What a press does: run a command line as the person who pressed (`"/hooks show x"`; the values of its form are added as named
- * options `field=value`), or say a text as that person, through all the hooks. A link button opens `url` and is never an action.
+ * options `field=value`), or say a text as that person, through all the hooks; such a text is never read as a command. A link button opens
+ * `url` and is never an action. `isFilledIn`: the line holds values that are not its author's; who presses is shown what it was.
  */
 export const buttonAction = z.union([
-  z.object({ kind: z.literal("command"), line: z.string(), form: form.optional() }),
-  z.object({ kind: z.literal("say"), text: z.string() }),
+  z.object({
+    kind: z.literal("command"),
+    line: z
+      .string()
+      .describe(
+        "The command line. A template stands for one whole option value, and is quoted: `/task add title={{ … }}`.",
+      ),
+    form: form.optional(),
+    isFilledIn: z.boolean().optional().describe("Put in when templates filled the line: a press shows the line."),
+  }),
+  z.object({
+    kind: z.literal("say"),
+    text: z.string().describe("Goes through the hooks as a message of the person; never read as a command."),
+  }),
 ]);
 export type ButtonAction = z.infer<typeof buttonAction>;
 

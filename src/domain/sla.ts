@@ -43,8 +43,11 @@ export interface SlaClock {
   /** `next_response` runs once for each time that a customer waits: the message that began it. Empty for others. */
   cycle: string;
   state: "running" | "paused" | "ended";
-  /** `late`: over, after it was due. `withdrawn`: over without anything to be met (cancelled, deleted, no policy any more). */
-  outcome?: "met" | "late" | "withdrawn";
+  /**
+   * `late`: ended after it was due · `unanswered`: its conversation was closed without an answer · `withdrawn`: nothing was left to
+   * meet (cancelled, deleted, no policy any more).
+   */
+  outcome?: "met" | "late" | "unanswered" | "withdrawn";
   startedAt: number;
   endedAt?: number;
   course: SlaCourse;
@@ -61,6 +64,10 @@ export interface SlaClock {
   /** The highest share of the target that a warning of this episode told of. */
   warned?: number;
   violatedAt?: number;
+  /** When it was first violated: kept when more time is given, so that reports count the breach. */
+  breachedAt?: number;
+  /** How often people gave it more time. */
+  extensions?: number;
   /** Working time used, when it ended. */
   usedMs?: number;
   pausedFor?: string;
@@ -151,6 +158,8 @@ export interface CaseTurn {
   messageId: string;
   by: "customer" | "us";
   at: number;
+  /** Who of us, where a person did. */
+  name?: string;
 }
 
 /** A customer's matter in a conversation: from their first message to its end. */
@@ -161,6 +170,8 @@ export interface SlaCase {
   address: Address;
   isDm: boolean;
   guildId?: string;
+  /** How people call the chat, when it was last known. */
+  room?: string;
   openedAt: number;
   /** The latest, bounded. */
   turns: CaseTurn[];
@@ -202,10 +213,15 @@ export interface SlaFilter {
 export interface SlaTally {
   policyId: string;
   measure: SlaMeasure;
-  /** Of clocks that ended. */
+  /** Of clocks that ended. `late`: violated at any time, whatever happened afterwards. */
   met: number;
   late: number;
+  /** Closed without an answer; those that were violated are among `late` as well. */
+  unanswered: number;
+  /** Ended without anything to be met, and never violated. */
   withdrawn: number;
+  /** Given more time by people; they are among the others as well. */
+  extended: number;
 }
 
 export interface SlaStore {
@@ -234,7 +250,16 @@ export interface SlaStore {
     toMs: number,
     limit: number,
   ): Promise<
-    { policyId: string; measure: SlaMeasure; endedAt: number; usedMs: number; targetMs: number; met: boolean }[]
+    {
+      policyId: string;
+      measure: SlaMeasure;
+      endedAt: number;
+      usedMs: number;
+      targetMs: number;
+      met: boolean;
+      /** False: closed without an answer, so `usedMs` is no response time. */
+      isAnswered: boolean;
+    }[]
   >;
 
   /** Announcements that are not done with and whose time has come, in order. */

@@ -5,6 +5,7 @@
  * STORE_READ_ONLY, STORE_FULL, STORE_CORRUPT or STORE_FAILED, with a hint for the operator.
  */
 
+import type { HookgateError } from "../lib/errors.js";
 import type { CursorStore, EncodedPart } from "./adapter.js";
 import type { Address } from "./address.js";
 import type { AlertStore } from "./alert.js";
@@ -32,18 +33,23 @@ export interface InboxRow {
   attempts: number;
   /** How often a hook put it off. */
   deferrals: number;
+  /** Which dispatch of its hooks comes next: 1, and one more whenever it was put off, failed or was revived. Part of the dispatch ids. */
+  round: number;
   dueAt: number;
   receivedAt: number;
   settledAt?: number;
   /** What became of it: `claimed`, `command`, `denied`, `forwarded`, `unrouted`, … */
   outcome?: string;
   claimedBy?: string;
+  /** Why the outcome is what it is: for `denied`, why the sender is not listened to. */
+  reason?: string;
   error?: string;
 }
 
 export interface Settlement {
   outcome: string;
   claimedBy?: string;
+  reason?: string;
   deliveries: readonly NewDelivery[];
   /** What SLA clocks of conversations are to know of it. */
   sights?: readonly ConversationSight[];
@@ -68,8 +74,12 @@ export interface InboxStore {
   /** Puts a row off until `dueAt`; `error` when handling failed, none when a hook asked for it (counts a deferral). */
   defer(id: number, dueAt: number, error?: string): Promise<void>;
   dead(id: number, error: string, at: number): Promise<void>;
+  /** The clock was set: rows that were put off are due that much later (earlier when negative). */
+  shift(stepMs: number): Promise<void>;
   /** A dead row waits again, with attempts 0. False when it is not dead. */
   revive(id: number, at: number): Promise<boolean>;
+  /** Deletes dead rows; their events stay known, so that they are not handled when they come again. Resolves with how many there were. */
+  discard(ids: readonly number[]): Promise<number>;
   /** Unfinished rows (waiting, running, deferred), by id: what a start resumes. `afterId` pages on. */
   unfinished(afterId: number, limit: number): Promise<InboxRow[]>;
   /** The unfinished rows of one lane, by id. */
@@ -77,8 +87,12 @@ export interface InboxStore {
   get(id: number): Promise<InboxRow | undefined>;
   /** The row of a message, by its platform id. */
   find(at: Address, eventId: string): Promise<InboxRow | undefined>;
+  /** The rows of this platform id in all chats: an id is unique in its chat only. */
+  findAll(eventId: string): Promise<InboxRow[]>;
   /** Newest first. `before`: older than that row. */
   list(filter: { status?: InboxStatus; before?: number; limit: number }): Promise<InboxRow[]>;
+  /** All dead rows that the filter fits, oldest first. */
+  letters(filter: LetterFilter): Promise<InboxLetterRef[]>;
   counts(): Promise<Record<InboxStatus, number>>;
 }
 
@@ -113,13 +127,17 @@ export interface NewDelivery {
   cause: Cause;
   /** Dead-lettered when not sent by then. */
   expiresAt?: number;
-  interaction?: InteractionRef;
+  interaction?: InteractionRef | undefined;
   /** Shown to this person only, where the platform can. */
   visibleTo?: string;
   /** A word that nobody misses, such as a refusal: when it cannot be said it is cancelled, and no operator is bothered with it. */
   isCourtesy?: boolean;
+  /** It answers a command or a press of this person, who is notified when hooks withhold it. */
+  answers?: { isOperator: boolean };
+  /** Fixed words of the product about an answer that was withheld: no hook decides about them. */
+  skipsHooks?: boolean;
   /** Said once more, there and in other words, when this person cannot be reached privately. */
-  openly?: { address: Address; message: OutboundMessage };
+  openly?: { address: Address; message: OutboundMessage } | undefined;
   /** A forward: the message that it mirrors; the pair is stored as a link when it is sent. */
   mirrors?: { address: Address; messageId: string };
 }
@@ -136,12 +154,20 @@ export interface DeliveryPart {
 }
 
 export interface Delivery extends NewDelivery {
+  /** Later ones of its conversation do not wait for it: the platform keeps answering with an error, or not at all. */
+  isApart?: boolean;
   /** Order in its conversation. */
   seq: number;
   /** Formatted address: deliveries of one conversation go in order of seq, held ones stepped over. */
   conversation: string;
   status: DeliveryStatus;
   attempts: number;
+  /** Which dispatch of its hooks comes next: 1, and one more for each release. Part of the dispatch ids. */
+  round: number;
+  /** How often hooks were asked in this round whether it may go. */
+  asked: number;
+  /** How often a start repeated to hooks how it ended in this round. */
+  told: number;
   createdAt: number;
   dueAt: number;
   settledAt?: number;
@@ -152,13 +178,42 @@ export interface Delivery extends NewDelivery {
   parts: DeliveryPart[];
 }
 
+/** What operators choose by. All that is given must hold. */
+export interface LetterFilter {
+  /** A formatted address: of a conversation, or of a chat with all its threads. */
+  chat?: string | undefined;
+  /** Created before this (ms since the epoch). */
+  olderThan?: number | undefined;
+  /** Part of the reason, in any case. */
+  reason?: string | undefined;
+}
+
+/** Part of the reason of a dead inbox row whose handling ended the process again and again. */
+export const MAY_CRASH = "handling it may crash the gateway";
+
+export interface InboxLetterRef {
+  id: number;
+  at: number;
+  /** Its reason has `MAY_CRASH`. */
+  mayCrash: boolean;
+}
+
+export interface LetterRef {
+  id: string;
+  at: number;
+  /** It may have arrived. */
+  isAmbiguous: boolean;
+}
+
 export interface OutboxStore {
+  /** All deliveries of these statuses (none that is open or sent) that the filter fits, oldest first. */
+  letters(statuses: readonly DeliveryStatus[], filter: LetterFilter): Promise<LetterRef[]>;
   /** `sights`: what they mean to conversations, in the same transaction. */
   enqueue(deliveries: readonly NewDelivery[], at: number, sights?: readonly ConversationSight[]): Promise<void>;
-  /** The first delivery of a conversation that is waiting or sending, whatever its dueAt. */
-  next(conversation: string): Promise<Delivery | undefined>;
-  /** Conversations with work, each with the dueAt of its first delivery: what a start resumes. */
-  pending(): Promise<{ conversation: string; dueAt: number }[]>;
+  /** The first delivery of a queue (see `outbox-queue.ts`) that is waiting or sending, whatever its dueAt. */
+  next(queue: string): Promise<Delivery | undefined>;
+  /** Queues with work, each with the dueAt of its first delivery: what a start resumes. */
+  pending(): Promise<{ queue: string; dueAt: number }[]>;
   /**
    * The decision: status sending, the final message and its parts as given, the action tokens of its buttons. A first part
    * given with status `sending` (and attempts 1) is about to be written to the wire; one given `waiting` waits for the rate limit.
@@ -169,11 +224,16 @@ export interface OutboxStore {
     parts: readonly DeliveryPart[],
     tokens: readonly ActionToken[],
   ): Promise<void>;
-  /** Replaces the not yet sent parts (plain-text fallback, moved chat, gone target, closed interaction). A new address changes the conversation with it. */
+  /** Hooks are about to be asked whether it may go: counts that, and resolves with the count at its commit. */
+  asking(id: string): Promise<number>;
+  /**
+   * Replaces the not yet sent parts (plain-text fallback, moved chat, gone target, closed interaction). A new address changes the
+   * conversation with it; `isApart` and `withoutInteraction` change the queue.
+   */
   reencode(
     id: string,
     parts: readonly DeliveryPart[],
-    change?: { address?: Address; withoutInteraction?: boolean },
+    change?: { address?: Address; withoutInteraction?: boolean; isApart?: boolean },
   ): Promise<void>;
   /** A part is about to be written to the wire (counts its attempt); durable before the request. */
   partSending(id: string, index: number): Promise<void>;
@@ -203,8 +263,16 @@ export interface OutboxStore {
    * else through the hooks. An expired TTL is lifted. `confirmed`: an ambiguous part did arrive.
    */
   release(id: string, at: number, confirmed?: boolean, isOwed?: boolean): Promise<boolean>;
+  /** The clock was set: open deliveries were created, fall due and expire that much later (earlier when negative). */
+  shift(stepMs: number): Promise<void>;
+  /** Open deliveries of a conversation, or of a platform's account (`platform:botId`), are due now. */
+  dueNow(key: string, at: number): Promise<void>;
+  /** When the oldest open delivery was created; undefined when none is open. */
+  oldestOpen(): Promise<number | undefined>;
   /** Deliveries whose end hooks are still owed: what a start makes good. */
   owed(): Promise<Delivery[]>;
+  /** A start is about to repeat to hooks how it ended: counts that, and resolves with the count at its commit. */
+  telling(id: string): Promise<number>;
   /** Hooks have been told how these ended. */
   told(deliveryIds: readonly string[]): Promise<void>;
   /** Deletes settled deliveries of these statuses; resolves with how many. */
@@ -212,6 +280,10 @@ export interface OutboxStore {
   get(id: string): Promise<Delivery | undefined>;
   /** The delivery that posted this platform message. */
   findByMessage(at: Address, messageId: string): Promise<Delivery | undefined>;
+  /** The same in all chats: an id is unique in its chat only. */
+  findAllByMessage(messageId: string): Promise<Delivery[]>;
+  /** What an inbox message (`m5`) led to, oldest first: answers, copies, edits of copies. */
+  answersTo(causeId: string): Promise<Delivery[]>;
   /** Newest first. `targetId`: the edits and deletes of that delivery. `before`: older than that delivery, of any conversation. */
   list(filter: {
     status?: DeliveryStatus;
@@ -246,8 +318,19 @@ export interface LinkStore {
 
 /** Platform pauses (`retry_after`) that must survive a restart. Key: `platform:botId` or a conversation's `platform:botId:chatId`. */
 export interface PauseStore {
-  list(): Promise<{ key: string; until: number; reason: string }[]>;
-  set(key: string, until: number, reason: string): Promise<void>;
+  list(): Promise<Pause[]>;
+  /** Sets or replaces the pause of its key. */
+  set(pause: Pause): Promise<void>;
+  remove(key: string): Promise<void>;
+}
+
+export interface Pause {
+  key: string;
+  /** When sending goes on (ms since the epoch). */
+  until: number;
+  /** How long was asked for: a pause never lasts longer, whatever the clock does. */
+  askedMs: number;
+  reason: string;
 }
 
 /* ── operators, hooks, plugins ─────────────────────────────────────────────────────────────────────────────────── */
@@ -264,8 +347,12 @@ export interface AuditEntry {
 }
 
 export interface AuditStore {
+  /**
+   * Commands that were refused or came from a person without a role are counted in one row per person, command, outcome and hour:
+   * `details.times`, `details.lastAt`.
+   */
   record(entry: Omit<AuditEntry, "id">): Promise<void>;
-  list(filter: { limit: number; before?: number }): Promise<AuditEntry[]>;
+  list(filter: { limit: number; before?: number | undefined }): Promise<AuditEntry[]>;
 }
 
 export interface HookSwitch {
@@ -343,6 +430,13 @@ export interface WebChatStore {
   lastSeq(): Promise<number>;
 }
 
+export interface StoreHealth {
+  /** The database is damaged or was deleted: an operator must act. */
+  problem: HookgateError | undefined;
+  /** Losses that do not stop the gateway, one sentence each. */
+  remarks: readonly string[];
+}
+
 export interface Store {
   inbox: InboxStore;
   outbox: OutboxStore;
@@ -361,13 +455,19 @@ export interface Store {
   alerts: AlertStore;
   /** Cursors of one adapter. */
   cursors(scope: string): CursorStore;
-  /** A secret that this installation made for itself on first use (signing key, login token); the same ever after. */
+  /** A secret that this installation made for itself on first use (a signing key); the same ever after. */
   ownSecret(name: string): Promise<string>;
+  /** The owner's login token, which this installation creates for itself. It is not in the database. */
+  consoleToken(): string;
   /** Deletes what is older or more than the retention allows; resolves with rows removed, by table. */
   sweep(now: number): Promise<Record<string, number>>;
   /** Resolves when all that is committed so far is durable: with `durability: full` it survives a power cut, too. */
   durable(): Promise<void>;
-  /** Rejects with the error that writes would meet. */
+  /** Rejects with the error that writes would meet, or with the damage that is known. */
   check(): Promise<void>;
+  /** What is known to be wrong with the files, without touching them. */
+  health(): StoreHealth;
+  /** Checks the whole database once a day, however often it is called; damage is in `health()` then. Rejects when the check cannot run. */
+  verify(now: number): Promise<void>;
   close(): Promise<void>;
 }
