@@ -1,6 +1,7 @@
 /** What no section can check alone: secrets that it needs of the environment, and names of what stands elsewhere. */
 import { platformProblem } from "../domain/platform.js";
 import { nearest } from "../lib/nearest.js";
+import { MIN_TOKEN_CHARACTERS, whyWeakToken } from "../lib/secret.js";
 import { whyNoKey } from "../lib/webhook-signature.js";
 import type { Environment } from "./env.js";
 import { namedPlatforms } from "./named-platforms.js";
@@ -13,9 +14,9 @@ export interface CrossProblem {
   got?: string;
   /** It is the key that is wrong, not what stands behind it. */
   ofKey?: true;
+  /** The index of the only person of the web chat that it concerns. */
+  person?: number;
 }
-
-export const MIN_LOGIN_TOKEN = 16;
 
 export function crossProblems(config: Config, env: Environment): CrossProblem[] {
   return [
@@ -26,19 +27,32 @@ export function crossProblems(config: Config, env: Environment): CrossProblem[] 
     ...slaRoutes(config),
     ...alertPeople(config),
     ...platforms(config),
+    ...accounts(config),
   ];
 }
 
 function loginTokens({ web }: Config, env: Environment): CrossProblem[] {
   if (!web.enabled) return [];
+  const taken = new Map<string, string>();
+  if (env.HOOKGATE_TOKEN !== undefined) taken.set(env.HOOKGATE_TOKEN, "the owner (HOOKGATE_TOKEN)");
   return web.people.flatMap(({ name, token_env }, index) => {
     const token = env.variable(token_env);
-    if (token !== undefined && token.length >= MIN_LOGIN_TOKEN) return [];
+    const other = token === undefined ? undefined : taken.get(token);
+    if (token !== undefined) taken.set(token, name);
+    const weak = token === undefined ? undefined : whyWeakToken(token);
+    const wrong =
+      token === undefined
+        ? "is missing"
+        : other !== undefined
+          ? `is also the token of ${other}`
+          : weak && (token.length < MIN_TOKEN_CHARACTERS ? "is too short" : `is easy to guess: ${weak}`);
+    if (wrong === undefined) return [];
     return [
       {
         path: ["web", "people", index, "token_env"],
-        message: `the login token of ${name} is ${token === undefined ? "missing" : "too short"}`,
-        expected: `a secret of ${MIN_LOGIN_TOKEN} characters or more in the environment variable ${token_env}`,
+        person: index,
+        message: `the login token of ${name} ${wrong}`,
+        expected: `a random secret of ${MIN_TOKEN_CHARACTERS} characters or more, of this person alone, in the environment variable ${token_env}`,
       },
     ];
   });
@@ -157,6 +171,37 @@ function alertPeople({ alerts }: Config): CrossProblem[] {
       expected: "platform:id, platform:role:id, oncall: and a name of `alerts.rotas`, or a name of `alerts.people`",
     }));
   return [...nobody, ...noRota];
+}
+
+/** Platforms name people by numbers; a name there would be nobody, and nobody would notice. */
+function accounts(config: Config): CrossProblem[] {
+  const people = Object.entries(config.alerts.people).flatMap(([name, texts]) =>
+    texts.map((text, index) => ({ path: ["alerts", "people", name, index] as CrossProblem["path"], text })),
+  );
+  const known = namedPlatforms(config).filter(({ path }) => path[0] === "operators" || path.includes("people"));
+  return [
+    ...people
+      .filter(({ text }) => !text.includes(":"))
+      .map(({ path, text }) => ({
+        path,
+        message: `"${text}" names no platform`,
+        expected: "platform:id, such as discord:80351110224678912",
+        got: text,
+      })),
+    ...known.flatMap(({ path, text }): CrossProblem[] => {
+      const [platform = "", ...id] = text.split(":");
+      if (platformProblem(text) !== undefined || /^(\d+|role:\d+|guild:\d+:role:\d+|user:\d+)$/.test(id.join(":")))
+        return [];
+      return [
+        {
+          path,
+          message: `"${id.join(":")}" is no id of ${platform}, which has numbers`,
+          expected: `${platform}:80351110224678912${platform === "discord" ? " or discord:role:80351110224678912" : ""}; /whoami shows it`,
+          got: text,
+        },
+      ];
+    }),
+  ];
 }
 
 /** What is for a platform that is misspelt would reach nobody, and nobody would miss it. */

@@ -1,6 +1,9 @@
 /** The environment: secrets, places and ports. The only reader of `process.env`. */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
+import { errorMessage } from "../lib/errors.js";
+import { PLAIN } from "../lib/plain-issues.js";
+import { whyWeakToken } from "../lib/secret.js";
 
 /** Empty means unset, so that `DISCORD_TOKEN=` in a copied .env.example switches nothing on. */
 const text = z
@@ -23,9 +26,21 @@ export const environment = z.object({
     .pipe(z.string().default("8787").transform(Number).pipe(z.int("expected a port number").min(0).max(65_535)))
     .describe("The port of the web chat, the API and the probes. Default: 8787."),
   HOOKGATE_TOKEN: text
-    .pipe(z.string().min(16, "expected at least 16 characters").optional())
+    .pipe(
+      z
+        .string()
+        .superRefine((token, context) => {
+          const why = whyWeakToken(token);
+          if (why !== undefined)
+            context.addIssue({
+              code: "custom",
+              message: `this token is easy to guess (${why}): use 32 random characters`,
+            });
+        })
+        .optional(),
+    )
     .describe(
-      "The token that logs an owner in to the web chat and the CLI. Default: made at the first start and printed once.",
+      "The token that logs an owner in to the web chat and the CLI. Default: created at the first start, printed once, and kept in a file beside the database (data/hookgate.token).",
     ),
   LOG_LEVEL: text
     .pipe(z.enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"]).default("info"))
@@ -56,9 +71,6 @@ export interface Environment extends z.infer<typeof environment> {
   forPrograms(): Record<string, string>;
 }
 
-/** Zod writes a program for each schema, which pays for many values only. */
-export const ONCE = { jitless: true };
-
 const FOR_PROGRAMS = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|SYSTEMROOT)$/;
 
 export interface EnvironmentProblem {
@@ -71,25 +83,27 @@ export const isOfPlatform = (variable: string) => /^(DISCORD|TELEGRAM)_/.test(va
 
 /**
  * Reads the environment (and `.env` of the working directory, which never overrides what is set). Bad variables of a platform
- * count as unset; any other bad one, and there is no environment.
+ * count as unset; any other bad one, and there is no environment. `rest`: all bad ones count as unset, for further checks.
  */
 export function readEnvironment(source?: Record<string, string | undefined>): {
   env?: Environment;
+  rest: Environment;
   problems: EnvironmentProblem[];
 } {
   if (!source && existsSync(".env")) process.loadEnvFile(".env");
-  const variables = source ?? process.env;
-  const { error } = environment.safeParse(variables, ONCE);
-  const problems = (error?.issues ?? []).map(({ path, message }) => ({ variable: String(path[0]), message }));
+  const given = source ?? process.env;
+  const { fromFiles, problems: unread } = readSecretFiles(given);
+  const variables = { ...given, ...fromFiles };
+  const { error } = environment.safeParse(variables, PLAIN);
+  const problems = [
+    ...unread,
+    ...(error?.issues ?? []).map(({ path, message }) => ({ variable: String(path[0]), message })),
+  ];
   const bad = problems.map(({ variable }) => variable);
-  const { data } = environment.safeParse(
-    { ...variables, ...Object.fromEntries(bad.filter(isOfPlatform).map(unset)) },
-    ONCE,
-  );
-  if (!data) return { problems };
-  const env: Environment = {
+  const data = environment.parse({ ...variables, ...Object.fromEntries(bad.map(unset)) }, PLAIN);
+  const rest: Environment = {
     ...data,
-    variable: (name) => variables[name]?.trim() || undefined,
+    variable: (name) => variables[name]?.trim() || fileOf(name, given),
     forPrograms: () =>
       Object.fromEntries(
         Object.entries(variables).filter(
@@ -97,7 +111,36 @@ export function readEnvironment(source?: Record<string, string | undefined>): {
         ),
       ),
   };
-  return { env, problems };
+  return { rest, problems, ...(bad.every(isOfPlatform) ? { env: rest } : {}) };
+}
+
+/** Each may come from a file instead: `DISCORD_TOKEN_FILE` names it. */
+const SECRETS = ["HOOKGATE_TOKEN", "DISCORD_TOKEN", "TELEGRAM_TOKEN", "TELEGRAM_WEBHOOK_SECRET"];
+
+function readSecretFiles(given: Readonly<Record<string, string | undefined>>) {
+  const fromFiles: Record<string, string> = {};
+  const problems: EnvironmentProblem[] = [];
+  for (const name of SECRETS) {
+    const file = given[`${name}_FILE`]?.trim();
+    if (!file || given[name]?.trim()) continue;
+    try {
+      fromFiles[name] = readFileSync(file, "utf8").trim();
+    } catch (error) {
+      problems.push({ variable: `${name}_FILE`, message: `the file cannot be read: ${errorMessage(error)}` });
+    }
+  }
+  return { fromFiles, problems };
+}
+
+/** A secret that the configuration names, from the file that `NAME_FILE` names. */
+function fileOf(name: string, given: Readonly<Record<string, string | undefined>>): string | undefined {
+  const file = given[`${name}_FILE`]?.trim();
+  if (!file) return undefined;
+  try {
+    return readFileSync(file, "utf8").trim() || undefined;
+  } catch {
+    return undefined; // it counts as missing, which is reported where it is needed
+  }
 }
 
 const unset = (variable: string) => [variable, undefined] as const;

@@ -1,14 +1,15 @@
 /** Reads hookgate.yaml: every problem at once, each with its file, line, what was expected and what was found. */
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import type { z } from "zod";
 import type { PlatformName } from "../domain/platform.js";
 import { errorMessage } from "../lib/errors.js";
 import { nearest } from "../lib/nearest.js";
+import { type FoundIssue, parseAll, valueAt } from "../lib/parse-all.js";
+import { PLAIN, shown, typeName } from "../lib/plain-issues.js";
 import { type Position, parseYaml, type YamlPath, type YamlSource } from "../lib/yaml-source.js";
 import { crossProblems } from "./cross.js";
 import { keysAt } from "./describe.js";
-import { type Environment, isOfPlatform, ONCE, readEnvironment } from "./env.js";
+import { type Environment, isOfPlatform, readEnvironment } from "./env.js";
 import { type Config, configSchema, platformOf } from "./schema.js";
 
 export interface ConfigProblem {
@@ -16,10 +17,12 @@ export interface ConfigProblem {
   platform?: PlatformName;
   /** The only event that it concerns: that one is refused until it is mended, and hooks on it are broken. */
   event?: string;
+  /** The index under `web.people` of the only person that it concerns: that one cannot log in until it is fixed. */
+  person?: number;
   /** The file, or `environment`. */
   file: string;
-  line?: number;
-  column?: number;
+  line?: number | undefined;
+  column?: number | undefined;
   /** `discord.access.dms`, or the variable's name. */
   path: string;
   message: string;
@@ -34,11 +37,17 @@ export interface LoadedConfig {
    */
   config?: Config;
   env?: Environment;
+  /** What is right of both, whatever else is wrong: for further checks, never for a start. Undefined when the file cannot be read. */
+  draft?: { config: Config; env: Environment };
   /** The file that was read; undefined when there is none and defaults hold. */
   file?: string;
   problems: ConfigProblem[];
-  /** Where a setting stands in the file, for problems that are found later. */
+  /** Where a setting of `config` or `draft` is in the file, for problems that are found later. */
   placeOf?: (path: YamlPath, ofKey?: boolean) => Position;
+  /** The path in the file of a setting of `draft`, whose lists are shorter where entries are wrong. */
+  pathOf?: (path: YamlPath) => YamlPath;
+  /** Whether a problem that is found later only follows from what `draft` lacks: its message names that. */
+  isFollowUp?: (message: string) => boolean;
 }
 
 export interface LoadOptions {
@@ -51,32 +60,41 @@ export interface LoadOptions {
 const DEFAULT_FILE = "hookgate.yaml";
 
 export function loadConfig(options: LoadOptions = {}): LoadedConfig {
-  const { env, problems: envProblems } = readEnvironment(options.env);
+  const { env, rest, problems: envProblems } = readEnvironment(options.env);
   const problems: ConfigProblem[] = envProblems.map(({ variable, message }) => ({
     file: "environment",
     path: variable,
     message,
     ...only(isOfPlatform(variable) ? platformOf(variable.split("_")[0]?.toLowerCase()) : undefined),
   }));
-  const named = options.path ?? env?.HOOKGATE_CONFIG;
+  const named = options.path ?? rest.HOOKGATE_CONFIG;
   const file = resolve(named ?? DEFAULT_FILE);
   if (!existsSync(file)) {
     if (named)
       problems.push({ file, path: "", message: "there is no such file", expected: "a YAML file", got: "nothing" });
-    return finish(configSchema.parse({}, ONCE), env, undefined, problems);
+    const config = configSchema.parse({}, PLAIN);
+    return { ...finish(config, env, undefined, problems), draft: { config, env: rest } };
   }
-  const read = readYaml(file);
+  const { config, draft, placeOf, pathOf, isFollowUp, ...read } = readYaml(file);
   problems.push(...read.problems);
-  if (read.config && env)
-    for (const { path, ofKey, ...problem } of crossProblems(read.config, env))
-      problems.push({
-        file,
-        ...read.placeOf?.(path, ofKey),
-        path: path.join("."),
-        ...problem,
-        ...onlyOf(path),
-      });
-  return { ...finish(read.config, env, file, problems), ...(read.placeOf ? { placeOf: read.placeOf } : {}) };
+  for (const { path: draftPath, ofKey, ...problem } of draft === undefined ? [] : crossProblems(draft, rest)) {
+    if (isFollowUp?.(problem.message)) continue;
+    const path = pathOf?.(draftPath) ?? draftPath;
+    problems.push({
+      file,
+      ...placeOf?.(draftPath, ofKey),
+      path: path.join("."),
+      ...problem,
+      ...(problem.person === undefined && onlyOf(path)),
+    });
+  }
+  return {
+    ...finish(config, env, file, problems),
+    ...(draft === undefined ? {} : { draft: { config: draft, env: rest } }),
+    ...(placeOf === undefined ? {} : { placeOf }),
+    ...(pathOf === undefined ? {} : { pathOf }),
+    ...(isFollowUp === undefined ? {} : { isFollowUp }),
+  };
 }
 
 function finish(
@@ -85,12 +103,16 @@ function finish(
   file: string | undefined,
   problems: ConfigProblem[],
 ): LoadedConfig {
-  const isUsable = problems.every(({ platform, event }) => platform !== undefined || event !== undefined);
+  const isUsable = !problems.some(isOfAll);
   const whole = isUsable && config && env ? { config: { ...config, events: soundOf(config, problems) }, env } : {};
   return { ...whole, ...(file ? { file } : {}), problems };
 }
 
-function readYaml(file: string): Pick<LoadedConfig, "config" | "problems" | "placeOf"> {
+interface ReadFile extends Pick<LoadedConfig, "config" | "problems" | "placeOf" | "pathOf" | "isFollowUp"> {
+  draft?: Config;
+}
+
+function readYaml(file: string): ReadFile {
   let source: string;
   try {
     source = readFileSync(file, "utf8");
@@ -100,10 +122,17 @@ function readYaml(file: string): Pick<LoadedConfig, "config" | "problems" | "pla
   const yaml = parseYaml(source);
   if (yaml.errors.length > 0) return { problems: yaml.errors.map((error) => ({ file, ...error, path: "" })) };
   const raw = yaml.value ?? {};
-  const { data, error } = configSchema.safeParse(raw, ONCE);
-  const problems = (error?.issues ?? []).flatMap((issue) => problemsOf(issue, file, yaml));
+  const { data, draft, issues, originalOf, isFollowUp } = parseAll(configSchema, raw);
+  const problems = issues.flatMap((issue) => problemsOf(issue, file, yaml));
   const config = data ?? withoutBroken(raw, problems);
-  return { ...(config ? { config } : {}), problems, placeOf: yaml.placeOf };
+  return {
+    ...(config ? { config } : {}),
+    ...(draft ? { draft } : {}),
+    problems,
+    placeOf: (path, ofKey) => yaml.placeOf(originalOf(path), ofKey),
+    pathOf: originalOf,
+    isFollowUp,
+  };
 }
 
 function soundOf({ events }: Config, problems: readonly ConfigProblem[]): Config["events"] {
@@ -112,7 +141,7 @@ function soundOf({ events }: Config, problems: readonly ConfigProblem[]): Config
 
 /** With the defaults for platforms whose sections have problems, and without events that have; undefined when something else has, too. */
 function withoutBroken(raw: unknown, problems: readonly ConfigProblem[]): Config | undefined {
-  if (problems.some(({ platform, event }) => platform === undefined && event === undefined)) return undefined;
+  if (problems.some(isOfAll)) return undefined;
   const isBroken = (section: string) => {
     const own = platformOf(section);
     return own !== undefined && problems.some(({ platform }) => platform === own);
@@ -121,7 +150,12 @@ function withoutBroken(raw: unknown, problems: readonly ConfigProblem[]): Config
   const sections = Object.entries(rest).filter(([section]) => !isBroken(section));
   const sound = Object.entries(Object(events)).filter(([name]) => brokenEvent(name, problems) === undefined);
   const whole = { ...Object.fromEntries(sections), events: Object.fromEntries(sound) };
-  return configSchema.safeParse(whole, ONCE).data;
+  return parseAll(configSchema, whole).data;
+}
+
+/** It concerns more than one platform, event or person: nothing can start. */
+export function isOfAll({ platform, event, person }: ConfigProblem): boolean {
+  return platform === undefined && event === undefined && person === undefined;
 }
 
 const only = (platform: PlatformName | undefined) => (platform ? { platform } : {});
@@ -131,9 +165,8 @@ function onlyOf([section, name]: readonly (string | number)[]): Pick<ConfigProbl
   return section === "events" && typeof name === "string" ? { event: name } : only(platformOf(section));
 }
 
-/** An unknown key is told by name and place; anything else by its value's place. */
-function problemsOf(issue: z.core.$ZodIssue, file: string, yaml: YamlSource): ConfigProblem[] {
-  const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
+/** An unknown key is reported by name and place; anything else by its value's place. */
+function problemsOf({ path, issue }: FoundIssue, file: string, yaml: YamlSource): ConfigProblem[] {
   const ofPart = onlyOf(path);
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => {
@@ -149,34 +182,19 @@ function problemsOf(issue: z.core.$ZodIssue, file: string, yaml: YamlSource): Co
         ...ofPart,
       };
     });
-  const got = valueAt(yaml.value, path);
   const values = "values" in issue && Array.isArray(issue.values) ? issue.values.map(String) : [];
-  const near = typeof got === "string" ? nearest(got, values) : undefined;
   return [
     {
       file,
       ...yaml.placeOf(path),
       path: path.join("."),
-      message: near === undefined ? issue.message : `"${got}" is not known here (did you mean "${near}"?)`,
-      ...("expected" in issue ? { expected: String(issue.expected) } : {}),
+      message: issue.message,
+      ...("expected" in issue ? { expected: typeName(String(issue.expected)) } : {}),
       ...(values.length > 0 ? { expected: values.join(" | ") } : {}),
       ...ofPart,
-      got: shown(got),
+      got: shown(valueAt(yaml.value, path)),
     },
   ];
-}
-
-function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
-  let at = value;
-  for (const step of path)
-    at = typeof at === "object" && at !== null ? (at as Record<string, unknown>)[step] : undefined;
-  return at;
-}
-
-function shown(value: unknown): string {
-  if (value === undefined) return "nothing";
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
 
 /** Why a platform is off, in short and without values: `/status` and `/readyz` show it. Undefined when it is not. */
@@ -192,15 +210,17 @@ export function brokenEvent(name: string, problems: readonly ConfigProblem[]): s
   return own.length === 0 ? undefined : own.map(({ path, message }) => `${path}: ${message}`).join("; ");
 }
 
-/** One line a problem: `hookgate.yaml:12:5 discord.access.dms: Invalid option … (expected …, got …)`. */
+/** One line per problem: `hookgate.yaml:12:5 discord.access.dms: "nobody" is not known here (expected …)`. No fact is written twice. */
 export function formatProblem(problem: ConfigProblem): string {
+  const { message, expected, got } = problem;
   const place =
     problem.line === undefined
       ? problem.file
       : `${problem.file}:${problem.line}${problem.column === undefined ? "" : `:${problem.column}`}`;
+  const saysExpected = /\bexpected\b/.test(message);
   const facts = [
-    problem.expected && `expected ${problem.expected}`,
-    problem.got !== undefined && `got ${problem.got}`,
+    expected && !saysExpected && `expected ${expected}`,
+    got !== undefined && got !== "nothing" && !message.includes(got.replace(/^"|"$/g, "")) && `got ${got}`,
   ].filter(Boolean);
-  return `${place}${problem.path ? ` ${problem.path}` : ""}: ${problem.message}${facts.length ? ` (${facts.join("; ")})` : ""}`;
+  return `${place}${problem.path ? ` ${problem.path}` : ""}: ${message}${facts.length ? ` (${facts.join("; ")})` : ""}`;
 }

@@ -62,7 +62,7 @@ export const configSchema = z.strictObject({
   plugins: pluginsConfig.describe("Modules that register hooks."),
   automations: section(automationsConfig, "Operator-defined hooks, all together."),
   orchestrator: section(orchestratorConfig, "Tasks, and who does them."),
-  sla: section(slaConfig, "What may take how long: clocks of tasks, missions and conversations."),
+  sla: section(slaConfig, "SLAs: clocks of tasks, missions and conversations."),
   alerts: section(alertsConfig, "Where alerts are told, to whom, when and how often. Without it: to admins."),
   hooks: z
     .array(z.unknown())
@@ -71,7 +71,7 @@ export const configSchema = z.strictObject({
   overrides: z
     .record(z.string(), hookOverride)
     .default({})
-    .describe("The operator's word on single hooks, by id; stronger than what the hook says itself."),
+    .describe("Per-hook overrides, by id. They take precedence over the hook's own settings."),
 });
 export type Config = z.output<typeof configSchema>;
 

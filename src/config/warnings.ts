@@ -1,0 +1,20 @@
+/** Settings that are valid and may still be a mistake: `hookgate check` and a start show them. */
+import { isLoopback } from "../http/guard.js";
+import { whyTooWide } from "../lib/outgoing/destinations.js";
+import type { Environment } from "./env.js";
+import type { Config } from "./schema.js";
+
+export function configWarnings({ http, outgoing }: Config, env: Environment): string[] {
+  const isHttps = http.public_url?.startsWith("https:") === true;
+  const open =
+    isLoopback(env.HOOKGATE_HOST) || (isHttps && http.behind_proxy)
+      ? []
+      : [
+          `HOOKGATE_HOST is ${env.HOOKGATE_HOST}: other machines can connect, and without TLS they send tokens and messages in clear. Put a proxy with TLS in front, and set http.public_url (https) and http.behind_proxy. See SECURITY.md.`,
+        ];
+  const wide = outgoing.allow.flatMap((text) => {
+    const why = whyTooWide(text);
+    return why === undefined ? [] : [`outgoing.allow has ${text}: ${why}.`];
+  });
+  return [...open, ...wide];
+}
