@@ -28,7 +28,9 @@ export const storeConfig = z.strictObject({
       web_chat_rows: atMost(200_000).describe("How many messages of the web chat are kept at most."),
     })
     .prefault({})
-    .describe("What is deleted when it is older or more than this. Unfinished work is never deleted."),
+    .describe(
+      "What is deleted when it is older or more than this. Unfinished work is never deleted, and neither are messages whose handling was given up, which wait for an operator. The file does not shrink: new rows use the free space (docs/backup.md says how to shrink it).",
+    ),
 });
 export type StoreConfig = z.infer<typeof storeConfig>;
 export type Retention = StoreConfig["retention"] & Pick<StoreConfig, "dedup_for">;

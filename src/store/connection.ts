@@ -1,7 +1,8 @@
 /** One SQLite file and what the repositories need of it: grouped writes, reads of committed data, errors for people. */
-import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
+import { makePrivateFile, makePrivateFolder, requireWritable } from "../lib/private-files.js";
+import { openSqlite } from "./driver.js";
 import { storeError } from "./errors.js";
 import { GroupCommit, type GroupCommitOptions, type TransactionParts } from "./group-commit.js";
 
@@ -36,8 +37,15 @@ const BUSY_TIMEOUT_MS = 20;
 export function openDatabase(file: string, { durability, readonly }: OpenOptions): Database.Database {
   let database: Database.Database | undefined;
   try {
-    if (!readonly) mkdirSync(dirname(file), { recursive: true });
-    database = new Database(file, { readonly, fileMustExist: readonly, timeout: BUSY_TIMEOUT_MS });
+    if (!readonly) {
+      makePrivateFolder(dirname(file));
+      // SQLite gives its log and its index the mode of the file.
+      makePrivateFile(file);
+      // SQLite would open the file for reading only, or fail without the reason.
+      requireWritable(file);
+      requireWritable(dirname(file));
+    }
+    database = openSqlite(file, { readonly, fileMustExist: readonly, timeout: BUSY_TIMEOUT_MS });
     // Reads the header, so that a file which is no database is found now and not at the first write.
     database.pragma("schema_version");
     // Only of a new file. A commit writes whole pages, and rows of messages stand one behind the other: half as many pages of twice the size.
@@ -77,7 +85,9 @@ export function connect(
       try {
         return job();
       } catch (thrown) {
-        throw storeError(thrown, file);
+        const error = storeError(thrown, file);
+        options.onError?.(error);
+        throw error;
       }
     },
     async close() {

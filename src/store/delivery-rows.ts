@@ -3,11 +3,22 @@ import { type Address, formatAddress, parseAddress } from "../domain/address.js"
 import type { Delivery, DeliveryPart, DeliveryStatus, NewDelivery } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 
-/** What a delivery is made of and no query looks into. */
+/** What a delivery is made of; of these only `QUEUE_NAME` looks into it. */
 type DeliveryData = Pick<
   NewDelivery,
-  "address" | "operation" | "targetId" | "cause" | "interaction" | "visibleTo" | "isCourtesy" | "openly" | "mirrors"
->;
+  | "address"
+  | "operation"
+  | "targetId"
+  | "cause"
+  | "interaction"
+  | "visibleTo"
+  | "isCourtesy"
+  | "answers"
+  | "skipsHooks"
+  | "openly"
+  | "mirrors"
+> &
+  Pick<Delivery, "isApart">;
 
 /** The address stands in the column `conversation`; rows of before have it here, too, where nobody reads it. */
 type StoredData = Omit<DeliveryData, "address">;
@@ -18,6 +29,9 @@ export interface DeliveryRecord {
   conversation: string;
   status: DeliveryStatus;
   attempts: number;
+  round: number;
+  asked: number;
+  told: number;
   created_at: number;
   due_at: number;
   expires_at: number | null;
@@ -35,7 +49,10 @@ export interface DeliveryRecord {
 export const IS_OPEN = "(status = 'waiting' OR status = 'sending')";
 export const IS_EXCEPTION = "status <> 'sent' AND status <> 'waiting' AND status <> 'sending'";
 
-export const DELIVERY_COLUMNS = `seq, id, conversation, status, attempts, created_at, due_at, expires_at, settled_at, reason,
+/** The name of a queue of its own, as `queueOf` has it; null in the conversation's. */
+export const QUEUE_NAME = "coalesce(data ->> '$.interaction.id', iif(data ->> '$.isApart', id, NULL))";
+
+export const DELIVERY_COLUMNS = `seq, id, conversation, status, attempts, round, asked, told, created_at, due_at, expires_at, settled_at, reason,
   data, message, frozen, parts`;
 
 export function deliveryData({
@@ -45,8 +62,11 @@ export function deliveryData({
   interaction,
   visibleTo,
   isCourtesy,
+  answers,
+  skipsHooks,
   openly,
   mirrors,
+  isApart,
 }: Omit<DeliveryData, "address">): string {
   const data: StoredData = {
     operation,
@@ -55,8 +75,11 @@ export function deliveryData({
     interaction,
     visibleTo,
     isCourtesy,
+    answers,
+    skipsHooks,
     openly,
     mirrors,
+    isApart,
   };
   return JSON.stringify(data);
 }
@@ -88,6 +111,9 @@ export function toDelivery(record: DeliveryRecord): Delivery {
     conversation: record.conversation,
     status: record.status,
     attempts: record.attempts,
+    round: record.round,
+    asked: record.asked,
+    told: record.told,
     createdAt: record.created_at,
     dueAt: record.due_at,
     ...(record.message === null ? {} : { message: JSON.parse(record.message) }),

@@ -29,7 +29,13 @@ const FULL: Remedy = {
 const CORRUPT: Remedy = {
   code: "STORE_CORRUPT",
   message: (file) => `the database ${file} is damaged or is no SQLite database`,
-  hint: "Stop the gateway, keep a copy of the file, and restore a backup or rescue it with `sqlite3 FILE .recover`.",
+  hint: "Stop the gateway and restore a backup with `hookgate restore FILE` (the damaged file is kept), or rescue it with `sqlite3 FILE .recover`.",
+  retryable: false,
+};
+const OTHER_SCHEMA: Remedy = {
+  code: "STORE_CORRUPT",
+  message: (file) => `the database ${file} does not have the tables and columns that this version needs`,
+  hint: "The file is damaged, or another program changed it. Stop the gateway and restore a backup with `hookgate restore FILE`.",
   retryable: false,
 };
 const FAILED: Remedy = {
@@ -47,12 +53,16 @@ const REMEDIES: readonly [RegExp, Remedy][] = [
   [/^SQLITE_(CORRUPT|NOTADB|FORMAT)/, CORRUPT],
 ];
 
+/** What SQLite says, under its general code, of a statement that does not fit the tables. */
+const SCHEMA_ERROR = /^(no such (table|column|index)|table .* has no column)/;
+
 /** The error for the person who must act. One that is already ours passes unchanged. */
 export function storeError(thrown: unknown, file: string): HookgateError {
   if (thrown instanceof HookgateError) return thrown;
   const code = errorCode(thrown);
-  const remedy = REMEDIES.find(([pattern]) => pattern.test(code))?.[1] ?? FAILED;
   const why = thrown instanceof Error ? thrown.message : String(thrown);
+  const remedy =
+    REMEDIES.find(([pattern]) => pattern.test(code))?.[1] ?? (SCHEMA_ERROR.test(why) ? OTHER_SCHEMA : FAILED);
   return new HookgateError({
     code: remedy.code,
     message: `${remedy.message(file)}: ${why}${code ? ` (${code})` : ""}`,
@@ -67,6 +77,7 @@ export function isBusy(thrown: unknown): boolean {
   return LOCKED.code === REMEDIES.find(([pattern]) => pattern.test(errorCode(thrown)))?.[1].code;
 }
 
-function errorCode(thrown: unknown): string {
+/** SQLite's or Node's name of the error; empty when it has none. */
+export function errorCode(thrown: unknown): string {
   return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "";
 }

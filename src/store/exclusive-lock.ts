@@ -2,23 +2,28 @@
  * One gateway per database. The lock is SQLite's own exclusive lock on a small file beside the database: the operating
  * system holds it, so it ends with the process however that ends, and there is no stale lock to clean up.
  */
-import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
 import { HookgateError } from "../lib/errors.js";
+import { makePrivateFile, makePrivateFolder } from "../lib/private-files.js";
+import { openSqlite } from "./driver.js";
 import { isBusy, storeError } from "./errors.js";
+import type { DatabaseFiles } from "./files.js";
 
 export interface ExclusiveLock {
   release(): void;
 }
 
 /** Throws STORE_IN_USE when another process, or this one, has the database open. `owner` says who, for the message. */
-export function takeExclusiveLock(file: string, owner: () => string | undefined): ExclusiveLock {
-  const lockFile = `${file}.lock`;
+export function takeExclusiveLock(
+  { database: file, lock: lockFile }: Pick<DatabaseFiles, "database" | "lock">,
+  owner: () => string | undefined,
+): ExclusiveLock {
   let database: Database.Database | undefined;
   try {
-    mkdirSync(dirname(file), { recursive: true });
-    database = new Database(lockFile, { timeout: 0 });
+    makePrivateFolder(dirname(lockFile));
+    makePrivateFile(lockFile);
+    database = openSqlite(lockFile, { timeout: 0 });
     database.pragma("journal_mode = MEMORY"); // nothing is ever written, so nothing need lie beside it
     database.exec("BEGIN EXCLUSIVE");
   } catch (thrown) {

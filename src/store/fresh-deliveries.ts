@@ -16,9 +16,18 @@ interface KnownRow extends Pick<NewDelivery, "address" | "message" | "mirrors"> 
   seq: number;
 }
 
+/** Not yet in its table. */
+interface Fresh {
+  delivery: NewDelivery;
+  at: number;
+  asked: number;
+}
+
 export interface FreshDeliveries {
   /** Adds a delivery; an id that exists is left alone. Like the others, inside an open transaction. */
   add(delivery: NewDelivery, at: number): void;
+  /** Counts that hooks are asked about a delivery that the open transaction adds. Undefined when it is in its table. */
+  asking(id: string): number | undefined;
   /** Writes what was decided on a delivery of the last moments. Undefined when it is not known here, or is not waiting any more. */
   freeze(id: string, message: Message, parts: Parts): KnownRow | undefined;
   /** It is changed: what is remembered of it does not hold. */
@@ -43,24 +52,21 @@ export function createFreshDeliveries({ database, onTransaction }: Connection): 
       message: string | null,
       frozen: string | null,
       parts: string | null,
+      asked: number,
     ]
   >(
     `INSERT INTO deliveries
-       (id, conversation, status, created_at, due_at, expires_at, target_id, data, message, frozen, parts)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+       (id, conversation, status, created_at, due_at, expires_at, target_id, data, message, frozen, parts, asked)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   );
   // The id, because a row that is remembered may have been rolled back, and its number given to another.
   const decide = database.prepare<[frozen: string, parts: string, seq: number, id: string]>(
     "UPDATE deliveries SET status = 'sending', frozen = ?, parts = ? WHERE seq = ? AND id = ? AND status = 'waiting'",
   );
-  let fresh = new Map<string, { delivery: NewDelivery; at: number }>();
+  let fresh = new Map<string, Fresh>();
   const inserted = boundedMap<KnownRow>(MAX_REMEMBERED);
 
-  const write = (
-    delivery: NewDelivery,
-    at: number,
-    decided?: { frozen: string; parts: Parts },
-  ): KnownRow | undefined => {
+  const write = ({ delivery, at, asked }: Fresh, decided?: { frozen: string; parts: Parts }): KnownRow | undefined => {
     const { changes, lastInsertRowid } = insert.run(
       delivery.id,
       conversationOf(delivery),
@@ -73,6 +79,7 @@ export function createFreshDeliveries({ database, onTransaction }: Connection): 
       json(delivery.message),
       decided?.frozen ?? null,
       decided ? JSON.stringify(decided.parts) : null,
+      asked,
     );
     if (changes === 0) return undefined;
     const { address, message, mirrors } = delivery;
@@ -88,9 +95,9 @@ export function createFreshDeliveries({ database, onTransaction }: Connection): 
   };
 
   const insertAll = (): void => {
-    for (const { delivery, at } of fresh.values()) {
-      const row = write(delivery, at);
-      if (row) inserted.set(delivery.id, row);
+    for (const one of fresh.values()) {
+      const row = write(one);
+      if (row) inserted.set(one.delivery.id, row);
     }
     forgetAll();
   };
@@ -99,13 +106,17 @@ export function createFreshDeliveries({ database, onTransaction }: Connection): 
 
   return {
     add(delivery, at) {
-      if (!fresh.has(delivery.id)) fresh.set(delivery.id, { delivery, at });
+      if (!fresh.has(delivery.id)) fresh.set(delivery.id, { delivery, at, asked: 0 });
+    },
+    asking(id) {
+      const coming = fresh.get(id);
+      return coming === undefined ? undefined : ++coming.asked;
     },
     freeze(id, message, parts) {
       const coming = fresh.get(id);
       if (coming) {
         fresh.delete(id);
-        return write(coming.delivery, coming.at, { frozen: frozenJson(coming.delivery.message, message), parts });
+        return write(coming, { frozen: frozenJson(coming.delivery.message, message), parts });
       }
       const row = inserted.take(id);
       if (!row) return undefined;

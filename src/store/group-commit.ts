@@ -103,6 +103,8 @@ export interface GroupCommitOptions {
   lockWaitMs: number;
   /** Durability beyond a commit. */
   walSync?: WalSync | undefined;
+  /** Gets the error of every write that fails. */
+  onError?: ((error: HookgateError) => void) | undefined;
 }
 
 export class GroupCommit {
@@ -204,7 +206,7 @@ export class GroupCommit {
       if (isBusy(thrown) && this.#retriesLock(group)) return;
       this.#lockedSince = undefined;
       if (group.length > 1 && !isBusy(thrown)) this.#oneByOne(group);
-      else for (const write of group) write.failed(storeError(thrown, this.#options.file));
+      else this.#fail(group, thrown);
     }
     this.#sync();
     if (this.#queue.length > 0) this.#schedule();
@@ -284,9 +286,15 @@ export class GroupCommit {
         this.#transact([write]);
         this.#committed([write]);
       } catch (thrown) {
-        write.failed(storeError(thrown, this.#options.file));
+        this.#fail([write], thrown);
       }
     }
+  }
+
+  #fail(group: readonly Pending[], thrown: unknown): void {
+    const error = storeError(thrown, this.#options.file);
+    this.#options.onError?.(error);
+    for (const write of group) write.failed(error);
   }
 
   /** Puts the group back and tries again soon; false when it has waited long enough. */

@@ -5,6 +5,7 @@ import type { InboxRow, InboxStatus, InboxStore, NewDelivery } from "../domain/s
 import { HookgateError } from "../lib/errors.js";
 import type { Connection } from "./connection.js";
 import type { InboxSeen } from "./inbox-seen.js";
+import { createInboxLetters } from "./letters.js";
 import { createInsertSight } from "./sla/conversations.js";
 import { readable } from "./unreadable.js";
 
@@ -14,16 +15,18 @@ interface InboxRecord {
   status: InboxStatus;
   attempts: number;
   deferrals: number;
+  round: number;
   due_at: number;
   received_at: number;
   settled_at: number | null;
   outcome: string | null;
   claimed_by: string | null;
+  reason: string | null;
   error: string | null;
   event: string;
 }
 
-const SELECT = `SELECT id, lane, status, attempts, deferrals, due_at, received_at, settled_at, outcome, claimed_by, error, event
+const SELECT = `SELECT id, lane, status, attempts, deferrals, round, due_at, received_at, settled_at, outcome, claimed_by, reason, error, event
   FROM inbox`;
 type EventKey = [chat: string, eventId: string, bot: string, platform: string];
 
@@ -45,21 +48,25 @@ export function createInbox(
   const start = database.prepare<[number], { attempts: number }>(
     "UPDATE inbox SET status = 'running', attempts = attempts + 1 WHERE id = ? AND settled_at IS NULL RETURNING attempts",
   );
-  const settle = database.prepare<[number, string, string | null, number]>(
-    `UPDATE inbox SET status = 'done', settled_at = ?, outcome = ?, claimed_by = ?, error = NULL
+  const settle = database.prepare<[number, string, string | null, string | null, number]>(
+    `UPDATE inbox SET status = 'done', settled_at = ?, outcome = ?, claimed_by = ?, reason = ?, error = NULL
      WHERE id = ? AND settled_at IS NULL`,
   );
   const defer = database.prepare<[number, string | null, number, number]>(
-    `UPDATE inbox SET status = 'deferred', due_at = ?, error = ?, deferrals = deferrals + ?
+    `UPDATE inbox SET status = 'deferred', due_at = ?, error = ?, deferrals = deferrals + ?, round = round + 1
      WHERE id = ? AND settled_at IS NULL`,
   );
   const die = database.prepare<[string, number, number]>(
     "UPDATE inbox SET status = 'dead', error = ?, settled_at = ? WHERE id = ? AND settled_at IS NULL",
   );
+  const shift = database.prepare<[number]>(
+    "UPDATE inbox SET due_at = due_at + ? WHERE settled_at IS NULL AND status = 'deferred'",
+  );
   const revive = database.prepare<[number, number]>(
-    `UPDATE inbox SET status = 'waiting', attempts = 0, deferrals = 0, due_at = ?, settled_at = NULL
+    `UPDATE inbox SET status = 'waiting', attempts = 0, deferrals = 0, round = round + 1, due_at = ?, settled_at = NULL
      WHERE id = ? AND status = 'dead'`,
   );
+  const discard = database.prepare<[number]>("DELETE FROM inbox WHERE id = ? AND status = 'dead'");
   // Without INDEXED BY the planner walks the whole table in order of id, past all that is settled.
   const unfinished = database.prepare<[number, number], InboxRecord>(
     `${SELECT} WHERE id IN (
@@ -73,6 +80,7 @@ export function createInbox(
   const byEvent = database.prepare<EventKey, InboxRecord>(
     `${SELECT} WHERE chat = ? AND event_id = ? AND bot = ? AND platform = ?`,
   );
+  const byEventAnywhere = database.prepare<[string], InboxRecord>(`${SELECT} WHERE event_id = ? ORDER BY id`);
   const newest = database.prepare<[number, number], InboxRecord>(`${SELECT} WHERE id < ? ORDER BY id DESC LIMIT ?`);
   const newestDone = database.prepare<[number, number], InboxRecord>(
     `${SELECT} WHERE status = 'done' AND id < ? ORDER BY id DESC LIMIT ?`,
@@ -115,21 +123,33 @@ export function createInbox(
       });
     },
     start: (id) => commit(() => start.get(id)?.attempts ?? noSuchRow(id)),
-    settle: (id, { outcome, claimedBy, deliveries, sights }, at) =>
+    settle: (id, { outcome, claimedBy, reason, deliveries, sights }, at) =>
       commit(() => {
-        if (settle.run(at, outcome, claimedBy ?? null, id).changes === 0) return false;
+        if (settle.run(at, outcome, claimedBy ?? null, reason ?? null, id).changes === 0) return false;
         for (const delivery of deliveries) addDelivery(delivery, at);
         for (const sight of sights ?? []) insertSight(sight);
         return true;
       }),
     defer: (id, dueAt, error) => write(() => void defer.run(dueAt, error ?? null, error === undefined ? 1 : 0, id)),
+    shift: (stepMs) => write(() => void shift.run(stepMs)),
     dead: (id, error, at) => write(() => void die.run(error, at, id)),
     revive: (id, at) => write(() => revive.run(at, id).changes > 0),
+    discard: (ids) =>
+      write(() => {
+        let discarded = 0;
+        for (const id of ids) {
+          if (byId.get(id)?.status !== "dead") continue;
+          seen.remember(id, 0);
+          discarded += discard.run(id).changes;
+        }
+        return discarded;
+      }),
     unfinished: (afterId, limit) => read(() => readable(unfinished.all(afterId, limit), toRow)),
     lane: (name, afterId, limit) => read(() => readable(lane.all(name, afterId, limit), toRow)),
     get: (id) => read(() => optionalRow(byId.get(id))),
     find: ({ chatId, botId, platform }: Address, eventId) =>
       read(() => optionalRow(byEvent.get(chatId, eventId, botId, platform))),
+    findAll: (eventId) => read(() => readable(byEventAnywhere.all(eventId), toRow)),
     list: ({ status, before = Number.MAX_SAFE_INTEGER, limit }) =>
       read(() => {
         if (status === undefined) return readable(newest.all(before, limit), toRow);
@@ -137,6 +157,7 @@ export function createInbox(
         if (status === "dead") return readable(newestDead.all(before, limit), toRow);
         return readable(newestOpen.all(status, before, limit), toRow);
       }),
+    letters: createInboxLetters(connection),
     counts: () =>
       read(() => {
         const counts = { waiting: 0, running: 0, deferred: 0, done: 0, dead: countDead.get()?.rows ?? 0 };
@@ -168,11 +189,13 @@ function toRow(record: InboxRecord): InboxRow {
     status: record.status,
     attempts: record.attempts,
     deferrals: record.deferrals,
+    round: record.round,
     dueAt: record.due_at,
     receivedAt: record.received_at,
     ...(record.settled_at === null ? {} : { settledAt: record.settled_at }),
     ...(record.outcome === null ? {} : { outcome: record.outcome }),
     ...(record.claimed_by === null ? {} : { claimedBy: record.claimed_by }),
+    ...(record.reason === null ? {} : { reason: record.reason }),
     ...(record.error === null ? {} : { error: record.error }),
   };
 }

@@ -38,6 +38,11 @@ export function requireMigrated(database: Database, file: string, migrations: Mi
     });
 }
 
+/** Throws STORE_TOO_NEW. A file of an older version passes: the next start brings it up to date. */
+export function requireKnownSchema(database: Database, file: string, migrations: Migrations): void {
+  missingMigrations(database, file, migrations);
+}
+
 function missingMigrations(database: Database, file: string, migrations: Migrations): string[] {
   const exists = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'kysely_migration'").get();
   const done = exists

@@ -1,12 +1,11 @@
 /** Opens the store: the file, its lock, its schema, and one repository per kind of thing. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { Store } from "../domain/store.js";
 import type { Clock } from "../lib/clock.js";
-import { HookgateError } from "../lib/errors.js";
+import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { createActions } from "./actions.js";
 import { createAlertStore } from "./alerts/alerts.js";
@@ -15,8 +14,12 @@ import { createAutomationStore } from "./automation/automation.js";
 import { createCheck } from "./check.js";
 import type { Retention, StoreConfig } from "./config.js";
 import { type Connection, connect, type Durability, openDatabase } from "./connection.js";
+import { keepConsoleToken } from "./console-token.js";
 import { createCursors } from "./cursors.js";
+import { type Damage, watchForDamage } from "./damage.js";
+import { storeError } from "./errors.js";
 import { type ExclusiveLock, takeExclusiveLock } from "./exclusive-lock.js";
+import { type DatabaseFiles, databaseFiles, filesBeside, narrowFiles } from "./files.js";
 import { createFreshDeliveries } from "./fresh-deliveries.js";
 import { createHookState } from "./hook-state.js";
 import { createInbox } from "./inbox.js";
@@ -24,17 +27,19 @@ import { createInboxSeen } from "./inbox-seen.js";
 import { openJournal } from "./journal/journal.js";
 import { createKeyValue } from "./key-value.js";
 import { createLinks } from "./links.js";
-import { migrate, requireMigrated } from "./migrate.js";
+import { requireMigrated } from "./migrate.js";
 import { migrations } from "./migrations/index.js";
+import { openOwnDatabase } from "./open-own.js";
 import { createMissionStores } from "./orchestrator/mission-stores.js";
 import { createTasks } from "./orchestrator/tasks.js";
 import { createOutbox } from "./outbox.js";
 import { createOwnSecrets } from "./own-secrets.js";
-import { readOwner, writeOwner } from "./owner.js";
+import { forgetOwner, readOwner } from "./owner.js";
 import { createPauses } from "./pauses.js";
 import { createSweep } from "./retention.js";
 import { createSlaStore } from "./sla/sla.js";
 import { endUnreadable } from "./unreadable.js";
+import { createVerify } from "./verify.js";
 import { createWalSync, type Disk, type WalSync } from "./wal-sync.js";
 import { createWebChat } from "./web-chat.js";
 
@@ -49,6 +54,8 @@ export interface StoreOptions {
   secrets?: (string | undefined)[];
   /** False: only look, beside a gateway that may be running; every write is refused. */
   exclusive?: boolean;
+  /** Starts with an empty database although the history of another one is there; that history is moved aside. */
+  newDatabase?: boolean | undefined;
   /** How long a lock that another program holds on the file is waited for. */
   lockWaitMs?: number;
   /** Another one in tests. */
@@ -59,48 +66,70 @@ const LOCK_WAIT_MS = 5000;
 
 /** Rejects with a STORE_… error that names the file and says what to do. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { file, durability, cleanUp } = locate(options);
+  const { files, durability, cleanUp } = locate(options);
+  const file = files.database;
   const readonly = options.exclusive === false;
+  const damage = watchForDamage(files, options.logger);
   let lock: ExclusiveLock | undefined;
   let database: Database | undefined;
   let walSync: WalSync | undefined;
+  let checkedAt: number | undefined;
   try {
-    if (!readonly) lock = takeExclusiveLock(file, () => readOwner(file));
-    database = openDatabase(file, { durability, readonly });
-    if (readonly) requireMigrated(database, file, migrations);
-    else {
-      await migrate(database, file, migrations);
-      writeOwner(database, file, options.clock.now());
+    if (readonly) {
+      database = openDatabase(file, { durability, readonly });
+      requireMigrated(database, file, migrations);
+    } else {
+      narrow(files, options.logger);
+      lock = takeExclusiveLock(files, () => readOwner(file));
+      const own = await openOwnDatabase(files, {
+        durability,
+        clock: options.clock,
+        newDatabase: options.newDatabase ?? false,
+      });
+      ({ database, checkedAt } = own);
+      for (const loss of own.losses) damage.remark(loss);
     }
     const { clock, lockWaitMs = LOCK_WAIT_MS } = options;
     walSync = durability === "full" && !readonly ? createWalSync(file, clock, options.disk) : undefined;
-    const connection = connect(file, database, { clock, lockWaitMs, walSync });
-    return await assemble(options, connection, { readonly, inProcess: cleanUp !== undefined }, () => {
-      lock?.release();
-      cleanUp?.();
-    });
+    const connection = connect(file, database, { clock, lockWaitMs, walSync, onError: damage.note });
+    const verify = createVerify(file, damage, checkedAt);
+    return await assemble(
+      options,
+      files,
+      connection,
+      { damage, verify },
+      { readonly, inProcess: cleanUp !== undefined },
+      () => {
+        lock?.release();
+        cleanUp?.();
+      },
+    );
   } catch (thrown) {
     walSync?.close();
     database?.close();
     lock?.release();
     cleanUp?.();
-    throw thrown;
+    throw storeError(thrown, file);
   }
 }
 
 async function assemble(
   options: StoreOptions,
+  files: DatabaseFiles,
   connection: Connection,
+  { damage, verify }: { damage: Damage; verify: Store["verify"] },
   mode: { readonly: boolean; inProcess: boolean },
   release: () => void,
 ): Promise<Store> {
   const { clock, logger, secrets, retention } = options;
-  const journal = await openJournal({ file: journalFile(connection.file), clock, logger, secrets, ...mode });
+  const journal = await openJournal({ file: files.journal, clock, logger, secrets, remark: damage.remark, ...mode });
   const fresh = createFreshDeliveries(connection);
   const seen = createInboxSeen(connection);
   const sweepMain = createSweep(connection, seen, retention);
-  const check = createCheck(connection);
+  const check = createCheck(connection, damage);
+  const forget = forgetOwner(connection.database);
   if (!mode.readonly) await endUnreadable(connection, clock.now(), logger);
+  damage.filesAreOpen();
   return {
     inbox: createInbox(connection, seen, fresh.add),
     outbox: createOutbox(connection, fresh),
@@ -119,40 +148,45 @@ async function assemble(
     web: createWebChat(connection),
     cursors: createCursors(connection),
     ownSecret: createOwnSecrets(connection),
+    consoleToken: () => keepConsoleToken(files.token),
     async sweep(now) {
       const removed = await sweepMain(now);
       return { ...removed, ...(await journal.sweep(now - retention.journal_for, retention.journal_rows)) };
     },
     durable: connection.durable,
     check,
+    health: damage.health,
+    verify,
     async close() {
       await journal.close();
+      // Where this fails, the next start looks for what was lost, as after a crash.
+      if (!mode.readonly) await connection.commit(forget).catch(() => {});
       await connection.close();
       release();
     },
   };
 }
 
-function locate({ url, durability }: StoreOptions): { file: string; durability: Durability; cleanUp?: () => void } {
-  if (url === ":memory:") {
-    // A real file, so that WAL, the journal's own file and the reading connection are what they are in earnest.
-    const folder = mkdtempSync(join(tmpdir(), "hookgate-"));
-    return {
-      file: join(folder, "hookgate.db"),
-      durability: "none",
-      cleanUp: () => rmSync(folder, { recursive: true, force: true }),
-    };
-  }
-  if (!url.startsWith("file:"))
-    throw new HookgateError({
-      code: "STORE_FAILED",
-      message: `expected a database URL of the form file:PATH, got "${url}"`,
-      hint: "Set DATABASE_URL to file: and a path, for example file:data/hookgate.db.",
-    });
-  const file = url.startsWith("file://") ? fileURLToPath(url) : resolve(url.slice("file:".length));
-  return { file, durability };
+function locate({ url, durability }: StoreOptions): {
+  files: DatabaseFiles;
+  durability: Durability;
+  cleanUp?: () => void;
+} {
+  if (url !== ":memory:") return { files: databaseFiles(url), durability };
+  // A real file, so that WAL, the journal's own file and the reading connection are what they are in earnest.
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-"));
+  return {
+    files: filesBeside(join(folder, "hookgate.db")),
+    durability: "none",
+    cleanUp: () => rmSync(folder, { recursive: true, force: true }),
+  };
 }
 
-function journalFile(file: string): string {
-  return file.replace(/(\.(db|sqlite3?))?$/, "-journal.db");
+/** A file whose mode cannot be changed is reported and used. */
+function narrow(files: DatabaseFiles, logger: Logger): void {
+  for (const { path, reason } of narrowFiles(files))
+    logger.warn(
+      { file: path },
+      `other users of this machine can open ${path}, and its mode cannot be changed (${errorMessage(reason)}); change its owner or its mode by hand`,
+    );
 }

@@ -1,25 +1,56 @@
 /** What can be asked of the outbox, and the operator's purge. */
+import { queueText, readQueue } from "../domain/outbox-queue.js";
 import { DELIVERY_STATUSES, type Delivery, type DeliveryStatus, type OutboxStore } from "../domain/store.js";
 import type { Connection } from "./connection.js";
-import { DELIVERY_COLUMNS, type DeliveryRecord, IS_EXCEPTION, IS_OPEN, toDelivery } from "./delivery-rows.js";
+import {
+  DELIVERY_COLUMNS,
+  type DeliveryRecord,
+  IS_EXCEPTION,
+  IS_OPEN,
+  QUEUE_NAME,
+  toDelivery,
+} from "./delivery-rows.js";
 import { readable } from "./unreadable.js";
 
-type Queries = Pick<OutboxStore, "next" | "pending" | "get" | "findByMessage" | "list" | "counts" | "purge">;
+/** More than one message leads to. */
+const MAX_ANSWERS = 100;
+
+type Queries = Pick<
+  OutboxStore,
+  | "next"
+  | "pending"
+  | "get"
+  | "findByMessage"
+  | "findAllByMessage"
+  | "answersTo"
+  | "list"
+  | "counts"
+  | "oldestOpen"
+  | "purge"
+>;
 
 export function outboxQueries({ database, read, write }: Connection): Queries {
   const select = `SELECT ${DELIVERY_COLUMNS} FROM deliveries`;
-  const next = database.prepare<[string], DeliveryRecord>(
-    `${select} INDEXED BY deliveries_open WHERE conversation = ? AND ${IS_OPEN} ORDER BY seq LIMIT 1`,
+  const next = database.prepare<[string, string | null], DeliveryRecord>(
+    `${select} INDEXED BY deliveries_open WHERE conversation = ? AND ${IS_OPEN} AND ${QUEUE_NAME} IS ?
+     ORDER BY seq LIMIT 1`,
   );
   // SQLite takes the bare columns from the row that min() found: https://www.sqlite.org/lang_select.html#bareagg
-  const pending = database.prepare<[], { conversation: string; dueAt: number }>(
-    `SELECT conversation, due_at AS dueAt, min(seq) FROM deliveries
-     WHERE ${IS_OPEN} GROUP BY conversation`,
+  const pending = database.prepare<[], { conversation: string; name: string | null; dueAt: number }>(
+    `SELECT conversation, ${QUEUE_NAME} AS name, due_at AS dueAt, min(seq) FROM deliveries
+     WHERE ${IS_OPEN} GROUP BY conversation, name`,
   );
   const byId = database.prepare<[string], DeliveryRecord>(`${select} WHERE id = ?`);
   const byMessage = database.prepare<[string, string, string, string], DeliveryRecord>(
     `${select} WHERE seq =
        (SELECT delivery FROM posted WHERE chat = ? AND message_id = ? AND bot = ? AND platform = ?)`,
+  );
+  const byMessageAnywhere = database.prepare<[string], DeliveryRecord>(
+    `${select} WHERE seq IN (SELECT delivery FROM posted WHERE message_id = ?) ORDER BY seq`,
+  );
+  // Its id, a letter that says what it is (`r`eply, `f`orward, …), and perhaps a number. The index of ids finds them.
+  const byCause = database.prepare<[string, string], DeliveryRecord>(
+    `${select} WHERE id >= ? AND id < ? ORDER BY seq LIMIT ${MAX_ANSWERS}`,
   );
   const byStatus = (condition: string) =>
     database.prepare<[number, number], DeliveryRecord>(
@@ -53,16 +84,29 @@ export function outboxQueries({ database, read, write }: Connection): Queries {
   const purgeStatus = database.prepare<[DeliveryStatus]>(`DELETE FROM deliveries WHERE status = ? AND NOT ${IS_OPEN}`);
   const purgeAll = database.prepare(`DELETE FROM deliveries WHERE NOT ${IS_OPEN} AND status <> 'held'`);
 
+  const oldest = database.prepare<[], { at: number | null }>(
+    `SELECT min(created_at) AS at FROM deliveries INDEXED BY deliveries_open WHERE ${IS_OPEN}`,
+  );
+
   const whole = (record: DeliveryRecord | undefined): Delivery | undefined =>
     record && readable([record], toDelivery)[0];
   const all = (records: DeliveryRecord[]): Delivery[] => readable(records, toDelivery);
 
   return {
-    next: (conversation) => read(() => whole(next.get(conversation))),
-    pending: () => read(() => pending.all().map(({ conversation, dueAt }) => ({ conversation, dueAt }))),
+    next: (queue) => {
+      const { conversation, name } = readQueue(queue);
+      return read(() => whole(next.get(conversation, name)));
+    },
+    pending: () =>
+      read(() =>
+        pending.all().map(({ conversation, name, dueAt }) => ({ queue: queueText(conversation, name), dueAt })),
+      ),
+    oldestOpen: () => read(() => oldest.get()?.at ?? undefined),
     get: (id) => read(() => whole(byId.get(id))),
     findByMessage: ({ chatId, botId, platform }, messageId) =>
       read(() => whole(byMessage.get(chatId, messageId, botId, platform))),
+    findAllByMessage: (messageId) => read(() => all(byMessageAnywhere.all(messageId))),
+    answersTo: (causeId) => read(() => all(byCause.all(`d_${causeId}a`, `d_${causeId}{`))),
     list: ({ status, conversation, targetId, before, limit }) =>
       read(() => {
         if (targetId !== undefined) return all(newestFor.all(targetId, conversation ?? null, status ?? null, limit));

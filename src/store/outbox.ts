@@ -25,6 +25,7 @@ import {
   parseParts,
 } from "./delivery-rows.js";
 import type { FreshDeliveries } from "./fresh-deliveries.js";
+import { createDeliveryLetters } from "./letters.js";
 import { outboxQueries } from "./outbox-queries.js";
 import { createOwedHooks } from "./owed-hooks.js";
 import { createInsertSight } from "./sla/conversations.js";
@@ -72,9 +73,23 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
   const finish = database.prepare<[DeliveryStatus, string, number, string]>(
     `UPDATE deliveries SET status = ?, reason = ?, settled_at = ? WHERE id = ? AND (${IS_OPEN} OR status = 'held')`,
   );
+  const ask = database.prepare<[string], { asked: number }>(
+    "UPDATE deliveries SET asked = asked + 1 WHERE id = ? AND status = 'waiting' RETURNING asked",
+  );
+  const tell = database.prepare<[string], { told: number }>(
+    "UPDATE deliveries SET told = told + 1 WHERE id = ? RETURNING told",
+  );
   const release = database.prepare<[DeliveryStatus, number, number]>(
-    `UPDATE deliveries SET status = ?, due_at = ?, attempts = 0, expires_at = NULL, settled_at = NULL, reason = NULL
+    `UPDATE deliveries SET status = ?, due_at = ?, attempts = 0, expires_at = NULL, settled_at = NULL, reason = NULL,
+       round = round + 1, asked = 0, told = 0
      WHERE seq = ?`,
+  );
+  const shift = database.prepare<[number, number, number]>(
+    `UPDATE deliveries SET created_at = created_at + ?, due_at = due_at + ?, expires_at = expires_at + ? WHERE ${IS_OPEN}`,
+  );
+  const dueNow = database.prepare<[number, number, string, string, string]>(
+    `UPDATE deliveries SET due_at = ? WHERE ${IS_OPEN} AND due_at > ?
+     AND (conversation = ? OR substr(conversation, 1, length(?) + 1) = ? || ':')`,
   );
   const addPosted = createAddPosted(database);
   const insertSight = createInsertSight(database);
@@ -85,8 +100,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
   const open = (id: string): DeliveryRecord => {
     const record = find.get(id);
     if (record?.status === "waiting" || record?.status === "sending") return record;
-    const state = record ? `is ${record.status}` : "does not exist";
-    throw new HookgateError({ code: "STORE_FAILED", message: `delivery ${id} ${state}, so it cannot be sent` });
+    return notOpen(id, record?.status);
   };
 
   /** Undefined when it was frozen before. */
@@ -120,6 +134,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
 
   return {
     ...outboxQueries(connection),
+    letters: createDeliveryLetters(connection),
     owed,
     told,
     enqueue: (deliveries, at, sights = []) =>
@@ -137,6 +152,9 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
         for (const { token, action, expiresAt } of tokens) addToken.run(token, id, JSON.stringify(action), expiresAt);
       });
     },
+    asking: (id) =>
+      connection.commit(() => fresh.asking(id) ?? ask.get(id)?.asked ?? notOpen(id, find.get(id)?.status)),
+    telling: (id) => connection.commit(() => tell.get(id)?.told ?? 0),
     reencode: (id, parts, change) =>
       write(() => {
         short.take(id);
@@ -145,6 +163,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
         const data = parseData(delivery);
         if (change?.address) data.address = change.address;
         if (change?.withoutInteraction) delete data.interaction;
+        if (change?.isApart) data.isApart = true;
         if (change) setData.run(deliveryData(data), conversationOf(data), delivery.seq);
         setParts.run(JSON.stringify(replaceUnsent(parseParts(delivery), parts)), delivery.seq);
       }),
@@ -181,6 +200,8 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
       write(() => {
         if (finish.run(status, reason, at, id).changes > 0 && isOwed) owe(id);
       }),
+    shift: (stepMs) => write(() => void shift.run(stepMs, stepMs, stepMs)),
+    dueNow: (key, at) => write(() => void dueNow.run(at, at, key, key, key)),
     release: (id, at, confirmed, isOwed = false) =>
       write(() => {
         const record = find.get(id);
@@ -193,6 +214,11 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
         return true;
       }),
   };
+}
+
+function notOpen(id: string, status: DeliveryStatus | undefined): never {
+  const state = status === undefined ? "does not exist" : `is ${status}`;
+  throw new HookgateError({ code: "STORE_FAILED", message: `delivery ${id} ${state}, so it cannot be sent` });
 }
 
 /** What this process froze as one part that mirrors nothing: once that part is confirmed it is sent, and its row need not be asked. */

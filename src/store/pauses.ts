@@ -1,17 +1,17 @@
 /** Platform pauses (`retry_after`) that must outlive the process. */
-import type { PauseStore } from "../domain/store.js";
+import type { Pause, PauseStore } from "../domain/store.js";
 import type { Connection } from "./connection.js";
 
 export function createPauses({ database, read, write }: Connection): PauseStore {
-  const list = database.prepare<[], { key: string; until: number; reason: string }>(
-    "SELECT key, until, reason FROM pauses ORDER BY key",
+  const list = database.prepare<[], Pause>("SELECT key, until, asked_ms AS askedMs, reason FROM pauses ORDER BY key");
+  const set = database.prepare<[string, number, number, string]>(
+    `INSERT INTO pauses (key, until, asked_ms, reason) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET until = excluded.until, asked_ms = excluded.asked_ms, reason = excluded.reason`,
   );
-  const set = database.prepare<[string, number, string]>(
-    `INSERT INTO pauses (key, until, reason) VALUES (?, ?, ?)
-     ON CONFLICT DO UPDATE SET until = excluded.until, reason = excluded.reason`,
-  );
+  const remove = database.prepare<[string]>("DELETE FROM pauses WHERE key = ?");
   return {
     list: () => read(() => list.all()),
-    set: (key, until, reason) => write(() => void set.run(key, until, reason)),
+    set: ({ key, until, askedMs, reason }) => write(() => void set.run(key, until, askedMs, reason)),
+    remove: (key) => write(() => void remove.run(key)),
   };
 }

@@ -21,7 +21,13 @@ interface SweptTable {
   settled: string;
 }
 
-const INBOX: SweptTable = { name: "inbox", key: "id", made: "received_at", settled: "settled_at" };
+const INBOX: SweptTable = {
+  name: "inbox",
+  key: "id",
+  made: "received_at",
+  // A dead message waits for an operator.
+  settled: "iif(status = 'dead', NULL, settled_at)",
+};
 const DELIVERIES: SweptTable = {
   name: "deliveries",
   key: "seq",

@@ -21,7 +21,10 @@ export function createNotices({
   database,
   read,
   write,
-}: Connection): Pick<AlertStore, "notices" | "assignNotices" | "noticesSent" | "unsettledNotices" | "settleNotices"> {
+}: Connection): Pick<
+  AlertStore,
+  "notices" | "assignNotices" | "noticesSent" | "unsettledNotices" | "settleNotices" | "postedWith"
+> {
   const waiting = database.prepare<[string, number], NoticeRecord>(
     `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
      WHERE destination = ? AND NOT is_sent ORDER BY id LIMIT ?`,
@@ -33,6 +36,11 @@ export function createNotices({
   const unsettled = database.prepare<[string, number], NoticeRecord>(
     `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
      WHERE destination = ? AND NOT is_settled AND is_sent ORDER BY id LIMIT ?`,
+  );
+  const postedWith = database.prepare<[string, string], NoticeRecord>(
+    `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
+     WHERE delivery_id IN (SELECT delivery_id FROM alert_notices WHERE alert_id = ? AND destination = ? AND is_sent
+       AND delivery_id IS NOT NULL) ORDER BY id`,
   );
   const settle = database.prepare<[number]>("UPDATE alert_notices SET is_settled = 1 WHERE id = ?");
   return {
@@ -47,6 +55,7 @@ export function createNotices({
         for (const id of ids) sent.run(now, id);
       }),
     unsettledNotices: (destination) => read(() => unsettled.all(destination, UNSETTLED_MAX).map(noticeOf)),
+    postedWith: (alertId, destination) => read(() => postedWith.all(alertId, destination).map(noticeOf)),
     settleNotices: (ids) =>
       write(() => {
         for (const id of ids) settle.run(id);

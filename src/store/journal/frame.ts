@@ -39,6 +39,7 @@ export const HAS_ERROR = 4;
 export const HAS_DIFF = 8;
 /** Another than the dispatch. */
 export const HAS_ATTEMPT = 16;
+export const HAS_PLACE = 32;
 
 export function frameOf(dispatch: DispatchRecord, names: RunNames | undefined): Frame {
   const { point, model, phase, outcome, attempt, dryRun, runs } = dispatch;
@@ -104,6 +105,7 @@ function partsOfRun(run: RunRecord, { id, attempt }: DispatchRecord, names: RunN
     (run.reason === undefined ? 0 : HAS_REASON) |
     (run.error === undefined ? 0 : HAS_ERROR) |
     (run.diff === undefined ? 0 : HAS_DIFF) |
+    (run.place === undefined ? 0 : HAS_PLACE) |
     (run.attempt === attempt ? 0 : HAS_ATTEMPT)
   );
 }

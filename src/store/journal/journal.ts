@@ -2,13 +2,17 @@
  * The journal: takes records without ever making anybody wait, hands them to the writer in batches, and reads them back.
  * When records come faster than the disk takes them, the oldest that did not fail are dropped, counted and reported.
  */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import type { Database } from "better-sqlite3";
 import type { DispatchRecord, Journal, RunNames } from "../../domain/journal.js";
 import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import type { Logger } from "../../lib/logger.js";
+import { storeError } from "../errors.js";
+import { requireSound } from "../inspect.js";
 import { migrate, requireMigrated } from "../migrate.js";
+import { moveAside } from "../move-aside.js";
 import { openJournalDatabase } from "./database.js";
 import { createLocalLink, createWorkerLink, type LinkOptions } from "./link.js";
 import { journalMigrations } from "./migrations/index.js";
@@ -25,6 +29,8 @@ export interface JournalOptions {
   secrets?: (string | undefined)[] | undefined;
   /** Records nothing. */
   readonly: boolean;
+  /** Gets a sentence for the operator when the file was damaged. */
+  remark?: ((message: string, facts?: object) => void) | undefined;
   /** Writes in this thread: for databases that are gone when they are closed. */
   inProcess: boolean;
   /** Records that may wait for the writer. */
@@ -42,12 +48,14 @@ export interface StoredJournal extends Journal {
 }
 
 const MAX_PENDING = 20_000;
+/** Checked at the start up to this size; what is damaged in a larger file is met when it is read. */
+const CHECKED_BYTES = 128_000_000;
 
 /** Brings the file up to date. The writer's thread starts with the first record. Rejects with a STORE_… error. */
 export async function openJournal(options: JournalOptions): Promise<StoredJournal> {
   const { file, clock } = options;
   if (options.readonly && !existsSync(file)) return emptyJournal();
-  const reading = await openForReading(options);
+  const reading = await openOrReplace(options);
   const read: JournalReader = createJournalReader(reading, file);
   const writing = options.readonly ? undefined : createWriting(options);
   return {
@@ -70,10 +78,34 @@ export async function openJournal(options: JournalOptions): Promise<StoredJourna
   };
 }
 
-async function openForReading({ file, readonly }: JournalOptions) {
+/** The history may be lost, the start may not: a damaged file is moved aside and an empty one takes its place. */
+async function openOrReplace(options: JournalOptions): Promise<Database> {
+  const { file, readonly, clock, remark } = options;
+  try {
+    return await openForReading(options);
+  } catch (thrown) {
+    const error = storeError(thrown, file);
+    if (readonly || (error.code !== "STORE_CORRUPT" && !isFolder(file))) throw error;
+    const aside = moveAside(file, "damaged", clock.now());
+    remark?.(
+      `the history ${file} was damaged and is now ${aside}: earlier runs of hooks cannot be shown, no message is lost`,
+      {
+        error: error.message,
+      },
+    );
+    return openForReading(options);
+  }
+}
+
+function isFolder(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+async function openForReading({ file, readonly }: JournalOptions): Promise<Database> {
   if (!readonly) {
     const database = openJournalDatabase(file, "writer");
     try {
+      if (statSync(file).size <= CHECKED_BYTES) requireSound(database, file);
       await migrate(database, file, journalMigrations);
     } finally {
       database.close();

@@ -123,12 +123,13 @@ export class Packer {
   }
 
   /** Of most runs there is no more to say than what the frame does. */
-  #writeRest({ reason, error, diff, attempt }: RunRecord, usual: number, known: PointMemory): void {
+  #writeRest({ reason, error, diff, attempt, place }: RunRecord, usual: number, known: PointMemory): void {
     const out = this.#out;
     if (reason !== undefined) out.count(out.text(reason));
     if (error !== undefined) out.count(out.text(error));
     if (diff !== undefined) out.value(diff, known.diff);
     if (attempt !== usual) out.count(attempt);
+    if (place !== undefined) out.count(out.text(place));
   }
 }
 

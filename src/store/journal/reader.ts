@@ -1,6 +1,13 @@
 /** Reads the journal's file through a connection of its own, beside the thread that writes it. */
 import type { Database } from "better-sqlite3";
-import type { DispatchFilter, DispatchRecord, HookStats, Journal, Outcome } from "../../domain/journal.js";
+import {
+  type DispatchFilter,
+  type DispatchRecord,
+  type HookStats,
+  type Journal,
+  type Outcome,
+  rootOf,
+} from "../../domain/journal.js";
 import { storeError } from "../errors.js";
 import { addHistogram, type Histogram, percentile } from "./histogram.js";
 import { HOUR_MS } from "./hook-stats-writer.js";
@@ -89,6 +96,7 @@ function fits(header: Header, wanted: DispatchFilter): boolean {
     (wanted.point === undefined || wanted.point === header.point) &&
     (wanted.conversation === undefined || wanted.conversation === header.conversation) &&
     (wanted.messageId === undefined || wanted.messageId === header.messageId) &&
+    (wanted.of === undefined || wanted.of === rootOf(header.id)) &&
     (wanted.outcome === undefined || wanted.outcome === header.outcome) &&
     (wanted.hookId === undefined || header.runs.some(({ hookId }) => hookId === wanted.hookId)) &&
     (!wanted.failed || hasFailed(header))

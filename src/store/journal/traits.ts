@@ -3,13 +3,14 @@
  * yes about once in three hundred times, so what it lets through is looked at properly. An index would say it exactly and cost
  * more than everything else that the journal does: it is written for every dispatch, and searched when a person asks.
  */
-import type { DispatchFilter } from "../../domain/journal.js";
+import { type DispatchFilter, rootOf } from "../../domain/journal.js";
 import { type Header, isFailure } from "./records.js";
 
 const BITS_PER_TRAIT = 12;
 const PROBES = 5;
 
-export const idTrait = (id: string) => `i${id}`;
+/** All dispatches of a message or delivery have this trait in common, so that they are found together. */
+export const idTrait = (id: string) => `i${rootOf(id)}`;
 export const foreignRunTrait = (runId: string) => `r${runId}`;
 
 /** What is gathered of the records of a segment. Much of it repeats; ids hardly do. */
@@ -27,7 +28,7 @@ export class Traits {
 
   add({ id, point, outcome, conversation, messageId, runs }: Header): void {
     const { p, o, c, m, h, r } = this.#byKind;
-    this.#ids.push(id);
+    this.#ids.push(rootOf(id));
     p.add(point);
     o.add(outcome);
     if (conversation !== undefined) c.add(conversation);
@@ -54,12 +55,13 @@ export class Traits {
 type RepeatedKind = "p" | "o" | "c" | "m" | "h" | "r";
 
 /** All of them are in a segment that holds what the filter looks for. */
-export function traitsOf({ hookId, point, conversation, messageId, outcome, failed }: DispatchFilter): string[] {
+export function traitsOf({ hookId, point, conversation, messageId, of, outcome, failed }: DispatchFilter): string[] {
   const traits: string[] = [];
   if (hookId !== undefined) traits.push(`h${hookId}`);
   if (point !== undefined) traits.push(`p${point}`);
   if (conversation !== undefined) traits.push(`c${conversation}`);
   if (messageId !== undefined) traits.push(`m${messageId}`);
+  if (of !== undefined) traits.push(idTrait(of));
   if (outcome !== undefined) traits.push(`o${outcome}`);
   if (failed) traits.push("f");
   return traits;

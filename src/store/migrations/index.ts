@@ -15,6 +15,11 @@ import { runsByEnd } from "./012-runs-by-end.js";
 import { eventCauses } from "./013-event-causes.js";
 import { plainConditions } from "./014-plain-conditions.js";
 import { owedEnds } from "./015-owed-ends.js";
+import { noConsoleToken } from "./016-no-console-token.js";
+import { inboxReasons } from "./017-inbox-reasons.js";
+import { dispatchNumbers } from "./018-dispatch-numbers.js";
+import { pauseLengths } from "./019-pause-lengths.js";
+import { noticeDeliveries } from "./020-notice-deliveries.js";
 
 export const migrations: Migrations = {
   "001-inbox-and-outbox": inboxAndOutbox,
@@ -32,4 +37,9 @@ export const migrations: Migrations = {
   "013-event-causes": eventCauses,
   "014-plain-conditions": plainConditions,
   "015-owed-ends": owedEnds,
+  "016-no-console-token": noConsoleToken,
+  "017-inbox-reasons": inboxReasons,
+  "018-dispatch-numbers": dispatchNumbers,
+  "019-pause-lengths": pauseLengths,
+  "020-notice-deliveries": noticeDeliveries,
 };

@@ -48,7 +48,8 @@ export function valuesOf(clock: SlaClock): ClockValues {
     clock.dueAt ?? null,
     clock.nextAt ?? null,
     clock.endedAt ?? null,
-    clock.violatedAt ?? null,
+    // An ended clock keeps its breach for reports; of an open one it says whether it is overdue now.
+    (clock.state === "ended" ? clock.breachedAt : undefined) ?? clock.violatedAt ?? null,
     clock.usedMs ?? null,
     clock.targetMs,
     JSON.stringify(clock),

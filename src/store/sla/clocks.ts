@@ -39,13 +39,17 @@ export function createClocks({ database, read }: Connection): Clocks {
      WHERE seq > ? AND ended_at IS NULL AND policy_hash NOT IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?`,
   );
   const tally = database.prepare<[number, number], SlaTally>(
-    `SELECT policy AS policyId, measure, sum(outcome = 'met') AS met, sum(outcome = 'late') AS late,
-       sum(outcome = 'withdrawn') AS withdrawn
+    `SELECT policy AS policyId, measure, sum(outcome = 'met') AS met,
+       sum(outcome = 'late' OR (outcome IN ('withdrawn', 'unanswered') AND violated_at IS NOT NULL)) AS late,
+       sum(outcome = 'unanswered') AS unanswered,
+       sum(outcome = 'withdrawn' AND violated_at IS NULL) AS withdrawn,
+       sum(ifnull(json_extract(data, '$.extensions'), 0) > 0) AS extended
      FROM sla_clocks WHERE ended_at IS NOT NULL AND ended_at >= ? AND ended_at < ? GROUP BY policy, measure ORDER BY policy, measure`,
   );
   const ended = database.prepare<[number, number, number], EndedRow>(
     `SELECT policy AS policyId, measure, ended_at AS endedAt, used_ms AS usedMs, target_ms AS targetMs, outcome
-     FROM sla_clocks WHERE ended_at IS NOT NULL AND ended_at >= ? AND ended_at < ? AND outcome IN ('met', 'late')
+     FROM sla_clocks WHERE ended_at IS NOT NULL AND ended_at >= ? AND ended_at < ? AND used_ms IS NOT NULL
+       AND (outcome IN ('met', 'late') OR violated_at IS NOT NULL)
      ORDER BY ended_at LIMIT ?`,
   );
 
@@ -89,7 +93,11 @@ export function createClocks({ database, read }: Connection): Clocks {
       ),
     tally: (from, to) => read(() => tally.all(from, to)),
     ended: (from, to, limit) =>
-      read(() => ended.all(from, to, limit).map(({ outcome, ...row }) => ({ ...row, met: outcome === "met" }))),
+      read(() =>
+        ended
+          .all(from, to, limit)
+          .map(({ outcome, ...row }) => ({ ...row, met: outcome === "met", isAnswered: outcome !== "unanswered" })),
+      ),
   };
 }
 

@@ -1,0 +1,121 @@
+/**
+ * A copy of the database in one file, made beside a running gateway. SQLite writes it from one snapshot (`VACUUM INTO`), so the log is in
+ * it, and free space is not.
+ */
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Database } from "better-sqlite3";
+import { HookgateError } from "../lib/errors.js";
+import { makePrivateFile } from "../lib/private-files.js";
+import { openDatabase } from "./connection.js";
+import { IS_OPEN } from "./delivery-rows.js";
+import { storeError } from "./errors.js";
+import { requireSound } from "./inspect.js";
+import { requireKnownSchema } from "./migrate.js";
+import { migrations } from "./migrations/index.js";
+import { forgetOwner } from "./owner.js";
+
+const BACKUP_OF = "backup-of";
+
+export interface Unfinished {
+  /** Messages that were received and not handled yet. */
+  messages: number;
+  /** Deliveries that were not sent yet, or not confirmed. */
+  deliveries: number;
+}
+
+export interface Backup extends Unfinished {
+  sizeBytes: number;
+}
+
+/** Throws BACKUP_EXISTS, or a STORE_… error; then there is no file of that name. */
+export function backupDatabase(file: string, target: string, at: number): Backup {
+  if (existsSync(target))
+    throw new HookgateError({
+      code: "BACKUP_EXISTS",
+      message: `${target} exists, and a backup never overwrites a file`,
+      hint: "Choose another name, with the date for example.",
+    });
+  const partial = `${target}.partial`;
+  try {
+    copyDatabase(file, partial);
+    const unfinished = withDatabase(partial, (copy) => {
+      requireComplete(copy, partial);
+      forgetOwner(copy)();
+      copy
+        .prepare<[string, string]>("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)")
+        .run(BACKUP_OF, new Date(at).toISOString());
+      return countUnfinished(copy);
+    });
+    putInPlace(partial, target);
+    return { ...unfinished, sizeBytes: statSync(target).size };
+  } catch (thrown) {
+    rmSync(partial, { force: true });
+    throw storeError(thrown, file);
+  }
+}
+
+/** Writes one snapshot of `source` into the new file `target`, which only this user can read. Throws what SQLite throws. */
+export function copyDatabase(source: string, target: string): void {
+  rmSync(target, { force: true });
+  const database = openDatabase(source, { durability: "normal", readonly: true });
+  try {
+    makePrivateFile(target);
+    database.prepare("VACUUM INTO ?").run(target);
+  } finally {
+    database.close();
+  }
+}
+
+/** Throws STORE_CORRUPT when the copy is damaged, BACKUP_UNKNOWN when it is no database of Hookgate, STORE_TOO_NEW when a newer version wrote it. */
+export function requireComplete(copy: Database, file: string): void {
+  requireSound(copy, file, "integrity_check");
+  if (copy.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'deliveries'").get() === undefined)
+    throw new HookgateError({
+      code: "BACKUP_UNKNOWN",
+      message: `${file} is a database, but not one of Hookgate`,
+      hint: "Choose a file that `hookgate backup` created.",
+    });
+  requireKnownSchema(copy, file, migrations);
+}
+
+/** For files that no one else has open. */
+export function withDatabase<T>(file: string, use: (database: Database) => T): T {
+  const database = openDatabase(file, { durability: "full", readonly: false });
+  try {
+    // One file, without a log beside it.
+    database.pragma("journal_mode = DELETE");
+    return use(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** When the backup was made, as ISO 8601; undefined for a plain copy of a database. */
+export function backupTime(database: Database): string | undefined {
+  return database.prepare<[string], { value: string }>("SELECT value FROM facts WHERE name = ?").get(BACKUP_OF)?.value;
+}
+
+export function countUnfinished(database: Database): Unfinished {
+  const count = (sql: string) => Number(database.prepare(sql).pluck().get());
+  return {
+    messages: count("SELECT count(*) FROM inbox WHERE settled_at IS NULL"),
+    deliveries: count(`SELECT count(*) FROM deliveries WHERE ${IS_OPEN}`),
+  };
+}
+
+/** Whole or not at all, also when the machine stops in between. */
+export function putInPlace(partial: string, target: string): void {
+  sync(partial);
+  renameSync(partial, target);
+  sync(dirname(target));
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

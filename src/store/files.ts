@@ -1,0 +1,120 @@
+/** Where a database and the files beside it are, and who can read them. */
+import { readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { HookgateError } from "../lib/errors.js";
+import { isExposed, makePrivate } from "../lib/private-files.js";
+
+export interface DatabaseFiles {
+  /** Symbolic links are resolved: SQLite names its log after the real file, and a lock must be the same under every name. */
+  database: string;
+  /** The history of hooks. */
+  journal: string;
+  lock: string;
+  /** The login token that this installation created for itself. */
+  token: string;
+  /** Files from people, which messages refer to. */
+  uploads: string;
+  folder: string;
+}
+
+/** Of `file:PATH` or `file:///PATH`, relative to the working directory. Throws STORE_FAILED for another kind of URL. */
+export function databaseFiles(url: string): DatabaseFiles {
+  if (!url.startsWith("file:"))
+    throw new HookgateError({
+      code: "STORE_FAILED",
+      message: `expected a database URL of the form file:PATH, got "${url}"`,
+      hint: "Set DATABASE_URL to file: and a path, for example file:data/hookgate.db.",
+    });
+  return filesBeside(url.startsWith("file://") ? fileURLToPath(url) : url.slice("file:".length));
+}
+
+export function filesBeside(file: string): DatabaseFiles {
+  const database = realPath(resolve(file));
+  const folder = dirname(database);
+  const stem = database.replace(/\.(db|sqlite3?)$/, "");
+  return {
+    database,
+    journal: `${stem}-journal.db`,
+    lock: `${database}.lock`,
+    token: `${stem}.token`,
+    uploads: join(folder, "uploads"),
+    folder,
+  };
+}
+
+/** Of a path that may not exist yet, also through a link to a file that does not exist yet. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (thrown) {
+    // A loop of links, or a folder that may not be entered: whoever opens the path reports it.
+    if (!isMissing(thrown)) return path;
+  }
+  const target = linkTarget(path);
+  if (target !== undefined) return realPath(resolve(dirname(path), target));
+  const folder = dirname(path);
+  return folder === path ? path : join(realPath(folder), basename(path));
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined; // no link
+  }
+}
+
+function isMissing(thrown: unknown): boolean {
+  return thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT";
+}
+
+const SQLITE_SUFFIXES = ["", "-wal", "-shm", "-journal"];
+/** Files that were moved aside: `NAME.damaged-20261122T204500Z`, `NAME.replaced-…`. */
+const ASIDE = /\.(damaged|replaced)-[\w-]+$/;
+
+/** The paths that exist, the folder last, and of these only those that other users can read or write. */
+export function exposedFiles(files: DatabaseFiles): string[] {
+  const entries = readdirIfAny(files.folder);
+  const own = ownNames(files);
+  const isOwn = (name: string) => own.has(name.replace(ASIDE, ""));
+  const paths = entries.filter(isOwn).map((name) => join(files.folder, name));
+  if (isExposed(files.uploads)) paths.push(...readdirIfAny(files.uploads).map((name) => join(files.uploads, name)));
+  // A folder that holds other things too (a home, /tmp) is not ours to close.
+  const isOurs = entries.length > 0 && entries.every((name) => isOwn(name));
+  return [...paths, ...(isOurs ? [files.folder] : [])].filter(isExposed);
+}
+
+/** Takes other users' rights away from what exists. Returns what it could not change, with the reason. */
+export function narrowFiles(files: DatabaseFiles): { path: string; reason: unknown }[] {
+  const failed: { path: string; reason: unknown }[] = [];
+  // The folder first: then nothing in it can be opened meanwhile.
+  for (const path of exposedFiles(files).reverse())
+    try {
+      makePrivate(path);
+    } catch (reason) {
+      failed.push({ path, reason });
+    }
+  return failed;
+}
+
+/** True when other users can replace files of this folder: a sticky folder (/tmp) protects them. */
+export function isOpenFolder(folder: string): boolean {
+  if (!isExposed(folder)) return false;
+  const { mode } = statSync(folder);
+  return (mode & 0o022) !== 0 && (mode & 0o1000) === 0;
+}
+
+function ownNames({ database, journal, lock, token, uploads }: DatabaseFiles): Set<string> {
+  const names = [lock, token, uploads];
+  for (const file of [database, journal]) for (const suffix of SQLITE_SUFFIXES) names.push(file + suffix);
+  return new Set(names.map((name) => basename(name)));
+}
+
+function readdirIfAny(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // missing, or not ours to read: opening the database reports it
+  }
+}

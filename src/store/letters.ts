@@ -1,0 +1,60 @@
+/** Which deliveries and inbox rows wait for an operator, by chat, age and reason: ids only, so that all of them can be counted and acted upon. */
+import {
+  type DeliveryStatus,
+  type InboxLetterRef,
+  type LetterFilter,
+  type LetterRef,
+  MAY_CRASH,
+} from "../domain/store.js";
+import type { Connection } from "./connection.js";
+import { IS_EXCEPTION } from "./delivery-rows.js";
+
+type Parameters = (string | number)[];
+
+export function createDeliveryLetters({ database, read }: Connection) {
+  return (statuses: readonly DeliveryStatus[], filter: LetterFilter): Promise<LetterRef[]> =>
+    read(() => {
+      const { sql, parameters } = conditions(filter, { chat: "conversation", at: "created_at", reason: "reason" });
+      // A part that was written to the wire without an answer.
+      const found = database.prepare<Parameters, { id: string; at: number; isAmbiguous: number }>(
+        `SELECT id, created_at AS at, status = 'held' AND instr(ifnull(parts, ''), '"status":"sending"') > 0 AS isAmbiguous
+         FROM deliveries WHERE ${IS_EXCEPTION} AND status IN (${statuses.map(() => "?").join(", ")})${sql} ORDER BY seq`,
+      );
+      return found
+        .all(...statuses, ...parameters)
+        .map(({ id, at, isAmbiguous }) => ({ id, at, isAmbiguous: isAmbiguous === 1 }));
+    });
+}
+
+export function createInboxLetters({ database, read }: Connection) {
+  return (filter: LetterFilter): Promise<InboxLetterRef[]> =>
+    read(() => {
+      const { sql, parameters } = conditions(filter, { chat: "lane", at: "received_at", reason: "error" });
+      const found = database.prepare<Parameters, { id: number; at: number; mayCrash: number }>(
+        `SELECT id, received_at AS at, instr(ifnull(error, ''), ?) > 0 AS mayCrash FROM inbox WHERE status = 'dead'${sql} ORDER BY id`,
+      );
+      return found.all(MAY_CRASH, ...parameters).map(({ id, at, mayCrash }) => ({ id, at, mayCrash: mayCrash === 1 }));
+    });
+}
+
+/** A chat means its threads and its commands, too. */
+function conditions(
+  { chat, olderThan, reason }: LetterFilter,
+  column: { chat: string; at: string; reason: string },
+): { sql: string; parameters: Parameters } {
+  const parts: string[] = [];
+  const parameters: Parameters = [];
+  if (chat !== undefined) {
+    parts.push(`(${column.chat} = ? OR substr(${column.chat}, 1, length(?) + 1) IN (? || ':', ? || '#'))`);
+    parameters.push(chat, chat, chat, chat);
+  }
+  if (olderThan !== undefined) {
+    parts.push(`${column.at} < ?`);
+    parameters.push(olderThan);
+  }
+  if (reason !== undefined) {
+    parts.push(`instr(lower(ifnull(${column.reason}, '')), lower(?)) > 0`);
+    parameters.push(reason);
+  }
+  return { sql: parts.map((part) => ` AND ${part}`).join(""), parameters };
+}

@@ -1,0 +1,82 @@
+/** Opens the gateway's own database: refuses one that is damaged or missing, and finds out what the last run lost. */
+import { statSync } from "node:fs";
+import type { Database } from "better-sqlite3";
+import type { Clock } from "../lib/clock.js";
+import { HookgateError } from "../lib/errors.js";
+import { type Durability, openDatabase } from "./connection.js";
+import type { DatabaseFiles } from "./files.js";
+import { requireSound } from "./inspect.js";
+import { readLog } from "./lost-log.js";
+import { migrate } from "./migrate.js";
+import { migrations } from "./migrations/index.js";
+import { moveAside } from "./move-aside.js";
+import { wasLeftOpen, writeOwner } from "./owner.js";
+
+/** Checked before the start goes on: that takes a fifth of a second at most. A larger file is checked in a thread, right after the start. */
+const CHECKED_AT_START_BYTES = 128_000_000;
+
+export interface OwnDatabase {
+  database: Database;
+  /** When all of it was checked; undefined = not yet. */
+  checkedAt: number | undefined;
+  /** What the last run lost, one sentence each. */
+  losses: string[];
+}
+
+/** The exclusive lock is held. Throws a STORE_… error; STORE_MISSING when the database is gone and its history is not. */
+export async function openOwnDatabase(
+  files: DatabaseFiles,
+  options: { durability: Durability; clock: Clock; newDatabase: boolean },
+): Promise<OwnDatabase> {
+  const { database: file } = files;
+  const now = options.clock.now();
+  if (isLost(files)) {
+    if (!options.newDatabase) throw missing(files);
+    for (const old of [file, files.journal]) moveAside(old, "replaced", now);
+  }
+  const log = readLog(`${file}-wal`);
+  const database = openDatabase(file, { durability: options.durability, readonly: false });
+  try {
+    const wasOpen = wasLeftOpen(database, file);
+    const isSmall = sizeOf(file) <= CHECKED_AT_START_BYTES;
+    if (isSmall) requireSound(database, file);
+    await migrate(database, file, migrations);
+    writeOwner(database, file, now);
+    const losses = [];
+    if (log.kind === "read" && log.lostCommits > 0)
+      losses.push(
+        `${file}-wal was damaged: its last changes (${log.lostCommits} transactions) are lost, so messages may be handled or sent again`,
+      );
+    if (wasOpen && log.kind === "missing")
+      losses.push(
+        `${file}-wal was deleted after a crash: the last changes before the crash may be lost, so messages may be handled or sent again`,
+      );
+    return { database, losses, checkedAt: isSmall ? now : undefined };
+  } catch (thrown) {
+    database.close();
+    throw thrown;
+  }
+}
+
+/** A history without its database: the database was deleted or emptied, or DATABASE_URL names another folder's. */
+function isLost({ database, journal }: DatabaseFiles): boolean {
+  return sizeOf(database) === 0 && sizeOf(journal) > 0;
+}
+
+function missing({ database, journal }: DatabaseFiles): HookgateError {
+  return new HookgateError({
+    code: "STORE_MISSING",
+    message: `the database ${database} is missing or empty, but its history ${journal} is there`,
+    hint: "Restore a backup with `hookgate restore FILE`. To start with an empty database, run `hookgate start --new-database`: the history is moved aside.",
+  });
+}
+
+/** 0 when it is missing or no file. */
+function sizeOf(file: string): number {
+  try {
+    const stats = statSync(file);
+    return stats.isFile() ? stats.size : 0;
+  } catch {
+    return 0; // opening it reports what is wrong
+  }
+}

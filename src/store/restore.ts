@@ -1,0 +1,93 @@
+/** Puts a backup in the place of the database. The earlier database and its history stay beside it under other names. */
+import { existsSync, rmSync } from "node:fs";
+import type { Database } from "better-sqlite3";
+import { HookgateError } from "../lib/errors.js";
+import {
+  backupTime,
+  copyDatabase,
+  countUnfinished,
+  putInPlace,
+  requireComplete,
+  type Unfinished,
+  withDatabase,
+} from "./backup.js";
+import { IS_OPEN } from "./delivery-rows.js";
+import { storeError } from "./errors.js";
+import { takeExclusiveLock } from "./exclusive-lock.js";
+import type { DatabaseFiles } from "./files.js";
+import { moveAside } from "./move-aside.js";
+import { forgetOwner, readOwner, refuseRunningOwner } from "./owner.js";
+
+export interface Restored extends Unfinished {
+  /** When the backup was made, as ISO 8601; undefined for a plain copy of a database. */
+  madeAt: string | undefined;
+  /** Where the earlier database is now; undefined when there was none. */
+  replaced: string | undefined;
+}
+
+const HELD = "unfinished in the backup that was restored: it may have been handled or sent since";
+
+/**
+ * `hold`: unfinished messages and deliveries wait for an operator. Throws STORE_IN_USE while a gateway runs, BACKUP_MISSING,
+ * BACKUP_UNKNOWN, or a STORE_… error; then the database is as it was.
+ */
+export function restoreDatabase(
+  files: DatabaseFiles,
+  backup: string,
+  { hold, at }: { hold: boolean; at: number },
+): Restored {
+  if (!existsSync(backup))
+    throw new HookgateError({
+      code: "BACKUP_MISSING",
+      message: `there is no file ${backup}`,
+      hint: "Give the path of a file that `hookgate backup` created.",
+    });
+  const lock = takeExclusiveLock(files, () => readOwner(files.database));
+  const partial = `${files.database}.restoring`;
+  try {
+    refuseRunningOwner(files.database);
+    read(backup, () => copyDatabase(backup, partial));
+    const restored = withDatabase(partial, (copy) => {
+      read(backup, () => requireComplete(copy, backup));
+      forgetOwner(copy)();
+      const unfinished = countUnfinished(copy);
+      if (hold) holdUnfinished(copy, at);
+      return { ...unfinished, madeAt: backupTime(copy) };
+    });
+    const replaced = moveAside(files.database, "replaced", at);
+    putInPlace(partial, files.database);
+    // Ids of messages start where the backup ends: the history of later ones would be taken for theirs.
+    moveAside(files.journal, "replaced", at);
+    return { ...restored, replaced };
+  } catch (thrown) {
+    rmSync(partial, { force: true });
+    throw storeError(thrown, files.database);
+  } finally {
+    lock.release();
+  }
+}
+
+/** Errors name the backup, and not the database. */
+function read(backup: string, job: () => void): void {
+  try {
+    job();
+  } catch (thrown) {
+    const { code, message, retryable } = storeError(thrown, backup);
+    throw new HookgateError({
+      code,
+      message,
+      hint: "The database was not changed. Choose another backup.",
+      retryable,
+      cause: thrown,
+    });
+  }
+}
+
+function holdUnfinished(database: Database, at: number): void {
+  database
+    .prepare<[string, number]>("UPDATE inbox SET status = 'dead', error = ?, settled_at = ? WHERE settled_at IS NULL")
+    .run(HELD, at);
+  database
+    .prepare<[string, number]>(`UPDATE deliveries SET status = 'held', reason = ?, settled_at = ? WHERE ${IS_OPEN}`)
+    .run(HELD, at);
+}
