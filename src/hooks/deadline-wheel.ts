@@ -5,7 +5,7 @@
  * when the process was blocked, handlers are not charged for time in which they could not run. The wheel turns only while
  * something is on it (and a moment longer, so that a busy process does not start and stop it for every message).
  */
-import type { Clock } from "../lib/clock.js";
+import type { Clock, Timer } from "../lib/clock.js";
 
 export const TICK_MS = 10;
 const SLOTS = 512;
@@ -52,6 +52,11 @@ export class DeadlineWheel {
   /** How many are on the wheel. */
   #linked = 0;
   #idleTicks = 0;
+  /** How many have a deadline: while there are any, the wheel keeps the process alive, so that a deadline is kept in a process that has nothing else to do. */
+  #armed = 0;
+  #timer: Timer | undefined;
+  #keepsAlive = false;
+  #isClosed = false;
   readonly #onTick = () => this.#turn();
 
   constructor(clock: Clock) {
@@ -70,6 +75,11 @@ export class DeadlineWheel {
    */
   arm(item: Armed, ticks: number): void {
     if (!this.#isTurning) this.#start();
+    if (item.deadline === NEVER) this.#armed++;
+    if (!this.#keepsAlive) {
+      this.#keepsAlive = true;
+      this.#timer?.ref?.();
+    }
     const deadline = this.#tick + (ticks >= EXACT_BELOW_TICKS ? ticks : ticks + this.#ticksSinceRead());
     item.deadline = deadline;
     if (item.next !== undefined && deadline >= item.lookAt) return;
@@ -78,14 +88,22 @@ export class DeadlineWheel {
 
   /** It stays on the wheel until it is looked at, or armed again: for what is armed again and again. */
   rest(item: Armed): void {
+    if (item.deadline !== NEVER) this.#armed--;
     item.deadline = NEVER;
   }
 
   disarm(item: Armed): void {
+    if (item.deadline !== NEVER) this.#armed--;
     item.deadline = NEVER;
     if (item.next === undefined) return;
     unlink(item);
     this.#linked--;
+  }
+
+  /** From now on no deadline keeps the process alive. */
+  close(): void {
+    this.#isClosed = true;
+    this.#keepsAlive = true;
   }
 
   /** Whatever is armed now, with the ticks until its deadline. Walks the whole wheel: for whoever asks, not for hot paths. */
@@ -122,7 +140,8 @@ export class DeadlineWheel {
     this.#readAtMs = this.#clock.monotonic();
     this.#elapsedMs = this.#tick * TICK_MS;
     this.#idleTicks = 0;
-    this.#clock.after(TICK_MS, this.#onTick);
+    this.#keepsAlive = this.#isClosed;
+    this.#timer = this.#clock.after(TICK_MS, this.#onTick);
   }
 
   #turn(): void {
@@ -134,7 +153,10 @@ export class DeadlineWheel {
     while (this.#tick < until) this.#look(++this.#tick);
     this.#idleTicks = this.#linked === 0 ? this.#idleTicks + 1 : 0;
     this.#isTurning = this.#idleTicks <= IDLE_TICKS;
-    if (this.#isTurning) this.#clock.after(TICK_MS, this.#onTick);
+    this.#keepsAlive = this.#isClosed || this.#armed > 0;
+    if (!this.#isTurning) return;
+    this.#timer = this.#clock.after(TICK_MS, this.#onTick);
+    if (this.#keepsAlive && !this.#isClosed) this.#timer.ref?.();
   }
 
   /** Two passes: expiring one may arm, disarm or move any other. */
@@ -158,6 +180,7 @@ export class DeadlineWheel {
     for (const item of due) {
       if (item.next !== undefined || item.deadline > tick) continue; // armed anew or disarmed by one before it
       item.deadline = NEVER;
+      this.#armed--;
       item.expire();
     }
   }

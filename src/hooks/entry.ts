@@ -1,10 +1,11 @@
 /** One registration inside the kernel: its options checked and filled in. */
 import { errorMessage, HookgateError } from "../lib/errors.js";
+import { unknownKey } from "../lib/unknown-key.js";
 import { CONTRIBUTION_KINDS, type ContributionKind } from "./contribution.js";
 import { ticksOf } from "./deadline-wheel.js";
 import { type CompiledMatcher, compileMatcher } from "./matcher.js";
-import type { HookPoint, LifecyclePhase } from "./point.js";
-import type { Execution, FailurePolicy, HookInfo, RegisterOptions } from "./registration.js";
+import type { HookPoint, LifecyclePhase, Sees } from "./point.js";
+import type { Execution, FailurePolicy, HookInfo, RegisterOptions, Visibility } from "./registration.js";
 import { checkClaim, checkContributions, checkPatch } from "./results.js";
 
 /** Any handler, as the kernel calls it; the register methods gave it its types. */
@@ -42,6 +43,8 @@ export interface Entry {
   /** No matcher, no plugin, and its result is waited for. */
   readonly plain: boolean;
   enabled: boolean;
+  /** A synchronous point logged that it cannot use this hook as it is. */
+  isWarnedOf: boolean;
   removed: boolean;
   /** Plain, enabled and there: the check before its turn is this one. See `refresh`. */
   ready: boolean;
@@ -64,6 +67,29 @@ export interface EntryFacts {
 const EXECUTIONS: readonly Execution[] = ["blocking", "deadline", "fire_and_record", "background"];
 const POLICIES: readonly FailurePolicy[] = ["fail-open", "fail-closed", "fallback", "required", "best-effort", "skip"];
 
+const SEES: readonly Sees[] = ["original", "merged"];
+const VISIBILITIES: readonly Visibility[] = ["internal", "debug", "user_audit", "user_visible"];
+const OPTIONS: Readonly<Record<keyof RegisterOptions, true>> = {
+  id: true,
+  name: true,
+  pluginId: true,
+  priority: true,
+  after: true,
+  before: true,
+  match: true,
+  execution: true,
+  timeoutMs: true,
+  failurePolicy: true,
+  fallback: true,
+  critical: true,
+  visibility: true,
+  capabilities: true,
+  sees: true,
+  retry: true,
+  budget: true,
+  enabled: true,
+};
+
 /** Throws a `HookgateError` (HOOK_REGISTRATION_INVALID, HOOK_MATCHER_INVALID) that names the hook and the option. */
 export function makeEntry({ id, seq, point, phase, handler, options }: EntryFacts): Entry {
   if (typeof handler !== "function") throw invalid(id, `handler: expected a function, got ${typeof handler}`);
@@ -72,7 +98,7 @@ export function makeEntry({ id, seq, point, phase, handler, options }: EntryFact
   checkOptions(id, point, options, execution, failurePolicy);
   const capabilities = options.capabilities === undefined ? NO_CAPABILITIES : new Set(options.capabilities);
   if (failurePolicy === "fallback") checkFallback(id, point, options.fallback, capabilities, execution);
-  const matcher = options.match === undefined ? undefined : compileMatcher(options.match, point.payload);
+  const matcher = matcherOf(id, options, point);
   const enabled = options.enabled ?? true;
   const plain =
     matcher === undefined && options.pluginId === undefined && (execution === "blocking" || execution === "deadline");
@@ -90,16 +116,31 @@ export function makeEntry({ id, seq, point, phase, handler, options }: EntryFact
     matcher,
     execution,
     capabilities,
-    seesMerged: options.sees === "merged",
+    seesMerged: seenBy(options, point) === "merged",
     timeoutMs,
     timeoutTicks: ticksOf(timeoutMs),
     failurePolicy,
     closing: closingOf(failurePolicy),
     plain,
     enabled,
+    isWarnedOf: false,
     removed: false,
     ready: plain && enabled,
   };
+}
+
+function matcherOf(id: string, { match }: RegisterOptions, point: HookPoint): CompiledMatcher | undefined {
+  try {
+    return match === undefined ? undefined : compileMatcher(match, point.payload);
+  } catch (error) {
+    if (!(error instanceof HookgateError)) throw error;
+    const { code, hint, cause } = error;
+    throw new HookgateError({ code, message: `Hook "${id}": ${error.message}`, hint, cause });
+  }
+}
+
+function seenBy({ sees }: RegisterOptions, point: HookPoint): Sees {
+  return sees ?? point.sees ?? "original";
 }
 
 /** What an operator may overrule is again as the hook itself says. */
@@ -151,7 +192,18 @@ function checkOptions(
   execution: Execution,
   policy: FailurePolicy,
 ): void {
-  const { priority, timeoutMs, sees, retry, capabilities, after, before } = options;
+  const { priority, timeoutMs, sees, retry, capabilities, after, before, visibility } = options;
+  const unknown = unknownKey("option", options, Object.keys(OPTIONS));
+  if (unknown !== undefined) throw invalid(id, unknown);
+  if (sees !== undefined && !SEES.includes(sees))
+    throw invalid(id, `sees: expected ${SEES.join(" | ")}, got ${String(sees)}`);
+  if (visibility !== undefined && !VISIBILITIES.includes(visibility))
+    throw invalid(id, `visibility: expected ${VISIBILITIES.join(" | ")}, got ${String(visibility)}`);
+  for (const option of ["enabled", "critical"] as const)
+    if (options[option] !== undefined && typeof options[option] !== "boolean")
+      throw invalid(id, `${option}: expected true or false, got ${String(options[option])}`);
+  if (options.fallback !== undefined && policy !== "fallback")
+    throw invalid(id, 'fallback: it counts only with failurePolicy: "fallback"');
   if (priority !== undefined && !Number.isInteger(priority))
     throw invalid(id, `priority: expected an integer, got ${String(priority)}`);
   if (timeoutMs !== undefined) checkTimeout(id, timeoutMs);
@@ -192,7 +244,7 @@ function checkFallback(
     throw invalid(id, "failurePolicy: a void hook has no result for a fallback to stand in for");
   if (fallback === undefined) throw invalid(id, "fallback: expected the result that stands in");
   try {
-    if (point.model === "modifying") checkPatch(fallback, point.result);
+    if (point.model === "modifying") checkPatch(fallback, point.result, () => undefined);
     if (point.model === "claiming") checkClaim(fallback, point.result);
     if (point.model === "turn") checkContributions(fallback, capabilities, execution);
   } catch (error) {
@@ -230,7 +282,7 @@ export function infoOf(entry: Entry): HookInfo {
     failurePolicy: entry.failurePolicy,
     timeoutMs: entry.timeoutMs,
     visibility: options.visibility ?? "debug",
-    ...(point.model === "modifying" ? { sees: options.sees ?? "original" } : {}),
+    ...(point.model === "modifying" ? { sees: seenBy(options, point) } : {}),
     after: options.after ?? [],
     before: options.before ?? [],
     ...(point.model === "turn" ? { capabilities: [...entry.capabilities] } : {}),

@@ -1,8 +1,12 @@
 /** Why a hook would run, or would not: the checks of a dispatch, made one by one and said in words. */
+import { isAsyncFunction } from "./dispatch/lifecycle.js";
 import type { Entry } from "./entry.js";
 import { infoOf } from "./entry.js";
 import type { DispatchOptions } from "./options.js";
 import type { HookInfo } from "./registration.js";
+
+/** Hooks named one by one. */
+const MAX_NAMES = 5;
 
 export interface Explanation {
   hook: HookInfo;
@@ -11,7 +15,7 @@ export interface Explanation {
   checks: readonly ExplainedCheck[];
 }
 export interface ExplainedCheck {
-  check: "enabled" | "only" | "plugin" | "access" | "match" | "dependency" | "order";
+  check: "enabled" | "only" | "plugin" | "sync" | "access" | "match" | "dependency" | "order";
   passed: boolean;
   /** One sentence for the operator. */
   detail: string;
@@ -30,6 +34,8 @@ export function explainEntry(
   if (options.only !== undefined)
     checks.push(check("only", options.only === entry.id, `Only "${options.only}" was to run.`));
   if (entry.pluginId !== undefined) checks.push(checkPlugin(entry.pluginId, options.allowedPlugins));
+  if (entry.point.isSync && entry.phase === "before" && isAsyncFunction(entry.handler))
+    checks.push(check("sync", false, "It is async, and this point is synchronous: it is skipped, never started."));
   if (entry.matcher !== undefined) checks.push(checkMatcher(entry, payload, options));
   checks.push(...checkDependencies(entry, peers));
   const runs = checks.every(({ passed }) => passed);
@@ -42,10 +48,14 @@ function check(name: ExplainedCheck["check"], passed: boolean, detail: string): 
 }
 
 function checkPlugin(pluginId: string, allowed: readonly string[] | undefined): ExplainedCheck {
-  if (allowed === undefined) return check("plugin", true, `No filter holds for plugin "${pluginId}".`);
+  if (allowed === undefined) return check("plugin", true, `No plugin filter applies here (plugin "${pluginId}").`);
   return allowed.includes(pluginId)
-    ? check("plugin", true, `Plugin "${pluginId}" is allowed here.`)
-    : check("plugin", false, `Plugin "${pluginId}" is not allowed here (allowed: ${allowed.join(", ") || "none"}).`);
+    ? check("plugin", true, `Plugin "${pluginId}" is allowed in this conversation.`)
+    : check(
+        "plugin",
+        false,
+        `Plugin "${pluginId}" is not allowed in this conversation (allowed: ${allowed.join(", ") || "none"}).`,
+      );
 }
 
 function checkMatcher(entry: Entry, payload: unknown, options: DispatchOptions): ExplainedCheck {
@@ -71,9 +81,10 @@ function checkOrder(entry: Entry, peers: readonly Entry[]): ExplainedCheck {
   if (at < 0) return check("order", false, "It has no place in the order.");
   const earlier = running.slice(0, at).map(({ id }) => id);
   const claims = entry.point.model === "claiming" && earlier.length > 0 ? "; any of them may claim first" : "";
-  return check(
-    "order",
-    true,
-    earlier.length === 0 ? "It runs first." : `It runs after ${earlier.join(", ")}${claims}.`,
-  );
+  return check("order", true, earlier.length === 0 ? "It runs first." : `It runs after ${namesOf(earlier)}${claims}.`);
+}
+
+/** A long list of names is not shown cut: how many there are, and the last of them. */
+function namesOf(ids: readonly string[]): string {
+  return ids.length <= MAX_NAMES ? ids.join(", ") : `${ids.length} others, directly after ${ids.at(-1)}`;
 }

@@ -13,4 +13,8 @@ export interface Kernel {
   readonly journal: JournalPort | undefined;
   readonly background: BackgroundPort;
   readonly waits: Waits;
+  /** Which plugins' hooks may run for a conversation (a formatted address); undefined: all. */
+  readonly allowedPlugins: ((conversation: string) => readonly string[] | undefined) | undefined;
+  /** Called with the id of a plugin's hook that gave no answer before its deadline. */
+  readonly onTimeout: ((hookId: string) => void) | undefined;
 }

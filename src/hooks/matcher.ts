@@ -1,7 +1,8 @@
 /** Which payloads a registration wants to see. Compiled once, at registration; a bad pattern or predicate is refused there. */
 import { RE2JS } from "re2js";
-import type { z } from "zod";
+import { z } from "zod";
 import { errorMessage, HookgateError } from "../lib/errors.js";
+import { unknownKey } from "../lib/unknown-key.js";
 import { compilePredicate, type Predicate } from "./predicate.js";
 
 /** Fields are AND-combined; inside a list any match will do. A field that the payload does not carry does not match. */
@@ -44,6 +45,12 @@ const LISTS = ["agents", "crews", "platforms", "chats", "users", "hooks", "watch
 /** Undefined when the matcher matches everything. Throws a `HookgateError` (HOOK_MATCHER_INVALID) that names the field. */
 export function compileMatcher(matcher: Matcher | undefined, schema: z.ZodType): CompiledMatcher | undefined {
   if (matcher === undefined) return undefined;
+  const unknown = unknownKey("field", matcher, Object.keys(CARRYING));
+  if (unknown !== undefined) throw new HookgateError({ code: "HOOK_MATCHER_INVALID", message: `match: ${unknown}` });
+  if (matcher.access !== undefined && matcher.access !== "allowed" && matcher.access !== "any")
+    throw matcherError("access", `expected allowed | any, got ${String(matcher.access)}`);
+  if (matcher.when !== undefined && typeof matcher.when !== "string")
+    throw matcherError("when", `expected a CEL expression as text, got ${typeof matcher.when}`);
   const checks: Check[] = [];
   if (matcher.access === "allowed") checks.push(checkAccess);
   for (const field of LISTS) {
@@ -74,7 +81,8 @@ export function matcherError(field: keyof Matcher, message: string, cause?: unkn
 }
 
 function nonEmpty(field: keyof Matcher, wanted: readonly string[]): readonly string[] {
-  if (!Array.isArray(wanted) || wanted.length === 0)
+  if (!Array.isArray(wanted)) throw matcherError(field, `expected a list, got ${typeof wanted}`);
+  if (wanted.length === 0)
     throw matcherError(field, "an empty list matches nothing; leave the field out to match everything");
   return wanted;
 }
@@ -178,6 +186,31 @@ function carried(payload: Facts, field: string): string | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** The fields of a payload in which a matcher's field may find what it looks for; undefined: in any. */
+const CARRYING: Readonly<Record<keyof Matcher, readonly string[] | undefined>> = {
+  tools: ["toolName"],
+  agents: ["agentId", "agent", "assignTo", "task", "personalityId"],
+  crews: ["crewId", "task"],
+  severities: ["severity"],
+  platforms: ["platform", ...CARRIERS],
+  chats: ["chatId", ...CARRIERS],
+  users: ["userId", ...CARRIERS],
+  hooks: ["hookId"],
+  watches: ["watchId"],
+  when: undefined,
+  access: undefined,
+};
+
+/** The first field of a matcher that no payload of the point can carry. */
+export function neverCarried(matcher: Matcher, schema: z.ZodType): keyof Matcher | undefined {
+  if (!(schema instanceof z.ZodObject)) return undefined;
+  const { shape, catchall } = schema.def;
+  if (catchall !== undefined && !(catchall instanceof z.ZodNever)) return undefined;
+  return (Object.keys(matcher) as (keyof Matcher)[]).find(
+    (field) => matcher[field] !== undefined && CARRYING[field]?.every((name) => !Object.hasOwn(shape, name)),
+  );
 }
 
 function part(holder: unknown, field: string): unknown {

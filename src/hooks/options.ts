@@ -15,7 +15,7 @@ export interface DispatchOptions {
   /** `undefined` = no filter; `[]` = only handlers without a plugin; `["a"]` = those and the ones of plugin `a`. */
   allowedPlugins?: readonly string[];
   /** Formatted address, for the journal. */
-  conversation?: string;
+  conversation?: string | undefined;
   messageId?: string;
   /** The standing of whoever caused it. Handlers with `access: "allowed"` do not see what a `denied` person caused. */
   access?: "allowed" | "denied";

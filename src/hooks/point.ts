@@ -1,10 +1,15 @@
 /** A hook point: a named place that fires, with the types of what goes in and what comes out. Declared once, in `catalogue/` or by a plugin. */
-import type { z } from "zod";
+import { z } from "zod";
 import { HookgateError } from "../lib/errors.js";
+import { suggestion } from "../lib/schema-issues.js";
+import { unknownKey } from "../lib/unknown-key.js";
+import { fieldsAt } from "../lib/value-problem.js";
 
 export const MODELS = ["void", "modifying", "claiming", "lifecycle", "turn"] as const;
 export type Model = (typeof MODELS)[number];
 export type LifecyclePhase = "before" | "after";
+/** `original`: the payload as it was fired. `merged`: with everything that earlier handlers set. */
+export type Sees = "original" | "merged";
 
 export interface HookPoint<Name extends string = string, M extends Model = Model, Payload = unknown, Result = unknown> {
   readonly name: Name;
@@ -15,6 +20,15 @@ export interface HookPoint<Name extends string = string, M extends Model = Model
   readonly vetoable: boolean;
   /** Lifecycle points: which phases fire. */
   readonly phases: readonly LifecyclePhase[];
+  /** Modifying points: what a handler sees that does not say so itself; `original` when absent. */
+  readonly sees?: Sees | undefined;
+  /**
+   * Lifecycle points: the fields of `ctx.data` that a `before` handler may change, as paths (`mission.title`); a change of any other
+   * fails the handler. All of them when absent.
+   */
+  readonly mutable?: readonly string[] | undefined;
+  /** Lifecycle points: `before` fires with `runBeforeSync`, which does not start async handlers. */
+  readonly isSync?: boolean | undefined;
   readonly summary: string;
   /** A payload as the product would fire it, for `/fire-hook` and the docs. */
   readonly example: Payload;
@@ -31,6 +45,12 @@ export interface PointSpec<Name extends string, M extends Model, P extends z.Zod
   /** By default: lifecycle points with `before`, claiming points, and modifying points whose result has `cancel` or `error`. */
   vetoable?: boolean;
   phases?: readonly LifecyclePhase[];
+  /** Modifying points: what their handlers see by default. */
+  sees?: Sees;
+  /** Lifecycle points: the fields that a `before` handler may change, as paths. */
+  mutable?: readonly string[];
+  /** Lifecycle points: `before` fires with `runBeforeSync`. */
+  isSync?: boolean;
   summary: string;
   example: z.output<P>;
   journalled?: (payload: z.output<P>) => unknown;
@@ -47,17 +67,60 @@ export function definePoint<
 >(spec: PointSpec<Name, M, P, R>): HookPoint<Name, M, z.output<P>, z.output<R>> {
   const refuse = (message: string) =>
     new HookgateError({ code: "HOOK_POINT_INVALID", message: `Hook point "${spec.name}": ${message}` });
-  if (!NAME.test(spec.name)) throw refuse("a name is lower-case words joined by _ . or :");
+  const unknown = unknownKey("key", spec, Object.keys(SPEC_KEYS));
+  if (unknown !== undefined) throw refuse(unknown);
+  if (typeof spec.name !== "string" || !NAME.test(spec.name))
+    throw refuse("a name is lower-case words joined by _ . or :");
+  if (!MODELS.includes(spec.model)) throw refuse(`model: expected ${MODELS.join(" | ")}, got ${String(spec.model)}`);
+  for (const key of ["payload", "result"] as const)
+    if (!(spec[key] instanceof z.ZodType) && (key === "payload" || spec.result !== undefined))
+      throw refuse(`${key}: expected a zod schema`);
   const takesResult = spec.model === "modifying" || spec.model === "claiming";
   if (takesResult !== (spec.result !== undefined))
     throw refuse(takesResult ? `a ${spec.model} point needs a result schema` : `a ${spec.model} point has no result`);
+  if (spec.sees !== undefined && spec.model !== "modifying")
+    throw refuse("sees: only handlers of modifying points merge");
   if (spec.phases !== undefined && spec.model !== "lifecycle") throw refuse("only lifecycle points have phases");
+  const fields = fieldsOf(spec.result);
+  if (spec.model === "claiming" && fields !== undefined && !fields.includes("handled"))
+    throw refuse("result: a claiming point needs the field handled: z.boolean()");
+  checkMutable(spec, refuse);
   const example = spec.payload.safeParse(spec.example);
   if (!example.success)
     throw refuse(
       `the example is not a payload: ${example.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ")}`,
     );
   return ownPoint(spec);
+}
+
+const SPEC_KEYS: Readonly<Record<keyof PointSpec<string, Model, z.ZodType, z.ZodType>, true>> = {
+  name: true,
+  model: true,
+  payload: true,
+  result: true,
+  vetoable: true,
+  phases: true,
+  sees: true,
+  mutable: true,
+  isSync: true,
+  summary: true,
+  example: true,
+  journalled: true,
+};
+
+type SpecFacts = Pick<PointSpec<string, Model, z.ZodType, z.ZodType>, "model" | "mutable" | "payload">;
+
+function checkMutable({ model, mutable, payload }: SpecFacts, refuse: (message: string) => HookgateError): void {
+  if (mutable === undefined) return;
+  if (model !== "lifecycle") throw refuse("mutable: only handlers of lifecycle points change the payload");
+  if (!Array.isArray(mutable)) throw refuse("mutable: expected a list of fields");
+  for (const path of mutable) {
+    const steps = String(path).split(".");
+    const known = fieldsAt(payload, steps.slice(0, -1));
+    const last = steps.at(-1) ?? "";
+    if (known.length > 0 && !known.includes(last))
+      throw refuse(`mutable: the payload has no field "${path}"${suggestion(last, known)}`);
+  }
 }
 
 /** For the product's own points, which a test holds to what `definePoint` asks: a start need not parse every example. */
@@ -75,6 +138,9 @@ export function ownPoint<
     ...(spec.result === undefined ? {} : { result: spec.result as z.ZodType<z.output<R>> }),
     vetoable: spec.vetoable ?? canVeto(spec.model, phases, spec.result),
     phases,
+    sees: spec.sees,
+    mutable: spec.mutable,
+    isSync: spec.isSync,
     summary: spec.summary,
     example: spec.example,
     ...(spec.journalled === undefined ? {} : { journalled: spec.journalled }),

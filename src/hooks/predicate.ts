@@ -30,7 +30,7 @@ export function compileCondition(
     const evaluate: ParseResult = evaluation().parse(withLinearMatches(source));
     return (values) => {
       try {
-        return evaluate(values) === true ? true : `not so: ${source}`;
+        return evaluate(values) === true ? true : `${source} is false`;
       } catch (error) {
         // A field that this payload does not carry, or has another type: it does not match.
         return `${firstLine(error)}: ${source}`;

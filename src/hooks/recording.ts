@@ -1,6 +1,7 @@
 /** What becomes the journal's record of a dispatch. Made only when somebody wants the record. */
 import type { DispatchRecord, JournalPort, Outcome, RunRecord } from "../domain/journal.js";
 import type { Clock } from "../lib/clock.js";
+import { errorPlace } from "../lib/error-place.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Entry } from "./entry.js";
 import type { Firing } from "./options.js";
@@ -92,7 +93,11 @@ export class Recording {
     };
     if (entry.pluginId !== undefined) run.pluginId = entry.pluginId;
     if (end.reason !== undefined) run.reason = end.reason;
-    if (end.error !== undefined) run.error = errorMessage(end.error);
+    if (end.error !== undefined) {
+      run.error = errorMessage(end.error);
+      const place = errorPlace(end.error);
+      if (place !== undefined) run.place = place;
+    }
     if (end.diff !== undefined) run.diff = end.diff;
     const last = this.runs.at(-1);
     if (last !== undefined && last.position > position) this.isOrdered = false;

@@ -2,7 +2,7 @@
 
 import type { Contribution, ContributionKind } from "./contribution.js";
 import type { Matcher } from "./matcher.js";
-import type { LifecyclePhase, Model } from "./point.js";
+import type { LifecyclePhase, Model, Sees } from "./point.js";
 
 export type Execution = "blocking" | "deadline" | "fire_and_record" | "background";
 /** The last three are the turn model's own: abort the phase, best effort (the default there), and "as if not subscribed". */
@@ -37,8 +37,11 @@ export interface RegisterOptions<Result = unknown> {
   visibility?: Visibility;
   /** Turn model: the contribution kinds that it may return. */
   capabilities?: readonly ContributionKind[];
-  /** Modifying model. `merged`: sees the payload with everything merged so far, and may replace what it saw. */
-  sees?: "original" | "merged";
+  /**
+   * Modifying model; the default is the point's. `merged`: sees the payload with everything merged so far, and may replace what it saw.
+   * `original`: a value that an earlier hook set stays, and this hook's is overruled.
+   */
+  sees?: Sees;
   retry?: Retry;
   /** Turn model: how much this one may add to a prompt. */
   budget?: Budget;
@@ -67,7 +70,7 @@ export interface HookInfo {
   failurePolicy: FailurePolicy;
   timeoutMs: number;
   visibility: Visibility;
-  sees?: "original" | "merged";
+  sees?: Sees;
   after: readonly string[];
   before: readonly string[];
   capabilities?: readonly ContributionKind[];

@@ -60,6 +60,10 @@ export interface RegistryOptions<P extends Points> {
   overrides?: Readonly<Record<string, Override>>;
   /** Where background runs are recorded; in memory when absent. */
   background?: BackgroundPort;
+  /** Which plugins' hooks may run for a conversation (a formatted address), where the caller says nothing; undefined: all. */
+  allowedPlugins?: (conversation: string) => readonly string[] | undefined;
+  /** Called with the id of a plugin's hook that gave no answer before its deadline. */
+  onTimeout?: (hookId: string) => void;
 }
 
 export type Unregister = () => void;
@@ -87,7 +91,8 @@ export class HookRegistry<P extends Points = Catalogue> {
     const background = options.background ?? inMemoryBackground(clock, logger);
     const wheel = new DeadlineWheel(clock);
     const waits = { wheel, sequence: [], void: [] };
-    this.#kernel = { clock, logger, wheel, waits, journal: options.journal, background };
+    const { journal, allowedPlugins, onTimeout } = options;
+    this.#kernel = { clock, logger, wheel, waits, journal, background, allowedPlugins, onTimeout };
     this.#roster = new Roster(options.overrides ?? {});
     for (const point of options.points ?? catalogue) this.#roster.declare(point);
     background.serve((run, attempt) => runBackground(this.#kernel, this.#roster.entries.get(run.hookId), run, attempt));
@@ -360,6 +365,11 @@ export class HookRegistry<P extends Points = Catalogue> {
     for (const entry of [...this.#roster.entries.values()]) if (entry.pluginId === pluginId) this.#roster.remove(entry);
   }
 
+  /** The process may end: handlers that are late are not waited for. */
+  close(): void {
+    this.#kernel.wheel.close();
+  }
+
   clear(): void {
     for (const entry of [...this.#roster.entries.values()]) this.#roster.remove(entry);
   }
@@ -388,6 +398,9 @@ export class HookRegistry<P extends Points = Catalogue> {
         hint: "/hooks lists them.",
       });
     const peers = this.#roster.points.get(entry.point.name)?.ordered(entry.phase) ?? [];
-    return explainEntry(entry, peers, payload, options);
+    const { conversation } = options;
+    const ofPlace = conversation === undefined ? undefined : this.#kernel.allowedPlugins?.(conversation);
+    const allowedPlugins = options.allowedPlugins ?? ofPlace;
+    return explainEntry(entry, peers, payload, filtered(options, allowedPlugins) ?? options);
   }
 }

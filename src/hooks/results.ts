@@ -1,8 +1,11 @@
 /** What handlers may return, checked: a result of the wrong shape is the handler's error, and all of it is dropped. */
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { HookgateError } from "../lib/errors.js";
+import { valueProblem } from "../lib/value-problem.js";
 import { BACKGROUND_KINDS, type Contribution, type ContributionKind, contribution } from "./contribution.js";
 import { copyOf, fieldsOf } from "./isolate.js";
+import type { HookPoint } from "./point.js";
 import type { Execution } from "./registration.js";
 
 export type Fields = Record<string, unknown>;
@@ -11,21 +14,45 @@ function resultError(message: string): HookgateError {
   return new HookgateError({ code: "HOOK_RESULT_INVALID", message: `Result: ${message}` });
 }
 
-/** A patch has the result's fields only, each of the result's type or without an opinion (`null`, `undefined`). */
-export function checkPatch(value: unknown, schema: z.ZodType | undefined): Fields {
+/**
+ * A patch has the result's fields only, each of the result's type or without an opinion (`null`, `undefined`). Gives the values as they
+ * are with the patch applied: what is an object in `current`, and in the patch, keeps the fields that the patch does not name, and loses
+ * those that it sets to null.
+ */
+export function checkPatch(value: unknown, schema: z.ZodType | undefined, current: (key: string) => unknown): Fields {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw resultError(`expected fields of the result or null, got ${Array.isArray(value) ? "a list" : typeof value}`);
   const patch = value as Fields;
-  const shape: Record<string, z.ZodType> | undefined = schema instanceof z.ZodObject ? schema.shape : undefined;
-  if (shape === undefined) return patch;
+  const applied: Fields = {};
   for (const key of Object.keys(patch)) {
-    const field = Object.hasOwn(shape, key) ? shape[key] : undefined;
-    if (field === undefined)
-      throw resultError(`there is no field "${key}"; the fields are ${Object.keys(shape).join(", ")}`);
     const given = patch[key];
-    if (given !== null && given !== undefined) check(field, given, key);
+    const field = fieldOf(schema, key, "");
+    if (given === null || given === undefined) continue;
+    applied[key] = applyTo(current(key), given, field, key);
+    if (field !== undefined) check(field, applied[key], key);
   }
-  return patch;
+  return applied;
+}
+
+function applyTo(base: unknown, given: unknown, field: z.ZodType | undefined, key: string): unknown {
+  if (!isFields(given)) return given;
+  const schema = field instanceof z.ZodOptional ? field.unwrap() : field;
+  const applied: Fields = isFields(base) ? { ...base } : {};
+  for (const part of Object.keys(given)) {
+    fieldOf(schema as z.ZodType | undefined, part, `${key}.`);
+    if (given[part] === null) delete applied[part];
+    else if (given[part] !== undefined) applied[part] = given[part];
+  }
+  return applied;
+}
+
+/** The schema of a field; undefined when the object has no list of fields, or takes others. Throws for one that it does not have. */
+function fieldOf(schema: z.ZodType | undefined, key: string, at: string): z.ZodType | undefined {
+  if (!(schema instanceof z.ZodObject)) return undefined;
+  const { shape, catchall } = schema.def;
+  if (Object.hasOwn(shape, key)) return shape[key] as z.ZodType;
+  if (catchall !== undefined && !(catchall instanceof z.ZodNever)) return catchall as z.ZodType;
+  throw resultError(`there is no field "${at}${key}"; the fields are ${Object.keys(shape).join(", ")}`);
 }
 
 /** The claim, or undefined when the handler passes. */
@@ -34,12 +61,51 @@ export function checkClaim(
   schema: z.ZodType | undefined,
 ): (Fields & { handled: true; claimedBy?: string }) | undefined {
   if (value === null || value === undefined) return undefined;
-  if (typeof value !== "object") throw resultError(`expected { handled } or null, got ${typeof value}`);
-  if (!("handled" in value) || !value.handled) return undefined;
+  if (!isFields(value))
+    throw resultError(
+      `expected { handled: true | false } or null, got ${Array.isArray(value) ? "a list" : typeof value}`,
+    );
+  for (const key of Object.keys(value)) fieldOf(schema, key, "");
+  const { handled } = value;
+  if (typeof handled !== "boolean")
+    throw resultError(
+      `handled: expected true or false, got ${handled === undefined ? "nothing" : JSON.stringify(handled)}`,
+    );
+  if (!handled) return undefined;
   const claim = fieldsOf(value) as Fields & { handled: true; claimedBy?: string };
-  claim.handled = true;
   if (schema !== undefined) check(schema, claim);
   return claim;
+}
+
+/** Refuses what a `before` handler changed and may not, or changed to what it cannot be, by the field's name. */
+export function checkChange(before: unknown, after: unknown, { mutable, payload, name }: HookPoint): void {
+  if (mutable === undefined) return;
+  const refused = refusedChange(before, after, mutable, "");
+  if (refused !== undefined) {
+    const rest = mutable.length === 0 ? "nothing can be" : `only ${mutable.join(", ")} can be`;
+    throw resultError(`${refused} cannot be changed at ${name} (${rest})`);
+  }
+  if (!isFields(after) || !isFields(before) || !(payload instanceof z.ZodObject)) return;
+  for (const key of Object.keys({ ...before, ...after })) {
+    const field = payload.def.shape[key] as z.ZodType | undefined;
+    if (field !== undefined && !isDeepStrictEqual(before[key], after[key])) check(field, after[key], key);
+  }
+}
+
+function refusedChange(before: unknown, after: unknown, mutable: readonly string[], at: string): string | undefined {
+  if (!isFields(before) || !isFields(after)) return at === "" ? "data" : at.slice(0, -1);
+  for (const key of Object.keys({ ...before, ...after })) {
+    const path = `${at}${key}`;
+    if (mutable.includes(path) || isDeepStrictEqual(before[key], after[key])) continue;
+    if (!mutable.some((one) => one.startsWith(`${path}.`))) return path;
+    const refused = refusedChange(before[key], after[key], mutable, `${path}.`);
+    if (refused !== undefined) return refused;
+  }
+  return undefined;
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const responses = z.array(contribution);
@@ -62,9 +128,6 @@ export function checkContributions(
 }
 
 function check(schema: z.ZodType, value: unknown, field?: string): void {
-  const checked = schema.safeParse(value);
-  if (checked.success) return;
-  const issue = checked.error.issues[0];
-  const path = [...(field === undefined ? [] : [field]), ...(issue?.path ?? [])].join(".");
-  throw resultError(`${path === "" ? "" : `${path}: `}${issue?.message ?? "it is of the wrong type"}`);
+  const problem = valueProblem(schema, value, field === undefined ? [] : [field]);
+  if (problem !== undefined) throw resultError(problem);
 }

@@ -74,14 +74,14 @@ export class Roster {
   /** The same, of a model; throws `HOOK_WRONG_MODEL`. */
   firing(name: string, model: Model): PointHandlers {
     const handlers = this.points.get(name) ?? this.at(name);
-    if (handlers.point.model !== model) throw wrongModel(handlers.point, model, "fire");
+    checkModel(handlers.point, model, "fire");
     return handlers;
   }
 
   add({ hook, handler, options, model, phase }: Applicant): Entry {
     const handlers = this.at(hook);
     const { point } = handlers;
-    if (model !== undefined && point.model !== model) throw wrongModel(point, model, "register");
+    if (model !== undefined) checkModel(point, model, "register");
     const id = options.id ?? this.#freeId(point, options.name);
     const holder = this.entries.get(id);
     if (holder !== undefined) checkReplaceable(holder, options);
@@ -230,15 +230,17 @@ const CALLS: Record<Model, { register: string; fire: string }> = {
   turn: { register: "registerTurn", fire: "runPhase" },
 };
 
-function wrongModel(point: HookPoint, model: Model, verb: "register" | "fire"): HookgateError {
-  return new HookgateError({
+/** Throws HOOK_WRONG_MODEL. */
+export function checkModel(point: HookPoint, model: Model, verb: "register" | "fire"): void {
+  if (point.model === model) return;
+  throw new HookgateError({
     code: "HOOK_WRONG_MODEL",
     message: `"${point.name}" is a ${point.model} point, not a ${model} one: use ${CALLS[point.model][verb]}`,
   });
 }
 
 /** `given` is what the registration itself says, as opposed to what its alias implies. */
-function phaseFor(
+export function phaseFor(
   id: string,
   point: HookPoint,
   phase: string | undefined,

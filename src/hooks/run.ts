@@ -15,6 +15,7 @@ export interface Origin {
   readonly recordId: string | undefined;
   runIdOf(entry: Entry): string;
   state(entry: Entry, outcome: Outcome, reason: string): void;
+  check(entry: Entry, result: unknown): string | undefined;
 }
 
 export class HookRun implements HookContext {
@@ -66,6 +67,10 @@ export class HookRun implements HookContext {
     this.#dispatch.state(this.#entry, outcome, reason);
   }
 
+  check(result: unknown): string | undefined {
+    return this.#dispatch.check(this.#entry, result);
+  }
+
   /** For the kernel; a handler has no use for it. */
   static entryOf(run: HookRun): Entry {
     return run.#entry;
@@ -81,4 +86,8 @@ export class HookRun implements HookContext {
 /** The reason of a signal that fired at a deadline. */
 export function deadlineError(entry: Entry): DOMException {
   return new DOMException(`Hook "${entry.id}" did not end within ${entry.timeoutMs} ms`, "TimeoutError");
+}
+
+export function isDeadlineError(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "TimeoutError";
 }

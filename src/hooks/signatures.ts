@@ -62,6 +62,11 @@ export interface HookContext<N extends string = string> {
   readonly recordId: string | undefined;
   /** What the journal says of this run instead of `passed`: a handler that looked and did nothing, or could not do what it wished. */
   state(outcome: "skipped" | "blocked" | "deferred", reason: string): void;
+  /**
+   * Checks a result (at `before`: the data) as the dispatch will when the handler returns it. Gives in words what an earlier hook
+   * overrules of it; undefined when all of it takes effect. Throws HOOK_RESULT_INVALID and HOOK_OVERRULED, which would fail the handler.
+   */
+  check(result: unknown): string | undefined;
 }
 
 /** What a lifecycle handler gets. */
@@ -94,8 +99,16 @@ export type TurnHandler<Payload, N extends string = string> = (
   context: HookContext<N>,
 ) => Awaitable<readonly Contribution[] | null | undefined>;
 
-/** A partial result; `null` and `undefined` are "no opinion" on a key. */
-export type Patch<Result> = { [K in keyof Result]?: Result[K] | null | undefined };
+/**
+ * A partial result; `null` and `undefined` are "no opinion" on a key. A value that is an object names what it changes of it, too:
+ * `{ message: { text } }` keeps the card and the buttons, `{ message: { card: null } }` takes the card away.
+ */
+export type Patch<Result> = { [K in keyof Result]?: PatchOf<Result[K]> | null | undefined };
+type PatchOf<Value> = Value extends readonly unknown[]
+  ? Value
+  : Value extends object
+    ? { [Part in keyof Value]?: Value[Part] | null | undefined }
+    : Value;
 
 export type Claimed<Result> = Result & { handled: boolean; claimedBy?: string };
 

@@ -2,19 +2,24 @@
 
 import { BACKGROUND_KINDS } from "./contribution.js";
 import type { Entry } from "./entry.js";
-import { findCycles } from "./order.js";
+import { findCycles, orderEntries } from "./order.js";
 
 export interface Problem {
-  /** DEPENDENCY_MISSING | DEPENDENCY_ELSEWHERE | DEPENDENCY_CYCLE | NOT_VETOABLE | BACKGROUND_CAPABILITY */
+  /** DEPENDENCY_MISSING | DEPENDENCY_ELSEWHERE | DEPENDENCY_CYCLE | NOT_VETOABLE | BACKGROUND_CAPABILITY | MAY_BE_OVERRULED */
   code: string;
   message: string;
   ids: readonly string[];
+  /** A load reports it and goes on. */
+  isWarning?: true;
 }
+
+export const isError = ({ isWarning }: Problem): boolean => isWarning !== true;
 
 export function validateEntries(entries: readonly Entry[]): Problem[] {
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
   const problems = entries.flatMap((entry) => [...dependencyProblems(entry, byId), ...policyProblems(entry)]);
   const places = groupByPlace(entries);
+  for (const group of places.values()) problems.push(...overrulings(group));
   for (const group of places.values())
     for (const ids of findCycles(group))
       problems.push({
@@ -57,6 +62,24 @@ function dependencyProblems(entry: Entry, byId: Map<string, Entry>): Problem[] {
         });
     }
   return problems;
+}
+
+/** Two hooks that may set the same field, the later of which does not see what the earlier one sets. */
+function overrulings(group: readonly Entry[]): Problem[] {
+  if (group[0]?.point.model !== "modifying") return [];
+  return orderEntries(group.filter(({ enabled }) => enabled)).flatMap((entry, index, order) => {
+    const earlier = entry.seesMerged ? [] : order.slice(0, index).filter((other) => mayMeet(entry, other));
+    if (earlier.length === 0) return [];
+    const ids = earlier.map(({ id }) => id);
+    const message = `Hook "${entry.id}" does not see what ${ids.map((id) => `"${id}"`).join(", ")} set${ids.length === 1 ? "s" : ""} at ${entry.point.name} (sees: original). Where both set the same field, the value of "${entry.id}" is lost. Set \`sees: merged\`.`;
+    return [{ code: "MAY_BE_OVERRULED", message, ids: [entry.id, ...ids], isWarning: true as const }];
+  });
+}
+
+/** False when their matchers name different platforms, so that no payload reaches both. */
+function mayMeet({ options }: Entry, { options: other }: Entry): boolean {
+  const [mine, theirs] = [options.match?.platforms, other.match?.platforms];
+  return mine === undefined || theirs === undefined || mine.some((name) => theirs.includes(name));
 }
 
 function policyProblems({ id, point, phase, options, execution, capabilities }: Entry): Problem[] {

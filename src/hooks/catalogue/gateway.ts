@@ -4,6 +4,7 @@ import { address } from "../../domain/address.js";
 import { ROLES } from "../../domain/identity.js";
 import { CAUSE_KINDS } from "../../domain/journal.js";
 import { type InboundMessage, inboundMessage, outboundMessage } from "../../domain/message.js";
+import { strictly } from "../../lib/strictly.js";
 import { ownPoint } from "../point.js";
 import { withoutRaw } from "../without-raw.js";
 
@@ -75,7 +76,7 @@ export const inboundClaim = ownPoint({
   result: z.object({
     handled: z.boolean(),
     /** Sent through the outbox. */
-    reply: outboundMessage.or(z.string()).optional(),
+    reply: strictly(outboundMessage).or(z.string()).optional(),
     /** Forwards the message to this address. */
     routeTo: address.optional(),
     /** Offers it again after this time; bounded. */
@@ -99,6 +100,8 @@ export const beforeDispatch = ownPoint({
 export const messageSending = ownPoint({
   name: "message_sending",
   model: "modifying",
+  // A guard must see what is sent.
+  sees: "merged",
   payload: z.object({ ...target, message: outboundMessage }),
   result: z.object({ message: outboundMessage.optional(), cancel: z.boolean().or(z.string()).optional() }),
   summary:

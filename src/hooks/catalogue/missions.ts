@@ -76,6 +76,7 @@ const exampleReport: MissionReport = {
 export const missionExecute = ownPoint({
   name: "mission:execute",
   model: "lifecycle",
+  mutable: ["mission.title", "mission.plan", "mission.deadline"],
   payload: z.object({ missionId: z.string(), mission, taskCount: z.number().int() }),
   summary: "A mission is about to begin. A veto leaves it blocked, with who and why; /mission retry asks again.",
   example: { missionId: "m_1", mission: { ...exampleMission, status: "pending" as const }, taskCount: 1 },
@@ -84,6 +85,7 @@ export const missionExecute = ownPoint({
 export const missionComplete = ownPoint({
   name: "mission:complete",
   model: "lifecycle",
+  mutable: [],
   payload: z.object({ missionId: z.string(), mission, allPassed: z.boolean(), report: missionReport }),
   summary:
     "All tasks of a mission are over, or it was cancelled; with the report. A veto leaves it blocked; nothing vetoes a cancellation.",
@@ -93,6 +95,7 @@ export const missionComplete = ownPoint({
 export const assessmentRun = ownPoint({
   name: "assessment:run",
   model: "lifecycle",
+  mutable: ["task.title", "task.description", "task.expectations", "task.result"],
   payload: z.object({ taskId: z.string(), task }),
   summary:
     "What was handed in is about to be checked. A veto skips that, and leaves the task in review for a person, never done.",
@@ -102,6 +105,7 @@ export const assessmentRun = ownPoint({
 export const assessmentComplete = ownPoint({
   name: "assessment:complete",
   model: "lifecycle",
+  mutable: ["passed", "assessment.globalScore", "assessment.checks", "assessment.feedback"],
   payload: z.object({ taskId: z.string(), task, assessment, passed: z.boolean() }),
   summary: "What was handed in was checked. A hook may change the verdict before it counts, or leave it to a person.",
   example: { taskId: "t_1", task: exampleTask, assessment: exampleAssessment, passed: true },
@@ -110,6 +114,7 @@ export const assessmentComplete = ownPoint({
 export const qualityGate = ownPoint({
   name: "quality:gate",
   model: "lifecycle",
+  mutable: [],
   payload: z.object({
     missionId: z.string(),
     gateName: z.string(),
@@ -138,6 +143,7 @@ export const qualityGate = ownPoint({
 export const scheduleTrigger = ownPoint({
   name: "schedule:trigger",
   model: "lifecycle",
+  mutable: [],
   payload: z.object({
     scheduleId: z.string(),
     /** The id that the mission has if it begins. */

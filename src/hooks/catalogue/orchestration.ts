@@ -24,6 +24,7 @@ const result = { ok: true, output: "deployed", exitCode: 0, durationMs: 4200 };
 export const taskCreate = ownPoint({
   name: "task:create",
   model: "lifecycle",
+  mutable: Object.keys(taskDraft.shape).filter((field) => field !== "id" && field !== "missionId"),
   payload: taskDraft,
   summary: "A task is about to be created. `before` may change its fields or stop it; `after`: it is on disk.",
   example: { title: example.title, description: example.description, assignTo: example.assignTo },
@@ -32,6 +33,7 @@ export const taskCreate = ownPoint({
 export const taskSpawn = ownPoint({
   name: "task:spawn",
   model: "lifecycle",
+  mutable: [],
   payload: z.object({ task, agent: z.string() }),
   summary:
     "A task is about to be handed to who does it (a runner or a person). `before` may stop that: it is blocked then.",
@@ -41,6 +43,7 @@ export const taskSpawn = ownPoint({
 export const taskTransition = ownPoint({
   name: "task:transition",
   model: "lifecycle",
+  mutable: [],
   payload: z.object({
     taskId: z.string(),
     from: z.enum(TASK_STATUSES),
@@ -63,6 +66,7 @@ export const taskTransition = ownPoint({
 export const taskComplete = ownPoint({
   name: "task:complete",
   model: "lifecycle",
+  mutable: ["result"],
   payload: z.object({ taskId: z.string(), task, result: taskResult.optional(), assessment: taskAssessment.optional() }),
   summary: "A task reaches done, in whatever way. `before` may change the result or stop it.",
   example: { taskId: "t_1", task: example, result },
@@ -71,6 +75,7 @@ export const taskComplete = ownPoint({
 export const taskFail = ownPoint({
   name: "task:fail",
   model: "lifecycle",
+  mutable: ["reason"],
   payload: z.object({ taskId: z.string(), task, result: taskResult.optional(), reason: z.string().optional() }),
   summary: "A task reaches failed, in whatever way. `before` may change the reason or stop it.",
   example: { taskId: "t_1", task: example, reason: "the program exited with 1" },
@@ -79,6 +84,7 @@ export const taskFail = ownPoint({
 export const taskRetry = ownPoint({
   name: "task:retry",
   model: "lifecycle",
+  mutable: [],
   payload: z.object({ taskId: z.string(), task, attempt: z.number().int(), maxRetries: z.number().int() }),
   summary:
     "A task is about to be done again: by its policy, because a person wants it, or because the end of the gateway cut it off. `before` may stop it: what failed has failed then, what was cut off is blocked.",
@@ -88,6 +94,8 @@ export const taskRetry = ownPoint({
 export const orchestratorTick = ownPoint({
   name: "orchestrator:tick",
   model: "lifecycle",
+  isSync: true,
+  mutable: [],
   payload: z.object({
     pending: z.number().int(),
     running: z.number().int(),
@@ -102,6 +110,7 @@ export const orchestratorTick = ownPoint({
 export const orchestratorShutdown = ownPoint({
   name: "orchestrator:shutdown",
   model: "lifecycle",
+  mutable: [],
   vetoable: false,
   payload: z.object({}),
   summary: "The gateway stops; nothing is closed yet. `before`: runs are still under way; `after`: they have ended.",

@@ -5,6 +5,7 @@ import { ownPoint } from "../point.js";
 export const qualitySla = ownPoint({
   name: "quality:sla",
   model: "lifecycle",
+  mutable: [],
   payload: z.object({
     entityId: z.string(),
     entityType: z.enum(["task", "mission", "conversation"]),

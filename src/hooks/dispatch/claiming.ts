@@ -39,6 +39,11 @@ export class ClaimingRules implements Rules<ClaimResult> {
     return claim !== undefined;
   }
 
+  check(sequence: Sequence<ClaimResult>, _entry: Entry, value: unknown): string | undefined {
+    checkClaim(value, sequence.point.result);
+    return undefined;
+  }
+
   private take(sequence: Sequence<ClaimResult>, entry: Entry, value: unknown): ClaimResult | undefined {
     const claim = checkClaim(value, sequence.point.result);
     if (claim !== undefined) {

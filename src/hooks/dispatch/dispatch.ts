@@ -11,6 +11,7 @@ import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
 import { Recording, type RunEnd } from "../recording.js";
+import { isDeadlineError } from "../run.js";
 
 /**
  * One is made for every dispatch, so it is made cheaply. No handler ever holds one.
@@ -87,6 +88,10 @@ export abstract class Dispatch implements IsolationNote {
   state(entry: Entry, outcome: Outcome, reason: string): void {
     this.recording?.state(entry, outcome, reason);
   }
+  /** See `HookContext.check`. Where no result is taken, none is refused. */
+  check(_entry: Entry, _result: unknown): string | undefined {
+    return undefined;
+  }
   runIdOf(entry: Entry): string {
     return this.runIdAt(this.entries.indexOf(entry) + 1);
   }
@@ -112,12 +117,17 @@ export abstract class Dispatch implements IsolationNote {
     return false;
   }
 
+  private allowedPlugins(): readonly string[] | undefined {
+    const conversation = this.firing?.conversation;
+    if (this.firing?.allowedPlugins !== undefined || conversation === undefined) return this.firing?.allowedPlugins;
+    return this.kernel.allowedPlugins?.(conversation);
+  }
+
   private skipReason(entry: Entry): string | undefined {
     if (entry.removed) return "it was removed before its turn";
     if (!entry.enabled) return "it was disabled before its turn";
-    const allowed = this.firing?.allowedPlugins;
-    if (allowed !== undefined && entry.pluginId !== undefined && !allowed.includes(entry.pluginId))
-      return `plugin "${entry.pluginId}" is not allowed here`;
+    if (entry.pluginId !== undefined && this.allowedPlugins()?.includes(entry.pluginId) === false)
+      return `plugin "${entry.pluginId}" is not allowed in this conversation`;
     const mismatch = entry.matcher?.mismatch(this.payload, this.firing?.access);
     return mismatch === undefined ? undefined : `${mismatch.field}: ${mismatch.reason}`;
   }
@@ -153,6 +163,8 @@ export abstract class Dispatch implements IsolationNote {
   /** A failure of a run that goes on beside the caller: it closes nothing. */
   protected reportDetached(entry: Entry, startedMs: number, error: unknown, outcome: "failed" | "timed_out"): void {
     this.note(entry, startedMs, { outcome, error });
+    if (outcome === "timed_out" && entry.pluginId !== undefined && isDeadlineError(error))
+      this.kernel.onTimeout?.(entry.id);
     this.kernel.logger.error(
       { hook: this.point.name, id: entry.id, err: error, cause: errorMessage(error) },
       `Hook "${entry.id}" ${outcome === "failed" ? "failed" : "timed out"} at ${this.point.name}`,

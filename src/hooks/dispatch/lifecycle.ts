@@ -9,6 +9,7 @@ import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint } from "../point.js";
 import { type Ending, overall, type Recording, type RunEnd } from "../recording.js";
+import { checkChange } from "../results.js";
 import { HookRun, type Origin } from "../run.js";
 import type { BeforeResult, LifecycleContext } from "../signatures.js";
 import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
@@ -94,10 +95,17 @@ export class BeforeRules implements Rules<BeforeResult<unknown>> {
     startedMs: number,
     run: HookRun,
   ): boolean {
-    this.data = LifecycleRun.close(run as LifecycleRun);
+    const changed = LifecycleRun.close(run as LifecycleRun);
+    checkChange(this.snapshot, changed, sequence.point);
+    this.data = changed;
     if (sequence.recording !== undefined)
       sequence.note(entry, startedMs, beforeEnd(this.cancellation, this.wasCancelled, this.snapshot, this.data));
     return false;
+  }
+
+  check({ point }: Sequence<BeforeResult<unknown>>, _entry: Entry, data: unknown): string | undefined {
+    checkChange(this.snapshot, data, point);
+    return undefined;
   }
 
   /** The failed handler keeps the object that it changed; everybody else goes on with the snapshot. */
@@ -163,7 +171,9 @@ export class BeforeSyncDispatch extends Dispatch {
     const startedMs = this.startMs();
     try {
       const value = entry.handler(run);
-      this.data = LifecycleRun.close(run);
+      const changed = LifecycleRun.close(run);
+      checkChange(snapshot, changed, this.point);
+      this.data = changed;
       if (isThenable(value)) this.letGo(entry, value);
       this.note(entry, startedMs, beforeEnd(this.cancellation, wasCancelled, snapshot, this.data));
     } catch (error) {
@@ -180,7 +190,10 @@ export class BeforeSyncDispatch extends Dispatch {
     promiseOf(promise).catch((error: unknown) => this.ignoreLate(entry, error));
   }
 
+  /** Once for each hook: the point may fire every few seconds, and the journal has every run. */
   private warn(entry: Entry, reason: string): void {
+    if (entry.isWarnedOf) return;
+    entry.isWarnedOf = true;
     this.kernel.logger.warn(
       { hook: this.point.name, id: entry.id },
       `Hook "${entry.id}" at ${this.point.name}: ${reason}`,
@@ -196,7 +209,8 @@ function unfit(entry: Entry): string | undefined {
 }
 
 /** Declared `async`: seen without calling it. */
-const isAsyncFunction = (handler: unknown) => Object.prototype.toString.call(handler) === "[object AsyncFunction]";
+export const isAsyncFunction = (handler: unknown) =>
+  Object.prototype.toString.call(handler) === "[object AsyncFunction]";
 
 /** How one `before` handler ended, for the journal. */
 function beforeEnd(cancellation: Cancellation, wasCancelled: boolean, snapshot: unknown, data: unknown): RunEnd {

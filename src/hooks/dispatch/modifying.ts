@@ -1,7 +1,10 @@
 /** Handlers run in order and return a partial result; who has seen a value may replace it, who has not may not. */
+import { isDeepStrictEqual } from "node:util";
+import type { Outcome } from "../../domain/journal.js";
+import { HookgateError } from "../../lib/errors.js";
 import type { Entry } from "../entry.js";
 import { copyOf, isolate } from "../isolate.js";
-import { overall } from "../recording.js";
+import { overall, type RunEnd } from "../recording.js";
 import { checkPatch, type Fields } from "../results.js";
 import { HookRun } from "../run.js";
 import type { Rules, Sequence } from "./sequence.js";
@@ -26,30 +29,57 @@ export class ModifyingRules implements Rules<Fields> {
   }
 
   absorb(sequence: Sequence<Fields>, entry: Entry, value: unknown, startedMs: number): boolean {
-    const diff = value === null || value === undefined ? undefined : this.merge(sequence, entry, value);
-    if (sequence.recording !== undefined)
-      sequence.note(entry, startedMs, diff === undefined ? { outcome: "passed" } : { outcome: "modified", diff });
+    const end = value === null || value === undefined ? PASSED : this.merge(sequence, entry, value);
+    if (sequence.recording !== undefined) sequence.note(entry, startedMs, end);
     return false;
   }
 
-  /** Gives what this handler set. */
-  private merge(sequence: Sequence<Fields>, entry: Entry, value: unknown): Fields | undefined {
-    const patch = checkPatch(value, sequence.point.result);
-    const replaces = entry.seesMerged;
-    let diff: Fields | undefined;
+  check(sequence: Sequence<Fields>, entry: Entry, value: unknown): string | undefined {
+    return value === null || value === undefined ? undefined : this.checked(sequence, entry, value).lost;
+  }
+
+  /** Throws when a fail-closed handler is overruled: what it decided is not what happens. */
+  private checked(
+    sequence: Sequence<Fields>,
+    entry: Entry,
+    value: unknown,
+  ): { patch: Fields; lost: string | undefined } {
+    const base = sequence.payload as Fields;
+    const patch = checkPatch(value, sequence.point.result, (key) => this.merged?.[key] ?? base[key]);
+    const lost = entry.seesMerged ? undefined : this.lostOf(patch, entry.id);
+    if (lost !== undefined && entry.closing === "closed")
+      throw new HookgateError({ code: "HOOK_OVERRULED", message: lost, hint: "Register it with `sees: merged`." });
+    return { patch, lost };
+  }
+
+  /** Gives what came of it. */
+  private merge(sequence: Sequence<Fields>, entry: Entry, value: unknown): RunEnd {
+    const { patch, lost } = this.checked(sequence, entry, value);
+    const diff: Fields = {};
     for (const key of Object.keys(patch)) {
-      const wanted = patch[key];
-      if (wanted === null || wanted === undefined) continue;
+      if (!entry.seesMerged && this.merged !== undefined && Object.hasOwn(this.merged, key)) continue;
       if (this.merged === undefined) {
         this.merged = {};
         this.provenance = {};
-      } else if (!replaces && Object.hasOwn(this.merged, key)) continue;
-      this.merged[key] = copyOf(wanted);
+      }
+      this.merged[key] = copyOf(patch[key]);
       this.provenance[key] = entry.id;
-      diff ??= {};
-      diff[key] = this.merged[key];
+      // What it named, which may be a part of the value.
+      if (sequence.recording !== undefined) diff[key] = copyOf((value as Fields)[key]);
     }
-    return diff;
+    return endOf(diff, lost);
+  }
+
+  /** In words: the values that an earlier hook set otherwise. */
+  private lostOf(patch: Fields, id: string): string | undefined {
+    const { merged } = this;
+    if (merged === undefined) return undefined;
+    const lost = Object.keys(patch).filter(
+      (key) => Object.hasOwn(merged, key) && !isDeepStrictEqual(merged[key], patch[key]),
+    );
+    if (lost.length === 0) return undefined;
+    const winners = lost.map((key) => `"${this.provenance[key]}" set ${key} before it`);
+    return `${winners.join(", ")}, and "${id}" sees the original only`;
   }
 
   fallBack(sequence: Sequence<Fields>, entry: Entry, fallback: unknown): boolean {
@@ -66,7 +96,7 @@ export class ModifyingRules implements Rules<Fields> {
       if (merged === undefined) recording.end(sequence, { outcome: overall(recording.runs, failure) });
       else
         recording.end(sequence, {
-          outcome: failure === undefined ? "modified" : "failed",
+          outcome: failure === undefined ? (vetoOf(merged)?.outcome ?? "modified") : "failed",
           result: copyOf(merged),
           provenance: this.provenance,
         });
@@ -76,3 +106,35 @@ export class ModifyingRules implements Rules<Fields> {
 }
 
 const NOBODY: Record<string, string> = Object.freeze({});
+const PASSED: RunEnd = Object.freeze({ outcome: "passed" });
+
+/** The fields of a result that stop what is about to happen: see `vetoable` of a point. */
+const VETOES = [
+  ["cancel", "cancelled"],
+  ["error", "blocked"],
+] as const;
+
+function vetoOf(set: Fields): { key: string; outcome: Outcome; reason: string | undefined } | undefined {
+  for (const [key, outcome] of VETOES) {
+    const given = set[key];
+    if (given) return { key, outcome, reason: typeof given === "string" ? given : undefined };
+  }
+  return undefined;
+}
+
+function endOf(diff: Fields, lost: string | undefined): RunEnd {
+  const veto = vetoOf(diff);
+  const end: RunEnd = { outcome: "passed" };
+  if (veto !== undefined) {
+    end.outcome = veto.outcome;
+    if (veto.reason !== undefined) {
+      end.reason = veto.reason;
+      delete diff[veto.key];
+    }
+  } else if (lost !== undefined) {
+    end.outcome = "overruled";
+    end.reason = lost;
+  } else if (Object.keys(diff).length > 0) end.outcome = "modified";
+  if (Object.keys(diff).length > 0) end.diff = diff;
+  return end;
+}

@@ -21,6 +21,8 @@ export interface Rules<Result> {
   mergedView(sequence: Sequence<Result>): unknown;
   /** Takes in what a handler returned, and notes it; true = nobody after it runs. May throw: then the handler failed. */
   absorb(sequence: Sequence<Result>, entry: Entry, value: unknown, startedMs: number, run: HookRun): boolean;
+  /** Checks a value as `absorb` does, without an effect: see `HookContext.check`. */
+  check(sequence: Sequence<Result>, entry: Entry, value: unknown): string | undefined;
   /** Takes back what a failed handler did. */
   revert(run: HookRun): void;
   /** Takes in the fallback of a failed handler, whose failure is already noted; true = nobody after it runs. */
@@ -194,6 +196,10 @@ export class Sequence<Result> extends Dispatch {
     const pending = this.advance();
     if (pending === undefined) this.finish();
     else this.waitFor(pending);
+  }
+
+  override check(entry: Entry, result: unknown): string | undefined {
+    return this.rules.check(this, entry, result);
   }
 
   awaitedRun(): HookRun | undefined {

@@ -53,6 +53,11 @@ export class TurnDispatch extends Dispatch {
     return this.#conclude(limits);
   }
 
+  override check(entry: Entry, result: unknown): string | undefined {
+    checkContributions(result, entry.capabilities, entry.execution);
+    return undefined;
+  }
+
   #noteDependencies({ id, options }: Entry, disabled: ReadonlySet<string>): void {
     for (const need of options.after ?? []) {
       if (disabled.has(need)) this.#say("dependency_disabled", id, `"${id}" runs after "${need}", which is disabled`);
