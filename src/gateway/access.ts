@@ -37,6 +37,14 @@ export function decideAccess(
   return ALLOWED;
 }
 
+/** How messages of a person are treated at a place. `mention`: only those that mention the gateway are answered. */
+export type Listens = "always" | "mention" | "never";
+
+export function listensAt(config: AccessConfig | undefined, place: Place, role: Role | undefined): Listens {
+  if (decideAccess(config, place, role, true).access === "denied") return "never";
+  return decideAccess(config, place, role, false).access === "denied" ? "mention" : "always";
+}
+
 function isListed({ guilds, chats }: AccessConfig, { chatId, parentChatId, guildId, formerChatIds }: Place): boolean {
   if (guildId && (guilds.includes(guildId) || guilds.includes("*"))) return true;
   if (chats.includes(chatId) || chats.includes("*")) return true;

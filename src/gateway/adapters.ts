@@ -4,6 +4,7 @@ import { type Backoff, backoffMs } from "../lib/backoff.js";
 import { type Clock, wait } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { AdapterStatus } from "./status.js";
 
 /** A run that was online this long starts its back-off anew. */
 const STEADY_MS = 60_000;
@@ -24,6 +25,8 @@ interface Supervised {
   state: AdapterState;
   since: number;
   restarts: number;
+  /** The link that invites the bot account was logged. */
+  isInvited?: true;
   /** Set while `run` is under way. */
   stopped?: Promise<void>;
 }
@@ -72,8 +75,17 @@ export class Adapters {
     return this.#all.get(platform)?.state.botId;
   }
 
-  status(): (AdapterState & { platform: string; since: number; restarts: number })[] {
-    return [...this.#all].map(([platform, { state, since, restarts }]) => ({ platform, ...state, since, restarts }));
+  /** What the bot account is called, once it is known. */
+  name(platform: string): string | undefined {
+    return this.#all.get(platform)?.state.botName;
+  }
+
+  status(): (AdapterState & Pick<AdapterStatus, "platform" | "since" | "restarts" | "neverReports">)[] {
+    return [...this.#all].map(([platform, { adapter, state, since, restarts }]) => {
+      const { neverReports } = adapter.traits;
+      const one = { platform, ...state, since, restarts };
+      return neverReports === undefined ? one : { ...one, neverReports };
+    });
   }
 
   async #keepRunning(one: Supervised): Promise<void> {
@@ -83,17 +95,17 @@ export class Adapters {
     for (let failures = 0; !signal.aborted; ) {
       const startedAt = clock.now();
       this.#move(one, { phase: "connecting" });
-      const { reason, final } = await this.#run(one, signal);
+      const { reason, hint, final } = await this.#run(one, signal);
       if (signal.aborted) break;
       if (final) {
-        logger.error({ platform, reason }, "platform is offline and is not tried again");
-        return this.#move(one, { phase: "offline", reason });
+        logger.error({ platform, reason, hint }, "platform is offline and is not tried again");
+        return this.#move(one, { phase: "offline", reason, hint });
       }
       failures = clock.now() - startedAt > STEADY_MS ? 1 : failures + 1;
       one.restarts++;
       const pauseMs = backoffMs(RESTART, failures);
-      logger.warn({ platform, reason, pauseMs }, "platform stopped; it is started again");
-      this.#move(one, { phase: "reconnecting", reason });
+      logger.warn({ platform, reason, hint, pauseMs }, "platform stopped; it is started again");
+      this.#move(one, { phase: "reconnecting", reason, hint });
       await wait(clock, pauseMs, signal).catch(() => {
         // Stopping: the loop's condition sees it.
       });
@@ -101,8 +113,11 @@ export class Adapters {
     this.#move(one, { phase: "off" });
   }
 
-  /** One run of the adapter. Says why it ended, and whether that is for good. */
-  async #run(one: Supervised, signal: AbortSignal): Promise<{ reason: string; final: boolean }> {
+  /** One run of the adapter. Gives why it ended, what to do about it, and whether that is for good. */
+  async #run(
+    one: Supervised,
+    signal: AbortSignal,
+  ): Promise<{ reason: string; hint?: string | undefined; final: boolean }> {
     const { clock, logger, cursors, port } = this.#options;
     const { platform } = one.adapter;
     let current = true;
@@ -121,7 +136,9 @@ export class Adapters {
       await one.adapter.run(context, signal);
       return { reason: "it ended by itself", final: false };
     } catch (error) {
-      return { reason: errorMessage(error), final: error instanceof HookgateError && !error.retryable };
+      if (!(error instanceof HookgateError)) return { reason: errorMessage(error), final: false };
+      const { message: reason, hint, retryable } = error;
+      return { reason, hint, final: !retryable };
     } finally {
       current = false;
     }
@@ -133,6 +150,7 @@ export class Adapters {
     const next: AdapterState = {
       ...(before.botId === undefined ? {} : { botId: before.botId }),
       ...(before.botName === undefined ? {} : { botName: before.botName }),
+      inviteUrl: before.inviteUrl,
       ...state,
     };
     one.state = next;
@@ -142,6 +160,13 @@ export class Adapters {
       { platform: one.adapter.platform, phase: next.phase, reason: next.reason },
       "platform state",
     );
+    if (next.phase === "online" && next.inviteUrl !== undefined && !one.isInvited) {
+      one.isInvited = true;
+      this.#options.logger.info(
+        { platform: one.adapter.platform },
+        `add the bot to a server or group with this link: ${next.inviteUrl}`,
+      );
+    }
     if (next.phase === "online") this.#options.onOnline(one.adapter.platform);
   }
 }

@@ -29,7 +29,10 @@ export interface CommandContext {
   /** Where it was given; undefined over HTTP and the CLI. */
   at?: Address;
   /** Facts of the message that gave it, for `/whoami`: what of it the configuration can name. */
-  from?: Pick<InboundMessage, "isDm" | "guildId" | "parentChatId" | "userRoleIds">;
+  from?: Pick<InboundMessage, "isDm" | "guildId" | "parentChatId" | "userRoleIds"> & {
+    /** The access list has this place. */
+    isListenedTo?: boolean;
+  };
   /** What the ids of dispatches begin with that the command's own message set off; undefined on the CLI, and over HTTP without an Idempotency-Key. */
   causeId?: string;
   /** The run of a hook whose program gave it: what it sets off is caused by that. */
@@ -38,8 +41,8 @@ export interface CommandContext {
   replyToId?: string;
   /** Replaces the answer shown so far; for work that takes long. The last value wins; `run`'s own answer comes last. */
   progress(message: OutboundMessage): void;
-  /** Throws a refusal (private, short, audited) unless the operator has the role. */
-  need(role: Role): void;
+  /** Throws a refusal (private, short, audited) unless the operator has the role. `why`: a sentence for the person who is refused. */
+  need(role: Role, why?: string): void;
   logger: Logger;
   signal: AbortSignal;
 }

@@ -29,6 +29,18 @@ export const gatewayConfig = z.strictObject({
     ])
     .default("none")
     .describe("What becomes of a message that no hook claimed: none, forward (to an address) or plugin (by id)."),
+  unanswered_note: z
+    .boolean()
+    .default(true)
+    .describe(
+      "Answer direct messages that nothing else answers: people with a role are pointed to /hooks why, a person without a role is told once that this account answers people with a role.",
+    ),
+  allowed_plugins: z
+    .record(z.string().min(1), z.array(z.string().min(1)))
+    .default({})
+    .describe(
+      "Which plugins' hooks run in which conversations: plugin ids by platform:bot:chat:thread, platform:bot:chat, platform:chat, platform or *; the first of these that is there counts. Where none is, all run.",
+    ),
   max_waiting: count(10_000).describe("Unfinished inbound events above which platforms are slowed down."),
   parallel_conversations: count(256).describe("How many conversations are handled at the same time."),
   parallel_sends: count(256).describe("How many conversations are sent to at the same time."),
@@ -46,7 +58,7 @@ export const gatewayConfig = z.strictObject({
     .enum(["hold", "resend"])
     .default("hold")
     .describe(
-      "A send without an answer, on a platform that cannot deduplicate: hold it for an operator, or send it again (it may then appear twice).",
+      "What to do when the platform never confirmed a send (Telegram): hold it for an operator, or resend it (it may then appear twice).",
     ),
   ttl: duration("1d").describe("Deliveries that could not be sent for this long become dead letters."),
   refuse_openly: z
@@ -62,7 +74,9 @@ export const gatewayConfig = z.strictObject({
   command_timeout: duration("2m").describe("How long an operator command may run."),
   send_timeout: duration("30s").describe("How long one platform request may take before it counts as unanswered."),
   upload_timeout: duration("3m").describe("The same for a request that carries a file."),
-  shutdown_timeout: duration("10s").describe("How long a stop waits for what is under way."),
+  shutdown_timeout: duration("10s").describe(
+    "How long a stop waits for what is under way. Messages that a platform has not answered yet are waited for up to `send_timeout`; a second signal ends the process at once.",
+  ),
   max_refused: z
     .int()
     .min(10)

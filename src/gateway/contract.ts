@@ -11,6 +11,7 @@ import type { Delivery, Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
+import type { Listens, Place } from "./access.js";
 import type { Command, CommandAnswer } from "./commands.js";
 import type { AccessConfig, GatewayConfig, OperatorsConfig } from "./config.js";
 import type { ConsolePerson, Identify } from "./identity.js";
@@ -32,6 +33,8 @@ export interface GatewayOptions {
   /** Those that are switched on. */
   adapters: readonly Adapter[];
   commands: readonly Command[];
+  /** Commands of plugins, as they are now. */
+  pluginCommands?: () => readonly Command[];
   config: GatewaySettings;
   /** Who holds the token of the local console; has the role `operators.console`. */
   console?: ConsolePerson;
@@ -44,6 +47,8 @@ export interface GatewayOptions {
   watch?: ConversationWatch;
   observe?: Observer;
   repliedTo?: RepliedTo;
+  /** People who were claimed as owners in chat, by `platform:id`; read at every look-up. */
+  owners?: ReadonlyMap<string, unknown>;
   offers?: Offers;
 }
 
@@ -67,6 +72,8 @@ export interface SendOptions {
   interaction?: InteractionRef;
   /** Shown to this person only, where the platform can. */
   visibleTo?: string;
+  /** When it cannot be sent it is cancelled, and is no dead letter that waits for an operator. */
+  isCourtesy?: boolean;
 }
 
 export interface Invocation {
@@ -99,8 +106,19 @@ export interface Gateway {
   invoke(invocation: Invocation): Promise<CommandAnswer>;
   status(): Promise<GatewayStatus>;
   readonly identify: Identify;
+  /** How messages of this person are treated there. */
+  listens(platform: string, userId: string, place: Place): Listens;
   /** An operator sends a held or dead delivery after all. `confirmed`: an ambiguous part did arrive. False when there is nothing to release. */
   release(deliveryId: string, confirmed?: boolean): Promise<boolean>;
+  /**
+   * An operator discards deliveries that will not be sent: they are deleted, and `delivery_failed` fires for those that were held.
+   * Resolves with how many there were. What is on its way, or was sent, stays.
+   */
+  discard(deliveryIds: readonly string[]): Promise<number>;
+  /** The clock was set by so much: what waits in the queues keeps the length of its wait. */
+  clockStepped(stepMs: number): Promise<void>;
+  /** Ends a pause of a platform or chat, or all of them; what waited is sent now. Resolves with the keys of those that were there. */
+  liftPauses(key?: string): Promise<string[]>;
   /** Handles a dead inbox row again. False when it is not dead. */
   revive(inboxId: number): Promise<boolean>;
 }

@@ -1,27 +1,33 @@
 /** The gateway, composed: inbox, outbox, adapters and commands on one hook registry. `contract.ts` says what it offers. */
 import type { GatewayPort } from "../domain/adapter.js";
-import { type Address, formatAddress } from "../domain/address.js";
+import type { Address } from "../domain/address.js";
 import type { OutboundMessage } from "../domain/message.js";
+import { queueOf } from "../domain/outbox-queue.js";
 import type { ConversationWatch } from "../domain/sla.js";
 import type { Delivery, NewDelivery } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
 import { within } from "../lib/within.js";
 import { KeyedWork } from "../lib/work.js";
+import { type Listens, listensAt, type Place } from "./access.js";
 import { ActionTokens } from "./action-tokens.js";
 import { Adapters } from "./adapters.js";
 import { Background } from "./background.js";
 import type { CommandAnswer } from "./commands.js";
 import { complete } from "./complete.js";
 import type { Gateway, GatewayOptions, Invocation, RepliedTo, SendOptions } from "./contract.js";
-import { type Identify, identifier } from "./identity.js";
+import { type Identify, identifier, peopleOn } from "./identity.js";
+import { Ignored } from "./ignored.js";
 import { accept, type Intake } from "./inbound/accept.js";
 import { type Lane, Lanes } from "./inbound/lanes.js";
 import { CommandTable } from "./inbound/parse-command.js";
 import type { Inbound, KeepFile } from "./inbound/receiving.js";
+import { Suspects } from "./inbound/suspects.js";
 import { workLane } from "./inbound/work-lane.js";
 import { invoke } from "./invoke.js";
+import { listeningOf } from "./listening.js";
 import { MovedChats } from "./moved-chats.js";
+import { finish } from "./outbound/finish.js";
 import { HandOver, type Open } from "./outbound/hand-over.js";
 import { Owed } from "./outbound/owed.js";
 import { Parking } from "./outbound/parking.js";
@@ -62,7 +68,10 @@ class RunningGateway implements Gateway {
   readonly #lanesWork: KeyedWork<Lane>;
   readonly #sendingWork: KeyedWork<Open>;
   readonly #lanes: Lanes;
+  readonly #suspects: Suspects;
   readonly identify: Identify;
+  readonly #ignored: Ignored;
+  readonly #peopleOn: (platform: string) => number;
   /** Composed by `start()`: they need what only the store can tell. */
   #inbound: Inbound | undefined;
   #outbound: Outbound | undefined;
@@ -73,6 +82,7 @@ class RunningGateway implements Gateway {
     registry,
     adapters,
     commands,
+    pluginCommands,
     config,
     console,
     clock,
@@ -82,10 +92,14 @@ class RunningGateway implements Gateway {
     watch,
     observe,
     repliedTo,
+    owners,
     offers,
   }: GatewayOptions) {
-    this.identify = identifier(config.operators, console);
-    this.#commands = new CommandTable(commands);
+    this.identify = identifier(config.operators, console, owners);
+    this.#ignored = new Ignored(logger);
+    this.#peopleOn = (platform) =>
+      peopleOn(platform, config.operators, owners ?? new Map()) + (console?.platform === platform ? 1 : 0);
+    this.#commands = new CommandTable(commands, pluginCommands);
     this.#routes = routes ?? new Map();
     this.#keepFile = keepFile;
     this.#watch = watch;
@@ -98,12 +112,15 @@ class RunningGateway implements Gateway {
     this.#lanesWork = new KeyedWork({
       look: (lane) => workLane(lane, this.#intake, this.#in),
       maxParallel: config.gateway.parallel_conversations,
+      isWaiting: true,
       clock,
       logger: logger.child({ flow: "inbound" }),
     });
+    this.#suspects = new Suspects(config.gateway.inbox_attempts, (lane) => this.#lanesWork.look(lane));
     this.#sendingWork = new KeyedWork({
       look: (open) => sendNext(open, this.#out),
       maxParallel: config.gateway.parallel_sends,
+      isWaiting: true,
       clock,
       logger: logger.child({ flow: "outbound" }),
     });
@@ -141,8 +158,9 @@ class RunningGateway implements Gateway {
       keepFile: this.#keepFile,
       watch: this.#watch,
       repliedTo: this.#repliedTo,
+      ignored: this.#ignored,
       tokens,
-      lookOutbox: (conversation) => this.#lookAnew(conversation),
+      lookOutbox: (queue) => this.#lookAnew(queue),
       handOver: (deliveries, at) => {
         for (const delivery of deliveries) this.#sendingWork.look(this.#handOver.offer(delivery, at));
       },
@@ -159,7 +177,7 @@ class RunningGateway implements Gateway {
       ...this.#parts,
       tokens,
       limiter: new RateLimiter(),
-      pauses: await Pauses.load(store.pauses),
+      pauses: await Pauses.load(store.pauses, this.#parts.clock.now()),
       refusals: new Refusals(this.#parts.config.max_refused),
       requests: this.#requests,
       parking: this.#parking,
@@ -168,7 +186,7 @@ class RunningGateway implements Gateway {
       startedAt: this.#parts.clock.now(),
       owed: this.#owed,
       handOver: this.#handOver,
-      look: (conversation) => this.#lookAnew(conversation),
+      look: (queue) => this.#lookAnew(queue),
     };
     this.#phase = "running";
     await this.#resume();
@@ -185,6 +203,9 @@ class RunningGateway implements Gateway {
       background.drained(),
     );
     if (await within(clock, config.shutdown_timeout, drained)) return this.#owed.clear();
+    // A request that was written may have arrived: without its answer the message is held. Each has a time limit of its own.
+    const leftMs = Math.min(this.#requests.longestLeftMs, config.send_timeout);
+    if (leftMs > 0 && (await within(clock, leftMs, drained))) return this.#owed.clear();
     logger.warn(
       { lanes: this.#lanesWork.depth, sending: this.#sendingWork.depth },
       "stopping without waiting any longer",
@@ -216,6 +237,10 @@ class RunningGateway implements Gateway {
     return this.#enqueue({ operation: "delete", address, targetId }, options);
   }
 
+  listens(platform: string, userId: string, place: Place): Listens {
+    return listensAt(this.#parts.access[platform], place, this.identify(platform, userId));
+  }
+
   invoke(invocation: Invocation): Promise<CommandAnswer> {
     return invoke(invocation, this.#commands, this.#parts);
   }
@@ -227,8 +252,19 @@ class RunningGateway implements Gateway {
     const delivery = await store.outbox.get(deliveryId);
     if (!delivery) return true;
     if (delivery.status === "sent" && this.#outbound) await reportSent(delivery, this.#outbound);
-    this.#lookAnew(delivery.conversation);
+    this.#lookAnew(queueOf(delivery));
     return true;
+  }
+
+  async discard(deliveryIds: readonly string[]): Promise<number> {
+    const { store } = this.#parts;
+    let discarded = 0;
+    for (const id of deliveryIds) {
+      const delivery = await store.outbox.get(id);
+      if (delivery?.status === "held") await finish(delivery, "dead", DISCARDED, this.#out);
+      if (delivery && delivery.status !== "sent") discarded += await store.outbox.purge({ ids: [id] });
+    }
+    return discarded;
   }
 
   async revive(inboxId: number): Promise<boolean> {
@@ -242,7 +278,7 @@ class RunningGateway implements Gateway {
   }
 
   async status(): Promise<GatewayStatus> {
-    const { store, adapters, clock } = this.#parts;
+    const { store, adapters, access, clock } = this.#parts;
     const now = clock.now();
     const [inbox, outbox] = await Promise.all([store.inbox.counts(), store.outbox.counts()]);
     const pauses = this.#outbound?.pauses;
@@ -253,11 +289,13 @@ class RunningGateway implements Gateway {
         return {
           ...state,
           ...(pause ? { pausedUntil: pause.until, pauseReason: pause.reason } : {}),
+          listening: listeningOf(state.platform, access[state.platform], this.#peopleOn(state.platform)),
           conversationsWaiting: this.#parking.waiting(state.platform),
         };
       }),
       inbox,
       outbox,
+      ignored: this.#ignored.counts(),
       lanes: this.#lanesWork.depth,
       sending: this.#sendingWork.depth,
       pauses: pauses?.lasting(now) ?? [],
@@ -279,11 +317,32 @@ class RunningGateway implements Gateway {
       afterId = rows.at(-1)?.id ?? afterId;
       if (rows.length < RESUME_PAGE) break;
     }
-    for (const { conversation, dueAt } of await outbox.pending()) {
-      const open = this.#handOver.of(conversation);
+    for (const { queue, dueAt } of await outbox.pending()) {
+      const open = this.#handOver.of(queue);
       this.#handOver.read(open);
-      this.#sendingWork.look(open, dueAt);
+      this.#sendingWork.look(open, this.#boundedDue(dueAt));
     }
+  }
+
+  /** No retry waits longer than `retry_max`, and what a platform asked for is a pause: a later time was set under another clock. */
+  #boundedDue(dueAt: number): number | undefined {
+    const { clock, config } = this.#parts;
+    return dueAt - clock.now() > config.retry_max ? undefined : dueAt;
+  }
+
+  async clockStepped(stepMs: number): Promise<void> {
+    if (this.#phase !== "running") return;
+    const { inbox, outbox } = this.#parts.store;
+    await Promise.all([this.#out.pauses.shift(stepMs), outbox.shift(stepMs), inbox.shift(stepMs)]);
+    for (const { queue } of await outbox.pending()) this.#lookAnew(queue);
+  }
+
+  async liftPauses(key?: string): Promise<string[]> {
+    const lifted = await this.#out.pauses.lift(key);
+    const { store, clock } = this.#parts;
+    await Promise.all(lifted.map((one) => store.outbox.dueNow(one, clock.now())));
+    if (lifted.length > 0) for (const { queue } of await store.outbox.pending()) this.#lookAnew(queue);
+    return lifted;
   }
 
   /** What adapters are given. */
@@ -299,6 +358,7 @@ class RunningGateway implements Gateway {
   get #intake(): Intake {
     return {
       lanes: this.#lanes,
+      suspects: this.#suspects,
       pressure: this.#pressure,
       hasRoom: () => this.#hasRoom(),
       look: (lane) => this.#lanesWork.look(lane),
@@ -308,16 +368,16 @@ class RunningGateway implements Gateway {
 
   #hasRoom(): boolean {
     const { active, waiting } = this.#lanesWork.depth;
-    return waiting === 0 && active < this.#parts.config.parallel_conversations;
+    return waiting === 0 && this.#suspects.isIdle && active < this.#parts.config.parallel_conversations;
   }
 
   #wake(platform: string): void {
-    for (const conversation of this.#parking.leave(platform)) this.#sendingWork.look(this.#handOver.of(conversation));
+    for (const queue of this.#parking.leave(platform)) this.#sendingWork.look(this.#handOver.of(queue));
   }
 
   /** Before `start()` nobody looks: it resumes all that is open. */
-  #lookAnew(conversation: string): void {
-    const open = this.#handOver.of(conversation);
+  #lookAnew(queue: string): void {
+    const open = this.#handOver.of(queue);
     this.#handOver.read(open);
     if (this.#phase === "running") this.#sendingWork.look(open);
   }
@@ -332,7 +392,7 @@ class RunningGateway implements Gateway {
 
   async #enqueue(
     what: Pick<NewDelivery, "operation" | "address" | "message" | "targetId">,
-    { cause, deliveryId, ttlMs, interaction, visibleTo }: SendOptions,
+    { cause, deliveryId, ttlMs, interaction, visibleTo, isCourtesy = false }: SendOptions,
   ): Promise<string> {
     const { store, clock, config } = this.#parts;
     const id = deliveryId ?? newId("d");
@@ -342,6 +402,7 @@ class RunningGateway implements Gateway {
       id,
       cause,
       expiresAt: now + (ttlMs ?? config.ttl),
+      ...(isCourtesy ? { isCourtesy } : {}),
       ...(interaction ? { interaction } : {}),
       ...(visibleTo === undefined ? {} : { visibleTo }),
     };
@@ -349,7 +410,7 @@ class RunningGateway implements Gateway {
     await store.outbox.enqueue([delivery], now, sights);
     for (const sight of sights) this.#watch?.seen(sight);
     // An id that the caller chose may be there already.
-    if (deliveryId !== undefined || this.#phase !== "running") this.#lookAnew(formatAddress(what.address));
+    if (deliveryId !== undefined || this.#phase !== "running") this.#lookAnew(queueOf(delivery));
     else this.#sendingWork.look(this.#handOver.offer(delivery, now));
     return id;
   }
@@ -364,6 +425,7 @@ class RunningGateway implements Gateway {
 }
 
 const RESUME_PAGE = 500;
+const DISCARDED = "an operator discarded it";
 /** For writing down that requests were given up. */
 const LAST_WORDS_MS = 1_000;
 

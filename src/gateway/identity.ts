@@ -11,7 +11,12 @@ export interface ConsolePerson {
   name?: string;
 }
 
-export function identifier(config: OperatorsConfig, console?: ConsolePerson): Identify {
+/** `owners`: people who were claimed as owners in chat, by `platform:id`; read at every call. */
+export function identifier(
+  config: OperatorsConfig,
+  console?: ConsolePerson,
+  owners?: ReadonlyMap<string, unknown>,
+): Identify {
   const roles = new Map<string, Role>();
   // Ascending, so that the highest role of a person who is listed twice holds.
   for (const role of ROLES) for (const reference of config[role]) roles.set(reference, role);
@@ -19,9 +24,11 @@ export function identifier(config: OperatorsConfig, console?: ConsolePerson): Id
     const reference = `${console.platform}:${console.userId}`;
     if (!hasRole(roles.get(reference), config.console)) roles.set(reference, config.console);
   }
-  if (roles.size === 0) return () => undefined;
+  if (roles.size === 0 && owners === undefined) return () => undefined;
   return (platform, userId, roleIds) => {
-    let held = roles.get(`${platform}:${userId}`);
+    const reference = `${platform}:${userId}`;
+    if (owners?.has(reference)) return "owner";
+    let held = roles.get(reference);
     if (roleIds)
       for (const roleId of roleIds) {
         const role = roles.get(`${platform}:role:${roleId}`);
@@ -29,4 +36,10 @@ export function identifier(config: OperatorsConfig, console?: ConsolePerson): Id
       }
     return held;
   };
+}
+
+/** How many people, or platform roles, of a platform have a role. */
+export function peopleOn(platform: string, config: OperatorsConfig, owners: ReadonlyMap<string, unknown>): number {
+  const all = new Set([...ROLES.flatMap((role) => config[role]), ...owners.keys()]);
+  return [...all].filter((reference) => reference.startsWith(`${platform}:`)).length;
 }

@@ -12,7 +12,7 @@ import { defaultRoute } from "./inbound/default-route.js";
 import { fireReceived } from "./inbound/fire-received.js";
 import { forward, originOf } from "./inbound/forward.js";
 import { type Handling, settled } from "./inbound/handling.js";
-import { judge } from "./inbound/judge.js";
+import { judge, type Sender } from "./inbound/judge.js";
 import type { LaneRow } from "./inbound/lanes.js";
 import { noteReply } from "./inbound/note-reply.js";
 import { offer } from "./inbound/offer.js";
@@ -20,6 +20,7 @@ import { checkOptions, parseOptions } from "./inbound/parse-command.js";
 import { type ActionPlan, isRefusal, planAction } from "./inbound/plan-action.js";
 import { afterMove, type Inbound } from "./inbound/receiving.js";
 import { takeAnswer } from "./inbound/take-answer.js";
+import { introduced } from "./inbound/unanswered.js";
 import { unknownCommand } from "./inbound/unknown-command.js";
 
 export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
@@ -44,24 +45,34 @@ export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
   }
 }
 
-/** A message: received → access → command | answer to a question of a button | claim | reply to a card | bridge back | slip of an operator | default route. */
-async function handleMessage(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Handling> {
-  const { operator, verdict, isBot } = judge(message, inbound);
+/**
+ * A message: received → access → command | answer to a question of a button | claim | reply to a card | bridge back | slip of an operator | default route.
+ * `isPressed`: the text is that of a button. It goes through the hooks, and is no command: its words may be those of a stranger.
+ */
+async function handleMessage(
+  row: LaneRow,
+  message: InboundMessage,
+  inbound: Inbound,
+  isPressed = false,
+): Promise<Handling> {
+  const sender = judge(message, inbound);
+  const { operator, verdict, isBot } = sender;
   const received = fireReceived(row, message, verdict, inbound);
-  const call = isBot ? undefined : inbound.commands.read(message.text);
+  const call = isBot || isPressed ? undefined : inbound.commands.read(message.text);
   if (call) {
     // An operator does not wait for observers: one that hangs may be what they want to look into.
     inbound.background.run("message_received", received);
     const parsed = parseOptions(call.command, call.rest);
     return answerCommand(row, { command: call.command, parsed, operator, message }, inbound);
   }
-  const answered = isBot || message.replyToId === undefined ? undefined : await takeAnswer(row, message, inbound);
+  const answered =
+    isBot || isPressed || message.replyToId === undefined ? undefined : await takeAnswer(row, message, inbound);
   if (answered) {
     inbound.background.run("message_received", received);
     return answered;
   }
   await received;
-  if (verdict.access === "denied") return settled("denied");
+  if (verdict.access === "denied") return denied(row, message, sender, inbound);
 
   const offered = offer(row, message, verdict, inbound);
   const claimed = offered instanceof Promise ? await offered : offered;
@@ -71,9 +82,24 @@ async function handleMessage(row: LaneRow, message: InboundMessage, inbound: Inb
   const origin = await originOf(message, inbound);
   const returned = origin && (await forward(row, message, origin.address, inbound, origin.messageId));
   if (returned) return settled("returned", [returned]);
-  const unknown = unknownCommand(row, message, operator, inbound);
+  const unknown = isPressed ? undefined : unknownCommand(row, message, operator, inbound);
   if (unknown) return unknown;
-  return defaultRoute(row, message, inbound);
+  return defaultRoute(row, message, operator, inbound);
+}
+
+/** Not listened to here. One log line says why, and a stranger in a direct message is told once. */
+async function denied(
+  row: LaneRow,
+  message: InboundMessage,
+  { operator, verdict: { reason }, isBot }: Sender,
+  inbound: Inbound,
+): Promise<Handling> {
+  inbound.ignored.note(message, reason ?? "not allowed");
+  const isStranger = !isBot && operator.role === undefined && inbound.access[message.platform]?.dms === "operators";
+  const deliveries = isStranger ? await introduced(row, message, inbound) : [];
+  const handling: Handling = { kind: "settled", outcome: "denied", deliveries };
+  if (reason !== undefined) handling.reason = reason;
+  return handling;
 }
 
 /** A command in the platform's own form. */
@@ -101,7 +127,7 @@ async function handleAction(row: LaneRow, event: ActionEvent, inbound: Inbound):
     case "ask":
       return settled("form", [ask(row, message, plan, inbound)]);
     case "say":
-      return handleMessage(row, { ...message, text: plan.text, isGroupMention: true }, inbound);
+      return handleMessage(row, { ...message, text: plan.text, isGroupMention: true }, inbound, true);
     case "run": {
       const { operator } = judge(message, inbound);
       const where = plan.inPlaceOf === undefined ? {} : { inPlaceOf: plan.inPlaceOf };
@@ -111,6 +137,7 @@ async function handleAction(row: LaneRow, event: ActionEvent, inbound: Inbound):
         operator,
         message,
         isPress: true,
+        shownLine: plan.shownLine,
         ...(interaction ? { interaction } : {}),
         ...where,
       };

@@ -1,4 +1,5 @@
 /** Runs a command for the HTTP API and the CLI: the same role check, audit and hook as in chat; the answer goes back to the caller. */
+import { formatAddress } from "../domain/address.js";
 import { newId } from "../lib/id.js";
 import { nearest } from "../lib/nearest.js";
 import type { CommandAnswer } from "./commands.js";
@@ -18,7 +19,11 @@ export async function invoke(invocation: Invocation, commands: CommandTable, par
       name,
       commands.all.map((one) => one.name),
     );
-    const hint = near ? `Did you mean \`/${near}\`?` : "`/help` lists them.";
+    const hint = near
+      ? `Did you mean \`/${near}\`?`
+      : operator.role
+        ? "`/help` lists them."
+        : "You have no role here: `/whoami` shows what to ask for.";
     return failure({ code: "BAD_USAGE", message: `There is no command \`/${name}\`.`, hint });
   }
   return runCommand(
@@ -36,6 +41,7 @@ export async function invoke(invocation: Invocation, commands: CommandTable, par
       },
       fire: {
         cause: givenBy ?? { kind: "api", id: newId("i"), depth: 0 },
+        conversation: at && formatAddress(at),
         access: operator.role ? "allowed" : "denied",
       },
     },

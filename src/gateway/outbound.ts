@@ -12,13 +12,16 @@ import { finish } from "./outbound/finish.js";
 import { followMove } from "./outbound/follow-move.js";
 import { freezeAndSend } from "./outbound/freeze-and-send.js";
 import type { Open } from "./outbound/hand-over.js";
+import { notifyAsker } from "./outbound/notify-asker.js";
 import { isOtherAccount, park } from "./outbound/park.js";
 import { sendParts } from "./outbound/send-parts.js";
 import type { Outbound, Then } from "./outbound/sending.js";
-import { hasNewerChange } from "./outbound/superseded.js";
+import { placeAmongChanges } from "./outbound/superseded.js";
 
 /** Deliveries sent in one look, before another conversation gets its turn. */
 const IN_A_ROW = 20;
+/** An edit waits for an older one of the same message that is on the wire. */
+const LOOK_AGAIN_MS = 250;
 
 /** Sends what is due in a conversation, in order. Gives the time of the next look, if one is needed. */
 export async function sendNext(open: Open, out: Outbound): Promise<number | undefined> {
@@ -42,28 +45,56 @@ export async function sendNext(open: Open, out: Outbound): Promise<number | unde
 function sendOne(delivery: Delivery, out: Outbound): Then | Promise<Then> {
   const now = out.clock.now();
   if (isExpired(delivery, now)) return finish(delivery, "dead", expiryReason(delivery), out);
-  if (delivery.dueAt > now) return orExpiry(delivery, delivery.dueAt);
+  // A time further off was set under another clock; what a platform asked for is a pause.
+  const isBounded = delivery.interaction !== undefined || delivery.dueAt - now <= out.config.retry_max;
+  if (delivery.dueAt > now && isBounded) return orExpiry(delivery, delivery.dueAt);
   const at = out.moves.current(delivery.address);
   if (at !== delivery.address) return followMove(delivery, at, out);
 
   const adapter = out.adapters.online(at.platform);
-  if (!adapter) return park(delivery, out);
+  if (!adapter) {
+    const isUnknown = out.adapters.get(at.platform) === undefined;
+    // One from before this start waits: its platform may be switched on again.
+    if (isUnknown && delivery.createdAt >= out.startedAt)
+      return finish(delivery, "dead", `the platform "${at.platform}" is not switched on`, out);
+    return park(delivery, out);
+  }
   if (isOtherAccount(delivery, out)) return finish(delivery, "dead", "it belongs to another bot account", out);
-  const pausedUntil = out.pauses.until(at, now);
+  const pausedUntil = delivery.interaction ? out.pauses.untilOfBot(at, now) : out.pauses.until(at, now);
   if (pausedUntil > now) return orExpiry(delivery, pausedUntil);
-  // The decision is frozen: a retry, or what a crash left. The hooks are not asked again.
+  if (delivery.operation === "edit") return sendEdit(delivery, adapter, out);
+  return carryOn(delivery, adapter, out);
+}
+
+/** The decision is frozen for a retry, or what a crash left: the hooks are not asked again. */
+function carryOn(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then> {
   return delivery.status === "sending" ? sendParts(delivery, adapter, out) : decideAndSend(delivery, adapter, out);
 }
 
+async function sendEdit(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then> {
+  // What a crash cut off goes on: its parts may be half done.
+  const isCutOff = delivery.parts.some((part) => part.status !== "waiting");
+  const place = isCutOff ? "current" : await placeAmongChanges(delivery, out);
+  switch (place) {
+    case "superseded":
+      return finish(delivery, "superseded", "a newer change of the same message follows", out);
+    case "later":
+      return orExpiry(delivery, out.clock.now() + LOOK_AGAIN_MS);
+    case "current":
+      return carryOn(delivery, adapter, out);
+  }
+}
+
 async function decideAndSend(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then> {
-  if (delivery.operation === "edit" && (await hasNewerChange(delivery, out)))
-    return finish(delivery, "superseded", "a newer change of the same message follows", out);
   const target = delivery.targetId === undefined ? NEW : await findTarget(delivery.targetId, delivery, out);
   if (target.kind === "ended") return finish(delivery, target.status, target.reason, out);
   if (target.kind === "later") return orExpiry(delivery, target.at);
   // A deletion says nothing that hooks could rewrite.
   if (!delivery.message) return freezeAndSend(delivery, undefined, target.posted, adapter, out);
   const decision = await decide(delivery, delivery.message, out);
-  if (decision.kind !== "send") return finish(delivery, decision.kind, decision.reason, out);
+  if (decision.kind !== "send") {
+    await notifyAsker(delivery, decision.kind, decision.reason, out);
+    return finish(delivery, decision.kind, decision.reason, out);
+  }
   return await freezeAndSend(delivery, decision.message, target.posted, adapter, out);
 }

@@ -1,17 +1,23 @@
 /** What the gateway shows of itself: /status, /readyz and the metrics read it. */
 import type { AdapterState } from "../domain/adapter.js";
-import type { DeliveryStatus, InboxStatus } from "../domain/store.js";
+import type { DeliveryStatus, InboxStatus, Pause } from "../domain/store.js";
 import type { Work } from "../domain/work.js";
+import type { IgnoredCount } from "./ignored.js";
+import type { Listening } from "./listening.js";
 
 export interface AdapterStatus extends AdapterState {
   platform: string;
   /** When it came into this phase (ms since the epoch). */
   since: number;
+  /** Hook points whose events the platform never reports. */
+  neverReports?: readonly string[];
   /** How often the supervisor had to start it again. */
   restarts: number;
   /** Nothing is sent to the whole platform until then: its own wish (`retry_after`), or too many refused requests. */
   pausedUntil?: number;
   pauseReason?: string;
+  /** What it listens to; absent where that is no question (the web chat). */
+  listening?: Listening;
   /** Conversations that have something to send and wait for the platform to come back. */
   conversationsWaiting: number;
 }
@@ -27,6 +33,8 @@ export interface GatewayStatus {
   lanes: Work["depth"];
   /** Conversations being sent to, and those waiting for room. */
   sending: Work["depth"];
+  /** Messages that access rules kept from an answer, since the start. */
+  ignored: IgnoredCount[];
   /** Platforms or chats that asked for a pause that still lasts. */
-  pauses: { key: string; until: number; reason: string }[];
+  pauses: Pause[];
 }

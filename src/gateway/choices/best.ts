@@ -1,5 +1,6 @@
 /** Of what there is, what fits what was typed. */
 import type { Choice } from "../../domain/command.js";
+import { nearestOf } from "../../lib/nearest.js";
 
 /** Those that begin with what was typed, then those that contain it. */
 export function best(choices: readonly Choice[], typed: string, most: number): Choice[] {
@@ -8,3 +9,20 @@ export function best(choices: readonly Choice[], typed: string, most: number): C
   const contains = choices.filter((choice) => !begins.includes(choice) && choice.name.toLowerCase().includes(wanted));
   return [...begins, ...contains].slice(0, most);
 }
+
+/** Those whose value, or a word of it, is a slip away from what was typed; the nearest first. */
+export function near(choices: readonly Choice[], typed: string): Choice[] {
+  const wanted = typed.trim();
+  if (wanted === "") return [];
+  const whole = nearestOf(
+    wanted,
+    choices.map(({ value }) => value),
+  );
+  const words = nearestOf(wanted, new Set(choices.flatMap(({ value }) => wordsOf(value))));
+  const byWord = words.flatMap((word) => choices.filter(({ value }) => wordsOf(value).includes(word)));
+  const ranked = [...whole.flatMap((name) => choices.filter(({ value }) => value === name)), ...byWord];
+  return [...new Set(ranked)];
+}
+
+/** `shout.inbound_claim`: `shout`, `inbound_claim`. */
+const wordsOf = (value: string): string[] => value.split(/[.:/]/).filter((word) => word !== "" && word !== value);

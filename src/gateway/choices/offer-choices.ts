@@ -1,16 +1,18 @@
 /** A command that cannot know what was meant answers with what there is: buttons in chat, a list everywhere. */
-import type { Choice, OptionValue } from "../../domain/command.js";
+import { type Choice, type ChoiceList, type OptionValue, quoteValue } from "../../domain/command.js";
 import type { Button } from "../../domain/message.js";
 import type { HookgateError } from "../../lib/errors.js";
 import type { Command, CommandAnswer } from "../commands.js";
 import type { CommandTable } from "../inbound/parse-command.js";
 import type { Parts } from "../parts.js";
-import { best } from "./best.js";
+import { best, near } from "./best.js";
 import { type Asking, listOf, valuesOf } from "./values.js";
 
 /** A row each, and Discord shows five. */
 const MOST = 5;
 const MAX_LABEL = 60;
+/** Lists of names that people know, and may mistype. */
+const NAMED: ReadonlySet<ChoiceList> = new Set(["hooks", "points", "hooks-and-points", "commands"]);
 
 export interface Unclear {
   error: Pick<HookgateError, "code" | "message" | "hint">;
@@ -32,10 +34,12 @@ export async function offerChoices(
   if (list === undefined) return undefined;
   const all = await valuesOf(list, asking, commands, parts);
   const fitting = best(all, typed ?? "", MOST + 1);
-  const found = fitting.length > 0 ? fitting : all;
+  const similar = fitting.length > 0 ? fitting : near(all, typed ?? "");
+  // Of names, those that are unlike what was typed are no help; of things that are under way, the newest may be meant.
+  const found = fitting.length > 0 || NAMED.has(list) ? similar : [...new Set([...similar, ...all])];
   const shown = found.slice(0, MOST);
   if (shown.length === 0) return undefined;
-  const more = found.length > MOST ? "More fit: write a word of its name, or the beginning of its id." : undefined;
+  const more = found.length > MOST ? "There are more. Type a word of the name, or the start of the id." : undefined;
   const hint = ["Which one?", ...shown.map(plainLine), more, error.hint];
   const said = hint.filter((part) => part !== undefined).join("\n");
   return {
@@ -98,4 +102,4 @@ function commandLine({ name, options: specs }: Command, options: Readonly<Record
 }
 
 const quoted = (value: OptionValue) =>
-  typeof value === "string" && !/^[\w.:@-]+$/.test(value) ? `"${value.replace(/["\\]/g, "\\$&")}"` : String(value);
+  typeof value === "string" && !/^[\w.:@-]+$/.test(value) ? quoteValue(value) : String(value);

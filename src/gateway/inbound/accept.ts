@@ -6,14 +6,14 @@ import type { Accepted, Acknowledgement } from "../../domain/adapter.js";
 import { type ActionEvent, addressOf, conversationOf, type InboundEvent } from "../../domain/event.js";
 import { HookgateError } from "../../lib/errors.js";
 import type { Pressure } from "../pressure.js";
-import type { Lane, LaneRow, Lanes } from "./lanes.js";
+import { COMMAND_LANE, type Lane, type LaneRow, type Lanes } from "./lanes.js";
 import { isRefusal, planAction } from "./plan-action.js";
 import type { Inbound } from "./receiving.js";
-
-const COMMAND_LANE = "#commands";
+import type { Suspects } from "./suspects.js";
 
 export interface Intake {
   lanes: Lanes;
+  suspects: Suspects;
   pressure: Pressure;
   /** There is room to handle one more lane at once. */
   hasRoom(): boolean;
@@ -134,6 +134,7 @@ function newRow(
     status: isStarted ? "running" : "waiting",
     attempts: isStarted ? 1 : 0,
     deferrals: 0,
+    round: 1,
     dueAt: receivedAt,
     receivedAt,
     isStarted,

@@ -4,12 +4,23 @@ import type { InteractionRef } from "../../domain/event.js";
 import type { Operator } from "../../domain/identity.js";
 import type { InboundMessage, OutboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
+import { decideAccess } from "../access.js";
 import type { Command } from "../commands.js";
 import { type Handling, settled } from "./handling.js";
+import { placeOf } from "./judge.js";
 import type { LaneRow } from "./lanes.js";
 import { LiveAnswer } from "./live-answer.js";
 import type { ParsedOptions } from "./parse-command.js";
-import { attemptOf, causeId, causeOf, givenBy, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+import {
+  attemptOf,
+  causeId,
+  causeOf,
+  dispatchIdOf,
+  givenBy,
+  type Inbound,
+  messageAddress,
+  newDelivery,
+} from "./receiving.js";
 import { runCommand } from "./run-command.js";
 
 export interface ChatCall {
@@ -20,6 +31,8 @@ export interface ChatCall {
   interaction?: InteractionRef;
   /** It came from a button. */
   isPress?: boolean;
+  /** The line that was pressed, where the answer must show it. */
+  shownLine?: string | undefined;
   /** The answer replaces what this delivery posted: a press on a button of an earlier answer. */
   inPlaceOf?: string;
 }
@@ -28,7 +41,7 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
   const { command, parsed, operator, message, interaction } = call;
   const at = messageAddress(message);
   const by = givenBy(row);
-  const base = answerDelivery(row, message, at, interaction, inbound);
+  const base = answerDelivery(row, call, at, inbound);
   const live = new LiveAnswer(base, call.inPlaceOf ?? (await shownBefore(row, base, inbound)), inbound);
   const answer = await runCommand(
     {
@@ -38,21 +51,23 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
       operator,
       source: message.platform,
       at,
-      from: message,
+      from: { ...message, isListenedTo: isListenedTo(message, inbound) },
       causeId: causeId(row),
       ...(by === undefined ? {} : { givenBy: by }),
       ...(message.replyToId === undefined ? {} : { replyToId: message.replyToId }),
       progress: (shown) => live.progress(answering(shown, message, interaction)),
       fire: {
-        dispatchId: `${causeId(row)}:command_invoked`,
+        dispatchId: dispatchIdOf(row, "command_invoked"),
         attempt: attemptOf(row),
         cause: causeOf(row, "command"),
+        conversation: row.conversation,
         access: operator.role ? "allowed" : "denied",
       },
     },
     inbound,
   );
-  const delivery = await live.finish(answering(answer.message, message, interaction));
+  const shown = withLine(answer.message, call.shownLine);
+  const delivery = await live.finish(answering(shown, message, interaction));
   if (answer.isNote && call.isPress && answer.outcome === undefined)
     return settled("command", [away(delivery, message, inbound)]);
   if (answer.outcome === "failed")
@@ -60,6 +75,12 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
   if (answer.outcome !== "refused") return settled("command", [delivery]);
   const refusal = away(delivery, message, inbound);
   return settled("command", [interaction ? refusal : orOpenly(refusal, message, at, inbound)]);
+}
+
+/** Whether the access list has the place, whoever writes there. */
+function isListenedTo(message: InboundMessage, inbound: Inbound): boolean {
+  const place = placeOf(message, inbound);
+  return decideAccess(inbound.access[message.platform], place, "viewer", undefined).access === "allowed";
 }
 
 /** A short private word that is no command's answer: a button that expired, a press that is not for them. */
@@ -70,15 +91,20 @@ export function note(
   text: string,
   inbound: Inbound,
 ): NewDelivery {
-  const base = answerDelivery(row, message, messageAddress(message), interaction, inbound);
+  const base = answerDelivery(row, { message, interaction, operator: undefined }, messageAddress(message), inbound);
   return away({ ...base, message: answering({ text }, message, interaction) }, message, inbound);
+}
+
+interface AnswerFacts {
+  message: InboundMessage;
+  interaction?: InteractionRef | undefined;
+  operator: Operator | undefined;
 }
 
 function answerDelivery(
   row: LaneRow,
-  message: InboundMessage,
+  { message, interaction, operator }: AnswerFacts,
   address: Address,
-  interaction: InteractionRef | undefined,
   inbound: Inbound,
 ): NewDelivery {
   return newDelivery(
@@ -89,6 +115,7 @@ function answerDelivery(
       operation: "send",
       cause: causeOf(row, "command"),
       visibleTo: message.userId,
+      answers: { isOperator: operator?.role !== undefined },
       ...(interaction ? { interaction: { ...interaction, isPrivate: true } } : {}),
     },
     inbound,
@@ -99,6 +126,14 @@ function answerDelivery(
 async function shownBefore(row: LaneRow, base: NewDelivery, inbound: Inbound): Promise<string | undefined> {
   if (attemptOf(row) === 1) return undefined;
   return (await inbound.store.outbox.get(base.id))?.id;
+}
+
+/** Above the answer: what the press ran, in the words of the button's line. */
+function withLine(answer: OutboundMessage, line: string | undefined): OutboundMessage {
+  if (line === undefined) return answer;
+  const code = `\`${line.replace(/\s+/g, " ").replaceAll("`", "'")}\``;
+  const text = answer.format === undefined || answer.format === "markdown" ? code : line;
+  return { ...answer, text: answer.text === "" ? text : `${text}\n\n${answer.text}` };
 }
 
 /** An answer to a typed command in a group points at the command. */

@@ -87,7 +87,7 @@ export async function noteMove(event: MovedEvent, inbound: Inbound): Promise<Han
       : "a chat has another id now",
   );
   // Deliveries that wait for a retry or a pause are looked at, and follow.
-  for (const { conversation } of await inbound.store.outbox.pending()) inbound.lookOutbox(conversation);
+  for (const { queue } of await inbound.store.outbox.pending()) inbound.lookOutbox(queue);
   return settled("noted");
 }
 

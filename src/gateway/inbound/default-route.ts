@@ -1,17 +1,23 @@
 /** What the config does with a message that no hook claimed: nothing, forward it, or hand it to a plugin. */
+import type { Operator } from "../../domain/identity.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
-import { HookgateError } from "../../lib/errors.js";
 import { withDeadline } from "../deadline.js";
 import { forward } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
 import type { LaneRow } from "./lanes.js";
 import { attemptOf, causeId, type Inbound } from "./receiving.js";
 import { reply } from "./reply.js";
+import { unanswered } from "./unanswered.js";
 
-export async function defaultRoute(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Handling> {
+export async function defaultRoute(
+  row: LaneRow,
+  message: InboundMessage,
+  operator: Operator,
+  inbound: Inbound,
+): Promise<Handling> {
   const route = inbound.config.default_route;
-  if (route === "none") return settled("unrouted");
+  if (route === "none") return settled("unrouted", await unanswered(row, message, operator, inbound));
   const deliveries: NewDelivery[] = [];
   if ("forward" in route) {
     const copy = await forward(row, message, route.forward, inbound);
@@ -19,13 +25,14 @@ export async function defaultRoute(row: LaneRow, message: InboundMessage, inboun
     return settled("forwarded", deliveries);
   }
   const handler = inbound.routes.get(route.plugin);
-  if (!handler)
-    throw new HookgateError({
-      code: "ROUTE_MISSING",
-      message: `The plugin "${route.plugin}" has no default route.`,
-      hint: "See gateway.default_route in the configuration, and whether the plugin was loaded.",
-      retryable: true,
-    });
+  if (!handler) {
+    // It is among the listed problems until it is fixed; the messages are not held up for it.
+    inbound.logger.warn(
+      { plugin: route.plugin, id: row.id },
+      `gateway.default_route names the plugin "${route.plugin}", which has no route: handled as with none`,
+    );
+    return settled("unrouted", await unanswered(row, message, operator, inbound));
+  }
   const context = { causeId: causeId(row), attempt: attemptOf(row) };
   const result = await withDeadline(
     inbound.clock,

@@ -7,6 +7,8 @@ export type Handling =
       /** `command`, `claimed`, `denied`, `returned`, `forwarded`, `routed`, `unrouted`, `noted`, … */
       outcome: string;
       claimedBy?: string;
+      /** Why, where the outcome does not say it all. */
+      reason?: string;
       deliveries: readonly NewDelivery[];
       /** A command was asked for something that it could not do. */
       isFailed?: true;

@@ -12,14 +12,23 @@ import type { Handling } from "./handling.js";
 const MAX_ROWS = 2_000;
 const READ_ROWS = 50;
 
+/** Marks the lane of a conversation's commands. */
+export const COMMAND_LANE = "#commands";
+
 /** A row with what this process knows about its handling. */
 export interface LaneRow extends InboxRow {
   /** Formatted address of where it happened, with the chat id that holds now. */
   conversation: string;
   /** Counted as started on disk, for a handling that has not begun. */
   isStarted: boolean;
+  /** It was under way when an earlier process ended, which it may have crashed. */
+  isCutOff?: boolean;
+  /** When a row that was put off in this process is due, by the monotonic clock: the other one may be set meanwhile. */
+  dueMs?: number;
   /** message_received was fired in this process. */
   isReceived?: boolean;
+  /** Why it goes on without a hook that put it off. */
+  passedOver?: string;
   /** Handled; only the settling is left (the store refused it). */
   handled?: Handling;
 }
@@ -105,7 +114,10 @@ export class Lanes {
     lane.missed = 0;
     const read = await this.#inbox.lane(lane.key, lane.lastId, READ_ROWS);
     lane.hasMore = read.length === READ_ROWS || lane.missed > 0;
-    for (const row of read) lane.rows.push({ conversation: conversationOf(row.event), isStarted: false, ...row });
+    for (const row of read) {
+      const isCutOff = row.status === "running";
+      lane.rows.push({ conversation: conversationOf(row.event), isStarted: false, isCutOff, ...row });
+    }
     lane.lastId = read.at(-1)?.id ?? lane.lastId;
     this.#rows += read.length;
     return lane.rows[0];

@@ -2,8 +2,8 @@
  * The answer to a command while it runs: progress is posted once and then edited in place, at most once a second; the final
  * answer replaces it. A command without progress has one answer and nothing of this shows.
  */
-import { formatAddress } from "../../domain/address.js";
 import type { OutboundMessage } from "../../domain/message.js";
+import { queueOf } from "../../domain/outbox-queue.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { Timer } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
@@ -52,7 +52,7 @@ export class LiveAnswer {
     try {
       await store.outbox.enqueue([delivery], clock.now());
       this.#target ??= delivery.id;
-      lookOutbox(formatAddress(delivery.address));
+      lookOutbox(queueOf(delivery));
     } catch (error) {
       // Progress is a courtesy; the answer itself is settled with the command.
       logger.warn({ delivery: delivery.id, error: errorMessage(error) }, "progress could not be shown");

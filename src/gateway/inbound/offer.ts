@@ -1,6 +1,6 @@
 /** Offers the message to the hooks at inbound_claim: the first that handles it owns it. */
-import { formatAddress } from "../../domain/address.js";
 import type { InboundMessage } from "../../domain/message.js";
+import { queueOf } from "../../domain/outbox-queue.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { Catalogue } from "../../hooks/catalogue/index.js";
 import { immutable } from "../../hooks/isolate.js";
@@ -47,6 +47,7 @@ async function putOff(claim: Claim, row: LaneRow, message: InboundMessage, inbou
   if (row.deferrals >= config.max_deferrals) {
     const facts = { row: row.id, by: claimedBy, deferrals: row.deferrals };
     logger.warn(facts, "put off too often: goes on without its hook");
+    row.passedOver = `${claimedBy ?? "a hook"} put it off ${row.deferrals} times, more than max_deferrals allows, so it went on without that hook`;
     return undefined;
   }
   // "One moment, please": said once, though the message is offered again and again.
@@ -57,5 +58,5 @@ async function putOff(claim: Claim, row: LaneRow, message: InboundMessage, inbou
 /** Outside the settling transaction; its id is the same when it is done again, so it is posted once. */
 async function sayNow(delivery: NewDelivery, { store, clock, lookOutbox }: Inbound): Promise<void> {
   await store.outbox.enqueue([delivery], clock.now());
-  lookOutbox(formatAddress(delivery.address));
+  lookOutbox(queueOf(delivery));
 }

@@ -1,5 +1,5 @@
 /** Reads a command written as text: `/name value name=value "quoted value" {"json": 1}`. Also checks values that came in a platform's own form. */
-import type { CommandSpec, OptionSpec, OptionValue } from "../../domain/command.js";
+import { type CommandSpec, closingQuote, type OptionSpec, type OptionValue } from "../../domain/command.js";
 import { nearest } from "../../lib/nearest.js";
 import type { Command } from "../commands.js";
 
@@ -12,16 +12,24 @@ export type ParsedOptions =
 const plain = (name: string) => name.toLowerCase().replaceAll("_", "-");
 
 export class CommandTable {
-  readonly all: readonly Command[];
+  readonly #own: readonly Command[];
   readonly #byName: ReadonlyMap<string, Command>;
+  readonly #more: () => readonly Command[];
 
-  constructor(commands: readonly Command[]) {
-    this.all = commands;
+  /** `more`: those of plugins, which come and go. */
+  constructor(commands: readonly Command[], more: () => readonly Command[] = () => []) {
+    this.#own = commands;
+    this.#more = more;
     this.#byName = new Map(commands.map((command) => [plain(command.name), command]));
   }
 
+  get all(): readonly Command[] {
+    return [...this.#own, ...this.#more()];
+  }
+
   find(name: string): Command | undefined {
-    return this.#byName.get(plain(name));
+    const wanted = plain(name);
+    return this.#byName.get(wanted) ?? this.#more().find((command) => plain(command.name) === wanted);
   }
 
   /** The command that a text calls, and what follows its name. Any other text, `/unknown` included, is no command. */
@@ -53,6 +61,7 @@ export function parseOptions(spec: CommandSpec, text: string, values: Values = {
     if (at >= text.length) break;
     const named = readNamed(spec, text, at);
     if (named?.kind === "problem") return named;
+    if (named && given.has(named.option)) return givenTwice(named.option, given, named.value);
     if (named && !isCutShort(named, text)) {
       given.set(named.option, named.value);
       at = named.end;
@@ -65,8 +74,11 @@ export function parseOptions(spec: CommandSpec, text: string, values: Values = {
     if (!option) return problem(`"${value.text}" is more than this command takes`);
     if (option.rest) {
       const { rest, switches } = cutTrailing(spec, text.slice(from));
-      for (const [name, text] of switches) given.set(name, text);
       given.set(option, unquoteWhole(rest));
+      for (const [other, value] of switches) {
+        if (given.has(other)) return givenTwice(other, given, value);
+        given.set(other, value);
+      }
       break;
     }
     const typed = coerce(option, value.text);
@@ -93,6 +105,11 @@ function nextByPlace(
 /** The same checks for options that come by name: slash commands, HTTP. */
 export function checkOptions(spec: CommandSpec, values: Values): ParsedOptions {
   const given = new Map<OptionSpec, OptionValue>();
+  for (const [name, value] of Object.entries(values)) {
+    const option = findOption(spec, name);
+    if (option && given.has(option)) return givenTwice(option, given, value);
+    if (option) given.set(option, value);
+  }
   return takeValues(spec, values, given) ?? finish(spec, given);
 }
 
@@ -147,6 +164,14 @@ function coerce(option: OptionSpec, value: OptionValue): OptionValue | { kind: "
 
 const problem = (message: string) => ({ kind: "problem" as const, message });
 
+/** No value wins silently: text of another person behind an option must not replace it. */
+function givenTwice({ name }: OptionSpec, given: ReadonlyMap<OptionSpec, OptionValue>, second: OptionValue) {
+  const first = [...given].find(([option]) => option.name === name)?.[1];
+  return problem(
+    `\`${name}\` is given twice, as "${first}" and as "${second}": what is part of a text needs quotes around the whole text`,
+  );
+}
+
 /** Words that belong to an option before it come to stand at the place of this one. */
 function afterWords({ message }: { message: string }, given: ReadonlyMap<OptionSpec, OptionValue>) {
   const [option, value] = [...given].at(-1) ?? [];
@@ -199,7 +224,7 @@ function readNamed(
 /** It begins as JSON and is none, or what stands behind it can be nothing else's: it is taken whole, and is refused as what it is. */
 function isCutShort({ option, value, from, end }: Named, text: string): boolean {
   const first = text[from] ?? "";
-  if (option.rest !== true || QUOTES[first] !== undefined) return false;
+  if (option.rest !== true || closingQuote(first) !== undefined) return false;
   const next = skipSpace(text, end);
   const isBehind = next < text.length && (next === end || BRACKETS.has(text[next] as string));
   return isBehind || (BRACKETS.has(first) && !isJson(String(value)));
@@ -221,7 +246,7 @@ function cutTrailing(spec: CommandSpec, text: string): { rest: string; switches:
   const rest = text.trimEnd();
   const whole = readValue(rest, 0);
   const from = (whole.isQuoted || whole.isJson) && /^(\s|$)/.test(rest.slice(whole.end)) ? whole.end : 0;
-  const begins = [...rest.matchAll(/\s(?:--|—)?([a-z0-9_-]+)(?==|\s|$)/gi)].filter(
+  const begins = [...withoutQuoted(rest).matchAll(/\s(?:--|—)?([a-z0-9_-]+)(?==|\s|$)/gi)].filter(
     ({ index, 1: name = "" }) => index >= from && findOption(spec, name),
   );
   for (const { index } of begins.slice(-MOST_TRAILING)) {
@@ -229,6 +254,20 @@ function cutTrailing(spec: CommandSpec, text: string): { rest: string; switches:
     if (switches) return { rest: rest.slice(0, index).trimEnd(), switches };
   }
   return { rest, switches: [] };
+}
+
+/** The text with its quoted parts hidden, at the same length. */
+function withoutQuoted(text: string): string {
+  let shown = "";
+  const unclosed = new Set<string>();
+  for (const { index } of text.matchAll(/(?<=^|[\s=])["'“‘]/g)) {
+    const opening = text[index] as string;
+    if (index < shown.length || unclosed.has(opening)) continue;
+    const value = readValue(text, index);
+    if (value.isQuoted) shown += text.slice(shown.length, index) + ".".repeat(value.end - index);
+    else unclosed.add(opening);
+  }
+  return shown + text.slice(shown.length);
 }
 
 /** Further options than this behind free text are part of it: text of any length is read in a moment. */
@@ -249,9 +288,6 @@ function optionsOnly(spec: CommandSpec, text: string, from: number): [OptionSpec
   return switches.length === 0 ? undefined : switches;
 }
 
-/** Phones turn straight quotes into curly ones. */
-const QUOTES: Record<string, string> = { '"': '"', "'": "'", "“": "”", "‘": "’" };
-
 function unquoteWhole(text: string): string {
   const value = readValue(text, 0);
   return value.isQuoted && value.end >= text.length ? value.text : text;
@@ -260,7 +296,7 @@ function unquoteWhole(text: string): string {
 /** One value from `at`: quoted, JSON, or up to the next space. */
 function readValue(text: string, at: number): { text: string; end: number; isJson: boolean; isQuoted: boolean } {
   const first = text[at] ?? "";
-  const closing = QUOTES[first];
+  const closing = closingQuote(first);
   if (closing !== undefined) {
     const quoted = readQuoted(text, at + 1, closing);
     if (quoted) return { ...quoted, isJson: false, isQuoted: true };

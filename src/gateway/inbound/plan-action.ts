@@ -17,7 +17,14 @@ export type ActionPlan =
   | { kind: "form"; form: Form }
   | { kind: "ask"; form: Form; line: string; values: Record<string, string> }
   /** `isAllowed: false`: it will be refused, audited, and answered privately. */
-  | { kind: "run"; command: Command; parsed: ParsedOptions; isAllowed: boolean; inPlaceOf?: string };
+  | {
+      kind: "run";
+      command: Command;
+      parsed: ParsedOptions;
+      isAllowed: boolean;
+      inPlaceOf?: string;
+      shownLine?: string;
+    };
 
 export async function planAction(event: ActionEvent, inbound: Inbound): Promise<ActionPlan> {
   const { message, values } = event;
@@ -43,7 +50,14 @@ export async function planAction(event: ActionEvent, inbound: Inbound): Promise<
       ? { kind: "form", form: action.form }
       : { kind: "ask", form: action.form, line: action.line, values: {} };
   const inPlaceOf = isAllowed && !values ? await answerOf(deliveryId, inbound) : undefined;
-  return { kind: "run", command, parsed, isAllowed, ...(inPlaceOf === undefined ? {} : { inPlaceOf }) };
+  return {
+    kind: "run",
+    command,
+    parsed,
+    isAllowed,
+    ...(inPlaceOf === undefined ? {} : { inPlaceOf }),
+    ...(action.isFilledIn ? { shownLine: action.line } : {}),
+  };
 }
 
 /** What a form is still to ask for may be missing: that is no reason against it. */

@@ -11,6 +11,7 @@ import type { Verdict } from "../access.js";
 import type { ActionTokens } from "../action-tokens.js";
 import type { RepliedTo } from "../contract.js";
 import type { Identify } from "../identity.js";
+import type { Ignored } from "../ignored.js";
 import type { Parts } from "../parts.js";
 import type { Routes } from "../routes.js";
 import type { LaneRow } from "./lanes.js";
@@ -28,8 +29,9 @@ export interface Inbound extends Parts {
   /** Who wants to know what is seen of conversations. */
   watch: ConversationWatch | undefined;
   repliedTo: RepliedTo | undefined;
-  /** Something changed in the outbox of this conversation: it is read from the store. */
-  lookOutbox(conversation: string): void;
+  ignored: Ignored;
+  /** Something changed in this queue of the outbox: it is read from the store. */
+  lookOutbox(queue: string): void;
   /** These were put into the outbox just now, and were not there before. */
   handOver(deliveries: readonly NewDelivery[], at: number): void;
   /** These will be in the outbox with the next commit: their hooks may run at once. Gives what is to be called after it; undefined when they must wait for it. */
@@ -59,11 +61,15 @@ export function givenBy({ event }: LaneRow): Cause | undefined {
   return by && { kind: "hook", id: by.runId, depth: by.depth };
 }
 
-/** Options of a dispatch that this event leads to, with a payload made for it of what came in. Each offering of a message that was put off is a dispatch of its own. */
+/** Unique: handling that was put off or failed is done again under the next number, one that was cut off under the same. */
+export function dispatchIdOf({ id, round }: LaneRow, point: string): string {
+  return round === 1 ? `m${id}:${point}` : `m${id}:${point}:${round}`;
+}
+
+/** Options of a dispatch that this event leads to, with a payload made for it of what came in. */
 export function fireOptions(row: LaneRow, point: string, messageId: string, { access }: Verdict): DispatchOptions {
-  const offering = row.deferrals > 0 ? `:${row.deferrals + 1}` : "";
   return {
-    dispatchId: `m${row.id}:${point}${offering}`,
+    dispatchId: dispatchIdOf(row, point),
     attempt: attemptOf(row),
     cause: causeOf(row, "message"),
     conversation: row.conversation,

@@ -69,15 +69,15 @@ async function run(call: Call, parts: Parts): Promise<CommandAnswer> {
         ...(call.givenBy === undefined ? {} : { givenBy: call.givenBy }),
         ...(call.replyToId === undefined ? {} : { replyToId: call.replyToId }),
         progress: call.progress,
-        need(role) {
-          if (!hasRole(operator.role, role)) throw new Refused(role);
+        need(role, why) {
+          if (!hasRole(operator.role, role)) throw new Refused(role, why);
         },
         logger: logger.child({ command: command.name }),
         signal,
       }),
     );
   } catch (error) {
-    if (error instanceof Refused) return refusal(error.role, operator);
+    if (error instanceof Refused) return refusal(error.role, operator, error.why);
     if (error instanceof UnclearOption) {
       const { option, typed } = error;
       const offered = await choices(call, { error, option, typed }, parsed.options, parts);
@@ -85,7 +85,9 @@ async function run(call: Call, parts: Parts): Promise<CommandAnswer> {
     }
     const isExpected = error instanceof HookgateError;
     if (!isExpected) logger.error({ command: command.name, error }, "command failed");
-    return failure(isExpected ? error : { code: "INTERNAL", message: errorMessage(error) });
+    const shown = isExpected ? error : { code: "INTERNAL", message: errorMessage(error) };
+    const isOurs = shown.code === "INTERNAL" || shown.code.startsWith("STORE_");
+    return failure(isOurs && !hasRole(operator.role, "operator") ? WITHOUT_DETAILS : shown);
   }
 }
 
@@ -109,17 +111,28 @@ export function mayRun(command: Pick<Command, "role">, operator: Operator): bool
   return command.role === "anyone" || hasRole(operator.role, command.role);
 }
 
+/** Errors of ours name files of this machine: those are for operators. */
+const WITHOUT_DETAILS = {
+  code: "INTERNAL",
+  message: "The command failed inside Hookgate.",
+  hint: "The log of the gateway has the details.",
+};
+
 class Refused extends Error {
   readonly role: Role;
-  constructor(role: Role) {
+  readonly why: string | undefined;
+  constructor(role: Role, why: string | undefined) {
     super(`needs the role ${role}`);
     this.role = role;
+    this.why = why;
   }
 }
 
-function refusal(needed: Role | "anyone", { role }: Operator): CommandAnswer {
+function refusal(needed: Role | "anyone", { role }: Operator, why?: string): CommandAnswer {
   const text = role
-    ? `That needs the role ${needed}; yours is ${role}.`
+    ? why !== undefined
+      ? `${why} Your role is ${role}.`
+      : `That needs the role ${needed}; yours is ${role}.`
     : "You have no role here, so you may not do that. `/whoami` shows what to ask for.";
   return { message: { text }, outcome: "refused" };
 }

@@ -4,8 +4,9 @@
  */
 
 import { addressOf } from "../../domain/event.js";
-import type { Settlement } from "../../domain/store.js";
+import { MAY_CRASH, type Settlement } from "../../domain/store.js";
 import { backoffMs } from "../../lib/backoff.js";
+import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import { handle } from "../inbound.js";
 import type { Intake } from "./accept.js";
@@ -23,18 +24,30 @@ export async function workLane(lane: Lane, intake: Intake, inbound: Inbound): Pr
     const head = intake.lanes.head(lane);
     const row = head instanceof Promise ? await head : head;
     if (!row) return undefined;
-    if (row.status === "deferred" && row.dueAt > inbound.clock.now()) return row.dueAt;
-    const later = await workRow(row, lane, intake, inbound);
-    if (later !== undefined) return later;
-    intake.lanes.shift(lane);
+    const leftMs = leftOf(row, inbound);
+    if (leftMs > 0) return inbound.clock.now() + leftMs;
+    if (!intake.suspects.enter(row, lane)) return undefined;
+    try {
+      const later = await workRow(row, lane, intake, inbound);
+      if (later !== undefined) return later;
+      intake.lanes.shift(lane);
+    } finally {
+      intake.suspects.leave(row);
+    }
     intake.pressure.finished();
   }
   return inbound.clock.now();
 }
 
+/** How long a row that was put off still waits. */
+function leftOf({ status, dueAt, dueMs }: LaneRow, { clock }: Inbound): number {
+  if (status !== "deferred") return 0;
+  return dueMs === undefined ? dueAt - clock.now() : dueMs - clock.monotonic();
+}
+
 /** The row whose attempt can be counted in the transaction that settles the one before it. */
-function nextToStart({ rows }: Lane, { isStopping }: Intake, { config }: Inbound): LaneRow | undefined {
-  const next = isStopping() ? undefined : rows[1];
+function nextToStart({ rows }: Lane, { isStopping, suspects }: Intake, { config }: Inbound): LaneRow | undefined {
+  const next = isStopping() || !suspects.isIdle ? undefined : rows[1];
   return next?.status === "waiting" && !next.isStarted && attemptsMade(next) < config.inbox_attempts ? next : undefined;
 }
 
@@ -44,11 +57,7 @@ async function workRow(row: LaneRow, lane: Lane, intake: Intake, inbound: Inboun
   if (!row.handled) {
     if (!row.isStarted) {
       if (attemptsMade(row) >= config.inbox_attempts)
-        return bury(
-          row,
-          row.error ?? `it was cut off ${attemptsMade(row)} times: handling it may crash the gateway`,
-          inbound,
-        );
+        return bury(row, row.error ?? `it was cut off ${attemptsMade(row)} times: ${MAY_CRASH}`, inbound);
       await start(row, inbound);
     }
     row.isStarted = false;
@@ -77,12 +86,13 @@ async function settle(
   next: LaneRow | undefined,
   inbound: Inbound,
 ): Promise<void> {
-  const { outcome, claimedBy, deliveries } = handled;
+  const { outcome, claimedBy, reason = row.passedOver, deliveries } = handled;
   const { store, clock, observe, handOver, handOverEarly, watch, logger } = inbound;
   const now = clock.now();
   const sights = watch?.isWanted() ? sightsOf(row, handled, inbound) : [];
   const settlement: Settlement = { outcome, deliveries };
   if (claimedBy !== undefined) settlement.claimedBy = claimedBy;
+  if (reason !== undefined) settlement.reason = reason;
   if (sights.length > 0) settlement.sights = sights;
   const settling = store.inbox.settle(row.id, settlement, now);
   // Asked for in the same turn: one commit for both.
@@ -102,7 +112,7 @@ async function putOff(row: LaneRow, delayMs: number, { store, clock }: Inbound):
   const dueAt = clock.now() + delayMs;
   await store.inbox.defer(row.id, dueAt);
   row.deferrals++;
-  return waitUntil(row, dueAt);
+  return waitUntil(row, dueAt, clock);
 }
 
 async function tryAgain(row: LaneRow, thrown: unknown, inbound: Inbound): Promise<number | undefined> {
@@ -113,12 +123,15 @@ async function tryAgain(row: LaneRow, thrown: unknown, inbound: Inbound): Promis
   const dueAt = clock.now() + backoffMs({ firstMs: config.retry_first, maxMs: config.retry_max }, attempt);
   logger.warn({ row: row.id, lane: row.lane, attempt, error }, "handling failed; it is tried again");
   await store.inbox.defer(row.id, dueAt, error);
-  return waitUntil(row, dueAt);
+  return waitUntil(row, dueAt, clock);
 }
 
-function waitUntil(row: LaneRow, dueAt: number): number {
+function waitUntil(row: LaneRow, dueAt: number, clock: Clock): number {
   row.status = "deferred";
+  row.isCutOff = false;
+  row.round++;
   row.dueAt = dueAt;
+  row.dueMs = clock.monotonic() + (dueAt - clock.now());
   delete row.handled;
   return dueAt;
 }

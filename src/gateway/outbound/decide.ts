@@ -12,19 +12,24 @@ export type Decision =
   | { kind: "suppressed" | "cancelled" | "held" | "dead"; reason: string };
 
 export async function decide(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
+  if (delivery.skipsHooks) return { kind: "send", message };
   const { registry } = out;
+  // Counted on disk before they are asked: a hook that a crash cuts off is called again, and knows it.
+  if (registry.isHeard("before_dispatch") || registry.isHeard("message_sending"))
+    delivery.asked = await out.store.outbox.asking(delivery.id);
+  const attempt = Math.max(1, delivery.asked);
   try {
     const claim = registry.claim(
       "before_dispatch",
       withTarget({ text: readableText(message) }, delivery),
-      fireOptions(delivery, "before_dispatch", out.startedAt),
+      fireOptions(delivery, "before_dispatch", attempt),
     );
     const dispatch = claim instanceof Promise ? await claim : claim;
     if (dispatch.handled) return { kind: "suppressed", reason: why(dispatch.reason, dispatch.claimedBy) };
     const change = registry.modify(
       "message_sending",
       withTarget({ message: isolate(message) }, delivery),
-      fireOptions(delivery, "message_sending", out.startedAt),
+      fireOptions(delivery, "message_sending", attempt),
     );
     const sending = change instanceof Promise ? await change : change;
     if (sending.cancel) {

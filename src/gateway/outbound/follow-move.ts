@@ -1,5 +1,6 @@
 /** The chat has another id now: the delivery goes there, with what is left of it. */
-import { type Address, formatAddress } from "../../domain/address.js";
+import type { Address } from "../../domain/address.js";
+import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery } from "../../domain/store.js";
 import type { Outbound, Then } from "./sending.js";
 
@@ -7,6 +8,6 @@ export async function followMove(delivery: Delivery, to: Address, out: Outbound)
   const left = delivery.parts.filter((part) => part.status !== "sent");
   await out.store.outbox.reencode(delivery.id, left, { address: to });
   out.logger.info({ delivery: delivery.id, from: delivery.address.chatId, to: to.chatId }, "delivery follows its chat");
-  out.look(formatAddress(to));
+  out.look(queueOf({ ...delivery, address: to }));
   return "again";
 }

@@ -1,6 +1,7 @@
 /** Writes the decision into the row (the final message, its requests, the tokens of its buttons), then sends. */
 import type { Adapter } from "../../domain/adapter.js";
 import type { OutboundMessage } from "../../domain/message.js";
+import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { errorMessage } from "../../lib/errors.js";
 import { attachTokens } from "./attach-tokens.js";
@@ -17,7 +18,6 @@ export async function freezeAndSend(
   adapter: Adapter,
   out: Outbound,
 ): Promise<Then> {
-  const now = out.clock.now();
   const { message, tokens } = decided ? attachTokens(delivery, decided, out) : { message: undefined, tokens: [] };
   let parts: DeliveryPart[];
   try {
@@ -27,8 +27,9 @@ export async function freezeAndSend(
   }
   const first = parts[0] as DeliveryPart;
   // Only a part that is written to the wire at once is marked so: one that waits for the rate limit is in no doubt after a crash.
-  const ticket = out.limiter.take(adapter, delivery.address, delivery.conversation, now);
-  const goes = ticket.at <= now;
+  const nowMs = out.clock.monotonic();
+  const ticket = out.limiter.take(adapter, delivery.address, queueOf(delivery), nowMs);
+  const goes = ticket.at <= nowMs;
   if (goes) {
     first.status = "sending";
     first.attempts = 1;
@@ -38,5 +39,7 @@ export async function freezeAndSend(
   delivery.status = "sending";
   delivery.parts = parts;
   if (message) delivery.frozen = message;
-  return goes ? await sendParts(delivery, adapter, out, ticket) : orExpiry(delivery, ticket.at);
+  return goes
+    ? await sendParts(delivery, adapter, out, ticket)
+    : orExpiry(delivery, out.clock.now() + ticket.at - nowMs);
 }

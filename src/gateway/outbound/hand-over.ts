@@ -3,14 +3,14 @@
  * conversation with nothing else to send. The store stays the truth. A conversation is `read` from there as soon as anything
  * is out of the ordinary (a retry, a pause, an edit, a release, an error), until it turns out to have nothing open any more.
  */
-import { formatAddress } from "../../domain/address.js";
+import { queueOf, readQueue } from "../../domain/outbox-queue.js";
 import type { Delivery, NewDelivery, OutboxStore } from "../../domain/store.js";
 import { PerKey } from "../../lib/per-key.js";
 import { isIdleKey, type KeyState, newKeyState } from "../../lib/work.js";
 
 const MAX_PER_CONVERSATION = 200;
 
-/** What is open in a conversation. */
+/** What is open in a queue: a conversation's, or one of its own (see `outbox-queue.ts`). */
 export interface Open extends KeyState {
   /** In order; none while the conversation is read from the store. */
   deliveries: Delivery[];
@@ -40,7 +40,7 @@ export class HandOver {
 
   /** A delivery was committed just now. Gives its conversation. */
   offer(delivery: NewDelivery, at: number): Open {
-    const open = this.of(formatAddress(delivery.address));
+    const open = this.of(queueOf(delivery));
     if (open.isFromStore) open.hasNews = true;
     else if (this.#keeps(delivery, open)) this.#keep(delivery, open, at);
     else this.read(open);
@@ -52,7 +52,7 @@ export class HandOver {
    * so nothing is frozen, let alone sent, of what was not committed. Undefined when it has to be offered after its commit.
    */
   offerEarly(delivery: NewDelivery, at: number): Open | undefined {
-    const open = this.of(formatAddress(delivery.address));
+    const open = this.of(queueOf(delivery));
     if (open.isFromStore || !this.#keeps(delivery, open)) return undefined;
     this.#keep(delivery, open, at);
     return open;
@@ -96,7 +96,7 @@ export class HandOver {
 
   #keep(delivery: NewDelivery, open: Open, at: number): void {
     this.#onChange(1);
-    open.deliveries.push(fresh(delivery, open.key, at));
+    open.deliveries.push(fresh(delivery, readQueue(open.key).conversation, at));
   }
 }
 
@@ -112,6 +112,9 @@ function fresh(given: NewDelivery, conversation: string, at: number): Delivery {
     conversation,
     status: "waiting",
     attempts: 0,
+    round: 1,
+    asked: 0,
+    told: 0,
     createdAt: at,
     dueAt: at,
     parts: [],
@@ -122,6 +125,8 @@ function fresh(given: NewDelivery, conversation: string, at: number): Delivery {
   if (given.interaction !== undefined) delivery.interaction = given.interaction;
   if (given.visibleTo !== undefined) delivery.visibleTo = given.visibleTo;
   if (given.isCourtesy !== undefined) delivery.isCourtesy = given.isCourtesy;
+  if (given.answers !== undefined) delivery.answers = given.answers;
+  if (given.skipsHooks !== undefined) delivery.skipsHooks = given.skipsHooks;
   if (given.openly !== undefined) delivery.openly = given.openly;
   if (given.mirrors !== undefined) delivery.mirrors = given.mirrors;
   return delivery;

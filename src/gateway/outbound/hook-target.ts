@@ -29,15 +29,17 @@ export function withTarget<Own extends object>(own: Own, { id, cause, address }:
   return payload;
 }
 
-/** For a payload that was made for this dispatch. The same dispatch id when it is done again after a crash; a delivery from before this start may have been begun by the process before. */
-export function fireOptions(delivery: Delivery, point: string, startedAt: number): DispatchOptions {
+/** For a payload that was made for this dispatch. The same dispatch id when it is done again after a crash; `attempt` counts that, on disk. */
+export function fireOptions(delivery: Delivery, point: string, attempt: number): DispatchOptions {
   return {
     dispatchId: dispatchIdOf(delivery, point),
-    attempt: delivery.attempts + (delivery.createdAt < startedAt ? 2 : 1),
+    attempt,
     cause: delivery.cause,
     conversation: delivery.conversation,
     owned: true,
   };
 }
 
-export const dispatchIdOf = ({ id }: Pick<Delivery, "id">, point: string): string => `${id}:${point}`;
+/** Unique: what was released goes through the hooks again under the next number. */
+export const dispatchIdOf = ({ id, round }: Pick<Delivery, "id" | "round">, point: string): string =>
+  round === 1 ? `${id}:${point}` : `${id}:${point}:${round}`;

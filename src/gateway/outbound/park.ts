@@ -1,9 +1,10 @@
 /** Puts a conversation aside until its platform is online: no polling, only a look when its first delivery expires. */
+import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery } from "../../domain/store.js";
 import type { Outbound, Then } from "./sending.js";
 
 export function park(delivery: Delivery, out: Outbound): Then {
-  out.parking.park(delivery.address.platform, delivery.conversation);
+  out.parking.park(delivery.address.platform, queueOf(delivery));
   const { expiresAt } = delivery;
   return expiresAt !== undefined && expiresAt > out.clock.now() ? expiresAt : undefined;
 }

@@ -1,12 +1,6 @@
 /** Pauses that a platform asked for (`retry_after`), kept on disk so that a restart does not forget them. */
 import { type Address, formatAddress } from "../../domain/address.js";
-import type { PauseStore } from "../../domain/store.js";
-
-export interface Pause {
-  key: string;
-  until: number;
-  reason: string;
-}
+import type { Pause, PauseStore } from "../../domain/store.js";
 
 export class Pauses {
   readonly #store: PauseStore;
@@ -17,8 +11,13 @@ export class Pauses {
     for (const pause of pauses) this.#pauses.set(pause.key, pause);
   }
 
-  static async load(store: PauseStore): Promise<Pauses> {
-    return new Pauses(store, await store.list());
+  /** Those that still last. One that would last longer than was asked for was set under another clock, and is void. */
+  static async load(store: PauseStore, now: number): Promise<Pauses> {
+    const pauses = await store.list();
+    return new Pauses(
+      store,
+      pauses.filter(({ until, askedMs }) => until > now && until - now <= askedMs),
+    );
   }
 
   /** When sending to this chat may go on; 0 when nothing holds it back. */
@@ -27,12 +26,34 @@ export class Pauses {
     return Math.max(this.#lasting(platformKey(at), now), this.#lasting(chatKey(at), now));
   }
 
+  /** The same for what is not limited with its chat. */
+  untilOfBot(at: Address, now: number): number {
+    return this.#pauses.size === 0 ? 0 : this.#lasting(platformKey(at), now);
+  }
+
   /** Sets a pause; a longer one that is already there stays. */
-  async set(at: Address, scope: "chat" | "bot", until: number, reason: string): Promise<void> {
+  async set(at: Address, scope: "chat" | "bot", askedMs: number, reason: string, now: number): Promise<void> {
     const key = scope === "bot" ? platformKey(at) : chatKey(at);
+    const until = now + askedMs;
     if ((this.#pauses.get(key)?.until ?? 0) >= until) return;
-    this.#pauses.set(key, { key, until, reason });
-    await this.#store.set(key, until, reason);
+    const pause: Pause = { key, until, askedMs, reason };
+    this.#pauses.set(key, pause);
+    await this.#store.set(pause);
+  }
+
+  /** An operator ends these pauses, or all. Gives the keys of those that were there. */
+  async lift(key: string | undefined): Promise<string[]> {
+    const keys = key === undefined ? [...this.#pauses.keys()] : [key].filter((one) => this.#pauses.has(one));
+    for (const one of keys) this.#pauses.delete(one);
+    await Promise.all(keys.map((one) => this.#store.remove(one)));
+    return keys;
+  }
+
+  /** The clock was set: each pause ends as much later (earlier when negative), so that it keeps its length. */
+  async shift(stepMs: number): Promise<void> {
+    const moved = [...this.#pauses.values()].map((pause) => ({ ...pause, until: pause.until + stepMs }));
+    for (const pause of moved) this.#pauses.set(pause.key, pause);
+    await Promise.all(moved.map((pause) => this.#store.set(pause)));
   }
 
   lasting(now: number): Pause[] {
@@ -47,7 +68,8 @@ export class Pauses {
   #lasting(key: string, now: number): number {
     const pause = this.#pauses.get(key);
     if (!pause) return 0;
-    if (pause.until > now) return pause.until;
+    // One that would last longer than was asked for was set under another clock.
+    if (pause.until > now && pause.until - now <= pause.askedMs) return pause.until;
     this.#pauses.delete(key);
     return 0;
   }

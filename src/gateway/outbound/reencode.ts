@@ -1,14 +1,18 @@
 /** Other requests for what is left of a delivery: without formatting, outside its interaction, or as a new message. The hooks' decision stays. */
 import type { Adapter, EncodedPart } from "../../domain/adapter.js";
-import { type Address, formatAddress } from "../../domain/address.js";
+import type { Address } from "../../domain/address.js";
 import type { OutboundMessage } from "../../domain/message.js";
+import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { errorMessage } from "../../lib/errors.js";
 import { finish } from "./finish.js";
 import { encode, newPart, overwrite } from "./plan-parts.js";
 import type { Outbound, Then } from "./sending.js";
 
-/** The platform refused the formatting: the text goes as plain text. Refused once more, it is a dead letter. */
+/**
+ * The platform refused the formatting: the message goes without it, or only the part that was refused when others are sent. Files stay.
+ * Refused once more, it is a dead letter.
+ */
 export async function withoutFormat(
   delivery: Delivery,
   refused: DeliveryPart,
@@ -17,15 +21,13 @@ export async function withoutFormat(
   out: Outbound,
 ): Promise<Then> {
   const isWhole = delivery.parts.every((part) => part.status !== "sent");
-  // Parts that are sent stay; of the one that was refused its readable text is left.
-  const partText: OutboundMessage = { text: refused.part?.text ?? "", format: "plain" };
-  const message = isWhole ? (delivery.frozen ?? delivery.message ?? partText) : partText;
-  let encoded: EncodedPart[];
+  let encoded: EncodedPart[] | undefined;
   try {
-    encoded = encode(message, delivery.address, adapter, true);
+    encoded = isWhole ? plainMessage(delivery, refused, adapter) : plainPart(delivery, refused, adapter);
   } catch (thrown) {
     return finish(delivery, "dead", `${error}; as plain text: ${errorMessage(thrown)}`, out);
   }
+  if (!encoded?.[0]) return finish(delivery, "dead", error, out);
   if (JSON.stringify(encoded[0]?.body) === JSON.stringify(refused.part?.body))
     return finish(delivery, "dead", error, out);
   const replaced = isWhole ? delivery.parts : [refused];
@@ -37,13 +39,28 @@ export async function withoutFormat(
   return "again";
 }
 
+function plainMessage(delivery: Delivery, refused: DeliveryPart, adapter: Adapter): EncodedPart[] {
+  const message = delivery.frozen ?? delivery.message ?? textOf(refused);
+  return encode(message, delivery.address, adapter, true);
+}
+
+function plainPart(delivery: Delivery, refused: DeliveryPart, adapter: Adapter): EncodedPart[] | undefined {
+  const { part } = refused;
+  if (part && adapter.plainPart) return adapter.plainPart(part);
+  // Its text alone would lose the file without a word.
+  return part?.hasFile ? undefined : encode(textOf(refused), delivery.address, adapter, true);
+}
+
+const textOf = ({ part }: DeliveryPart): OutboundMessage => ({ text: part?.text ?? "", format: "plain" });
+
 /** The interaction is closed: an ordinary message. A private answer must not become public by that. */
 export async function withoutInteraction(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then> {
   const left = unsent(delivery);
   const isNew = left.every((part) => part.operation === "create");
   const address = delivery.interaction?.isPrivate && isNew ? privateAddress(delivery, adapter) : undefined;
   await out.store.outbox.reencode(delivery.id, left, { withoutInteraction: true, ...(address ? { address } : {}) });
-  if (address) out.look(formatAddress(address));
+  // It waits with the conversation's others now.
+  out.look(queueOf({ id: delivery.id, address: address ?? delivery.address }));
   return "again";
 }
 
@@ -62,7 +79,7 @@ export async function postAnew(delivery: Delivery, gone: DeliveryPart, adapter: 
     status: "sent",
   };
   await out.store.outbox.reencode(delivery.id, [...parts, forgotten], address ? { address } : undefined);
-  if (address) out.look(formatAddress(address));
+  if (address) out.look(queueOf({ ...delivery, address }));
   return "again";
 }
 

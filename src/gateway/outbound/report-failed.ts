@@ -8,7 +8,7 @@ export function reportFailed(delivery: Delivery, error: string, out: Outbound): 
   const message = delivery.frozen ?? delivery.message;
   const own = { ...(message ? { message: isolate(message) } : {}), error, attempts: delivery.attempts };
   const payload = withTarget(own, delivery);
-  const options = fireOptions(delivery, "delivery_failed", out.startedAt);
+  const options = fireOptions(delivery, "delivery_failed", delivery.told + 1);
   const told = out.registry.fireVoid("delivery_failed", payload, undefined, options);
   const isHeard = out.registry.isHeard("delivery_failed");
   out.background.run("delivery_failed", told, isHeard ? () => out.owed.settle(delivery.id) : undefined);

@@ -19,7 +19,7 @@ export function tellSent(delivery: Delivery, out: Outbound): void {
   for (const { operation, messageId } of delivery.parts)
     if (operation !== "delete" && messageId !== undefined) messageIds.push(messageId);
   const payload = withTarget({ messageId: messageIds[0] ?? "", messageIds, message: isolate(message) }, delivery);
-  const options = fireOptions(delivery, "message_sent", out.startedAt);
+  const options = fireOptions(delivery, "message_sent", delivery.told + 1);
   const told = out.registry.fireVoid("message_sent", payload, undefined, options);
   const isHeard = out.registry.isHeard("message_sent");
   out.background.run("message_sent", told, isHeard ? () => out.owed.settle(delivery.id) : undefined);

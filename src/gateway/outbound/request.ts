@@ -8,6 +8,11 @@ import type { Clock, Timer } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { GatewayConfig } from "../config.js";
 
+/** A timer this late was kept from firing. */
+const LATE_MS = 1_000;
+/** What has arrived is read within this. */
+const READ_WITHIN_MS = 5_000;
+
 export class Requests {
   readonly #short: TimeLimit;
   readonly #long: TimeLimit;
@@ -20,10 +25,10 @@ export class Requests {
   }
 
   /** An adapter that throws at once is the same as one that rejects. */
-  send(adapter: Adapter, operation: SendOperation, now: number): Promise<SendResult> {
+  send(adapter: Adapter, operation: SendOperation): Promise<SendResult> {
     const limit = operation.kind !== "delete" && operation.part.hasFile ? this.#long : this.#short;
     return new Promise((resolve) => {
-      const one = limit.add(resolve, now);
+      const one = limit.add(resolve);
       const settle = (result: SendResult) => {
         limit.delete(one);
         resolve(result);
@@ -37,6 +42,11 @@ export class Requests {
     });
   }
 
+  /** How long the requests under way may still take; 0 when there are none. */
+  get longestLeftMs(): number {
+    return Math.max(this.#short.longestLeftMs, this.#long.longestLeftMs);
+  }
+
   /** A stop that cannot wait any longer. */
   giveUpAll(why: string): void {
     this.#short.giveUpAll(why);
@@ -47,6 +57,7 @@ export class Requests {
 
 /** Its request is left to itself, and ends by the adapter's own time limit: nobody waits for its answer any more. */
 interface UnderWay extends InBag {
+  /** On the monotonic clock. */
   dueAt: number;
   resolve(result: SendResult): void;
 }
@@ -63,11 +74,16 @@ class TimeLimit {
     this.#ms = ms;
   }
 
-  add(resolve: (result: SendResult) => void, now: number): UnderWay {
-    const one = { dueAt: now + this.#ms, resolve, place: 0 };
+  add(resolve: (result: SendResult) => void): UnderWay {
+    const one = { dueAt: this.#clock.monotonic() + this.#ms, resolve, place: 0 };
     this.#underWay.add(one);
     if (!this.#timer) this.#arm(this.#ms);
     return one;
+  }
+
+  get longestLeftMs(): number {
+    const now = this.#clock.monotonic();
+    return Math.max(0, ...this.#underWay.list().map(({ dueAt }) => dueAt - now));
   }
 
   delete(one: UnderWay): void {
@@ -86,11 +102,15 @@ class TimeLimit {
   }
 
   #arm(delayMs: number): void {
+    const plannedAt = this.#clock.monotonic() + delayMs;
     this.#timer = this.#clock.after(delayMs, () => {
       this.#timer = undefined;
-      const now = this.#clock.now();
+      const now = this.#clock.monotonic();
+      // This process was stopped or busy: answers may be here, unread. Timers come before input.
+      const isLate = now - plannedAt > LATE_MS;
       let nextMs = Number.POSITIVE_INFINITY;
       for (const one of this.#underWay.list()) {
+        if (isLate) one.dueAt = Math.max(one.dueAt, now + READ_WITHIN_MS);
         if (one.dueAt <= now) this.#giveUp(one, `no answer within ${this.#ms} ms`);
         else nextMs = Math.min(nextMs, one.dueAt - now);
       }

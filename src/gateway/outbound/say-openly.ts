@@ -8,7 +8,10 @@ import type { Outbound } from "./sending.js";
 const ONCE_IN_MS = 10 * 60_000;
 
 /** A delivery of its own, through its own hooks. Its id makes it the only one for this person and place in its ten minutes. */
-export async function sayOpenly({ openly, cause, visibleTo, createdAt }: Delivery, out: Outbound): Promise<void> {
+export async function sayOpenly(
+  { openly, cause, visibleTo, skipsHooks, createdAt }: Delivery,
+  out: Outbound,
+): Promise<void> {
   if (!openly || visibleTo === undefined) return;
   const { address, message } = openly;
   const now = out.clock.now();
@@ -20,6 +23,7 @@ export async function sayOpenly({ openly, cause, visibleTo, createdAt }: Deliver
     cause,
     expiresAt: now + out.config.ttl,
     isCourtesy: true,
+    skipsHooks: skipsHooks === true,
   };
   await out.store.outbox.enqueue([word], now);
   out.look(formatAddress(address));

@@ -1,5 +1,6 @@
 /** Sends the parts of a frozen delivery, one request each, in order. Every part is marked on disk before its request is written. */
 import type { Adapter, SendOperation, SendResult } from "../../domain/adapter.js";
+import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { mayRepeat } from "./doubt.js";
 import { orExpiry } from "./expiry.js";
@@ -15,7 +16,8 @@ const CLOSING_MS = 2_000;
 
 /** `ticket`: the first part was marked just now and may go at once. A part that is found marked without one was cut off by a crash. */
 export async function sendParts(delivery: Delivery, adapter: Adapter, out: Outbound, ticket?: Ticket): Promise<Then> {
-  const { parts, conversation, address } = delivery;
+  const { parts, address } = delivery;
+  const queue = queueOf(delivery);
   for (let at = 0; at < parts.length; at++) {
     const part = parts[at] as DeliveryPart;
     if (part.status === "sent") continue;
@@ -24,17 +26,18 @@ export async function sendParts(delivery: Delivery, adapter: Adapter, out: Outbo
       if (!ticket) {
         if (part.status === "sending" && !mayRepeat(delivery, part, adapter, out))
           return finish(delivery, "held", "cut off while it was being sent: it may or may not have arrived", out);
-        const now = out.clock.now();
-        ticket = out.limiter.take(adapter, address, conversation, now);
-        if (ticket.at > now) return orExpiry(delivery, ticket.at);
+        const nowMs = out.clock.monotonic();
+        ticket = out.limiter.take(adapter, address, queue, nowMs);
+        if (ticket.at > nowMs) return orExpiry(delivery, out.clock.now() + ticket.at - nowMs);
         await out.store.outbox.partSending(delivery.id, part.index);
         begin(part);
       }
       const startedAt = out.clock.now();
       if (isClosing(delivery, startedAt)) return takeResult(CLOSED, delivery, part, adapter, out);
-      out.limiter.writing(ticket, startedAt);
-      const result = await out.requests.send(adapter, operationOf(delivery, part), startedAt);
-      const tooMany = noteResult(delivery, result, startedAt, out);
+      const startedMs = out.clock.monotonic();
+      out.limiter.writing(ticket, startedMs);
+      const result = await out.requests.send(adapter, operationOf(delivery, part));
+      const tooMany = noteResult(delivery, result, startedMs, out);
       if (tooMany) await tooMany;
       if (result.kind === "sent") messageId = result.messageId;
       else if (result.kind === "gone" && part.operation === "delete")
@@ -43,8 +46,9 @@ export async function sendParts(delivery: Delivery, adapter: Adapter, out: Outbo
     }
     const now = out.clock.now();
     const next = parts.find((other, i) => i > at && other.status !== "sent");
-    ticket = next && out.limiter.take(adapter, address, conversation, now);
-    const nextWaits = ticket !== undefined && ticket.at > now;
+    const nowMs = out.clock.monotonic();
+    ticket = next && out.limiter.take(adapter, address, queue, nowMs);
+    const nextWaits = ticket !== undefined && ticket.at > nowMs;
     try {
       const isOwed = isTold(delivery) && out.registry.isHeard("message_sent");
       await out.store.outbox.partSent(delivery.id, part.index, messageId, now, nextWaits, isOwed);
@@ -83,16 +87,16 @@ function isClosing({ interaction }: Delivery, now: number): boolean {
 function noteResult(
   { address }: Delivery,
   result: SendResult,
-  startedAt: number,
+  startedMs: number,
   out: Outbound,
 ): Promise<void> | undefined {
   const { platform } = address;
   const now = out.clock.now();
-  out.observe.requestAnswered?.(platform, result.kind, now - startedAt);
+  out.observe.requestAnswered?.(platform, result.kind, out.clock.monotonic() - startedMs);
   const quietUntil = out.refusals.note(platform, result, now);
   if (quietUntil === undefined) return undefined;
   out.logger.error({ platform, until: quietUntil }, "too many refused requests: sending pauses");
-  return out.pauses.set(address, "bot", quietUntil, "too many refused requests in 10 minutes");
+  return out.pauses.set(address, "bot", quietUntil - now, "too many refused requests in 10 minutes", now);
 }
 
 function operationOf(delivery: Delivery, part: DeliveryPart): SendOperation {

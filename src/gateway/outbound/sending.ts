@@ -20,13 +20,13 @@ export interface Outbound extends Parts {
   /** Message ids by nonce of parts that the platform confirmed and the store could not take yet. */
   unsaved: Map<string, string>;
   isStopping(): boolean;
-  /** When this process began (ms since the epoch). */
+  /** When this process started (ms since the epoch). */
   readonly startedAt: number;
   /** Ends of deliveries that hooks have not been told yet. */
   readonly owed: Owed;
   handOver: HandOver;
-  /** Something changed in the outbox of this conversation: it is read from the store. */
-  look(conversation: string): void;
+  /** Something changed in this queue of the outbox: it is read from the store. */
+  look(queue: string): void;
 }
 
 /**

@@ -1,16 +1,32 @@
-/** An edit that a newer one of the same message follows need not be shown: streamed answers and progress coalesce here. */
+/**
+ * An edit that a newer one of the same message follows need not be shown: streamed answers and progress coalesce here. Edits of one
+ * message may wait in different queues; none is sent beside an older one, or after a newer one.
+ */
+import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery } from "../../domain/store.js";
 import type { Outbound } from "./sending.js";
 
 const LOOK_AT = 20;
+const FOLLOWS: ReadonlySet<Delivery["status"]> = new Set(["waiting", "sending", "sent"]);
 
-export async function hasNewerChange({ seq, targetId, conversation }: Delivery, out: Outbound): Promise<boolean> {
-  if (targetId === undefined) return false;
+/** `superseded`: a newer change follows or was made. `later`: an older one is on the wire. */
+export async function placeAmongChanges(
+  delivery: Delivery,
+  out: Outbound,
+): Promise<"current" | "superseded" | "later"> {
+  const { seq, targetId, conversation } = delivery;
+  if (targetId === undefined) return "current";
   const newest = await out.store.outbox.list({ targetId, limit: LOOK_AT });
-  return newest.some(
-    (other) =>
-      other.seq > seq &&
-      other.conversation === conversation &&
-      (other.status === "waiting" || other.status === "sending"),
-  );
+  const changes = newest.filter((other) => other.conversation === conversation);
+  const queue = queueOf(delivery);
+  // One that was decided on goes first in its own queue.
+  const isAhead = (other: Delivery) =>
+    other.seq > seq && (delivery.status === "waiting" || other.status === "sent" || queueOf(other) !== queue);
+  if (changes.some((other) => FOLLOWS.has(other.status) && isAhead(other))) return "superseded";
+  const isOnWire = ({ parts }: Delivery) => parts.some((part) => part.status === "sending");
+  return changes.some((other) => other.seq < seq && queueOf(other) !== queue && isOpen(other) && isOnWire(other))
+    ? "later"
+    : "current";
 }
+
+const isOpen = ({ status }: Delivery) => status === "sending";

@@ -1,7 +1,9 @@
 /** What follows from a request that was not plainly sent. The one place that decides about retries, dead letters and other ways out. */
 import type { Adapter, SendResult } from "../../domain/adapter.js";
+import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { backoffMs } from "../../lib/backoff.js";
+import { formatDuration } from "../../lib/duration.js";
 import { mayRepeat } from "./doubt.js";
 import { orExpiry } from "./expiry.js";
 import { finish } from "./finish.js";
@@ -9,6 +11,15 @@ import { followMove } from "./follow-move.js";
 import { postAnew, withoutFormat, withoutInteraction } from "./reencode.js";
 import { sayOpenly } from "./say-openly.js";
 import type { Outbound, Then } from "./sending.js";
+
+/** Later ones of the conversation wait for so many attempts, or so long for one answer. */
+const ATTEMPTS_IN_ORDER = 3;
+const PATIENCE_MS = 5_000;
+/** Quick retries in a row keep the order for so long. */
+const IN_ORDER_MS = 1_500;
+
+/** No platform's limit is known to last longer; one that does is met again after it. */
+const MAX_PAUSE_MS = 3_600_000;
 
 type Unsent = Exclude<SendResult, { kind: "sent" }>;
 
@@ -48,18 +59,28 @@ export async function takeResult(
   }
 }
 
-/** The platform said when. Its word is kept on disk, and does not use up attempts. */
+/** The platform said when. Its word is kept on disk, and does not use up attempts. A pause beyond reason is cut, and reported. */
 async function waitAsTold(
   delivery: Delivery,
-  afterMs: number,
+  askedMs: number,
   scope: "chat" | "bot",
-  error: string,
+  why: string,
   out: Outbound,
 ): Promise<Then> {
-  const dueAt = out.clock.now() + Math.max(0, afterMs);
-  // Asked for in one turn, so that both are in one transaction.
+  const isCut = askedMs > MAX_PAUSE_MS;
+  const now = out.clock.now();
+  const dueAt = now + Math.min(Math.max(0, askedMs), MAX_PAUSE_MS);
+  const error = isCut
+    ? `asked for a pause of ${formatDuration(askedMs)}, cut to ${formatDuration(MAX_PAUSE_MS)}: ${why}`
+    : why;
+  if (isCut) {
+    const { platform } = delivery.address;
+    out.logger.warn({ platform, conversation: delivery.conversation, scope, askedMs }, `${platform} ${error}`);
+  }
+  // Asked for in one turn, so that both are in one transaction. The limit of an interaction is not its chat's.
+  const isOwn = scope === "chat" && delivery.interaction !== undefined;
   await Promise.all([
-    out.pauses.set(delivery.address, scope, dueAt, error),
+    isOwn ? undefined : out.pauses.set(delivery.address, scope, dueAt - now, error, now),
     out.store.outbox.retryAt(delivery.id, dueAt, error),
   ]);
   return orExpiry(delivery, dueAt);
@@ -80,9 +101,29 @@ async function tryAgain(delivery: Delivery, ending: "dead" | "held", error: stri
   const attempts = delivery.attempts + 1;
   const { outbox_attempts: max, retry_first: firstMs, retry_max: maxMs } = out.config;
   if (attempts >= max) return finish(tried(delivery), ending, withPartCount(delivery, error), out);
-  const dueAt = out.clock.now() + backoffMs({ firstMs, maxMs }, attempts);
+  const now = out.clock.now();
+  const dueAt = now + backoffMs({ firstMs, maxMs }, attempts);
+  const mayPass = ending === "held" || delivery.operation !== "send";
+  // Time before this start does not count: a crash keeps the order.
+  const wasTriedLong =
+    attempts >= ATTEMPTS_IN_ORDER && now - Math.max(delivery.createdAt, out.startedAt) >= IN_ORDER_MS;
+  const isSlow = now - Math.max(delivery.createdAt, delivery.dueAt, out.startedAt) >= PATIENCE_MS;
+  const isLong = wasTriedLong || isSlow;
+  if (mayPass && isLong && queueOf(delivery) === delivery.conversation) return stepAside(delivery, dueAt, error, out);
   await out.store.outbox.retryAt(delivery.id, dueAt, error);
   return orExpiry(delivery, dueAt);
+}
+
+/** It goes on in a queue of its own, and later ones of its conversation pass: they may come before it. */
+async function stepAside(delivery: Delivery, dueAt: number, error: string, out: Outbound): Promise<Then> {
+  const { parts } = notPosted(delivery);
+  const left = parts.filter((part) => part.status !== "sent");
+  await Promise.all([
+    out.store.outbox.reencode(delivery.id, left, { isApart: true }),
+    out.store.outbox.retryAt(delivery.id, dueAt, error),
+  ]);
+  out.look(queueOf({ ...delivery, isApart: true }));
+  return "again";
 }
 
 function notPosted(delivery: Delivery): Delivery {

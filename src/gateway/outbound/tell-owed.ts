@@ -8,12 +8,15 @@ import type { Outbound } from "./sending.js";
 export async function tellOwed(deliveries: readonly Delivery[], out: Outbound): Promise<void> {
   for (const delivery of deliveries) {
     const point = delivery.status === "sent" ? "message_sent" : "delivery_failed";
-    if ((await out.store.journal.get(dispatchIdOf(delivery, point))) !== undefined) out.owed.settle(delivery.id);
-    else if (delivery.status === "sent") tellSent(delivery, out);
-    else if (delivery.status === "dead" || delivery.status === "cancelled")
-      reportFailed(delivery, delivery.reason ?? "", out);
+    const isEnded = delivery.status === "sent" || delivery.status === "dead" || delivery.status === "cancelled";
     // Released since, by an operator: its next end is told.
-    else out.owed.settle(delivery.id);
+    if (!isEnded || (await out.store.journal.get(dispatchIdOf(delivery, point))) !== undefined) {
+      out.owed.settle(delivery.id);
+      continue;
+    }
+    delivery.told = await out.store.outbox.telling(delivery.id);
+    if (delivery.status === "sent") tellSent(delivery, out);
+    else reportFailed(delivery, delivery.reason ?? "", out);
     if (out.background.isCrowded) await out.background.oneDone();
   }
 }

@@ -1,0 +1,78 @@
+/**
+ * Keeps a message that crashes the process apart from the others. A row that was under way when an earlier process ended is a suspect:
+ * suspects are handled one at a time, so that the next crash counts an attempt for one of them only. A suspect that was cut off twice, or
+ * that makes its last attempt, is handled alone: nothing else is under way then, except commands, so that operators are never locked out.
+ */
+import { COMMAND_LANE, type Lane, type LaneRow } from "./lanes.js";
+
+type Rule = "shared" | "one-at-a-time" | "alone";
+
+export class Suspects {
+  readonly #maxAttempts: number;
+  /** Handles the next row of a lane that had to wait. */
+  readonly #look: (lane: Lane) => void;
+  /** Rows under way that a suspect handled alone waits for. */
+  #shared = 0;
+  #current: LaneRow | undefined;
+  #isAlone = false;
+  /** Id of the suspect that waits for the rows under way; no other row starts before it. */
+  #next: number | undefined;
+  #waiting: Lane[] = [];
+
+  constructor(maxAttempts: number, look: (lane: Lane) => void) {
+    this.#maxAttempts = maxAttempts;
+    this.#look = look;
+  }
+
+  /** Rows may be counted as started before their turn. */
+  get isIdle(): boolean {
+    return this.#current === undefined && this.#next === undefined && this.#waiting.length === 0;
+  }
+
+  /** True when the row may be handled now, until `leave`. Else its lane is woken when it may. */
+  enter(row: LaneRow, lane: Lane): boolean {
+    const rule = this.#ruleOf(row);
+    if (this.#next === row.id) this.#next = undefined;
+    if (rule === "alone" && this.#isFree && this.#shared > 0) this.#next = row.id;
+    if (!this.#isOpenFor(row, rule)) {
+      this.#waiting.push(lane);
+      return false;
+    }
+    if (rule !== "shared") this.#current = row;
+    this.#isAlone ||= rule === "alone";
+    if (rule !== "alone" && !isCommand(lane.key)) this.#shared++;
+    return true;
+  }
+
+  leave(row: LaneRow): void {
+    if (this.#current === row && this.#isAlone) this.#isAlone = false;
+    else if (!isCommand(row.lane)) this.#shared--;
+    if (this.#current === row) this.#current = undefined;
+    if (this.#waiting.length === 0 || this.#isAlone) return;
+    if (this.#current !== undefined || (this.#next !== undefined && this.#shared > 0)) return;
+    for (const lane of this.#waiting.splice(0)) this.#look(lane);
+  }
+
+  get #isFree(): boolean {
+    return this.#current === undefined && this.#next === undefined;
+  }
+
+  #isOpenFor({ lane }: LaneRow, rule: Rule): boolean {
+    switch (rule) {
+      case "shared":
+        return isCommand(lane) || (!this.#isAlone && this.#next === undefined);
+      case "one-at-a-time":
+        return this.#isFree;
+      case "alone":
+        return this.#isFree && this.#shared === 0;
+    }
+  }
+
+  #ruleOf({ isCutOff, attempts, deferrals }: LaneRow): Rule {
+    if (!isCutOff) return "shared";
+    const made = attempts - deferrals;
+    return made >= 2 || made + 1 >= this.#maxAttempts ? "alone" : "one-at-a-time";
+  }
+}
+
+const isCommand = (lane: string) => lane.includes(COMMAND_LANE);

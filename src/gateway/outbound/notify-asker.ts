@@ -1,0 +1,61 @@
+/**
+ * Notifies the person whose command or press gets no answer because hooks withheld it, so that a failing guard does not lock operators
+ * out and no platform shows a pending answer forever. The text is the product's own and shows nothing of the answer. No hook decides about
+ * it: the hook that failed would withhold it, too.
+ */
+import { createHash } from "node:crypto";
+import { type Address, formatAddress } from "../../domain/address.js";
+import type { InteractionRef } from "../../domain/event.js";
+import { queueOf } from "../../domain/outbox-queue.js";
+import type { Delivery, NewDelivery } from "../../domain/store.js";
+import type { Outbound } from "./sending.js";
+
+export type Withheld = "held" | "suppressed" | "cancelled" | "dead";
+
+/** Once per command: its progress and its answer may all be withheld. */
+export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: string, out: Outbound): Promise<void> {
+  const { visibleTo, cause, answers } = delivery;
+  const interaction = pendingInteraction(delivery);
+  if (visibleTo === undefined || (answers === undefined && interaction === undefined)) return;
+  const text = textFor(delivery, ending, reason);
+  const address = interaction ? delivery.address : privately(delivery.address, visibleTo, out);
+  const isElsewhere = formatAddress(address) !== delivery.conversation;
+  const now = out.clock.now();
+  const notice: NewDelivery = {
+    id: noticeId(`${cause.id} ${visibleTo}`),
+    address,
+    operation: "send",
+    message: { text },
+    cause,
+    expiresAt: now + out.config.ttl,
+    interaction,
+    visibleTo,
+    isCourtesy: true,
+    skipsHooks: true,
+    // A person who cannot be written to directly sees at least where they asked that there is something to look into.
+    openly: isElsewhere && answers?.isOperator ? { address: delivery.address, message: { text: OPENLY } } : undefined,
+  };
+  await out.store.outbox.enqueue([notice], now);
+  out.look(queueOf(notice));
+}
+
+const OPENLY = "The answer was withheld by a hook. `/outbox` shows why.";
+
+function textFor({ id, answers }: Delivery, ending: Withheld, reason: string): string {
+  if (!answers?.isOperator) return "The answer cannot be shown here. The operators can see why.";
+  const shown = `**The command ran, but its answer was ${ending === "dead" ? "given up" : ending}.**\n> ${reason.slice(0, 500)}`;
+  if (ending !== "held") return `${shown}\n\`/outbox show ${id}\` has the details.`;
+  return `${shown}\nCommands still work: \`/hooks disable\` with the id of the failing hook lets answers through without that guard, \`/outbox release ${id}\` sends this one after it is fixed.`;
+}
+
+/** The platform waits for its answer. A press on a button changes its message in place: nothing is pending then. */
+function pendingInteraction({ operation, interaction }: Delivery): InteractionRef | undefined {
+  if (operation !== "send" || interaction?.isNotice || interaction?.updatesMessageId !== undefined) return undefined;
+  return interaction;
+}
+
+function privately(at: Address, userId: string, { adapters }: Outbound): Address {
+  return adapters.get(at.platform)?.traits.privateAddress(at, userId) ?? at;
+}
+
+const noticeId = (what: string) => `d_n${createHash("sha256").update(what).digest("hex").slice(0, 20)}`;

@@ -1,0 +1,104 @@
+/**
+ * The first owner on a platform, created from chat: whoever runs the gateway reads a one-time code in the terminal and writes
+ * `/claim CODE` to the bot. Claimed owners are stored and hold after a restart, beside those in the configuration.
+ */
+import { createHash, randomInt, timingSafeEqual } from "node:crypto";
+import type { KeyValueStore } from "../domain/store.js";
+import type { Clock } from "../lib/clock.js";
+
+export interface ClaimedOwner {
+  /** `platform:user id`, as under `operators:`. */
+  person: string;
+  name?: string;
+  /** When it was claimed (ms since the epoch). */
+  at: number;
+}
+
+/** `no-code`: no code is valid now. `void`: too many wrong attempts of all people. `limited`: too many of this person; nothing was compared. */
+export type ClaimResult = "claimed" | "wrong" | "limited" | "void" | "no-code";
+
+/** A plugin id cannot begin so: plugins share the store of key-value pairs. */
+const SCOPE = "@owners";
+/** Without letters and digits that look alike. */
+const ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+const CODE_LENGTH = 8;
+/** Per person and hour, so that a stranger's attempts do not void the code for others. */
+const MAX_OF_PERSON = 5;
+const PERSON_WINDOW_MS = 3_600_000;
+/** Of all people. Guessing one of 2^40 codes in a thousand attempts is hopeless. */
+const MAX_WRONG_ATTEMPTS = 1_000;
+
+export class OwnerClaims {
+  readonly #store: KeyValueStore;
+  readonly #clock: Clock;
+  readonly #owners = new Map<string, ClaimedOwner>();
+  #code: string | undefined;
+  #wrongAttempts = 0;
+  #isVoid = false;
+  /** At most `MAX_WRONG_ATTEMPTS` entries. */
+  readonly #wrongBy = new Map<string, { count: number; since: number }>();
+
+  private constructor(store: KeyValueStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  static async load(store: KeyValueStore, clock: Clock): Promise<OwnerClaims> {
+    const claims = new OwnerClaims(store, clock);
+    for (const { key, value } of await store.list(SCOPE, "")) claims.#owners.set(key, value as ClaimedOwner);
+    return claims;
+  }
+
+  /** By `platform:user id`; changes as owners are claimed and removed. */
+  get owners(): ReadonlyMap<string, ClaimedOwner> {
+    return this.#owners;
+  }
+
+  /** A new code; the one before is void. */
+  newCode(): string {
+    const letters = Array.from({ length: CODE_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]);
+    this.#code = letters.join("");
+    this.#wrongAttempts = 0;
+    this.#isVoid = false;
+    this.#wrongBy.clear();
+    return this.#code;
+  }
+
+  /** Stores the person as an owner when the code is right; the code is used up by that. Upper and lower case and hyphens do not matter. */
+  async claim(person: string, name: string | undefined, typed: string): Promise<ClaimResult> {
+    if (this.#code === undefined) return this.#isVoid ? "void" : "no-code";
+    const wrong = this.#wrongOf(person);
+    if (wrong.count >= MAX_OF_PERSON) return "limited";
+    if (!isSame(typed.replace(/[\s-]/g, "").toUpperCase(), this.#code)) {
+      this.#wrongBy.set(person, { ...wrong, count: wrong.count + 1 });
+      this.#wrongAttempts++;
+      if (this.#wrongAttempts < MAX_WRONG_ATTEMPTS) return "wrong";
+      this.#code = undefined;
+      this.#isVoid = true;
+      return "void";
+    }
+    this.#code = undefined;
+    const owner: ClaimedOwner = { person, name, at: this.#clock.now() };
+    await this.#store.set(SCOPE, person, owner);
+    this.#owners.set(person, owner);
+    return "claimed";
+  }
+
+  #wrongOf(person: string): { count: number; since: number } {
+    const now = this.#clock.now();
+    const known = this.#wrongBy.get(person);
+    return known && Math.abs(now - known.since) < PERSON_WINDOW_MS ? known : { count: 0, since: now };
+  }
+
+  /** False when the person is no claimed owner. */
+  async remove(person: string): Promise<boolean> {
+    if (!this.#owners.delete(person)) return false;
+    await this.#store.delete(SCOPE, person);
+    return true;
+  }
+}
+
+function isSame(typed: string, code: string): boolean {
+  const hash = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(hash(typed), hash(code));
+}
