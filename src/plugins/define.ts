@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import type { HookPoint } from "../hooks/point.js";
 import { HookgateError } from "../lib/errors.js";
+import { unknownKey } from "../lib/unknown-key.js";
 import type { PluginApi } from "./api.js";
 
 export interface PluginDefinition<Schema extends z.ZodType = z.ZodType> {
@@ -40,6 +41,11 @@ export function definitionProblem(value: unknown): string | undefined {
   if (!ID.test(value.id))
     return `the plugin's id "${value.id}" is no name: lower-case letters, digits and dashes, at most 40, a letter first`;
   if (!("setup" in value) || typeof value.setup !== "function") return `plugin "${value.id}" has no setup function`;
+  const unknown = unknownKey("key", value, ["id", "config", "points", "setup"]);
+  if (unknown !== undefined) return `plugin "${value.id}": ${unknown}`;
+  const config = "config" in value ? value.config : undefined;
+  const isSchema = typeof config === "object" && config !== null && "safeParse" in config;
+  if (config !== undefined && !isSchema) return `plugin "${value.id}": config: expected a zod schema`;
   return pointsProblem(value.id, "points" in value ? value.points : undefined);
 }
 

@@ -3,8 +3,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { z } from "zod";
 import { errorMessage, HookgateError } from "../lib/errors.js";
+import { PLAIN } from "../lib/plain-issues.js";
+import { issuesOf, pathText } from "../lib/schema-issues.js";
 import type { PluginEntry } from "./config.js";
 import { definitionProblem, type PluginDefinition } from "./define.js";
 
@@ -110,6 +111,33 @@ function importHint(error: unknown): string {
     : "The module threw while it was loaded.";
 }
 
+/** ` (echo.js:12:5)`: the place in the plugin's own file that an error names first; nothing when it names none. */
+export function placeIn(error: unknown, { file }: FoundModule): string {
+  if (file === undefined || !(error instanceof Error)) return "";
+  const name = basename(file);
+  const [, place] =
+    /([^\s/\\]+\.[cm]?[jt]sx?(?:\?version=\d+)?:\d+(?::\d+)?)/.exec(fromOwnFile(error.stack ?? "", name)) ?? [];
+  return place === undefined ? "" : ` (${place.replace(/\?version=\d+/, "")})`;
+}
+
+/** Node tells an importer what is wrong with a module's syntax, and only its own check tells where. */
+async function placeOfSyntaxError({ file }: FoundModule): Promise<string> {
+  if (file === undefined) return "";
+  const { execFile } = await import("node:child_process");
+  const said = await new Promise<string>((done) => {
+    execFile(process.execPath, ["--check", file], { timeout: SYNTAX_CHECK_MS }, (_, _out, stderr) => done(stderr));
+  });
+  const [, line] = /^\S.*:(\d+)\r?$/m.exec(said) ?? [];
+  return line === undefined ? "" : ` (${basename(file)}:${line})`;
+}
+
+const SYNTAX_CHECK_MS = 5_000;
+
+function fromOwnFile(stack: string, name: string): string {
+  const at = stack.indexOf(`/${name}`);
+  return at < 0 ? "" : stack.slice(at + 1);
+}
+
 /** `version` makes Node read a file anew instead of giving the module that it has. (What the file itself imports stays.) */
 export async function importPlugin(found: FoundModule, version: string | undefined): Promise<PluginDefinition> {
   const specifier = version !== undefined && found.file ? `${found.specifier}?version=${version}` : found.specifier;
@@ -117,7 +145,8 @@ export async function importPlugin(found: FoundModule, version: string | undefin
   try {
     module = await import(specifier);
   } catch (error) {
-    throw failure("PLUGIN_IMPORT", errorMessage(error), importHint(error), error);
+    const place = placeIn(error, found) || (error instanceof SyntaxError ? await placeOfSyntaxError(found) : "");
+    throw failure("PLUGIN_IMPORT", `${errorMessage(error)}${place}`, importHint(error), error);
   }
   const definition = module.default;
   const problem = definitionProblem(definition);
@@ -134,13 +163,10 @@ export function parsePluginConfig(definition: PluginDefinition, entry: PluginEnt
       `plugin "${definition.id}" takes no config, got ${Object.keys(entry.config).join(", ")}`,
     );
   }
-  const parsed = definition.config.safeParse(entry.config ?? {});
+  const parsed = definition.config.safeParse(entry.config ?? {}, PLAIN);
   if (parsed.success) return parsed.data;
-  throw failure("PLUGIN_CONFIG", parsed.error.issues.map(issueText).join("; "));
-}
-
-function issueText(issue: z.core.$ZodIssue): string {
-  return `config${issue.path.map((step) => `.${String(step)}`).join("")}: ${issue.message}`;
+  const issues = issuesOf(parsed.error, ["config"]);
+  throw failure("PLUGIN_CONFIG", issues.map(({ path, message }) => `${pathText(path)}: ${message}`).join("; "));
 }
 
 export function failure(code: string, message: string, hint?: string, cause?: unknown): HookgateError {

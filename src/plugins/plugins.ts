@@ -1,15 +1,18 @@
 /** The plugins of a gateway: loaded in the order of the configuration, reloaded one by one, each failure reported and contained. */
 import { isDeepStrictEqual } from "node:util";
 import type { KeyValueStore } from "../domain/store.js";
+import type { Command } from "../gateway/commands.js";
 import type { Route, Routes } from "../gateway/routes.js";
 import type { HookRegistry, Problem } from "../hooks/registry.js";
+import { isError } from "../hooks/validate.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import type { GatewayFunctions } from "./api.js";
+import type { HookBreaker } from "./breaker.js";
 import type { PluginEntry } from "./config.js";
 import { failure, findModule } from "./load.js";
 import { type Candidate, LivePlugin, over, type Placement, prepare, problemText, type Surroundings } from "./reload.js";
+import type { GatewayFunctions } from "./stage.js";
 import { watchFiles } from "./watch.js";
 
 export interface PluginsOptions {
@@ -20,6 +23,12 @@ export interface PluginsOptions {
   /** Called when a plugin sends; a gateway that is made later can be reached through a closure. */
   gateway: GatewayFunctions;
   keyValue: KeyValueStore;
+  /** Names of the product's own commands, which plugins cannot take. */
+  reservedCommands?: ReadonlySet<string>;
+  /** Keeps a hook that never answers from being called each time. */
+  breaker?: HookBreaker;
+  /** How long the teardown of a plugin is waited for. Default: 10 seconds. */
+  teardownTimeoutMs?: number;
   clock: Clock;
   logger: Logger;
   /** Reload a plugin when its file changes. Default: true. */
@@ -36,6 +45,8 @@ export interface PluginInfo {
   critical: boolean;
   /** Ids of its hooks. */
   hooks: string[];
+  /** It called `api.route`. */
+  hasRoute: boolean;
   /** When the version at work was put in place (ms since the epoch). */
   loadedAt?: number;
 }
@@ -61,6 +72,8 @@ export interface Plugins {
   list(): PluginInfo[];
   /** For the gateway's default route. */
   readonly routes: Routes;
+  /** The commands of those at work. */
+  commands(): readonly Command[];
   stop(): Promise<void>;
 }
 
@@ -92,7 +105,17 @@ export function createPlugins(options: PluginsOptions): Plugins {
     return result;
   };
 
-  const around: Surroundings = { ...options, routes, pointsAside: [] };
+  const commands = new Map<string, readonly Command[]>();
+  const { breaker, reservedCommands = new Set(), teardownTimeoutMs = 10_000 } = options;
+  const around: Surroundings = {
+    ...options,
+    breaker,
+    routes,
+    commands,
+    reservedCommands,
+    teardownTimeoutMs,
+    pointsAside: [],
+  };
 
   /** Imported and set up aside: nothing of it is in place yet. */
   async function prepareAside(holder: Holder): Promise<Prepared> {
@@ -134,7 +157,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
       return [{ ...placed, settle }, ...(withdrawn === undefined ? [] : [withdrawn])];
     } catch (error) {
       report(holder, error);
-      return [{ takeBack: () => {}, settle: () => over(candidate, logger) }];
+      return [{ takeBack: () => {}, settle: () => over(candidate, around) }];
     }
   }
 
@@ -149,9 +172,10 @@ export function createPlugins(options: PluginsOptions): Plugins {
   }
 
   function report(holder: Holder, error: unknown): void {
+    const said = errorMessage(error);
     const hint = error instanceof HookgateError && error.hint ? ` ${error.hint}` : "";
-    const what = `${errorMessage(error)}.${hint}`.replace(/\.\./g, ".");
-    holder.reason = holder.live ? `the new version failed, the one before it is at work: ${what}` : what;
+    const what = `${said}${/[.?!]$/.test(said) ? "" : "."}${hint}`;
+    holder.reason = holder.live ? `the new version failed, the previous one stays in place: ${what}` : what;
     const facts = { module: holder.entry.module, file: holder.file, plugin: holder.live?.id, error };
     logger.error(facts, holder.live ? `plugin not reloaded: ${what}` : `plugin broken: ${what}`);
   }
@@ -159,7 +183,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
   /** Plugins may name each other's hooks, so dependencies are checked when all are there; one that misses something is taken out. */
   async function checkAll(): Promise<void> {
     for (let round = 0; round <= holders.length; round++) {
-      const problems = registry.validate();
+      const problems = registry.validate().filter(isError);
       const broken = holders.filter((holder) => holder.live?.hooks.some((id) => problems.some(blames(id))));
       if (broken.length === 0) return;
       for (const holder of broken) {
@@ -208,7 +232,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
     } catch (error) {
       for (const placement of placements.reverse()) placement.takeBack();
       holders = before;
-      for (const one of prepared) if ("candidate" in one) await over(one.candidate, logger);
+      for (const one of prepared) if ("candidate" in one) await over(one.candidate, around);
       throw error;
     }
     for (const placement of placements) await placement.settle();
@@ -242,6 +266,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
       ...(reason === undefined ? {} : { reason }),
       critical: entry.critical,
       hooks: live?.hooks ?? [],
+      hasRoute: live !== undefined && routes.has(live.id),
       ...(loadedAt === undefined ? {} : { loadedAt }),
     }));
   }
@@ -265,11 +290,13 @@ export function createPlugins(options: PluginsOptions): Plugins {
     reload,
     list,
     routes,
+    commands: () => [...commands.values()].flat(),
     async stop() {
       isStopped = true;
       await watch?.stop();
       await inTurn(async () => {
-        for (const holder of holders) await holder.live?.remove();
+        // At once: teardowns that do not end hold up the stop once, not one after the other.
+        await Promise.all(holders.map((holder) => holder.live?.remove()));
       });
     },
   };

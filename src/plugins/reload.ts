@@ -2,25 +2,37 @@
  * One plugin's life: a version is imported, checked and set up beside the one at work, then swapped in whole; when anything of
  * that fails, the old version goes on and the failure is reported.
  */
+import type { Command } from "../gateway/commands.js";
 import type { Route } from "../gateway/routes.js";
+import type { HookPoint } from "../hooks/point.js";
 import type { HookRegistry, Problem } from "../hooks/registry.js";
-import type { Clock } from "../lib/clock.js";
+import { isError } from "../hooks/validate.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { type ApiParts, createApi, createStage, type Stage } from "./api.js";
+import { within } from "../lib/within.js";
+import { createApi } from "./api.js";
+import type { HookBreaker } from "./breaker.js";
 import type { PluginEntry } from "./config.js";
 import type { PluginDefinition, PluginEnd } from "./define.js";
-import { type FoundModule, failure, importPlugin, parsePluginConfig } from "./load.js";
+import { type FoundModule, failure, importPlugin, parsePluginConfig, placeIn } from "./load.js";
 import { Slots } from "./slots.js";
+import { type ApiParts, createStage, type Stage } from "./stage.js";
 
 const SETUP_TIMEOUT_MS = 10_000;
 
-export interface Surroundings extends Omit<ApiParts, "id" | "config"> {
+export interface Surroundings extends Omit<ApiParts, "id" | "config" | "commandOwner"> {
   baseDir: string;
   registry: HookRegistry;
-  pointsAside: { name: string }[];
+  pointsAside: HookPoint[];
+  breaker: HookBreaker | undefined;
   /** Default routes by plugin id. */
   routes: Map<string, Route>;
+  /** Commands by plugin id. */
+  commands: Map<string, readonly Command[]>;
+  /** Names of the product's own commands. */
+  reservedCommands: ReadonlySet<string>;
+  /** How long the function that `setup` returned is waited for. */
+  teardownTimeoutMs: number;
 }
 
 /** A version that is set up but not yet in place. */
@@ -41,18 +53,40 @@ export async function prepare(
   around.pointsAside.push(...(definition.points ?? []));
   const stage = createStage();
   const logger = around.logger.child({ plugin: definition.id });
-  const api = createApi({ ...around, id: definition.id, config, logger }, stage);
+  const commandOwner = (name: string) => {
+    if (around.reservedCommands.has(name)) return "Hookgate";
+    const [other] = [...around.commands].find(
+      ([id, commands]) => id !== definition.id && commands.some((command) => command.name === name),
+    ) ?? [undefined];
+    return other === undefined ? undefined : `plugin "${other}"`;
+  };
+  const api = createApi({ ...around, id: definition.id, config, logger, commandOwner }, stage);
   try {
-    const end = await withDeadline(() => definition.setup(api), around.clock);
+    const end = await runSetup(() => definition.setup(api), found, around);
     return { definition, stage, end: typeof end === "function" ? end : undefined };
   } catch (error) {
     stage.isOver = true;
-    throw failure("PLUGIN_SETUP", `setup failed: ${errorMessage(error)}`, undefined, error);
+    throw failure("PLUGIN_SETUP", `setup failed: ${errorMessage(error)}${placeIn(error, found)}`, undefined, error);
+  }
+}
+
+/** Hooks of others are registered for the model that a point had. */
+function refuseOtherModels(pluginId: string, points: readonly HookPoint[], registry: HookRegistry): void {
+  for (const { name, model } of points) {
+    const known = registry.points.find((point) => point.name === name);
+    if (known === undefined || known.model === model) continue;
+    const others = registry.order(name).filter((hook) => hook.pluginId !== pluginId);
+    if (others.length === 0) continue;
+    throw failure(
+      "PLUGIN_POINT_MODEL",
+      `the point ${name} is now declared as ${model}, but ${others.map(({ id }) => `"${id}"`).join(", ")} registered there when it was ${known.model}`,
+      "Keep the model, or declare a point with another name.",
+    );
   }
 }
 
 /** A point keeps its first declaration while hooks are registered at it; a changed one counts after a restart. */
-function declarePoints({ points = [] }: PluginDefinition, registry: HookRegistry, logger: Logger): void {
+function declarePoints(points: readonly HookPoint[], registry: HookRegistry, logger: Logger): void {
   for (const point of points) {
     const isUsed = registry.points.some(({ name }) => name === point.name) && registry.order(point.name).length > 0;
     if (isUsed) logger.debug({ point: point.name }, "hook point is in use and keeps its declaration");
@@ -60,16 +94,33 @@ function declarePoints({ points = [] }: PluginDefinition, registry: HookRegistry
   }
 }
 
-function withDeadline<T>(run: () => T | Promise<T>, clock: Clock): Promise<T> {
-  return new Promise((resolve, reject) => {
+/**
+ * Runs `setup` for at most 10 s. A rejection or an error in the plugin's file that nothing catches fails it, too, instead of ending the
+ * process. One of another part of the process is logged, unless something else (a running gateway) listens for those.
+ */
+function runSetup<T>(run: () => T | Promise<T>, found: FoundModule, { clock, logger }: Surroundings): Promise<T> {
+  let stop = () => {};
+  return new Promise<T>((resolve, reject) => {
+    const isAlone = process.listenerCount("unhandledRejection") === 0;
+    const onStray = (thrown: unknown) => {
+      if (placeIn(thrown, found) !== "") reject(thrown);
+      else if (isAlone) logger.error({ error: errorMessage(thrown) }, "an error that nothing caught");
+    };
+    process.on("uncaughtException", onStray).on("unhandledRejection", onStray);
     const timer = clock.after(SETUP_TIMEOUT_MS, () =>
       reject(new Error(`it did not finish within ${SETUP_TIMEOUT_MS} ms`)),
     );
+    // Without it, a process that waits for nothing else ends here, silently.
+    timer.ref?.();
+    stop = () => {
+      timer.cancel();
+      process.off("uncaughtException", onStray).off("unhandledRejection", onStray);
+    };
     Promise.resolve()
       .then(run)
-      .then(resolve, reject)
-      .finally(() => timer.cancel());
-  });
+      // Node reports a stray rejection after everything that resolves at once.
+      .then((value) => setImmediate(resolve, value), reject);
+  }).finally(() => stop());
 }
 
 /** A change that is made and not yet for good: one of both is to be called, the first in the same turn of the event loop. */
@@ -89,7 +140,7 @@ export class LivePlugin {
   constructor(id: string, around: Surroundings) {
     this.id = id;
     this.#around = around;
-    this.#slots = new Slots(id, around.registry);
+    this.#slots = new Slots(id, around.registry, around.breaker);
   }
 
   get hooks(): string[] {
@@ -101,62 +152,87 @@ export class LivePlugin {
    * cycle) takes it back and throws. (At start-up that check comes after the last plugin, because they may name each other.)
    */
   place(next: Candidate, { checked }: { checked: boolean }): Placement {
-    const { registry, routes, logger } = this.#around;
-    const [old, oldRoute] = [this.#current, routes.get(this.id)];
+    const { registry, routes, commands, logger } = this.#around;
+    const [old, oldRoute, oldCommands] = [this.#current, routes.get(this.id), commands.get(this.id)];
     const known = checked ? new Set(registry.validate().map(problemText)) : undefined;
     const takeBackPoints = registry.mark();
     let undo: () => void;
     try {
-      declarePoints(next.definition, registry, logger);
-      undo = this.#slots.swap(next.stage.hooks);
+      refuseOtherModels(this.id, pointsOf(next), registry);
+      undo = this.#slots.swap(next.stage.hooks, () => declarePoints(pointsOf(next), registry, logger));
     } catch (error) {
       takeBackPoints();
       throw error;
     }
-    const problems = known
-      ? registry
-          .validate()
-          .map(problemText)
-          .filter((text) => !known.has(text))
-      : [];
+    const fresh = known ? registry.validate().filter((problem) => !known.has(problemText(problem))) : [];
+    const problems = fresh.filter(isError).map(problemText);
     const takeBack = () => {
       undo();
       takeBackPoints();
       this.#current = old;
       next.stage.live = undefined;
       this.#setRoute(oldRoute);
+      this.#setCommands(oldCommands);
     };
     if (problems.length > 0) {
       takeBack();
       throw failure("PLUGIN_HOOKS", problems.join("; "));
     }
+    for (const { code, message, ids } of fresh) logger.warn({ code, hooks: ids }, message);
     this.#setRoute(next.stage.route);
+    this.#setCommands(next.stage.commands);
     next.stage.live = {
       add: (hook) => this.#slots.add(hook),
+      has: (hookId) => this.#slots.has(hookId),
+      remove: (hook) => this.#slots.remove(hook),
+      declare: (point) => {
+        next.stage.points.push(point);
+        declarePoints([point], registry, logger);
+      },
       route: (handler) => void routes.set(this.id, handler),
     };
     this.#current = next;
-    return { takeBack, settle: async () => old && over(old, this.#around.logger) };
+    return { takeBack, settle: () => this.#settle(old, next) };
   }
 
   withdraw(): Placement {
-    const { routes, registry } = this.#around;
-    const [old, oldRoute] = [this.#current, routes.get(this.id)];
+    const { routes, registry, commands } = this.#around;
+    const [old, oldRoute, oldCommands] = [this.#current, routes.get(this.id), commands.get(this.id)];
     const takeBackHooks = registry.mark();
     const undo = this.#slots.swap([]);
     routes.delete(this.id);
+    commands.delete(this.id);
     this.#current = undefined;
     const takeBack = () => {
       undo();
       takeBackHooks();
       this.#current = old;
       this.#setRoute(oldRoute);
+      this.#setCommands(oldCommands);
     };
-    return { takeBack, settle: async () => old && over(old, this.#around.logger) };
+    return { takeBack, settle: () => this.#settle(old, undefined) };
+  }
+
+  /** Ends what was replaced. Its points that the next version does not have go, unless hooks of others are registered there. */
+  async #settle(old: Candidate | undefined, next: Candidate | undefined): Promise<void> {
+    if (old === undefined) return;
+    const { registry } = this.#around;
+    const kept = new Set(next && pointsOf(next).map(({ name }) => name));
+    for (const { name } of pointsOf(old)) {
+      const isThere = registry.points.some((point) => point.name === name);
+      if (!kept.has(name) && isThere && registry.order(name).length === 0) registry.withdraw(name);
+    }
+    await over(old, this.#around);
   }
 
   async remove(): Promise<void> {
     await this.withdraw().settle();
+  }
+
+  #setCommands(own: readonly Command[] | undefined): void {
+    const { commands } = this.#around;
+    if (own === undefined || own.length === 0) commands.delete(this.id);
+    else commands.set(this.id, own);
   }
 
   #setRoute(route: Route | undefined): void {
@@ -166,13 +242,24 @@ export class LivePlugin {
   }
 }
 
-/** A version whose calls are refused from now on. */
-export async function over({ definition, stage, end }: Candidate, logger: Logger): Promise<void> {
+function pointsOf({ definition, stage }: Candidate): readonly HookPoint[] {
+  return [...(definition.points ?? []), ...stage.points];
+}
+
+/** A version whose calls are refused from now on. Resolves when its teardown ended, or does not end in time. */
+export async function over(
+  { definition: { id }, stage, end }: Candidate,
+  { clock, logger, teardownTimeoutMs }: Pick<Surroundings, "clock" | "logger" | "teardownTimeoutMs">,
+): Promise<void> {
   stage.isOver = true;
   try {
-    await end?.();
+    if (await within(clock, teardownTimeoutMs, Promise.resolve(end?.()))) return;
+    logger.warn(
+      { plugin: id, waitedMs: teardownTimeoutMs },
+      `The teardown of plugin "${id}" (the function that its setup returned) does not end: it is not waited for any longer.`,
+    );
   } catch (error) {
-    logger.warn({ plugin: definition.id, error: errorMessage(error) }, "plugin failed to end");
+    logger.warn({ plugin: id, error: errorMessage(error) }, "plugin failed to end");
   }
 }
 

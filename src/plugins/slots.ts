@@ -4,12 +4,11 @@
  * dispatch that is under way never finds it missing.
  */
 
+import type { Model } from "../hooks/point.js";
 import type { RegisterOptions } from "../hooks/registration.js";
 import type { HookRegistry, Unregister } from "../hooks/registry.js";
 import { HookgateError } from "../lib/errors.js";
-
-/** Any handler; what it takes and gives was checked where it was registered. */
-export type Handler = (first: never, second: never) => unknown;
+import { guarded, type Handler, type HookBreaker } from "./breaker.js";
 
 /** Where a live registration finds its handler. */
 export interface Relay {
@@ -18,6 +17,10 @@ export interface Relay {
 
 export interface StagedHook {
   id: string;
+  /** Which register call it came from: another one is another registration. */
+  model: Model | "any";
+  /** A synchronous point does not start an async handler, so it must show in the registration. */
+  isAsync: boolean;
   hook: string;
   phase: string;
   options: RegisterOptions;
@@ -35,11 +38,13 @@ interface Slot {
 export class Slots {
   readonly #pluginId: string;
   readonly #registry: HookRegistry;
+  readonly #breaker: HookBreaker | undefined;
   #live = new Map<string, Slot>();
 
-  constructor(pluginId: string, registry: HookRegistry) {
+  constructor(pluginId: string, registry: HookRegistry, breaker: HookBreaker | undefined) {
     this.#pluginId = pluginId;
     this.#registry = registry;
+    this.#breaker = breaker;
   }
 
   get ids(): string[] {
@@ -48,9 +53,9 @@ export class Slots {
 
   /**
    * Puts a new set in place of the live one, in one go; returns how to undo it (in the same turn of the event loop). Throws, with
-   * everything as it was, when the registry refuses one of them.
+   * everything as it was, when the registry refuses one of them. `declare` is called when the old hooks that do not stay are gone.
    */
-  swap(staged: readonly StagedHook[]): () => void {
+  swap(staged: readonly StagedHook[], declare: () => void = () => {}): () => void {
     const before = this.#live;
     const handlers = new Map([...before].map(([id, slot]) => [id, slot.relay.handler]));
     const takeBack = this.#registry.mark();
@@ -65,14 +70,15 @@ export class Slots {
     this.#live = next;
     for (const { hook, signature } of wanted) {
       const old = before.get(hook.id);
-      if (old && old.signature === signature) next.set(hook.id, old);
+      if (old && old.signature === signature) next.set(hook.id, { ...old, staged: hook });
     }
-    for (const [id, slot] of before) if (next.get(id) !== slot) slot.unregister();
+    for (const [id, slot] of before) if (!next.has(id)) slot.unregister();
     try {
+      declare();
       for (const { hook, signature } of wanted) {
         const kept = next.get(hook.id);
-        if (kept) kept.relay.handler = hook.handler;
-        else next.set(hook.id, this.#open(withOwnNames(hook, this.#pluginId, own), signature, before.get(hook.id)));
+        if (kept) kept.relay.handler = this.#guarded(hook);
+        else next.set(hook.id, this.#open(hook, own, signature, before.get(hook.id)));
       }
     } catch (error) {
       undo();
@@ -84,30 +90,37 @@ export class Slots {
   /** Registers one more hook of a plugin that is live. */
   add(staged: StagedHook): Unregister {
     if (this.#live.has(staged.id)) throw takenId(staged.id);
-    const slot = this.#open(
-      withOwnNames(staged, this.#pluginId, new Set(this.#live.keys())),
-      signatureOf(staged),
-      undefined,
-    );
+    const slot = this.#open(staged, new Set(this.#live.keys()), signatureOf(staged), undefined);
     this.#live.set(staged.id, slot);
-    return () => this.remove(staged.id);
+    return () => this.remove(staged);
   }
 
-  remove(id: string): void {
-    this.#live.get(id)?.unregister();
-    this.#live.delete(id);
+  has(id: string): boolean {
+    return this.#live.has(id);
   }
 
-  clear(): void {
-    for (const id of this.ids) this.remove(id);
+  /** Does nothing when another registration has its id by now: one of a newer version. */
+  remove(staged: StagedHook): void {
+    const slot = this.#live.get(staged.id);
+    if (slot?.staged !== staged) return;
+    slot.unregister();
+    this.#live.delete(staged.id);
   }
 
-  #open(staged: StagedHook, signature: string, old: Slot | undefined): Slot {
+  #open(staged: StagedHook, own: ReadonlySet<string>, signature: string, old: Slot | undefined): Slot {
     const wasSwitchedOff = old !== undefined && this.#wasSwitchedOff(old);
-    const relay = { handler: staged.handler };
-    const slot = { staged, relay, signature, unregister: this.#attach(staged, relay) };
+    const relay = { handler: this.#guarded(staged) };
+    const unregister = this.#attach(withOwnNames(staged, this.#pluginId, own), relay);
+    const slot = { staged, relay, signature, unregister };
     if (wasSwitchedOff) this.#registry.setEnabled(staged.id, false);
     return slot;
+  }
+
+  #guarded({ id, handler }: StagedHook): Handler {
+    if (this.#breaker === undefined) return handler;
+    // A new version gets its own chance.
+    this.#breaker.close(id);
+    return guarded(id, handler, this.#registry, this.#breaker);
   }
 
   #switchedOff = new Set<string>();
@@ -147,6 +160,6 @@ function withOwnNames(hook: StagedHook, pluginId: string, own: ReadonlySet<strin
   };
 }
 
-function signatureOf({ hook, phase, options }: StagedHook): string {
-  return JSON.stringify([hook, phase, options]);
+function signatureOf({ hook, phase, model, isAsync, options }: StagedHook): string {
+  return JSON.stringify([hook, phase, model, isAsync, options]);
 }

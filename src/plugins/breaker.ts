@@ -1,0 +1,62 @@
+/**
+ * The circuit breaker of a plugin's hooks. A hook that gave no answer several times in a row is not called for a while, so that messages
+ * do not wait for its deadline each time; then one call tries it. A hook that answers in time, also with an error, closes its breaker.
+ */
+import type { FailurePolicy } from "../hooks/registration.js";
+import type { HookRegistry } from "../hooks/registry.js";
+import type { HookContext } from "../hooks/signatures.js";
+import { HookgateError } from "../lib/errors.js";
+
+/** Any handler; what it takes and gives was checked where it was registered. */
+export type Handler = (first: never, second: never) => unknown;
+
+/** What counts the failures; the composition root gives the one of configured hooks. */
+export interface HookBreaker {
+  /** True when the hook's last call failed, or its breaker is open. */
+  isWatched(hookId: string): boolean;
+  /** Why the hook may not run now; undefined when it may, and then the call counts as the trial of an open breaker. */
+  enter(hookId: string): string | undefined;
+  /** The hook answered in time, or an operator or a new version gives it another chance. */
+  close(hookId: string): void;
+}
+
+/** Failures under these policies stop nothing, so a hook that is not called is skipped. */
+const OPEN_POLICIES: ReadonlySet<FailurePolicy> = new Set(["fail-open", "best-effort", "skip"]);
+
+export function guarded(hookId: string, handler: Handler, registry: HookRegistry, breaker: HookBreaker): Handler {
+  return (first, second) => {
+    if (!breaker.isWatched(hookId)) return handler(first, second);
+    const refusal = breaker.enter(hookId);
+    // A lifecycle handler gets its context only.
+    const context: HookContext = second ?? first;
+    if (refusal !== undefined) return refuse(hookId, refusal, context, registry);
+    return watch(
+      () => handler(first, second),
+      context.signal,
+      () => breaker.close(hookId),
+    );
+  };
+}
+
+function refuse(hookId: string, reason: string, context: HookContext, registry: HookRegistry): undefined {
+  const policy = registry.get(hookId)?.failurePolicy ?? "fail-open";
+  if (!OPEN_POLICIES.has(policy)) throw new HookgateError({ code: "HOOK_BREAKER_OPEN", message: reason });
+  context.state("skipped", reason);
+}
+
+function watch(call: () => unknown, signal: AbortSignal, onAnswer: () => void): unknown {
+  // An answer after the deadline came too late.
+  const answered = () => {
+    if (!signal.aborted) onAnswer();
+  };
+  let value: unknown;
+  try {
+    value = call();
+  } catch (error) {
+    answered();
+    throw error;
+  }
+  if (value instanceof Promise) value.then(answered, answered);
+  else answered();
+  return value;
+}

@@ -1,0 +1,257 @@
+/** The hooks of a plugin: its registrations, collected while `setup` runs and live afterwards, and the points that it declares. */
+import type { z } from "zod";
+import { type Address, formatAddress } from "../domain/address.js";
+import type { Cause } from "../domain/journal.js";
+import type { Catalogue } from "../hooks/catalogue/index.js";
+import { isAsyncFunction } from "../hooks/dispatch/lifecycle.js";
+import { inDryRun } from "../hooks/dry-run.js";
+import { invalid } from "../hooks/entry.js";
+import type { DispatchOptions } from "../hooks/options.js";
+import { definePoint, type HookPoint, type Model, type PointSpec } from "../hooks/point.js";
+import type { RegisterOptions, TurnOptions } from "../hooks/registration.js";
+import type { Registration, Unregister } from "../hooks/registry.js";
+import type {
+  BeforeResult,
+  Canonical,
+  Claimed,
+  ClaimingHandler,
+  ModifyingHandler,
+  NameOf,
+  PayloadOf,
+  PluginPointName,
+  ResultOf,
+  TurnHandler,
+  VoidHandler,
+} from "../hooks/signatures.js";
+import { HookgateError } from "../lib/errors.js";
+import { valueProblem } from "../lib/value-problem.js";
+import type { Handler } from "./breaker.js";
+import { checkHook } from "./check-hook.js";
+import { type StagedHook, takenId } from "./slots.js";
+import { type ApiParts, checkGiven, deeper, refuseOld, type Stage } from "./stage.js";
+
+type P = Catalogue;
+
+/** The registry's own calls, with `pluginId` filled in and ids prefixed by the plugin's. */
+export interface PluginHooks {
+  registerVoid<N extends NameOf<P, "void">>(
+    hook: N,
+    handler: VoidHandler<PayloadOf<P, N>, Canonical<N>>,
+    options?: RegisterOptions,
+  ): Unregister;
+  registerModifying<N extends NameOf<P, "modifying">>(
+    hook: N,
+    handler: ModifyingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>,
+    options?: RegisterOptions,
+  ): Unregister;
+  registerClaiming<N extends NameOf<P, "claiming">>(
+    hook: N,
+    handler: ClaimingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>,
+    options?: RegisterOptions,
+  ): Unregister;
+  registerTurn<N extends NameOf<P, "turn">>(
+    phase: N,
+    handler: TurnHandler<PayloadOf<P, N>, Canonical<N>>,
+    options?: TurnOptions,
+  ): Unregister;
+  register<N extends NameOf<P, Model>>(registration: Registration<P, N>): Unregister;
+  /**
+   * A hook point of the plugin's own, `plugin:<plugin id>:<name>`: other plugins and configured hooks can subscribe to it. Gives what fires
+   * it, once the plugin is loaded. Throws HOOK_POINT_INVALID.
+   */
+  declare<
+    const M extends Exclude<Model, "turn">,
+    Payload extends z.ZodType,
+    Result extends z.ZodType<unknown> = z.ZodType<Record<never, never>>,
+  >(spec: PointSpec<string, M, Payload, Result>): PluginPoint<M, z.output<Payload>, z.output<Result>>;
+}
+
+export interface PluginFireOptions {
+  /** What led to it: the `cause` of the payload at hand. */
+  cause?: Cause;
+  /** The conversation that it is about: for the journal, and for which plugins' hooks may run there. */
+  at?: Address;
+}
+
+type Fire<Payload, Answer> = (payload: Payload, options?: PluginFireOptions) => Promise<Answer>;
+
+/** A declared point. `fire` gives what handlers answered; a lifecycle point is fired with `before` and `after`. */
+export type PluginPoint<M extends Model, Payload, Result> = { readonly name: PluginPointName } & (M extends "lifecycle"
+  ? { before: Fire<Payload, BeforeResult<Payload>>; after: Fire<Payload, void> }
+  : {
+      fire: Fire<Payload, M extends "modifying" ? Partial<Result> : M extends "claiming" ? Claimed<Result> : undefined>;
+    });
+
+export function pluginHooks(parts: ApiParts, stage: Stage): PluginHooks {
+  const { id, registry, pointsAside } = parts;
+  const add = (
+    model: StagedHook["model"],
+    hook: string,
+    phase: string,
+    options: RegisterOptions,
+    handler: Handler,
+    attach: StagedHook["attach"],
+  ): Unregister => {
+    refuseOld(id, stage);
+    // What is wrong fails here, in the plugin's own line.
+    const point = pointsAside.findLast(({ name }) => name === hook) ?? registry.point(hook);
+    checkPlain(id, hook, options);
+    const isAsync = isAsyncFunction(handler);
+    const name = hookId(id, hook, phase, options, stage);
+    const staged: StagedHook = { id: name, hook, phase, model, isAsync, options, handler, attach };
+    checkHook(point, staged);
+    if (stage.live) return stage.live.add(staged);
+    stage.hooks.push(staged);
+    // Also when the version is at work by then.
+    return () => {
+      const at = stage.hooks.indexOf(staged);
+      if (at >= 0) stage.hooks.splice(at, 1);
+      stage.live?.remove(staged);
+    };
+  };
+  // The relay holds whatever version's handler is current; it was checked against the same hook name when it was registered.
+  return {
+    registerVoid: (hook, handler, options = {}) =>
+      add("void", hook, "", options, handler, (relay, full) =>
+        registry.registerVoid(hook, (payload, context) => relay.handler(payload as never, context as never), full),
+      ),
+    registerModifying: (hook, handler, options = {}) =>
+      add("modifying", hook, "", options, handler, (relay, full) =>
+        registry.registerModifying(
+          hook,
+          (payload, context) => relay.handler(payload as never, context as never) as ReturnType<typeof handler>,
+          full,
+        ),
+      ),
+    registerClaiming: (hook, handler, options = {}) =>
+      add("claiming", hook, "", options, handler, (relay, full) =>
+        registry.registerClaiming(
+          hook,
+          (payload, context) => relay.handler(payload as never, context as never) as ReturnType<typeof handler>,
+          full,
+        ),
+      ),
+    registerTurn: (phase, handler, options = {}) =>
+      add("turn", phase, "", options, handler, (relay, full) =>
+        registry.registerTurn(
+          phase,
+          (payload, context) => relay.handler(payload as never, context as never) as ReturnType<typeof handler>,
+          full as TurnOptions,
+        ),
+      ),
+    register(registration) {
+      if (typeof registration !== "object" || registration === null)
+        throw invalid(id, "register: expected { hook, handler, … }");
+      const { hook, handler, ...options } = registration;
+      const phase = "phase" in options && typeof options.phase === "string" ? options.phase : "";
+      return add("any", hook, phase, options, handler as Handler, (relay, full) => {
+        // A synchronous point sees by the function that an async handler cannot be started.
+        const relayed = isAsyncFunction(handler)
+          ? async (first: never, second: never) => relay.handler(first, second)
+          : (first: never, second: never) => relay.handler(first, second);
+        return registry.register({ ...registration, ...full, handler: relayed } as typeof registration);
+      });
+    },
+    declare(spec) {
+      refuseOld(id, stage);
+      const name: PluginPointName = `plugin:${id}:${spec.name.replace(`plugin:${id}:`, "")}`;
+      const point = definePoint({ ...spec, name });
+      if (stage.live) stage.live.declare(point);
+      else {
+        stage.points.push(point);
+        pointsAside.push(point);
+      }
+      return firing(point, parts, stage) as never;
+    },
+  };
+}
+
+/** What fires a declared point. Typed by `declare`. */
+function firing(
+  { name, model, payload: schema }: HookPoint<PluginPointName>,
+  { id, registry }: ApiParts,
+  stage: Stage,
+) {
+  /** Throws for the caller: what it passes is its own mistake, not that of a handler. */
+  const optionsOf = (call: string, payload: unknown, given: PluginFireOptions = {}): DispatchOptions => {
+    refuseOld(id, stage);
+    if (!stage.live)
+      throw new HookgateError({
+        code: "PLUGIN_NOT_LOADED",
+        message: `${name} cannot be fired while setup runs.`,
+        hint: "Fire it from a handler, a command or a timer.",
+      });
+    checkGiven(`${name}: ${call}`, given, ["cause", "at"]);
+    const problem = valueProblem(schema, payload, ["payload"]);
+    if (problem !== undefined)
+      throw new HookgateError({ code: "HOOK_PAYLOAD_INVALID", message: `${name}: ${call}: ${problem}` });
+    const { cause, at } = given;
+    return { cause: deeper(id, cause), dryRun: inDryRun(), conversation: at && formatAddress(at) };
+  };
+  // In an async function, so that what is refused is a rejection.
+  switch (model) {
+    case "lifecycle":
+      return {
+        name,
+        before: async (data: unknown, options?: PluginFireOptions) =>
+          registry.runBefore(name, data, optionsOf("before", data, options)),
+        after: async (data: unknown, options?: PluginFireOptions) =>
+          registry.runAfter(name, data, optionsOf("after", data, options)),
+      };
+    case "modifying":
+      return {
+        name,
+        fire: async (payload: unknown, options?: PluginFireOptions) =>
+          registry.fireModifying(name, payload, undefined, optionsOf("fire", payload, options)),
+      };
+    case "claiming":
+      return {
+        name,
+        fire: async (payload: unknown, options?: PluginFireOptions) =>
+          registry.fireClaiming(name, payload, undefined, optionsOf("fire", payload, options)),
+      };
+    case "void":
+      return {
+        name,
+        fire: async (payload: unknown, options?: PluginFireOptions) =>
+          registry.fireVoid(name, payload, undefined, optionsOf("fire", payload, options)),
+      };
+    case "turn":
+      throw new HookgateError({
+        code: "HOOK_POINT_INVALID",
+        message: `Hook point "${name}": a plugin cannot declare a turn point.`,
+      });
+  }
+}
+
+/** What the id is derived from. */
+function checkPlain(pluginId: string, hook: string, options: unknown): asserts options is RegisterOptions {
+  if (typeof options !== "object" || options === null)
+    throw invalid(`${pluginId}.${hook}`, `options: expected { … }, got ${typeof options}`);
+  const { id, name } = options as RegisterOptions;
+  for (const [option, value] of Object.entries({ id, name }))
+    if (value !== undefined && typeof value !== "string")
+      throw invalid(`${pluginId}.${hook}`, `${option}: expected text, got ${typeof value}`);
+  if (id !== undefined && !/^[a-z0-9][a-z0-9._:-]*$/i.test(id))
+    throw invalid(
+      `${pluginId}.${hook}`,
+      `id: expected letters, digits, dots, colons, dashes and underscores, got "${id}"`,
+    );
+}
+
+/** `<plugin>.<id, name or hook>`; a second unnamed hook at the same point gets a number. */
+function hookId(pluginId: string, hook: string, phase: string, options: RegisterOptions, stage: Stage): string {
+  const isTaken = (id: string) => stage.hooks.some((staged) => staged.id === id) || stage.live?.has(id) === true;
+  const given =
+    options.id ??
+    options.name
+      ?.trim()
+      .toLowerCase()
+      .replace(/[^a-z0-9_-]+/g, "-");
+  const base = `${pluginId}.${given ?? (phase ? `${phase}-${hook}` : hook)}`;
+  if (!isTaken(base)) return base;
+  if (options.id !== undefined) throw takenId(base);
+  let number = 2;
+  while (isTaken(`${base}-${number}`)) number++;
+  return `${base}-${number}`;
+}

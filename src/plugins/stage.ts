@@ -1,0 +1,98 @@
+/** What one version of a plugin is made with, and where its calls go: collected until it is live, then to the registry. */
+import type { Address } from "../domain/address.js";
+import type { Cause } from "../domain/journal.js";
+import { type OutboundMessage, outboundMessage } from "../domain/message.js";
+import type { KeyValueStore } from "../domain/store.js";
+import type { Command } from "../gateway/commands.js";
+import type { Route } from "../gateway/routes.js";
+import type { HookPoint } from "../hooks/point.js";
+import type { HookRegistry, Unregister } from "../hooks/registry.js";
+import type { Clock } from "../lib/clock.js";
+import { HookgateError } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+import { shown } from "../lib/plain-issues.js";
+import { strictly } from "../lib/strictly.js";
+import { unknownKey } from "../lib/unknown-key.js";
+import { valueProblem } from "../lib/value-problem.js";
+import type { StagedHook } from "./slots.js";
+
+/** What of the gateway plugins reach, as functions. */
+export interface GatewayFunctions {
+  send(at: Address, message: OutboundMessage, options: { cause: Cause; deliveryId?: string }): Promise<string>;
+  edit(deliveryId: string, message: OutboundMessage, options: { cause: Cause; deliveryId?: string }): Promise<string>;
+}
+
+export interface ApiParts {
+  id: string;
+  config: unknown;
+  registry: HookRegistry;
+  /** Points of this version and of others that are set up aside with it: not yet the registry's. */
+  pointsAside: HookPoint[];
+  /** The plugin or the product that has a command of this name; undefined when it is free. */
+  commandOwner(name: string): string | undefined;
+  gateway: GatewayFunctions;
+  keyValue: KeyValueStore;
+  logger: Logger;
+  clock: Clock;
+}
+
+/** What a version that is at work may still change. */
+interface Live {
+  add(hook: StagedHook): Unregister;
+  /** A hook of this id is there. */
+  has(id: string): boolean;
+  remove(hook: StagedHook): void;
+  declare(point: HookPoint): void;
+  route(handler: Route): void;
+}
+
+/** Where the calls of one version of a plugin go: collected until it is live, then to the registry. */
+export interface Stage {
+  readonly hooks: StagedHook[];
+  readonly points: HookPoint[];
+  readonly commands: Command[];
+  route: Route | undefined;
+  /** Set when the version went live. */
+  live: Live | undefined;
+  /** True when the version was replaced, rolled back or stopped: its calls are refused. */
+  isOver: boolean;
+}
+
+export function createStage(): Stage {
+  return { hooks: [], points: [], commands: [], route: undefined, live: undefined, isOver: false };
+}
+
+/** Throws PLUGIN_REPLACED for a version that was replaced, rolled back or stopped. */
+export function refuseOld(id: string, { isOver }: Stage): void {
+  if (!isOver) return;
+  throw new HookgateError({
+    code: "PLUGIN_REPLACED",
+    message: `This version of plugin "${id}" is no longer loaded.`,
+  });
+}
+
+const strictMessage = strictly(outboundMessage);
+
+/** Throws PLUGIN_MESSAGE, which names the field, for what is no message. `what` gives it: `api.send`. */
+export function outbound(message: OutboundMessage | string, what: string): OutboundMessage {
+  if (typeof message === "string") return { text: message };
+  const problem = valueProblem(strictMessage, message, ["message"]);
+  if (problem === undefined) return message;
+  throw new HookgateError({ code: "PLUGIN_MESSAGE", message: `${what}: ${problem}` });
+}
+
+/** Throws PLUGIN_OPTION for options that are no object or have a key that is none of `known`. */
+export function checkGiven(what: string, options: unknown, known: readonly string[]): void {
+  const isObject = typeof options === "object" && options !== null;
+  const problem = isObject
+    ? unknownKey("option", options, known)
+    : `expected options as an object, got ${shown(options)}`;
+  if (problem !== undefined) throw new HookgateError({ code: "PLUGIN_OPTION", message: `${what}: ${problem}` });
+}
+
+/** What a plugin sets off, one step deeper than what it was given. */
+export function deeper(id: string, cause: Cause | undefined): Cause {
+  return cause
+    ? { ...cause, kind: cause.kind === "file" ? "file" : "hook", depth: cause.depth + 1 }
+    : { kind: "hook", id: `plugin:${id}`, depth: 1 };
+}
