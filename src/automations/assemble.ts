@@ -26,6 +26,7 @@ export interface AssemblyParts {
   >;
   queue: Queue;
   gateway: ReachParts["gateway"];
+  destinationProblem?: ReachParts["destinationProblem"];
   threads: Pick<ReachParts, "openThread" | "openTopic" | "threadsAt">;
   status(): Promise<object>;
   /** Where admins are told when the configuration names no place. */

@@ -27,7 +27,7 @@ import { ownCause } from "./run/context-of.js";
 import { findLoop } from "./run/loop.js";
 import { type RunOutcome, reasonOf } from "./run/outcome.js";
 import type { RunParts } from "./run/parts.js";
-import { runAutomation } from "./run.js";
+import { lastRun, runAutomation } from "./run.js";
 import type { Reach } from "./run-context.js";
 import type { TriggerParts, Triggers } from "./triggers/trigger.js";
 
@@ -64,14 +64,21 @@ export interface Automations extends AutomationDesk {
   /** From now on stored runs are run and triggers fire. */
   start(): Promise<void>;
   /**
-   * Puts them in place of those at work, in one go. Throws HOOKS_REJECTED when one is newly broken: the caller then takes the
-   * registry back to what it marked before.
+   * Puts them in place of those at work, in one go. Broken ones are listed and stop no other. Rejects with HOOK_CRITICAL, as a start
+   * does, when a critical one is broken: the caller then takes the registry back to what it marked before.
    */
   swap(hooks: LoadedHooks): Installed;
   /** What follows a swap that stays: triggers are synced, `config.reloaded` fires. */
   settle(swapped: Installed, file: string | undefined): Promise<Reloaded>;
   /** Events were stored; a hook was switched on. */
   readonly triggers: Pick<Triggers, "ingested" | "look">;
+  /** For hooks of plugins, which run without gates. */
+  readonly pluginBreaker: {
+    isWatched(hookId: string): boolean;
+    enter(hookId: string): string | undefined;
+    close(hookId: string): void;
+    timedOut(hookId: string): void;
+  };
   sweep(now: number): Promise<number>;
   stop(graceMs: number): Promise<void>;
 }
@@ -97,11 +104,17 @@ export function createAutomations(options: AutomationsOptions): Automations {
     keyValue: options.keyValue,
     clock,
     logger,
-    onBreak: ({ id, ownerOnly }, error, pauseMs) =>
+    onBreak: (id, error, pauseMs) =>
       void notifier.alert(
         `breaker:${id}`,
-        // Admins are told; what programs say is for owners.
-        `⛔ The hook **${id}** failed ${config().breaker.failures} times in a row and is left alone for ${formatDuration(pauseMs)}.\n${ownerOnly ? `\`/runs ${id}\` tells owners why.` : `> ${options.mask(error).slice(0, 500)}`}`,
+        [
+          `⛔ The hook **${id}** failed ${config().breaker.failures} times in a row and is not run for ${formatDuration(pauseMs)}.`,
+          // Admins are notified; what programs print is for owners.
+          live.get(id)?.definition.ownerOnly
+            ? `\`/runs ${id}\` shows owners why.`
+            : `> ${options.mask(error).slice(0, 500)}`,
+          `\`/hooks enable ${id}\` runs it again at once.`,
+        ].join("\n"),
       ),
   });
   const loopCut = createLoopReport({ keyValue: options.keyValue, notifier, mask: options.mask, clock, logger });
@@ -128,7 +141,9 @@ export function createAutomations(options: AutomationsOptions): Automations {
     store,
     registry,
     keyValue: options.keyValue,
-    draft: (definition, start) => queue.admit(draftDue(definition, start, clock.now())),
+    draft: async (definition, start) =>
+      queue.admit(draftDue(definition, start, await lastRun(definition.id, store.runs), clock.now())),
+    cooldownUntil: (definition) => gates.cooldownUntil(definition),
     async cut(definition, what) {
       const refusal: RunOutcome = { status: "skipped", by: "loop", reason: what.reason };
       const row = closeRow(draftCut(definition, what, clock.now()), refusal, clock.now());
@@ -160,11 +175,11 @@ export function createAutomations(options: AutomationsOptions): Automations {
     },
   });
 
-  const run: Runner = ({ definition, point, payload, context }: Firing) => {
+  const run: Runner = ({ definition, point, payload, context, check }: Firing) => {
     // A run that somebody waits for ends with its caller; a stored one also when the gateway stops.
     const { signal } = context;
     const { dispatchId, attempt, dryRun, recordId } = context;
-    const start = { definition, point, payload, dispatchId, attempt, dryRun, signal };
+    const start = { definition, point, payload, dispatchId, attempt, dryRun, signal, check };
     const { kind } = definition.trigger;
     if (recordId === undefined)
       return runAutomation(
@@ -234,17 +249,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
   return {
     async load(hooks) {
       put(install(registry, live, hooks, run));
-      const critical = broken.filter((one) => one.critical);
-      if (critical.length > 0)
-        throw new HookgateError({
-          code: "HOOK_CRITICAL",
-          message: critical
-            .flatMap(({ id, problems }) =>
-              problems.map((problem) => `The critical hook ${id} is broken: ${problemText(problem)}`),
-            )
-            .join("\n"),
-          hint: "Repair it, or set `critical: false` for it.",
-        });
+      needCritical(broken);
     },
     async start() {
       await pause.learn();
@@ -254,10 +259,8 @@ export function createAutomations(options: AutomationsOptions): Automations {
       await sync();
     },
     swap(hooks) {
-      const known = new Set(broken.map(brokenKey));
       const installed = install(registry, live, hooks, run);
-      const worse = installed.broken.filter((one) => !known.has(brokenKey(one)));
-      if (worse.length > 0) throw rejection(worse);
+      needCritical(installed.broken);
       put(installed);
       return installed;
     },
@@ -280,6 +283,18 @@ export function createAutomations(options: AutomationsOptions): Automations {
     fire: async (firing) => fireByHand(need(firing.hookId), firing, { registry, queue, gates, parts, clock }),
     gate: async (id) => gates.look(need(id)),
     next: () => triggers.next(),
+    breakers: () => gates.breakers.open(),
+    closeBreaker: (id) => gates.breakers.close(id),
+    pluginBreaker: {
+      isWatched: (id) => gates.breakers.isWatched(id),
+      enter(id) {
+        const refusal = gates.breakers.check({ hookId: id, isManual: false }, clock.now());
+        if (refusal === undefined) gates.breakers.begin(id);
+        return refusal?.reason;
+      },
+      close: (id) => void gates.breakers.close(id),
+      timedOut: (id) => void gates.breakers.failed(id, "It gave no answer before its deadline.", clock.now()),
+    },
     paused: () => pause.paused,
     pause: pause.set,
     async resume() {
@@ -301,12 +316,18 @@ export function createAutomations(options: AutomationsOptions): Automations {
   };
 }
 
-function rejection(worse: readonly BrokenHook[]): HookgateError {
-  const problems = worse.flatMap((one) => one.problems.map((problem) => `${one.id}: ${problemText(problem)}`));
-  return new HookgateError({
-    code: "HOOKS_REJECTED",
-    message: `The new hooks have ${problems.length} ${problems.length === 1 ? "problem" : "problems"}; those at work stay:\n${problems.join("\n")}`,
-    hint: "`hookgate check` shows them again after you have mended them.",
+/** Throws HOOK_CRITICAL when one of them is critical. */
+function needCritical(broken: readonly BrokenHook[]): void {
+  const critical = broken.filter((one) => one.critical);
+  if (critical.length === 0) return;
+  throw new HookgateError({
+    code: "HOOK_CRITICAL",
+    message: critical
+      .flatMap(({ id, problems }) =>
+        problems.map((problem) => `The critical hook ${id} is broken: ${problemText(problem)}`),
+      )
+      .join("\n"),
+    hint: "Repair it, or set `critical: false` for it.",
   });
 }
 
@@ -321,11 +342,6 @@ function problemText({
   line?: number;
 }): string {
   return `${placeText(place)}${path === "" ? "" : ` ${path}`}: ${message}`;
-}
-
-/** The same hook, broken in the same way. */
-function brokenKey({ id, problems }: BrokenHook): string {
-  return `${id}|${problems.map(({ path, message }) => `${path}: ${message}`).join("|")}`;
 }
 
 /** What is kept for a run's own sake (its payload until it has run, its decision for a dispatch that is run again) is no history. */

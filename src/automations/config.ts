@@ -29,7 +29,7 @@ export const automationsConfig = z.strictObject({
     })
     .prefault({})
     .describe("History, for hooks that do not say it themselves."),
-  lease: duration("30s").describe("After how long without a sign of life a stored run is taken over."),
+  lease: duration("30s").describe("Lease: another worker may take a run after this long without a heartbeat."),
   watch: z
     .boolean()
     .default(true)

@@ -2,12 +2,16 @@
 import type { AutomationRun, AutomationRunStore, StepRecord } from "../domain/automation.js";
 import type { Cause } from "../domain/journal.js";
 import type { Definition, Place } from "./definition/definition.js";
+import type { OpenBreaker } from "./gates/breaker.js";
 import type { NextFire, TriggerProblem } from "./triggers/trigger.js";
 
 /** A definition that is not in force, and everything that is wrong with it. */
 export interface BrokenHook {
   readonly id: string;
   readonly place: Place;
+  readonly critical: boolean;
+  /** The file cannot be read at all: `id` names the file. */
+  readonly isWholeFile?: boolean;
   readonly problems: readonly (Place & { path: string; message: string })[];
 }
 
@@ -47,6 +51,10 @@ export interface AutomationDesk {
   fire(firing: HandFiring): Promise<AutomationRun>;
   /** Which gate would refuse it now; undefined when none would. */
   gate(hookId: string): Promise<{ gate: string; reason: string } | undefined>;
+  /** Hooks, also of plugins, that are not run because they failed again and again. */
+  breakers(): readonly OpenBreaker[];
+  /** The hook runs again at once. Resolves with false when its breaker was not open. */
+  closeBreaker(hookId: string): Promise<boolean>;
   paused(): { by: string; at: number } | undefined;
   /** No hook of a file runs until `resume`, unless a person fires it. Outlives a restart. */
   pause(by: string): Promise<void>;

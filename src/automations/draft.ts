@@ -7,9 +7,11 @@ import { historyOf } from "./run/history.js";
 import { newRow } from "./run/open-run.js";
 import type { CutStart, DueStart } from "./triggers/trigger.js";
 
+/** `lastRunAt`: when it started before. */
 export function draftDue(
   definition: Definition,
-  { kind, reason, dueAt, lastAt }: DueStart,
+  { kind, reason, dueAt }: DueStart,
+  lastRunAt: number | undefined,
   now: number,
 ): AutomationRun {
   const payload = {
@@ -17,7 +19,7 @@ export function draftDue(
     trigger: kind,
     reason,
     due: new Date(dueAt).toISOString(),
-    ...(lastAt === undefined ? {} : { lastRun: new Date(lastAt).toISOString() }),
+    lastRun: lastRunAt === undefined ? undefined : new Date(lastRunAt).toISOString(),
   };
   return draft(definition, { trigger: kind, reason, payload }, now);
 }

@@ -27,7 +27,7 @@ export interface GatesOptions {
   clock: Clock;
   logger: Logger;
   /** A breaker opened: said once, until it has closed again. */
-  onBreak(definition: Definition, error: string, pauseMs: number): void;
+  onBreak(hookId: string, error: string, pauseMs: number): void;
 }
 
 export interface Pass {
@@ -49,13 +49,13 @@ export class Gates {
   readonly #options: GatesOptions;
   readonly #slots: Slots;
   readonly #starts: Starts;
-  readonly #breakers: Breakers;
+  readonly breakers: Breakers;
 
   constructor(options: GatesOptions) {
     this.#options = options;
     this.#slots = new Slots(() => options.maxRunning);
     this.#starts = new Starts(options.runs);
-    this.#breakers = new Breakers(options);
+    this.breakers = new Breakers(options);
   }
 
   /** Rejects with the signal's reason when it aborts while waiting for room. */
@@ -65,17 +65,17 @@ export class Gates {
       await this.#starts.learn(definition.id, this.#now);
     const slot = await this.#takeSlot(entrance);
     if (slot.kind === "refused") return slot;
-    const refusal = this.#checkStarts(entrance) ?? this.#breakers.check(entrance, this.#now);
+    const refusal = this.#checkStarts(entrance) ?? this.#checkBreaker(entrance);
     if (refusal !== undefined) {
       slot.free();
       return refusal;
     }
-    this.#breakers.begin(definition);
+    this.breakers.begin(definition.id);
     this.#starts.note(definition, this.#now);
     return {
       kind: "open",
       leave: (outcome) => {
-        const noted = this.#breakers.note(definition, outcome, this.#now);
+        const noted = this.breakers.note(definition.id, outcome, this.#now);
         slot.free();
         return noted;
       },
@@ -88,7 +88,7 @@ export class Gates {
 
   /** What must survive a restart, at the start. */
   learn(isThere: (hookId: string) => boolean): Promise<void> {
-    return this.#breakers.learn(isThere);
+    return this.breakers.learn(isThere);
   }
 
   /** The limits have changed. */
@@ -100,7 +100,7 @@ export class Gates {
   async look(definition: Definition): Promise<Refusal | undefined> {
     await this.#starts.learn(definition.id, this.#now);
     const entrance = { definition, isManual: false };
-    return this.#slots.refusal(definition) ?? this.#checkStarts(entrance) ?? this.#breakers.check(entrance, this.#now);
+    return this.#slots.refusal(definition) ?? this.#checkStarts(entrance) ?? this.#checkBreaker(entrance);
   }
 
   /** What refuses a run that is to be stored, in the order of all gates; the global cap makes it wait, as does a hook that queues. */
@@ -110,7 +110,15 @@ export class Gates {
     const busy = definition.whenBusy === "skip" ? this.#slots.busy(definition) : undefined;
     if (busy !== undefined) return busy;
     const entrance = { definition, isManual: false };
-    return this.#checkStarts(entrance) ?? this.#breakers.check(entrance, this.#now);
+    return this.#checkStarts(entrance) ?? this.#checkBreaker(entrance);
+  }
+
+  /** When its cooldown ends, ms since the epoch; undefined when it has none or it has ended. */
+  async cooldownUntil({ id, cooldownMs }: Definition): Promise<number | undefined> {
+    if (cooldownMs === 0) return undefined;
+    await this.#starts.learn(id, this.#now);
+    const until = this.#starts.last(id) + cooldownMs;
+    return until > this.#now ? until : undefined;
   }
 
   get #now(): number {
@@ -120,6 +128,10 @@ export class Gates {
   #takeSlot({ definition, isStored, signal }: Entrance) {
     const waits = definition.whenBusy === "skip" ? (isStored ? "for the cap" : "not") : "for both";
     return this.#slots.take(definition, waits, signal);
+  }
+
+  #checkBreaker({ definition, isManual }: Pick<Entrance, "definition" | "isManual">): Refusal | undefined {
+    return this.breakers.check({ hookId: definition.id, isManual }, this.#now);
   }
 
   #checkStarts({ definition, isManual }: Pick<Entrance, "definition" | "isManual">): Refusal | undefined {

@@ -14,8 +14,16 @@ export interface Handler<Options = unknown> {
   readonly argumentLists?: readonly string[];
   /** Options that a model reads: what templates put into them is data, and is enclosed in `DATA_BEGIN` and `DATA_END`. */
   readonly forModel?: readonly string[];
+  /** Options with buttons: what templates put into the `line` of one is a quoted value of the command. */
+  readonly buttons?: readonly string[];
   /** The model that these options name; one that is not configured is refused at load. */
   model?(options: Options): string | undefined;
+  /** These options ask the default model; without one they are refused at load. */
+  needsModel?(options: Options): boolean;
+  /** Chats that these options name, templates among them. `to` is their path within the options. */
+  chats?(options: Options): readonly ChatRef[];
+  /** What these options name and this machine lacks at the moment: a program, a module, a plan. The hook is in force, and its runs fail. */
+  missing?(options: Options, machine: Machine): string | undefined;
   /** Secret variables that these options need; a missing one is refused at load. */
   secrets?(options: Options): readonly string[];
   /** Of them, those that sign: one that is no key is refused at load. */
@@ -24,6 +32,21 @@ export interface Handler<Options = unknown> {
   readonly ownerOnly?: boolean;
   /** Never throws for what it was asked to do: a failure is a result. Must stop when `context.signal` aborts. */
   run(options: Options, context: RunContext): Promise<HandlerResult>;
+}
+
+export interface ChatRef {
+  readonly path: readonly (string | number)[];
+  readonly text: string;
+}
+
+/** Where programs, modules and plans are found. */
+export interface Machine {
+  /** Relative paths start here: the folder of the definition. */
+  readonly folder: string;
+  /** The PATH that programs get. */
+  readonly searchPath: string;
+  /** Ids of the mission plans that can be run. */
+  readonly plans: readonly string[];
 }
 
 /**

@@ -1,12 +1,14 @@
 /**
  * Puts a set of definitions in place of the one before, in one go: no dispatch sees half of it. What did not change keeps its
- * registration; what the registry refuses is broken. Whoever does not want the broken ones marks the registry before.
+ * registration; what the registry refuses is broken. A hook whose new version is broken stays as it was, until the file is fixed.
  */
 import type { HookRegistry, Problem, Unregister } from "../hooks/registry.js";
+import { isError } from "../hooks/validate.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Definition } from "./definition/definition.js";
 import type { BrokenHook, LoadedHooks } from "./definition/load.js";
 import { type Runner, registerDefinition } from "./register.js";
+import { eventName } from "./triggers/event-point.js";
 
 export interface Live {
   definition: Definition;
@@ -30,19 +32,22 @@ export function install(
   const live = new Map<string, Live>();
   const broken = [...next.broken];
   const wanted = new Map(next.definitions.map((definition) => [definition.id, definition]));
+  for (const { definition } of before.values())
+    if (!wanted.has(definition.id) && staysUntilFixed(definition, next)) wanted.set(definition.id, definition);
   const replaced = new Set(
     [...before.values()].filter(({ definition }) => !isSame(wanted.get(definition.id), definition)),
   );
   for (const { definition, unregister } of replaced)
     if (wanted.has(definition.id)) registry.retire(definition.id);
     else unregister();
-  for (const definition of next.definitions) {
+  for (const definition of wanted.values()) {
     const same = before.get(definition.id);
     // Its place may be another one.
     if (same !== undefined && !replaced.has(same)) live.set(definition.id, { ...same, definition });
     else register(definition);
   }
   takeOutUnfit();
+  putBack();
   // Among equals of priority the order is the file's, whichever of them a reload changed.
   registry.arrange([...live.keys()]);
   return { live, broken, ...difference(before, live, replaced) };
@@ -58,7 +63,7 @@ export function install(
   /** Dependencies on nothing, circles, and what else only shows when all are there. Taking one out may unfit another. */
   function takeOutUnfit(): void {
     for (let round = 0; round <= live.size; round++) {
-      const byHook = problemsByHook(registry.validate(), live);
+      const byHook = problemsByHook(registry.validate().filter(isError), live);
       if (byHook.size === 0) return;
       for (const [id, messages] of byHook) {
         const one = live.get(id);
@@ -69,6 +74,29 @@ export function install(
       }
     }
   }
+
+  /** What the registry refuses of a new version leaves the one before it in place, where that still fits. */
+  function putBack(): void {
+    for (const { id } of broken) {
+      const old = before.get(id)?.definition;
+      if (old === undefined || live.has(id) || old === wanted.get(id)) continue;
+      try {
+        live.set(id, { definition: old, unregister: registerDefinition(registry, old, run) });
+      } catch {
+        // Its problems are listed already, as those of the new version.
+      }
+    }
+    for (const [id] of problemsByHook(registry.validate().filter(isError), live)) {
+      live.get(id)?.unregister();
+      live.delete(id);
+    }
+  }
+}
+
+/** Its definition is there no more because its file, or the new version of it, is broken; nobody took it away. */
+function staysUntilFixed({ id, point, place }: Definition, { broken, events }: LoadedHooks): boolean {
+  if (point.startsWith(eventName("")) && !events?.some((event) => eventName(event) === point)) return false;
+  return broken.some((one) => one.id === id || (one.isWholeFile === true && one.place.file === place.file));
 }
 
 function problemsByHook(problems: readonly Problem[], live: ReadonlyMap<string, Live>): Map<string, string[]> {

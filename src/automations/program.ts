@@ -2,11 +2,13 @@
  * A program as a definition names it: `command: [git, log]` or `sh: "git log | head"`. What happened reaches it by environment and
  * standard input only; a template may fill in one whole argument, which no shell ever reads.
  */
-import { resolve } from "node:path";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { delimiter, join, resolve } from "node:path";
 import { z } from "zod";
 import { HookgateError } from "../lib/errors.js";
 import type { ProgramEnd } from "../lib/process.js";
 import { secretMask } from "../lib/secret.js";
+import type { Machine } from "./handler.js";
 import { variableName } from "./outgoing/fields.js";
 import { argumentProblems } from "./program/arguments.js";
 import { programVariables } from "./program/variables.js";
@@ -21,7 +23,9 @@ export const programFields = {
     .array(argument)
     .min(1)
     .optional()
-    .describe("The program and its arguments, each as it is: no shell reads them. A template fills in one argument."),
+    .describe(
+      "The program and its arguments, passed literally (no shell). Templates are allowed; each fills in one argument.",
+    ),
   sh: z
     .string()
     .min(1)
@@ -60,6 +64,31 @@ export function checkProgram(
     if (/^HOOKGATE_/i.test(name)) refuse("HOOKGATE_… variables are set by Hookgate", "env", name);
   }
   for (const { index, message } of argumentProblems(command ?? [])) refuse(message, "command", index);
+}
+
+/** Why the program cannot be started, as far as the file system says; undefined when it can, or when a template names it. */
+export function missingProgram(
+  { command, cwd }: Pick<ProgramOptions, "command" | "cwd">,
+  { folder, searchPath }: Pick<Machine, "folder" | "searchPath">,
+): string | undefined {
+  const place = resolve(folder, cwd ?? ".");
+  if (!existsSync(place)) return `there is no folder ${place}`;
+  const [program] = command ?? [];
+  if (program === undefined || isTemplate(program)) return undefined;
+  if (program.includes("/"))
+    return isProgram(resolve(place, program)) ? undefined : `there is no program ${resolve(place, program)}`;
+  if (process.platform === "win32") return undefined; // extensions and the registry decide there
+  const isFound = searchPath.split(delimiter).some((one) => one !== "" && isProgram(join(one, program)));
+  return isFound ? undefined : `there is no program "${program}" on the PATH`;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** Runs it. Throws a HookgateError when it did not end by itself (PROGRAM_TIMED_OUT, …) or could not be started. */

@@ -17,6 +17,8 @@ export interface ReachParts {
   variable(name: string): string | undefined;
   gateway: Pick<Gateway, "send" | "edit">;
   outbox: Pick<OutboxStore, "get">;
+  /** Why nothing can be posted there, as far as is known: its platform is off, its room is not there. Undefined: it can. */
+  destinationProblem?(at: Address): Promise<string | undefined>;
   /** The thread under a message, where the platform has such. */
   openThread(at: Address, messageId: string, name: string): Promise<Address | undefined>;
   /** How the platform's threads are opened. */
@@ -49,8 +51,11 @@ export function createReachOf(parts: ReachParts): (definition: Reaching) => Reac
     const scope = `hook:${id}`;
     return {
       secret: (name) => (secrets.includes(name) ? parts.variable(name) : undefined),
-      send: (at, message, { cause, once }) =>
-        gateway.send(at, message, { cause, ...(once === undefined ? {} : { deliveryId: deliveryOf(once) }) }),
+      async send(at, message, { cause, once }) {
+        const problem = await parts.destinationProblem?.(at);
+        if (problem !== undefined) throw new HookgateError({ code: "DESTINATION_UNKNOWN", message: problem });
+        return gateway.send(at, message, { cause, ...(once === undefined ? {} : { deliveryId: deliveryOf(once) }) });
+      },
       edit: (deliveryId, message, { cause }) => gateway.edit(deliveryId, message, { cause }),
       query: parts.ask,
       createTask: parts.createTask,

@@ -6,6 +6,7 @@ import type { HookContext, LifecycleContext } from "../hooks/signatures.js";
 import { HookgateError } from "../lib/errors.js";
 import { isWaitedFor } from "./definition/check.js";
 import type { Definition } from "./definition/definition.js";
+import type { Decision } from "./handler.js";
 import { type PointResult, pointResult } from "./run/decide.js";
 import { type RunOutcome, reasonOf } from "./run/outcome.js";
 
@@ -15,6 +16,8 @@ export interface Firing {
   point: HookPoint;
   payload: unknown;
   context: HookContext;
+  /** See `HookContext.check`. Absent when nothing waits for the decision. */
+  check?: ((decision: Decision) => string | undefined) | undefined;
 }
 
 export type Runner = (firing: Firing) => Promise<RunOutcome>;
@@ -25,7 +28,13 @@ export function registerDefinition(registry: HookRegistry, definition: Definitio
   const isLifecycle = point.model === "lifecycle";
   const handler = isLifecycle
     ? async (context: LifecycleContext) =>
-        apply(await decide({ definition, point, payload: context.data, context }, run), context)
+        apply(
+          await decide({ definition, point, payload: context.data, context }, run, (patch) => ({
+            ...(context.data as object),
+            ...patch,
+          })),
+          context,
+        )
     : async (payload: unknown, context: HookContext) =>
         give(await decide({ definition, point, payload, context }, run));
   // Its names come from a file: the loader has checked them against the same points.
@@ -57,19 +66,30 @@ function optionsOf(definition: Definition, point: HookPoint): RegisterOptions {
 }
 
 /** Throws for what is a failure of the hook: the registry's failure policy says what follows. */
-async function decide(firing: Firing, run: Runner): Promise<PointResult> {
+async function decide(
+  firing: Firing,
+  run: Runner,
+  changed: (patch: Readonly<Record<string, unknown>>) => unknown = (patch) => patch,
+): Promise<PointResult> {
   const { definition, point, context } = firing;
-  const outcome = await run(firing);
+  const isHeard = isWaitedFor(definition.execution) && context.recordId === undefined;
+  const check = (decision: Decision) => {
+    const carried = pointResult(decision, point, definition.phase);
+    if (carried.kind === "return") return context.check(carried.value);
+    return carried.kind === "change" ? context.check(changed(carried.patch)) : undefined;
+  };
+  const outcome = await run({ ...firing, check: isHeard ? check : undefined });
   switch (outcome.status) {
     case "succeeded":
     case "blocked": {
       const carried = pointResult(outcome.decision, point, definition.phase);
-      const isHeard = isWaitedFor(definition.execution) && context.recordId === undefined;
       if (isHeard && carried.kind !== "impossible") return carried;
       if (outcome.status === "blocked") context.state("blocked", `${outcome.reason} (nothing waits for it here)`);
       return { kind: "nothing" };
     }
     case "skipped":
+      // An earlier hook overruled it, or a part of it: the dispatch sees to that, and journals it.
+      if (isHeard && outcome.decision !== undefined) return pointResult(outcome.decision, point, definition.phase);
       // A hook that must not fail open does not fail open because there was no room for it.
       if (definition.onFailure !== "open" && UNFIT.has(outcome.by)) throw failed(outcome);
       context.state("skipped", reasonOf(outcome) ?? "");

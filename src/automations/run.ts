@@ -33,7 +33,7 @@ export async function runAutomation(start: RunStart, parts: RunParts): Promise<R
 
   let outcome: RunOutcome | undefined;
   try {
-    const lastRunAt = await lastRun(start, parts);
+    const lastRunAt = await lastRun(start.definition.id, parts.runs);
     await recordStart(start, run, parts);
 
     // Context: the steps, in order, each seeing those before it.
@@ -104,7 +104,7 @@ function endedWaiting(signal: AbortSignal): RunOutcome {
     : outcome;
 }
 
-/** Only hooks whose templates may ask for it pay for the look. */
-async function lastRun({ definition }: RunStart, { runs }: RunParts): Promise<number | undefined> {
-  return (await runs.started(definition.id, Number.MAX_SAFE_INTEGER)).lastStartedAt;
+/** When the hook started last, ms since the epoch. */
+export async function lastRun(hookId: string, runs: RunParts["runs"]): Promise<number | undefined> {
+  return (await runs.started(hookId, Number.MAX_SAFE_INTEGER)).lastStartedAt;
 }

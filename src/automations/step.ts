@@ -1,5 +1,6 @@
 /** A context step: gathers something before the handler runs. One file a step in `steps/`; `steps/index.ts` is their table. */
 import type { z } from "zod";
+import type { Machine } from "./handler.js";
 import type { RunContext } from "./run-context.js";
 
 export interface Step<Options = unknown> {
@@ -14,6 +15,8 @@ export interface Step<Options = unknown> {
   readonly argumentLists?: readonly string[];
   /** The word of `skip_if` that asks whether its result is ok; a step without one has no such word. */
   readonly okWord?: "exit_zero" | "status_ok";
+  /** What these options name and this machine lacks at the moment; see `Handler`. */
+  missing?(options: Options, machine: Machine): string | undefined;
   /** Secret variables that these options need; a missing one is refused at load. */
   secrets?(options: Options): readonly string[];
   /** Only an owner may fire, enable or reveal a hook with it. */

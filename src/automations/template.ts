@@ -4,8 +4,9 @@
  */
 import type { Liquid, Template as LiquidTemplate } from "liquidjs";
 import { errorMessage, HookgateError } from "../lib/errors.js";
+import { commandLineProblem } from "./template/command-line.js";
 import { type TemplateScope, templateData } from "./template/data.js";
-import { fencingEngine, MAX_OUTPUT_CHARACTERS, plainEngine } from "./template/engine.js";
+import { fencingEngine, MAX_OUTPUT_CHARACTERS, plainEngine, quotingEngine } from "./template/engine.js";
 import { isTemplate } from "./template/is-template.js";
 import { nameProblems, type TemplateNames } from "./template/names.js";
 
@@ -27,6 +28,8 @@ export interface TemplateRules {
   readonly forModel?: readonly string[];
   /** Options that are argument lists: no template makes an option (`-x`) of what was none. */
   readonly argumentLists?: readonly string[];
+  /** Options with buttons: what templates put into the `line` of one becomes a quoted value of the command. */
+  readonly buttons?: readonly string[];
 }
 
 /** Options with their templates compiled. */
@@ -41,6 +44,8 @@ interface Compiled {
   readonly source: string;
   readonly engine: Liquid;
   readonly parsed: LiquidTemplate[];
+  /** The command line of a button. */
+  readonly isLine: boolean;
 }
 
 /** Compiles options: every string in them, at any depth, but the verbatim ones. Never throws. */
@@ -50,11 +55,14 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
   for (const { path, text } of stringsOf(options, [])) {
     const option = String(path[0]);
     if (!isTemplate(text) || rules.verbatim?.includes(option)) continue;
-    const engine = rules.forModel?.includes(option) ? fencingEngine() : plainEngine();
+    const isLine = rules.buttons?.includes(option) === true && path.at(-1) === "line";
+    const engine = isLine ? quotingEngine() : rules.forModel?.includes(option) ? fencingEngine() : plainEngine();
     try {
       const parsed = engine.parse(text);
+      const unquotable = isLine ? commandLineProblem(parsed) : undefined;
+      if (unquotable !== undefined) problems.push({ path, message: unquotable });
       for (const message of nameProblems(engine, parsed, names)) problems.push({ path, message });
-      templates.push({ path, source: text, engine, parsed });
+      templates.push({ path, source: text, engine, parsed, isLine });
     } catch (error) {
       problems.push({ path, message: firstLine(error) });
     }
@@ -68,12 +76,12 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
       const data = templateData(
         scope,
         names.steps.map(({ fields = [] }) => fields),
-        names.event,
       );
       return templates.reduce((whole, one) => {
         const text = renderOne(one, data);
         if (rules.argumentLists?.includes(String(one.path[0]))) refuseNewOption(one, text);
-        return replaceAt(whole, one.path, text) as T;
+        const rendered = replaceAt(whole, one.path, text);
+        return (one.isLine ? replaceAt(rendered, [...one.path.slice(0, -1), "isFilledIn"], true) : rendered) as T;
       }, options);
     },
   };
@@ -120,10 +128,10 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return prototype === Object.prototype || prototype === null;
 }
 
-function replaceAt(value: unknown, [key, ...rest]: readonly (string | number)[], text: string): unknown {
-  if (key === undefined) return text;
-  if (Array.isArray(value)) return value.map((one, index) => (index === key ? replaceAt(one, rest, text) : one));
-  return { ...(value as object), [key]: replaceAt((value as Record<string, unknown>)[key], rest, text) };
+function replaceAt(value: unknown, [key, ...rest]: readonly (string | number)[], put: string | boolean): unknown {
+  if (key === undefined) return put;
+  if (Array.isArray(value)) return value.map((one, index) => (index === key ? replaceAt(one, rest, put) : one));
+  return { ...(value as object), [key]: replaceAt((value as Record<string, unknown>)[key], rest, put) };
 }
 
 /** `headers.Authorization`, `command[2]`. */

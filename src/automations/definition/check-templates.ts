@@ -14,7 +14,7 @@ export function compileTemplates(
   point: AnyPoint,
   issues: Issue[],
 ): { context: ContextStep[]; run: HandlerCall } | undefined {
-  const event = eventSchema(point);
+  const event = schemaOf(point);
   const steps = context.map((one) =>
     one === undefined ? UNKNOWN_STEP : { name: one.step.name, fields: one.step.fields },
   );
@@ -58,7 +58,7 @@ const UNKNOWN_STEP = { name: "unknown" };
 /** Thousands of hooks may stand at the same few points. */
 const schemas = new WeakMap<AnyPoint, JsonSchema>();
 
-function eventSchema(point: AnyPoint): JsonSchema {
+export function schemaOf(point: AnyPoint): JsonSchema {
   let schema = schemas.get(point);
   if (schema === undefined) {
     schema = jsonSchemaOf(point.payload);

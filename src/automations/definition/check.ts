@@ -7,11 +7,16 @@ import type { LifecyclePhase } from "../../hooks/point.js";
 import type { Execution } from "../../hooks/registration.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
 import { errorMessage } from "../../lib/errors.js";
-import { type Issue, suggestion } from "../../lib/schema-issues.js";
+import { type Issue, pathText, suggestion } from "../../lib/schema-issues.js";
 import { whyNoKey } from "../../lib/webhook-signature.js";
+import type { ChatRef } from "../handler.js";
+import { HERE } from "../outgoing/chat-address.js";
+import { isTemplate } from "../template/is-template.js";
+import type { JsonSchema } from "../template/json-schema.js";
 import { eventName } from "../triggers/event-point.js";
 import { DUE_POINT } from "../triggers/trigger.js";
-import { compileTemplates } from "./check-templates.js";
+import { hasConversation, impossibleMatches } from "./check-match.js";
+import { compileTemplates, schemaOf } from "./check-templates.js";
 import type { Definition, Place, Trigger } from "./definition.js";
 import type { Parsed, ParsedBody } from "./parse.js";
 import type { DefinitionForm } from "./schema.js";
@@ -27,6 +32,8 @@ export interface Surroundings {
   secret(name: string): string | undefined;
   /** Names under `models:`. */
   readonly models: readonly string[];
+  /** The one that is asked when none is named. */
+  readonly defaultModel?: string | undefined;
 }
 
 export type Checked = { issues: Issue[] } | { definition: Definition };
@@ -44,7 +51,7 @@ export function checkDefinition(
   const secrets = [...new Set(used.flatMap(({ needs, options }) => needs.secrets?.(options) ?? []))];
   checkSecrets(secrets, around, issues);
   checkKeys(body.run?.handler.signingSecrets?.(body.run.options) ?? [], around, issues);
-  checkModel(body.run?.handler.model?.(body.run.options), around, issues);
+  checkModel(body.run, around, issues);
   // Where it is not known what starts it, nothing is known of payloads and phases.
   if (unsure.has("on") || unsure.has("trigger") || unsure.has("phase")) return { issues };
   const trigger = triggerOf(form, issues);
@@ -53,6 +60,14 @@ export function checkDefinition(
   const phase = phaseOf(form, trigger, point, issues);
   const execution = executionOf(form, trigger, point, phase, issues);
   const match = matchOf(form, trigger, point, issues);
+  const payload = schemaOf(point);
+  if (form.match !== undefined) {
+    const wrong = new Set(issues.map(({ path }) => pathText(path)));
+    const impossible = impossibleMatches(form.match as Matcher, point, payload);
+    issues.push(...impossible.filter(({ path }) => !wrong.has(pathText(path))));
+  }
+  const chats = body.run?.handler.chats?.(body.run.options) ?? [];
+  checkConversation(chats, body.run, trigger, point, payload, issues);
   if (!unsure.has("execution") && !unsure.has("on_failure") && !unsure.has("fallback"))
     checkPolicies(form, execution, issues);
   const compiled = compileTemplates(body, point, issues);
@@ -76,7 +91,7 @@ export function checkDefinition(
       cooldownMs: form.cooldown,
       concurrency: form.concurrency,
       ...optional("maxPerHour", form.max_per_hour),
-      whenBusy: form.when_busy ?? (isWaitedFor(execution) ? "queue" : "skip"),
+      whenBusy: form.when_busy ?? (isWaitedFor(execution) || !isPeriodic(trigger) ? "queue" : "skip"),
       maxQueued: form.max_queued,
       ...(form.retry === undefined ? {} : { retry: { attempts: form.retry.attempts, backoffMs: form.retry.backoff } }),
       ...optional("notify", form.notify),
@@ -89,6 +104,11 @@ export function checkDefinition(
       critical: form.critical,
       hash: createHash("sha256").update(JSON.stringify(raw)).digest("base64url").slice(0, 22),
       secrets,
+      chats: chats
+        .concat((form.notify?.to ?? []).map((text) => ({ path: ["notify", "to"], text })))
+        .filter(({ text }) => text !== HERE && !isTemplate(text)),
+      missing: (machine) =>
+        used.flatMap(({ needs, options }) => needs.missing?.(options, { ...machine, folder: where.folder }) ?? []),
       ownerOnly: used.some(({ needs }) => needs.ownerOnly === true),
     },
   };
@@ -207,6 +227,11 @@ function executionOf(
   return execution;
 }
 
+/** Time brings it again; of what happens once, every occurrence counts. */
+function isPeriodic({ kind }: Trigger): boolean {
+  return kind === "every" || kind === "cron" || kind === "manual";
+}
+
 /** Somebody waits for its decision. */
 export function isWaitedFor(execution: Execution): boolean {
   return execution === "blocking" || execution === "deadline";
@@ -271,7 +296,35 @@ function checkKeys(names: readonly string[], around: Surroundings, issues: Issue
   }
 }
 
-function checkModel(model: string | undefined, { models }: Surroundings, issues: Issue[]): void {
+/** `here` means the conversation that the event is about; an event that is about none has no here. */
+function checkConversation(
+  chats: readonly ChatRef[],
+  run: ParsedBody["run"],
+  trigger: Trigger,
+  point: AnyPoint,
+  payload: JsonSchema,
+  issues: Issue[],
+): void {
+  if (run === undefined || hasConversation(payload)) return;
+  const what = trigger.kind === "on" || trigger.kind === "event" ? point.name : `a hook with trigger ${trigger.kind}`;
+  for (const { path, text } of chats)
+    if (text === HERE)
+      issues.push({
+        path: ["run", run.handler.name, ...path],
+        message: `${what} is about no conversation, so there is no "here": name a chat, such as to: "web:web:general"`,
+      });
+}
+
+function checkModel(run: ParsedBody["run"], { models, defaultModel }: Surroundings, issues: Issue[]): void {
+  if (run === undefined) return;
+  if (run.handler.needsModel?.(run.options) && defaultModel === undefined && models.length !== 1) {
+    const message =
+      models.length === 0
+        ? "no model is configured: name one under models.available in hookgate.yaml"
+        : `several models are configured and none is the default: set models.default to one of ${models.join(", ")}`;
+    issues.push({ path: ["run", run.handler.name], message });
+  }
+  const model = run.handler.model?.(run.options);
   if (model === undefined || models.includes(model)) return;
   issues.push({ path: ["run"], message: `there is no model "${model}" under \`models:\`${suggestion(model, models)}` });
 }

@@ -4,7 +4,7 @@ import type { ContributionKind } from "../../hooks/contribution.js";
 import type { Matcher } from "../../hooks/matcher.js";
 import type { LifecyclePhase } from "../../hooks/point.js";
 import type { Execution } from "../../hooks/registration.js";
-import type { Handler } from "../handler.js";
+import type { ChatRef, Handler, Machine } from "../handler.js";
 import type { SkipCondition } from "../short-circuit.js";
 import type { Step } from "../step.js";
 import type { Rendering } from "../template.js";
@@ -104,6 +104,10 @@ export interface Definition {
   readonly hash: string;
   /** Environment variables that it needs. */
   readonly secrets: readonly string[];
+  /** Chats that its handler and `notify` name; `here` and templates are not among them. */
+  readonly chats: readonly ChatRef[];
+  /** What it names and this machine lacks now: a program, a module, a plan. Looked up on each call. */
+  missing(machine: Omit<Machine, "folder">): readonly string[];
   /** A step or its handler runs what only an owner may run. */
   readonly ownerOnly: boolean;
 }

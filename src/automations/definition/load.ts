@@ -21,11 +21,15 @@ export interface BrokenHook {
   place: Place;
   critical: boolean;
   problems: DefinitionProblem[];
+  /** The file cannot be read at all, so nobody knows which hooks are in it. */
+  isWholeFile?: boolean;
 }
 
 export interface LoadedHooks {
   definitions: Definition[];
   broken: BrokenHook[];
+  /** Names of the events that are in force; undefined: nothing is known of them. */
+  events?: readonly string[];
 }
 
 export function loadDefinitions(
@@ -34,7 +38,8 @@ export function loadDefinitions(
   around: Surroundings,
 ): LoadedHooks {
   const definitions: Definition[] = [];
-  const broken: BrokenHook[] = [];
+  // Files that cannot be read come first: they may hold any number of hooks.
+  const broken = unreadable(problems);
   const taken = new Map<string, Place>();
   for (const source of sources) {
     const place = placeLater(source);
@@ -48,9 +53,26 @@ export function loadDefinitions(
     if ("definition" in outcome && issues.length === 0) definitions.push(outcome.definition);
     else broken.push(brokenHook(other === undefined ? id : undefined, place, issues, source));
   }
-  for (const { message, ...place } of problems)
-    broken.push({ id: nameAfter(place), place, critical: false, problems: [{ ...place, path: "", message }] });
   return { definitions, broken };
+}
+
+/** One for each file, however many errors it has. */
+function unreadable(problems: readonly SourceProblem[]): BrokenHook[] {
+  const byFile = new Map<string, BrokenHook>();
+  for (const { message, ...place } of problems) {
+    const problem = { ...place, path: "", message };
+    const known = byFile.get(place.file);
+    if (known === undefined)
+      byFile.set(place.file, {
+        id: nameAfter(place),
+        place,
+        critical: false,
+        isWholeFile: true,
+        problems: [problem],
+      });
+    else known.problems.push(problem);
+  }
+  return [...byFile.values()];
 }
 
 /** Where it stands is read when somebody asks: finding it out for thousands that are right would take longer than all the rest. */

@@ -1,6 +1,8 @@
 /** One definition as it was written becomes one whose form is right: every setting known and of its type, every step and handler by the tables. */
 
-import { type Issue, issuesOf, suggestion } from "../../lib/schema-issues.js";
+import { parseAll } from "../../lib/parse-all.js";
+import { PLAIN_MANY } from "../../lib/plain-issues.js";
+import { type Issue, issuesOf, suggestion, toIssues } from "../../lib/schema-issues.js";
 import type { Handler } from "../handler.js";
 import type { Step } from "../step.js";
 import { LATER_STEPS } from "../steps/index.js";
@@ -44,18 +46,19 @@ export interface Parsed {
 
 /** Every issue at once. */
 export function parseDefinition(value: unknown, tables: Tables): Parsed {
-  const form = definitionForm.safeParse(value);
+  const parsed = parseAll(definitionForm, value, PLAIN_MANY);
   const raw = isMap(value) ? value : {};
-  const issues: Issue[] = form.success ? [] : issuesOf(form.error, [], DEFINITION_KEYS);
+  const issues: Issue[] = parsed.issues.flatMap(({ issue, path }) => toIssues(issue, path, DEFINITION_KEYS));
   const unsure = new Set(issues.map(({ path }) => String(path[0])));
-  const right =
-    form.success || !isMap(value)
-      ? form
-      : definitionForm.safeParse({ ...ANY_ID, ...pick(raw, (key) => !unsure.has(key)) });
+  const form =
+    parsed.data ??
+    (isMap(value)
+      ? parseAll(definitionForm, { ...ANY_ID, ...pick(raw, (key) => !unsure.has(key)) }, PLAIN_MANY).data
+      : undefined);
   const steps = Array.isArray(raw.context) ? raw.context : [];
   const context = steps.map((step, index) => parseStep(step, ["context", index], tables, issues));
   const run = parseHandler(raw.run, tables, issues);
-  return { issues, ...(right.success ? { form: right.data } : {}), unsure, body: { context, run } };
+  return { issues, ...(form === undefined ? {} : { form }), unsure, body: { context, run } };
 }
 
 /** Of a definition whose id has issues. */
@@ -65,7 +68,7 @@ function parseHandler(value: unknown, { handlers }: Tables, issues: Issue[]): Pa
   const one = onlyEntry(value, "handler", ["run"], handlers, issues);
   if (one === undefined) return undefined;
   const { name, entry: handler, value: given } = one;
-  const options = handler.options.safeParse(given ?? {});
+  const options = handler.options.safeParse(given ?? {}, PLAIN_MANY);
   if (options.success) return { handler, options: options.data };
   issues.push(...issuesOf(options.error, ["run", name], keysOf(handler)));
   return undefined;
@@ -84,8 +87,8 @@ function parseStep(
   const isShort = !isMap(given);
   const settings = isShort ? {} : pick(given, (key) => COMMON_STEP_KEYS.includes(key));
   const own = isShort ? given : pick(given, (key) => !COMMON_STEP_KEYS.includes(key));
-  const common = commonStepForm.safeParse(settings);
-  const options = step.options.safeParse(own ?? {});
+  const common = commonStepForm.safeParse(settings, PLAIN_MANY);
+  const options = step.options.safeParse(own ?? {}, PLAIN_MANY);
   if (!common.success) issues.push(...issuesOf(common.error, at));
   if (!options.success) issues.push(...issuesOf(options.error, at, [...keysOf(step), ...COMMON_STEP_KEYS]));
   if (!common.success || !options.success) return undefined;

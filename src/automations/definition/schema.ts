@@ -60,7 +60,7 @@ export const definitionForm = z.strictObject({
     .enum(["any", "all"])
     .default("any")
     .describe("How many of the steps' `skip_if` must hold to skip the run."),
-  run: z.unknown().describe("Exactly one handler."),
+  run: z.unknown().optional().describe("Exactly one handler."),
   execution: z
     .enum(["blocking", "deadline", "fire_and_record", "background"])
     .optional()
@@ -78,9 +78,9 @@ export const definitionForm = z.strictObject({
     .enum(["skip", "queue", "coalesce"])
     .optional()
     .describe(
-      "When as many run as may: skip, wait, or let one run stand for all that came. Default: queue where somebody waits, else skip.",
+      "When as many run as may: skip, wait, or let one run stand for all that came. Default: skip for every, cron and manual, else queue.",
     ),
-  max_queued: z.int().min(1).max(10_000).default(100).describe("With when_busy queue: how many may wait."),
+  max_queued: z.int().min(1).max(10_000).default(10_000).describe("With when_busy queue: how many may wait."),
   retry: retry.optional().describe("Background only: tries a failed run again."),
   notify: notify.optional().describe("Tells people about its outcomes, in one message that is edited in place."),
   keep: keep.prefault({}).describe("How much of its history is kept."),

@@ -9,7 +9,6 @@ import type { Clock } from "../../lib/clock.js";
 import { formatDuration } from "../../lib/duration.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
-import type { Definition } from "../definition/definition.js";
 import { type RunOutcome, reasonOf } from "../run/outcome.js";
 import type { Refusal } from "./refusal.js";
 
@@ -18,7 +17,16 @@ export interface BreakersOptions {
   keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
   clock: Clock;
   logger: Logger;
-  onBreak(definition: Definition, error: string, pauseMs: number): void;
+  onBreak(hookId: string, error: string, pauseMs: number): void;
+}
+
+/** A hook that is not run because it failed again and again. */
+export interface OpenBreaker {
+  readonly hookId: string;
+  /** Failures in a row. */
+  readonly failures: number;
+  /** When one run tries it again (ms since the epoch). */
+  readonly openUntil: number;
 }
 
 interface State {
@@ -52,12 +60,13 @@ export class Breakers {
   }
 
   /** A person who fires by hand is the trial run. Lets the trial run through, and from then on nobody until it has ended. */
-  check({ definition, isManual }: { definition: Definition; isManual: boolean }, now: number): Refusal | undefined {
-    const state = this.#states.get(definition.id);
+  check({ hookId, isManual }: { hookId: string; isManual: boolean }, now: number): Refusal | undefined {
+    const state = this.#states.get(hookId);
     if (state === undefined || state.openings === 0) return undefined;
     const refuse = (reason: string): Refusal => ({ kind: "refused", gate: "breaker", reason });
     if (state.isTrying && !isManual) return refuse("it failed again and again; one run is under way to try it");
-    if (state.openUntil > now && !isManual)
+    // One that is further off was set under another clock.
+    if (state.openUntil > now && state.openUntil - now <= MAX_PAUSE_MS && !isManual)
       return refuse(
         `it failed ${state.failures} times in a row; tried again in ${formatDuration(state.openUntil - now)}`,
       );
@@ -65,23 +74,48 @@ export class Breakers {
   }
 
   /** The run that was let through has begun. */
-  begin(definition: Definition): void {
-    const state = this.#states.get(definition.id);
+  begin(hookId: string): void {
+    const state = this.#states.get(hookId);
     if (state !== undefined && state.openings > 0) state.isTrying = true;
   }
 
   /** Resolves when it is on disk. Never rejects. */
-  async note(definition: Definition, outcome: RunOutcome | undefined, now: number): Promise<void> {
-    const { id } = definition;
-    if (outcome?.status === "succeeded" || outcome?.status === "blocked") {
-      if (this.#states.delete(id)) await this.#keep(id);
-    } else if (outcome?.status === "failed" || outcome?.status === "timed_out" || outcome?.status === "queued") {
-      this.#failed(definition, reasonOf(outcome) ?? "", now);
-      await this.#keep(id);
-    } else {
-      const state = this.#states.get(id);
+  async note(hookId: string, outcome: RunOutcome | undefined, now: number): Promise<void> {
+    if (outcome?.status === "succeeded" || outcome?.status === "blocked") await this.close(hookId);
+    else if (outcome?.status === "failed" || outcome?.status === "timed_out" || outcome?.status === "queued")
+      await this.failed(hookId, reasonOf(outcome) ?? "", now);
+    else {
+      const state = this.#states.get(hookId);
       if (state !== undefined) state.isTrying = false;
     }
+  }
+
+  /** Resolves when it is on disk. Never rejects. */
+  failed(hookId: string, error: string, now: number): Promise<void> {
+    this.#failed(hookId, error, now);
+    return this.#keep(hookId);
+  }
+
+  /** It works again, or an operator gives it another chance. Resolves with whether its breaker was open. Never rejects. */
+  async close(hookId: string): Promise<boolean> {
+    const state = this.#states.get(hookId);
+    if (state === undefined) return false;
+    this.#states.delete(hookId);
+    await this.#keep(hookId);
+    return state.openings > 0;
+  }
+
+  /** It failed last time, or it is not run for a while. */
+  isWatched(hookId: string): boolean {
+    return this.#states.size > 0 && this.#states.has(hookId);
+  }
+
+  /** Breakers that are open, the longest first. */
+  open(): OpenBreaker[] {
+    return [...this.#states]
+      .filter(([, { openings }]) => openings > 0)
+      .map(([hookId, { failures, openUntil }]) => ({ hookId, failures, openUntil }))
+      .sort((a, b) => b.openUntil - a.openUntil);
   }
 
   async #keep(hookId: string): Promise<void> {
@@ -96,10 +130,10 @@ export class Breakers {
     }
   }
 
-  #failed(definition: Definition, error: string, now: number): void {
+  #failed(hookId: string, error: string, now: number): void {
     const { failures: most, pauseMs } = this.#options.breaker;
-    const state = this.#states.get(definition.id) ?? { failures: 0, openUntil: 0, openings: 0, isTrying: false };
-    this.#states.set(definition.id, state);
+    const state = this.#states.get(hookId) ?? { failures: 0, openUntil: 0, openings: 0, isTrying: false };
+    this.#states.set(hookId, state);
     state.failures++;
     const isTrial = state.openings > 0 && state.isTrying;
     state.isTrying = false;
@@ -107,6 +141,6 @@ export class Breakers {
     const pause = Math.min(MAX_PAUSE_MS, pauseMs * 2 ** state.openings);
     state.openings++;
     state.openUntil = now + pause;
-    if (state.openings === 1) this.#options.onBreak(definition, error, pause);
+    if (state.openings === 1) this.#options.onBreak(hookId, error, pause);
   }
 }

@@ -1,5 +1,6 @@
 /** Decisions as programs and servers write them: `{ "decision": "block", "reason": "…" }`. Shared by `shell` and `http`. */
 import { z } from "zod";
+import { flatIssues, PLAIN } from "../../lib/plain-issues.js";
 import type { Decision } from "../handler.js";
 
 const written = z.discriminatedUnion("decision", [
@@ -33,9 +34,14 @@ export function readDecision(text: string): ReadDecision {
 /** The same for what a module's function returned, or for JSON that is read already. */
 export function decisionFromValue(value: unknown): ReadDecision {
   if (typeof value !== "object" || value === null || !("decision" in value)) return { kind: "none" };
-  const parsed = written.safeParse(value);
+  const parsed = written.safeParse(value, PLAIN);
   if (parsed.success) return { kind: "decision", decision: decisionOf(parsed.data) };
-  const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
+  const isKnown = written.options.some(({ shape }) => shape.decision.value === value.decision);
+  const problems = isKnown
+    ? flatIssues(parsed.error.issues)
+        .map(({ path, message }) => `${path.join(".")}: ${message}`)
+        .join("; ")
+    : `decision: expected pass, block, modify or claim, got ${JSON.stringify(value.decision) ?? "nothing"}`;
   return { kind: "unreadable", error: `its decision is not as expected: ${problems}` };
 }
 

@@ -1,6 +1,7 @@
 /** `run: mission`: begins a mission. The run is over when the mission is on disk; how it goes on is the mission's own business. */
 import { z } from "zod";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
+import { suggestion } from "../../lib/schema-issues.js";
 import type { Handler } from "../handler.js";
 import { chatAddress, placeOf } from "../outgoing/chat-address.js";
 
@@ -17,6 +18,9 @@ export const missionHandler: Handler<z.output<typeof missionOptions>> = {
   options: missionOptions,
   // What happened chooses no plan: plans may start programs.
   verbatim: ["plan"],
+  chats: ({ at }) => (at === undefined ? [] : [{ path: ["at"], text: at }]),
+  missing: ({ plan }, { plans }) =>
+    plans.includes(plan) ? undefined : `there is no plan "${plan}" in the folder missions${suggestion(plan, plans)}`,
   ownerOnly: true,
   async run({ plan, at }, { reach, hookId, runId, cause, event, dryRun }) {
     const rendered = `mission ${plan}`;

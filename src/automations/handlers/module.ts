@@ -2,6 +2,7 @@
  * `run: module`: an exported function of a local JavaScript module. It runs inside the gateway, so that only a file that the owner
  * controls may be named, and it is loaded anew when that file has changed.
  */
+import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
@@ -45,6 +46,10 @@ export const moduleHandler: Handler<ModuleOptions> = {
   summary: "Calls an exported function of a local module; what it returns decides.",
   options: moduleOptions,
   verbatim: ["path", "export"],
+  missing({ path }, { folder }) {
+    const file = resolve(folder, path);
+    return existsSync(file) ? undefined : `there is no module ${file}`;
+  },
   ownerOnly: true,
   async run(options, context) {
     const rendered = `${options.path}#${options.export}`;

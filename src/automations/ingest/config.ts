@@ -2,10 +2,11 @@
 import { z } from "zod";
 import { errorMessage } from "../../lib/errors.js";
 import { variableName } from "../outgoing/fields.js";
+import { compileEventSchema } from "./event-schema.js";
 
 const jsonSchema = z.record(z.string(), z.json()).superRefine((schema, context) => {
   try {
-    z.fromJSONSchema(schema);
+    compileEventSchema(schema);
   } catch (error) {
     context.addIssue({ code: "custom", message: `this JSON schema cannot be used: ${errorMessage(error)}` });
   }
@@ -16,7 +17,9 @@ const eventConfig = z.strictObject({
   secret_env: z
     .union([variableName, z.array(variableName).min(1).max(2)])
     .describe("The environment variable with the secret that signs it; two while it is changed."),
-  schema: jsonSchema.optional().describe("A JSON schema that its payload must match."),
+  schema: jsonSchema
+    .optional()
+    .describe("A JSON schema that its payload must match. Its patterns are RE2 (no look-around, no back-references)."),
   max_bytes: z.number().int().min(1).max(4_000_000).default(262_144).describe("The largest body that is taken."),
 });
 export type EventConfig = z.output<typeof eventConfig>;

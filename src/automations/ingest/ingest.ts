@@ -2,14 +2,16 @@
  * Events from outside: proven to be their sender's, known to be new, on disk before anybody is told that they are. What they
  * start is the triggers' business.
  */
-import { z } from "zod";
+import type { z } from "zod";
 import type { IngestStore } from "../../domain/automation.js";
 import type { Cause } from "../../domain/journal.js";
 import type { Clock } from "../../lib/clock.js";
 import { HookgateError } from "../../lib/errors.js";
+import { isTooDeep, MAX_JSON_DEPTH } from "../../lib/json-depth.js";
 import { nearest } from "../../lib/nearest.js";
 import { isSignedBy } from "../../lib/webhook-signature.js";
 import type { EventConfig, EventsConfig } from "./config.js";
+import { compileEventSchema } from "./event-schema.js";
 
 export interface Incoming {
   name: string;
@@ -49,7 +51,7 @@ export function createIngest({ events, isBroken, secret, store, stored, clock }:
 
   function schemaOf(event: EventConfig): z.ZodType | undefined {
     if (event.schema === undefined) return undefined;
-    const schema = schemas.get(event) ?? z.fromJSONSchema(event.schema);
+    const schema = schemas.get(event) ?? compileEventSchema(event.schema);
     schemas.set(event, schema);
     return schema;
   }
@@ -138,6 +140,11 @@ function readText(body: Buffer): string {
 }
 
 function readPayload(text: string, schema: z.ZodType | undefined): unknown {
+  if (isTooDeep(text))
+    throw new HookgateError({
+      code: "BODY_INVALID",
+      message: `the body is nested deeper than ${MAX_JSON_DEPTH} levels`,
+    });
   let payload: unknown;
   try {
     payload = JSON.parse(text);

@@ -1,6 +1,7 @@
 /** What a handler's result means: for the point that waits for it, and for the history. */
 import { errorMessage } from "../../lib/errors.js";
-import type { HandlerResult } from "../handler.js";
+import { isWaitedFor } from "../definition/check.js";
+import type { Decision, HandlerResult } from "../handler.js";
 import { pointResult } from "./decide.js";
 import type { RunOutcome } from "./outcome.js";
 import type { RunStart } from "./parts.js";
@@ -17,12 +18,29 @@ export function judge(result: HandlerResult, start: RunStart): RunOutcome {
       ...(disable === undefined ? {} : { disable }),
     };
   }
-  const { decision } = result;
-  if (decision.kind === "block") return { status: "blocked", reason: decision.reason, decision };
-  const carried = pointResult(decision, start.point, start.definition.phase);
-  // Nobody waits for a background run, so nothing has to carry what it decided; only a change that cannot be made is an error.
-  if (carried.kind === "impossible") return { status: "failed", error: carried.error, isRetryable: false };
-  return { status: "succeeded", decision };
+  return judgeDecision(result.decision, start);
+}
+
+/** A decision without effect is a failure: the run must not look as if what it decided had happened. */
+function judgeDecision(decision: Decision, { point, definition, check }: RunStart): RunOutcome {
+  if (decision.kind === "pass") return { status: "succeeded", decision };
+  const failed = (error: string): RunOutcome => ({ status: "failed", error, isRetryable: false });
+  const reason = decision.kind === "block" ? ` (its reason: ${decision.reason})` : "";
+  const carried = pointResult(decision, point, definition.phase);
+  if (carried.kind === "impossible") return failed(`${carried.error}${reason}`);
+  if (!isWaitedFor(definition.execution) && point.model !== "turn")
+    return failed(
+      `${decision.kind} has no effect here: nothing waits for a hook that is ${definition.execution}${reason}`,
+    );
+  try {
+    const overruled = check?.(decision);
+    if (overruled !== undefined) return { status: "skipped", by: "overruled", reason: overruled, decision };
+  } catch (error) {
+    return failed(errorMessage(error));
+  }
+  return decision.kind === "block"
+    ? { status: "blocked", reason: decision.reason, decision }
+    : { status: "succeeded", decision };
 }
 
 /** The run's signal fired: at its deadline, because its caller gave up, or because the gateway stops. */

@@ -51,7 +51,7 @@ export async function recordEnd(
     row.endedAt = now;
     delete row.pendingPayload;
   }
-  if (final.status === "succeeded" || final.status === "blocked") row.decision = final.decision;
+  if ("decision" in final && final.decision !== undefined) row.decision = final.decision;
   start.progress?.recorded?.(row);
   if (!start.dryRun) await write(start, run, parts);
   return final;

@@ -38,17 +38,21 @@ function begunBefore(row: AutomationRun, history: History, { point, definition }
     return { ...opened, earlier: { status: "succeeded", decision } };
   if (decision !== undefined && row.status === "blocked")
     return { ...opened, earlier: { status: "blocked", decision, reason: row.statusReason ?? "" } };
+  if (decision !== undefined && row.status === "skipped")
+    return { ...opened, earlier: { ...skippedBefore(row.statusReason), decision } };
   const decides = point.model !== "void" && definition.phase !== "after";
   return decides ? opened : { ...opened, earlier: endedBefore(row) };
 }
 
 function endedBefore({ status, statusReason = "" }: AutomationRun): RunOutcome {
   if (status === "failed" || status === "timed_out") return { status, error: statusReason, isRetryable: false };
-  if (status === "skipped") {
-    const [by = "", ...reason] = statusReason.split(": ");
-    return { status, by, reason: reason.join(": ") };
-  }
+  if (status === "skipped") return skippedBefore(statusReason);
   return { status: "interrupted", reason: statusReason || "the gateway ended while it ran, and it may not run twice" };
+}
+
+function skippedBefore(statusReason = "") {
+  const [by = "", ...reason] = statusReason.split(": ");
+  return { status: "skipped" as const, by, reason: reason.join(": ") };
 }
 
 export type NewRow = Pick<RunStart, "definition" | "id" | "trigger" | "reason" | "dispatchId" | "cause" | "payload">;

@@ -5,7 +5,13 @@ export type RunOutcome =
   | { readonly status: "succeeded"; readonly decision: Decision }
   | { readonly status: "blocked"; readonly reason: string; readonly decision: Decision }
   /** `by`: the gate or condition, first in what is recorded. */
-  | { readonly status: "skipped"; readonly by: string; readonly reason: string }
+  | {
+      readonly status: "skipped";
+      readonly by: string;
+      readonly reason: string;
+      /** It ran, and an earlier hook overruled what it decided, or a part of that. */
+      readonly decision?: Decision | undefined;
+    }
   | ({ readonly status: "failed" | "timed_out" } & Failure)
   /** It cannot be said what it did, or it was stopped. */
   | { readonly status: "interrupted"; readonly reason: string }

@@ -6,6 +6,7 @@ import type { Clock } from "../../lib/clock.js";
 import type { Logger } from "../../lib/logger.js";
 import type { Definition } from "../definition/definition.js";
 import type { Gates } from "../gates.js";
+import type { Decision } from "../handler.js";
 import type { Reach } from "../run-context.js";
 import type { RunOutcome } from "./outcome.js";
 import type { Progress } from "./progress.js";
@@ -29,6 +30,8 @@ export interface RunStart {
   /** Fires at the deadline, when the caller gives up and when the gateway stops. */
   readonly signal: AbortSignal;
   readonly progress?: Progress | undefined;
+  /** What the dispatch that waits for the run takes of a decision: see `HookContext.check`. Absent when nothing waits. */
+  check?(decision: Decision): string | undefined;
 }
 
 export interface RunParts {

@@ -1,6 +1,6 @@
 /** `- shell:`: runs a program and keeps what it printed. Its exit code is a result; only one that did not start or end is a failure. */
 import { z } from "zod";
-import { checkProgram, PROGRAM_VERBATIM, programFields, runProgram } from "../program.js";
+import { checkProgram, missingProgram, PROGRAM_VERBATIM, programFields, runProgram } from "../program.js";
 import type { Step } from "../step.js";
 
 const shellStepOptions = z.strictObject(programFields).superRefine(checkProgram);
@@ -15,6 +15,7 @@ export const shellStep: Step<z.output<typeof shellStepOptions>> = {
   ownerOnly: true,
   fields: ["stdout", "stderr", "exitCode", "signal", "truncated", "latencyMs"],
   secrets: (options) => options.secrets,
+  missing: missingProgram,
   async run(options, context) {
     const end = await runProgram(options, context, context);
     const isOk = end.exitCode === 0;

@@ -3,7 +3,6 @@
  * prototype of ours. Every object prints as JSON, and a step as its text.
  */
 import type { StepFailure, StepResult } from "../step.js";
-import { type JsonSchema, propertiesOf } from "./json-schema.js";
 
 export interface TemplateScope {
   readonly event: unknown;
@@ -35,16 +34,12 @@ const PRINTS_JSON: object = Object.create(null, {
 });
 const MAX_DEPTH = 32;
 
-/** The variables of a template. `eventSchema` makes fields print nothing that the payload may carry and does not. */
-export function templateData(
-  scope: TemplateScope,
-  fields: readonly (readonly string[])[],
-  eventSchema?: JsonSchema,
-): object {
+/** The variables of a template. `fields`: those that each step may have. */
+export function templateData(scope: TemplateScope, fields: readonly (readonly string[])[]): object {
   const steps = scope.steps.map((outcome, index) => stepData(outcome, index, fields[index] ?? []));
   const data: Record<string, unknown> = Object.create(null);
   const times = timing(scope);
-  data.event = withTiming(eventData(scope.event, eventSchema), times);
+  data.event = withTiming(plain(scope.event, 0, new Set(), ABSENT_IS_NULL), times);
   data.steps = steps;
   for (const [index, step] of steps.entries()) data[`step_${index}`] = step;
   return Object.assign(data, times);
@@ -64,7 +59,7 @@ function timing({ now, lastRunAt }: TemplateScope): Record<(typeof TIMING_NAMES)
 function withTiming(event: unknown, times: Record<string, unknown>): unknown {
   if (typeof event !== "object" || event === null || Array.isArray(event)) return event;
   for (const [name, value] of Object.entries(times))
-    if (!Object.hasOwn(event, name)) Object.defineProperty(event, name, { value });
+    if (!(name in event)) Object.defineProperty(event, name, { value });
   return event;
 }
 
@@ -86,28 +81,26 @@ function printedAs(text: string, values: Record<string, unknown>): object {
   return Object.defineProperty(copy, "toString", { value: () => text });
 }
 
-function eventData(event: unknown, schema: JsonSchema | undefined): unknown {
-  const copy = plain(event, 0, new Set());
-  if (schema !== undefined) fillIn(copy, schema, schema, 0);
-  return copy;
-}
+/**
+ * A field that is absent reads as null at any depth, so that it prints nothing; it is not printed with the event. Whether the payload can
+ * carry a field is checked at load.
+ */
+const ABSENT_IS_NULL: ProxyHandler<object> = {
+  get: (target, key) => (isAbsent(target, key) ? null : Reflect.get(target, key)),
+  getOwnPropertyDescriptor: (target, key) =>
+    isAbsent(target, key)
+      ? { value: null, configurable: true, enumerable: false, writable: false }
+      : Reflect.getOwnPropertyDescriptor(target, key),
+};
 
-/** Optional fields that are absent read as null; not enumerable, so that they are not printed with the event. */
-function fillIn(value: unknown, schema: JsonSchema, root: JsonSchema, depth: number): void {
-  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return;
-  if (Array.isArray(value)) {
-    const items = propertiesOf(schema, root).items;
-    if (items !== undefined) for (const item of value) fillIn(item, items, root, depth + 1);
-    return;
-  }
-  for (const [field, one] of propertiesOf(schema, root).fields) {
-    if (!Object.hasOwn(value, field)) Object.defineProperty(value, field, { value: null });
-    else fillIn((value as Record<string, unknown>)[field], one, root, depth + 1);
-  }
+/** The template language computes `size`, and the first and last item of a list, itself. */
+function isAbsent(target: object, key: string | symbol): boolean {
+  if (typeof key === "symbol" || key in target || key === "size") return false;
+  return !(Array.isArray(target) && (key === "first" || key === "last"));
 }
 
 /** As JSON would carry it, without functions, cycles and bytes. */
-function plain(value: unknown, depth: number, above: Set<object>): unknown {
+function plain(value: unknown, depth: number, above: Set<object>, reads?: ProxyHandler<object>): unknown {
   if (typeof value === "bigint") return String(value);
   if (typeof value === "function" || typeof value === "symbol") return undefined;
   if (typeof value !== "object" || value === null) return value;
@@ -117,16 +110,17 @@ function plain(value: unknown, depth: number, above: Set<object>): unknown {
   if (above.has(value) || depth > MAX_DEPTH) return null;
   above.add(value);
   try {
-    if (Array.isArray(value)) return value.map((one) => plain(one, depth + 1, above) ?? null);
+    const readable = <T extends object>(copy: T): T => (reads === undefined ? copy : (new Proxy(copy, reads) as T));
+    if (Array.isArray(value)) return readable(value.map((one) => plain(one, depth + 1, above, reads) ?? null));
     const entries = value instanceof Map ? [...value] : Object.entries(value);
     const copy: Record<string, unknown> = Object.create(PRINTS_JSON);
     for (const [key, one] of entries) {
-      const part = plain(one, depth + 1, above);
+      const part = plain(one, depth + 1, above, reads);
       // Defined, not assigned: a key such as `toString` or `__proto__` is data here.
       if (part !== undefined)
         Object.defineProperty(copy, String(key), { value: part, enumerable: true, configurable: true, writable: true });
     }
-    return copy;
+    return readable(copy);
   } finally {
     above.delete(value);
   }

@@ -1,5 +1,6 @@
 /** LiquidJS, shut in: strict names and filters, own properties only, no files, bounded time, memory and output. */
 import type { Liquid } from "liquidjs";
+import { quoteValue } from "../../domain/command.js";
 import { once, packageOnFirstUse } from "../../lib/on-first-use.js";
 import { DATA_BEGIN, DATA_END } from "../handler.js";
 
@@ -18,6 +19,8 @@ const FOREIGN_TAGS = ["include", "render", "layout", "block"];
 export const plainEngine = once(() => createEngine(printed));
 /** What it prints is enclosed, so that a model can be told where data begins and ends. */
 export const fencingEngine = once(() => createEngine(fenced));
+/** What it prints is one quoted value of a command line. */
+export const quotingEngine = once(() => createEngine((value) => quoteValue(printed(value))));
 
 function createEngine(outputEscape: (value: unknown) => string): Liquid {
   const { Liquid } = liquid();

@@ -1,6 +1,7 @@
 /** The hook point of an external event: `event:<name>`, with the event's body as payload. */
 import { z } from "zod";
 import { definePoint, type HookPoint } from "../../hooks/point.js";
+import { compileEventSchema } from "../ingest/event-schema.js";
 import { exampleOf } from "./json-schema-example.js";
 
 export type EventName = `event:${string}`;
@@ -32,6 +33,6 @@ export function eventPoint(event: string, { description, schema }: EventSpec): E
 const anyBody = z.record(z.string(), z.unknown());
 
 function bodyOf(schema: EventSpec["schema"]): z.ZodType<Record<string, unknown>> {
-  const body = schema === undefined ? anyBody : z.fromJSONSchema(schema);
+  const body = schema === undefined ? anyBody : compileEventSchema(schema);
   return body instanceof z.ZodObject ? body : anyBody;
 }

@@ -1,6 +1,7 @@
 /** The table of triggers: what may stand under `trigger:`. */
 import { z } from "zod";
 import { nearest } from "../../lib/nearest.js";
+import { PLAIN_MANY } from "../../lib/plain-issues.js";
 import type { Trigger } from "../definition/definition.js";
 import { atOptions } from "./at.js";
 import { cronOptions } from "./cron.js";
@@ -28,7 +29,7 @@ export const triggerOptions = z.unknown().transform((value, context): Trigger =>
     context.addIssue({ code: "custom", message: kind.problem, input: value });
     return z.NEVER;
   }
-  const parsed = triggerKinds[kind].safeParse(value);
+  const parsed = triggerKinds[kind].safeParse(value, PLAIN_MANY);
   if (parsed.success) return parsed.data;
   context.issues.push(...parsed.error.issues.map((issue) => ({ ...issue, input: value }) as z.core.$ZodRawIssue));
   return z.NEVER;

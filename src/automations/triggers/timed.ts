@@ -4,6 +4,7 @@
  */
 import type { TriggerState } from "../../domain/automation.js";
 import { isMissed } from "../../lib/cron.js";
+import { errorMessage } from "../../lib/errors.js";
 import { createWork } from "../../lib/work.js";
 import type { Definition } from "../definition/definition.js";
 import { firstTime, reasonOf, scheduleOf, type TimedTrigger, timeAfter } from "./schedule.js";
@@ -11,7 +12,7 @@ import type { NextFire, TriggerParts, TriggerProblem, Triggers } from "./trigger
 
 const MAX_PARALLEL = 16;
 
-type Parts = Pick<TriggerParts, "draft" | "isOff" | "clock" | "logger"> & {
+type Parts = Pick<TriggerParts, "draft" | "cooldownUntil" | "isOff" | "clock" | "logger"> & {
   store: TriggerParts["store"]["triggers"];
 };
 
@@ -70,8 +71,33 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
     const next = timeAfter(one.trigger, dueAt, now);
     if (parts.isOff(id)) return one.trigger.kind === "at" ? undefined : passBy(one, state, next);
     if (!one.trigger.catchUp && isMissed(dueAt, now, startedAt)) return passBy(one, state, next);
-    return fire(one, dueAt, stateOf(id, one.schedule, next, now), state.lastAt);
+    // An interval waits for the cooldown; a time of day does not come at another time.
+    const cooledAt = one.trigger.kind === "every" ? await parts.cooldownUntil(one.definition) : undefined;
+    if (cooledAt !== undefined) return passBy(one, state, cooledAt);
+    return fire(one, dueAt, stateOf(id, one.schedule, next, now));
   }
+
+  /** The clock was set: an interval keeps its rhythm, a time of day that comes again is not skipped. */
+  async function stepped(stepMs: number): Promise<void> {
+    const now = clock.now();
+    for (const [id, { trigger }] of timed) {
+      const state = states.get(id);
+      if (state?.nextAt === undefined || trigger.kind === "at") continue;
+      const nextAt =
+        trigger.kind === "every"
+          ? state.nextAt + stepMs
+          : Math.min(state.nextAt, firstTime(trigger, now) ?? state.nextAt);
+      if (nextAt === state.nextAt) continue;
+      await store.set({ ...state, nextAt });
+      remember({ ...state, nextAt });
+    }
+  }
+
+  clock.onStep?.((stepMs) => {
+    stepped(stepMs).catch((error: unknown) =>
+      parts.logger.error({ error: errorMessage(error) }, "intervals could not be planned anew after the clock was set"),
+    );
+  });
 
   async function passBy({ definition: { id }, schedule }: Timed, state: TriggerState, next: number | undefined) {
     const passed = stateOf(id, schedule, next, state.lastAt);
@@ -80,13 +106,12 @@ export function createTimed(parts: Parts): Omit<Triggers, "ingested"> {
     return next;
   }
 
-  async function fire({ definition, trigger }: Timed, dueAt: number, after: TriggerState, lastAt: number | undefined) {
+  async function fire({ definition, trigger }: Timed, dueAt: number, after: TriggerState) {
     const { id } = definition;
     const { run, stored } = await parts.draft(definition, {
       kind: trigger.kind,
       reason: reasonOf(trigger, dueAt, clock.now(), startedAt),
       dueAt,
-      ...(lastAt === undefined ? {} : { lastAt }),
     });
     const isOurs = await store.fire(id, dueAt, after, run);
     if (isOurs) stored();
@@ -110,9 +135,9 @@ function timedOf(definition: Definition): Timed | undefined {
   return { definition, trigger, schedule: scheduleOf(trigger) };
 }
 
-/** The clock was set back: an interval does not wait until it is where it was. */
+/** The clock was set back while the gateway was stopped: nothing waits until it is where it was. */
 function isOutOfReach(trigger: TimedTrigger, { nextAt }: TriggerState, now: number): boolean {
-  return trigger.kind === "every" && nextAt !== undefined && nextAt > now + trigger.everyMs;
+  return trigger.kind !== "at" && nextAt !== undefined && nextAt > (firstTime(trigger, now) ?? nextAt);
 }
 
 function stateOf(
@@ -137,8 +162,15 @@ function nextOf({ hookId, schedule, nextAt, lastAt }: TriggerState): NextFire | 
 function problemOf({ definition, trigger }: Timed, state: TriggerState | undefined): TriggerProblem | undefined {
   const neverComes = trigger.kind === "at" && state !== undefined && state.nextAt === undefined;
   if (!neverComes || state.lastAt !== undefined) return undefined;
-  return {
-    hookId: definition.id,
-    message: `its time, ${new Date(trigger.at).toISOString()}, was past: it never fires`,
-  };
+  return pastProblem(definition.id, trigger.at);
+}
+
+/** Of a hook whose one time is past already. A gateway that was down at that time may still make it good. */
+export function longPast({ id, trigger }: Definition, now: number): TriggerProblem | undefined {
+  if (trigger.kind !== "at" || firstTime(trigger, now) !== undefined) return undefined;
+  return pastProblem(id, trigger.at);
+}
+
+function pastProblem(hookId: string, at: number): TriggerProblem {
+  return { hookId, message: `its time, ${new Date(at).toISOString()}, was past: it never fires` };
 }

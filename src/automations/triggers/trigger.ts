@@ -26,8 +26,6 @@ export interface DueStart {
   reason: string;
   /** When it was due: after a time of being down, not now. */
   dueAt: number;
-  /** When it fired before. */
-  lastAt?: number;
 }
 
 /** What would have started a hook. */
@@ -50,6 +48,8 @@ export interface TriggerParts {
   draft(definition: Definition, start: DueStart): Promise<{ run: AutomationRun; stored(): void }>;
   /** Puts on record that a hook was not started by its own output, and tells admins. */
   cut(definition: Definition, what: CutStart): Promise<void>;
+  /** When its cooldown ends, ms since the epoch; undefined when it has none or it has ended. */
+  cooldownUntil(definition: Definition): Promise<number | undefined>;
   /** Switched off, or everything is paused: a time that comes meanwhile passes by. */
   isOff(hookId: string): boolean;
   clock: Clock;

@@ -12,6 +12,8 @@ export const agentHandler: Handler<AgentOptions> = {
   options: agentOptions,
   forModel: ["prompt", "system"],
   model: ({ model }) => model,
+  needsModel: ({ model }) => model === undefined,
+  chats: ({ send_to }) => send_to.map((text, index) => ({ path: ["send_to", index], text })),
   async run(options, context) {
     const fence = newFence();
     const prompt = fence.apply(options.prompt);

@@ -12,6 +12,9 @@ export const chatHandler: Handler<ChatOptions> = {
   name: "chat",
   summary: "Sends a message or a card to chats.",
   options: chatOptions,
+  chats: ({ to }) =>
+    typeof to === "string" ? [{ path: ["to"], text: to }] : to.map((text, index) => ({ path: ["to", index], text })),
+  buttons: ["buttons"],
   async run(options, context) {
     const message = messageOf(options);
     const rendered = preview(message);
