@@ -13,6 +13,8 @@ export interface CardView {
   /** What is printed is shown here, and not in the card's thread. */
   hasOutput: boolean;
   now: number;
+  /** `platform:id` as people write it. */
+  nameOf(ref: string): string;
 }
 
 const SIGNS: Record<TaskStatus, string> = {
@@ -64,7 +66,7 @@ function description({ description: text, status }: Task): string {
 /** What was found wanting, for whoever does it again. */
 function lacking({ feedback, status }: Task): string {
   if (feedback === undefined || feedback === "" || isEnded(status) || status === "review") return "";
-  return `↩️ To be mended: ${clip(feedback, LONGEST_TEXT)}`;
+  return `↩️ To fix: ${clip(feedback, LONGEST_TEXT)}`;
 }
 
 const CELLS = 12;
@@ -103,7 +105,7 @@ function note({ lastNote }: Task): string {
   return lastNote === undefined ? "" : `💬 ${lastNote.by}: ${clip(lastNote.text, LONGEST_TEXT)}`;
 }
 
-function fieldsOf({ task, now }: CardView): NonNullable<Card["fields"]> {
+function fieldsOf({ task, now, nameOf }: CardView): NonNullable<Card["fields"]> {
   const { status, reason, owner, assignTo, attempt, retries, deadline, startedAt, endedAt, retryPolicy } = task;
   const field = (name: string, value: string | undefined, inline = true) =>
     value === undefined || value === "" ? [] : [{ name, value, inline }];
@@ -113,20 +115,26 @@ function fieldsOf({ task, now }: CardView): NonNullable<Card["fields"]> {
       : undefined;
   return [
     ...field("State", status.replaceAll("_", " ")),
-    ...field("Who", (owner ?? assignTo).replace(/^person:/, "")),
+    ...field("Who", nameOf((owner ?? assignTo).replace(/^person:/, ""))),
     ...field("Attempt", attempt === 0 ? undefined : tries),
     ...field(
       "Took",
       endedAt === undefined || startedAt === undefined ? undefined : formatDuration(endedAt - startedAt),
     ),
     ...field("Due", deadline === undefined || isEnded(status) ? undefined : dueText(deadline, now)),
-    ...field("Why", reason === undefined ? undefined : clip(reason, LONGEST_TEXT), false),
+    ...field("Why", reason === undefined ? undefined : clip(withNames(reason, nameOf), LONGEST_TEXT), false),
   ];
 }
 
+/** Each platform shows the moment as its readers know it; a length of time would be wrong a minute later. */
+/** `given to person:web:1` names the person. */
+function withNames(reason: string, nameOf: CardView["nameOf"]): string {
+  return reason.replace(/\bperson:([\w-]+:\w+)/g, (_, ref: string) => nameOf(ref));
+}
+
 function dueText(deadline: number, now: number): string {
-  const at = `${new Date(deadline).toISOString().slice(0, 16).replace("T", " ")} UTC`;
-  return deadline > now ? `${at} (in ${formatDuration(deadline - now)})` : `${at} (over)`;
+  const at = `<t:${Math.floor(deadline / 1000)}:f>`;
+  return deadline > now ? at : `⚠️ overdue since ${at}`;
 }
 
 function buttonsOf({ task, isPersons }: CardView): Button[] {
@@ -156,7 +164,7 @@ function buttonsOf({ task, isPersons }: CardView): Button[] {
       return [
         ...(status === "assigned" ? [button("Start", "start", "primary")] : []),
         button("Done", "done", "success"),
-        asking("Can't", "cant", "Why not?"),
+        asking("Decline", "decline", "Why?"),
         asking("Ask", "ask", "What do you need to know?"),
       ];
     case "review":

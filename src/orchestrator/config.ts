@@ -86,7 +86,7 @@ const settings = z.strictObject({
     .record(z.string().regex(/^[\w.-]{1,64}$/), runner)
     .default({})
     .describe("Who does tasks, by a name of yours. People can be given tasks without being named here."),
-  show_in: chat.optional().describe("Where cards of tasks go that come from nowhere in chat."),
+  show_in: chat.optional().describe("Default chat for tasks that are created outside chat."),
   max_running: z.int().min(1).max(1_000).default(8).describe("How many programs, requests and agents run at once."),
   max_duration: duration("1h").describe("For an attempt of a task whose runner does not say it."),
   max_output: z

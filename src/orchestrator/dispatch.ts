@@ -25,10 +25,10 @@ export interface Dispatch {
 }
 
 const KEY = "tasks";
-/** Steps under way: hooks that decide slowly hold up so many, and no more. Judging counts, too. */
-const MOST_STEPS = 32;
+/** Steps that run at the same time, assessments included: slow hooks delay no more than these. */
+const MAX_CONCURRENT_STEPS = 32;
 /** A step that failed (the store, not a hook) is made again after this. */
-const AGAIN_MS = 5_000;
+const RETRY_DELAY_MS = 5_000;
 
 export function createDispatch({ store, step, roomFor, mayStart, clock, logger }: DispatchParts): Dispatch {
   const stepping = new Map<string, Promise<void>>();
@@ -36,7 +36,7 @@ export function createDispatch({ store, step, roomFor, mayStart, clock, logger }
 
   async function takeDue(): Promise<number | undefined> {
     if (!mayStart()) return undefined; // the next tick looks again
-    const room = MOST_STEPS - stepping.size;
+    const room = MAX_CONCURRENT_STEPS - stepping.size;
     if (room <= 0) return undefined; // whoever ends looks again
     const now = clock.now();
     const due = await store.due(now, [...stepping.keys()], roomFor, room);
@@ -48,8 +48,8 @@ export function createDispatch({ store, step, roomFor, mayStart, clock, logger }
     try {
       await step(task);
     } catch (error) {
-      logger.error({ task: task.id, error: errorMessage(error) }, "a task could not be brought on");
-      await store.look(task.id, clock.now() + AGAIN_MS).catch(() => {
+      logger.error({ task: task.id, error: errorMessage(error) }, "task step failed");
+      await store.look(task.id, clock.now() + RETRY_DELAY_MS).catch(() => {
         // the store is what failed: the next tick finds it due
       });
     } finally {

@@ -56,6 +56,7 @@ export interface Orchestrator extends Transitions, Pick<Finish, "handIn" | "fail
 
 /** Looked through for those that nobody was there to do; more than that wait for people. */
 const MOST_BLOCKED = 10_000;
+const PAGE = 500;
 
 export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
   const { config, store, registry, chat, clock, logger, owner } = parts;
@@ -73,7 +74,14 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     clock,
     logger,
   });
-  const show = createShow({ store, chat, progressOf: running.progressOf, clock, logger });
+  const show = createShow({
+    store,
+    chat,
+    progressOf: running.progressOf,
+    nameOf: (ref) => parts.nameOf?.(ref) ?? ref,
+    clock,
+    logger,
+  });
   const telling = createTelling({
     store,
     registry,
@@ -122,6 +130,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
       held = { by: "hookgate", reason: errorMessage(error) };
     }
     void registry.runAfter("orchestrator:tick", summary);
+    show.passTime();
     dispatch.look();
     ticking = clock.after(config().tick, tick);
   }
@@ -134,6 +143,15 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
         how: "crash",
         why: "the gateway ended while it ran",
       });
+  }
+
+  async function watchDeadlines(): Promise<void> {
+    for (let last = ""; ; ) {
+      const page = await store.open(last, PAGE);
+      for (const task of page) show.watch(task);
+      last = page.at(-1)?.id ?? last;
+      if (page.length < PAGE) return;
+    }
   }
 
   /** What nobody was there to do. */
@@ -167,6 +185,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
       // Before anything starts.
       await recover();
       await lookForAssignees();
+      await watchDeadlines();
       phase = "running";
       tick();
     },

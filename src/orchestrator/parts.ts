@@ -39,6 +39,8 @@ export interface OrchestratorParts {
   /** Of the configuration file: where programs run. */
   folder: string;
   mask(text: string): string;
+  /** Of an account, `platform:id`, as people write it. */
+  nameOf?(ref: string): string | undefined;
   /** Absent: nobody judges, and what expects something waits in review for a person. */
   assess?: Assess;
   taskChanged?: TaskChanged;

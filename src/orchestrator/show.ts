@@ -1,6 +1,6 @@
 /** Keeps the cards of tasks as they are: posted once, edited on every change, and at most every two seconds for progress. */
 
-import type { Task } from "../domain/task.js";
+import { isEnded, type Task } from "../domain/task.js";
 import type { TaskStore } from "../domain/task-store.js";
 import type { Clock, Timer } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
@@ -14,10 +14,15 @@ const EDIT_EVERY_MS = 2_000;
 /** Messages that are remembered as they were sent, so that nothing is edited into what it says already. */
 const REMEMBERED = 2_000;
 
+/** A deadline that passed so long ago was shown before the gateway stopped. */
+const MISSED_MS = 86_400_000;
+
 export interface ShowParts {
   store: Pick<TaskStore, "get">;
   chat: OrchestratorParts["chat"];
   progressOf(taskId: string): Progress | undefined;
+  /** `platform:id` as people write it. */
+  nameOf(ref: string): string;
   clock: Clock;
   logger: Logger;
 }
@@ -27,13 +32,19 @@ export interface Show {
   show(task: Task): Promise<void>;
   /** Soon: more may come. */
   progressed(taskId: string): void;
+  /** Cards of tasks whose deadline has passed meanwhile turn overdue. Asked with every tick. */
+  passTime(): void;
+  /** Open tasks at a start: their deadlines are watched again. */
+  watch(task: Task): void;
   stop(): void;
 }
 
-export function createShow({ store, chat, progressOf, clock, logger }: ShowParts): Show {
+export function createShow({ store, chat, progressOf, nameOf, clock, logger }: ShowParts): Show {
   const output = createOutput(chat);
   const soon = new Map<string, Timer>();
   const said = new Map<string, string>();
+  /** Deadlines to come of tasks whose cards are shown. */
+  const deadlines = new Map<string, number>();
   let isStopped = false;
 
   async function show(task: Task): Promise<void> {
@@ -41,7 +52,14 @@ export function createShow({ store, chat, progressOf, clock, logger }: ShowParts
     soon.delete(task.id);
     // Told in order, but later than it was written: what holds now is shown.
     const now = (await store.get(task.id)) ?? task;
+    watch(now);
     for (const card of now.cards ?? []) await keep(now, card);
+  }
+
+  function watch({ id, deadline, status, cards }: Task): void {
+    const isComing = deadline !== undefined && !isEnded(status) && deadline > clock.now();
+    if (isComing && (cards?.length ?? 0) > 0) deadlines.set(id, deadline);
+    else deadlines.delete(id);
   }
 
   async function keep(task: Task, card: NonNullable<Task["cards"]>[number]): Promise<void> {
@@ -54,6 +72,7 @@ export function createShow({ store, chat, progressOf, clock, logger }: ShowParts
       isPersons: card.person === true,
       hasOutput: !isElsewhere,
       now: clock.now(),
+      nameOf,
     });
     const words = JSON.stringify(message);
     if (said.get(card.id) === words) return;
@@ -78,20 +97,36 @@ export function createShow({ store, chat, progressOf, clock, logger }: ShowParts
     return false;
   };
 
+  function progressed(taskId: string): void {
+    if (isStopped || soon.has(taskId)) return;
+    const timer = clock.after(EDIT_EVERY_MS, () => {
+      soon.delete(taskId);
+      void (async () => {
+        const task = await store.get(taskId);
+        if (task !== undefined && !isStopped) await show(task);
+      })().catch((error: unknown) =>
+        logger.warn({ task: taskId, error: errorMessage(error) }, "a task's progress could not be shown"),
+      );
+    });
+    soon.set(taskId, timer);
+  }
+
   return {
     show,
-    progressed(taskId) {
-      if (isStopped || soon.has(taskId)) return;
-      const timer = clock.after(EDIT_EVERY_MS, () => {
-        soon.delete(taskId);
-        void (async () => {
-          const task = await store.get(taskId);
-          if (task !== undefined && !isStopped) await show(task);
-        })().catch((error: unknown) =>
-          logger.warn({ task: taskId, error: errorMessage(error) }, "a task's progress could not be shown"),
-        );
-      });
-      soon.set(taskId, timer);
+    progressed,
+    watch(task) {
+      watch(task);
+      const { deadline, status } = task;
+      const isMissed = deadline !== undefined && deadline <= clock.now() && deadline > clock.now() - MISSED_MS;
+      if (isMissed && !isEnded(status)) progressed(task.id);
+    },
+    passTime() {
+      const now = clock.now();
+      for (const [taskId, deadline] of deadlines)
+        if (deadline <= now) {
+          deadlines.delete(taskId);
+          progressed(taskId);
+        }
     },
     stop() {
       isStopped = true;

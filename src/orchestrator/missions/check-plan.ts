@@ -5,6 +5,7 @@ import type { Role } from "../../domain/identity.js";
 import { gateSpec, type Plan, plan, planGroup, planTask } from "../../domain/plan.js";
 import { cronProblem } from "../../lib/cron.js";
 import { errorMessage } from "../../lib/errors.js";
+import { PLAIN } from "../../lib/plain-issues.js";
 import { type Issue, issuesOf, suggestion } from "../../lib/schema-issues.js";
 import { localTimezone } from "../../lib/timezone.js";
 import { compileExpectation } from "../assessments/checks/condition.js";
@@ -24,7 +25,7 @@ export interface PlanSurroundings {
 export type CheckedPlan = { plan: Plan } | { issues: Issue[] };
 
 export function checkPlan(value: unknown, around: PlanSurroundings): CheckedPlan {
-  const form = plan.safeParse(value);
+  const form = plan.safeParse(value, PLAIN);
   const issues = form.success ? [] : issuesOf(form.error, [], keysAt);
   const seen = loose.parse(value);
   issues.push(...nameIssues(seen), ...orderIssues(seen), ...conditionIssues(seen), ...assigneeIssues(seen, around));

@@ -25,7 +25,7 @@ import { reportOf } from "./report.js";
 
 const MAX_PARALLEL = 8;
 /** What could not be shown or told is tried again after this. */
-const AGAIN_MS = 5_000;
+const RETRY_DELAY_MS = 5_000;
 /** Changes that may only be something to show gather for so long. */
 const GATHER_MS = 1_000;
 
@@ -91,7 +91,7 @@ export function createMissions(parts: MissionParts): Missions {
     const rest = await advance(id, parts, tell);
     if (rest === undefined) return undefined;
     const isShown = await show(rest.row.mission, rest.tasks);
-    if (!isShown) return clock.now() + AGAIN_MS;
+    if (!isShown) return clock.now() + RETRY_DELAY_MS;
     if (isMissionOver(rest.row.mission.status)) await settleOwed(id, CARD, parts);
     // Nothing in it comes by time: whatever changes in it or its tasks has it looked at.
     return undefined;
@@ -107,7 +107,7 @@ export function createMissions(parts: MissionParts): Missions {
         .then(() => settleOwed(id, dispatchId, parts))
         .catch((error: unknown) => {
           logger.error({ mission: id, error: errorMessage(error) }, `${point} was not told`);
-          work.look(id, clock.now() + AGAIN_MS);
+          work.look(id, clock.now() + RETRY_DELAY_MS);
         })
         .finally(() => telling.delete(dispatchId));
       telling.set(dispatchId, told);
@@ -255,7 +255,7 @@ function over({ id, status }: Mission): HookgateError {
 function needShut(gates: Mission["gates"], name: string): void {
   const gate = gates.find((one) => one.name === name);
   if (gate?.verdict !== undefined && !isGateOpen(gate)) return;
-  const what = gate === undefined ? "There is no such gate" : gate.verdict ? "It is open" : "It was not come to yet";
+  const what = gate === undefined ? "There is no such gate" : gate.verdict ? "It is open" : "It is not reached yet";
   throw new HookgateError({
     code: "NOT_SHUT",
     message: `${what}: ${name}.`,

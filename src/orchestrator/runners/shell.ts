@@ -75,7 +75,7 @@ function endingOf(end: ProgramEnd, files: string[], { signal }: Job, mask: (text
 }
 
 function errorOf(end: ProgramEnd, mask: (text: string) => string): string {
-  const last = mask(end.stderr.trim() || end.stdout.trim())
+  const last = mask(end.stderr.trim() || withoutMarks(end.stdout).trim())
     .split("\n")
     .slice(-5)
     .join("\n")
@@ -93,7 +93,7 @@ function errorOf(end: ProgramEnd, mask: (text: string) => string): string {
   }
 }
 
-const MARK = /^::(progress|file) .*$\n?/gm;
+const MARK = /^::(progress|file)\b.*$\n?/gm;
 const withoutMarks = (text: string) => text.replace(MARK, "");
 
 function masked<T extends { now?: string; output?: string }>(shown: T, mask: (text: string) => string): T {

@@ -1,6 +1,6 @@
 /** Which messages show a task: one where it came from, and one for each person who was given it. */
 
-import { parseAddress } from "../../domain/address.js";
+import { type Address, parseAddress } from "../../domain/address.js";
 import type { Task } from "../../domain/task.js";
 import type { OrchestratorConfig, PersonConfig } from "../config.js";
 import type { OrchestratorParts } from "../parts.js";
@@ -16,7 +16,10 @@ export function firstCards(id: string, address: Task["address"], { config }: Pic
   return at === undefined ? [] : [{ id: `d_${id}`, at }];
 }
 
-/** A new card for whoever is given it now: an edited one would tell nobody. Undefined when there is no way to reach them. */
+/**
+ * A new card for the person who is given it now: an edited one would notify no one. Only the card of a task that a person adds for
+ * themselves becomes theirs, because they have just seen it. Undefined when there is no way to reach them.
+ */
 export function cardFor(
   task: Task,
   { user, at }: PersonConfig,
@@ -29,10 +32,18 @@ export function cardFor(
     task.address ??
     shownIn(config());
   if (place === undefined) return undefined;
+  const [only, ...others] = task.cards ?? [];
+  if (only && others.length === 0 && task.attempt === 0 && isSamePlace(only.at, place) && wasAddedBy(task, user))
+    return () => [{ ...only, person: true }];
   return (now) => [
     ...(now.cards ?? []).slice(-MOST_CARDS).map(({ person: _, ...card }) => card),
     { id: `d_${now.id}_${now.version}`, at: place, person: true },
   ];
 }
+
+const wasAddedBy = ({ createdBy }: Task, user: string) => createdBy === user || createdBy.startsWith(`${user} (`);
+
+const isSamePlace = (a: Address, b: Address) =>
+  a.platform === b.platform && a.chatId === b.chatId && a.threadId === b.threadId;
 
 const shownIn = ({ show_in }: OrchestratorConfig) => (show_in === undefined ? undefined : parseAddress(show_in));

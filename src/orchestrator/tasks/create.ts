@@ -14,6 +14,7 @@ import type { HookRegistry } from "../../hooks/registry.js";
 import type { Clock } from "../../lib/clock.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
+import { PLAIN } from "../../lib/plain-issues.js";
 import { issuesOf, pathText } from "../../lib/schema-issues.js";
 import { assigneeOf } from "../assignee.js";
 import type { OrchestratorConfig } from "../config.js";
@@ -111,7 +112,7 @@ export async function createTask(
 }
 
 function checked(input: unknown, now: number): TaskSpec {
-  const read = taskSpec.safeParse(input);
+  const read = taskSpec.safeParse(input, PLAIN);
   if (!read.success)
     throw invalid(
       issuesOf(read.error, [])

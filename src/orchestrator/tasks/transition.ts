@@ -59,6 +59,15 @@ const GOES_ON: ReadonlySet<TaskStatus> = new Set(["pending", "assigned", "in_pro
 /** Somebody else's change comes between now and then; more in a row are a fault. */
 const MOST_CONFLICTS = 50;
 
+/** What a change to a state is called. */
+const WISHED: Partial<Record<TaskStatus, string>> = {
+  assigned: "assignment",
+  in_progress: "start",
+  pending: "retry",
+  done: "completion",
+  failed: "failure",
+};
+
 export function createTransitions({ store, registry, committed, clock }: TransitionParts): Transitions {
   async function transition(id: string, wish: Wish): Promise<Transitioned> {
     let asked: { about: string; changes: Changes } | undefined;
@@ -108,7 +117,7 @@ export function createTransitions({ store, registry, committed, clock }: Transit
         status: to,
         ...(to === task.status ? {} : { changedAt: clock.now() }),
         hold: mark,
-        reason: `${wish.to} was refused by ${veto.by}: ${veto.reason}`,
+        reason: `${WISHED[wish.to] ?? `the change to ${wish.to.replaceAll("_", " ")}`} vetoed by ${veto.by}: ${veto.reason}`,
       });
       const event: TaskEvent = {
         ...entry(task, { by: veto.by, reason: veto.reason, ...causeOf(wish.actor) }),
