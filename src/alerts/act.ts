@@ -10,7 +10,7 @@ export type PersonAction =
   | { kind: "snooze"; until: number }
   | { kind: "wake" }
   | { kind: "assign" }
-  | { kind: "resolve"; reason: string }
+  | { kind: "resolve"; reason?: string | undefined }
   | { kind: "escalate" }
   /** More time was given, in words. */
   | { kind: "extend"; reason: string }

@@ -23,6 +23,8 @@ export interface Alerting {
   policy?(id: string | undefined): AlertPolicy | undefined;
   /** Where admins are told when the configuration names no place. */
   admins(): readonly Address[];
+  /** The private chat of an account (`platform:id`), as a formatted address; undefined where its platform is not switched on. */
+  direct(ref: string): string | undefined;
   /** Something is to be told there. */
   lookAt(destination: string): void;
   /** An alert has to be looked at then. */

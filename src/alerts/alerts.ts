@@ -1,5 +1,5 @@
 /** Alerts, composed: what raises them, what people do with them, and the looks that the time asks for. */
-import type { Address } from "../domain/address.js";
+import { type Address, formatAddress } from "../domain/address.js";
 import {
   type Actor,
   type Alert,
@@ -10,6 +10,7 @@ import {
   type Silence,
 } from "../domain/alert.js";
 import type { AlertSignal, ClockStanding, RaiseAlert } from "../domain/alert-signal.js";
+import type { Button, OutboundMessage } from "../domain/message.js";
 import type { Store } from "../domain/store.js";
 import type { Work } from "../domain/work.js";
 import type { Clock } from "../lib/clock.js";
@@ -22,19 +23,25 @@ import { localTimezone } from "../lib/timezone.js";
 import { createWork } from "../lib/work.js";
 import type { PersonAction } from "./act.js";
 import type { Alerting } from "./alerting.js";
+import { snoozing } from "./card/buttons.js";
+import { renderDetails } from "./card/render.js";
 import type { AlertsConfig } from "./config.js";
-import { createDigests, type Digest } from "./digests.js";
+import { createDigests, DIGEST, type Digest } from "./digests.js";
 import { createHeartbeat } from "./heartbeat.js";
 import { createInhibitors } from "./inhibitors.js";
-import { matcherProblem } from "./matchers.js";
-import { knownAs, onCall } from "./people.js";
+import { matcherProblem, matchesUnknown } from "./matchers.js";
+import { type RotaView, viewRotas, warnOfGaps } from "./on-call.js";
+import { knownAs } from "./people.js";
 import { type Occasion, type Outcome, pipeline } from "./pipeline.js";
+import { reachesNoOne } from "./reach.js";
 import { eachOpen, reexamine } from "./reexamine.js";
-import { dutyEnds } from "./shifts.js";
 import { createSilences } from "./silences.js";
 import { type GatewayFacts, watchGateway } from "./sources/gateway.js";
+import { routeAt } from "./steps/route.js";
 import { createBudget } from "./tell/budget.js";
 import type { Telling } from "./tell/telling.js";
+import { noteTest, retest, sendTest, testedBy } from "./tell/test-arrival.js";
+import { endUnreached } from "./tell/undelivered.js";
 import { tell } from "./tell.js";
 
 export interface AlertsParts {
@@ -44,10 +51,19 @@ export interface AlertsParts {
   policy?: NonNullable<Alerting["policy"]>;
   /** Where admins are told when the configuration names no place. */
   admins(): readonly Address[];
+  /** The private chat of an account (`platform:id`); undefined where its platform is not switched on. */
+  direct?(ref: string): Address | undefined;
   /** How the platforms and the outbox are. */
   status(): Promise<GatewayFacts>;
+  /** A link to the message that a delivery posted. */
+  linkTo?(deliveryId: string): Promise<string | undefined>;
   /** How an SLA clock stands now; undefined when it is not known. */
   standing?(clockId: string): Promise<ClockStanding | undefined>;
+  /**
+   * An operator resolves an alert: ends what it is about, so that the alert cannot hide a customer who waits. `reason`: absent when
+   * none was given. False: there was nothing to end. Throws what keeps it from ending.
+   */
+  end?(alert: Alert, by: Actor, reason: string | undefined): Promise<boolean>;
   /** Somebody took an alert: what that means for what it is about, in words for them. */
   taken?(alert: Alert, by: Actor): Promise<string | undefined>;
   /** Of the person with this account (`platform:id`), where somebody besides the settings of alerts knows it. */
@@ -67,6 +83,10 @@ export interface Alerts {
   extended(fingerprint: string, by: Actor, reason: string): Promise<void>;
   whoExtended(fingerprint: string): Promise<{ by: string; at: number } | undefined>;
   get(id: string): Promise<Alert | undefined>;
+  /** All there is to know of one, with every button, as it is shown in this chat. Throws NOT_FOUND. */
+  details(id: string, destination: string): Promise<OutboundMessage>;
+  /** The buttons that snooze it. Throws NOT_FOUND. */
+  snoozeButtons(id: string, destination: string): Promise<Button[]>;
   list(filter: AlertFilter): Promise<Alert[]>;
   counts: Store["alerts"]["counts"];
   history(id: string): Promise<AlertEvent[]>;
@@ -76,14 +96,17 @@ export interface Alerts {
     expire(id: string): Promise<Silence | undefined>;
     /** What is wrong with a matcher; undefined when nothing is. */
     problemOf(matcher: string): string | undefined;
+    /** No alert that is kept matches it, and nothing in the configuration does: it may be misspelt. */
+    isUnknown(matcher: string): Promise<boolean>;
   };
   digest(): Promise<Digest>;
-  /** By rota; nobody: undefined. */
-  /** `until`: when that changes. */
-  onCall(): { rota: string; person: string | undefined; until: number | undefined }[];
+  /** By rota. `until`: when that changes; `gaps`: the first stretches of the next 90 days without anyone. */
+  onCall(): RotaView[];
   nextBusinessHour(): number;
   /** Of business hours: what a time of day means that somebody writes. */
   timezone(): string;
+  /** Sends a test message to the destination that an alert says is not reached, and gives it. Undefined: it is no such alert. */
+  test(id: string): Promise<string | undefined>;
   /** What a card (`ac_…`), or a reminder or escalation of an alert (`al_…`), was sent with has ended: it is looked after at once. */
   delivered(id: string): void;
   /** Somebody deleted its message: it is posted anew while something on it is open. */
@@ -109,6 +132,8 @@ export function createAlerts(parts: AlertsParts): Alerts {
   const silences = createSilences(store, config.maintenance);
   const work = createWork({ look, maxParallel: PARALLEL, clock, logger: logger.child({ flow: "alerts" }) });
   let isStarted = false;
+  // Times of open alerts that would lie ahead now are taken back.
+  clock.onStep?.((stepMs) => stepMs < 0 && later("settings"));
   const telling: Telling = {
     ...parts.gateway,
     get config() {
@@ -121,6 +146,10 @@ export function createAlerts(parts: AlertsParts): Alerts {
     silences,
     ...(parts.policy === undefined ? {} : { policy: parts.policy }),
     admins: parts.admins,
+    direct(ref) {
+      const at = parts.direct?.(ref);
+      return at && formatAddress(at);
+    },
     lookAt: (destination) => later(`to ${destination}`),
     wakeAt: (at) => later("time", at),
     lookAtAll: () => later("all"),
@@ -132,6 +161,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
     raiseOwn,
     mask: parts.mask,
     nameOf: (ref) => knownAs(ref, config) ?? parts.nameOf?.(ref) ?? ref,
+    linkTo: async (deliveryId) => parts.linkTo?.(deliveryId),
     standing: async (clockId) => parts.standing?.(clockId),
     budget: createBudget(),
   };
@@ -156,6 +186,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
         return undefined;
       case "settings":
         await reexamine(telling, "all", run);
+        await eachOpen(telling, (page) => retest(page, telling));
         for (const destination of await store.busyDestinations()) telling.lookAt(destination);
         return undefined;
       case "silences":
@@ -166,7 +197,16 @@ export function createAlerts(parts: AlertsParts): Alerts {
       case "heartbeat":
         return heartbeat.look();
       default:
+        await endAllUnreached();
         return gatewayWatch.look();
+    }
+  }
+
+  /** The rota has someone again, or the settings changed. */
+  async function endAllUnreached(): Promise<void> {
+    for (const [route, { to, escalate }] of Object.entries(config.routes)) {
+      const there = to.length > 0 ? to : parts.admins().map(formatAddress);
+      if (!escalate.some((step) => reachesNoOne(step, there, telling, clock.now()))) await endUnreached(route, telling);
     }
   }
 
@@ -203,6 +243,8 @@ export function createAlerts(parts: AlertsParts): Alerts {
     raise: async (signal) => void (await run({ kind: "signal", signal })),
     async act(id, action, by) {
       const ids = id.startsWith("ac_") ? await openOn(id) : [id];
+      const ended = new Set<string>();
+      if (action.kind === "resolve") for (const one of ids) if (await endCause(one, action.reason, by)) ended.add(one);
       const alerts: Alert[] = [];
       let changed = 0;
       for (let from = 0; from < ids.length; from += PAGE) {
@@ -211,7 +253,8 @@ export function createAlerts(parts: AlertsParts): Alerts {
         for (const outcome of done) {
           if (!outcome) continue;
           if (alerts.length < PAGE) alerts.push(outcome.alert);
-          if (outcome.changed) changed++;
+          // Its source may have resolved it first, because of this very wish.
+          if (outcome.changed || ended.has(outcome.alert.id)) changed++;
         }
       }
       const [first] = alerts;
@@ -230,12 +273,18 @@ export function createAlerts(parts: AlertsParts): Alerts {
       return last && { by: last.actor.name, at: last.at };
     },
     get: (id) => store.get(id),
+    details: async (id, destination) => renderDetails(await needAlert(id), destination, telling),
+    async snoozeButtons(id, destination) {
+      const alert = await needAlert(id);
+      return snoozing(alert, routeAt(alert, destination, telling).settings);
+    },
     list: (filter) => store.list(filter),
     counts: (filter) => store.counts(filter),
     history: (id) => store.history(id, HISTORY_MAX),
     silences: {
       list: () => silences.list(),
       problemOf: matcherProblem,
+      isUnknown: async (one) => matchesUnknown(one, await store.list({ limit: 1_000 }), (id) => !!parts.policy?.(id)),
       async add(matchers, forMs, comment, by) {
         const now = clock.now();
         const added = await silences.add({ matchers, until: now + forMs, comment, by }, now);
@@ -249,14 +298,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
       },
     },
     digest: () => digests.now(),
-    onCall() {
-      const now = clock.now();
-      return Object.entries(config.rotas).map(([name, rota]) => ({
-        rota: name,
-        person: onCall(rota, now),
-        until: dutyEnds(rota, now),
-      }));
-    },
+    onCall: () => viewRotas(config, clock.now()),
     timezone: () => config.business_hours.timezone ?? localTimezone(),
     nextBusinessHour() {
       const { days, from, timezone = localTimezone() } = config.business_hours;
@@ -264,7 +306,16 @@ export function createAlerts(parts: AlertsParts): Alerts {
       const now = clock.now();
       return nextCron({ cron: `${minute} ${hour} * * ${days.join(",")}`, timezone }, now) ?? now + 86_400_000;
     },
-    delivered: (id) => void (id.startsWith("al_") ? lookAfterNotices(id) : lookAfter(id)),
+    async test(id) {
+      const destination = testedBy(await needAlert(id));
+      if (destination === undefined) return undefined;
+      await sendTest(destination, telling);
+      return destination;
+    },
+    delivered(id) {
+      if (id === DIGEST) later("digests");
+      else void (id.startsWith("al_") ? lookAfterNotices(id) : lookAfter(id));
+    },
     deleted: (cardId) =>
       void lookAfter(cardId, async ({ isClosed }) => {
         if (!isClosed) await store.redraw(cardId);
@@ -275,6 +326,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
     async start() {
       await silences.load();
       isStarted = true;
+      warnOfGaps(config, clock, logger);
       for (const key of ["time", "settings", "silences", "digests", "heartbeat", "gateway"]) work.look(key);
       for (const destination of await store.busyDestinations()) telling.lookAt(destination);
     },
@@ -288,6 +340,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
         config = next;
         inhibitors = nextInhibitors;
         silences.take(next.maintenance);
+        warnOfGaps(config, clock, logger);
         for (const key of ["time", "settings", "silences", "digests", "heartbeat", "gateway"]) later(key);
       };
     },
@@ -298,9 +351,21 @@ export function createAlerts(parts: AlertsParts): Alerts {
     sweep: (now) => store.sweep(now - config.keep),
   };
 
+  async function endCause(id: string, reason: string | undefined, by: Actor): Promise<boolean> {
+    const alert = await store.get(id);
+    return alert !== undefined && isOpen(alert.state) && (await parts.end?.(alert, by, reason)) === true;
+  }
+
+  async function needAlert(id: string): Promise<Alert> {
+    const alert = await store.get(id);
+    if (alert === undefined) throw unknownAlert(id);
+    return alert;
+  }
+
   /** Whoever settles deliveries does not wait; without this the card is looked after a little later. */
   async function lookAfter(cardId: string, first?: (card: AlertCard) => Promise<void>): Promise<void> {
     try {
+      if (await noteTest(cardId, telling)) return;
       const card = await store.card(cardId);
       if (!card) return;
       await first?.(card);

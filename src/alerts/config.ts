@@ -18,6 +18,8 @@ const matcher = z.string().superRefine((text, context) => {
 });
 const severity = z.enum(SEVERITIES);
 const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, "expected a time of day such as 22:00");
+/** A turn of no length has no person. */
+const SHORTEST_TURN_MS = 60_000;
 const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 const zone = (what: string) => timezone.optional().describe(`The time zone of ${what}. Default: the machine's.`);
 const web = z.string().refine((text) => /^https?:\/\/\S+$/.test(text), "expected an address that begins with https://");
@@ -139,31 +141,40 @@ const window = z
   });
 export type WindowConfig = z.output<typeof window>;
 
-const rota = z.strictObject({
-  timezone: zone("the rota"),
-  rotate: z
-    .strictObject({
-      people: z.array(z.string()).min(1).describe("In turn; names of `people` or platform:id."),
-      from: z.string().describe("When the first turn began, such as 2026-01-05T09:00."),
-      every: someDuration().describe("How long a turn is, such as 7d."),
-    })
-    .optional()
-    .describe("People who take turns."),
-  shifts: z
-    .array(
-      z.strictObject({
-        days: z
-          .array(z.enum(DAYS))
-          .default([...DAYS])
-          .describe("Days on which it begins."),
-        from: timeOfDay.describe("When it begins."),
-        to: timeOfDay.describe("When it ends."),
-        person: z.string().describe("A name of `people`, or platform:id."),
-      }),
-    )
-    .default([])
-    .describe("Fixed hours of the week; they go before turns."),
-});
+const rota = z
+  .strictObject({
+    timezone: zone("the rota"),
+    rotate: z
+      .strictObject({
+        people: z.array(z.string()).min(1).describe("In turn; names of `people` or platform:id."),
+        from: z.string().describe("When the first turn began, such as 2026-01-05T09:00."),
+        every: someDuration().describe("How long a turn is, such as 7d."),
+      })
+      .optional()
+      .describe("People who take turns."),
+    shifts: z
+      .array(
+        z.strictObject({
+          days: z
+            .array(z.enum(DAYS))
+            .default([...DAYS])
+            .describe("Days on which it begins."),
+          from: timeOfDay.describe("When it begins."),
+          to: timeOfDay.describe("When it ends."),
+          person: z.string().describe("A name of `people`, or platform:id."),
+        }),
+      )
+      .default([])
+      .describe("Fixed hours of the week; they go before turns."),
+  })
+  .superRefine(({ rotate, timezone: name = localTimezone() }, context) => {
+    const refuse = (key: string, message: string) =>
+      context.addIssue({ code: "custom", path: ["rotate", key], message });
+    if (rotate === undefined) return;
+    if (parseInstant(rotate.from, name) === undefined)
+      refuse("from", `expected a date and time that exist, such as 2026-01-05T09:00, got "${rotate.from}"`);
+    if (rotate.every < SHORTEST_TURN_MS) refuse("every", "expected a turn of at least 1m, such as 7d");
+  });
 export type RotaConfig = z.output<typeof rota>;
 
 const digest = z
@@ -172,7 +183,7 @@ const digest = z
     rota: z
       .string()
       .optional()
-      .describe("Or at the start of every shift and turn of this rota; it calls who comes on duty."),
+      .describe("Or at the start of every shift and turn of this rota; it mentions the person coming on call."),
     timezone: zone("it"),
     to: z.array(address).default([]).describe("Where. Default: direct messages to admins."),
     title: z.string().default("Alerts").describe("What it is called."),
@@ -195,7 +206,9 @@ export const alertsConfig = z.strictObject({
     .array(address)
     .default([])
     .describe("Where an alert is told that cannot be told where it should. Default: direct messages to admins."),
-  fallback_after: duration("5m").describe("So long may an alert wait for its platform before it is told there, too."),
+  fallback_after: duration("5m").describe(
+    "How long to wait for the primary platform before the fallback is used as well.",
+  ),
   inhibit: z
     .array(
       z.strictObject({

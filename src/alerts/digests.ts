@@ -1,20 +1,25 @@
 /** Regular messages about alerts: what is open, and what happened since the last. Their next times are rows, missed ones come once. */
 import { createHash } from "node:crypto";
 import { type Address, formatAddress, parseAddress } from "../domain/address.js";
-import { ALERT_STATES, type Alert, isOpen } from "../domain/alert.js";
+import { ALERT_STATES, type Alert, isOpen, STATE_WORDS } from "../domain/alert.js";
 import type { OutboundMessage } from "../domain/message.js";
 import type { KeyValueStore } from "../domain/store.js";
 import { nextCron } from "../lib/cron.js";
 import { localTimezone } from "../lib/timezone.js";
-import { inline, moment, STATE_WORDS, titleOf } from "./card/words.js";
+import { inline, moment, titleOf } from "./card/words.js";
 import type { AlertsConfig, DigestConfig } from "./config.js";
 import { accountsOf, onCall } from "./people.js";
 import { nextShift } from "./shifts.js";
+import { fallbacks } from "./steps/route.js";
 import { mentionsFor } from "./tell/mentions.js";
 import type { Telling } from "./tell/telling.js";
-import { nowhere, undelivered } from "./tell/undelivered.js";
+import { nowhere, raiseUndelivered } from "./tell/undelivered.js";
 
 const SCOPE = "alerts.digests";
+/** The key of the digests that are not known to have arrived. */
+const UNSETTLED = "unsettled";
+/** The cause of a digest's deliveries. */
+export const DIGEST = "digest";
 const SHOWN = 15;
 const DAY_MS = 86_400_000;
 /** Alerts that are looked through for what happened. */
@@ -31,11 +36,27 @@ interface Due {
   lastAt: number;
 }
 
+/** A digest that was enqueued. */
+interface Sent {
+  /** A formatted address. */
+  to: string;
+  deliveryId: string;
+  sentAt: number;
+  duty?: Duty | undefined;
+  /** It is at the fallback already. */
+  isElsewhere?: boolean;
+}
+
+/** `message`: without the person whom it mentions. */
+interface Unsettled extends Sent {
+  message: OutboundMessage;
+}
+
 export function createDigests(
   parts: Telling,
   keyValue: KeyValueStore,
 ): { now(): Promise<Digest>; look(): Promise<number | undefined> } {
-  const { clock, admins, send, raiseOwn } = parts;
+  const { clock, admins, send } = parts;
 
   async function lookAtOne(digest: DigestConfig): Promise<number | undefined> {
     const now = clock.now();
@@ -54,18 +75,64 @@ export function createDigests(
     const to = digest.to.length > 0 ? digest.to.flatMap((text) => parseAddress(text) ?? []) : admins();
     for (const at of isTold ? to : [])
       try {
-        await send(at, duty === undefined ? message : called(message, duty, at), {
-          cause: { kind: "alert", id: key, depth: 0 },
-          deliveryId: digestId(key, known.nextAt, at),
-        });
+        await post({ to: formatAddress(at), deliveryId: digestId(key, known.nextAt, at), sentAt: now, duty }, message);
       } catch (error) {
-        // The others are told all the same.
-        const reason = nowhere(error);
-        if (reason === undefined) throw error;
-        await raiseOwn({ ...undelivered(formatAddress(at)), state: "firing", reason });
+        // The other chats get it all the same.
+        if (nowhere(error) === undefined) throw error;
       }
     await keyValue.set(SCOPE, key, { nextAt: next, lastAt: now });
     return next;
+  }
+
+  async function post(sent: Sent, message: OutboundMessage): Promise<void> {
+    const others = (await unsettled()).filter(({ deliveryId }) => deliveryId !== sent.deliveryId);
+    // Known before it is enqueued: a crash in between loses none.
+    await keyValue.set(SCOPE, UNSETTLED, [...others, { ...sent, message }]);
+    const { to, duty, deliveryId } = sent;
+    const at = parseAddress(to);
+    if (at)
+      await send(at, duty === undefined ? message : called(message, duty, at), {
+        cause: { kind: "alert", id: DIGEST, depth: 0 },
+        deliveryId,
+      });
+  }
+
+  const unsettled = async () => ((await keyValue.get(SCOPE, UNSETTLED)) ?? []) as Unsettled[];
+
+  /** What a chat does not take goes to the fallback. Gives the time of the next check. */
+  async function lookAfter(): Promise<number | undefined> {
+    let next: number | undefined;
+    for (const one of await unsettled()) {
+      const delivery = await parts.deliveryOf(one.deliveryId);
+      const isUnderWay = delivery?.status === "waiting" || delivery?.status === "sending";
+      const patience = one.sentAt + parts.config.fallback_after;
+      if (isUnderWay && clock.now() < patience) {
+        next = Math.min(next ?? patience, patience);
+        continue;
+      }
+      // Not enqueued: its platform is not switched on.
+      const isLost = delivery === undefined || isUnderWay || delivery.status === "dead" || delivery.status === "held";
+      if (isLost) await postElsewhere(one, delivery?.reason ?? "it could not be enqueued");
+      const left = (await unsettled()).filter(({ deliveryId }) => deliveryId !== one.deliveryId);
+      await keyValue.set(SCOPE, UNSETTLED, left);
+    }
+    return next;
+  }
+
+  async function postElsewhere({ to, deliveryId, duty, message, isElsewhere }: Unsettled, reason: string) {
+    await raiseUndelivered(to, reason, parts);
+    if (isElsewhere) return;
+    const text = `${message.text} This digest did not arrive at \`${to}\`.`.trim();
+    for (const other of fallbacks(parts.config, () => admins().map(formatAddress)))
+      if (other !== to) {
+        const at = parseAddress(other);
+        const id = at && digestId(deliveryId, 0, at);
+        const sent = { to: other, deliveryId: id ?? "", sentAt: clock.now(), duty, isElsewhere: true };
+        if (at)
+          await post(sent, { ...message, text }).catch((error: unknown) => {
+            if (nowhere(error) === undefined) throw error;
+          });
+      }
   }
 
   return {
@@ -76,6 +143,8 @@ export function createDigests(
         const next = await lookAtOne(digest);
         if (next !== undefined) times.push(next);
       }
+      const next = await lookAfter();
+      if (next !== undefined) times.push(next);
       return times.length === 0 ? undefined : Math.min(...times);
     },
   };
@@ -113,7 +182,7 @@ function timesOf(
 function called(message: OutboundMessage, { rota, person, mentions: all }: Duty, at: Address): OutboundMessage {
   const { prefix, mentions } = mentionsFor(all, formatAddress(at));
   const who = prefix === "" ? `${inline(person)} ` : prefix;
-  return { ...message, text: `${who}is on duty now (${inline(rota)}).`, ...(mentions ? { mentions } : {}) };
+  return { ...message, text: `${who}is on duty now (${inline(rota)}). ${message.text}`.trim(), mentions };
 }
 
 /** The same digest at the same place is the same delivery, so a crash half-way says it once. */

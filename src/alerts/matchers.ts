@@ -1,6 +1,6 @@
 /** Matchers of silences, routes and rules, written as operators know them: `severity=critical`, `policy=~first.*`, `queue!=spam`. */
 import { RE2JS } from "re2js";
-import type { Alert } from "../domain/alert.js";
+import { type Alert, SEVERITIES } from "../domain/alert.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 
 export type Matcher = (labels: Labels) => boolean;
@@ -60,4 +60,28 @@ export function matcherProblem(text: string): string | undefined {
   } catch (error) {
     return errorMessage(error);
   }
+}
+
+/** Labels whose values are few and come from the product: one that no alert has had yet is not misspelt. */
+const OWN_LABELS: readonly (string | undefined)[] = ["source", "entity", "clock"];
+
+/** Whether a matcher asks for a value that nothing has: none of these alerts, no policy, no severity. */
+export function matchesUnknown(
+  text: string,
+  alerts: readonly Pick<Alert, "id" | "severity" | "signal">[],
+  isPolicy: (id: string) => boolean,
+): boolean {
+  const [, name, operator, quoted, bare] = FORM.exec(text) ?? [];
+  const value = quoted ?? bare ?? "";
+  if (OWN_LABELS.includes(name) || operator?.startsWith("!")) return false;
+  if (name === "policy" && isPolicy(value)) return false;
+  const matches = parseMatcher(text);
+  if (name === "severity" && SEVERITIES.some((severity) => matches({ severity }))) return false;
+  return !alerts.some((alert) => matches(labelsOf(alert)));
+}
+
+/** The policy that a matcher names, `policy=replies`; undefined when it names none, or by a pattern. */
+export function policyOf(text: string): string | undefined {
+  const [, name, operator, quoted, bare] = FORM.exec(text) ?? [];
+  return name === "policy" && operator === "=" ? (quoted ?? bare) : undefined;
 }

@@ -10,6 +10,7 @@ import { act, type PersonAction } from "./act.js";
 import type { Alerting } from "./alerting.js";
 import type { Plan } from "./plan.js";
 import { age } from "./steps/age.js";
+import { breach } from "./steps/breach.js";
 import { escalate } from "./steps/escalate.js";
 import { fallback, type Undelivered } from "./steps/fallback.js";
 import { findPlan, fingerprint } from "./steps/fingerprint.js";
@@ -51,6 +52,7 @@ export async function pipeline(occasion: Occasion, alerting: Alerting): Promise<
     for (const place of group(plan, routes, isMoving)) quietHours(plan, place, alerting);
     remind(plan, routes, alerting);
     escalate(plan, routes, alerting);
+    breach(plan, alerting);
 
     if (await commit(plan, alerting)) return { alert: plan.alert, changed: plan.events.length > 0 };
   }

@@ -27,6 +27,40 @@ export function dutyEnds(rota: RotaConfig, now: number): number | undefined {
   return undefined;
 }
 
+/** A stretch without anyone on call; without `to` it does not end. */
+export interface Gap {
+  from: number;
+  to?: number;
+}
+
+const DAY_MS = 86_400_000;
+/** Shifts repeat by the week, and turns leave no gap after the first: what is missing in 90 days is missing in the first eight. */
+const REPEATS_AFTER_MS = 8 * DAY_MS;
+const MAX_GAPS = 3;
+
+/** The first gaps of the next 90 days, at most three. */
+export function gapsOf(rota: RotaConfig, now: number): Gap[] {
+  const gaps: Gap[] = [];
+  for (let at: number | undefined = now, tries = 0; at !== undefined && tries < MAX_EDGES; tries++) {
+    if (at > now + REPEATS_AFTER_MS || gaps.length === MAX_GAPS) break;
+    const isCovered = onCall(rota, at) !== undefined;
+    const end: number | undefined = dutyEnds(rota, at);
+    if (!isCovered) gaps.push(end === undefined ? { from: at } : { from: at, to: end });
+    at = end;
+  }
+  return gaps;
+}
+
+/** Who comes on duty next, after the one who is on duty now; undefined when no one does. */
+export function nextOnCall(rota: RotaConfig, now: number): { person: string; at: number } | undefined {
+  for (let at = dutyEnds(rota, now), tries = 0; at !== undefined && tries < MAX_GAPS; tries++) {
+    const person = onCall(rota, at);
+    if (person !== undefined) return { person, at };
+    at = dutyEnds(rota, at);
+  }
+  return undefined;
+}
+
 function nextEdge({ shifts, rotate, timezone = localTimezone() }: RotaConfig, after: number): number | undefined {
   const cron = (time: string) => `${Number(time.slice(3))} ${Number(time.slice(0, 2))} * * *`;
   const edges = shifts

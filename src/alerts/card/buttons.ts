@@ -1,7 +1,8 @@
-/** The buttons of a card. Each is a command, run as whoever presses it; the command checks the role. */
-import type { Alert } from "../../domain/alert.js";
+/** The buttons of a card. Each is a command that runs as the person who presses it; the command checks the role. */
+import { type Alert, isOpen } from "../../domain/alert.js";
 import type { Button, Form } from "../../domain/message.js";
 import type { RouteConfig } from "../config.js";
+import { testedBy } from "../tell/test-arrival.js";
 
 type Settings = Pick<RouteConfig, "buttons" | "snooze" | "extend" | "mute">;
 
@@ -9,19 +10,40 @@ export const SNOOZE_QUESTION = "How long, or until when (2h, tomorrow 9:00)";
 
 export interface Now {
   canEscalate: boolean;
-  /** What people have given its clock so far: a press on a card that shows something older changes nothing. */
-  given?: number;
+  /** What people have given its clock so far: a press on a card that shows something older changes nothing. Absent: no clock. */
+  given?: number | undefined;
   isMuted: boolean;
 }
 
-export function buttonsOf(alert: Alert, settings: Settings, now: Now): Button[][] {
+/** Four at most: what one does at night. The rest is behind "More…". `url`: where what it is about can be opened. */
+export function cardButtons(alert: Alert, settings: Settings, url: string | undefined): Button[][] {
+  const { id, state, signal } = alert;
+  const has = (name: Settings["buttons"][number]) => settings.buttons.includes(name);
+  const snooze =
+    state === "snoozed"
+      ? press("Wake", `/snooze ${id} off`)
+      : settings.snooze.length > 0 && press("Snooze ▾", `/snooze ${id}`);
+  const label = signal.entity?.type === "conversation" ? "Open chat" : "Open";
+  const row = [
+    url !== undefined && link(label, url),
+    has("ack") && state !== "acked" && press("Acknowledge", `/ack ${id}`, "success"),
+    has("snooze") && snooze,
+    testedBy(alert) !== undefined && press("Send test message", `/alerts test ${id}`),
+    press("More…", `/alerts show ${id}`),
+  ];
+  return [row.filter((one): one is Button => one !== false)];
+}
+
+/** All that can be done with it. */
+export function detailButtons(alert: Alert, settings: Settings, now: Now): Button[][] {
   const has = (name: Settings["buttons"][number]) => settings.buttons.includes(name);
   const { id, state } = alert;
+  if (!isOpen(state)) return [];
   const first = [
     has("ack") && state !== "acked" && press("Acknowledge", `/ack ${id}`, "success"),
     has("assign") && press("Assign to me", `/alerts assign ${id}`),
     has("escalate") && state === "firing" && now.canEscalate && press("Escalate", `/alerts escalate ${id}`, "danger"),
-    has("resolve") && press("Resolve", `/alerts resolve ${id}`),
+    has("resolve") && resolving(alert, now),
     has("note") && asking("Note", `/alerts note ${id}`, [{ id: "text", label: "Note", long: true, required: true }]),
   ];
   const rows = [
@@ -33,7 +55,16 @@ export function buttonsOf(alert: Alert, settings: Settings, now: Now): Button[][
   return rows.map((row) => row.filter((one): one is Button => one !== false)).filter((row) => row.length > 0);
 }
 
-function snoozing({ id, state }: Alert, { snooze }: Settings): Button[] {
+/** Says what it ends. A task or a mission ends by its own commands, and its alert with it. */
+function resolving({ id, signal: { entity } }: Alert, { given }: Now): Button | false {
+  if (given === undefined) return press("Resolve", `/alerts resolve ${id}`);
+  if (entity?.type !== "conversation") return false;
+  return asking("End conversation…", `/alerts resolve ${id}`, [
+    { id: "text", label: "Why it ends without an answer", required: true },
+  ]);
+}
+
+export function snoozing({ id, state }: Pick<Alert, "id" | "state">, { snooze }: Pick<Settings, "snooze">): Button[] {
   if (state === "snoozed") return [press("Wake", `/snooze ${id} off`)];
   return [
     ...snooze.map((length) => press(labelOf("Snooze", length), `/snooze ${id} ${length}`)),
@@ -43,7 +74,7 @@ function snoozing({ id, state }: Alert, { snooze }: Settings): Button[] {
 
 function extending({ signal: { source } }: Alert, { extend }: Settings, { given }: Now): Button[] {
   if (source.kind !== "sla") return [];
-  const line = `/sla extend ${source.id}${given === undefined ? "" : ` was=${given}`}`;
+  const line = `/sla extend ${source.id}${given === undefined ? "" : ` expected=${given}`}`;
   const title = "How long, or until when (2h, fri 17:00)";
   return [
     ...extend.map((length) => press(labelOf("Extend", length), `${line} by=${length}`)),
@@ -69,6 +100,8 @@ export function press(label: string, line: string, style: Button["style"] = "sec
   return { label, style, action: { kind: "command", line } };
 }
 
+export const link = (label: string, url: string): Button => ({ label, url });
+
 export function asking(label: string, line: string, fields: Form["fields"]): Button {
   return { label, style: "secondary", action: { kind: "command", line, form: { title: label, fields } } };
 }
@@ -76,6 +109,11 @@ export function asking(label: string, line: string, fields: Form["fields"]): But
 export function labelOf(what: string, length: string): string {
   if (length !== "business") return `${what} ${length}`;
   return what === "Snooze" ? "Next business hour" : `${what} to business hours`;
+}
+
+/** An address that every platform opens. */
+export function urlOf(address: string | undefined): string | undefined {
+  return address !== undefined && /^https?:\/\/\S+$/.test(address) ? address : undefined;
 }
 
 const quoted = (text: string) => (/^[\w.:-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, "\\$&")}"`);

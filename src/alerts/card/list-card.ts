@@ -1,12 +1,12 @@
 /** The card of many alerts: the worst of them, how many in which state, and one press for all. */
-import { ALERT_STATES, type AlertCard, isOpen } from "../../domain/alert.js";
+import { ALERT_STATES, type Alert, type AlertCard, isOpen, STATE_WORDS } from "../../domain/alert.js";
 import type { Button, Card, OutboundMessage } from "../../domain/message.js";
 import { formatDuration } from "../../lib/duration.js";
 import { type AlertsConfig, defaultRoute } from "../config.js";
 import type { Telling } from "../tell/telling.js";
 import { asking, labelOf, press, SNOOZE_QUESTION } from "./buttons.js";
 import { movedWords } from "./moved-card.js";
-import { moment, STATE_WORDS, titleOf } from "./words.js";
+import { moment, titleOf } from "./words.js";
 
 const SHOWN = 10;
 
@@ -32,7 +32,7 @@ export async function listCard(card: AlertCard, { store, config, clock }: Tellin
   return {
     text: "",
     card: {
-      title: titleFor(card, total, open),
+      title: titleFor(card, total, open, alerts[0]),
       text: `${states.join(" · ")}\n\n${lines.join("\n")}${more}${gone}`.trim(),
       tone: toneOf(open, counts.firing ?? 0),
       footer: card.id,
@@ -41,14 +41,14 @@ export async function listCard(card: AlertCard, { store, config, clock }: Tellin
   };
 }
 
-function titleFor({ kind, key }: AlertCard, total: number, open: number): string {
+function titleFor({ kind, key }: AlertCard, total: number, open: number, first: Alert | undefined): string {
   const count = `${total.toLocaleString("en-US")} alert${total === 1 ? "" : "s"}`;
-  const left = open === 0 ? ", all over" : open < total ? `, ${open.toLocaleString("en-US")} open` : "";
+  const left = open === 0 ? ", all ended" : open < total ? `, ${open.toLocaleString("en-US")} open` : "";
   switch (kind) {
     case "catch-up":
       return `🌙 While it was quiet: ${count}${left}`;
     case "rest":
-      return `🗂 ${count} at once${left}`;
+      return total === 1 && first ? `🗂 ${first.signal.title}`.slice(0, 250) : `🗂 ${count} at once${left}`;
     default:
       return `🗂 ${count}${left}: ${key.split("|").slice(1).join(" ").slice(0, 120)}`;
   }

@@ -1,5 +1,5 @@
 /** Pieces of Markdown that cards and messages about alerts are made of. Words of unknown origin go in escaped. */
-import type { Alert, AlertState } from "../../domain/alert.js";
+import { type Alert, type AlertState, stateWord } from "../../domain/alert.js";
 import type { Severity } from "../../domain/alert-signal.js";
 
 const MARKS: Record<Severity, string> = { info: "ℹ️", warning: "⚠️", high: "🔶", critical: "🔴" };
@@ -10,17 +10,6 @@ const OVER: Partial<Record<AlertState, string>> = {
   snoozed: "💤",
   silenced: "🔇",
   inhibited: "🔇",
-};
-
-export const STATE_WORDS: Record<AlertState, string> = {
-  warned: "warning",
-  firing: "firing",
-  acked: "acknowledged",
-  snoozed: "snoozed",
-  silenced: "silenced",
-  inhibited: "explained by another alert",
-  resolved: "resolved",
-  expired: "expired",
 };
 
 const TITLE_MAX = 200;
@@ -37,14 +26,21 @@ export function markOf({ state, severity }: Pick<Alert, "state" | "severity">): 
   return OVER[state] ?? MARKS[severity];
 }
 
-/** `🔴 **Reply to Ann** firing`. */
+/** `🔴 **Grace in general (web): first response overdue**`, with its state where the title does not say it. */
 export function titleOf(alert: Alert): string {
-  return `${markOf(alert)} **${inline(alert.signal.title, TITLE_MAX)}** ${STATE_WORDS[alert.state]}`;
+  const word = stateWord(alert);
+  const state = alert.signal.title.endsWith(word) ? "" : ` ${word}`;
+  return `${markOf(alert)} **${inline(alert.signal.title, TITLE_MAX)}**${state}`;
 }
 
 /** A moment, which every platform shows as its readers know it; `timezone` is for those that cannot know theirs. */
 export function moment(atMs: number, timezone: string | undefined, style: "f" | "t" = "f"): string {
   return `<t:${Math.floor(atMs / 1000)}:${style}${timezone === undefined ? "" : `:${timezone}`}>`;
+}
+
+/** Histories keep moments as ISO dates; people read them as every other moment. */
+export function withMoments(text: string, at: (ms: number) => string): string {
+  return text.replace(/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z/g, (iso) => at(Date.parse(iso)));
 }
 
 /** What a customer wrote, without what is nobody's business: addresses, long numbers. */

@@ -93,6 +93,8 @@ async function announce(announcement: SlaAnnouncement, attempt: number, parts: A
     dispatchId: `${id}:${phase}`,
     attempt,
     cause: { kind: "alert" as const, id: clockId, depth: 0 },
+    // A clock on a conversation is named after its address and a number.
+    conversation: news?.entityType === "conversation" ? news.entityId.replace(/#\d+$/, "") : undefined,
   });
 
   if (status === "pending" && news) {
@@ -125,8 +127,12 @@ async function vetoed(
   });
 }
 
-async function raiseIt({ clockId, episode, signal }: SlaAnnouncement, { store, raise }: AnnounceParts): Promise<void> {
-  if (signal.state === "resolved" && !(await store.wasRaised(clockId, episode))) return;
+/** What ends or changes an alert needs one: it may have been vetoed. */
+async function raiseIt(
+  { clockId, episode, signal, news }: SlaAnnouncement,
+  { store, raise }: AnnounceParts,
+): Promise<void> {
+  if ((signal.state === "resolved" || news === undefined) && !(await store.wasRaised(clockId, episode))) return;
   await raise(signal);
 }
 

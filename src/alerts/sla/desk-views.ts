@@ -1,8 +1,7 @@
 /** Clocks and policies as people see them: with what has been used and what is left at this moment. */
 import type { SlaClock, SlaMeasure } from "../../domain/sla.js";
 import { ALWAYS } from "./calendars/calendar.js";
-import { usedAt } from "./clock/course.js";
-import { frameOf } from "./clock/frame.js";
+import { usedOf } from "./clock/frame.js";
 import type { Policy } from "./policies/policies.js";
 
 /** A clock with what only its policy and calendar can tell. */
@@ -35,7 +34,7 @@ export interface PolicyView {
 
 export function viewOf(clock: SlaClock, policy: Policy | undefined, now: number): ClockView {
   const at = clock.endedAt ?? now;
-  const usedMs = clock.usedMs ?? usedNow(clock, policy, at);
+  const usedMs = clock.usedMs ?? usedOf(clock, policy, at);
   return {
     clock,
     usedMs,
@@ -43,14 +42,6 @@ export function viewOf(clock: SlaClock, policy: Policy | undefined, now: number)
     leftMs: leftAt(clock, policy, usedMs, at),
     ...(policy?.calendar.timezone === undefined ? {} : { timezone: policy.calendar.timezone }),
   };
-}
-
-function usedNow(clock: SlaClock, policy: Policy | undefined, at: number): number {
-  if (!policy) return usedAt(clock.course, ALWAYS, at);
-  const { measure, cycle, startedAt, course, extendedMs, entity } = clock;
-  const deadline = measure === "deadline" ? entity.deadline : undefined;
-  const span = { measure, cycle, startedAt, ...(deadline === undefined ? {} : { deadline }) };
-  return frameOf(span, policy, course, extendedMs).used(at);
 }
 
 /** Overdue by: working time since it was due. */

@@ -8,7 +8,7 @@ import { type Attainment, attainmentOf } from "./report.js";
 
 export interface SlaDesk {
   list(filter: SlaFilter): Promise<{ clocks: ClockView[]; total: number }>;
-  /** By its id, the beginning of it, or the id of what it watches. */
+  /** By its id, the beginning of it, or the id or the name of what it watches. */
   find(id: string): Promise<ClockView[]>;
   announcements(clockId: string): Promise<SlaAnnouncement[]>;
   policies(): Promise<PolicyView[]>;
@@ -32,6 +32,9 @@ export interface DeskParts {
   clock: Clock;
 }
 
+/** Open clocks that are looked through for a name. */
+const NAMED = 1_000;
+
 export function createDesk({ store, policies, extend, close, claim, clock }: DeskParts): SlaDesk {
   const view = (one: SlaClock) =>
     viewOf(
@@ -39,6 +42,15 @@ export function createDesk({ store, policies, extend, close, claim, clock }: Des
       policies().find(({ id }) => id === one.policyId),
       clock.now(),
     );
+  /** Open clocks of what is called so, or has these words in its name. */
+  async function byTitle(words: string): Promise<SlaClock[]> {
+    const wanted = words.trim().toLowerCase();
+    if (wanted === "") return [];
+    const open = await store.list({ state: "open", limit: NAMED });
+    const named = open.filter(({ entity }) => entity.title.toLowerCase() === wanted);
+    return named.length > 0 ? named : open.filter(({ entity }) => entity.title.toLowerCase().includes(wanted));
+  }
+
   return {
     async list(filter) {
       const [clocks, total] = await Promise.all([store.list(filter), store.count(filter)]);
@@ -50,7 +62,8 @@ export function createDesk({ store, policies, extend, close, claim, clock }: Des
       const [open, ended] = await Promise.all(
         (["open", "ended"] as const).map((state) => store.list({ entityId: id, state, limit: 20 })),
       );
-      return [...(open ?? []), ...(ended ?? [])].map(view);
+      const found = [...(open ?? []), ...(ended ?? [])];
+      return (found.length > 0 ? found : await byTitle(id)).map(view);
     },
     announcements: (clockId) => store.announcements(clockId),
     policies: () =>

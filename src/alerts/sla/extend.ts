@@ -6,6 +6,7 @@ import type { Actor } from "../../domain/alert.js";
 import type { SlaClock } from "../../domain/sla.js";
 import { formatDuration } from "../../lib/duration.js";
 import { HookgateError } from "../../lib/errors.js";
+import { writeMoment } from "../../lib/markdown/tokens.js";
 import { ALWAYS } from "./calendars/calendar.js";
 import { fingerprintOf } from "./clock/say.js";
 import type { Policy } from "./policies/policies.js";
@@ -88,10 +89,12 @@ async function moved(clock: SlaClock, { whoExtended, now }: ExtendParts): Promis
   const { dueAt } = clock;
   return new HookgateError({
     code: "SLA_MOVED",
-    message: `It was moved already${who}${dueAt === undefined ? "" : `: it is due ${new Date(dueAt).toISOString()} now`}.`,
+    message: `It was moved already${who}${dueAt === undefined ? "" : `: it is due ${shown(dueAt)}`}.`,
     hint: "Press the button of the card as it is now, or give another length of time.",
   });
 }
+
+const shown = (at: number) => writeMoment({ kind: "moment", atMs: at, style: "f", timezone: undefined });
 
 function wordsFor(before: SlaClock, { dueAt, extendedMs }: SlaClock, { reason }: Extension): string {
   const due = dueAt === undefined ? undefined : `due ${new Date(dueAt).toISOString()}`;

@@ -7,7 +7,11 @@ export interface Attainment {
   measure: SlaMeasure;
   met: number;
   late: number;
+  /** Closed without an answer, missed ones too. */
+  unanswered: number;
   withdrawn: number;
+  /** Given more time by people. */
+  extended: number;
   /** Open ones that are overdue now. */
   overdue: number;
   open: number;
@@ -39,8 +43,12 @@ export async function attainmentOf(
       const policy = policies.find(({ id }) => id === policyId);
       const tally = tallies.filter((one) => one.policyId === policyId);
       const own = all.filter((one) => one.policyId === policyId);
-      const ended = own.map(({ usedMs, met }) => ({ usedMs, met })).sort((a, b) => a.usedMs - b.usedMs);
-      const sum = (field: "met" | "late" | "withdrawn") => tally.reduce((total, one) => total + one[field], 0);
+      const ended = own
+        .filter(({ isAnswered }) => isAnswered)
+        .map(({ usedMs, met }) => ({ usedMs, met }))
+        .sort((a, b) => a.usedMs - b.usedMs);
+      const sum = (field: "met" | "late" | "unanswered" | "withdrawn" | "extended") =>
+        tally.reduce((total, one) => total + one[field], 0);
       const met = sum("met");
       const late = sum("late");
       return {
@@ -48,7 +56,9 @@ export async function attainmentOf(
         measure: policy?.measure ?? tally[0]?.measure ?? "completion",
         met,
         late,
+        unanswered: sum("unanswered"),
         withdrawn: sum("withdrawn"),
+        extended: sum("extended"),
         open: await store.count({ policyId, state: "open" }),
         overdue: await store.count({ policyId, state: "overdue" }),
         ...(met + late > 0 ? { attained: met / (met + late) } : {}),

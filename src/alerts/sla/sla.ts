@@ -17,7 +17,7 @@ import { ALWAYS, type WorkCalendar } from "./calendars/calendar.js";
 import { type Calendars, loadCalendars } from "./calendars/load.js";
 import { Clocks } from "./clocks.js";
 import type { SlaConfig } from "./config.js";
-import type { LinkTo, LinkToPerson } from "./conversations/as-entity.js";
+import type { LinkTo, LinkToPerson, PlaceName } from "./conversations/as-entity.js";
 import { Conversations } from "./conversations/conversations.js";
 import { createDesk, type SlaDesk } from "./desk.js";
 import { type ExtendParts, extend } from "./extend.js";
@@ -41,6 +41,7 @@ export interface SlaParts {
   whoExtended?: ExtendParts["whoExtended"];
   linkTo?: LinkTo;
   linkToPerson?: LinkToPerson;
+  placeName?: PlaceName;
   clock: Clock;
   logger: Logger;
 }
@@ -68,6 +69,9 @@ export interface Sla {
 const DUE = "due";
 const SAY = "say";
 const RECKON = "reckon";
+const CLOCK_SET = "clock set";
+/** Clocks read at once. */
+const PAGE = 500;
 /** The cursor of the policies that conversations were reckoned with. */
 const POLICIES = "policies";
 
@@ -88,7 +92,10 @@ export function createSla(parts: SlaParts): Sla {
   });
 
   const work: Work = createWork({
-    look: (key) => (key === DUE ? lookAtDue() : key === SAY ? announceWaiting(announceParts) : reckonAnew()),
+    look: (key) => {
+      if (key === CLOCK_SET) return lookAtOverdueAgain();
+      return key === DUE ? lookAtDue() : key === SAY ? announceWaiting(announceParts) : reckonAnew();
+    },
     maxParallel: 3,
     clock,
     logger: logger.child({ part: "sla" }),
@@ -115,6 +122,7 @@ export function createSla(parts: SlaParts): Sla {
     links: {
       linkTo: (...message) => parts.linkTo?.(...message),
       linkToPerson: (...person) => parts.linkToPerson?.(...person),
+      placeName: (at) => parts.placeName?.(at),
     },
     clock,
     logger,
@@ -145,13 +153,33 @@ export function createSla(parts: SlaParts): Sla {
   async function lookAtDue(): Promise<number | undefined> {
     // What platforms bring of the time when nobody listened may end a clock that looks overdue.
     if (clock.now() < quietUntil) return quietUntil;
-    return clocks.lookAtDue((due: SlaClock) =>
-      due.entity.type === "conversation" ? conversations.lookAgain(due.entity.id) : clocks.lookAtWork(due),
-    );
+    return clocks.lookAtDue(lookAgain);
   }
 
+  function lookAgain(due: SlaClock): Promise<void> {
+    return due.entity.type === "conversation" ? conversations.lookAgain(due.entity.id) : clocks.lookAtWork(due);
+  }
+
+  /** The system clock was ahead and is right again: what was announced as overdue at a time to come is not overdue. */
+  async function lookAtOverdueAgain(): Promise<undefined> {
+    const early: SlaClock[] = [];
+    for (let offset = 0; ; offset += PAGE) {
+      const page = await store.sla.list({ state: "overdue", offset, limit: PAGE });
+      early.push(...page.filter(({ violatedAt = 0 }) => violatedAt > clock.now()));
+      if (page.length < PAGE) break;
+    }
+    await Promise.all(early.map(lookAgain));
+    return undefined;
+  }
+
+  clock.onStep?.((stepMs) => {
+    if (stepMs > 0) return;
+    quietUntil = Math.min(quietUntil, clock.now() + config.after_start);
+    look(CLOCK_SET);
+  });
+
   async function prepare(next: SlaConfig): Promise<() => void> {
-    const nextCalendars = await loadCalendars(next.policies.length > 0 ? next.calendars : {});
+    const nextCalendars = await loadCalendars(next.calendars);
     const nextPolicies = createPolicies(next, nextCalendars);
     return () => {
       isIdle = false;
@@ -213,6 +241,7 @@ export function createSla(parts: SlaParts): Sla {
       await conversations.start(quietUntil);
       look(DUE);
       look(SAY);
+      look(CLOCK_SET);
     },
     prepare,
     sweep: (now) => store.sla.sweep(now - config.keep),

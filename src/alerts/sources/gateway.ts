@@ -1,4 +1,4 @@
-/** Alerts about the gateway itself: a platform that stays away, messages that could not be delivered and wait for an operator. */
+/** Alerts about the gateway itself: a platform that stays away, a damaged database, messages that could not be delivered and wait for an operator. */
 import type { AlertSignal } from "../../domain/alert-signal.js";
 import type { Clock } from "../../lib/clock.js";
 import { formatDuration } from "../../lib/duration.js";
@@ -8,6 +8,7 @@ export interface GatewayFacts {
   adapters: readonly { platform: string; phase: string; since: number; reason?: string }[];
   outbox: { dead: number; held: number };
   inbox: { dead: number };
+  store: { problem: { message: string; hint?: string } | undefined };
 }
 
 interface Parts {
@@ -63,9 +64,22 @@ export function watchGateway({ config, status, raiseOwn, clock }: Parts): { look
     });
   }
 
+  async function lookAtStore({ problem }: GatewayFacts["store"]): Promise<void> {
+    await raiseOwn({
+      fingerprint: "gateway:store",
+      state: problem ? "firing" : "resolved",
+      severity: "critical",
+      title: "The database is damaged",
+      reason: problem ? `${problem.message}. ${problem.hint ?? ""}`.trim() : "no damage is known",
+      source: { kind: "gateway", id: "store" },
+      labels: { kind: "store" },
+    });
+  }
+
   return {
     async look() {
       const facts = await status();
+      await lookAtStore(facts.store);
       for (const adapter of facts.adapters) await lookAtPlatform(adapter);
       await lookAtLetters(facts);
       const soonest = Math.min(config().offline_after, config().undelivered_after) / 2;

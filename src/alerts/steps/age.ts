@@ -1,5 +1,5 @@
 /** What the time does to an alert: snoozes end, acknowledgements lapse, what its source forgot expires. */
-import { isOpen } from "../../domain/alert.js";
+import { type Alert, isOpen } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
 import { CLOCK, type Plan } from "../plan.js";
 import { beginAnew } from "../urging.js";
@@ -7,6 +7,7 @@ import { beginAnew } from "../urging.js";
 export function age(plan: Plan, { config }: Alerting): void {
   const { alert, now } = plan;
   if (!isOpen(alert.state)) return;
+  takeBack(alert, now);
   const expiresAt = alert.confirmedAt + config.expire_after;
   if (now >= expiresAt) {
     plan.move("expire", CLOCK, "its source has not spoken of it for long");
@@ -28,4 +29,17 @@ export function age(plan: Plan, { config }: Alerting): void {
     }
   }
   plan.lookAt(alert.ack?.until);
+}
+
+/** The clock was ahead and is right again: what seems to be of a time to come is of now, and lengths stay. */
+function takeBack(alert: Alert, now: number): void {
+  for (const field of ["raisedAt", "since", "firedAt", "confirmedAt", "escalateFrom"] as const)
+    if ((alert[field] ?? now) > now) alert[field] = now;
+  for (const hold of [alert.snooze, alert.ack]) {
+    if (hold === undefined || hold.at <= now) continue;
+    if (hold.until !== undefined) hold.until -= hold.at - now;
+    hold.at = now;
+  }
+  for (const urging of Object.values(alert.urged ?? {}))
+    if (urging.since !== undefined && urging.since > now) urging.since = now;
 }

@@ -1,12 +1,17 @@
-/** Tells others, step by step, while nobody acknowledges: each route its own steps. After the last step of one it says so, once. */
+/** Notifies others, step by step, until an operator acknowledges: each route its own steps. A step that reaches no one says so, and goes to the fallback as well. */
+import { formatAddress } from "../../domain/address.js";
 import type { Actor, Urging } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
 import type { RouteConfig } from "../config.js";
-import { accountsOf } from "../people.js";
+import type { Mentioned } from "../people.js";
 import { CLOCK, type Plan } from "../plan.js";
+import { destinationsOf, directOf, isReached, reachesNoOne, reachOf, standInsAt } from "../reach.js";
 import { placesOf, urgingOf } from "../urging.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
-import type { Route } from "./route.js";
+import { fallbacks, type Route } from "./route.js";
+
+/** Ends the key of a step that reached no one. */
+export const UNREACHED = ":unreached";
 
 type Step = RouteConfig["escalate"][number];
 
@@ -16,8 +21,10 @@ export function escalate(plan: Plan, routes: readonly Route[], alerting: Alertin
   const isAsked = asker !== undefined;
   delete alert.escalateNow;
   if (asker && routes.every((route) => nextStep(plan, route) === undefined))
-    plan.record("escalate", asker, "there is no further step: nobody is left to tell");
-  const isOpenToAll = alert.state === "firing" || (isAsked && alert.state !== "resolved" && alert.state !== "expired");
+    plan.record("escalate", asker, "there is no further escalation step");
+  const isPaused = alert.signal.clock?.pausedFor !== undefined;
+  const isOpenToAll =
+    (alert.state === "firing" && !isPaused) || (isAsked && alert.state !== "resolved" && alert.state !== "expired");
   if (!isOpenToAll || plan.destinations.length === 0) return;
   alert.escalateFrom ??= alert.firedAt ?? now;
   for (const route of routes) escalateBy(plan, route, { routes, asker }, alerting);
@@ -67,34 +74,74 @@ function take(
   const there = placesOf(plan, route, routes);
   const number = ++urging.steps;
   alert.steps++;
-  const mentioned = accountsOf(step.mention, alerting.config, now);
+  const { mentioned, missing } = reachOf(step, alerting.config, now);
   const names = [...new Set(mentioned.map(({ name }) => name))].join(", ");
   const of = routes.length === 1 ? "" : ` of ${route.name}`;
-  const text = [
+  const sentences = [
     `Escalated: step ${number} of ${count}${of}${names ? ` (${names})` : ""}`,
-    ...(number === count ? ["This was the last step: nobody else will be told"] : []),
-  ].join(". ");
-  const told = new Set(plan.destinations);
-  for (const destination of step.to.filter((one) => !told.has(one)))
-    quietHours(
-      plan,
-      { alertId: alert.id, destination, group: `${route.name}|escalated`, kind: "now", dueAt: now },
-      alerting,
-    );
-  const destinations = [
-    ...(step.to.length > 0 ? step.to : there),
-    ...(step.webhook === undefined ? [] : [step.webhook]),
+    ...missing,
+    ...(number === count ? ["This was the last step"] : []),
   ];
-  const key = `escalation:${alert.escalateFrom}:${route.name}:${number}`;
-  for (const destination of destinations)
-    plan.notices.push({
-      alertId: alert.id,
-      destination,
-      kind: "escalation",
-      key,
-      text,
-      mentions: mentioned.map(({ ref, name }) => `${ref}|${name}`),
-      dueAt: quietEnd(plan, destination, alerting) ?? now,
-    });
-  plan.record("escalate", by, text);
+  const isUnreached = reachesNoOne(step, there, alerting, now);
+  const key = `escalation:${alert.escalateFrom}:${route.name}:${number}${isUnreached ? UNREACHED : ""}`;
+  const destinations = destinationsOf(step, there);
+  const group = `${route.name}|escalated`;
+  const directly = directOf(step, there, alerting, now);
+  const post = (destination: string, ...why: string[]) => {
+    const call = callAt(destination, { step, mentioned, names, isDirect: directly.length > 0 }, alerting, now);
+    const said = [...sentences, ...call.sentences, ...why];
+    notify(plan, destination, { key, group, mentioned: call.mentioned, sentences: said }, alerting);
+  };
+  for (const destination of destinations) post(destination);
+  for (const destination of directly)
+    notify(plan, destination, { key, group, mentioned: [], sentences: [...sentences, DIRECTLY] }, alerting);
+  const elsewhere = isUnreached ? fallbacks(alerting.config, () => alerting.admins().map(formatAddress)) : [];
+  for (const destination of elsewhere.filter((one) => !destinations.includes(one)))
+    post(destination, "It reached no one who is on call, so it is posted here as well");
+  plan.record("escalate", by, sentences.join(". "));
+}
+
+const DIRECTLY = "You have no account where this alert is posted, so you are notified here";
+
+interface Call {
+  step: Step;
+  mentioned: readonly Mentioned[];
+  names: string;
+  isDirect: boolean;
+}
+
+/** Where the people of a step have no account, the next on call who has one is mentioned. */
+function callAt(destination: string, { step, mentioned, names, isDirect }: Call, { config }: Alerting, now: number) {
+  if (mentioned.length === 0 || isReached(destination, mentioned)) return { mentioned, sentences: [] };
+  const platform = destination.split(":")[0];
+  const instead = standInsAt(destination, step, config, now);
+  const next = [...new Set(instead.map(({ name }) => name))].join(", ");
+  const missing = `${names} has no ${platform} account${isDirect ? " and is notified in a private chat" : ""}`;
+  const sentences = [
+    next === "" ? `This message notifies no one: ${missing}` : `${missing}; ${next} is next and is mentioned instead`,
+  ];
+  return { mentioned: [...mentioned, ...instead], sentences };
+}
+
+/** A message of its own there, and the alert's card, where that is not shown yet. */
+function notify(
+  plan: Plan,
+  destination: string,
+  notice: { key: string; mentioned: readonly Mentioned[]; group: string; sentences: readonly string[] },
+  alerting: Alerting,
+): void {
+  const { alert, now } = plan;
+  const { key, mentioned, group, sentences } = notice;
+  const isHook = /^https?:/.test(destination);
+  if (!isHook && !plan.destinations.includes(destination))
+    quietHours(plan, { alertId: alert.id, destination, group, kind: "now", dueAt: now }, alerting);
+  plan.notices.push({
+    alertId: alert.id,
+    destination,
+    kind: "escalation",
+    key,
+    text: sentences.join(". "),
+    mentions: mentioned.map(({ ref, name }) => `${ref}|${name}`),
+    dueAt: quietEnd(plan, destination, alerting) ?? now,
+  });
 }

@@ -16,7 +16,8 @@ export interface Undelivered {
   isAgain?: boolean;
 }
 
-const ELSEWHERE = ":elsewhere";
+/** Part of the text of what is posted elsewhere because it did not arrive. */
+export const LOST = "it did not arrive at";
 
 export function fallback(
   plan: Plan,
@@ -31,11 +32,11 @@ export function fallback(
   if (isAgain && notice === undefined && missing.length === 0) return;
   for (const one of missing)
     quietHours(plan, { alertId: alert.id, destination: one, group: "fallback", kind: "now", dueAt: now }, { config });
-  if (notice?.kind === "escalation" && !notice.key.endsWith(ELSEWHERE))
+  // Under its own key: a place that has it already does not get it twice.
+  if (notice?.kind === "escalation")
     for (const one of elsewhere) {
-      const key = `${notice.key}:${destination}${ELSEWHERE}`;
-      const text = `${notice.text} (it did not arrive at ${destination})`;
-      plan.notices.push({ ...notice, alertId: alert.id, destination: one, key, text, dueAt: now });
+      const text = notice.text.includes(LOST) ? notice.text : `${notice.text} (${LOST} ${destination})`;
+      plan.notices.push({ ...notice, alertId: alert.id, destination: one, text, dueAt: now });
     }
   plan.record("undelivered", { id: destination, name: "the outbox", source: "gateway" }, `${destination}: ${reason}`);
 }

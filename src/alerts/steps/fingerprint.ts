@@ -5,6 +5,7 @@ import type { AlertSignal } from "../../domain/alert-signal.js";
 import { newId } from "../../lib/id.js";
 import type { Alerting } from "../alerting.js";
 import { Plan } from "../plan.js";
+import { beginAnew } from "../urging.js";
 
 /** Undefined when it says nothing new: an older episode, the end of something that was never raised, the same once more. */
 export async function fingerprint(signal: AlertSignal, alerting: Alerting): Promise<Plan | undefined> {
@@ -41,6 +42,10 @@ async function again(known: Alert, signal: AlertSignal, { store, clock }: Alerti
   }
   // What broke is not merely threatened again, within one episode.
   if (signal.state === "warned" && alert.condition === "firing") return undefined;
+  if (known.signal.clock?.pausedFor !== undefined && signal.clock?.pausedFor === undefined) {
+    alert.escalateFrom = now;
+    beginAnew(alert);
+  }
   const hasWorsened = signal.state === "firing" && alert.condition === "warned";
   alert.signal = signal;
   alert.severity = signal.severity;

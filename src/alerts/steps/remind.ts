@@ -19,6 +19,8 @@ export function remind(plan: Plan, routes: readonly Route[], alerting: Pick<Aler
 }
 
 function isReminding({ alert }: Plan, { settings: { remind: settings } }: Route): boolean {
+  // A clock that stands still waits for the other side: there is nothing to hurry.
+  if (alert.signal.clock?.pausedFor !== undefined) return false;
   return alert.state === "firing" && settings.times > 0 && isAtLeast(alert.severity, settings.at_least);
 }
 
@@ -32,14 +34,16 @@ function remindBy(
   const settings = route.settings.remind;
   const urging = urgingOf(alert, route);
   if (urging.reminders >= settings.times) return;
+  const ends = places.map((destination) => quietEnd(plan, destination, alerting));
+  const loud = places.filter((_, index) => ends[index] === undefined);
+  // Only quiet hours are waited for from a time to come; else the clock was set back.
+  if (loud.length > 0) urging.remindFrom = Math.min(urging.remindFrom ?? now, now);
   urging.remindFrom ??= now;
   const dueAt = urging.remindFrom + settings.every;
   if (now < dueAt) {
     plan.lookAt(dueAt);
     return;
   }
-  const ends = places.map((destination) => quietEnd(plan, destination, alerting));
-  const loud = places.filter((_, index) => ends[index] === undefined);
   if (loud.length === 0) {
     // None is used up while nobody would hear it: what waited is told when the hours end, and reminded of after that.
     urging.remindFrom = Math.min(...ends.filter((end) => end !== undefined));

@@ -18,6 +18,8 @@ export type Routing = Pick<Alerting, "config" | "admins" | "policy">;
 
 /** What alerts about alerting are of: they go where nothing else failed. */
 export const OWN_KIND = "alerts";
+/** Of an alert about an escalation that notified no one. */
+export const UNREACHED_KIND = "unreached";
 
 export function route(plan: Plan, routing: Routing): Route[] {
   return routesFor(plan.alert, routing);
@@ -29,7 +31,10 @@ export function routesFor(alert: Pick<Alert, "id" | "severity" | "signal">, rout
   const { source, labels } = alert.signal;
   if (source.kind === OWN_KIND) {
     const elsewhere = fallbacks(config, toAdmins).filter((one) => one !== labels.destination);
-    return [{ name: "default", settings: config.routes.default ?? defaultRoute, to: elsewhere }];
+    const settings = config.routes.default ?? defaultRoute;
+    // The people of an escalation cannot be reached: another escalation to them only hides the cause.
+    const isUnreached = labels.kind === UNREACHED_KIND;
+    return [{ name: "default", settings: isUnreached ? { ...settings, escalate: [] } : settings, to: elsewhere }];
   }
   const policy = routing.policy?.(source.policyId);
   return namesFor(alert, policy ? (policy.routes ?? []) : alert.signal.routes, config).map(([name, settings]) => ({

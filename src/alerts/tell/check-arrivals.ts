@@ -1,8 +1,10 @@
 /** Looks after cards on their way. One that cannot be told where it should is told elsewhere, and that is an alert itself. */
 import { type AlertCard, isOpen } from "../../domain/alert.js";
+import type { Delivery } from "../../domain/store.js";
 import { OWN_KIND } from "../steps/route.js";
 import type { Telling } from "./telling.js";
-import { saidAgain, undelivered } from "./undelivered.js";
+import { sendTest } from "./test-arrival.js";
+import { arrivesAgain, raiseUndelivered, saidAgain, undelivered } from "./undelivered.js";
 
 /** Alerts that are told elsewhere in one go. */
 const PAGE = 200;
@@ -27,16 +29,23 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
         next = Math.min(next ?? now + ASK_AGAIN_MS, now + ASK_AGAIN_MS);
         break;
       }
+      case "cancelled":
       case "dead":
       case "held":
+        if (delivery.status === "cancelled" && !isLostCourtesy(delivery)) {
+          await store.saveCard(settled);
+          break;
+        }
         await store.saveCard({ ...settled, failedAt: now });
         await tellElsewhere(card, delivery.reason ?? delivery.status, telling);
         break;
       case "sent": {
         const { failedAt: __, ...arrived } = settled;
         await store.saveCard(arrived);
-        await arrivesAgain(destination, telling);
-        if (delivery.operation === "send") await saidAgain(destination, telling);
+        if (isNewMessage(delivery)) {
+          await arrivesAgain(destination, telling);
+          await saidAgain(destination, telling);
+        } else if (card.failedAt !== undefined) await testAgain(destination, telling);
         break;
       }
       // Hooks decided so, a newer change took its place, or the outbox has forgotten it.
@@ -47,8 +56,23 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
   return next;
 }
 
+/** A chat may accept edits and refuse every new message. A card whose message was deleted is posted anew by its edit. */
+const isNewMessage = ({ parts }: Delivery) =>
+  parts.some(({ operation, status }) => operation === "create" && status === "sent");
+
+/** An edit that was late has arrived: a test message finds out whether new messages do. */
+async function testAgain(destination: string, telling: Telling): Promise<void> {
+  const known = await telling.store.latest(undelivered(destination).fingerprint);
+  if (known && isOpen(known.state)) await sendTest(destination, telling);
+}
+
+/** It was tried, and the platform refused it. (What hooks cancel is never tried.) */
+function isLostCourtesy({ isCourtesy, parts }: Delivery): boolean {
+  return isCourtesy === true && parts.length > 0;
+}
+
 export async function tellElsewhere(card: AlertCard, reason: string, telling: Telling): Promise<void> {
-  const { store, logger, run, raiseOwn } = telling;
+  const { store, logger, run } = telling;
   const { destination } = card;
   const isAgain = card.failedAt !== undefined;
   logger.error({ card: card.id, destination, reason }, "an alert could not be told");
@@ -65,12 +89,5 @@ export async function tellElsewhere(card: AlertCard, reason: string, telling: Te
     afterId = page.at(-1)?.id ?? afterId;
     if (page.length < PAGE) break;
   }
-  await raiseOwn({ ...undelivered(destination), state: "firing", reason });
-}
-
-async function arrivesAgain(destination: string, { store, raiseOwn }: Telling): Promise<void> {
-  const signal = undelivered(destination);
-  const known = await store.latest(signal.fingerprint);
-  if (known && isOpen(known.state))
-    await raiseOwn({ ...signal, state: "resolved", reason: "alerts arrive there again" });
+  await raiseUndelivered(destination, reason, telling);
 }

@@ -3,7 +3,7 @@ import type { Notice } from "../../domain/alert.js";
 import { OWN_KIND } from "../steps/route.js";
 import { groupBy } from "./group-by.js";
 import type { Telling } from "./telling.js";
-import { saidAgain, unsaid } from "./undelivered.js";
+import { arrivesAgain, raiseUnsaid, saidAgain } from "./undelivered.js";
 
 const ASK_AGAIN_MS = 15_000;
 
@@ -22,7 +22,10 @@ export async function checkNotices(destination: string, telling: Telling): Promi
     const isLost = isUnderWay || delivery?.status === "dead" || delivery?.status === "held";
     // What is done twice after a crash in between changes nothing the second time.
     if (isLost) await lose(destination, notices, delivery.reason ?? delivery.status, telling);
-    if (delivery?.status === "sent") await saidAgain(destination, telling);
+    if (delivery?.status === "sent") {
+      await arrivesAgain(destination, telling);
+      await saidAgain(destination, telling);
+    }
     await store.settleNotices(notices.map(({ id }) => id));
   }
   return next;
@@ -35,7 +38,7 @@ export async function lose(
   reason: string,
   telling: Telling,
 ): Promise<void> {
-  const { store, logger, run, raiseOwn } = telling;
+  const { store, logger, run } = telling;
   logger.error({ destination, reason }, "what was said about alerts did not arrive");
   let isOwn = true;
   for (const { alertId, kind, key, text, mentions } of notices) {
@@ -46,5 +49,5 @@ export async function lose(
     await run({ kind: "undelivered", id: alertId, destination, reason, notice });
   }
   // Nobody is left to tell that nobody can be told.
-  if (!isOwn) await raiseOwn({ ...unsaid(destination), state: "firing", reason });
+  if (!isOwn) await raiseUnsaid(destination, reason, telling);
 }

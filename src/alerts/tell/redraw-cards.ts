@@ -5,7 +5,7 @@
 import { type AlertCard, isOpen } from "../../domain/alert.js";
 import type { Telling } from "./telling.js";
 
-const SOONEST_MS = 60_000;
+const SOONEST_MS = 30_000;
 /** While it fires and nobody has it, and otherwise. */
 const LATEST_FIRING_MS = 5 * 60_000;
 const LATEST_MS = 3_600_000;
@@ -32,7 +32,7 @@ export async function nextRedraw(
   const isFiring = kind === "alert" ? worst.state === "firing" : ((await store.counts({ cardId: id })).firing ?? 0) > 0;
   const latest = isFiring ? LATEST_FIRING_MS : LATEST_MS;
   const dueAt = kind === "alert" ? worst.signal.clock?.dueAt : undefined;
-  const wait = dueAt === undefined ? latest : Math.min(latest, Math.max(SOONEST_MS, Math.abs(dueAt - now) / 4));
+  const wait = dueAt === undefined ? latest : Math.min(latest, Math.max(SOONEST_MS, Math.abs(dueAt - now) / 10));
   const { count } = await store.redraws(destination);
   return Math.round(now + Math.max(wait, count * APART_MS));
 }

@@ -1,17 +1,23 @@
 /** Says reminders and escalations: new messages, because edits ping nobody. Those of one card are one message. */
 import { formatAddress, parseAddress } from "../../domain/address.js";
-import type { Alert, AlertCard, Notice } from "../../domain/alert.js";
+import { type Alert, type AlertCard, isOpen, type Notice } from "../../domain/alert.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
-import { inline, titleOf } from "../card/words.js";
+import { headline, lateOf, wordsOf } from "../card/alert-card.js";
+import { cardButtons, press, urlOf } from "../card/buttons.js";
+import { standingOf } from "../card/render.js";
+import { inline, markOf, titleOf, withoutPersonal } from "../card/words.js";
 import { defaultDestination } from "../config.js";
 import { quietUntil } from "../quiet-hours.js";
+import { UNREACHED } from "../steps/escalate.js";
+import { LOST } from "../steps/fallback.js";
+import { OWN_KIND, routeAt } from "../steps/route.js";
 import { lose } from "./check-notices.js";
 import { groupBy } from "./group-by.js";
 import { mentionsFor } from "./mentions.js";
 import { isWebhook, type Telling } from "./telling.js";
-import { nowhere, saidAgain, unsaid } from "./undelivered.js";
+import { endUnreached, isAboutDelivery, nowhere, raiseUnsaid, saidAgain, unreached } from "./undelivered.js";
 
 const PAGE = 500;
 /** Reminders of a card of many come at most so often, although its alerts began one after the other. */
@@ -96,7 +102,7 @@ async function sayingsOf(notices: readonly Notice[], destination: string, { stor
 /** It was acknowledged or is over meanwhile, or its card was reminded of just now. */
 function isTimely({ notice, alert, card }: Saying, now: number): boolean {
   if (notice.kind !== "reminder") return alert.state !== "resolved" && alert.state !== "expired";
-  if (alert.state !== "firing") return false;
+  if (alert.state !== "firing" || alert.signal.clock?.pausedFor !== undefined) return false;
   return card === undefined || card.kind === "alert" || now >= (card.remindedAt ?? 0) + REMIND_LIST_EVERY_MS;
 }
 
@@ -116,28 +122,34 @@ const mentionsOf = (sayings: readonly Saying[]) => [...new Set(sayings.flatMap((
 const alertsOf = (sayings: readonly Saying[]) => [
   ...new Map(sayings.map(({ alert }) => [alert.id, alert] as const)).values(),
 ];
-/** Of one alert all that is said; of many what is said of the first. */
-const textOf = (sayings: readonly Saying[]) => {
-  const first = sayings[0]?.alert.id;
-  return [...new Set(sayings.flatMap(({ notice, alert }) => (alert.id === first ? [notice.text] : [])))].join(". ");
-};
+/** All that is said of one alert. */
+const saidOf = (sayings: readonly Saying[], { id }: Alert) =>
+  [...new Set(sayings.flatMap(({ notice, alert }) => (alert.id === id ? [notice.text] : [])))].join(". ");
+
+/** Of many: in common when it is the same for all, else for each. */
+function textOf(sayings: readonly Saying[]): { common?: string; of(alert: Alert): string } {
+  const all = new Set(alertsOf(sayings).map((alert) => saidOf(sayings, alert)));
+  const [first = ""] = all;
+  return all.size === 1 ? { common: first, of: () => first } : { of: (alert) => saidOf(sayings, alert) };
+}
 
 /** When to try again; undefined when it is on its way. */
 async function say(destination: string, sayings: readonly Saying[], telling: Telling): Promise<number | undefined> {
   const { store, clock } = telling;
   const [first] = sayings;
+  for (const { notice, alert } of sayings) await noteReach(notice, alert, telling);
   const deliveryId = first?.notice.deliveryId;
   if (first === undefined || deliveryId === undefined) return undefined;
   const ids = sayings.map(({ notice }) => notice.id);
   if (isWebhook(destination)) {
     try {
-      await telling.post(destination, deliveryId, bodyOf(sayings));
+      await telling.post(destination, deliveryId, await bodyOf(sayings, telling));
       await saidAgain(destination, telling);
     } catch (error) {
       const reason = errorMessage(error);
       telling.logger.warn({ error: reason }, "a webhook did not take an escalation");
       if (clock.now() < first.notice.dueAt + GIVE_UP_WEBHOOK_MS) return clock.now() + RETRY_WEBHOOK_MS;
-      await telling.raiseOwn({ ...unsaid(destination), state: "firing", reason });
+      await raiseUnsaid(destination, reason, telling);
     }
     await store.noticesSent(ids, clock.now());
     await store.settleNotices(ids);
@@ -146,8 +158,9 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
   const at = parseAddress(destination);
   if (at) {
     const cause = { kind: "alert" as const, id: first.alert.id, depth: 0 };
+    const isCourtesy = sayings.every(({ alert }) => isAboutDelivery(alert));
     try {
-      await telling.send(at, await messageOf(sayings, telling), { cause, deliveryId });
+      await telling.send(at, await messageOf(sayings, telling), { cause, deliveryId, isCourtesy });
     } catch (error) {
       const reason = nowhere(error);
       if (reason === undefined) throw error;
@@ -167,6 +180,21 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
   return undefined;
 }
 
+/** A step that reached no one is an alert itself; the next one that reaches its people ends that. */
+async function noteReach({ kind, key, text, mentions }: Notice, { signal }: Alert, telling: Telling): Promise<void> {
+  if (kind !== "escalation" || signal.source.kind === OWN_KIND || text.includes(LOST)) return;
+  const [, route = "", number] = /^escalation:[^:]*:(.*):(\d+)(?::unreached)?$/.exec(key) ?? [];
+  if (!key.endsWith(UNREACHED)) {
+    if (mentions.length > 0) await endUnreached(route, telling);
+    return;
+  }
+  const { mention = [] } = telling.config.routes[route]?.escalate[Number(number) - 1] ?? {};
+  const { entity, title } = signal;
+  const reason = text.replace(/^Escalated: /, "");
+  const raised = { ...unreached(route, { title, mention }), state: "firing" as const, reason };
+  await telling.raiseOwn(entity === undefined ? raised : { ...raised, entity });
+}
+
 async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<OutboundMessage> {
   const { notice, alert, card } = sayings[0] as Saying;
   const { prefix, mentions } = mentionsFor(mentionsOf(sayings), notice.destination);
@@ -175,34 +203,81 @@ async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<
   const posted = root?.parts.find(({ operation, status }) => operation === "create" && status === "sent")?.messageId;
   const isSameChat = root !== undefined && formatAddress(root.address) === notice.destination;
   const alerts = alertsOf(sayings);
-  const said = inline(textOf(sayings));
-  const text =
-    alerts.length === 1
-      ? `${prefix}${titleOf(alert)}\n${said}. \`/ack ${alert.id}\``
-      : [
-          `${prefix}**${alerts.length} alerts** · ${said}.`,
-          ...alerts.slice(0, TITLES).map((one) => `- ${titleOf(one)}`),
-          ...(alerts.length > TITLES ? [`- and ${alerts.length - TITLES} more: \`/alerts\``] : []),
-        ].join("\n");
+  const words = alerts.length === 1 ? await aboutOne(alert, sayings, telling) : aboutMany(alerts, sayings, card);
   return {
-    text,
-    ...(posted !== undefined && isSameChat ? { replyToId: posted } : {}),
-    ...(mentions === undefined ? {} : { mentions }),
+    text: `${prefix}${words.text}`,
+    buttons: words.buttons,
+    replyToId: posted !== undefined && isSameChat ? posted : undefined,
+    mentions,
   };
 }
 
-function bodyOf(sayings: readonly Saying[]): unknown {
+/** Who waits how long, their words, why this message comes; with the buttons of the card. */
+async function aboutOne(alert: Alert, sayings: readonly Saying[], telling: Telling) {
+  const standing = await standingOf(alert, telling);
+  const { settings } = routeAt(alert, sayings[0]?.notice.destination ?? "", telling);
+  const lines = [
+    `${markOf(alert)} **${inline(headline(alert, standing, telling.clock.now()), 250)}**`,
+    wordsOf(alert, standing, telling),
+    // A quotation ends with an empty line.
+    wordsOf(alert, standing, telling) && "",
+    `${inline(saidOf(sayings, alert))}. \`${alert.id}\``,
+  ];
+  const url = urlOf(standing?.entity.link ?? alert.signal.entity?.link);
+  const buttons = isOpen(alert.state) ? cardButtons(alert, settings, url) : [];
+  return { text: lines.filter((line) => line !== undefined).join("\n"), buttons };
+}
+
+function aboutMany(alerts: readonly Alert[], sayings: readonly Saying[], card: AlertCard | undefined) {
+  const { common, of } = textOf(sayings);
+  const lines = [
+    `**${alerts.length} alerts**${common === undefined ? "" : ` · ${inline(common)}.`}`,
+    ...alerts
+      .slice(0, TITLES)
+      .map((one) => `- ${titleOf(one)}${common === undefined ? ` · ${inline(of(one), 200)}` : ""}`),
+    ...(alerts.length > TITLES ? [`- and ${alerts.length - TITLES} more: \`/alerts\``] : []),
+  ];
+  const isOneCard = card !== undefined && card.kind !== "alert" && sayings.every((one) => one.card?.id === card.id);
+  const row = [
+    ...(isOneCard ? [press("Acknowledge all", `/ack ${card.id}`, "success")] : []),
+    press("Show all", "/alerts open"),
+  ];
+  return { text: lines.join("\n"), buttons: [row] };
+}
+
+async function bodyOf(sayings: readonly Saying[], telling: Telling): Promise<unknown> {
+  const { common, of } = textOf(sayings);
+  const now = telling.clock.now();
+  const alerts = await Promise.all(
+    sayings.map(async ({ alert, card }) => {
+      const standing = await standingOf(alert, telling);
+      const { signal } = alert;
+      const entity = standing?.entity ?? signal.entity;
+      const late = lateOf(alert, standing, now);
+      const cardUrl = card && (await telling.linkTo(card.deliveryId));
+      const words = entity?.lastWords;
+      return {
+        id: alert.id,
+        state: alert.state,
+        severity: alert.severity,
+        title: headline(alert, standing, now),
+        reason: telling.mask(signal.reason),
+        text: of(alert),
+        labels: signal.labels,
+        raisedAt: alert.raisedAt,
+        dueAt: late?.dueAt,
+        overdueMs: late && Math.max(0, -late.leftMs),
+        lastWords: words === undefined ? undefined : withoutPersonal(telling.mask(words)),
+        link: entity?.link,
+        cardUrl,
+        runbook: signal.runbook,
+      };
+    }),
+  );
+  const all = [...new Map(alerts.map((one) => [one.id, one] as const)).values()];
   return {
     kind: sayings[0]?.notice.kind,
-    text: textOf(sayings),
-    alerts: alertsOf(sayings).map((alert) => ({
-      id: alert.id,
-      state: alert.state,
-      severity: alert.severity,
-      title: alert.signal.title,
-      reason: alert.signal.reason,
-      labels: alert.signal.labels,
-      raisedAt: alert.raisedAt,
-    })),
+    text: common ?? all.map(({ title, text }) => `${title}: ${text}`).join("; "),
+    alerts: all,
   };
 }

@@ -6,9 +6,10 @@ import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import { renderCard } from "../card/render.js";
 import { tellElsewhere } from "./check-arrivals.js";
+import { closeNotices } from "./close-notices.js";
 import { nextRedraw } from "./redraw-cards.js";
 import type { Telling } from "./telling.js";
-import { nowhere } from "./undelivered.js";
+import { isAboutDelivery, nowhere } from "./undelivered.js";
 
 /** Between two edits of one card. */
 const EDIT_EVERY_MS = 1_000;
@@ -42,6 +43,7 @@ async function showCard(card: AlertCard, telling: Telling): Promise<number | und
   // It may stand there or not: an operator decides, and until then a change of it would be held, too.
   if (root?.status === "held") return now + HELD_MS;
   const isThere = card.isPosted || root !== undefined;
+  const isCourtesy = await isOnlyAboutDelivery(card, telling);
   const { redrawAt: _, ...drawn } = card;
   const redrawAt = await nextRedraw(card, telling);
   const shown = {
@@ -55,7 +57,7 @@ async function showCard(card: AlertCard, telling: Telling): Promise<number | und
   };
   if (!isThere) {
     try {
-      await telling.send(at, message, { cause, deliveryId: card.deliveryId });
+      await telling.send(at, message, { cause, deliveryId: card.deliveryId, isCourtesy });
     } catch (error) {
       const reason = nowhere(error);
       if (reason === undefined) throw error;
@@ -67,8 +69,9 @@ async function showCard(card: AlertCard, telling: Telling): Promise<number | und
     return now + LOOK_AFTER_MS;
   }
   const deliveryId = editId(card);
+  await closeNotices(card, telling);
   try {
-    await telling.edit(card.deliveryId, message, { cause, deliveryId });
+    await telling.edit(card.deliveryId, message, { cause, deliveryId, isCourtesy });
   } catch (error) {
     if (!(error instanceof HookgateError) || error.code !== "DELIVERY_UNKNOWN") throw error;
     // So old that the outbox has forgotten it: it is posted anew.
@@ -77,6 +80,12 @@ async function showCard(card: AlertCard, telling: Telling): Promise<number | und
   }
   await store.saveCard({ ...shown, unsettled: deliveryId });
   return now + LOOK_AFTER_MS;
+}
+
+/** An alert about messages that were not delivered must not become one of them. */
+async function isOnlyAboutDelivery({ id }: AlertCard, { store }: Telling): Promise<boolean> {
+  const alerts = await store.list({ cardId: id, limit: 2 });
+  return alerts.length > 0 && alerts.every(isAboutDelivery);
 }
 
 async function isUnderWay(deliveryId: string, { deliveryOf }: Telling): Promise<boolean> {

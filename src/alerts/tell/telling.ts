@@ -8,9 +8,16 @@ import type { Alerting } from "../alerting.js";
 import type { Occasion } from "../pipeline.js";
 import type { Budget } from "./budget.js";
 
+export interface TellingOptions {
+  cause: Cause;
+  deliveryId: string;
+  /** When it cannot be sent it is cancelled, and is no dead letter. */
+  isCourtesy?: boolean;
+}
+
 export interface Telling extends Alerting {
-  send(at: Address, message: OutboundMessage, options: { cause: Cause; deliveryId: string }): Promise<string>;
-  edit(deliveryId: string, message: OutboundMessage, options: { cause: Cause; deliveryId: string }): Promise<string>;
+  send(at: Address, message: OutboundMessage, options: TellingOptions): Promise<string>;
+  edit(deliveryId: string, message: OutboundMessage, options: TellingOptions): Promise<string>;
   deliveryOf(deliveryId: string): Promise<Delivery | undefined>;
   /** POSTs a JSON body; rejects when it was not taken. */
   post(url: string, id: string, body: unknown): Promise<void>;
@@ -21,6 +28,8 @@ export interface Telling extends Alerting {
   mask(text: string): string;
   /** `platform:id` as people write it; as it is when nobody knows. */
   nameOf(ref: string): string;
+  /** A link to the message that a delivery posted, where its platform has links. */
+  linkTo(deliveryId: string): Promise<string | undefined>;
   standing(clockId: string): Promise<ClockStanding | undefined>;
   readonly budget: Budget;
 }

@@ -1,7 +1,7 @@
 /** Alerts about alerting: a destination that alerts do not reach, or what is said besides their cards. */
-import { isOpen } from "../../domain/alert.js";
+import { type Alert, isOpen } from "../../domain/alert.js";
 import { HookgateError } from "../../lib/errors.js";
-import { OWN_KIND } from "../steps/route.js";
+import { OWN_KIND, UNREACHED_KIND } from "../steps/route.js";
 import { isWebhook, type Telling } from "./telling.js";
 
 export function undelivered(destination: string) {
@@ -12,6 +12,52 @@ export function undelivered(destination: string) {
 export function unsaid(destination: string) {
   return about(destination, "unsaid", (shown) => `Reminders and escalations do not reach ${shown}`);
 }
+
+/** One alert per cause: it includes that reminders and escalations do not arrive there. */
+export async function raiseUndelivered(destination: string, reason: string, { raiseOwn }: Telling): Promise<void> {
+  await raiseOwn({ ...undelivered(destination), state: "firing", reason });
+  await raiseOwn({ ...unsaid(destination), state: "resolved", reason: "no alert arrives there at all" });
+}
+
+export async function raiseUnsaid(destination: string, reason: string, { store, raiseOwn }: Telling): Promise<void> {
+  const known = await store.latest(undelivered(destination).fingerprint);
+  if (known === undefined || !isOpen(known.state)) await raiseOwn({ ...unsaid(destination), state: "firing", reason });
+}
+
+/** An escalation whose mentions notified no one. `route`: whose step it was; `cause`: what was escalated, and whom it mentions. */
+export function unreached(route: string, cause: { title: string; mention: readonly string[] }) {
+  const whom = cause.mention.map((one) => (one.startsWith("oncall:") ? `rota ${one.slice("oncall:".length)}` : one));
+  const who = whom.length === 0 ? "" : ` (${whom.join(", ")})`;
+  return {
+    fingerprint: `alerts:${UNREACHED_KIND}:${route}`,
+    severity: "high" as const,
+    title: `Escalation notified no one${who}: ${cause.title}`,
+    source: { kind: OWN_KIND, id: route },
+    labels: { kind: UNREACHED_KIND, route },
+  };
+}
+
+/** The rota has someone again, the next step reached its people, or the settings changed. */
+export async function endUnreached(route: string, { store, raiseOwn }: Pick<Telling, "store" | "raiseOwn">) {
+  const known = await store.latest(unreached(route, { title: "", mention: [] }).fingerprint);
+  if (known && isOpen(known.state))
+    await raiseOwn({ ...known.signal, state: "resolved", reason: "its people are reached again" });
+}
+
+/** A card, or a test message, has arrived there. */
+export async function arrivesAgain(destination: string, { store, raiseOwn }: Telling): Promise<void> {
+  const signal = undelivered(destination);
+  const known = await store.latest(signal.fingerprint);
+  if (known && isOpen(known.state))
+    await raiseOwn({ ...signal, state: "resolved", reason: "alerts arrive there again" });
+}
+
+/** An alert about messages that were not delivered must not become one of them. */
+export function isAboutDelivery({ signal }: Pick<Alert, "signal">): boolean {
+  return ABOUT_DELIVERY.has(signal.labels.kind ?? "");
+}
+
+const ABOUT_DELIVERY: ReadonlySet<string> = new Set(["letters", "undelivered", "unsaid"]);
 
 /** A message with a mention, or any other that is new, has arrived there. */
 export async function saidAgain(destination: string, { store, raiseOwn }: Telling): Promise<void> {

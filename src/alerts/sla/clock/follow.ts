@@ -6,7 +6,7 @@ import type { NewAnnouncement, SlaClock, SlaCourse } from "../../../domain/sla.j
 import type { WatchedEntity } from "../../../domain/watched.js";
 import type { Policy } from "../policies/policies.js";
 import { startCourse, withPause } from "./course.js";
-import { type Frame, frameOf } from "./frame.js";
+import { type Frame, frameOf, usedOf } from "./frame.js";
 import { announcement, type Said } from "./say.js";
 import type { Span } from "./span.js";
 
@@ -55,32 +55,55 @@ export function follow(situation: Situation): Step | undefined {
     ...(pausedFor === undefined ? {} : { pausedFor }),
     entity,
   };
+  const extensions = (known?.extensions ?? 0) + (isExtended(situation, extendedMs) ? 1 : 0);
+  if (extensions > 0) clock.extensions = extensions;
   const says: Said[] = [];
   beginEpisode(clock, known, frame, now, says);
   if (span.endedAt !== undefined) conclude(clock, frame, span.endedAt, span, says);
-  else announceDue(clock, frame, situation, says);
+  else {
+    announceDue(clock, frame, situation, says);
+    announcePause(clock, known, now, says);
+  }
   const say = { clock, policy, frame, now };
   return { clock, says: says.map((said) => announcement(said, say)) };
+}
+
+/** More working time, or a later date. */
+function isExtended({ known, entity }: Situation, extendedMs: number): boolean {
+  if (known === undefined || known.state === "ended") return false;
+  const before = known.measure === "deadline" ? (known.entity.deadline ?? 0) : known.extendedMs;
+  const now = known.measure === "deadline" ? (entity.deadline ?? 0) : extendedMs;
+  return before < now;
+}
+
+/** The alert of a clock that stands still now, or runs again, waits with its reminders, or goes on with them. */
+function announcePause(clock: SlaClock, known: SlaClock | undefined, now: number, says: Said[]): void {
+  const isSame = known?.state === clock.state || known?.state === "ended" || clock.episode !== known?.episode;
+  const isSaid = known?.warned !== undefined || known?.violatedAt !== undefined;
+  if (isSame || !isSaid || says.length > 0) return;
+  says.push({ kind: clock.state === "paused" ? "paused" : "resumed", episode: clock.episode, at: now });
 }
 
 /** It is over because nobody wants it any more: another policy holds, the message was deleted, the date was taken back. */
 export function withdraw(clock: SlaClock, policy: Policy | undefined, reason: string, now: number): Step {
   const { nextAt: _, pausedFor: _p, ...rest } = clock;
   const ended: SlaClock = { ...rest, state: "ended", outcome: "withdrawn", endedAt: now };
+  ended.usedMs = usedOf(clock, policy, now);
   const isSaid = clock.warned !== undefined || clock.violatedAt !== undefined;
   const cleared: Said[] = isSaid ? [{ kind: "cleared", episode: clock.episode, at: now, reason }] : [];
   return { clock: ended, says: cleared.map((said) => announcement(said, { clock: ended, policy, now })) };
 }
 
 /** What stays, whatever changes. */
-function identity({ known, span, policy, newId }: Situation) {
+function identity({ known, span, policy, newId, now }: Situation) {
   const { measure, cycle } = span;
   if (!known) return { id: newId(), policyId: policy.id, measure, cycle, episode: 1 };
-  const { id, policyId, episode, warned, violatedAt } = known;
+  const { id, policyId, episode, warned, violatedAt, breachedAt } = known;
   return {
     ...{ id, policyId, measure, cycle, episode },
     ...(warned === undefined ? {} : { warned }),
     ...(violatedAt === undefined ? {} : { violatedAt }),
+    ...(breachedAt === undefined || breachedAt > now ? {} : { breachedAt }),
   };
 }
 
@@ -103,14 +126,15 @@ function beginEpisode(clock: SlaClock, known: SlaClock | undefined, frame: Frame
   const isWarned = frame.warnings.some(({ at }) => at <= now);
   const isMoved = wasViolated ? !isDue : known.warned !== undefined && !isWarned && !isDue;
   if (!isReopened && !isMoved) return;
-  if (!isReopened) says.push({ kind: "cleared", episode: known.episode, at: now, reason: movedTo(frame) });
+  if (!isReopened) says.push({ kind: "cleared", episode: known.episode, at: now, reason: whyMoved(known, frame, now) });
   clock.episode = known.episode + 1;
   delete clock.warned;
   delete clock.violatedAt;
 }
 
-function movedTo({ dueAt }: Frame): string {
-  return dueAt === undefined ? "it waits now" : `due ${new Date(dueAt).toISOString()} now`;
+function whyMoved({ violatedAt, dueAt: dueBefore }: SlaClock, { dueAt }: Frame, now: number): string {
+  if (violatedAt !== undefined && violatedAt > now && dueAt === dueBefore) return "the system clock was ahead";
+  return dueAt === undefined ? "it waits now" : `more time: due ${new Date(dueAt).toISOString()}`;
 }
 
 /** Once: what was passed while nobody looked is told by the last of it. Of a clock that stands still, what was so before it stood. */
@@ -123,6 +147,7 @@ function announceDue(clock: SlaClock, frame: Frame, { now, holdUntil = now }: Si
     clock.nextAt = holdUntil;
   } else if (isDue) {
     clock.violatedAt = frame.dueAt as number;
+    clock.breachedAt ??= clock.violatedAt;
     says.push({ kind: "violated", episode: clock.episode, at: clock.violatedAt });
   } else {
     if (passed) {
@@ -139,19 +164,29 @@ function nextOf({ warned = 0 }: SlaClock, { warnings, dueAt }: Frame, now: numbe
   return coming === undefined ? dueAt : Math.min(coming.at, dueAt ?? coming.at);
 }
 
-function conclude(clock: SlaClock, frame: Frame, endedAt: number, { abandoned, how }: Span, says: Said[]): void {
+function conclude(
+  clock: SlaClock,
+  frame: Frame,
+  endedAt: number,
+  { abandoned, isUnanswered, how }: Span,
+  says: Said[],
+): void {
   const isLate = frame.dueAt !== undefined && endedAt > frame.dueAt;
   // It broke while nobody looked: told, though it is over.
   if (isLate && clock.violatedAt === undefined) {
     clock.violatedAt = frame.dueAt as number;
+    clock.breachedAt ??= clock.violatedAt;
     says.push({ kind: "violated", episode: clock.episode, at: clock.violatedAt });
   }
   const isSaid = clock.warned !== undefined || clock.violatedAt !== undefined;
-  const isMet = !isLate && !abandoned && clock.violatedAt === undefined;
+  const isMet = !isLate && !abandoned && !isUnanswered && clock.violatedAt === undefined;
   clock.state = "ended";
   clock.endedAt = endedAt;
   clock.usedMs = frame.used(endedAt);
-  clock.outcome = isMet ? "met" : clock.violatedAt !== undefined ? "late" : "withdrawn";
+  const wasBreached = clock.breachedAt !== undefined;
+  if (isUnanswered) clock.outcome = "unanswered";
+  else if (wasBreached || clock.violatedAt !== undefined) clock.outcome = "late";
+  else clock.outcome = isMet ? "met" : "withdrawn";
   if (isMet) says.push({ kind: "met", episode: clock.episode, at: endedAt });
   else if (isSaid) says.push({ kind: "cleared", episode: clock.episode, at: endedAt, reason: how ?? "it is over" });
 }

@@ -1,5 +1,5 @@
 /** What a clock has been given: how much working time, until when, and when which warning is reached. */
-import type { SlaCourse } from "../../../domain/sla.js";
+import type { SlaClock, SlaCourse } from "../../../domain/sla.js";
 import { ALWAYS, type WorkCalendar } from "../calendars/calendar.js";
 import type { Policy } from "../policies/policies.js";
 import { reachedAfter } from "../policies/threshold.js";
@@ -52,4 +52,13 @@ function frame(
     used,
     percent: (at) => (targetMs > 0 ? used(at) / targetMs : 1),
   };
+}
+
+/** Working time that a clock has used by then; without its policy, time on the wall. */
+export function usedOf(clock: SlaClock, policy: Policy | undefined, at: number): number {
+  if (!policy) return usedAt(clock.course, ALWAYS, at);
+  const { measure, cycle, startedAt, course, extendedMs, entity } = clock;
+  const deadline = measure === "deadline" ? entity.deadline : undefined;
+  const span = { measure, cycle, startedAt, ...(deadline === undefined ? {} : { deadline }) };
+  return frameOf(span, policy, course, extendedMs).used(at);
 }

@@ -8,6 +8,8 @@ import type { Frame } from "./frame.js";
 export type Said =
   | { kind: "warning"; episode: number; at: number; label: string }
   | { kind: "violated" | "met"; episode: number; at: number }
+  /** No news for hooks: its alert learns that the clock stands still, or runs again. */
+  | { kind: "paused" | "resumed"; episode: number; at: number }
   /** No news for hooks: the alert ends. */
   | { kind: "cleared"; episode: number; at: number; reason: string };
 
@@ -25,13 +27,16 @@ export function announcement(said: Said, about: About): NewAnnouncement {
   const at = clock.endedAt ?? now;
   const percentUsed = rounded(frame?.percent(at) ?? 0);
   const { entity } = clock;
+  const isBroken = clock.violatedAt !== undefined;
   const dueAt = clock.dueAt ?? at;
-  const id = `${clock.id}:${said.episode}:${said.kind}${said.kind === "warning" ? `:${said.label}` : ""}`;
+  const more = said.kind === "warning" ? `:${said.label}` : isChange(said) ? `:${said.at}` : "";
+  const id = `${clock.id}:${said.episode}:${said.kind}${more}`;
   const signal: AlertSignal = {
     fingerprint: fingerprintOf(clock),
     episode: said.episode,
-    state: STATES[said.kind],
-    severity: policy?.severity[said.kind === "warning" ? "warning" : "violated"] ?? "info",
+    state: isChange(said) ? (isBroken ? "firing" : "warned") : STATES[said.kind],
+    severity:
+      policy?.severity[said.kind === "warning" || (isChange(said) && !isBroken) ? "warning" : "violated"] ?? "info",
     title: titleOf(said, about),
     reason: reasonOf(said, about),
     at: said.at,
@@ -50,7 +55,7 @@ export function announcement(said: Said, about: About): NewAnnouncement {
     labels: labelsOf(clock),
   };
   const base = { id, clockId: clock.id, episode: said.episode, at: said.at, signal };
-  if (said.kind === "cleared") return base;
+  if (said.kind === "cleared" || isChange(said)) return base;
   const news = {
     entityId: entity.id,
     entityType: entity.type,
@@ -62,7 +67,10 @@ export function announcement(said: Said, about: About): NewAnnouncement {
   return { ...base, news };
 }
 
-const STATES: Record<Said["kind"], AlertSignal["state"]> = {
+const isChange = (said: Said): said is Extract<Said, { kind: "paused" | "resumed" }> =>
+  said.kind === "paused" || said.kind === "resumed";
+
+const STATES: Record<Exclude<Said["kind"], "paused" | "resumed">, AlertSignal["state"]> = {
   warning: "warned",
   violated: "firing",
   met: "resolved",
@@ -74,11 +82,14 @@ export function fingerprintOf({ policyId, entity, measure, cycle }: SlaClock): s
 }
 
 /** `Grace on telegram: first response overdue`: an escalation shows nothing else. */
-function titleOf({ kind }: Said, { clock: { entity, measure } }: About): string {
+function titleOf({ kind }: Said, { clock: { entity, measure, violatedAt } }: About): string {
   const what = measure === "deadline" ? "" : `${SLA_MEASURE_NAMES[measure]} `;
   switch (kind) {
     case "warning":
       return `${entity.title}: ${what}due soon`;
+    case "paused":
+    case "resumed":
+      return `${entity.title}: ${what}${violatedAt === undefined ? "due soon" : "overdue"}`;
     case "violated":
       return `${entity.title}: ${what}overdue`;
     case "met":
@@ -92,9 +103,13 @@ function reasonOf(said: Said, { clock, frame, now }: About): string {
   const what = SLA_MEASURE_NAMES[clock.measure];
   switch (said.kind) {
     case "warning":
-      return `${formatDuration(frame?.used(now) ?? 0)} of ${target} for ${what} have passed (warns at ${said.label})`;
+      return `${formatDuration(frame?.used(now) ?? 0)} of ${target} for ${what} used (warns at ${said.label})`;
+    case "paused":
+      return `the clock is paused: ${(clock.pausedFor ?? "").replaceAll("_", " ")}`;
+    case "resumed":
+      return "the clock runs again";
     case "violated":
-      return clock.measure === "deadline" ? "the deadline has passed" : `${target} for ${what} have passed`;
+      return clock.measure === "deadline" ? "the deadline has passed" : `no ${what} within ${target}`;
     case "met":
       return `${what} in ${formatDuration(clock.usedMs ?? 0)} of ${target}`;
     case "cleared":

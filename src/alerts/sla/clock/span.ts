@@ -11,6 +11,8 @@ export interface Span {
   endedAt?: number;
   /** Over, without anything to be met. */
   abandoned?: boolean;
+  /** Closed without the answer that it measures. */
+  isUnanswered?: boolean;
   /** A date that was set for it. */
   deadline?: number;
   /** Why it ended, for people: `answered`, `cancelled`. */

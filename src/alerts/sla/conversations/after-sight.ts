@@ -83,7 +83,7 @@ function opened(sight: ConversationSight): SlaCase {
 
 function answered(known: SlaCase, sight: ConversationSight, config: ConversationsConfig, owner?: string): SlaCase {
   const { messageId, at } = sight;
-  const turned = withTurn(known, { messageId, by: "us", at });
+  const turned = withTurn(known, { messageId, by: "us", at, ...(owner === undefined ? {} : { name: owner }) });
   return { ...turned, closesAt: at + config.resolved_after, ...(owner === undefined ? {} : { owner }) };
 }
 

@@ -1,10 +1,13 @@
 /** A case as SLA clocks know it: an entity, and what of it each policy measures. */
 import { type Address, formatAddress } from "../../../domain/address.js";
-import type { SlaCase } from "../../../domain/sla.js";
+import type { CaseTurn, SlaCase } from "../../../domain/sla.js";
 import type { WatchedEntity } from "../../../domain/watched.js";
 import type { Span } from "../clock/span.js";
 import type { Policy } from "../policies/policies.js";
 import { waitingSince } from "./after-sight.js";
+
+/** `endedBy` of a case in which no one wrote any more. */
+export const BY_SILENCE = "silence";
 
 /** Where a person can look at a message. */
 export type LinkTo = (at: Address, messageId: string, guildId: string | undefined) => string | undefined;
@@ -12,7 +15,11 @@ export type LinkTo = (at: Address, messageId: string, guildId: string | undefine
 /** Where a person is found. */
 export type LinkToPerson = (platform: string, userId: string) => string | undefined;
 
+/** How people call a chat; undefined when it is not known. */
+export type PlaceName = (at: Address) => string | undefined;
+
 export interface Links {
+  placeName: PlaceName;
   linkTo: LinkTo;
   linkToPerson: LinkToPerson;
 }
@@ -27,7 +34,7 @@ export function entityOf(one: SlaCase, { linkTo, linkToPerson }: Links): Watched
   return {
     type: "conversation",
     id,
-    title: `${customer.name ?? customer.userId} on ${address.platform}`,
+    title: [customer.name ?? customer.userId, placeOf(one), `on ${address.platform}`].filter(Boolean).join(" "),
     status: abandoned ? "withdrawn" : endedAt !== undefined ? "resolved" : isWaiting ? "waiting" : "answered",
     createdAt: openedAt,
     ...(answeredAt === undefined ? {} : { startedAt: answeredAt }),
@@ -45,6 +52,7 @@ export function entityOf(one: SlaCase, { linkTo, linkToPerson }: Links): Watched
       chat: address.chatId,
       ...(address.threadId === undefined ? {} : { thread: address.threadId }),
       ...(one.guildId === undefined ? {} : { guild: one.guildId }),
+      ...(one.room === undefined ? {} : { room: one.room }),
       is_dm: one.isDm,
       customer: customer.userId,
     },
@@ -55,19 +63,25 @@ export function entityOf(one: SlaCase, { linkTo, linkToPerson }: Links): Watched
 export function spansOf(one: SlaCase, { measure }: Policy): Span[] {
   switch (measure) {
     case "first_response":
-      return [{ measure, cycle: "", startedAt: one.openedAt, ...ending(one, firstAnswer(one), "answered") }];
+      return [
+        { measure, cycle: "", startedAt: one.openedAt, ...ending(one, firstAnswer(one), answeredBy(firstTurn(one))) },
+      ];
     case "next_response":
       return nextResponse(one);
     case "resolution":
-      return [{ measure, cycle: "", startedAt: one.openedAt, ...ending(one, undefined, "resolved") }];
+      return [{ measure, cycle: "", startedAt: one.openedAt, ...ending(one, undefined, undefined) }];
     default:
       return [];
   }
 }
 
 function firstAnswer({ firstAnsweredAt, turns }: SlaCase): number | undefined {
-  return firstAnsweredAt ?? turns.find(({ by }) => by === "us")?.at;
+  return firstAnsweredAt ?? firstTurn({ turns })?.at;
 }
+
+const firstTurn = ({ turns }: Pick<SlaCase, "turns">) => turns.find(({ by }) => by === "us");
+
+const answeredBy = (turn: CaseTurn | undefined) => (turn?.name === undefined ? "answered" : `answered by ${turn.name}`);
 
 /** The last stretch of a customer's messages after an answer, with the answer that ended it. */
 function nextResponse(one: SlaCase): Span[] {
@@ -77,15 +91,29 @@ function nextResponse(one: SlaCase): Span[] {
   const first = turns[before + 1];
   // Nothing was answered before it: that is the first response's.
   if (first?.by !== "customer" || (before < 0 && one.firstAnsweredAt === undefined)) return [];
-  const answer = turns[lastOfCustomer + 1]?.at;
-  return [
-    { measure: "next_response", cycle: first.messageId, startedAt: first.at, ...ending(one, answer, "answered") },
-  ];
+  const answer = turns[lastOfCustomer + 1];
+  const end = ending(one, answer?.at, answeredBy(answer));
+  return [{ measure: "next_response", cycle: first.messageId, startedAt: first.at, ...end }];
 }
 
-/** A case that ends ends what was waited for in it. */
-function ending({ endedAt, endedBy, abandoned }: SlaCase, answeredAt: number | undefined, how: string): Partial<Span> {
-  if (answeredAt !== undefined) return { endedAt: answeredAt, how };
+/** A case that ends ends what was waited for in it. Without an answer it meets no target; a resolution needs one answer at least. */
+function ending(one: SlaCase, answeredAt: number | undefined, how: string | undefined): Partial<Span> {
+  const { endedAt, endedBy, abandoned } = one;
+  if (answeredAt !== undefined) return { endedAt: answeredAt, how: how ?? "answered" };
   if (endedAt === undefined) return {};
-  return abandoned ? { endedAt, abandoned, how: endedBy ?? "withdrawn" } : { endedAt, how: "resolved" };
+  if (abandoned) return { endedAt, abandoned, how: endedBy ?? "withdrawn" };
+  const isUnanswered = how !== undefined || firstAnswer(one) === undefined;
+  return { endedAt, isUnanswered, how: isUnanswered ? closedUnanswered(endedBy) : howItEnded(endedBy) };
+}
+
+/** `in #support`, or `in a direct message`. */
+function placeOf({ isDm, room }: SlaCase): string | undefined {
+  if (isDm) return "in a direct message";
+  return room && `in ${room}`;
+}
+
+const closedUnanswered = (endedBy = "an operator") => `closed without an answer by ${endedBy}`;
+
+function howItEnded(endedBy: string | undefined): string {
+  return endedBy === undefined || endedBy === BY_SILENCE ? "resolved" : `resolved by ${endedBy}`;
 }

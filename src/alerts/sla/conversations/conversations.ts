@@ -14,7 +14,7 @@ import { createWork } from "../../../lib/work.js";
 import type { Clocks, Sighting } from "../clocks.js";
 import type { ConversationsConfig } from "../config.js";
 import { afterSight, ended } from "./after-sight.js";
-import { entityOf, type Links, spansOf } from "./as-entity.js";
+import { BY_SILENCE, entityOf, type Links, spansOf } from "./as-entity.js";
 
 export interface ConversationsParts {
   store: SlaStore;
@@ -32,6 +32,9 @@ export interface ConversationsParts {
 
 /** The key of those that end by silence; no address looks like it. */
 const CLOSING = "closing";
+/** The key of those that no policy is about any more. */
+const FORGETTING = "forgetting";
+const KEPT_MS = 3_600_000;
 const SIGHTS_IN_A_ROW = 50;
 const CASES_IN_A_PAGE = 200;
 const MAX_PARALLEL = 8;
@@ -42,11 +45,13 @@ export class Conversations {
   readonly #parts: ConversationsParts;
   readonly #work: Work;
   #isRunning = false;
+  /** No policy is about conversations: open ones are kept until then, so that a bad save forgets no customer who waits. */
+  #keptUntil: number | undefined;
 
   constructor(parts: ConversationsParts) {
     this.#parts = parts;
     this.#work = createWork({
-      look: (key) => (key === CLOSING ? this.#closeSilent() : this.#take(key)),
+      look: (key) => (key === CLOSING ? this.#closeSilent() : key === FORGETTING ? this.#giveUp() : this.#take(key)),
       maxParallel: MAX_PARALLEL,
       clock: parts.clock,
       logger: parts.logger.child({ part: "sla", of: "conversations" }),
@@ -54,11 +59,11 @@ export class Conversations {
   }
 
   isWanted(): boolean {
-    return this.#parts.hasPolicies();
+    return this.#parts.hasPolicies() || this.#keptUntil !== undefined;
   }
 
   hearsHooks(): boolean {
-    return this.#parts.hasPolicies() && this.#parts.config().hooks === "answered";
+    return this.isWanted() && this.#parts.config().hooks === "answered";
   }
 
   seen(sight: ConversationSight): void {
@@ -70,6 +75,7 @@ export class Conversations {
     this.#isRunning = true;
     for (const conversation of await this.#parts.store.unseen(Number.MAX_SAFE_INTEGER)) this.#work.look(conversation);
     this.#work.look(CLOSING, quietUntil);
+    this.#keepOpen();
   }
 
   async stop(): Promise<void> {
@@ -82,16 +88,43 @@ export class Conversations {
     await this.#see(caseId, (known) => known && { case: known, isAsItWas: true, ...(extend ? { extend } : {}) });
   }
 
-  /** After a change of policies. Without any about conversations nobody listens any more: what is open is given up. */
+  /** After a change of policies. Without any about conversations the open ones are kept for a while, and heard. */
   async lookAtAll(): Promise<void> {
-    const { store, clock, hasPolicies } = this.#parts;
+    this.#keepOpen();
+    await this.#eachOpen((known) => ({ case: known, isAsItWas: true }));
+  }
+
+  #keepOpen(): void {
+    const { clock, hasPolicies } = this.#parts;
+    if (hasPolicies()) {
+      this.#keptUntil = undefined;
+      return;
+    }
+    this.#keptUntil ??= clock.now() + KEPT_MS;
+    if (this.#isRunning) this.#work.look(FORGETTING, this.#keptUntil);
+  }
+
+  /** The policies did not come back: what was open is given up, and the log says how many. */
+  async #giveUp(): Promise<number | undefined> {
+    const { clock, logger, hasPolicies } = this.#parts;
+    if (hasPolicies() || this.#keptUntil === undefined) return undefined;
+    if (clock.now() < this.#keptUntil) return this.#keptUntil;
+    let count = 0;
+    await this.#eachOpen((known) => {
+      count++;
+      return { case: ended(known, clock.now(), "no policy watches conversations", true) };
+    });
+    this.#keptUntil = undefined;
+    if (count > 0) logger.warn({ conversations: count }, "open conversations were given up: no policy watches them");
+    return undefined;
+  }
+
+  async #eachOpen(change: (known: SlaCase) => CaseChange): Promise<void> {
+    const { store } = this.#parts;
     for (let afterId = ""; ; ) {
       const page = await store.openCases(afterId, CASES_IN_A_PAGE);
       for (const { id } of page)
-        await this.#see(
-          id,
-          (known) => known && { case: hasPolicies() ? known : ended(known, clock.now(), "nobody watches", true) },
-        );
+        await this.#see(id, (known) => (known?.endedAt === undefined && known ? change(known) : undefined));
       afterId = page.at(-1)?.id ?? afterId;
       if (page.length < CASES_IN_A_PAGE) return;
     }
@@ -136,7 +169,8 @@ export class Conversations {
     const { store, config, isWatched } = this.#parts;
     const open = await store.openCase(conversation);
     if (sight.kind === "moved") return open ? this.#move(open, sight) : this.#forget(sight);
-    const first = open ?? afterSight(undefined, sight, config());
+    const begun = open ?? afterSight(undefined, sight, config());
+    const first = begun && named(begun, this.#parts.links);
     // Most chats of a busy gateway may be nobody's support.
     if (!first || (!open && !isWatched(entityOf(first, this.#parts.links)))) return this.#forget(sight);
     let isTaken = false;
@@ -180,7 +214,8 @@ export class Conversations {
     await clocks.see("conversation", caseId, async () => {
       const changed = change(await store.caseById(caseId));
       if (!changed) return undefined;
-      const { case: one, isAsItWas, ...how } = changed;
+      const { case: seen, isAsItWas, ...how } = changed;
+      const one = named(seen, this.#parts.links);
       return {
         ...how,
         ...(isAsItWas ? {} : { case: one }),
@@ -200,7 +235,7 @@ export class Conversations {
     await this.#see(next.id, (known) => {
       if (known?.closesAt === undefined || known.endedAt !== undefined || known.closesAt > clock.now())
         return undefined;
-      return { case: ended(known, known.closesAt, "silence"), changedAt: known.closesAt };
+      return { case: ended(known, known.closesAt, BY_SILENCE), changedAt: known.closesAt };
     });
     return clock.now();
   }
@@ -219,4 +254,10 @@ interface CaseChange {
   holdUntil?: number;
   seen?: readonly string[];
   extend?: NonNullable<Sighting["extend"]>;
+}
+
+/** With the present name of its chat, which a restart may have forgotten. */
+function named(one: SlaCase, { placeName }: Pick<Links, "placeName">): SlaCase {
+  const room = one.isDm ? undefined : placeName(one.address);
+  return room === undefined || room === one.room ? one : { ...one, room };
 }

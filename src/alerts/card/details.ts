@@ -1,0 +1,113 @@
+/** All there is to know of one alert, and all that can be done with it: the answer to "More…". */
+
+import type { Alert } from "../../domain/alert.js";
+import { type AlertEvent, isOpen } from "../../domain/alert.js";
+import type { Card, OutboundMessage } from "../../domain/message.js";
+import { formatDuration } from "../../lib/duration.js";
+import { type Routing, routeAt, routesFor } from "../steps/route.js";
+import { urgingOf } from "../urging.js";
+import {
+  type Around,
+  type At,
+  type CardFacts,
+  headline,
+  isPerson,
+  lateOf,
+  nextOf,
+  ownerOf,
+  quietOf,
+  signOf,
+  stateLine,
+  toneOf,
+  wordsOf,
+} from "./alert-card.js";
+import { detailButtons, urlOf } from "./buttons.js";
+import { inline, moment, withMoments } from "./words.js";
+
+/** A field of a Discord embed holds 1,024 characters. */
+const EVENTS_SHOWN = 6;
+const NOTES_SHOWN = 3;
+const EVENT_WORDS: Readonly<Record<string, string>> = {
+  warn: "due soon",
+  fire: "overdue",
+  ack: "acknowledged",
+  assign: "assigned",
+  snooze: "snoozed",
+  wake: "woken",
+  note: "noted",
+  escalate: "escalated",
+  extend: "given more time",
+  remind: "reminder",
+  resolve: "resolved",
+  reopen: "overdue after all",
+  silence: "silenced",
+  inhibit: "explained by another alert",
+  lapse: "acknowledgement ended",
+  expire: "expired",
+  move: "moved",
+};
+
+export function alertDetails(alert: Alert, facts: CardFacts, around: Around): OutboundMessage {
+  const { signal, state, severity } = alert;
+  const at: At = (ms) => moment(ms, around.config.destinations[facts.destination]?.timezone);
+  const late = lateOf(alert, facts.standing, around.clock.now());
+  const route = routeAt(alert, facts.destination, around);
+  const entity = facts.standing?.entity ?? signal.entity;
+  const fields: NonNullable<Card["fields"]> = [];
+  const add = (name: string, value: string | undefined | false, inline = true) => {
+    if (value) fields.push({ name, value, inline });
+  };
+  add("State", stateLine(alert, late, at, facts.history), false);
+  add("Severity", severity);
+  add("Policy", signal.source.policyId && inline(signal.source.policyId));
+  add("Clock", late && inline(late.name));
+  if (late) {
+    add(
+      "Used",
+      `${formatDuration(late.elapsedMs)} of ${formatDuration(late.targetMs)} (${Math.round(late.percentUsed * 100)} %)`,
+    );
+    add("Due", late.pausedFor === undefined || late.leftMs < 0 ? at(late.dueAt) : "not while it is paused");
+  }
+  const owner = ownerOf(alert, facts.standing, around);
+  add("Owner", owner ? inline(owner) : isOpen(state) && "none");
+  add("Source", signal.source.kind !== "sla" && inline(signal.source.kind));
+  add("Quiet", isOpen(state) && facts.quiet && quietOf(facts.quiet, at), false);
+  add(
+    "Notes",
+    alert.notes
+      .slice(-NOTES_SHOWN)
+      .map(({ by, text, at: when }) => `${at(when)} ${inline(by)}: ${inline(text, 200)}`)
+      .join("\n\n"),
+    false,
+  );
+  add("Next", isOpen(state) && nextOf(alert, { late, quietUntil: facts.quiet?.until, route }, at), false);
+  add("Runbook", signal.runbook && inline(signal.runbook), false);
+  add("History", historyOf(facts.history, at), false);
+  const card: Card = {
+    title: `${signOf(alert)}${headline(alert, facts.standing, around.clock.now())}`.slice(0, 250),
+    text: [wordsOf(alert, facts.standing, around), inline(around.mask(signal.reason))].filter(Boolean).join("\n\n"),
+    tone: toneOf(alert),
+    fields,
+    footer: alert.id,
+  };
+  const url = urlOf(entity?.link);
+  if (url !== undefined) card.url = url;
+  const now = { canEscalate: canEscalate(alert, around), isMuted: facts.quiet?.mutes !== undefined };
+  const rows = detailButtons(alert, route.settings, { ...now, given: facts.standing?.given });
+  return rows.length === 0 ? { text: "", card } : { text: "", card, buttons: rows };
+}
+
+/** A press takes the next step of every route. */
+function canEscalate(alert: Alert, routing: Routing): boolean {
+  return routesFor(alert, routing).some((route) => route.settings.escalate[urgingOf(alert, route).steps] !== undefined);
+}
+
+function historyOf(history: readonly AlertEvent[], at: At): string {
+  const line = ({ at: when, event, actor, reason }: AlertEvent) => {
+    const by = isPerson(actor) ? ` by ${inline(actor.name, 60)}` : "";
+    const why = reason?.replace(/^Escalated: /, "");
+    const isSaid = why === undefined || event === "assign";
+    return `${at(when)} ${EVENT_WORDS[event] ?? event.replaceAll("_", " ")}${by}${isSaid ? "" : `: ${withMoments(inline(why, 110), at)}`}`;
+  };
+  return history.slice(-EVENTS_SHOWN).map(line).join("\n\n");
+}

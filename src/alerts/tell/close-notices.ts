@@ -1,0 +1,61 @@
+/** When an alert ends, the reminders and escalations that were posted about it show how it ended, and have no buttons. */
+import { createHash } from "node:crypto";
+import { type Alert, type AlertCard, isOpen } from "../../domain/alert.js";
+import { HookgateError } from "../../lib/errors.js";
+import { stateLine } from "../card/alert-card.js";
+import { inline, markOf, moment } from "../card/words.js";
+import { groupBy } from "./group-by.js";
+import type { Telling } from "./telling.js";
+
+const MAX_ALERTS = 200;
+
+/** Before the card that shows it is saved: after a crash in between, the same edits have the same ids. */
+export async function closeNotices({ id, destination, shownAt }: AlertCard, telling: Telling): Promise<void> {
+  const alerts = await telling.store.list({ cardId: id, since: shownAt, limit: MAX_ALERTS });
+  const done = new Set<string>();
+  for (const alert of alerts) {
+    if (isOpen(alert.state) || (alert.endedAt ?? 0) < shownAt) continue;
+    const posted = await telling.store.postedWith(alert.id, destination);
+    for (const notices of groupBy(posted, ({ deliveryId }) => deliveryId ?? "")) {
+      const deliveryId = notices[0]?.deliveryId;
+      if (deliveryId === undefined || done.has(deliveryId)) continue;
+      done.add(deliveryId);
+      const about = new Set(notices.map(({ alertId }) => alertId));
+      await close(deliveryId, about, destination, telling);
+    }
+  }
+}
+
+/** A message about several alerts changes when the last of them has ended. */
+async function close(
+  deliveryId: string,
+  about: ReadonlySet<string>,
+  destination: string,
+  telling: Telling,
+): Promise<void> {
+  const { store, config, edit } = telling;
+  const alerts: Alert[] = [];
+  for (const id of about) {
+    const alert = await store.get(id);
+    if (alert !== undefined && isOpen(alert.state)) return;
+    if (alert !== undefined) alerts.push(alert);
+  }
+  const timezone = config.destinations[destination]?.timezone;
+  const lines = await Promise.all(alerts.map((alert) => endOf(alert, timezone, telling)));
+  const ended = alerts.map((alert) => `${alert.id}|${alert.endedAt}`).join();
+  const digest = createHash("sha256").update(`${deliveryId}|${ended}`).digest("base64url");
+  const cause = { kind: "alert" as const, id: alerts[0]?.id ?? "", depth: 0 };
+  try {
+    const options = { cause, deliveryId: `d_${digest.slice(0, 24)}`, isCourtesy: true };
+    await edit(deliveryId, { text: lines.join("\n") }, options);
+  } catch (error) {
+    // So old that the outbox has forgotten it.
+    if (!(error instanceof HookgateError) || error.code !== "DELIVERY_UNKNOWN") throw error;
+  }
+}
+
+async function endOf(alert: Alert, timezone: string | undefined, { store }: Telling): Promise<string> {
+  const state = stateLine(alert, undefined, (ms) => moment(ms, timezone), await store.history(alert.id, 200));
+  const ended = `${state.charAt(0).toUpperCase()}${state.slice(1)}`;
+  return `${markOf(alert)} **${inline(alert.signal.title, 200)}**\n${ended}. \`${alert.id}\``;
+}

@@ -1,0 +1,53 @@
+/** A test message to a destination that alerts did not reach: when it arrives, the alert about that ends. */
+import { formatAddress, parseAddress } from "../../domain/address.js";
+import type { Alert } from "../../domain/alert.js";
+import { errorMessage } from "../../lib/errors.js";
+import { newId } from "../../lib/id.js";
+import { OWN_KIND } from "../steps/route.js";
+import { isWebhook, type Telling } from "./telling.js";
+import { arrivesAgain, saidAgain } from "./undelivered.js";
+
+const CAUSE = "test:";
+
+/** The destination that such an alert is about; undefined for any other alert. */
+export function testedBy({ signal: { source, labels } }: Pick<Alert, "signal">): string | undefined {
+  return source.kind === OWN_KIND && (labels.kind === "undelivered" || labels.kind === "unsaid")
+    ? labels.destination
+    : undefined;
+}
+
+/** Resolves when it is enqueued. Rejects with what keeps a webhook from taking it. */
+export async function sendTest(destination: string, telling: Telling): Promise<void> {
+  const { clock, post, send } = telling;
+  const deliveryId = newId("d", clock.now());
+  if (isWebhook(destination)) {
+    await post(destination, deliveryId, { kind: "test", text: "Test message of the alerts", alerts: [] });
+    await arrived(destination, telling);
+    return;
+  }
+  const at = parseAddress(destination);
+  const cause = { kind: "alert" as const, id: `${CAUSE}${deliveryId}`, depth: 0 };
+  if (at)
+    await send(at, { text: "Test message: alerts are posted in this chat.", silent: true }, { cause, deliveryId });
+}
+
+/** A delivery has ended. False when it was no test message. */
+export async function noteTest(causeId: string, telling: Telling): Promise<boolean> {
+  if (!causeId.startsWith(CAUSE)) return false;
+  const delivery = await telling.deliveryOf(causeId.slice(CAUSE.length));
+  if (delivery?.status === "sent") await arrived(formatAddress(delivery.address), telling);
+  return true;
+}
+
+/** At a start and after a reload, which may have repaired the way there. One that fails is logged. */
+export async function retest(alerts: readonly Alert[], telling: Telling): Promise<void> {
+  for (const destination of new Set(alerts.flatMap((alert) => testedBy(alert) ?? [])))
+    await sendTest(destination, telling).catch((error: unknown) =>
+      telling.logger.warn({ destination, error: errorMessage(error) }, "a test message could not be sent"),
+    );
+}
+
+async function arrived(destination: string, telling: Telling): Promise<void> {
+  await arrivesAgain(destination, telling);
+  await saidAgain(destination, telling);
+}
