@@ -2,35 +2,82 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
+import {
+  hashOfBody,
+  isSignedWith,
+  proofOf,
+  readSignedCall,
+  SIGNATURE_LIFE_MS,
+  type SignedCall,
+} from "../lib/signed-call.js";
+import type { FailedTokens } from "./failed-tokens.js";
 import type { Guard } from "./guard.js";
 import type { People, Person } from "./people.js";
-import { readSession, signSession } from "./session.js";
+import type { PerMinute } from "./per-minute.js";
+import type { Session, Sessions } from "./session.js";
 
 export interface Auth {
-  /** Rejects with UNAUTHORIZED, TOKEN_WRONG or ORIGIN_WRONG. */
+  /** Rejects with UNAUTHORIZED, TOKEN_WRONG, SIGNATURE_STALE, RATE_LIMITED or ORIGIN_WRONG. */
   need(request: FastifyRequest): Promise<Person>;
-  login(reply: FastifyReply, token: string): Promise<Person>;
-  logout(request: FastifyRequest, reply: FastifyReply): void;
+  /** Rejects with TOKEN_WRONG, RATE_LIMITED, or ORIGIN_WRONG for a page that is not ours. */
+  login(request: FastifyRequest, reply: FastifyReply, token: string): Promise<Person>;
+  /** Revokes the session; with `everywhere` all sessions of its person. Gives whose it was. */
+  logout(request: FastifyRequest, reply: FastifyReply, everywhere: boolean): Promise<string | undefined>;
+  /** For the answer to a signed call: shows the caller that this gateway has the token. Undefined for every other request. */
+  proof(request: FastifyRequest, answer: { status: number; body: string }): string | undefined;
 }
 
 export interface AuthParts {
   people: People;
   guard: Guard;
+  sessions: Sessions;
+  failedTokens: FailedTokens;
+  perMinute: PerMinute;
   clock: Clock;
   sessionLifeMs: number;
 }
 
-export function createAuth({ people, guard, clock, sessionLifeMs }: AuthParts): Auth {
+export function createAuth(parts: AuthParts): Auth {
+  const { people, guard, sessions, failedTokens, perMinute, clock, sessionLifeMs } = parts;
+  const started = { at: clock.now(), monotonic: clock.monotonic() };
+
+  /** The person of a signed call. A call that another program caught is accepted neither twice nor by a gateway that started later. */
+  async function personOfCall(request: FastifyRequest, call: SignedCall): Promise<Person> {
+    failedTokens.check(request);
+    const signer = people.signer((token) => isSignedWith(token, headOf(request), call));
+    if (!signer || hashOfBody(JSON.stringify(request.body) ?? "") !== call.bodyHash)
+      throw failedTokens.failed(request, "signed");
+    // By the monotonic clock, so that a wall clock that is set back refuses nobody for long.
+    const isYoung = clock.monotonic() - started.monotonic < SIGNATURE_LIFE_MS;
+    const isFresh = Math.abs(clock.now() - call.at) < SIGNATURE_LIFE_MS && !(isYoung && call.at < started.at);
+    if (!isFresh || perMinute.add(`nonce:${call.nonce}`) > 1)
+      throw new HookgateError({
+        code: "SIGNATURE_STALE",
+        message: `this call was signed before the gateway started, was used before, or the clocks differ by more than ${SIGNATURE_LIFE_MS / 1000} s`,
+        hint: "Give the command again. On two machines, set both clocks.",
+      });
+    const person = await people.byId(signer.id);
+    if (person) return person;
+    throw failedTokens.failed(request, "signed");
+  }
+
+  async function sessionOf(request: FastifyRequest): Promise<Session | undefined> {
+    const cookie = request.cookies[cookieName(request)];
+    return cookie === undefined ? undefined : sessions.read(cookie);
+  }
+
   return {
     async need(request) {
+      const call = readSignedCall(request.headers.authorization);
+      if (call) return personOfCall(request, call);
       const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
       if (bearer !== undefined) {
+        failedTokens.check(request);
         const person = await people.byToken(bearer);
         if (person) return person;
-        throw wrongToken();
+        throw failedTokens.failed(request, "bearer");
       }
-      const cookie = request.cookies[cookieName(request)];
-      const session = cookie === undefined ? undefined : readSession(cookie, people.keyOf, clock.now());
+      const session = await sessionOf(request);
       const person = session && (await people.byId(session.personId));
       if (!person)
         throw new HookgateError({
@@ -42,23 +89,38 @@ export function createAuth({ people, guard, clock, sessionLifeMs }: AuthParts): 
       return person;
     },
 
-    async login(reply, token) {
+    async login(request, reply, token) {
+      // A program sends no Origin; a page of another site must not log a browser in.
+      if (request.headers.origin !== undefined) guard.checkOrigin(request);
+      failedTokens.check(request);
       const person = await people.byToken(token);
-      const key = person && people.keyOf(person.id);
-      if (!person || key === undefined) throw wrongToken();
-      const value = signSession({ personId: person.id, endsAt: clock.now() + sessionLifeMs }, key);
-      reply.setCookie(cookieName(reply.request), value, {
-        ...cookieOptions(reply.request),
+      const value = person && (await sessions.start(person.id));
+      if (!person || value === undefined) throw failedTokens.failed(request, "login");
+      reply.setCookie(cookieName(request), value, {
+        ...cookieOptions(request),
         maxAge: Math.floor(sessionLifeMs / 1000),
       });
       return person;
     },
 
-    logout(request, reply) {
+    async logout(request, reply, everywhere) {
       guard.checkOrigin(request);
+      const session = await sessionOf(request);
+      if (session) await sessions.end(session, everywhere);
       reply.clearCookie(cookieName(request), cookieOptions(request));
+      return session?.personId;
+    },
+
+    proof(request, answer) {
+      const call = readSignedCall(request.headers.authorization);
+      const signer = call && people.signer((token) => isSignedWith(token, headOf(request), call));
+      return call && signer && proofOf(signer.token, call.nonce, answer);
     },
   };
+}
+
+function headOf({ method, url }: FastifyRequest) {
+  return { method, path: url };
 }
 
 /** Cookies are shared by all ports of a host: the port keeps two Hookgates on one machine apart. */
@@ -68,12 +130,4 @@ function cookieName(request: FastifyRequest): string {
 
 function cookieOptions(request: FastifyRequest) {
   return { path: "/", httpOnly: true, sameSite: "strict", secure: request.protocol === "https" } as const;
-}
-
-function wrongToken(): HookgateError {
-  return new HookgateError({
-    code: "TOKEN_WRONG",
-    message: "this token is not known",
-    hint: "It was printed at the first start; HOOKGATE_TOKEN overrides it.",
-  });
 }

@@ -31,6 +31,37 @@ export const httpConfig = z.strictObject({
     .default(25)
     .describe("The largest file that can be sent in the web chat, in MB."),
   uploads_keep: duration("90d").describe("How long files sent in the web chat are kept."),
-  metrics_need_token: z.boolean().default(false).describe("Ask for a Bearer token at /metrics."),
+  uploads_quota_mb: z
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .default(500)
+    .describe("How much one person may have in files that are kept, in MB."),
+  messages_per_minute: z
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(120)
+    .describe("Messages, edits, reactions and presses of one person in a minute. Owners are not limited."),
+  uploads_per_minute: z
+    .number()
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(30)
+    .describe("Files that one person may send in a minute. Owners are not limited."),
+  max_connections: z
+    .number()
+    .int()
+    .min(10)
+    .max(100_000)
+    .default(1000)
+    .describe("Connections at once, live pages among them; a further one is closed."),
+  metrics_need_token: z
+    .boolean()
+    .optional()
+    .describe("Ask for a Bearer token at /metrics. Default: yes, unless only this machine can connect."),
 });
 export type HttpConfig = z.output<typeof httpConfig>;

@@ -45,9 +45,10 @@ const STATUS: Record<string, number> = {
   TASK_INVALID: 422,
   TASK_ASSIGNEE: 422,
   RATE_LIMITED: 429,
+  TOO_MANY_PAGES: 429,
+  QUOTA: 413,
   EVENT_UNAVAILABLE: 503,
   WEB_OFFLINE: 503,
-  TOO_MANY_PAGES: 503,
   STORE_LOCKED: 503,
   STORE_READ_ONLY: 503,
   STORE_FULL: 507,
@@ -59,6 +60,8 @@ const STATUS: Record<string, number> = {
 /** Errors of fastify and its plugins, by status: their codes and texts are theirs, ours are for the person who must act. */
 const BY_STATUS: Record<number, string> = {
   400: "BODY_INVALID",
+  403: "FORBIDDEN",
+  404: "ROUTE_NOT_FOUND",
   413: "TOO_LARGE",
   415: "MEDIA_TYPE",
   429: "RATE_LIMITED",
@@ -69,9 +72,22 @@ export interface ErrorAnswer {
   body: { error: { code: string; message: string; hint?: string } };
 }
 
+/** What the store's errors say to clients: their own texts name files of this machine, which the log shows. */
+const STORE_WORDS: Record<string, string> = {
+  STORE_LOCKED: "the database is busy",
+  STORE_READ_ONLY: "the database cannot be written",
+  STORE_FULL: "the disk of the database is full",
+  STORE_CORRUPT: "the database is damaged",
+};
+
+/** An error of the store in words without paths; undefined when it is none. */
+export function storeWords(code: string): string | undefined {
+  return code.startsWith("STORE_") ? (STORE_WORDS[code] ?? "the database failed") : undefined;
+}
+
 /** Never tells a client what an unexpected error said: that is for the log. */
 export function errorAnswer(thrown: unknown): ErrorAnswer {
-  const error = known(thrown);
+  const error = withoutPaths(known(thrown));
   const status = STATUS[error.code] ?? (error.retryable ? 503 : 400);
   return {
     status,
@@ -81,11 +97,22 @@ export function errorAnswer(thrown: unknown): ErrorAnswer {
   };
 }
 
+function withoutPaths(error: HookgateError): HookgateError {
+  const message = storeWords(error.code);
+  if (message === undefined) return error;
+  const { code, retryable } = error;
+  return new HookgateError({ code, message, hint: "The log of the gateway has the details.", retryable });
+}
+
 function known(thrown: unknown): HookgateError {
   if (thrown instanceof HookgateError) return thrown;
   const status = thrown instanceof Error && "statusCode" in thrown ? Number(thrown.statusCode) : 500;
   const code = BY_STATUS[status];
-  if (code !== undefined && thrown instanceof Error) return new HookgateError({ code, message: thrown.message });
+  if (code !== undefined && thrown instanceof Error)
+    return new HookgateError({
+      code,
+      message: status === 403 || status === 404 ? "there is nothing here" : thrown.message,
+    });
   return new HookgateError({
     code: "INTERNAL",
     message: "something went wrong inside Hookgate",

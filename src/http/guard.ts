@@ -6,6 +6,11 @@ import { HookgateError } from "../lib/errors.js";
 
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
+/** True when only this machine can connect to the address that is listened on. */
+export function isLoopback(listening: string): boolean {
+  return /^(localhost|127\..*|::1)$/i.test(listening);
+}
+
 export interface GuardedRequest {
   method: string;
   headers: Record<string, string | string[] | undefined>;

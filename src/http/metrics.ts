@@ -10,6 +10,8 @@ export interface Metrics {
   observer: Observer;
   /** Counts every dispatch on its way to the journal. */
   journal(next: JournalPort): JournalPort;
+  /** A token that nobody has: `way` is `bearer` or `login`, `answer` is `refused` or `limited`. */
+  tokenFailed(way: string, answer: string): void;
   /** In Prometheus' text format. Without a status the gauges that come from it are left out. */
   text(status: GatewayStatus | undefined): Promise<string>;
   contentType: string;
@@ -40,6 +42,11 @@ export function createMetrics(): Metrics {
   const dispatches = counter("dispatches_total", "Firings of hook points, by outcome.", ["point", "outcome"]);
   const dispatchTime = timer("dispatch_seconds", "How long a hook point took, all its hooks together.", "point");
   const runs = counter("hook_runs_total", "Executions of hooks, by outcome.", ["hook", "outcome"]);
+
+  const failedTokens = counter("failed_tokens_total", "Tokens that are nobody's, by way and answer.", [
+    "way",
+    "answer",
+  ]);
 
   const inbox = gauge("inbox_rows", "Rows of the inbox, by status.", ["status"]);
   const outbox = gauge("outbox_deliveries", "Deliveries in the outbox, by status.", ["status"]);
@@ -94,6 +101,7 @@ export function createMetrics(): Metrics {
         for (const run of dispatch.runs) runs(run.hookId, run.outcome);
       },
     }),
+    tokenFailed: failedTokens,
     async text(status) {
       if (status) readStatus(status);
       const { user, system } = process.cpuUsage();

@@ -17,6 +17,8 @@ export interface People {
   /** The person of a token; takes the same time for every wrong one. */
   byToken(token: string): Promise<Person | undefined>;
   byId(id: string): Promise<Person | undefined>;
+  /** Whose token it is that `signed` accepts. */
+  signer(signed: (token: string) => boolean): PersonWithToken | undefined;
   rename(id: string, name: string): Promise<Person | undefined>;
   /** Changes with the person's token, so that a new token ends old sessions. Undefined when there is no such person. */
   keyOf(id: string): string | undefined;
@@ -41,6 +43,7 @@ export function createPeople(listed: readonly PersonWithToken[], names: KeyValue
       const person = find(id);
       return person && named(person);
     },
+    signer: (signed) => listed.find(({ token }) => signed(token)),
     async rename(id, name) {
       const person = find(id);
       if (!person) return undefined;

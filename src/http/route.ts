@@ -10,30 +10,37 @@ import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { Auth } from "./auth.js";
 import type { HttpConfig } from "./config.js";
+import type { Counted, Limits } from "./limits.js";
 import type { Metrics } from "./metrics.js";
 import type { People, Person } from "./people.js";
+import type { Streams } from "./streams.js";
 import type { Uploads } from "./uploads.js";
 import type { Wishes } from "./wishes.js";
 
 /** What routes work with. */
 export interface HttpParts {
   config: HttpConfig;
-  gateway: Pick<Gateway, "invoke" | "status" | "identify">;
+  gateway: Pick<Gateway, "invoke" | "status" | "identify" | "listens">;
   /** Rejects with the error that writes would meet. */
   checkStore(): Promise<void>;
   /** All is up: triggers watch, timers run. */
   hasStarted(): boolean;
+  /** How many problems the configuration in force has, a rejected newer one included. */
+  problems(): Promise<number>;
   /** Absent when the web chat is switched off. */
   web: WebPort | undefined;
   auth: Auth;
   people: People;
   uploads: Uploads;
+  limits: Limits;
+  streams: Streams;
   wishes: Wishes;
   /** Absent when no events are declared. */
   ingest: Ingest | undefined;
   /** The run of a hook whose program asks, when it is one. */
   causeOf(request: FastifyRequest): Promise<Cause | undefined>;
   metrics: Metrics;
+  metricsNeedToken: boolean;
   clock: Clock;
   logger: Logger;
   /** Aborts when the server stops. */
@@ -48,6 +55,10 @@ export interface Route {
   summary: string;
   /** Requests a minute from one address. */
   perMinute?: number;
+  /** What it counts as, of what one person may do in a minute. */
+  counts?: Counted;
+  /** How long its body may take to arrive; 30 s when absent. */
+  bodyWithinMs?: number;
   /** The body is bytes, given as a stream. */
   takesBytes?: boolean;
   run(parts: HttpParts, request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
@@ -79,6 +90,7 @@ export function personRoute<P = unknown, Q = unknown, B = unknown>(
     access: "person",
     async run(parts, request, reply) {
       const person = await parts.auth.need(request);
+      if (rest.counts !== undefined) parts.limits.count(rest.counts, person);
       const input = read({ params, query, body }, request);
       return handle(parts, { ...input, person, request, reply });
     },

@@ -4,27 +4,38 @@ import fastifyHelmet from "@fastify/helmet";
 import fastifyRateLimit from "@fastify/rate-limit";
 import fastifyStatic from "@fastify/static";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import type { KeyValueStore } from "../domain/store.js";
+import type { AuditStore, KeyValueStore } from "../domain/store.js";
 import type { Timer } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
+import { isTooDeep, MAX_JSON_DEPTH } from "../lib/json-depth.js";
+import { PROOF_HEADER } from "../lib/signed-call.js";
 import { API_ROOT } from "./api/endpoint.js";
 import { PROBLEM_TYPE, problemOf } from "./api/problem.js";
 import { createAuth } from "./auth.js";
+import { limitBodies } from "./body-deadline.js";
 import { type CallerParts, createCauseOf } from "./caller.js";
 import type { HttpConfig } from "./config.js";
 import { watchConnections } from "./connections.js";
 import { type ErrorAnswer, errorAnswer } from "./errors.js";
-import { createGuard } from "./guard.js";
+import { createFailedTokens } from "./failed-tokens.js";
+import { createGuard, isLoopback } from "./guard.js";
+import { createLimits } from "./limits.js";
 import { createPeople, type PersonWithToken } from "./people.js";
+import { createPerMinute } from "./per-minute.js";
 import type { HttpParts, Route } from "./route.js";
 import { routes } from "./routes/index.js";
 import { INGEST_ROOT } from "./routes/ingest.js";
-import { createUploads } from "./uploads.js";
+import { createSessions } from "./session.js";
+import { createStreams } from "./streams.js";
+import { createUploads, UPLOAD_WITHIN_MS } from "./uploads.js";
 import { addWebhook, type Webhook } from "./webhook.js";
 import { createWishes } from "./wishes.js";
 
 export interface HttpServerOptions
-  extends Pick<HttpParts, "config" | "gateway" | "checkStore" | "hasStarted" | "metrics" | "clock" | "logger"> {
+  extends Pick<
+    HttpParts,
+    "config" | "gateway" | "checkStore" | "hasStarted" | "problems" | "metrics" | "clock" | "logger"
+  > {
   host: string;
   /** 0 = any that is free. */
   port: number;
@@ -33,6 +44,7 @@ export interface HttpServerOptions
   /** Signs sessions; a secret of this installation. */
   sessionKey: string;
   keyValue: KeyValueStore;
+  audit: AuditStore;
   /** The web chat; absent = switched off. */
   web?: { port: NonNullable<HttpParts["web"]>; pageFolder: string };
   uploadsFolder: string;
@@ -51,6 +63,10 @@ export interface HttpServer {
 }
 
 const JSON_LIMIT_BYTES = 4 * 1024 * 1024;
+const BODY_WITHIN_MS = 30_000;
+const HEADERS_WITHIN_MS = 5_000;
+/** Files that were sent up and are in no message. */
+const UNSENT_KEPT_MS = 24 * 3_600_000;
 const SWEEP_EVERY_MS = 6 * 3_600_000;
 /** As long as what they created is kept, unless somebody keeps that for longer. */
 const WISHES_KEPT_MS = 90 * 24 * 3_600_000;
@@ -60,21 +76,36 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const stopping = new AbortController();
   const guard = createGuard(host, trustedHosts(config));
   const people = createPeople(options.people, options.keyValue, options.sessionKey);
-  const uploads = createUploads(options.uploadsFolder, config.max_upload_mb * 1_000_000);
+  const perMinute = createPerMinute(clock);
+  const sessions = createSessions({
+    store: options.keyValue,
+    keyOf: people.keyOf,
+    clock,
+    lifeMs: config.session_life,
+  });
+  const failedTokens = createFailedTokens({ perMinute, audit: options.audit, metrics: options.metrics, clock, logger });
+  const uploads = createUploads(options.uploadsFolder, {
+    maxBytes: config.max_upload_mb * 1_000_000,
+    quotaBytes: config.uploads_quota_mb * 1_000_000,
+  });
   const wishes = createWishes(options.keyValue, clock);
   const parts: HttpParts = {
     config,
     gateway: options.gateway,
     checkStore: options.checkStore,
     hasStarted: options.hasStarted,
+    problems: options.problems,
     web: options.web?.port,
-    auth: createAuth({ people, guard, clock, sessionLifeMs: config.session_life }),
+    auth: createAuth({ people, guard, sessions, failedTokens, perMinute, clock, sessionLifeMs: config.session_life }),
     people,
     uploads,
+    limits: createLimits(config, options.gateway, perMinute),
+    streams: createStreams(),
     wishes,
     ingest: options.ingest,
     causeOf: createCauseOf(options.caller),
     metrics: options.metrics,
+    metricsNeedToken: config.metrics_need_token ?? !isLoopback(host),
     clock,
     logger,
     stopping: stopping.signal,
@@ -82,8 +113,20 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const app = Fastify({
     bodyLimit: JSON_LIMIT_BYTES,
     trustProxy: config.behind_proxy,
+    // The longest that any request may take to arrive; most have less (see limitBodies).
+    requestTimeout: UPLOAD_WITHIN_MS,
+    // A connection that sends nothing holds a place of `max_connections`: it ends after seconds, not after a minute.
+    http: { headersTimeout: HEADERS_WITHIN_MS, connectionsCheckingInterval: 1_000 },
     forceCloseConnections: "idle",
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+  });
+  app.server.maxConnections = config.max_connections;
+  app.server.on("drop", (dropped) => {
+    if (perMinute.add("connections") > 1) return;
+    logger.warn(
+      { address: dropped?.remoteAddress, max: config.max_connections },
+      "a connection was refused: http.max_connections are open; reported once a minute",
+    );
   });
   const connections = watchConnections(app.server, clock);
   let sweep: Timer | undefined;
@@ -98,7 +141,20 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     app.addHook("onRequest", async (request) => {
       if (!unguarded.has(request.routeOptions.url ?? "")) guard.checkHost(request);
     });
-    takeEmptyJson(app);
+    app.addHook("onSend", async (request, reply, payload) => {
+      const proof =
+        typeof payload === "string"
+          ? parts.auth.proof(request, { status: reply.statusCode, body: payload })
+          : undefined;
+      if (proof !== undefined) reply.header(PROOF_HEADER, proof);
+    });
+    const within = new Map(routes.map(({ method, path, bodyWithinMs }) => [`${method} ${path}`, bodyWithinMs]));
+    limitBodies(
+      app,
+      clock,
+      ({ method, routeOptions }) => within.get(`${method} ${routeOptions.url}`) ?? BODY_WITHIN_MS,
+    );
+    takeJson(app);
     await app.register(fastifyHelmet, HELMET);
     await app.register(fastifyCookie);
     await app.register(fastifyRateLimit, { global: false, errorResponseBuilder: tooOften });
@@ -117,7 +173,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const now = clock.now();
     const tell = (what: string) => (error: unknown) =>
       logger.warn({ error: errorMessage(error) }, `old ${what} were not removed`);
-    uploads.sweep(now - config.uploads_keep).catch(tell("uploads"));
+    uploads.sweep({ before: now - config.uploads_keep, unsentBefore: now - UNSENT_KEPT_MS }).catch(tell("uploads"));
+    sessions.sweep().catch(tell("sessions"));
     wishes.sweep(now - WISHES_KEPT_MS, stopping.signal).catch(tell("Idempotency-Keys"));
     sweep = clock.after(SWEEP_EVERY_MS, sweepOld);
   }
@@ -164,6 +221,7 @@ const HELMET = {
     },
   },
   strictTransportSecurity: false,
+  xFrameOptions: { action: "deny" as const },
   referrerPolicy: { policy: "no-referrer" as const },
 };
 
@@ -173,10 +231,14 @@ function noSchemas(): never {
 }
 
 /** Many clients name the type of a body that they do not send. */
-function takeEmptyJson(app: FastifyInstance): void {
+function takeJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser("error", "error");
   app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
     if (body === "") done(null, undefined);
+    else if (isTooDeep(String(body)))
+      done(
+        new HookgateError({ code: "BODY_INVALID", message: `the body is nested deeper than ${MAX_JSON_DEPTH} levels` }),
+      );
     else parse(request, String(body), done);
   });
 }
@@ -224,7 +286,7 @@ function answerError(request: FastifyRequest, reply: FastifyReply, answer: Error
 function tooOften(_request: unknown, { after }: { after: string }): Error {
   return new HookgateError({
     code: "RATE_LIMITED",
-    message: `too many attempts; try again in ${after}`,
+    message: `too many requests; try again in ${after}`,
     retryable: true,
   });
 }

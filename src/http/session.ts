@@ -1,33 +1,73 @@
-/** A login in a browser, as a cookie that the server signs and never stores: person, end, signature. */
+/**
+ * Logins in browsers: a cookie that the server signs (person, end, id, signature). What a logout ended is in the store until the cookie
+ * would have ended by itself.
+ */
 import { createHmac } from "node:crypto";
+import type { KeyValueStore } from "../domain/store.js";
+import type { Clock } from "../lib/clock.js";
+import { newToken } from "../lib/id.js";
 import { sameSecret } from "../lib/secret.js";
 
-export interface SessionFacts {
+export interface Session {
   personId: string;
   /** Milliseconds since the epoch. */
   endsAt: number;
+  id: string;
 }
 
-/** `key` belongs to the person (see `People.keyOf`). */
-export function signSession({ personId, endsAt }: SessionFacts, key: string): string {
-  const facts = `${personId}.${endsAt}`;
-  return `${facts}.${signature(facts, key)}`;
+export interface Sessions {
+  /** The value of the cookie; undefined when there is no such person. */
+  start(personId: string): Promise<string | undefined>;
+  /** The session, when it is genuine and has not ended. */
+  read(cookie: string): Promise<Session | undefined>;
+  /** Revokes it; with `everywhere` all sessions that the person has. */
+  end(session: Session, everywhere: boolean): Promise<void>;
+  /** Forgets what has ended by itself. */
+  sweep(): Promise<void>;
 }
 
-/** The session, when it is genuine and has not ended. `keyOf`: the person's key, undefined for nobody. */
-export function readSession(
-  cookie: string,
-  keyOf: (personId: string) => string | undefined,
-  now: number,
-): SessionFacts | undefined {
-  const [personId, ends, given, ...rest] = cookie.split(".");
-  if (!personId || !ends || !given || rest.length > 0 || !/^\d+$/.test(ends)) return undefined;
-  const key = keyOf(personId);
-  if (key === undefined || !sameSecret(given, signature(`${personId}.${ends}`, key))) return undefined;
-  const endsAt = Number(ends);
-  return endsAt > now ? { personId, endsAt } : undefined;
+export interface SessionParts {
+  store: KeyValueStore;
+  /** Changes with the person's token; undefined when there is no such person. */
+  keyOf(personId: string): string | undefined;
+  clock: Clock;
+  lifeMs: number;
 }
 
-function signature(facts: string, key: string): string {
-  return createHmac("sha256", key).update(facts).digest("base64url");
+/** Keys: `ended:<session id>` with its end, and `round:<person id>` with what all later sessions are signed with besides. */
+const SCOPE = "core:web-sessions";
+const ended = (id: string) => `ended:${id}`;
+const round = (personId: string) => `round:${personId}`;
+
+export function createSessions({ store, keyOf, clock, lifeMs }: SessionParts): Sessions {
+  async function sign({ personId, endsAt, id }: Session): Promise<string | undefined> {
+    const key = keyOf(personId);
+    if (key === undefined) return undefined;
+    const now = (await store.get(SCOPE, round(personId))) ?? "";
+    return createHmac("sha256", key).update(`${personId}.${endsAt}.${id}.${now}`).digest("base64url");
+  }
+
+  return {
+    async start(personId) {
+      const session = { personId, endsAt: clock.now() + lifeMs, id: newToken(12) };
+      const signature = await sign(session);
+      return signature && `${personId}.${session.endsAt}.${session.id}.${signature}`;
+    },
+    async read(cookie) {
+      const [personId, ends, id, given, ...rest] = cookie.split(".");
+      if (!personId || !ends || !id || !given || rest.length > 0 || !/^\d+$/.test(ends)) return undefined;
+      const session = { personId, endsAt: Number(ends), id };
+      const signature = session.endsAt > clock.now() ? await sign(session) : undefined;
+      if (signature === undefined || !sameSecret(given, signature)) return undefined;
+      return (await store.get(SCOPE, ended(id))) === undefined ? session : undefined;
+    },
+    async end({ personId, endsAt, id }, everywhere) {
+      if (everywhere) await store.set(SCOPE, round(personId), newToken(12));
+      else await store.set(SCOPE, ended(id), endsAt);
+    },
+    async sweep() {
+      for (const { key, value } of await store.list(SCOPE, ended("")))
+        if (typeof value !== "number" || value <= clock.now()) await store.delete(SCOPE, key);
+    },
+  };
 }

@@ -12,6 +12,7 @@ import { z } from "zod";
 import type { Attachment } from "../domain/message.js";
 import { HookgateError } from "../lib/errors.js";
 import { newToken } from "../lib/id.js";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../lib/private-files.js";
 
 const facts = z.object({
   ownerId: z.string(),
@@ -19,24 +20,44 @@ const facts = z.object({
   mimeType: z.string(),
   sizeBytes: z.number(),
 });
-const ID = /^[\w-]{20,40}$/;
+/** The person's id and a part that nobody can guess. */
+const ID = /^[\w-]{20,60}$/;
+/** How long a large file may take on a slow line. */
+export const UPLOAD_WITHIN_MS = 10 * 60_000;
 
 export interface Uploads {
-  /** Resolves when the bytes are on disk. Rejects with TOO_LARGE. */
+  /** Resolves when the bytes are on disk. Rejects with TOO_LARGE, or with QUOTA when the person has too much here. */
   save(ownerId: string, file: { filename: string; mimeType: string; bytes: Readable }): Promise<Attachment>;
   /** Rejects with FILE_NOT_FOUND, also when it is somebody else's. */
   take(ownerId: string, id: string): Promise<Attachment>;
-  /** Removes files from before then; resolves with how many. */
-  sweep(before: number): Promise<number>;
+  /** Removes files from before then, and from `unsentBefore` those that are in no message; resolves with how many. */
+  sweep(times: { before: number; unsentBefore: number }): Promise<number>;
 }
 
-export function createUploads(folder: string, maxBytes: number): Uploads {
+export function createUploads(
+  folder: string,
+  { maxBytes, quotaBytes }: { maxBytes: number; quotaBytes: number },
+): Uploads {
   const pathOf = (id: string) => join(folder, id);
+  const unsent = (id: string) => pathOf(`${id}.unsent.json`);
+
+  async function checkQuota(ownerId: string): Promise<void> {
+    let usedBytes = 0;
+    for (const name of await readdir(folder))
+      if (name.startsWith(`${ownerId}-`)) usedBytes += (await stat(pathOf(name)).catch(() => ({ size: 0 }))).size;
+    if (usedBytes <= quotaBytes) return;
+    throw new HookgateError({
+      code: "QUOTA",
+      message: `your files have ${Math.floor(quotaBytes / 1_000_000)} MB together at most`,
+      hint: "Old ones are removed after http.uploads_keep; http.uploads_quota_mb in hookgate.yaml sets the limit.",
+    });
+  }
 
   return {
     async save(ownerId, { filename, mimeType, bytes }) {
-      await mkdir(folder, { recursive: true });
-      const id = newToken(18);
+      await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
+      await checkQuota(ownerId);
+      const id = `${ownerId}-${newToken(18)}`;
       const partial = pathOf(`${id}.part`);
       let sizeBytes = 0;
       const counter = new Transform({
@@ -46,10 +67,12 @@ export function createUploads(folder: string, maxBytes: number): Uploads {
         },
       });
       try {
-        await pipeline(bytes, counter, createWriteStream(partial));
+        await pipeline(bytes, counter, createWriteStream(partial, { mode: PRIVATE_FILE }));
         await sync(partial);
+        // Once more with this one, and with those that came beside it.
+        await checkQuota(ownerId);
         const kept = { ownerId, filename: safeName(filename), mimeType, sizeBytes };
-        await writeFile(pathOf(`${id}.json`), JSON.stringify(kept));
+        await writeFile(unsent(id), JSON.stringify(kept), { mode: PRIVATE_FILE });
         await rename(partial, pathOf(id));
         return attachmentOf(id, pathOf(id), kept);
       } catch (error) {
@@ -59,8 +82,12 @@ export function createUploads(folder: string, maxBytes: number): Uploads {
     },
 
     async take(ownerId, id) {
-      const kept = ID.test(id) ? await readFacts(pathOf(`${id}.json`)) : undefined;
-      if (kept?.ownerId === ownerId) return attachmentOf(id, pathOf(id), kept);
+      const sent = pathOf(`${id}.json`);
+      const kept = ID.test(id) ? ((await readFacts(sent)) ?? (await readFacts(unsent(id)))) : undefined;
+      if (kept?.ownerId === ownerId) {
+        await rename(unsent(id), sent).catch(() => {}); // it was sent before
+        return attachmentOf(id, pathOf(id), kept);
+      }
       throw new HookgateError({
         code: "FILE_NOT_FOUND",
         message: "there is no such upload",
@@ -68,14 +95,16 @@ export function createUploads(folder: string, maxBytes: number): Uploads {
       });
     },
 
-    async sweep(before) {
+    async sweep({ before, unsentBefore }) {
       let removed = 0;
       for (const name of await readdir(folder).catch(() => [])) {
         const path = join(folder, name);
         const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY })); // gone meanwhile
-        if (mtimeMs >= before) continue;
+        const isUnsent = name.endsWith(".unsent.json");
+        if (mtimeMs >= (isUnsent || name.endsWith(".part") ? unsentBefore : before)) continue;
         await rm(path, { force: true });
-        if (ID.test(name)) removed++;
+        if (isUnsent) await rm(pathOf(name.replace(".unsent.json", "")), { force: true });
+        if (isUnsent || ID.test(name)) removed++;
       }
       return removed;
     },

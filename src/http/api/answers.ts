@@ -80,6 +80,7 @@ export const run = z.object({
   latencyMs: z.number(),
   attempt: z.number(),
   error: z.string().optional(),
+  place: z.string().optional().describe("File, line and column that threw the error; for admins."),
   diff: z.unknown().optional(),
 });
 

@@ -29,7 +29,11 @@ export const runEndpoints = [
       runs: z.array(hookRun).describe("Of configured hooks."),
       ...page,
     }),
-    command: ({ query }) => ({ name: "runs", options: query }),
+    // In chat, "last" shows one dispatch whole; here it is a page of one.
+    command: ({ query: { filter, ...rest } }) => ({
+      name: "runs",
+      options: filter === "last" ? { ...rest, limit: 1 } : { filter, ...rest },
+    }),
   }),
   endpoint({
     method: "GET",

@@ -14,7 +14,7 @@ const clock = z.object({
   policyId: z.string(),
   measure,
   state: z.enum(["running", "paused", "ended"]),
-  outcome: z.enum(["met", "late", "withdrawn"]).optional(),
+  outcome: z.enum(["met", "late", "unanswered", "withdrawn"]).optional(),
   startedAt: time,
   endedAt: time.optional(),
   dueAt: time.optional(),
@@ -65,7 +65,7 @@ const policy = z.object({
   muted: z
     .object({ until: time, by: z.string(), comment: z.string() })
     .optional()
-    .describe("Nothing of it is told until then."),
+    .describe("How long the policy stays muted."),
 });
 
 const attainment = z.object({
@@ -73,6 +73,7 @@ const attainment = z.object({
   measure,
   met: z.number(),
   late: z.number(),
+  unanswered: z.number().describe("Closed without an answer; those past their target are in `late` too."),
   withdrawn: z.number(),
   open: z.number(),
   overdue: z.number(),
@@ -123,16 +124,20 @@ export const slaEndpoints = [
     method: "POST",
     path: "/sla/conversations/:id/close",
     id: "closeSlaConversation",
-    summary: "The conversation is over.",
+    summary: "Closes a conversation. One in which the customer still waits needs a reason.",
     params: id,
+    body: z.strictObject({ reason: z.string().min(1).max(1_000).optional() }).optional(),
     answer: z.object({ closed: z.string() }),
-    command: ({ params }) => ({ name: "sla", options: { action: "close", id: params.id } }),
+    command: ({ params, body }) => ({
+      name: "sla",
+      options: { action: "close", id: params.id, reason: body?.reason },
+    }),
   }),
   endpoint({
     method: "GET",
     path: "/sla/policies",
     id: "listSlaPolicies",
-    summary: "What may take how long.",
+    summary: "The SLA policies.",
     answer: z.object({ policies: z.array(policy) }),
     command: () => ({ name: "sla", options: { action: "policies" } }),
   }),
@@ -140,7 +145,7 @@ export const slaEndpoints = [
     method: "POST",
     path: "/sla/policies/:id/mute",
     id: "muteSlaPolicy",
-    summary: "Nothing of it is told for a while.",
+    summary: "Mutes a policy.",
     params: id,
     body: z.strictObject({
       for: z.string().max(80).describe("How long, or until when."),
@@ -163,7 +168,7 @@ export const slaEndpoints = [
     method: "POST",
     path: "/sla/policies/:id/unmute",
     id: "unmuteSlaPolicy",
-    summary: "It is heard again.",
+    summary: "Unmutes a policy.",
     params: id,
     answer: z.object({ policy: z.string(), muted: z.boolean() }),
     command: ({ params }) => ({ name: "sla", options: { action: "unmute", id: params.id } }),

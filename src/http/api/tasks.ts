@@ -165,7 +165,7 @@ export const taskEndpoints = [
   }),
   decides("startTask", "Lets a draft go, approves, ends a pause; a person begins.", "start"),
   acts("finishTask", "The work is done, or accepted.", "done", withResult, ({ result }) => result),
-  decides("cannotDoTask", "Whoever was given it cannot do it.", "cant"),
+  decides("declineTask", "Declines a task.", "decline"),
   decides("refuseTask", "Refuses an approval, or work that was handed in.", "refuse"),
   decides("cancelTask", "Ends it, and what runs of it.", "cancel"),
   decides("retryTask", "Has it done again, or asks again for what a hook refused.", "retry"),

@@ -1,6 +1,7 @@
 /** Operator commands: the table, completion, and running one for a program or the command line. */
 import { z } from "zod";
 import type { OptionValue } from "../../domain/command.js";
+import { hasRole } from "../../domain/identity.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import { HookgateError } from "../../lib/errors.js";
 import { tokensInWords } from "../../lib/markdown/tokens.js";
@@ -44,6 +45,7 @@ export const commandRoutes = [
     method: "POST",
     path: "/api/command",
     summary: "`{ line }` or `{ name, options }`: runs an operator command; answers `{ outcome, text, message, data }`.",
+    counts: "commands",
     body: invocation,
     async handle({ gateway, causeOf }, { person, body, request }) {
       const givenBy = await causeOf(request);
@@ -65,9 +67,11 @@ export const commandRoutes = [
   personRoute({
     method: "GET",
     path: "/api/commands",
-    summary: "The table of operator commands.",
-    async handle(parts) {
-      return { commands: needWeb(parts).commands() };
+    summary: "The operator commands that the current user may use.",
+    async handle(parts, { person }) {
+      const { role } = operatorOf(person, parts.gateway);
+      const commands = needWeb(parts).commands();
+      return { commands: commands.filter((one) => one.role === "anyone" || hasRole(role, one.role)) };
     },
   }),
   personRoute({

@@ -16,6 +16,7 @@ export const eventRoutes = [
       const port = needWeb(parts);
       const resumed = seq.safeParse(request.headers["last-event-id"] ?? undefined);
       const after = resumed.success ? resumed.data : query.after;
+      const page = parts.streams.open(person.id);
       reply.hijack();
       const headers = { ...reply.getHeaders(), "content-type": "text/event-stream", "cache-control": "no-store" };
       // A stream that has ended leaves no idle connection behind, which a stop would wait for.
@@ -28,8 +29,8 @@ export const eventRoutes = [
         response: reply.raw,
         after,
         clock: parts.clock,
-        signal: parts.stopping,
-      });
+        signal: AbortSignal.any([parts.stopping, page.signal]),
+      }).finally(() => page.close());
     },
   }),
 ];

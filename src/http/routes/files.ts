@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
 import { needWeb, personRoute } from "../route.js";
-import { openAttachment } from "../uploads.js";
+import { openAttachment, UPLOAD_WITHIN_MS } from "../uploads.js";
 
 const MIME = /^[a-z0-9.+-]{1,60}\/[a-z0-9.+-]{1,100}$/i;
 /** Shown in the page. Everything else is offered for download, so that no file can act as a page of ours. */
@@ -15,6 +15,8 @@ export const fileRoutes = [
     path: "/api/uploads",
     summary: "`?filename=NAME`, the bytes as body: keeps a file; answers with the id to put into `uploads`.",
     takesBytes: true,
+    counts: "uploads",
+    bodyWithinMs: UPLOAD_WITHIN_MS,
     query: z.object({ filename: z.string().min(1).max(500) }),
     async handle(parts, { person, query, request, reply }) {
       needWeb(parts);

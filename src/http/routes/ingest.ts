@@ -4,6 +4,9 @@ import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
 import { openRoute } from "../route.js";
 
+/** Programs send events whole and at once. */
+const BODY_WITHIN_MS = 10_000;
+
 /** Errors under it are answered as application/problem+json. */
 export const INGEST_ROOT = "/ingest";
 
@@ -13,6 +16,7 @@ export const ingestRoutes = [
     path: `${INGEST_ROOT}/:name`,
     access: "signed",
     takesBytes: true,
+    bodyWithinMs: BODY_WITHIN_MS,
     summary:
       "An event that is declared under `events:`, signed as Standard Webhooks says, JSON as body. 202 when it is on disk, 200 when it was before.",
     params: z.object({ name: z.string() }),

@@ -26,6 +26,7 @@ export const messageRoutes = [
   personRoute({
     method: "POST",
     path: "/api/rooms/:room/messages",
+    counts: "messages",
     summary: "`{ text, nonce, threadId?, replyToId?, uploads? }`: says something; answers when it is safe on disk.",
     params: room,
     body: z.strictObject({
@@ -56,6 +57,7 @@ export const messageRoutes = [
   personRoute({
     method: "POST",
     path: "/api/rooms/:room/commands",
+    counts: "messages",
     summary: "`{ name, options, nonce, threadId? }`: gives a command with named options, in the room.",
     params: room,
     body: z.strictObject({
@@ -80,6 +82,7 @@ export const messageRoutes = [
   personRoute({
     method: "PATCH",
     path: "/api/messages/:message",
+    counts: "messages",
     summary: "`{ text, nonce }`: edits one's own message.",
     params: message,
     body: z.strictObject({ text: z.string(), nonce }),
@@ -91,6 +94,7 @@ export const messageRoutes = [
   personRoute({
     method: "DELETE",
     path: "/api/messages/:message",
+    counts: "messages",
     summary: "Deletes one's own message.",
     params: message,
     async handle(parts, { person, params }) {
@@ -100,6 +104,7 @@ export const messageRoutes = [
   personRoute({
     method: "PUT",
     path: "/api/messages/:message/reactions",
+    counts: "messages",
     summary: "`{ emoji, on }`: puts one's reaction on a message, or takes it back.",
     params: message,
     body: z.strictObject({ emoji, on: z.boolean() }),
@@ -110,6 +115,7 @@ export const messageRoutes = [
   personRoute({
     method: "POST",
     path: "/api/messages/:message/press",
+    counts: "messages",
     summary:
       "`{ token, nonce, values? }`: presses a button, or sends its form in. Answers with a form when there is one.",
     params: message,

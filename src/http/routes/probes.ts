@@ -1,5 +1,6 @@
 /** For whoever watches over the process: alive, ready, metrics. */
-import { errorMessage, HookgateError } from "../../lib/errors.js";
+import { HookgateError } from "../../lib/errors.js";
+import { storeWords } from "../errors.js";
 import { type HttpParts, openRoute } from "../route.js";
 
 export const probeRoutes = [
@@ -15,7 +16,7 @@ export const probeRoutes = [
     path: "/readyz",
     access: "probe",
     summary:
-      "200 when all has started, the store takes writes and a platform is online (one that is down takes nobody away from the others); else 503. Tells each state.",
+      "200 when all has started, the store takes writes and a platform is online (one that is down takes nobody away from the others); else 503. Shows the state of each platform, with the reason and what to do about it; `degraded` while a platform is away or the configuration has problems (`/hooks broken` lists them).",
     async handle(parts, { reply }) {
       const answer = await readiness(parts);
       reply.code(answer.ready ? 200 : 503);
@@ -28,28 +29,41 @@ export const probeRoutes = [
     access: "anyone",
     summary: "Counters and gauges for Prometheus.",
     async handle(parts, { request, reply }) {
-      if (parts.config.metrics_need_token) await parts.auth.need(request);
+      if (parts.metricsNeedToken) await parts.auth.need(request);
       const text = await parts.metrics.text(await parts.gateway.status());
       return reply.header("content-type", parts.metrics.contentType).send(text);
     },
   }),
 ];
 
-async function readiness({ checkStore, hasStarted, gateway, stopping }: HttpParts) {
+/** So long a platform may take to connect at start before the others are ready without it. */
+const CONNECTING_MS = 5_000;
+
+async function readiness({ checkStore, hasStarted, problems, gateway, stopping, clock }: HttpParts) {
   const store = await checkStore().then(
     () => ({ state: "ok" }),
     (error: unknown) => ({
       state: "failed",
-      reason: error instanceof HookgateError ? error.message : errorMessage(error),
+      // Anyone may ask: no path and no cause, which the log has.
+      reason: (error instanceof HookgateError && storeWords(error.code)) || "the database failed",
     }),
   );
   const { running, adapters } = await gateway.status();
   const reachable = adapters.length === 0 || adapters.some(({ phase }) => phase === "online");
+  const now = clock.now();
+  const isConnecting = adapters.some(
+    ({ phase, restarts, since }) => phase === "connecting" && restarts === 0 && now - since < CONNECTING_MS,
+  );
+  const ready = store.state === "ok" && hasStarted() && running && reachable && !isConnecting && !stopping.aborted;
+  const configuration = { problems: await problems() };
+  const isDegraded = configuration.problems > 0 || adapters.some(({ phase }) => phase !== "online" && phase !== "off");
   return {
-    ready: store.state === "ok" && hasStarted() && running && reachable && !stopping.aborted,
+    ready,
+    state: ready ? (isDegraded ? "degraded" : "ready") : "not ready",
+    configuration,
     store,
     platforms: Object.fromEntries(
-      adapters.map(({ platform, phase, reason }) => [platform, { state: phase, ...(reason ? { reason } : {}) }]),
+      adapters.map(({ platform, phase, reason, hint }) => [platform, { state: phase, reason, hint }]),
     ),
   };
 }

@@ -8,12 +8,20 @@ export const roomRoutes = [
   personRoute({
     method: "GET",
     path: "/api/rooms",
-    summary: "The rooms that one can see, and `seq`, from which `/api/events?after=` goes on.",
+    summary:
+      "The rooms that the current user can see, with `listens`: `always`, `mention` (only messages that mention the gateway are answered) or `never`; and `seq`, the place from which `/api/events?after=` continues.",
     async handle(parts, { person }) {
       const web = needWeb(parts);
       // First the place in the changes, then what is there: what comes in between is told twice, never lost.
       const seq = await web.lastSeq();
-      return { seq, rooms: await web.rooms(person) };
+      const rooms = await web.rooms(person);
+      return {
+        seq,
+        rooms: rooms.map((one) => ({
+          ...one,
+          listens: parts.gateway.listens("web", person.id, { chatId: one.id, isDm: one.isDm }),
+        })),
+      };
     },
   }),
   personRoute({

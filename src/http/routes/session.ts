@@ -13,8 +13,8 @@ export const sessionRoutes = [
     summary: "`{ token, name? }`: logs in with a token, sets the session cookie; `name` is what others see.",
     perMinute: 10,
     body: z.strictObject({ token: z.string().min(1).max(500), name: name.optional() }),
-    async handle({ auth, people }, { body, reply }) {
-      const person = await auth.login(reply, body.token);
+    async handle({ auth, people }, { body, request, reply }) {
+      const person = await auth.login(request, reply, body.token);
       const renamed = body.name === undefined ? undefined : await people.rename(person.id, body.name);
       return { person: renamed ?? person };
     },
@@ -23,16 +23,20 @@ export const sessionRoutes = [
     method: "POST",
     path: "/api/logout",
     access: "anyone",
-    summary: "Ends the session of this browser.",
-    async handle({ auth }, { request, reply }) {
-      auth.logout(request, reply);
+    summary:
+      "`{ everywhere? }`: revokes the session of this browser, or all sessions of its person; ends their live pages.",
+    body: z.strictObject({ everywhere: z.boolean().default(false) }).prefault({}),
+    async handle({ auth, streams }, { body, request, reply }) {
+      const personId = await auth.logout(request, reply, body.everywhere);
+      // Pages that are still logged in connect again by themselves.
+      if (personId !== undefined) streams.end(personId);
       return {};
     },
   }),
   personRoute({
     method: "GET",
     path: "/api/me",
-    summary: "Who one is: person, role, and the limits of the web chat.",
+    summary: "The current user: person, role, and the limits of the web chat.",
     async handle({ gateway, config }, { person }) {
       return {
         person,

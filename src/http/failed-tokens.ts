@@ -1,0 +1,70 @@
+/** Tokens that are nobody's: counted by address, logged, audited and refused for a while when there are too many. */
+import type { FastifyRequest } from "fastify";
+import type { AuditStore } from "../domain/store.js";
+import type { Clock } from "../lib/clock.js";
+import { errorMessage, HookgateError } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+import type { Metrics } from "./metrics.js";
+import type { PerMinute } from "./per-minute.js";
+
+/** Wrong tokens a minute from one address. */
+const MAX_FAILURES = 20;
+const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
+
+export interface FailedTokens {
+  /** Throws RATE_LIMITED while the address has sent too many. Not for loopback: there a stale script would lock the owner out. */
+  check(request: FastifyRequest): void;
+  /** Counts a wrong one; gives the error to answer: TOKEN_WRONG or RATE_LIMITED. */
+  failed(request: FastifyRequest, way: "bearer" | "login" | "signed"): HookgateError;
+}
+
+export interface FailedTokensParts {
+  perMinute: PerMinute;
+  audit: Pick<AuditStore, "record">;
+  metrics: Pick<Metrics, "tokenFailed">;
+  clock: Clock;
+  logger: Logger;
+}
+
+export function createFailedTokens({ perMinute, audit, metrics, clock, logger }: FailedTokensParts): FailedTokens {
+  const keyOf = ({ ip }: FastifyRequest) => `token:${ip}`;
+  const exceeded = (request: FastifyRequest) => perMinute.exceeded(keyOf(request), "wrong tokens from this address");
+
+  /** Once at the first of a minute and once at the limit, so that guessing fills neither the log nor the table. */
+  function report({ ip }: FastifyRequest, way: string, count: number): void {
+    if (count !== 1 && count !== MAX_FAILURES + 1) return;
+    const isLimited = count > 1;
+    const facts = { address: ip, way, count };
+    logger.warn(
+      facts,
+      isLimited ? "too many wrong tokens: the address is refused for a minute" : "a wrong token was sent",
+    );
+    audit
+      .record({
+        at: clock.now(),
+        operator: { platform: "web", userId: "unknown" },
+        action: "login",
+        details: facts,
+        outcome: "refused",
+      })
+      .catch((error: unknown) => logger.error({ error: errorMessage(error) }, "a wrong token could not be audited"));
+  }
+
+  return {
+    check(request) {
+      if (!LOOPBACK.test(request.ip) && perMinute.count(keyOf(request)) > MAX_FAILURES) throw exceeded(request);
+    },
+    failed(request, way) {
+      const count = perMinute.add(keyOf(request));
+      const isLimited = count > MAX_FAILURES;
+      metrics.tokenFailed(way, isLimited ? "limited" : "refused");
+      report(request, way, count);
+      if (isLimited) return exceeded(request);
+      return new HookgateError({
+        code: "TOKEN_WRONG",
+        message: "this token is not known",
+        hint: "It was printed at the first start; HOOKGATE_TOKEN overrides it.",
+      });
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/** What one person may do in a minute. Owners are not limited: they may run programs here anyway. */
+import type { Gateway } from "../gateway/gateway.js";
+import type { HttpConfig } from "./config.js";
+import type { Person } from "./people.js";
+import type { PerMinute } from "./per-minute.js";
+
+export type Counted = "messages" | "uploads" | "commands";
+
+/** Of people without a role, who may ask for help and who they are. Requests to /api/v1 count too. */
+const COMMANDS_PER_MINUTE = 60;
+
+export interface Limits {
+  /** Throws RATE_LIMITED. */
+  count(what: Counted, person: Person): void;
+}
+
+export function createLimits(config: HttpConfig, gateway: Pick<Gateway, "identify">, perMinute: PerMinute): Limits {
+  const max = {
+    messages: config.messages_per_minute,
+    uploads: config.uploads_per_minute,
+    commands: COMMANDS_PER_MINUTE,
+  };
+  return {
+    count(what, { id }) {
+      const key = `${what}:${id}`;
+      const role = gateway.identify("web", id);
+      if (role === "owner" || (what === "commands" && role !== undefined) || perMinute.add(key) <= max[what]) return;
+      throw perMinute.exceeded(key, what);
+    },
+  };
+}

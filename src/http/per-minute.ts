@@ -1,0 +1,46 @@
+/** How often something happens in a minute, by key: who writes, and from where wrong tokens come. */
+import type { Clock } from "../lib/clock.js";
+import { HookgateError } from "../lib/errors.js";
+
+const MINUTE_MS = 60_000;
+const MAX_KEYS = 10_000;
+
+export interface PerMinute {
+  /** Counts one more; gives the count of the current minute of this key. */
+  add(key: string): number;
+  /** The count of the current minute of this key. */
+  count(key: string): number;
+  /** RATE_LIMITED, with the seconds until the minute of this key ends. */
+  exceeded(key: string, what: string): HookgateError;
+}
+
+export function createPerMinute(clock: Clock): PerMinute {
+  const minutes = new Map<string, { count: number; endsAt: number }>();
+
+  function current(key: string): { count: number; endsAt: number } | undefined {
+    const minute = minutes.get(key);
+    // A minute that ends later than in a minute was started before the clock was set back.
+    return minute && minute.endsAt > clock.now() && minute.endsAt <= clock.now() + MINUTE_MS ? minute : undefined;
+  }
+
+  function start(key: string) {
+    if (minutes.size >= MAX_KEYS) for (const other of minutes.keys()) if (!current(other)) minutes.delete(other);
+    if (minutes.size >= MAX_KEYS) minutes.clear();
+    const minute = { count: 0, endsAt: clock.now() + MINUTE_MS };
+    minutes.set(key, minute);
+    return minute;
+  }
+
+  return {
+    add: (key) => ++(current(key) ?? start(key)).count,
+    count: (key) => current(key)?.count ?? 0,
+    exceeded(key, what) {
+      const seconds = Math.ceil(((current(key)?.endsAt ?? clock.now()) - clock.now()) / 1000);
+      return new HookgateError({
+        code: "RATE_LIMITED",
+        message: `too many ${what}; try again in ${seconds} s`,
+        retryable: true,
+      });
+    },
+  };
+}
