@@ -20,6 +20,7 @@ import {
   messagePayload,
 } from "./payloads.js";
 import { readableIn } from "./permissions.js";
+import { InvalidRequestPause } from "./refusals.js";
 import { isNewer, newest, oldest, snowflakeAt } from "./snowflake.js";
 
 /** https://discord.com/developers/docs/resources/message#get-channel-messages */
@@ -235,7 +236,9 @@ export class CatchUp {
       Routes.channelMessages(channelId),
       new URLSearchParams({ after, limit: String(limit) }),
     );
-    return Array.isArray(page) ? page.reverse() : [];
+    if (!Array.isArray(page)) return [];
+    const ids = new Map(page.map((raw: unknown) => [raw, String(Object(raw).id ?? "")]));
+    return page.sort((a, b) => (isNewer(ids.get(a) ?? "", ids.get(b) ?? "") ? 1 : -1));
   }
 
   /** Waits out limits and trouble, within bounds; undefined for 403 and 404. */
@@ -247,13 +250,17 @@ export class CatchUp {
         return await rest.get(route, query ? { query } : {});
       } catch (error) {
         if (error instanceof DiscordAPIError && (error.status === 403 || error.status === 404)) return undefined;
-        const isPaced = error instanceof RateLimitError;
+        const isPaced = error instanceof RateLimitError || error instanceof InvalidRequestPause;
         if (!isPaced && attempt >= ATTEMPTS) throw error;
         if (isPaced) attempt--; // pacing is no failure; it ends with the page count
-        await wait(clock, isPaced ? error.timeToReset + 10 : 500 * 2 ** attempt, signal);
+        await wait(clock, isPaced ? pauseOf(error) : 500 * 2 ** attempt, signal);
       }
     }
   }
+}
+
+function pauseOf(error: RateLimitError | InvalidRequestPause): number {
+  return error instanceof RateLimitError ? error.timeToReset + 10 : error.afterMs;
 }
 
 function parseJson<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined {

@@ -13,9 +13,15 @@ const LOOKUP_ATTEMPTS = 4;
 
 export interface KnownChannel {
   isForum: boolean;
+  name?: string;
   /** Set for threads and forum posts. */
   parentId?: string;
 }
+
+/** How long Discord's word about a channel holds: permissions change without our being told. */
+const WORD_HOLDS_MS = 10 * 60_000;
+/** A thread that is archived again so soon after it was reopened stays so. */
+const REOPENED_MS = 10_000;
 
 export class Channels {
   readonly #rest: REST;
@@ -28,6 +34,9 @@ export class Channels {
   readonly #dmByUser = new Map<string, string>();
   /** Channels that are DMs: asked for with every send. */
   readonly #dms = new Set<string>();
+  /** Channels in which we may not reply, and until when that is believed. */
+  readonly #noHistory = new Map<string, number>();
+  readonly #reopened = new Map<string, number>();
   readonly #lookups = new Map<string, Promise<KnownChannel | undefined>>();
 
   constructor(rest: REST, ledger: Ledger, clock: Clock, signal: AbortSignal) {
@@ -49,6 +58,7 @@ export class Channels {
       return;
     }
     const known: KnownChannel = { isForum: FORUM_TYPES.has(channel.type) };
+    if (channel.name) known.name = channel.name;
     if (THREAD_TYPES.has(channel.type) && channel.parent_id) known.parentId = channel.parent_id;
     this.#known.delete(channel.id);
     this.#known.set(channel.id, known);
@@ -75,6 +85,13 @@ export class Channels {
     return this.#ledger.get(`guild:${channelId}`) ?? (parent && this.#ledger.get(`guild:${parent}`));
   }
 
+  /** `#support`, or `#support › order 12` for a thread; undefined where the channel's name is not known. */
+  nameOf(chatId: string, threadId: string | undefined): string | undefined {
+    const name = this.#known.get(chatId)?.name;
+    const thread = threadId === undefined ? undefined : this.#known.get(threadId)?.name;
+    return name && `#${name}${thread === undefined ? "" : ` › ${thread}`}`;
+  }
+
   get(channelId: string): KnownChannel | undefined {
     return this.#known.get(channelId);
   }
@@ -82,6 +99,23 @@ export class Channels {
   isForum(channelId: string): boolean {
     if (this.#dms.has(channelId)) return false;
     return this.#known.get(channelId)?.isForum ?? this.#ledger.get(`forum:${channelId}`) !== undefined;
+  }
+
+  /** False where Discord refused a reply lately: each refusal counts towards its ban. */
+  mayReplyIn(channelId: string): boolean {
+    return !holds(this.#noHistory, channelId, this.#clock.now());
+  }
+
+  noteNoHistory(channelId: string): void {
+    this.#noHistory.set(channelId, this.#clock.now() + WORD_HOLDS_MS);
+  }
+
+  wasReopened(threadId: string): boolean {
+    return holds(this.#reopened, threadId, this.#clock.now());
+  }
+
+  noteReopened(threadId: string): void {
+    this.#reopened.set(threadId, this.#clock.now() + REOPENED_MS);
   }
 
   learnOwnRole(guildId: string, roleId: string): void {
@@ -134,4 +168,10 @@ export class Channels {
       }
     }
   }
+}
+
+function holds(words: Map<string, number>, channelId: string, now: number): boolean {
+  if (words.size === 0) return false;
+  for (const [key, until] of words) if (until <= now) words.delete(key);
+  return words.has(channelId);
 }

@@ -81,7 +81,10 @@ function slashOption(option: OptionSpec): SlashOption {
     description: shortened(option.summary),
     required: option.required === true,
     autocomplete: option.complete !== undefined && option.type === "string" && choices.length === 0,
-    choices: choices.map((choice) => ({ name: choice, value: choice })),
+    choices: choices.map((choice) => {
+      const summary = option.choiceSummaries?.[choice];
+      return { name: shortened(summary === undefined ? choice : `${choice}: ${summary}`), value: choice };
+    }),
   };
 }
 

@@ -2,13 +2,14 @@
  * One life of the connection: open, keep watch, close. Small breaks are resumed inside; what takes longer than the connect
  * timeout ends the run with a retryable error, and the supervisor tries again with back-off.
  */
-import { DiscordAPIError, type REST } from "@discordjs/rest";
-import { GatewayCloseCodes, GatewayIntentBits, GatewayOpcodes } from "discord-api-types/v10";
+import type { REST } from "@discordjs/rest";
+import { GatewayCloseCodes, GatewayIntentBits, GatewayOpcodes, Routes } from "discord-api-types/v10";
 import type { Clock, Timer } from "../../src/lib/clock.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import type { Intake } from "./intake.js";
 import type { DiscordOptions } from "./options.js";
+import { isTokenRefused } from "./outcome.js";
 import type { Session } from "./session.js";
 import { openSocket } from "./socket.js";
 
@@ -34,6 +35,9 @@ const SESSION_OVER: ReadonlySet<number> = new Set([
   GatewayCloseCodes.SessionTimedOut,
 ]);
 
+/** A session whose server has not greeted us for so long is checked. */
+const RESUME_WITHIN_MS = 10_000;
+
 /** Serves until the signal aborts; rejects with a HookgateError when it cannot go on. */
 export async function connect(context: Context, signal: AbortSignal): Promise<void> {
   const { options, rest, logger } = context;
@@ -45,7 +49,10 @@ export async function connect(context: Context, signal: AbortSignal): Promise<vo
   const socket = openSocket(
     { token: options.token, intents: intents(options), rest },
     {
-      session: (shardId) => context.session(shardId).info(),
+      session(shardId) {
+        watch.connecting(shardId);
+        return context.session(shardId).info();
+      },
       sessionStarted(shardId, info) {
         context.intake.hurry(); // what is left of the session before
         context.session(shardId).start(info);
@@ -99,7 +106,8 @@ function intents(options: DiscordOptions): number {
 
 /**
  * Fires when a shard is not online and nothing has come in for the connect timeout: a HELLO, READY or RESUMED that never
- * comes has no timer anywhere else.
+ * comes has no timer anywhere else. Gives up a session whose server does not greet us while Discord's API answers:
+ * `resume_gateway_url` names one zone, which may be gone for good.
  */
 class Watch {
   readonly #context: Context;
@@ -108,7 +116,10 @@ class Watch {
   /** Shards that were greeted on their present connection. */
   readonly #greeted = new Set<number>();
   readonly #seen = new Set<number>([0]);
+  /** Shards that were to connect. */
+  readonly #tried = new Set<number>();
   #timer: Timer | undefined;
+  #checkTimer: Timer | undefined;
 
   constructor(context: Context, fail: (error: unknown) => void) {
     this.#context = context;
@@ -116,13 +127,21 @@ class Watch {
   }
 
   start(): void {
-    this.#timer?.cancel();
-    this.#timer = this.#context.clock.after(this.#context.options.connectTimeoutMs, () => this.#fire());
+    this.stop();
+    const { clock, options } = this.#context;
+    this.#timer = clock.after(options.connectTimeoutMs, () => this.#fire());
+    this.#checkLater();
   }
 
   stop(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
+    this.#checkTimer?.cancel();
+    this.#checkTimer = undefined;
+  }
+
+  connecting(shardId: number): void {
+    this.#tried.add(shardId);
   }
 
   frame(shardId: number, op: number): void {
@@ -142,6 +161,41 @@ class Watch {
   offline(shardId: number): void {
     this.#greeted.delete(shardId);
     if (this.#online.delete(shardId) || !this.#timer) this.start();
+  }
+
+  #checkLater(): void {
+    const { clock, options } = this.#context;
+    const delayMs = Math.min(RESUME_WITHIN_MS, options.connectTimeoutMs / 3);
+    this.#checkTimer = clock.after(delayMs, () => void this.#check());
+  }
+
+  /** Without an answer from Discord's API the network is what is down, and the session is kept. */
+  async #check(): Promise<void> {
+    const { rest, session, logger } = this.#context;
+    const isDead = (shardId: number) =>
+      !this.#online.has(shardId) && !this.#greeted.has(shardId) && session(shardId).id !== undefined;
+    if ([...this.#tried].some(isDead)) {
+      const isReachable = await rest.get(Routes.gatewayBot()).then(
+        () => true,
+        () => false,
+      );
+      if (!this.#checkTimer) return; // stopped meanwhile
+      const dead = isReachable ? [...this.#tried].filter(isDead) : [];
+      for (const shardId of dead) {
+        logger.warn({ shardId }, "the server of this Discord session does not answer; a new session starts");
+        session(shardId).giveUp();
+      }
+      if (dead.length > 0)
+        return this.#fail(
+          new HookgateError({
+            code: "DISCORD_RESUME",
+            message: "the server of the Discord session does not answer",
+            hint: "A new session starts by itself; messages that were missed are read from the channels.",
+            retryable: true,
+          }),
+        );
+    }
+    if (this.#checkTimer) this.#checkLater();
   }
 
   #fire(): void {
@@ -197,13 +251,13 @@ export function wrongToken(): HookgateError {
 /** What kept the connection from being tried: the token, the network, or the daily limit of sessions. */
 function connectError(error: unknown): HookgateError {
   if (error instanceof HookgateError) return error;
-  if (error instanceof DiscordAPIError && error.status === 401) return wrongToken();
+  if (isTokenRefused(error)) return wrongToken();
   const message = errorMessage(error);
   if (message.startsWith("Not enough sessions"))
     return new HookgateError({
       code: "DISCORD_SESSIONS",
-      message,
-      hint: "The bot was started too often today; it is tried again.",
+      message: `Discord allows no new session${/resets at (\S+)/.exec(message)?.[1]?.replace(/^/, " before ") ?? " now"}`,
+      hint: "The bot was started too often today. Hookgate tries again by itself; do not restart it.",
       retryable: true,
       cause: error,
     });

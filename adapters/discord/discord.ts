@@ -1,26 +1,37 @@
 /** The Discord adapter: puts the parts together for one run, and tears them down after it. */
 
-import type { Adapter, AdapterContext, AdapterTraits, SendOperation, SendResult } from "../../src/domain/adapter.js";
+import { Routes } from "discord-api-types/v10";
+import type {
+  Adapter,
+  AdapterContext,
+  AdapterState,
+  AdapterTraits,
+  SendOperation,
+  SendResult,
+} from "../../src/domain/adapter.js";
 import type { Address } from "../../src/domain/address.js";
 import { Aborts } from "../../src/lib/aborts.js";
 import { backoffMs } from "../../src/lib/backoff.js";
 import { wait } from "../../src/lib/clock.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
+import { InFlight } from "../../src/lib/in-flight.js";
 import { CatchUp } from "./catch-up.js";
 import { Channels } from "./channels.js";
 import { registerCommands } from "./commands.js";
 import { connect, wrongToken } from "./connect.js";
 import { isForUs, type Self } from "./decode/message.js";
 import { dmChatId } from "./dm.js";
-import { encode } from "./encode.js";
+import { encode, plainPart } from "./encode.js";
 import { Intake } from "./intake.js";
 import { Interactions } from "./interactions.js";
+import { inviteUrl } from "./invite.js";
 import { Ledger } from "./ledger.js";
 import type { DiscordOptions } from "./options.js";
+import { isTokenRefused } from "./outcome.js";
 import { openRest } from "./rest.js";
 import { parseSelf } from "./self.js";
 import { notConnected, send } from "./send.js";
-import { Session } from "./session.js";
+import { accountMark, Session } from "./session.js";
 import { openThread } from "./thread.js";
 
 /** "A few minutes", says Discord of enforce_nonce; two are counted on. */
@@ -49,6 +60,7 @@ export function createDiscordAdapter(options: DiscordOptions): Adapter {
       const guild = guildId ?? running?.channels.guildOf(chatId);
       return guild && `https://discord.com/channels/${guild}/${threadId ?? chatId}/${messageId}`;
     },
+    placeName: ({ chatId, threadId }) => running?.channels.nameOf(chatId, threadId),
     linkToPerson: (userId) => `https://discord.com/users/${userId}`,
     privateAddress(at, userId) {
       if (running?.channels.isDm(at.chatId)) return undefined;
@@ -69,6 +81,7 @@ export function createDiscordAdapter(options: DiscordOptions): Adapter {
       }
     },
     encode: (message, _at, encoding) => encode(message, encoding),
+    plainPart,
     async send(operation, signal) {
       if (!running) return notConnected("Discord is not connected");
       return running.send(operation, signal);
@@ -100,7 +113,9 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
   let self = parseSelf(ledger.get("bot"));
   let isRegistered = !options.isCommandRegistrationWanted;
   const sessions = new Map<number, Session>();
+  const account = accountMark(options);
   const aborts = new Aborts();
+  const sends = new InFlight();
 
   const catchUp = new CatchUp({
     rest,
@@ -129,14 +144,27 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
     fail,
   });
 
+  let isChecking = false;
+  /** One refused send may be a proxy's doing: the token is wrong when Discord says so a second time. */
+  function checkToken(): void {
+    if (isChecking) return;
+    isChecking = true;
+    rest
+      .get(Routes.user(), { signal: runSignal })
+      .catch((error: unknown) => isTokenRefused(error) && fail(wrongToken()))
+      .finally(() => {
+        isChecking = false;
+      });
+  }
+
   return {
     channels,
     send(operation: SendOperation, sendSignal: AbortSignal): Promise<SendResult> {
       if (!self) return Promise.resolve(notConnected("Discord is not connected yet"));
       const { applicationId } = self;
       const { outgoing } = options;
-      const sending = { rest, posts, channels, applicationId, outgoing, unauthorized: () => fail(wrongToken()) };
-      return send(sending, operation, sendSignal, aborts);
+      const sending = { rest, posts, channels, applicationId, outgoing, unauthorized: checkToken };
+      return sends.add(send(sending, operation, sendSignal, aborts));
     },
     openThread: (at: Address, messageId: string, name: string) => openThread({ rest, channels }, at, messageId, name),
     serve(): Promise<void> {
@@ -150,7 +178,7 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
           clock,
           logger,
           failure,
-          session: (shardId) => sessionOf(sessions, ledger, shardId, self),
+          session: (shardId) => sessionOf(sessions, shardId, () => new Session(ledger, shardId, account), self),
           onOnline() {
             gateway.state({ phase: "online", ...known(self) });
             if (isRegistered || !self) return;
@@ -171,6 +199,8 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
       const limit = new AbortController();
       await Promise.race([drained, wait(clock, DRAIN_WITHIN_MS, limit.signal).catch(() => {})]); // aborted just below
       limit.abort();
+      // The gateway limits how long a stop waits; a run that failed is not to wait long for the next one.
+      await sends.idle(clock, signal.aborted ? undefined : DRAIN_WITHIN_MS);
       ended.abort();
       // The store may be what failed; cursors that lag are made good by the replay.
       await ledger
@@ -181,18 +211,23 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
   };
 }
 
-function sessionOf(sessions: Map<number, Session>, ledger: Ledger, shardId: number, self: Self | undefined): Session {
+function sessionOf(
+  sessions: Map<number, Session>,
+  shardId: number,
+  open: () => Session,
+  self: Self | undefined,
+): Session {
   let session = sessions.get(shardId);
   if (!session) {
-    session = new Session(ledger, shardId);
+    session = open();
     if (!self) session.drop(); // resumed, we would not know who we are
     sessions.set(shardId, session);
   }
   return session;
 }
 
-function known(self: Self | undefined): { botId?: string; botName?: string } {
-  return self ? { botId: self.botId, botName: self.botName } : {};
+function known(self: Self | undefined): Pick<AdapterState, "botId" | "botName" | "inviteUrl"> {
+  return self ? { botId: self.botId, botName: self.botName, inviteUrl: inviteUrl(self.applicationId) } : {};
 }
 
 /** Beside the traffic; a failure leaves the old table in place and is said. */

@@ -2,7 +2,9 @@
 import { z } from "zod";
 import type { EncodedPart } from "../../src/domain/adapter.js";
 import { attachment, type OutboundMessage } from "../../src/domain/message.js";
-import { formatDiscord } from "./format.js";
+import { plainRich } from "../../src/lib/markdown/rich.js";
+import { splitRich } from "../../src/lib/markdown/split.js";
+import { CONTENT_MAX, formatDiscord } from "./format.js";
 
 const SUPPRESS_NOTIFICATIONS = 1 << 12;
 
@@ -62,6 +64,41 @@ export function encode(message: OutboundMessage, { plain }: { plain: boolean }):
     const files = formatted.attachments && formatted.attachments.length > 0 ? { hasFile: true as const } : {};
     return { text: formatted.content || preview(message), body, ...files };
   });
+}
+
+/** The same part with its embeds as text, which may take several. */
+export function plainPart({ body: stored }: EncodedPart): EncodedPart[] | undefined {
+  const { content, embeds, attachments, components, replyToId, allowed_mentions, flags, plain } =
+    partBody.parse(stored);
+  if (plain) return undefined;
+  const text = [content, ...(embeds ?? []).map(embedText)].filter(Boolean).join("\n");
+  const pieces = text === "" ? [""] : splitRich(plainRich(text), { limit: CONTENT_MAX }).map((piece) => piece.text);
+  return pieces.map((piece, i) => {
+    const body: PartBody = { content: piece, allowed_mentions, plain: true };
+    if (flags !== undefined) body.flags = flags;
+    if (i === 0 && replyToId !== undefined) body.replyToId = replyToId;
+    const isLast = i === pieces.length - 1;
+    if (isLast && components) body.components = components;
+    if (!isLast || !attachments?.length) return { text: piece, body };
+    body.attachments = attachments;
+    const names = attachments.map((file) => file.filename ?? file.type).join(", ");
+    return { text: piece || names, body, hasFile: true as const };
+  });
+}
+
+const embedShape = z.object({
+  title: z.string().optional(),
+  description: z.string().optional(),
+  url: z.string().optional(),
+  fields: z.array(z.object({ name: z.string(), value: z.string() })).optional(),
+  footer: z.object({ text: z.string() }).optional(),
+});
+
+/** Its words, in the order in which Discord shows them. */
+function embedText(embed: Record<string, unknown>): string {
+  const { title, url, description, fields, footer } = embedShape.parse(embed);
+  const rows = (fields ?? []).map(({ name, value }) => `${name}: ${value}`);
+  return [title, url, description, ...rows, footer?.text].filter(Boolean).join("\n");
 }
 
 /** Nobody is pinged unless the message says so. https://discord.com/developers/docs/resources/message#allowed-mentions-object */

@@ -103,6 +103,29 @@ export async function exchange(
   return responseOf(await ask(agent, { ...request, body: body ?? null }, signal ?? undefined));
 }
 
+/** The same refusal with a shorter wait, for the library, which would keep to the one that it is told. */
+export function limited(response: ResponseLike, seconds: number): ResponseLike {
+  const { status, statusText, ok } = response;
+  const names = ["x-ratelimit-scope", "x-ratelimit-global", "x-ratelimit-bucket", "x-ratelimit-limit", "via"];
+  const headers = new Headers({ "retry-after": String(seconds), "x-ratelimit-reset-after": String(seconds) });
+  for (const name of names) {
+    const value = response.headers.get(name);
+    if (value !== null) headers.set(name, value);
+  }
+  const read = () => response.text();
+  return {
+    status,
+    statusText,
+    ok,
+    headers,
+    body: null,
+    bodyUsed: false,
+    json: async () => JSON.parse(await read()),
+    text: read,
+    arrayBuffer: () => response.arrayBuffer(),
+  };
+}
+
 /** Where the path of an address begins. */
 export function pathIn(url: string): number {
   return url.indexOf("/", url.indexOf("//") + 2);

@@ -13,7 +13,7 @@ import type { ShowToken } from "../../src/lib/markdown/tokens.js";
 import { type AllowedMentions, canLink, renderDiscord } from "./markdown.js";
 
 /** https://discord.com/developers/docs/resources/message#create-message, …/message#embed-object-embed-limits and …/components/reference */
-const CONTENT_MAX = 2000;
+export const CONTENT_MAX = 2000;
 const EMBED = { title: 256, description: 4096, fields: 25, name: 256, value: 1024, footer: 2048, total: 6000 };
 const ROWS_MAX = 5;
 const ROW_MAX = 5;

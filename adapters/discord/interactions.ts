@@ -2,12 +2,12 @@
  * Slash commands, presses, modals and completion. An interaction must be acknowledged within 3 seconds, and is acknowledged
  * only after it is on disk. https://discord.com/developers/docs/interactions/receiving-and-responding
  */
-import { DiscordAPIError, type REST } from "@discordjs/rest";
+import { DiscordAPIError, RateLimitError, type REST } from "@discordjs/rest";
 import { Routes } from "discord-api-types/v10";
 import type { Accepted, Acknowledgement, GatewayPort } from "../../src/domain/adapter.js";
 import type { Choice } from "../../src/domain/command.js";
 import type { ActionEvent, CommandEvent } from "../../src/domain/event.js";
-import type { Clock } from "../../src/lib/clock.js";
+import { type Clock, wait } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import type { Channels } from "./channels.js";
@@ -15,6 +15,7 @@ import { decodeAction, decodeCommand, decodeCompletion, InteractionType } from "
 import type { Self } from "./decode/message.js";
 import { modalBody } from "./modal.js";
 import type { InteractionPayload } from "./payloads.js";
+import { InvalidRequestPause } from "./refusals.js";
 import { snowflakeTime } from "./snowflake.js";
 
 const CallbackType = { defer: 5, deferUpdate: 6, choices: 8, modal: 9 } as const;
@@ -22,6 +23,7 @@ const EPHEMERAL = 64;
 /** After this, another try at acknowledging would come too late. */
 const TRY_WITHIN_MS = 2500;
 const MAX_TRIES = 3;
+const TRY_AGAIN_MS = 250;
 /** https://discord.com/developers/docs/interactions/application-commands#autocomplete */
 const MAX_CHOICES = 25;
 const MAX_CHOICE_LENGTH = 100;
@@ -94,7 +96,7 @@ export class Interactions {
     await this.#post(payload, { type: CallbackType.choices, data: { choices: shownChoices(choices) } });
   }
 
-  /** Another try is safe: a second acknowledgement is refused by Discord. */
+  /** Another try is safe: a second acknowledgement is refused by Discord. Each comes later, or when Discord says. */
   async #post(payload: InteractionPayload, body: object): Promise<void> {
     const { rest, clock, logger } = this.#context;
     const until = snowflakeTime(payload.id) + TRY_WITHIN_MS;
@@ -104,7 +106,11 @@ export class Interactions {
         return;
       } catch (error) {
         const isSettled = error instanceof DiscordAPIError && SETTLED_CODES.has(error.code);
-        if (!isSettled && attempt < MAX_TRIES && clock.now() < until) continue;
+        const pauseMs = pauseAfter(error, attempt);
+        if (!isSettled && attempt < MAX_TRIES && clock.now() + pauseMs < until) {
+          await wait(clock, pauseMs);
+          continue;
+        }
         const facts = { interaction: payload.id, error: errorMessage(error) };
         if (isSettled && error.code === 40060) logger.debug(facts, "an interaction was acknowledged before");
         else logger.warn(facts, "an interaction could not be acknowledged; its answer becomes an ordinary message");
@@ -118,6 +124,12 @@ export class Interactions {
     const clear = () => void this.#underWay.delete(task);
     task.then(clear, clear);
   }
+}
+
+function pauseAfter(error: unknown, attempt: number): number {
+  if (error instanceof RateLimitError) return Math.max(TRY_AGAIN_MS, error.retryAfter);
+  if (error instanceof InvalidRequestPause) return error.afterMs;
+  return TRY_AGAIN_MS * 2 ** (attempt - 1);
 }
 
 function callbackBody(acknowledge: Acknowledgement): object | undefined {

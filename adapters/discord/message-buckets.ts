@@ -6,6 +6,8 @@ import type { Clock } from "../../src/lib/clock.js";
 
 const MARGIN_MS = 50;
 const MAX_BUCKETS = 10_000;
+/** A limit that is said to last longer is met again after it. */
+export const MAX_LIMIT_MS = 3_600_000;
 
 /** Thrown without a request, or for a 429. */
 export class Limited extends Error {
@@ -21,6 +23,7 @@ export class Limited extends Error {
 
 interface Bucket {
   remaining: number;
+  /** On the monotonic clock. */
   resetAt: number;
 }
 
@@ -36,7 +39,7 @@ export class MessageBuckets {
   take(channelId: string): void {
     const bucket = this.#buckets.get(channelId);
     if (!bucket) return;
-    const leftMs = bucket.resetAt - this.#clock.now();
+    const leftMs = bucket.resetAt - this.#clock.monotonic();
     if (leftMs <= 0) {
       this.#buckets.delete(channelId);
       return;
@@ -60,7 +63,7 @@ export class MessageBuckets {
 
   #set(channelId: string, remaining: number, forMs: number): void {
     if (!Number.isFinite(remaining) || !Number.isFinite(forMs)) return;
-    this.#buckets.set(channelId, { remaining, resetAt: this.#clock.now() + forMs });
+    this.#buckets.set(channelId, { remaining, resetAt: this.#clock.monotonic() + Math.min(forMs, MAX_LIMIT_MS) });
     if (this.#buckets.size > MAX_BUCKETS)
       for (const oldest of this.#buckets.keys()) return void this.#buckets.delete(oldest);
   }

@@ -7,6 +7,7 @@ import type { SendResult } from "../../src/domain/adapter.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import { PostError } from "../../src/lib/posting/answer.js";
 import { Limited } from "./message-buckets.js";
+import { UnreadableAnswer } from "./posted.js";
 import { InvalidRequestPause } from "./refusals.js";
 
 /** Facts about the request that decide how its failure reads. */
@@ -17,10 +18,14 @@ export interface Sent {
   isInteraction: boolean;
   /** Its formatting is off already. */
   isPlain: boolean;
+  /** It has a card, which takes a permission of its own. */
+  hasEmbed?: boolean;
 }
 
 const UNKNOWN_MESSAGE = 10008;
 const INVALID_FORM = 50035;
+const MISSING_PERMISSIONS = 50013;
+const TOO_LARGE = 413;
 /** Unknown webhook, unknown interaction, already acknowledged, invalid webhook token. */
 const INTERACTION_CLOSED: ReadonlySet<number | string> = new Set([10015, 10062, 40060, 50027]);
 /** Errors before anything was written to the wire, of those that do not say so themselves. */
@@ -35,6 +40,20 @@ const NOT_WRITTEN: ReadonlySet<string> = new Set([
 
 /** With a time given, waiting for the network or for a new token uses up no attempts of the delivery. */
 const UNREACHABLE_PAUSE_MS = 5000;
+
+/** A proxy's or a portal's page: it may be another one in a moment, and it says nothing of the message. */
+const PAGE_PAUSE_MS = 10_000;
+/** Instead of the code that an answer of Discord's own has. */
+export const NOT_DISCORDS = "not Discord's";
+
+/** False for the page of what stands between Discord and us, whatever its status. */
+export function isDiscordsOwn({ code }: DiscordAPIError): boolean {
+  return typeof code === "number";
+}
+
+export function isTokenRefused(error: unknown): boolean {
+  return error instanceof DiscordAPIError && error.status === 401 && isDiscordsOwn(error);
+}
 
 export function outcomeOf(error: unknown, sent: Sent): SendResult {
   if (error instanceof RateLimitError)
@@ -55,6 +74,9 @@ export function outcomeOf(error: unknown, sent: Sent): SendResult {
     return { kind: "retry", error: error.message, afterMs: error.afterMs, scope: "bot" };
   if (error instanceof DiscordAPIError) return refused(error, sent);
   if (error instanceof HTTPError) return unknownOutcome(`Discord answered ${error.status}`, sent);
+  // The library parses what says that it is JSON.
+  if (error instanceof UnreadableAnswer || error instanceof SyntaxError)
+    return unknownOutcome("Discord's answer cannot be read", sent);
   const code = codeOf(error);
   const why = code ?? errorMessage(error);
   if (error instanceof PostError ? !error.isWritten : NOT_WRITTEN.has(why))
@@ -62,7 +84,9 @@ export function outcomeOf(error: unknown, sent: Sent): SendResult {
   return unknownOutcome(`no answer from Discord (${why})`, sent);
 }
 
-function refused({ code, status, message, rawError }: DiscordAPIError, sent: Sent): SendResult {
+function refused(refusal: DiscordAPIError, sent: Sent): SendResult {
+  const { code, status, message, rawError } = refusal;
+  if (!isDiscordsOwn(refusal)) return notDiscords(status, sent);
   const error = `${message} (${code})`;
   if (sent.isInteraction && INTERACTION_CLOSED.has(code)) return { kind: "interaction-closed", error };
   if (code === UNKNOWN_MESSAGE) return { kind: "gone", error };
@@ -73,7 +97,18 @@ function refused({ code, status, message, rawError }: DiscordAPIError, sent: Sen
     const isFormatting = /"(content|embeds|components)"/.test(JSON.stringify(rawError));
     return isFormatting && !sent.isPlain ? { kind: "format", error } : { kind: "permanent", error };
   }
+  // Embed Links is often missing: as text it may go.
+  if (code === MISSING_PERMISSIONS && sent.hasEmbed && !sent.isPlain) return { kind: "format", error };
   return { kind: "permanent", error };
+}
+
+/** It was not passed on to Discord, so it was not posted. */
+function notDiscords(status: number, sent: Sent): SendResult {
+  // Discord's network refuses uploads with a page of its own.
+  if (status === TOO_LARGE) return { kind: "permanent", error: "the upload is too large for Discord (HTTP 413)" };
+  const error = `the answer was not Discord's (HTTP ${status}): a proxy or a login page of the network may stand in between`;
+  if (status === 408) return unknownOutcome(error, sent);
+  return { kind: "retry", error, afterMs: PAGE_PAUSE_MS, scope: "chat" };
 }
 
 /** It may have been done. */

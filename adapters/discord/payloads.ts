@@ -77,6 +77,7 @@ export type ReactionPayload = z.infer<typeof reactionPayload>;
 export const channelPayload = z.object({
   id: snowflake,
   type: z.number(),
+  name: z.string().nullish(),
   parent_id: snowflake.nullish(),
   guild_id: snowflake.optional(),
   last_message_id: snowflake.nullish(),

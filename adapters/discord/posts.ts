@@ -12,7 +12,8 @@ import type { Logger } from "../../src/lib/logger.js";
 import { contentOf, headerOf, type PostAnswer } from "../../src/lib/posting/answer.js";
 import { Posting } from "../../src/lib/posting/posting.js";
 import { type Answer, ask, pathIn } from "./exchange.js";
-import { Limited, type MessageBuckets } from "./message-buckets.js";
+import { Limited, MAX_LIMIT_MS, type MessageBuckets } from "./message-buckets.js";
+import { NOT_DISCORDS } from "./outcome.js";
 import { idIn, POSTED } from "./posted.js";
 import type { Refusals } from "./refusals.js";
 
@@ -80,7 +81,8 @@ export class Posts {
     const { status, found, header } = answer;
     buckets.note(channelId, header);
     if (status >= 200 && status < 300) return found ?? idIn(answer.body);
-    refusals.count(status, header("x-ratelimit-scope"));
+    refusals.count(status, header);
+    if (status === 429) refusals.check(); // banned: no limit of this channel
     throw status === 429
       ? this.#limited(channelId, answer)
       : failed(answer, { url: `${this.#origin}${path}`, body: message });
@@ -108,7 +110,7 @@ export class Posts {
     const isGlobal = header("x-ratelimit-global") !== null;
     if (isGlobal) {
       rest.globalRemaining = 0;
-      rest.globalReset = systemClock.now() + afterMs;
+      rest.globalReset = systemClock.now() + Math.min(afterMs, MAX_LIMIT_MS);
     } else buckets.shut(channelId, afterMs);
     return new Limited(afterMs, isGlobal);
   }
@@ -126,7 +128,8 @@ function failed({ status, body }: PostAnswer, asked: { url: string; body: unknow
     code: typeof code === "number" ? code : 0,
     ...(typeof errors === "object" && errors !== null ? { errors: errors as Record<string, never> } : {}),
   };
-  return new DiscordAPIError(told, told.code, status, "POST", asked.url, asked);
+  const isOwn = typeof message === "string" && typeof code === "number";
+  return new DiscordAPIError(told, isOwn ? code : NOT_DISCORDS, status, "POST", asked.url, asked);
 }
 
 /** Of an answer that may be anything, as what stands between Discord and us may give it. */

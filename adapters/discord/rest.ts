@@ -6,8 +6,8 @@ import { REST, type RESTOptions } from "@discordjs/rest";
 import { Agent } from "undici";
 import type { Clock } from "../../src/lib/clock.js";
 import type { Logger } from "../../src/lib/logger.js";
-import { exchange } from "./exchange.js";
-import { MessageBuckets } from "./message-buckets.js";
+import { exchange, limited } from "./exchange.js";
+import { MAX_LIMIT_MS, MessageBuckets } from "./message-buckets.js";
 import type { DiscordOptions } from "./options.js";
 import { Posts } from "./posts.js";
 import { Refusals } from "./refusals.js";
@@ -33,10 +33,14 @@ export function openRest(options: DiscordOptions, clock: Clock, logger: Logger):
     if (channelId !== undefined) buckets.take(channelId);
     const response = await exchange(agent, uploads, url, init);
     if (channelId !== undefined) buckets.note(channelId, (name) => response.headers.get(name));
-    refusals.count(response.status, response.headers.get("x-ratelimit-scope"));
-    return response;
+    refusals.count(response.status, (name) => response.headers.get(name));
+    if (response.status === 429) refusals.check(); // banned: said as such, and not as a limit of this route
+    const asked = Number(response.headers.get("retry-after")) * 1000;
+    if (response.status !== 429 || !(asked > MAX_LIMIT_MS)) return response;
+    logger.warn({ askedMs: asked }, "Discord asks for a pause beyond reason; it is tried again after an hour");
+    return limited(response, MAX_LIMIT_MS / 1000);
   };
-  const rest = new REST({
+  const rest = new TokenKeepingRest({
     version: "10",
     ...(options.apiUrl === undefined ? {} : { api: options.apiUrl.replace(/\/+$/, "") }),
     agent,
@@ -46,6 +50,11 @@ export function openRest(options: DiscordOptions, clock: Clock, logger: Logger):
     rejectOnRateLimit: () => true,
     makeRequest,
   }).setToken(options.token);
+  // The library keeps its limits by the wall clock: they are forgotten when that is set, and learned anew from the next answer.
+  const endWatch = clock.onStep?.((stepMs) => {
+    rest.globalReset += stepMs;
+    rest.handlers.clear();
+  });
   const api = `${rest.options.api}/v${rest.options.version}`;
   const { token, requestTimeoutMs: timeoutMs } = options;
   const posts = new Posts({ token, api, agent, timeoutMs, logger, buckets, refusals, rest });
@@ -53,12 +62,20 @@ export function openRest(options: DiscordOptions, clock: Clock, logger: Logger):
     rest,
     posts,
     async close() {
+      endWatch?.();
       posts.close();
       rest.clearHashSweeper();
       rest.clearHandlerSweeper();
       await Promise.all([agent.destroy(), uploads.destroy()]);
     },
   };
+}
+
+/** The library drops its token at any 401, also at a proxy's: here the adapter decides whether the token is wrong. */
+class TokenKeepingRest extends REST {
+  override setToken(token: string | null): this {
+    return token === null ? this : super.setToken(token);
+  }
 }
 
 function agentFor(timeoutMs: number): Agent {

@@ -5,7 +5,7 @@
  * no nonce, so an unknown outcome could not be repeated. A private one has no other way.
  */
 import { DiscordAPIError, type RawFile, type REST } from "@discordjs/rest";
-import { type RESTPostAPIChannelMessageResult, Routes } from "discord-api-types/v10";
+import { Routes } from "discord-api-types/v10";
 import { z } from "zod";
 import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
 import type { InteractionRef } from "../../src/domain/event.js";
@@ -16,12 +16,18 @@ import type { Channels } from "./channels.js";
 import { DM_PREFIX } from "./dm.js";
 import { isPlainText, type PartBody, partBody } from "./encode.js";
 import { readFiles } from "./files.js";
-import { outcomeOf, type Sent } from "./outcome.js";
+import { isTokenRefused, outcomeOf, type Sent } from "./outcome.js";
+import { idOf } from "./posted.js";
 import type { Posts } from "./posts.js";
 
 const EPHEMERAL = 64;
 /** Cannot send messages in a non-text channel: a forum takes threads. */
 const NOT_A_TEXT_CHANNEL = 50008;
+/** Cannot reply without permission to read message history. */
+const NO_HISTORY = 160002;
+/** A tag is required to create a forum post in this channel. */
+const TAG_REQUIRED = 40067;
+const ARCHIVED = 50083;
 /** Missing access, missing permissions: where the interaction may still speak. */
 const MAY_NOT_POST: ReadonlySet<number | string> = new Set([50001, 50013]);
 const MAX_THREAD_NAME = 100;
@@ -33,7 +39,7 @@ export interface SendContext {
   applicationId: string;
   /** Where the bytes of attachments may be fetched. */
   outgoing: Destinations;
-  /** The token was refused: the run cannot go on. */
+  /** A request's token was refused. */
   unauthorized(): void;
 }
 
@@ -109,7 +115,7 @@ function created(context: SendContext, operation: Create, upload: Upload): Promi
 async function post(context: SendContext, operation: Create, upload: Upload): Promise<SendResult> {
   const { chatId } = operation.address;
   if (context.channels.isForum(chatId)) return startThread(context, chatId, upload);
-  const { replyToId } = upload.body;
+  const replyToId = context.channels.mayReplyIn(chatId) ? upload.body.replyToId : undefined;
   const body = {
     nonce: operation.nonce,
     enforce_nonce: true,
@@ -122,10 +128,25 @@ async function post(context: SendContext, operation: Create, upload: Upload): Pr
   } catch (error) {
     if (error instanceof DiscordAPIError && error.code === NOT_A_TEXT_CHANNEL)
       return startThread(context, chatId, upload);
+    if (replyToId !== undefined && isReferenceRefused(error)) {
+      if (error.code === NO_HISTORY) context.channels.noteNoHistory(chatId);
+      return post(context, operation, withoutReply(upload));
+    }
+    if (isArchived(error) && (await reopen(context, chatId))) return post(context, operation, upload);
     if (operation.interaction && error instanceof DiscordAPIError && MAY_NOT_POST.has(error.code))
       return followUp(context, operation.interaction, upload);
-    return failed(context, error, { repeat: "by-nonce", isInteraction: false, isPlain: upload.isPlain });
+    return failed(context, error, { repeat: "by-nonce", isInteraction: false, ...traitsOf(upload) });
   }
+}
+
+function isReferenceRefused(error: unknown): error is DiscordAPIError {
+  if (!(error instanceof DiscordAPIError)) return false;
+  return error.code === NO_HISTORY || JSON.stringify(error.rawError).includes('"message_reference"');
+}
+
+function withoutReply(upload: Upload): Upload {
+  const { replyToId: _, ...body } = upload.body;
+  return { ...upload, body };
 }
 
 /** The deferred answer: edited in, so repeating it is harmless. */
@@ -134,7 +155,7 @@ async function answer(context: SendContext, interaction: InteractionRef, upload:
   try {
     return sentMessage(await context.rest.patch(route, { body: whole(upload), ...upload.extra, auth: false }));
   } catch (error) {
-    return failed(context, error, { repeat: "harmless", isInteraction: true, isPlain: upload.isPlain });
+    return failed(context, error, { repeat: "harmless", isInteraction: true, ...traitsOf(upload) });
   }
 }
 
@@ -150,13 +171,37 @@ async function followUp(context: SendContext, interaction: InteractionRef, uploa
 }
 
 /** A post in a forum. Its first message has the thread's id, which later edits rely on. */
-async function startThread(context: SendContext, forumId: string, upload: Upload): Promise<SendResult> {
+async function startThread(
+  context: SendContext,
+  forumId: string,
+  upload: Upload,
+  applied_tags?: string[],
+): Promise<SendResult> {
   const name = (upload.body.content.split("\n").find((line) => line.trim() !== "") ?? "…").trim();
-  const body = { name: [...name].slice(0, MAX_THREAD_NAME / 2).join(""), message: upload.request };
+  const body = { name: [...name].slice(0, MAX_THREAD_NAME / 2).join(""), message: upload.request, applied_tags };
   try {
     return sentMessage(await context.rest.post(Routes.threads(forumId), { body, ...upload.extra }));
   } catch (error) {
-    return failed(context, error, { repeat: "harmful", isInteraction: false, isPlain: upload.isPlain });
+    if (error instanceof DiscordAPIError && error.code === TAG_REQUIRED && !applied_tags)
+      return startTaggedThread(context, forumId, upload);
+    return failed(context, error, { repeat: "harmful", isInteraction: false, ...traitsOf(upload) });
+  }
+}
+
+const forumTags = z.object({
+  available_tags: z.array(z.object({ id: z.string(), moderated: z.boolean().optional() })),
+});
+
+/** With the first tag that everybody may set; moderated ones need a permission. */
+async function startTaggedThread(context: SendContext, forumId: string, upload: Upload): Promise<SendResult> {
+  try {
+    const tags = forumTags.parse(await context.rest.get(Routes.channel(forumId))).available_tags;
+    const tag = tags.find(({ moderated }) => !moderated) ?? tags[0];
+    if (!tag) return { kind: "permanent", error: "the forum wants a tag and has none" };
+    return await startThread(context, forumId, upload, [tag.id]);
+  } catch (error) {
+    // Nothing was posted yet.
+    return failed(context, error, { repeat: "harmless", isInteraction: false, isPlain: upload.isPlain });
   }
 }
 
@@ -171,10 +216,15 @@ async function edit(
   if ("kind" in upload) return upload;
   const { route, isInteraction } = messageRoute(context, operation);
   try {
-    await context.rest.patch(route, { body: whole(upload), ...upload.extra, auth: !isInteraction });
+    idOf(await context.rest.patch(route, { body: whole(upload), ...upload.extra, auth: !isInteraction }));
     return { kind: "sent", messageId: operation.messageId };
   } catch (error) {
-    return failed(context, error, { repeat: "harmless", isInteraction, isPlain: upload.isPlain });
+    if (isArchived(error)) {
+      if (await reopen(context, chatOf(context, operation))) return edit(context, operation, signal);
+      // To post in it reopens a thread that is not locked.
+      return { kind: "gone", error: "its thread is archived" };
+    }
+    return failed(context, error, { repeat: "harmless", isInteraction, ...traitsOf(upload) });
   }
 }
 
@@ -184,6 +234,7 @@ async function remove(context: SendContext, operation: SendOperation & { kind: "
     await context.rest.delete(route, { auth: !isInteraction });
     return { kind: "sent", messageId: operation.messageId };
   } catch (error) {
+    if (isArchived(error) && (await reopen(context, chatOf(context, operation)))) return remove(context, operation);
     return failed(context, error, { repeat: "harmless", isInteraction, isPlain: true });
   }
 }
@@ -195,8 +246,30 @@ function messageRoute(
 ): { route: `/${string}`; isInteraction: boolean } {
   if (interaction)
     return { route: Routes.webhookMessage(context.applicationId, interaction.token, messageId), isInteraction: true };
-  const chatId = context.channels.isForum(address.chatId) ? messageId : address.chatId;
+  const chatId = chatOf(context, { address, messageId });
   return { route: Routes.channelMessage(chatId, messageId), isInteraction: false };
+}
+
+function chatOf(
+  { channels }: SendContext,
+  { address, messageId }: Pick<SendOperation & { kind: "edit" }, "address" | "messageId">,
+): string {
+  return channels.isForum(address.chatId) ? messageId : address.chatId;
+}
+
+const isArchived = (error: unknown) => error instanceof DiscordAPIError && error.code === ARCHIVED;
+
+/** False when it is archived for good: locked, and we may not manage threads. */
+async function reopen({ rest, channels }: SendContext, threadId: string): Promise<boolean> {
+  if (channels.wasReopened(threadId)) return false; // it is archived all the same: asked again, this would not end
+  try {
+    await rest.patch(Routes.channel(threadId), { body: { archived: false } });
+    channels.noteReopened(threadId);
+    return true;
+  } catch (error) {
+    if (error instanceof DiscordAPIError && error.status < 500) return false;
+    throw error;
+  }
 }
 
 /* ── shared ────────────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -208,7 +281,7 @@ async function openDm(context: SendContext, { address }: SendOperation): Promise
   if (known !== undefined) return { kind: "moved", toChatId: known };
   try {
     const opened = await context.rest.post(Routes.userChannels(), { body: { recipient_id: userId } });
-    const { id } = z.object({ id: z.string() }).parse(opened);
+    const id = idOf(opened);
     context.channels.learnDm(id, userId);
     return { kind: "moved", toChatId: id };
   } catch (error) {
@@ -256,6 +329,10 @@ async function prepare(
   }
 }
 
+function traitsOf({ isPlain, request }: Upload): Pick<Sent, "isPlain" | "hasEmbed"> {
+  return { isPlain, hasEmbed: request.embeds !== undefined };
+}
+
 /** An edit replaces everything: what the new version lacks goes away. */
 function whole({ request, extra }: Upload): Record<string, unknown> {
   const { flags: _flags, ...rest } = request; // notifications cannot be suppressed after the fact
@@ -263,11 +340,10 @@ function whole({ request, extra }: Upload): Record<string, unknown> {
 }
 
 function sentMessage(message: unknown): SendResult {
-  const { id } = message as Pick<RESTPostAPIChannelMessageResult, "id">;
-  return { kind: "sent", messageId: id };
+  return { kind: "sent", messageId: idOf(message) };
 }
 
 function failed(context: SendContext, error: unknown, sent: Sent): SendResult {
-  if (error instanceof DiscordAPIError && error.status === 401 && !sent.isInteraction) context.unauthorized();
+  if (isTokenRefused(error) && !sent.isInteraction) context.unauthorized();
   return outcomeOf(error, sent);
 }

@@ -2,6 +2,7 @@
  * One shard's session with Discord and how far its events are on disk. RESUME and heartbeats name the last event up to
  * which everything is durable, so that Discord replays whatever is not.
  */
+import { createHash } from "node:crypto";
 import type { SessionInfo } from "@discordjs/ws";
 import { z } from "zod";
 import type { Ledger } from "./ledger.js";
@@ -16,6 +17,8 @@ const stored = z.object({
   sessionId: z.string(),
   shardCount: z.number(),
   sequence: z.number(),
+  /** Whose session it is; see `accountMark`. */
+  account: z.string(),
   failedResumes: z.number().default(0),
 });
 type Stored = z.infer<typeof stored>;
@@ -31,6 +34,7 @@ export class Session {
   readonly #ledger: Ledger;
   readonly #key: string;
   readonly #shardId: number;
+  readonly #account: string;
   #info: Stored | undefined;
   /** Nothing of this session was noted yet. */
   #isNew = false;
@@ -41,12 +45,16 @@ export class Session {
   #underWay = 0;
   #idle: (() => void)[] = [];
 
-  constructor(ledger: Ledger, shardId: number) {
+  /** `account`: a stored session of another account, or of another server, is not resumed. */
+  constructor(ledger: Ledger, shardId: number, account: string) {
     this.#ledger = ledger;
     this.#shardId = shardId;
+    this.#account = account;
     this.#key = `session:${shardId}`;
     this.#info = parseStored(ledger.get(this.#key));
     if (this.#info && this.#info.failedResumes >= RESUMES_BEFORE_GIVING_UP) this.#info = undefined;
+    // A RESUME there would hand this token to a server that it is not for.
+    if (this.#info && this.#info.account !== account) this.#info = undefined;
     this.#highest = this.#info?.sequence ?? 0;
   }
 
@@ -65,7 +73,7 @@ export class Session {
   start(info: SessionInfo): void {
     if (info.sessionId === this.#info?.sessionId) return; // the socket's own count of the sequence: ours is the durable one
     const { resumeURL, sessionId, shardCount } = info;
-    this.#info = { resumeURL, sessionId, shardCount, sequence: 0, failedResumes: 0 };
+    this.#info = { resumeURL, sessionId, shardCount, sequence: 0, account: this.#account, failedResumes: 0 };
     this.#isNew = true;
     this.#entries = [];
     this.#head = 0;
@@ -88,6 +96,14 @@ export class Session {
     if (!this.#info) return;
     this.#info.failedResumes++;
     this.#store();
+  }
+
+  /** It cannot be resumed any more, in no later run either. */
+  giveUp(): void {
+    if (!this.#info) return;
+    this.#info.failedResumes = RESUMES_BEFORE_GIVING_UP;
+    this.#store();
+    this.#info = undefined;
   }
 
   /** Takes an event in. Undefined when this process has it already: a replay or a duplicate frame. */
@@ -156,6 +172,11 @@ export class Session {
 }
 
 export type SessionEntry = Entry;
+
+/** Tells accounts and servers apart without naming the token. */
+export function accountMark({ token, apiUrl = "" }: { token: string; apiUrl?: string }): string {
+  return createHash("sha256").update(`${apiUrl}\n${token}`).digest("base64url");
+}
 
 function parseStored(text: string | undefined): Stored | undefined {
   if (text === undefined) return undefined;

@@ -1,7 +1,7 @@
 /** A message as Telegram's requests, in order. Pure; where it goes is known only when it is sent. */
 import type { EncodedPart } from "../../src/domain/adapter.js";
 import type { OutboundMessage, Prompt } from "../../src/domain/message.js";
-import type { PartBody } from "./body.js";
+import { type PartBody, readBody } from "./body.js";
 import { formatTelegram, type TelegramPart } from "./format.js";
 
 /** https://core.telegram.org/bots/api#forcereply */
@@ -21,6 +21,14 @@ export function encode(message: OutboundMessage, options: { plain: boolean }): E
     if (i === 0 && message.prompt) body.placeholder = placeholderOf(message.prompt);
     return { text: previewOf(part), body: { ...body }, ...(file ? { hasFile: true } : {}) };
   });
+}
+
+/** The same part without entities, its image as a plain file. */
+export function plainPart(part: EncodedPart): EncodedPart[] | undefined {
+  const { entities, ...body } = readBody(part.body);
+  const isPhoto = body.file?.type === "image" && !body.asDocument;
+  if (!entities && !isPhoto) return undefined;
+  return [{ ...part, body: isPhoto ? { ...body, asDocument: true } : body }];
 }
 
 function placeholderOf({ form, values }: Prompt): string {

@@ -6,6 +6,8 @@ import { TransportError } from "./transport.js";
 /** A refusal by the platform, or no usable answer; anything else is a fault of our own. */
 export type ApiFailure =
   | { kind: "refused"; status: number; description: string; retryAfterMs?: number; movedTo?: string }
+  /** A page of a proxy or of the network's login: the request was not passed on. */
+  | { kind: "page"; status: number; error: string }
   | { kind: "unanswered"; error: string; isWritten: boolean };
 
 export function readFailure(thrown: unknown): ApiFailure {
@@ -22,11 +24,16 @@ export function readFailure(thrown: unknown): ApiFailure {
   const inner = thrown instanceof HttpError ? thrown.error : thrown;
   if (inner instanceof TransportError) {
     const { message, status, isWritten } = inner;
-    // A proxy's refusal: it did not pass the request on.
-    if (status !== undefined && status < 500) return { kind: "refused", status, description: message };
+    // Of a success nobody knows what became of it.
+    if (status !== undefined && status >= 300 && status < 500) return page(status);
     return { kind: "unanswered", error: message, isWritten };
   }
   return { kind: "unanswered", error: errorMessage(inner), isWritten: true };
+}
+
+function page(status: number): ApiFailure {
+  const error = `the answer was not Telegram's (HTTP ${status}): a proxy or a login page of the network may stand in between`;
+  return { kind: "page", status, error };
 }
 
 export function describeFailure(failure: ApiFailure): string {
@@ -62,6 +69,7 @@ export function runError(thrown: unknown): HookgateError {
   return new HookgateError({
     code: "TELEGRAM_UNREACHABLE",
     message: `Telegram cannot be reached: ${describeFailure(failure)}`,
+    hint: "Check the network, and TELEGRAM_API_URL when it is set. Hookgate tries again by itself.",
     retryable: true,
   });
 }

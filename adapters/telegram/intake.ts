@@ -1,4 +1,5 @@
 /** From an update to the inbox: decode, accept, acknowledge. The same for polls and webhook calls. */
+import { z } from "zod";
 import type { Accepted, GatewayPort } from "../../src/domain/adapter.js";
 import type { Clock } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
@@ -10,7 +11,10 @@ import { describeFailure, readFailure } from "./errors.js";
 import type { Transport } from "./transport.js";
 
 /** How much of a malformed update is logged. */
+const SHAPE_DEPTH = 4;
 const SHOWN_MAX = 500;
+const MAX_TITLES = 5_000;
+const titled = z.object({ message: z.object({ chat: z.object({ id: z.number(), title: z.string() }) }) });
 
 export interface IntakeContext {
   self: Self;
@@ -23,6 +27,8 @@ export interface IntakeContext {
 export class Intake {
   readonly #context: IntakeContext;
   readonly #underWay = new UnderWay();
+  /** Titles of groups, by chat id, in order of insertion. */
+  readonly #titles = new Map<string, string>();
 
   constructor(context: IntakeContext) {
     this.#context = context;
@@ -34,10 +40,11 @@ export class Intake {
    */
   take(update: unknown): Promise<unknown> {
     const { self, gateway, clock, logger } = this.#context;
+    this.#learnTitle(update);
     const decoded = decodeSafely(update, self, clock.now());
     if (decoded.kind === "malformed") {
       logger.warn(
-        { why: decoded.why, update: shown(update) },
+        { why: decoded.why, update: shapeOf(update) },
         "an update of Telegram was not understood; it is skipped",
       );
       return Promise.resolve();
@@ -51,6 +58,21 @@ export class Intake {
     const tracked = this.#track(stored);
     if (callbackId === undefined) return tracked;
     return tracked.then((accepted) => this.#acknowledge(callbackId, accepted));
+  }
+
+  /** Of a group that has been heard of since the start. */
+  titleOf(chatId: string): string | undefined {
+    return this.#titles.get(chatId);
+  }
+
+  #learnTitle(update: unknown): void {
+    const { data } = titled.safeParse(update);
+    if (data === undefined) return;
+    const { id, title } = data.message.chat;
+    if (this.#titles.get(String(id)) === title) return;
+    this.#titles.set(String(id), title);
+    if (this.#titles.size > MAX_TITLES)
+      for (const oldest of this.#titles.keys()) return void this.#titles.delete(oldest);
   }
 
   /** Resolves when nothing is being stored or acknowledged. */
@@ -91,7 +113,15 @@ function decodeSafely(update: unknown, self: Self, now: number): Decoded {
   }
 }
 
-function shown(update: unknown): string {
-  const text = JSON.stringify(update) ?? String(update);
+function shapeOf(update: unknown): string {
+  const text = JSON.stringify(fieldsOf(update, 0)) ?? typeof update;
   return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
+}
+
+/** Names and types of fields, and no values: those are what people wrote. */
+function fieldsOf(value: unknown, depth: number): unknown {
+  if (typeof value !== "object" || value === null) return value === null ? "null" : typeof value;
+  if (depth >= SHAPE_DEPTH) return "…";
+  if (Array.isArray(value)) return value.slice(0, 1).map((one) => fieldsOf(one, depth + 1));
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, fieldsOf(field, depth + 1)]));
 }

@@ -11,6 +11,14 @@ const GONE =
 const NOT_MODIFIED = /message is not modified/i;
 /** A wrong token may be put right: nothing is lost meanwhile. */
 const TOKEN_PAUSE_MS = 60_000;
+/** A proxy's page may be another one in a moment. */
+const PAGE_PAUSE_MS = 10_000;
+const TOO_LARGE = 413;
+
+/** Telegram counts in seconds, and two answers may be a moment apart. */
+const SAME_END_MS = 3_000;
+/** The account's limit is counted per second. A longer flood is the doing of its chat. */
+const ACCOUNT_FLOOD_MS = 60_000;
 
 export type Attempt = { kind: "create" | "edit" | "delete"; chatId: string; messageId?: string };
 
@@ -19,13 +27,16 @@ export class Floods {
   readonly #until = new Map<string, number>();
 
   /**
-   * A flood is the chat's, unless another chat's is still running: then it is the account's.
+   * A flood is the chat's, unless another chat's ends at the same time: then it is the account's, which is never a long one.
    * https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this
    */
   scopeOf(chatId: string, afterMs: number, now: number): "chat" | "bot" {
     for (const [chat, until] of this.#until) if (until <= now) this.#until.delete(chat);
-    this.#until.set(chatId, now + afterMs);
-    return this.#until.size > 1 ? "bot" : "chat";
+    const end = now + afterMs;
+    this.#until.delete(chatId);
+    const isShared = [...this.#until.values()].some((until) => Math.abs(until - end) <= SAME_END_MS);
+    this.#until.set(chatId, end);
+    return isShared && afterMs <= ACCOUNT_FLOOD_MS ? "bot" : "chat";
   }
 }
 
@@ -36,9 +47,17 @@ export function readOutcome(thrown: unknown, attempt: Attempt, floods: Floods, n
       : { kind: "permanent", error: thrown.message };
   const failure = readFailure(thrown);
   const error = describeFailure(failure);
-  return failure.kind === "unanswered"
-    ? unanswered(failure.isWritten, error, attempt)
-    : refused(failure, error, attempt, floods, now);
+  switch (failure.kind) {
+    case "unanswered":
+      return unanswered(failure.isWritten, error, attempt);
+    case "page":
+      // Telegram's own server refuses uploads with a page.
+      return failure.status === TOO_LARGE
+        ? { kind: "permanent", error: `the upload is too large (HTTP ${TOO_LARGE})` }
+        : { kind: "retry", error, afterMs: PAGE_PAUSE_MS, scope: "chat" };
+    case "refused":
+      return refused(failure, error, attempt, floods, now);
+  }
 }
 
 /** Edits and deletes may be repeated: the second changes nothing. What was never written concerns every chat. */

@@ -9,7 +9,7 @@ import { type PartBody, readBody } from "./body.js";
 import { describeFailure, readFailure } from "./errors.js";
 import { fileOrLine, openFile } from "./files.js";
 import { type Attempt, type Floods, readOutcome } from "./outcome.js";
-import type { BotApi, Transport } from "./transport.js";
+import { type BotApi, type Transport, TransportError } from "./transport.js";
 
 export interface SendContext {
   transport: Transport;
@@ -25,6 +25,12 @@ export interface SendContext {
 const TEXT_MAX = 4096;
 /** https://core.telegram.org/bots/api#answercallbackquery */
 const NOTICE_MAX = 200;
+
+/** https://core.telegram.org/bots/api#editmessagecaption */
+const CAPTION_MAX = 1024;
+/** The topic is closed or gone. */
+const NO_TOPIC = /message thread not found|TOPIC_CLOSED|TOPIC_DELETED|TOPIC_ID_INVALID/i;
+const NO_TEXT = /there is no text in the message to edit/i;
 
 type Create = Extract<SendOperation, { kind: "create" }>;
 type Edit = Extract<SendOperation, { kind: "edit" }>;
@@ -43,7 +49,7 @@ export async function send(context: SendContext, operation: SendOperation, signa
   } catch (thrown) {
     const attempt: Attempt = { kind: operation.kind, chatId: operation.address.chatId };
     if (operation.kind !== "create") attempt.messageId = operation.messageId;
-    return readOutcome(thrown, attempt, context.floods, context.clock.now());
+    return readOutcome(thrown, attempt, context.floods, context.clock.monotonic());
   }
 }
 
@@ -54,6 +60,16 @@ async function create(
 ): Promise<SendResult> {
   const body = readBody(part.body);
   if (interaction) return notice(context, interaction, body, signal);
+  try {
+    return await post(context, address, body, signal);
+  } catch (thrown) {
+    // Nothing was posted. The chat's General is where its members look first.
+    if (threadOf(address) && isRefused(thrown, NO_TOPIC)) return post(context, withoutThread(address), body, signal);
+    throw thrown;
+  }
+}
+
+async function post(context: SendContext, address: Address, body: PartBody, signal: AbortSignal): Promise<SendResult> {
   const common = { chat_id: chatIdOf(address), ...threadOf(address), ...optionsOf(body) };
   const call = <T>(request: (api: BotApi) => Promise<T>) => context.transport.call(request, signal);
   const file = body.file && (await fileOrLine(body.file, body.asDocument === true, fileLimits(context, signal)));
@@ -62,11 +78,11 @@ async function create(
     const message = await call((api) =>
       api.sendMessage(Object.assign(common, textOf({ ...body, text: text.slice(0, TEXT_MAX) }))),
     );
-    return { kind: "sent", messageId: String(message.message_id) };
+    return posted(message);
   }
   const { method, media } = file;
   const caption = captionOf(body);
-  const posted = await (() => {
+  const message = await (() => {
     switch (method) {
       case "photo":
         return call((api) => api.sendPhoto({ ...common, ...caption, photo: media }));
@@ -82,7 +98,13 @@ async function create(
         return call((api) => api.sendSticker({ ...common, sticker: media }));
     }
   })();
-  return { kind: "sent", messageId: String(posted.message_id) };
+  return posted(message);
+}
+
+/** Throws when the answer names no message: it may have been posted all the same. */
+function posted({ message_id: id }: { message_id?: number }): SendResult {
+  if (!Number.isSafeInteger(id)) throw new TransportError("the answer names no message", true);
+  return { kind: "sent", messageId: String(id) };
 }
 
 /**
@@ -122,8 +144,15 @@ async function edit(
     message_id: Number(messageId),
     ...(body.keyboard ? { reply_markup: { inline_keyboard: body.keyboard } } : {}),
   };
-  if (!body.file) await call((api) => api.editMessageText({ ...common, ...textOf(body) }));
-  else {
+  if (!body.file) {
+    try {
+      await call((api) => api.editMessageText({ ...common, ...textOf(body) }));
+    } catch (thrown) {
+      if (body.text.length > CAPTION_MAX || !isRefused(thrown, NO_TEXT)) throw thrown;
+      // What was posted is a file: its caption is what can change.
+      await call((api) => api.editMessageCaption({ ...common, ...captionOf(body) }));
+    }
+  } else {
     const { method, media } = await openFile(body.file, body.asDocument === true, fileLimits(context, signal));
     // A message cannot become a sticker.
     const type = method === "sticker" ? "document" : method;
@@ -136,6 +165,15 @@ async function remove(context: SendContext, { address, messageId }: Delete, sign
   const message = { chat_id: chatIdOf(address), message_id: Number(messageId) };
   await context.transport.call((api) => api.deleteMessage(message), signal);
   return { kind: "sent", messageId };
+}
+
+function isRefused(thrown: unknown, description: RegExp): boolean {
+  const failure = readFailure(thrown);
+  return failure.kind === "refused" && failure.status === 400 && description.test(failure.description);
+}
+
+function withoutThread({ threadId: _, ...chat }: Address): Address {
+  return chat;
 }
 
 function optionsOf({ silent, keyboard, placeholder, replyToId }: PartBody) {

@@ -8,8 +8,9 @@ import type {
   SendResult,
 } from "../../src/domain/adapter.js";
 import { HookgateError } from "../../src/lib/errors.js";
+import { InFlight } from "../../src/lib/in-flight.js";
 import { registerCommands } from "./commands.js";
-import { encode } from "./encode.js";
+import { encode, plainPart } from "./encode.js";
 import { describeFailure, readFailure, runError } from "./errors.js";
 import { Intake } from "./intake.js";
 import type { TelegramOptions } from "./options.js";
@@ -32,6 +33,8 @@ export interface TelegramAdapter extends Adapter {
 
 /** https://core.telegram.org/bots/api#getfile */
 const DOWNLOAD_MAX = 20_000_000;
+/** How long a run that failed waits for its sends, before the next one starts. A stop has no limit here: the gateway sets it. */
+const DRAIN_WITHIN_MS = 10_000;
 
 interface Running {
   transport: Transport;
@@ -42,9 +45,12 @@ interface Running {
 export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter {
   let running: Running | undefined;
   const floods = new Floods();
+  const sends = new InFlight();
   const traits: AdapterTraits = {
     idempotentCreate: false,
     keepsBacklog: true,
+    // Bots are told of no deletion: https://core.telegram.org/bots/api#update
+    neverReports: ["message_deleted"],
     limits: options.limits,
     isGroup: (chatId) => chatId.startsWith("-"),
     // Of supergroups: https://core.telegram.org/api/links#message-links
@@ -53,6 +59,7 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
       return id && `https://t.me/c/${id}/${threadId === undefined ? "" : `${threadId}/`}${messageId}`;
     },
     // https://core.telegram.org/bots/api#markdownv2-style
+    placeName: ({ chatId }) => running?.intake.titleOf(chatId),
     linkToPerson: (userId) => `tg://user?id=${userId}`,
     privateAddress: (at, userId) =>
       at.chatId === userId ? undefined : { platform: at.platform, botId: at.botId, chatId: userId },
@@ -71,10 +78,13 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
         });
       } finally {
         running = undefined;
+        // Closed earlier, every send under way would be in doubt.
+        await sends.idle(context.clock, signal.aborted ? undefined : DRAIN_WITHIN_MS);
         await transport.close();
       }
     },
     encode: (message, _at, encoding) => encode(message, encoding),
+    plainPart,
     async fetchAttachment({ ref }, signal) {
       if (!running) throw notConnected();
       const { transport } = running;
@@ -85,7 +95,7 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
     },
     send(operation, signal) {
       if (!running) return Promise.resolve({ kind: "retry", error: "Telegram is not connected", scope: "bot" });
-      return running.send(operation, signal);
+      return sends.add(running.send(operation, signal));
     },
     async openTopic(at, name) {
       if (!running) throw notConnected();
@@ -114,7 +124,12 @@ async function serve(
   gateway.state({ phase: "connecting" });
   const me = await transport.call((api) => api.getMe(), signal).catch((thrown: unknown) => stopOrThrow(thrown, signal));
   if (!me) return;
-  const known = { botId: String(me.id), botName: me.username };
+  const known = {
+    botId: String(me.id),
+    botName: me.username,
+    // https://core.telegram.org/bots/features#deep-linking
+    inviteUrl: `https://t.me/${me.username}?startgroup=true`,
+  };
   const state = (phase: AdapterState["phase"], reason?: string) =>
     gateway.state({ phase, ...known, ...(reason === undefined ? {} : { reason }) });
   const commands = gateway.commands();

@@ -40,7 +40,7 @@ export interface TransportOptions {
 export class TransportError extends Error {
   /** False: nothing reached the platform. */
   readonly isWritten: boolean;
-  /** The HTTP status of an answer that was no JSON (a proxy's error page). */
+  /** The HTTP status of an answer that the Bot API would not give (a proxy's error page, or one that was cut short). */
   readonly status: number | undefined;
 
   constructor(message: string, isWritten: boolean, status?: number) {
@@ -265,16 +265,24 @@ function asTransport(error: unknown): never {
 }
 
 function readAnswer({ status, body }: Pick<PostAnswer, "status" | "body">): Answer {
-  const answer = parseAnswer(body);
-  if (answer === undefined) throw new TransportError(`the answer was HTTP ${status} without JSON`, true, status);
+  const answer = parseAnswer(status, body);
+  if (answer === undefined)
+    throw new TransportError(`the answer was HTTP ${status}, but not one of the Bot API`, true, status);
   return answer;
 }
 
-function parseAnswer(body: string): Answer | undefined {
+function parseAnswer(status: number, body: string): Answer | undefined {
   try {
     const value: unknown = JSON.parse(body);
+    if (typeof value !== "object" || value === null || !("ok" in value)) return undefined;
     // The shape of its result is the method's, as grammY types it.
-    return typeof value === "object" && value !== null && "ok" in value ? (value as Answer) : undefined;
+    if (value.ok === true)
+      return "result" in value && value.result != null && status < 300 ? (value as Answer) : undefined;
+    const { error_code: code = status, description = "refused without a reason", parameters } = Object(value);
+    // A success that is none says nothing about what was done.
+    return Number.isInteger(code) && code >= 400
+      ? { ok: false, error_code: code, description: String(description), parameters }
+      : undefined;
   } catch {
     return undefined; // said by the caller, with the status
   }

@@ -3,8 +3,9 @@ import { z } from "zod";
 
 const person = z.strictObject({
   id: z
-    .string()
-    .regex(/^[1-9]\d{0,17}$/, "expected a number of its own, such as 2")
+    .union([z.string(), z.int()])
+    .transform(String)
+    .pipe(z.string().regex(/^[1-9]\d{0,17}$/, "expected a number of its own, such as 2"))
     .describe("The person's numeric id, for `operators:` and hooks. 1 is the owner of the console token."),
   name: z.string().min(1).max(60).describe("The name that others see; the person can change it."),
   token_env: z

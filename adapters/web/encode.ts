@@ -14,7 +14,8 @@ export function encodeWeb(message: OutboundMessage, options: { plain: boolean })
 
 /** What a person wrote, as their own and others' pages show it. */
 export function renderHtml(text: string): string {
-  return formatWeb({ text }, { plain: false }).html;
+  // A picture or a file may come without a word.
+  return text === "" ? "" : formatWeb({ text }, { plain: false }).html;
 }
 
 /** A part's body, read back from disk. */

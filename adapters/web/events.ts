@@ -30,7 +30,7 @@ export function messageOf(row: WebChatMessage, facts: RowFacts): InboundMessage 
     ...(row.threadId === undefined ? {} : { threadId: row.threadId }),
     userId: row.userId ?? "",
     ...(row.userName === undefined ? {} : { displayName: row.userName }),
-    text: row.text,
+    text: facts.isDm ? row.text : withoutMention(row.text, facts.gatewayName),
     attachments: body.attachments ?? [],
     ...(row.replyToId === undefined ? {} : { replyToId: String(row.replyToId) }),
     ...(facts.replyTo === undefined ? {} : { replyToUserId: facts.replyTo.userId ?? BOT_ID }),
@@ -46,6 +46,11 @@ export function messageOf(row: WebChatMessage, facts: RowFacts): InboundMessage 
 /** `@name` as a word of its own, in any case. Names are word characters and `-`. */
 function mentions(text: string, name: string): boolean {
   return new RegExp(`(^|[^\\w@])@${name}(?![\\w-])`, "i").test(text);
+}
+
+/** The words, without a leading mention of us; `@name` alone stays. */
+function withoutMention(text: string, name: string): string {
+  return text.replace(new RegExp(`^\\s*@${name}(?![\\w-])[\\s,:]*(?=\\S)`, "i"), "");
 }
 
 /** The event of the row itself: a message, or a command given with named options. */

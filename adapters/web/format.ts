@@ -2,7 +2,7 @@
 import type { Attachment, Button, OutboundMessage } from "../../src/domain/message.js";
 import { flatten } from "../../src/lib/markdown/flatten.js";
 import { cardTree, EMPTY_MESSAGE, joinRich, readRich, readTree } from "../../src/lib/markdown/message.js";
-import { literal } from "../../src/lib/markdown/nodes.js";
+import { literal, type Root } from "../../src/lib/markdown/nodes.js";
 import { isPlainText } from "../../src/lib/markdown/parse.js";
 import { plainRich } from "../../src/lib/markdown/rich.js";
 import { escapeHtml, isSafeUrl, toHtml } from "./html.js";
@@ -37,7 +37,9 @@ const canLink = (url: string) => isSafeUrl(url);
 export function formatWeb(message: OutboundMessage, { plain }: { plain: boolean }): WebBody {
   const { card, buttons, attachments } = message;
   const format = plain && message.format !== "html" ? "plain" : message.format;
-  const body: WebBody = { text: textOf(message, plain), html: htmlOf(message.text, format, plain) };
+  // Read once: for both.
+  const tree = readTree(message.text, format);
+  const body: WebBody = { text: textOf(message, plain, tree), html: htmlOf(message.text, format, plain, tree) };
   if (card) body.card = webCard(card, plain);
   if (buttons?.length) body.buttons = buttons.map((row) => row.map(webButton));
   if (attachments?.length) body.attachments = attachments;
@@ -46,16 +48,21 @@ export function formatWeb(message: OutboundMessage, { plain }: { plain: boolean 
   return body;
 }
 
-function textOf({ text, format, card }: OutboundMessage, plain: boolean): string {
+function textOf({ text, format, card }: OutboundMessage, plain: boolean, tree: Root): string {
   if (!card && (format === undefined || format === "markdown") && isPlainText(text)) return text;
-  const rich = plain && format !== "html" ? plainRich(text) : readRich(text, format, { canLink });
+  const rich = plain && format !== "html" ? plainRich(text) : readRich(text, format, { canLink }, tree);
   return joinRich([rich, ...(card ? [flatten(cardTree(card), { canLink })] : [])]).text;
 }
 
-function htmlOf(text: string, format: OutboundMessage["format"], plain: boolean): string {
+function htmlOf(
+  text: string,
+  format: OutboundMessage["format"],
+  plain: boolean,
+  tree: Root = readTree(text, format),
+): string {
   if (text.trim() === "") return "";
   if (plain && format === "html") return `<p>${escapeHtml(readRich(text, "html", { canLink: () => false }).text)}</p>`;
-  const html = toHtml(readTree(text, format));
+  const html = toHtml(tree);
   return html === "" ? toHtml({ type: "root", children: [literal(text)] }) : html;
 }
 

@@ -24,6 +24,8 @@ export interface Rooms {
   need(person: WebPerson, roomId: string): Promise<WebRoom>;
   create(name: string): Promise<PageRoom>;
   find(roomId: string): Promise<WebRoom | undefined>;
+  /** Of a configured room; others are called by their id. */
+  nameOf(roomId: string): string;
 }
 
 export function directRoomId(personId: string): string {
@@ -53,6 +55,7 @@ export function createRooms({ store, configured, gatewayName, people }: RoomsPar
 
   return {
     find,
+    nameOf: (roomId) => configured.find(({ id }) => id === roomId)?.name ?? roomId,
 
     async prepare() {
       const existing = new Map((await store.rooms()).map((room) => [room.id, room]));

@@ -131,6 +131,7 @@ export function createWebAdapter({
       limits: { perSecond: 100_000 },
       isGroup: (chatId) => !chatId.startsWith("dm-"),
       privateAddress: () => undefined,
+      placeName: ({ chatId }) => rooms.nameOf(chatId),
       ...(pageUrl && {
         // The page finds the thread of a message by itself.
         linkTo: ({ chatId }, messageId) => `${pageUrl()}/#${encodeURIComponent(chatId)}/${messageId}`,

@@ -1,7 +1,8 @@
 /** What could be typed next in a command line: commands, their options, their values. */
 import { request } from "./api.js";
 
-const MOST = 12;
+/** As many as the server offers. */
+const MOST = 25;
 
 /** `{ from, items: [{ label, detail, insert }], hint }`: what replaces the text from there to the caret; undefined when the text is no command. */
 export async function suggest(before, commands) {
@@ -22,10 +23,13 @@ export async function suggest(before, commands) {
 function matchingCommands(typed, commands) {
   const wanted = typed.toLowerCase().replaceAll("_", "-");
   const rank = ({ name }) => (name.startsWith(wanted) ? 0 : name.includes(wanted) ? 1 : 2);
-  return commands
-    .filter((command) => rank(command) < 2)
-    .sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name))
-    .map((command) => ({ label: `/${command.name}`, detail: command.summary, insert: `/${command.name} ` }));
+  return (
+    commands
+      .filter((command) => rank(command) < 2)
+      // Those that fit equally stay in the table's order: by subject, what one starts with first.
+      .sort((a, b) => rank(a) - rank(b))
+      .map((command) => ({ label: `/${command.name}`, detail: command.summary, insert: `/${command.name} ` }))
+  );
 }
 
 /** Which option is being typed: the one that is named, else the first that no word has filled. */
@@ -62,9 +66,11 @@ async function valuesOf(command, { option, value, rest = [], given }) {
 async function choicesOf(command, option, typed, given) {
   const fits = (choice) => choice.toLowerCase().includes(typed.toLowerCase());
   if (option.choices)
-    return option.choices
-      .filter(fits)
-      .map((choice) => ({ label: choice, detail: option.summary, insert: `${choice} ` }));
+    return option.choices.filter(fits).map((choice) => ({
+      label: choice,
+      detail: option.choiceSummaries?.[choice] ?? option.summary,
+      insert: `${choice} `,
+    }));
   if (!option.complete && !option.completeFor?.[given.action]) return [];
   const query = new URLSearchParams({
     command: command.name,

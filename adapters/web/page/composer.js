@@ -9,8 +9,11 @@ import { sizeOf } from "./message.js";
  */
 export function createComposer({ chat, place, keep, on, placeholder }) {
   const draftKey = `draft:${place.roomId}:${place.threadId ?? ""}`;
+  const listId = place.threadId ? "completions-thread" : "completions-room";
   const field = h("textarea", {
     rows: 1,
+    "aria-autocomplete": "list",
+    "aria-haspopup": "listbox",
     placeholder,
     "aria-label": placeholder,
     value: keep.get(draftKey, ""),
@@ -20,7 +23,11 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
   const banner = h("div", { class: "banner", hidden: true });
   const files = h("div", { class: "chips", hidden: true });
   const problem = h("p", { class: "problem", role: "alert", hidden: true });
-  const popup = h("div", { class: "popup", role: "listbox", hidden: true, "aria-label": "Completions" });
+  const options = h("div", { class: "options", role: "listbox", id: listId, "aria-label": "Completions" });
+  const position = h("div", { class: "position" });
+  const popup = h("div", { class: "popup", hidden: true }, options, position);
+  // A list that opens below the keyboard's place is not read out by itself.
+  const announced = h("div", { class: "sr", role: "status" });
   const hint = h("div", { class: "hint", hidden: true });
   const sendButton = h(
     "button",
@@ -31,6 +38,7 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
     "form",
     { class: "composer" },
     popup,
+    announced,
     hint,
     banner,
     files,
@@ -155,23 +163,25 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
     if (turn !== asked || document.activeElement !== field) return;
     showHint(found?.hint);
     if (!found || found.items.length === 0) {
-      completion = undefined;
-      popup.hidden = true;
+      closePopup();
       return;
     }
     completion = { ...found, index: 0, end: field.selectionStart };
+    announced.textContent = `${found.items.length} ${found.items.length === 1 ? "completion" : "completions"}`;
     showCompletion();
   }
 
   function showCompletion() {
-    popup.replaceChildren(
-      ...completion.items.map(({ label, detail }, index) =>
+    const { items, index: current } = completion;
+    options.replaceChildren(
+      ...items.map(({ label, detail }, index) =>
         h(
           "div",
           {
             class: "option",
             role: "option",
-            "aria-selected": String(index === completion.index),
+            id: `${listId}-${index}`,
+            "aria-selected": String(index === current),
             mousedown: (event) => {
               event.preventDefault();
               completion.index = index;
@@ -183,8 +193,22 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
         ),
       ),
     );
+    position.replaceChildren(
+      h("span", {}, `${current + 1} of ${items.length}`),
+      h("span", {}, "↑ ↓ to choose · Tab to complete"),
+    );
     popup.hidden = false;
-    popup.children[completion.index]?.scrollIntoView({ block: "nearest" });
+    field.setAttribute("aria-controls", listId);
+    field.setAttribute("aria-activedescendant", `${listId}-${current}`);
+    options.children[current]?.scrollIntoView({ block: "nearest" });
+  }
+
+  function closePopup() {
+    completion = undefined;
+    popup.hidden = true;
+    announced.textContent = "";
+    field.removeAttribute("aria-controls");
+    field.removeAttribute("aria-activedescendant");
   }
 
   function showHint(found) {
@@ -203,8 +227,7 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
 
   function hideCompletion() {
     asked++;
-    completion = undefined;
-    popup.hidden = true;
+    closePopup();
     hint.hidden = true;
   }
 

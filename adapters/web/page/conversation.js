@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 import { askForm } from "./form.js";
 import { createTimeline } from "./timeline.js";
 
-const STARTERS = ["/help", "/whoami", "/status"];
+const STARTERS = ["help", "status", "whoami"];
 
 /** `place`: { roomId, threadId? }. `onThread(message)` opens a thread. */
 export function createConversation({ chat, keep, place, onThread, name }) {
@@ -31,7 +31,8 @@ export function createConversation({ chat, keep, place, onThread, name }) {
     chat,
     place,
     problems,
-    empty: place.threadId === undefined ? emptyState() : undefined,
+    empty:
+      place.threadId === undefined ? emptyState({ chat, room: chat.rooms.get(place.roomId), composer }) : undefined,
     onOlder: place.threadId === undefined ? () => void chat.load(place.roomId, true).catch(() => {}) : undefined,
     onRead: place.threadId === undefined ? () => chat.markRead(place.roomId) : undefined,
     act: {
@@ -93,23 +94,6 @@ export function createConversation({ chat, keep, place, onThread, name }) {
     return askForm(form, (values) => patiently(() => chat.press(message.id, token, nonce, values)));
   }
 
-  function emptyState() {
-    return h(
-      "div",
-      { class: "empty" },
-      h("img", { src: "/icon.svg", alt: "", class: "logo" }),
-      h("h2", {}, "Say hello, or type / to see commands"),
-      h("p", { class: "muted" }, "Every message passes through your hooks. These tell you where you are:"),
-      h(
-        "div",
-        { class: "row center" },
-        STARTERS.map((line) =>
-          h("button", { type: "button", class: "button", onclick: () => composer.write(line) }, line),
-        ),
-      ),
-    );
-  }
-
   render();
   return {
     element,
@@ -123,6 +107,54 @@ export function createConversation({ chat, keep, place, onThread, name }) {
       unlisten();
       timeline.end();
     },
+  };
+}
+
+/** What an empty room shows: how to talk to the gateway here, and only what this person may use. */
+function emptyState({ chat, room, composer }) {
+  const { title, text } = invitation(chat, room);
+  const lines = STARTERS.filter((name) => chat.commands.some((command) => command.name === name)).map(
+    (name) => `/${name}`,
+  );
+  if (room.listens === "mention") lines.unshift(`@${chat.gatewayName} hello`);
+  return h(
+    "div",
+    { class: "empty" },
+    h("img", { src: "/icon.svg", alt: "", class: "logo" }),
+    h("h2", {}, title),
+    h("p", { class: "muted" }, text),
+    h(
+      "div",
+      { class: "row center" },
+      lines.map((line) => h("button", { type: "button", class: "button", onclick: () => composer.write(line) }, line)),
+    ),
+  );
+}
+
+function invitation({ gatewayName, role }, { isDm, listens, name }) {
+  if (listens === "mention")
+    return {
+      title: `Mention @${gatewayName} to talk to it`,
+      text: `In ${name}, only messages that mention @${gatewayName} reach your hooks. Commands start with / and need no mention.`,
+    };
+  if (listens === "always")
+    return {
+      title: "Say hello, or type / to see commands",
+      text: "Every message passes through your hooks. Start with one of these:",
+    };
+  if (!isDm)
+    return {
+      title: `${gatewayName} does not answer here`,
+      text: "This room is not listed under web.access.chats in hookgate.yaml.",
+    };
+  if (role === null)
+    return {
+      title: "Only operators get answers here",
+      text: "You have no role yet. /whoami shows the user id that the owner needs to give you one.",
+    };
+  return {
+    title: "Direct messages are switched off",
+    text: "web.access.dms in hookgate.yaml switches them on. Commands work here nevertheless.",
   };
 }
 

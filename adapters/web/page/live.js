@@ -5,6 +5,8 @@ const FIRST_WAIT_MS = 400;
 const LONGEST_WAIT_MS = 8000;
 /** The server gives a sign of life every 15 s. */
 const SILENCE_MS = 40_000;
+/** Fewer failures in a row are a short break. */
+const TRIES_UNTIL_OFFLINE = 2;
 
 /**
  * `on`: `message(message)`, `rooms()`, `reset()`, `state("online" | "connecting" | "offline")`, `loggedOut()`.
@@ -57,7 +59,7 @@ export function followChanges(after, on) {
     clearTimeout(watchdog);
     clearTimeout(timer);
     tries++;
-    on.state(tries > 2 ? "offline" : "connecting");
+    on.state(tries > TRIES_UNTIL_OFFLINE ? "offline" : "connecting");
     const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (tries - 1));
     timer = setTimeout(again, wait * (0.7 + Math.random() * 0.3));
   }
@@ -79,7 +81,18 @@ export function followChanges(after, on) {
     clearTimeout(timer);
     void again();
   };
+  /** A page on the server's own machine may still reach it without a network, so that is tried at once. */
+  const onOffline = () => {
+    if (ended) return;
+    // A failure now is shown as one, not as a short break.
+    tries = Math.max(tries, TRIES_UNTIL_OFFLINE);
+    source?.close();
+    clearTimeout(watchdog);
+    clearTimeout(timer);
+    void again();
+  };
   addEventListener("online", hurry);
+  addEventListener("offline", onOffline);
   document.addEventListener("visibilitychange", hurry);
   on.state("connecting");
   open();
@@ -90,6 +103,7 @@ export function followChanges(after, on) {
     clearTimeout(timer);
     clearTimeout(watchdog);
     removeEventListener("online", hurry);
+    removeEventListener("offline", onOffline);
     document.removeEventListener("visibilitychange", hurry);
   };
 }

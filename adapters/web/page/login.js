@@ -2,13 +2,12 @@
 import { request } from "./api.js";
 import { h } from "./dom.js";
 
-/** `token`: from the printed link. Calls `done()` when logged in. */
-export function showLogin(root, { token, notice, done }) {
+/** Calls `done()` when logged in. */
+export function showLogin(root, { notice, done }) {
   const problem = h("p", { class: "problem", role: "alert", hidden: !notice }, notice);
   const tokenField = h("input", {
     id: "token",
     type: "password",
-    value: token ?? "",
     required: true,
     autocomplete: "current-password",
     spellcheck: "false",
@@ -18,7 +17,7 @@ export function showLogin(root, { token, notice, done }) {
     type: "text",
     maxlength: 60,
     autocomplete: "nickname",
-    placeholder: "As before",
+    "aria-describedby": "name-note",
   });
   const submit = h("button", { type: "submit", class: "button primary wide" }, "Log in");
   const form = h(
@@ -26,11 +25,37 @@ export function showLogin(root, { token, notice, done }) {
     { class: "login card-box" },
     h("img", { src: "/icon.svg", alt: "", class: "logo" }),
     h("h1", {}, "Hookgate"),
-    h("p", { class: "muted" }, "Enter the login token. It was printed in the terminal when Hookgate first started."),
+    h(
+      "p",
+      { class: "muted" },
+      "Enter your login token. The owner's was printed when Hookgate first started; ",
+      h("code", {}, "hookgate token"),
+      " shows it again, with a link that logs you in.",
+    ),
     h("div", { class: "field" }, h("label", { for: "token" }, "Token"), tokenField),
-    h("div", { class: "field" }, h("label", { for: "name" }, "Your name (optional)"), nameField),
+    h(
+      "div",
+      { class: "field" },
+      h("label", { for: "name" }, "Your name (optional)"),
+      nameField,
+      h("span", { class: "muted", id: "name-note" }, "Others see this name. Leave it empty to keep your present one."),
+    ),
     problem,
     submit,
+    h(
+      "details",
+      { class: "muted" },
+      h("summary", {}, "How do others get in?"),
+      h(
+        "p",
+        {},
+        "Each person has their own token. The owner lists them under ",
+        h("code", {}, "web.people"),
+        " in hookgate.yaml, sets the environment variable that ",
+        h("code", {}, "token_env"),
+        " names, and restarts Hookgate.",
+      ),
+    ),
   );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -47,5 +72,5 @@ export function showLogin(root, { token, notice, done }) {
     }
   });
   root.replaceChildren(h("main", { class: "login-page" }, form));
-  (token ? nameField : tokenField).focus();
+  tokenField.focus();
 }

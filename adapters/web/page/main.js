@@ -7,9 +7,12 @@ import { createKeep } from "./keep.js";
 import { showLogin } from "./login.js";
 import { createSidebar } from "./sidebar.js";
 
+const OFFLINE = "Connection lost. Reconnecting… Your messages are kept and sent when the connection is back.";
+
 const root = document.getElementById("app");
 /** The printed link carries the token behind `#`, which browsers send to nobody. */
-const linkToken = /^#token=(.+)$/.exec(location.hash)?.[1];
+let linkToken = /^#token=(.+)$/.exec(location.hash)?.[1];
+if (linkToken !== undefined) linkToken = decodeURIComponent(linkToken);
 if (linkToken) history.replaceState(null, "", location.pathname);
 
 async function boot(notice) {
@@ -17,8 +20,7 @@ async function boot(notice) {
   try {
     me = await request("GET", "/api/me");
   } catch (error) {
-    if (error.isLoggedOut)
-      return showLogin(root, { token: linkToken && decodeURIComponent(linkToken), notice, done: () => boot() });
+    if (error.isLoggedOut) return logIn(notice);
     return showUnreachable(error);
   }
   const keep = createKeep(me.person.id);
@@ -37,6 +39,22 @@ async function boot(notice) {
     return showUnreachable(error);
   }
   showChat(chat, keep);
+}
+
+/** By the token of the printed link, once; else by the form. */
+async function logIn(notice) {
+  const token = linkToken;
+  linkToken = undefined;
+  if (token !== undefined)
+    try {
+      await request("POST", "/api/login", { token });
+      return boot();
+    } catch (error) {
+      notice = error.isLoggedOut
+        ? "This link's token is not valid any more. `hookgate token` shows the present one."
+        : `${error.message}.`;
+    }
+  showLogin(root, { notice, done: () => boot() });
 }
 
 function showUnreachable(error) {
@@ -92,7 +110,7 @@ function showChat(chat, keep) {
     room?.end();
     roomId = next.id;
     title.textContent = next.name;
-    about.textContent = next.isDm ? "Only you and the gateway" : `Mention @${chat.gatewayName} to talk to it here`;
+    about.textContent = aboutRoom(next);
     room = createConversation({ chat, keep, place: { roomId }, onThread: openThread, name: next.name });
     main.replaceChildren(header, line, room.element);
     history.replaceState(null, "", `#${encodeURIComponent(roomId)}`);
@@ -102,6 +120,12 @@ function showChat(chat, keep) {
       .load(roomId)
       .then(() => chat.markRead(roomId))
       .catch((error) => showLine(error.message));
+  }
+
+  function aboutRoom({ isDm, listens }) {
+    if (isDm) return `Only you and ${chat.gatewayName}`;
+    if (listens === "mention") return `Mention @${chat.gatewayName} to talk to it here`;
+    return listens === "always" ? "" : `${chat.gatewayName} does not answer here`;
   }
 
   function openThread(message) {
@@ -180,11 +204,7 @@ function showChat(chat, keep) {
     if (what === "connection") {
       clearTimeout(breakTimer);
       if (chat.connection === "online") showLine();
-      else
-        breakTimer = setTimeout(
-          () => showLine("Connection lost. Reconnecting… What you write is kept and sent as soon as it stands again."),
-          1500,
-        );
+      else breakTimer = setTimeout(() => showLine(OFFLINE), chat.connection === "offline" ? 0 : 1500);
     }
     if (what === "rooms" && !chat.rooms.has(roomId)) openRoom(roomId);
   });

@@ -19,7 +19,11 @@ export function messageElement({ message, isContinued, isMine, personId, replyTo
     "article",
     { class: classes.filter(Boolean).join(" "), tabindex: "-1", "data-id": message.id, "aria-label": labelOf(message) },
     isContinued
-      ? h("time", { class: "gutter", datetime: isoOf(message.at) }, shortTimeOf(message.at))
+      ? h(
+          "time",
+          { class: "gutter", datetime: isoOf(message.at), title: new Date(message.at).toLocaleString() },
+          shortTimeOf(message.at),
+        )
       : avatar(message.author),
     h(
       "div",
@@ -42,8 +46,10 @@ export function messageElement({ message, isContinued, isMine, personId, replyTo
           h("span", {}, shorten(replyTo.text)),
         ),
       message.isDeleted ? h("p", { class: "muted" }, "This message was deleted.") : bodyOf(message),
+      // A card of the gateway is refreshed, which is no news to its reader.
       message.editedAt &&
         !message.isDeleted &&
+        !(message.card && message.author.id === undefined) &&
         h("span", { class: "edited", title: new Date(message.editedAt).toLocaleString() }, "(edited)"),
       message.buttons && buttonRows(message, act),
       problem && h("p", { class: "problem", role: "alert" }, problem),
@@ -86,9 +92,14 @@ export function timeOf(at) {
   return isToday ? time : `${date.toLocaleDateString([], { day: "numeric", month: "short" })}, ${time}`;
 }
 
-/** For the narrow column beside a message. */
+/** For the narrow column beside a message: on the same clock as everywhere, without its AM or PM. */
 function shortTimeOf(at) {
-  return new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  const parts = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit" }).formatToParts(at);
+  return parts
+    .filter(({ type }) => type !== "dayPeriod")
+    .map(({ value }) => value)
+    .join("")
+    .trim();
 }
 
 function isoOf(at) {

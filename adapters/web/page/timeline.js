@@ -1,6 +1,6 @@
 /** The messages of one conversation, oldest first: keeps its place while things come in above and below. */
 import { arrange, h, icon } from "./dom.js";
-import { messageElement } from "./message.js";
+import { avatar, messageElement } from "./message.js";
 
 const NEAR_PX = 80;
 const SAME_BREATH_MS = 5 * 60_000;
@@ -83,7 +83,8 @@ export function createTimeline({ chat, place, act, problems, empty, onOlder, onR
       ...dayBreak(messages[index - 1], message),
       keyed(message, messages[index - 1]),
     ]);
-    const waiting = unconfirmed.map(waitingElement);
+    const isMineLast = last !== undefined && last.author.id === chat.person.id && last.id !== root?.id;
+    const waiting = unconfirmed.map((one, index) => waitingElement(one, index > 0 || isMineLast));
     const isEmpty = elements.length + waiting.length === 0;
     arrange(list, isEmpty && empty ? [empty] : [...elements, ...waiting]);
 
@@ -134,7 +135,8 @@ export function createTimeline({ chat, place, act, problems, empty, onOlder, onR
     return [remembered(`day ${day}`, name, () => h("div", { class: "day", role: "separator" }, h("span", {}, name)))];
   }
 
-  function waitingElement({ nonce, text, uploads, error }) {
+  function waitingElement({ nonce, text, uploads, error }, isContinued) {
+    const { name } = chat.person;
     const state = error
       ? h(
           "p",
@@ -146,15 +148,16 @@ export function createTimeline({ chat, place, act, problems, empty, onOlder, onR
       : h(
           "p",
           { class: "muted" },
-          chat.connection === "online" ? "Sending…" : "Will be sent as soon as Hookgate can be reached",
+          chat.connection === "online" ? "Sending…" : "Not sent yet. It is sent when the connection is back.",
         );
     return h(
       "article",
-      { class: "message waiting" },
-      h("span", { class: "gutter" }),
+      { class: isContinued ? "message waiting continued" : "message waiting", "aria-label": `${name}: ${text}` },
+      isContinued ? h("span", { class: "gutter" }) : avatar(chat.person),
       h(
         "div",
         { class: "content" },
+        !isContinued && h("header", {}, h("span", { class: "author" }, name)),
         h("p", { class: "text raw" }, text),
         uploads.map(({ filename }) => h("p", { class: "muted" }, filename)),
         state,
