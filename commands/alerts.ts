@@ -1,8 +1,10 @@
 /** `/alerts [open|mine|all]`: what is open; `show` one; and what people do with one besides `/ack` and `/snooze`. */
+
 import { type Actor, isOpen } from "../src/domain/alert.js";
 import type { CommandSpec } from "../src/domain/command.js";
 import { hasRole } from "../src/domain/identity.js";
 import type { Command, CommandAnswer } from "../src/gateway/commands.js";
+import { actionOption } from "./action-option.js";
 import { done } from "./alerts/done.js";
 import { listAlerts } from "./alerts/list.js";
 import { actorOf, alertData, idOf, needAlerts } from "./alerts/need.js";
@@ -11,19 +13,29 @@ import { answer, badUsage } from "./answer.js";
 import type { AlertDesk, CommandDeps } from "./deps.js";
 import { code, plain } from "./text.js";
 
-const ACTIONS = ["open", "mine", "all", "show", "assign", "escalate", "resolve", "note"] as const;
-type Action = (typeof ACTIONS)[number];
+const ACTIONS = {
+  open: "Open alerts",
+  mine: "Open alerts that you took",
+  all: "All alerts, resolved ones too",
+  show: "One alert in full",
+  assign: "Take an alert",
+  escalate: "Notify the next person now",
+  resolve: "Close an alert",
+  note: "Add a note to an alert",
+  test: "Send a test message to the place that an alert could not reach",
+} as const;
+type Action = keyof typeof ACTIONS;
 const TAKEN = { verb: "Taken", event: "assign" };
 
 /** What takes more than looking. */
-const ACTING: ReadonlySet<string> = new Set(["assign", "escalate", "resolve", "note"]);
+const ACTING: ReadonlySet<string> = new Set(["assign", "escalate", "resolve", "note", "test"]);
 
 export const alertsSpec: CommandSpec = {
   name: "alerts",
   summary: "What is late or broken, and what is done about it",
   role: "viewer",
   options: [
-    { name: "action", summary: "What to do; open when left out", type: "string", choices: ACTIONS },
+    actionOption(ACTIONS, "open"),
     { name: "id", summary: "The id of an alert (al_…), or last", type: "string", complete: "alerts" },
     { name: "text", summary: "note: what to write; resolve: why", type: "string", rest: true },
     { name: "page", summary: "Which page", type: "integer" },
@@ -47,7 +59,7 @@ export function alerts(deps: CommandDeps): Command {
         case "all":
           return listAlerts(deps, context, action);
         case "show":
-          return showAlert(deps, await idOf(desk, options.id));
+          return showAlert(deps, context, await idOf(desk, options.id));
         case "assign":
           context.need("operator");
           return done(await desk.act(await idOf(desk, options.id), { kind: "assign" }, by), TAKEN, answering);
@@ -56,10 +68,13 @@ export function alerts(deps: CommandDeps): Command {
           return escalate(await idOf(desk, options.id), by, answering);
         case "resolve": {
           context.need("operator");
-          const reason = typeof options.text === "string" ? options.text : `resolved by ${by.name}`;
+          const reason = typeof options.text === "string" ? options.text : undefined;
           const acted = await desk.act(await idOf(desk, options.id), { kind: "resolve", reason }, by);
           return done(acted, { verb: "Resolved", event: "resolve" }, answering);
         }
+        case "test":
+          context.need("operator");
+          return test(desk, await idOf(desk, options.id));
         case "note": {
           context.need("operator");
           if (typeof options.text !== "string")
@@ -84,8 +99,16 @@ async function escalate(
   const [after] = acted.alerts;
   if (before && after && isOpen(after.state) && after.steps === before.steps)
     return answer({
-      text: [`Nobody was told: ${plain(after.signal.title, 120)} has no further escalation step. ${code(id)}`],
+      text: [`No one was notified: ${plain(after.signal.title, 120)} has no further escalation step. ${code(id)}`],
       data: { changed: 0, alerts: acted.alerts.map(alertData) },
     });
   return done(acted, { verb: "Escalated", event: "escalate" }, answering);
+}
+
+async function test(desk: AlertDesk, id: string): Promise<CommandAnswer> {
+  const destination = await desk.test(id);
+  if (destination === undefined)
+    throw badUsage("A test message is for alerts about a chat that alerts do not reach.", "`/alerts` lists them.");
+  const text = `✓ A test message is on its way to ${code(destination)}. The alert ends when it arrives.`;
+  return { ...answer({ text: [text], data: { id, destination } }), isNote: true };
 }

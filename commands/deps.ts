@@ -3,7 +3,10 @@
 import type { Alerts } from "../src/alerts/alerts.js";
 import type { SlaDesk } from "../src/alerts/sla/desk.js";
 import type { AutomationDesk } from "../src/automations/desk.js";
+import type { Address } from "../src/domain/address.js";
+import type { CommandSpec } from "../src/domain/command.js";
 import type { Store } from "../src/domain/store.js";
+import type { OwnerClaims } from "../src/gateway/owner-claims.js";
 import type { GatewayStatus } from "../src/gateway/status.js";
 import type { HookRegistry } from "../src/hooks/registry.js";
 import type { Clock } from "../src/lib/clock.js";
@@ -21,16 +24,32 @@ export type HookDesk = Pick<
 
 export type AlertDesk = Pick<
   Alerts,
-  "act" | "get" | "list" | "counts" | "history" | "silences" | "digest" | "onCall" | "nextBusinessHour" | "timezone"
+  | "act"
+  | "test"
+  | "get"
+  | "details"
+  | "snoozeButtons"
+  | "list"
+  | "counts"
+  | "history"
+  | "silences"
+  | "digest"
+  | "onCall"
+  | "nextBusinessHour"
+  | "timezone"
 >;
 
 export interface CommandDeps {
   registry: HookDesk;
-  store: Pick<Store, "inbox" | "outbox" | "journal" | "audit" | "hookState" | "keyValue" | "check">;
+  store: Pick<Store, "inbox" | "outbox" | "journal" | "audit" | "hookState" | "keyValue" | "check" | "health">;
   /** States of the platforms, depths of the queues. */
   status(): GatewayStatus | Promise<GatewayStatus>;
   /** An operator sends a held or dead delivery after all, and the outbox looks at it now. False when it is neither. */
   release(deliveryId: string, confirmed: boolean): Promise<boolean>;
+  /** Deletes deliveries that will not be sent; hooks are notified of those that were held. Resolves with how many. */
+  discard(deliveryIds: readonly string[]): Promise<number>;
+  /** Ends a pause, or all; what waited is sent now. Resolves with the keys of those that were there. */
+  liftPauses(key?: string): Promise<string[]>;
   /** A dead inbox row is handled again, now. False when it is not dead. */
   revive(inboxId: number): Promise<boolean>;
   /** Plans that are carried out, and when they begin by themselves. */
@@ -44,8 +63,14 @@ export interface CommandDeps {
   sla?: SlaDesk;
   /** Alerts: what is open, and what people do with it. */
   alerts?: AlertDesk;
+  /** How people call a chat, where the platform knows. */
+  placeName?(at: Address): string | undefined;
   /** What was loaded, and what could not be. */
   plugins?(): readonly PluginInfo[];
+  /** Everything that is wrong with the configuration and with what it names, a rejected newer version included. */
+  problems?(): Promise<readonly { of: string; text: string }[]>;
+  /** Commands of plugins, for /help. */
+  pluginCommands?(): readonly CommandSpec[];
   /** What is said of hooks beside the registry. */
   switches?: {
     /** Holds for a registration to come too: a plugin that is loaded again. */
@@ -53,6 +78,8 @@ export interface CommandDeps {
     /** The configuration's own word, which holds again after a restart. */
     configured(hookId: string): boolean | undefined;
   };
+  /** Owners who were claimed in chat. */
+  claims?: OwnerClaims;
   /** Hooks that are being fired by hand. */
   inFlight: HooksInFlight;
   /** Facts of this process for /status. */

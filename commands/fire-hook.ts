@@ -17,7 +17,7 @@ import { code, plain } from "./text.js";
 
 export const fireHookSpec: CommandSpec = {
   name: "fire-hook",
-  summary: "Fire one hook, or all hooks of a point, and see what each does",
+  summary: "Fire a hook or a point live (dry-run=true tries it), and see what each hook does",
   role: "viewer",
   isSlow: true,
   options: [
@@ -39,9 +39,10 @@ export const fireHookSpec: CommandSpec = {
     { name: "dry-run", summary: "Send nothing, write no state; always so for viewers", type: "boolean" },
     {
       name: "phase",
-      summary: "Of a before/after point; before when absent",
+      summary: "Phase of a lifecycle point (default: before)",
       type: "string",
       choices: ["before", "after"],
+      choiceSummaries: { before: "Handlers that run first and may cancel", after: "Handlers that see the outcome" },
     },
   ],
 };
@@ -103,19 +104,21 @@ function showFiring(
 ): CommandAnswer {
   const name = target.kind === "hook" ? target.hook.id : target.point.name;
   // What a person wrote is not shown by way of a test: /run … reveal asks for the role and is recorded.
-  const isOpen = source !== "last";
+  // What a configured hook made may hold what its steps read in other chats.
+  const isOpen = source !== "last" && !record.runs.some(({ hookId }) => deps.automations?.get(hookId) !== undefined);
   const failed = record.runs.some(hasFailed);
   const line = `/fire-hook ${word(name)}${text ? ` payload=${word(text)}` : ""}`;
   return answer({
     text: [
-      `**${record.dryRun ? "Dry run" : "Fired"}** ${code(name)} with ${source === "typed" ? "your payload" : source === "last" ? "the last real payload" : "the example"}.`,
+      `**${record.dryRun ? "Dry run" : "Fired live"}**: ${code(name)} with ${source === "typed" ? "your payload" : source === "last" ? "the last real payload" : "the example"}.`,
       dispatchLine(record, deps.clock.now()),
       record.runs.length > 0 ? runTable(record.runs) : whyNobody(deps, target, payload),
       ...runDetails(record.runs, isOpen),
       resultText(record, isOpen),
       record.dryRun
         ? "Nothing was sent and no state was written."
-        : "A hook's own sends went out; the result itself was shown here and acted upon nowhere.",
+        : record.runs.some(({ outcome }) => outcome !== "skipped") &&
+          `⚠ This was no dry run: messages that the ${target.kind === "hook" ? "hook" : "hooks"} sent were delivered. The return value was only displayed. ${code("dry-run=true")} tries it without sending.`,
     ],
     data: { ...dispatchData(record, isOpen), target: name, source },
     outcome: failed ? "failed" : "done",

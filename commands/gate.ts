@@ -1,8 +1,10 @@
 /** `/gate list|release`: quality gates that hold missions up. */
+
 import type { CommandSpec } from "../src/domain/command.js";
 import { hasRole } from "../src/domain/identity.js";
 import { isGateOpen, isMissionOver, MISSION_STATUSES, type Mission } from "../src/domain/mission.js";
 import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
+import { actionOption } from "./action-option.js";
 import { answer, badUsage, missing, notFound, word } from "./answer.js";
 import type { CommandDeps } from "./deps.js";
 import { missionsOf } from "./mission/desk.js";
@@ -11,7 +13,10 @@ import { gateLine } from "./mission/gate-line.js";
 import { code, count, plain } from "./text.js";
 import { whoIs } from "./who.js";
 
-const ACTIONS = ["list", "release"] as const;
+const ACTIONS = {
+  list: "Gates that are shut",
+  release: "Open a gate by hand (admins)",
+} as const;
 const REACH = 200;
 
 export const gateSpec: CommandSpec = {
@@ -19,7 +24,7 @@ export const gateSpec: CommandSpec = {
   summary: "Quality gates: which are shut, and opening one by hand",
   role: "viewer",
   options: [
-    { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
+    actionOption(ACTIONS, "list"),
     {
       name: "mission",
       summary: "A mission, or a plan for its newest one; list: all when absent",

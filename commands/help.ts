@@ -1,54 +1,96 @@
-/** `/help [command]`: what there is, from the same declarations as everything else. */
+/** `/help [command]`: the commands by subject, from the same declarations as everything else. */
 import type { CommandSpec, OptionSpec } from "../src/domain/command.js";
 import { hasRole, type Role } from "../src/domain/identity.js";
-import type { Command } from "../src/gateway/commands.js";
+import type { Command, CommandAnswer } from "../src/gateway/commands.js";
 import { answer, commandButton, notFound } from "./answer.js";
+import { GROUP_IDS, groupsOf } from "./groups.js";
 import { code } from "./text.js";
 
 export const helpSpec: CommandSpec = {
   name: "help",
-  summary: "The commands, or one of them in full",
+  summary: "The commands by subject, or one command in full",
   role: "viewer",
-  options: [{ name: "command", summary: "Which one", type: "string", complete: "commands" }],
+  options: [
+    { name: "command", summary: "The command to explain", type: "string", complete: "commands" },
+    {
+      name: "group",
+      summary: "Only the commands of one subject",
+      type: "string",
+      choices: GROUP_IDS,
+    },
+  ],
 };
 
-export function help(specs: readonly CommandSpec[]): Command {
+export function help(specs: () => readonly CommandSpec[]): Command {
   return {
     ...helpSpec,
     async run({ options, operator }) {
-      const mine = specs.filter((spec) => mayUse(operator.role, spec));
+      const mine = specs().filter((spec) => mayUse(operator.role, spec));
       const asked =
         typeof options.command === "string" ? options.command.trim().replace(/^\//, "").replaceAll("_", "-") : "";
-      if (asked === "")
-        return answer({
-          text: [
-            "**Commands**",
-            mine.map((spec) => `${code(usage(spec))}\n${spec.summary}`).join("\n"),
-            `${code("/help NAME")} tells more. Options fill by position or as ${code("name=value")}; quote what has spaces.`,
-          ],
-          data: { commands: mine },
-        });
-      const spec = mine.find(({ name }) => name === asked);
-      if (!spec)
-        throw notFound(
-          "command",
-          asked,
-          mine.map(({ name }) => name),
-          "/help lists them.",
-          "command",
-        );
-      return answer({
-        text: [
-          `${code(usage(spec))}\n${spec.summary}`,
-          spec.options.map(optionLine).join("\n"),
-          `Least role: ${spec.role === "anyone" ? "none" : spec.role}.`,
-        ],
-        data: { command: spec },
-        buttons: [[commandButton("All commands", "/help")]],
-      });
+      if (asked !== "") return showCommand(mine, asked);
+      const groups = groupsOf(mine);
+      if (options.group === undefined) return showGroups(groups, mine);
+      const one = groups.find(({ id }) => id === options.group);
+      if (one) return showGroup(one);
+      return answer({ text: ["Your role allows no command of this group."], data: { commands: [] }, buttons: [[ALL]] });
     },
   };
 }
+
+type Group = ReturnType<typeof groupsOf<CommandSpec>>[number];
+
+/** The first group in full, the others as their names: each has a button. */
+function showGroups(groups: readonly Group[], mine: readonly CommandSpec[]): CommandAnswer {
+  const [first, ...others] = groups;
+  return answer({
+    text: [
+      first && `**${first.title}**\n${first.specs.map(line).join("\n")}`,
+      others
+        .map(({ title, specs }) => `**${title}**: ${specs.map(({ name }) => code(`/${name}`)).join(" ")}`)
+        .join("\n"),
+      `Press a subject for its commands, or write ${code("/help NAME")} for one of them.`,
+    ],
+    data: { commands: mine },
+    buttons: [others.map(({ id, title }) => commandButton(title, `/help group=${id}`))],
+  });
+}
+
+function showGroup({ title, specs }: Group): CommandAnswer {
+  const buttons = [...specs.slice(0, 7).map(({ name }) => commandButton(`/${name}`, `/help ${name}`)), ALL];
+  return answer({
+    text: [`**${title}**\n${specs.map(line).join("\n")}`],
+    data: { commands: specs },
+    buttons: [buttons.slice(0, 4), buttons.slice(4, 8)],
+  });
+}
+
+function showCommand(mine: readonly CommandSpec[], asked: string): CommandAnswer {
+  const spec = mine.find(({ name }) => name === asked);
+  if (!spec)
+    throw notFound(
+      "command",
+      asked,
+      mine.map(({ name }) => name),
+      "/help lists them.",
+      "command",
+    );
+  return answer({
+    text: [
+      `${code(usage(spec))}\n${spec.summary}`,
+      ...spec.options.filter(({ choiceSummaries }) => choiceSummaries).map(choicesOf),
+      spec.options.length > 0 && `**Options**\n${spec.options.map(optionLine).join("\n")}`,
+      spec.role === "anyone" ? "Requires no role." : `Requires role: ${spec.role}.`,
+      spec.options.length > 0 && `Options fill by position or as ${code("name=value")}; quote what has spaces.`,
+    ],
+    data: { command: spec },
+    buttons: [[ALL]],
+  });
+}
+
+const ALL = commandButton("All commands", "/help");
+
+const line = ({ name, summary }: CommandSpec) => `- ${code(`/${name}`)}: ${summary}`;
 
 /** `/fire-hook <id> [payload] [dry-run]`. */
 function usage(spec: CommandSpec): string {
@@ -61,13 +103,24 @@ function mayUse(role: Role | undefined, spec: CommandSpec): boolean {
   return spec.role === "anyone" || hasRole(role, spec.role);
 }
 
+/** Actions are part of the command; the choices of any other option are headed by its name. */
+function choicesOf({ name, choiceSummaries = {} }: OptionSpec): string {
+  const title = name === "action" ? "Actions" : name;
+  return [
+    `**${title}**`,
+    ...Object.entries(choiceSummaries).map(([choice, summary]) => `- ${code(choice)}: ${summary}`),
+  ].join("\n");
+}
+
 function optionLine(option: OptionSpec): string {
-  const kind = option.choices
-    ? option.choices.join(" | ")
-    : option.type === "boolean"
-      ? "true | false"
-      : option.type === "integer"
-        ? "number"
-        : "";
-  return `- ${code(option.name)}${kind ? ` (${kind})` : ""}${option.required ? ", needed" : ""}: ${option.summary}${option.also ? ` (also ${option.also.map(code).join(", ")})` : ""}`;
+  const kind = option.choiceSummaries
+    ? ""
+    : option.choices
+      ? option.choices.join(" | ")
+      : option.type === "boolean"
+        ? "true | false"
+        : option.type === "integer"
+          ? "number"
+          : "";
+  return `- ${code(option.name)}${kind ? ` (${kind})` : ""}${option.required ? ", required" : ""}: ${option.summary}${option.also ? ` (also ${option.also.map(code).join(", ")})` : ""}`;
 }

@@ -1,6 +1,7 @@
 /** `/hooks`: what is installed, what it does, and switching it. */
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Command } from "../src/gateway/commands.js";
+import { actionOption } from "./action-option.js";
 import type { CommandDeps } from "./deps.js";
 import { HOOK_ACTIONS } from "./hooks/actions.js";
 import { explainAdding } from "./hooks/add.js";
@@ -14,36 +15,35 @@ import { switchHook } from "./hooks/switch.js";
 import { testHook } from "./hooks/test.js";
 import { explainHook } from "./hooks/why.js";
 
-type Action = (typeof HOOK_ACTIONS)[number];
+type Action = keyof typeof HOOK_ACTIONS;
 
 export const hooksSpec: CommandSpec = {
   name: "hooks",
   summary: "List the hooks, look at one, switch it, ask why it did not run, what fires next",
   role: "viewer",
   options: [
-    {
-      name: "action",
-      summary: "What to do; list when absent, so any other word filters: /hooks deploy",
-      type: "string",
-      choices: HOOK_ACTIONS,
-      yields: true,
-    },
+    { ...actionOption(HOOK_ACTIONS, "list"), yields: true },
     {
       name: "id",
-      summary: "The hook's id; order: a point; list: part of an id, point or plugin, or on, off, failing, never",
+      summary: "The hook's id; why: optional; order: a point; list: part of an id or point, on, off, failing, never",
       type: "string",
       complete: "hooks-and-points",
       words: ["on", "off", "failing", "never", "broken"],
     },
     {
       name: "message",
-      summary: "why: the message (or dispatch) in question",
+      summary: "why: last, or the id of a message, delivery or dispatch; or reply to the message",
       type: "string",
       only: ["why"],
       complete: "runs",
     },
-    { name: "page", summary: "list, next: which page", type: "integer", only: ["list", "next"] },
-    { name: "limit", summary: "list, next: how many on a page", type: "integer", only: ["list", "next"] },
+    { name: "page", summary: "list, next, broken: which page", type: "integer", only: ["list", "next", "broken"] },
+    {
+      name: "limit",
+      summary: "list, next, broken: how many on a page",
+      type: "integer",
+      only: ["list", "next", "broken"],
+    },
     {
       name: "payload",
       summary: "test: JSON; or example, or last (the last real one)",
@@ -77,7 +77,7 @@ export function hooks(deps: CommandDeps): Command {
         case "next":
           return showNext(deps, context);
         case "broken":
-          return showBroken(deps);
+          return showBroken(deps, context);
         case "test":
           return testHook(deps, context);
         case "pause":

@@ -4,15 +4,19 @@ import type { Command } from "../src/gateway/commands.js";
 import { ack, ackSpec } from "./ack.js";
 import { addTaskCommand, addTaskSpec } from "./add-task.js";
 import { alerts, alertsSpec } from "./alerts.js";
+import { audit, auditSpec } from "./audit.js";
+import { claim, claimSpec } from "./claim.js";
 import type { CommandDeps } from "./deps.js";
 import { digest, digestSpec } from "./digest.js";
 import { fireHook, fireHookSpec } from "./fire-hook.js";
 import { gate, gateSpec } from "./gate.js";
+import { inGroupOrder } from "./groups.js";
 import { help, helpSpec } from "./help.js";
 import { hooks, hooksSpec } from "./hooks.js";
 import { mission, missionSpec } from "./mission.js";
 import { oncall, oncallSpec } from "./oncall.js";
 import { outbox, outboxSpec } from "./outbox.js";
+import { pauses, pausesSpec } from "./pauses.js";
 import { replay, replaySpec } from "./replay.js";
 import { run, runSpec } from "./run.js";
 import { runs, runsSpec } from "./runs.js";
@@ -28,7 +32,7 @@ export type { CommandDeps } from "./deps.js";
 export { HooksInFlight } from "./in-flight.js";
 
 /** What the commands are, without what they drive: for the docs and the platforms' own menus. */
-export const commandSpecs: readonly CommandSpec[] = [
+export const commandSpecs: readonly CommandSpec[] = inGroupOrder([
   hooksSpec,
   fireHookSpec,
   runsSpec,
@@ -40,6 +44,8 @@ export const commandSpecs: readonly CommandSpec[] = [
   scheduleSpec,
   gateSpec,
   outboxSpec,
+  auditSpec,
+  pausesSpec,
   slaSpec,
   alertsSpec,
   ackSpec,
@@ -49,12 +55,13 @@ export const commandSpecs: readonly CommandSpec[] = [
   oncallSpec,
   statusSpec,
   whoamiSpec,
+  claimSpec,
   helpSpec,
-];
+]);
 
 /** In the order of `commandSpecs`. */
 export function createCommands(deps: CommandDeps): Command[] {
-  return [
+  return inGroupOrder([
     hooks(deps),
     fireHook(deps),
     runs(deps),
@@ -66,6 +73,8 @@ export function createCommands(deps: CommandDeps): Command[] {
     schedule(deps),
     gate(deps),
     outbox(deps),
+    audit(deps),
+    pauses(deps),
     sla(deps),
     alerts(deps),
     ack(deps),
@@ -75,6 +84,7 @@ export function createCommands(deps: CommandDeps): Command[] {
     oncall(deps),
     status(deps),
     whoami(),
-    help(commandSpecs),
-  ];
+    claim(deps),
+    help(() => inGroupOrder([...commandSpecs, ...(deps.pluginCommands?.() ?? [])])),
+  ]);
 }

@@ -1,15 +1,25 @@
 /** `/mission run|list|show|report|cancel|retry|plans`: plans that are carried out. */
+
 import type { CommandSpec } from "../src/domain/command.js";
 import { hasRole } from "../src/domain/identity.js";
 import type { Command } from "../src/gateway/commands.js";
+import { actionOption } from "./action-option.js";
 import type { CommandDeps } from "./deps.js";
 import { cancelMission, retryMission, runMission } from "./mission/act.js";
 import { listMissions, listPlans } from "./mission/list.js";
 import { reportMission } from "./mission/report.js";
 import { showMission } from "./mission/show.js";
 
-const ACTIONS = ["list", "run", "show", "report", "cancel", "retry", "plans"] as const;
-type Action = (typeof ACTIONS)[number];
+const ACTIONS = {
+  list: "Missions and how far each is",
+  run: "Start a plan",
+  show: "One mission with its tasks",
+  report: "What a mission achieved, as a report",
+  cancel: "Stop a mission",
+  retry: "Run its failed tasks again",
+  plans: "The plans that can be run",
+} as const;
+type Action = keyof typeof ACTIONS;
 
 /** What takes more than looking. */
 const ACTING: ReadonlySet<string> = new Set(["run", "cancel", "retry"]);
@@ -19,7 +29,7 @@ export const missionSpec: CommandSpec = {
   summary: "Missions: carry out a plan, see how it goes, its report",
   role: "viewer",
   options: [
-    { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
+    actionOption(ACTIONS, "list"),
     {
       name: "id",
       summary: "run: a plan; else a mission, or a plan for its newest one; list: a status or a plan",

@@ -1,6 +1,9 @@
 /** `/oncall who [rota]`: who is on call now. */
+
+import type { RotaView } from "../src/alerts/on-call.js";
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Command } from "../src/gateway/commands.js";
+import { actionOption } from "./action-option.js";
 import { needAlerts } from "./alerts/need.js";
 import { answer, notFound } from "./answer.js";
 import type { CommandDeps } from "./deps.js";
@@ -8,10 +11,10 @@ import { plain } from "./text.js";
 
 export const oncallSpec: CommandSpec = {
   name: "oncall",
-  summary: "Who is on call, and until when",
+  summary: "Who is on call, until when, and who is next",
   role: "viewer",
   options: [
-    { name: "action", summary: "who", type: "string", choices: ["who"] },
+    actionOption({ who: "Who is on call, and until when" }, "who"),
     { name: "rota", summary: "Which rota; all when left out", type: "string", complete: "rotas" },
   ],
 };
@@ -34,21 +37,28 @@ export function oncall(deps: CommandDeps): Command {
         text: [
           asked.length === 0
             ? "There is no rota. They stand under `alerts.rotas` in the configuration."
-            : asked
-                .map(
-                  ({ rota, person, until }) =>
-                    `**${plain(rota)}**: ${person === undefined ? "nobody" : plain(person)}${until === undefined ? "" : `, until <t:${Math.floor(until / 1000)}:f>`}`,
-                )
-                .join("\n"),
+            : asked.map(lineOf).join("\n"),
         ],
         data: {
-          rotas: asked.map(({ rota, person, until }) => ({
-            rota,
-            person: person ?? null,
-            ...(until === undefined ? {} : { until }),
-          })),
+          rotas: asked.map(({ person, ...one }) => ({ ...one, person: person ?? null })),
         },
       });
     },
   };
 }
+
+/** `**support**: Ann until Mon; then Ben. ⚠ No one is on call from …`. */
+function lineOf({ rota, person, until, next, gaps }: RotaView): string {
+  const who = person === undefined ? "⚠ no one is on call" : plain(person);
+  const then =
+    next === undefined ? "" : `; next: ${plain(next.person)}${next.at === until ? "" : ` from ${time(next.at)}`}`;
+  // The first is the present one where no one is on call now.
+  const coming = person === undefined ? gaps.slice(1) : gaps;
+  const holes = coming.map(({ from, to }) => `${time(from)}${to === undefined ? " on" : ` to ${time(to)}`}`);
+  return [
+    `**${plain(rota)}**: ${who}${until === undefined ? "" : `, until ${time(until)}`}${then}`,
+    ...(holes.length === 0 ? [] : [`⚠ No one is on call: ${holes.join("; ")}`]),
+  ].join("\n");
+}
+
+const time = (at: number) => `<t:${Math.floor(at / 1000)}:f>`;

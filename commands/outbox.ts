@@ -1,7 +1,9 @@
 /** `/outbox [list|show|retry|purge|release]`: what was not sent, what was not handled, and what to do about it. */
+
 import type { CommandSpec } from "../src/domain/command.js";
 import { DELIVERY_STATUSES } from "../src/domain/store.js";
 import type { Command } from "../src/gateway/commands.js";
+import { actionOption } from "./action-option.js";
 import type { CommandDeps } from "./deps.js";
 import { listOutbox } from "./outbox/list.js";
 import { purgeOutbox } from "./outbox/purge.js";
@@ -9,23 +11,33 @@ import { releaseDelivery } from "./outbox/release.js";
 import { retryLetter } from "./outbox/retry.js";
 import { showLetter } from "./outbox/show.js";
 
-const ACTIONS = ["list", "show", "retry", "purge", "release"] as const;
-type Action = (typeof ACTIONS)[number];
+const ACTIONS = {
+  list: "Messages that were not sent or not handled",
+  show: "One of them in full",
+  retry: "Send or handle it again",
+  purge: "Give up and delete",
+  release: "Send a held message after all",
+} as const;
+type Action = keyof typeof ACTIONS;
 
 export const outboxSpec: CommandSpec = {
   name: "outbox",
   summary: "Dead letters and held messages: look, send again, release, delete",
   role: "viewer",
   options: [
-    { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
+    actionOption(ACTIONS, "list"),
     {
       name: "id",
-      summary: "A delivery, or m12 for an inbox message; list: a status; retry: all; purge: a status",
+      summary: "A delivery, m12 for an inbox message, a status, or all",
       type: "string",
       complete: "deliveries",
       words: [...DELIVERY_STATUSES, "inbox", "all"],
     },
     { name: "confirmed", summary: "release: it did arrive, so count it as sent", type: "boolean" },
+    { name: "chat", summary: "Only of this chat, as /outbox lists it", type: "string" },
+    { name: "older", summary: "Only what is older, such as 2h", type: "string" },
+    { name: "reason", summary: "Only with these words in the reason", type: "string" },
+    { name: "yes", summary: "purge: delete without asking", type: "boolean" },
     { name: "reveal", summary: "show: what the message says (admins; recorded)", type: "boolean" },
     { name: "page", summary: "list: which page", type: "integer" },
   ],

@@ -6,12 +6,22 @@ export interface Page<T> {
   number: number;
   pages: number;
   total: number;
+  /** The page that was asked for and is not there. */
+  missing?: number;
 }
 
 export function pageOf<T>(all: readonly T[], wanted: number, size: number): Page<T> {
   const pages = Math.max(1, Math.ceil(all.length / size));
   const number = Math.min(Math.max(1, Math.trunc(wanted)), pages);
-  return { entries: all.slice((number - 1) * size, number * size), number, pages, total: all.length };
+  const page: Page<T> = { entries: all.slice((number - 1) * size, number * size), number, pages, total: all.length };
+  if (number !== Math.trunc(wanted)) page.missing = Math.trunc(wanted);
+  return page;
+}
+
+/** For the headline; empty for a list of one page. Says so when another page was asked for than there is. */
+export function pageText({ number, pages, missing }: Page<unknown>): string {
+  const missed = missing === undefined ? "" : ` (there is no page ${missing})`;
+  return pages > 1 || missing !== undefined ? ` · page ${number} of ${pages}${missed}` : "";
 }
 
 /** How many on a page: what was asked for, within bounds. */

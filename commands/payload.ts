@@ -1,6 +1,7 @@
 /** The payload to fire with: typed as JSON, the point's example, or the last real one; either of these with JSON on top. Checked against the point's schema. */
 import type { AnyPoint } from "../src/hooks/signatures.js";
 import { errorMessage, HookgateError } from "../src/lib/errors.js";
+import { isTooDeep, MAX_JSON_DEPTH } from "../src/lib/json-depth.js";
 import { nearest } from "../src/lib/nearest.js";
 import { badUsage } from "./answer.js";
 import { catchUp } from "./catch-up.js";
@@ -44,6 +45,7 @@ const isByHand = (dispatchId: string) => dispatchId.startsWith(`${BY_HAND}_`);
 
 /** An object, or why it is none, with what was read: what a person typed may have been cut somewhere else than they think. */
 export function readObject(text: string, such: string): Record<string, unknown> {
+  if (isTooDeep(text)) throw badUsage(`The payload is nested deeper than ${MAX_JSON_DEPTH} levels.`, such);
   let value: unknown;
   try {
     value = JSON.parse(text.trim());

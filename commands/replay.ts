@@ -39,19 +39,22 @@ export function replay(deps: CommandDeps): Command {
       const own = await findAutomationRun(deps, context.options.id);
       if (own) return replayConfigured(deps, context, own, isLive);
       const past = await findDispatch(deps, context.options.id);
-      const pastRun = past.runs.find(({ id }) => id === context.options.id);
+      const pastRun = past.runs.find(({ id }) => id === context.options.id) ?? backgroundRun(past);
       const record = readableDispatch(deps, context, await fireAgain(deps, context, past, pastRun, !isLive));
       const changes = differences(pastRun ? [pastRun] : past.runs, record.runs);
       const id = word(String(context.options.id));
       return answer({
         text: [
-          `**${isLive ? "Replayed" : "Replayed, dry"}** ${code(past.id)}.`,
+          `**${isLive ? "Replayed live" : "Dry run"}**: ${code(past.id)}.`,
           `Then: ${dispatchLine(past, deps.clock.now())}\nNow: ${dispatchLine(record, deps.clock.now())}`,
           record.runs.length > 0 ? runTable(record.runs) : "Nobody ran.",
           changes.length > 0
             ? `**Different from then**\n${changes.join("\n")}`
             : "Every hook came to the same outcome as then.",
           ...runDetails(record.runs, false),
+          isLive
+            ? "⚠ This was no dry run: messages that hooks sent were delivered."
+            : `Nothing was sent and no state was written. ${code("live=true")} replays it for real.`,
         ],
         data: { ...dispatchData(record, false), replayOf: past.id, changes },
         outcome: record.runs.some(hasFailed) ? "failed" : "done",
@@ -67,6 +70,12 @@ export function replay(deps: CommandDeps): Command {
       });
     },
   };
+}
+
+/** A background run is journalled as a dispatch of its own, for one hook of the point: only that one is fired again. */
+function backgroundRun({ id, cause, runs }: DispatchRecord): RunRecord | undefined {
+  const [only] = runs;
+  return only && runs.length === 1 && cause?.kind === "hook" && id.startsWith(`${cause.id}/`) ? only : undefined;
 }
 
 function fireAgain(

@@ -6,10 +6,11 @@ import type { DispatchRecord } from "../src/domain/journal.js";
 import type { Command, CommandAnswer } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { answer, commandButton, missing, word } from "./answer.js";
-import { readableDispatch } from "./automations/owner-only.js";
+import { readableDispatch, recordReveal } from "./automations/owner-only.js";
 import { showAutomationRun } from "./automations/run.js";
 import { catchUp } from "./catch-up.js";
 import type { CommandDeps } from "./deps.js";
+import { whatHappened } from "./hooks/why.js";
 import { dispatchData, dispatchLine, hasFailed, open, resultText, runDetails, runTable } from "./show-dispatch.js";
 import { clip, code, jsonBlock } from "./text.js";
 
@@ -18,7 +19,12 @@ export const runSpec: CommandSpec = {
   summary: "One dispatch: who ran, what each changed, how long it took",
   role: "viewer",
   options: [
-    { name: "id", summary: "The id of a dispatch or of a run", type: "string", required: true, complete: "runs" },
+    {
+      name: "id",
+      summary: "The id of a dispatch, a run, a message or a delivery; a reply names its message",
+      type: "string",
+      complete: "runs",
+    },
     { name: "reveal", summary: "Show what people wrote (admins; recorded)", type: "boolean" },
   ],
 };
@@ -29,19 +35,14 @@ export function run(deps: CommandDeps): Command {
     async run(context) {
       const own = await findAutomationRun(deps, context.options.id);
       if (own) return showAutomationRun(deps, context, own);
-      const dispatch = await findDispatch(deps, context.options.id);
+      if (context.options.reveal === true) context.need("admin");
+      const given = typeof context.options.id === "string" ? context.options.id.trim() : "";
+      const id = given === "" ? context.replyToId : given;
+      // A message or a delivery, also by its platform's id: all that it led to.
+      if (id !== undefined && (given === "" || /^(m?\d+|d_[^:/]+)$/.test(id))) return whatHappened(deps, context, id);
+      const dispatch = await findDispatch(deps, id);
       const isOpen = context.options.reveal === true;
-      if (isOpen) {
-        context.need("admin");
-        // Recorded before anything is shown: a reveal that cannot be recorded does not happen.
-        await deps.store.audit.record({
-          at: deps.clock.now(),
-          operator: context.operator,
-          action: "reveal",
-          target: dispatch.id,
-          outcome: "done",
-        });
-      }
+      if (isOpen) await recordReveal(deps, context, dispatch.id);
       return showDispatch(deps, readableDispatch(deps, context, dispatch), isOpen);
     },
   };
@@ -89,7 +90,9 @@ export function showDispatch(deps: CommandDeps, dispatch: DispatchRecord, isOpen
       ].join("\n"),
       runs.length > 0 ? runTable(runs) : "Nobody ran.",
       ...runDetails(runs, isOpen),
-      `**Payload**${isOpen ? "" : " (texts and names masked)"}\n${jsonBlock(open(dispatch.payload, isOpen))}`,
+      isOpen
+        ? `**Payload**\n${jsonBlock(open(dispatch.payload, true))}`
+        : `**Payload** (masked; Reveal shows it): ${code(clip(JSON.stringify(open(dispatch.payload, false)) ?? "", 240))}`,
       resultText(dispatch, isOpen),
     ],
     data: dispatchData(dispatch, isOpen),

@@ -9,10 +9,10 @@ import { readableDispatch } from "./automations/owner-only.js";
 import { automationFilter, listAutomationRuns } from "./automations/runs.js";
 import { catchUp } from "./catch-up.js";
 import type { CommandDeps } from "./deps.js";
-import { pageButtons, pageOf, sizeOf } from "./page.js";
+import { pageButtons, pageOf, pageText, sizeOf } from "./page.js";
 import { resolveTarget } from "./resolve.js";
 import { showDispatch } from "./run.js";
-import { dispatchData, hasFailed, outcomeText } from "./show-dispatch.js";
+import { dispatchData, dispatchOutcome, hasFailed, outcomeText } from "./show-dispatch.js";
 import { clockTime, code, count, plain, table } from "./text.js";
 
 const PAGE_SIZE = 10;
@@ -26,10 +26,16 @@ export const runsSpec: CommandSpec = {
   options: [
     {
       name: "filter",
-      summary: "A hook, a hook point, failed, last (the newest one, whole), configured, or a status such as running",
+      summary: "A hook, a point, failed, last (the newest, whole), all (of commands too), configured, or a status",
       type: "string",
       complete: "hooks-and-points",
-      words: ["failed", "last", "configured", ...AUTOMATION_RUN_STATUSES.filter((status) => status !== "failed")],
+      words: [
+        "failed",
+        "last",
+        "all",
+        "configured",
+        ...AUTOMATION_RUN_STATUSES.filter((status) => status !== "failed"),
+      ],
     },
     { name: "page", summary: "Which page", type: "integer" },
     { name: "limit", summary: "How many on a page, 10 when absent", type: "integer" },
@@ -45,30 +51,45 @@ export function runs(deps: CommandDeps): Command {
       if (configured) return listAutomationRuns(deps, context, asked, configured);
       const remark = await catchUp(deps);
       if (asked === "last") {
-        const [last] = await deps.store.journal.list({ limit: 1 });
+        const newest = await deps.store.journal.list({ limit: REACH });
+        const last = newest.find((one) => !isOfCommand(one)) ?? newest[0];
         if (last) return showDispatch(deps, readableDispatch(deps, context, last), false);
       }
       const { filter, hookId } = filterOf(deps, asked);
-      const found = await deps.store.journal.list({ ...filter, limit: REACH });
-      if (found.length === 0) return nothing(asked);
+      const all = await deps.store.journal.list({ ...filter, limit: REACH });
+      // What operators' own commands set off would push out what they look for.
+      const found = asked === "" ? all.filter((dispatch) => !isOfCommand(dispatch)) : all;
+      if (all.length === 0) return nothing(asked);
       const size = sizeOf(context.options.limit, PAGE_SIZE, REACH);
       const page = pageOf(found, Number(context.options.page ?? 1), size);
       const now = deps.clock.now();
       const at = (page.number - 1) * size;
       return answer({
         text: [
-          `**${found.length === REACH ? `The last ${REACH} dispatches` : count(found.length, "dispatch", "dispatches")}**${asked ? ` of ${code(asked)}` : ""}${page.pages > 1 ? ` · page ${page.number} of ${page.pages}` : ""}`,
+          `**${all.length === REACH && found === all ? `The last ${REACH} dispatches` : count(found.length, "dispatch", "dispatches")}**${asked ? ` of ${code(asked)}` : ""}${pageText(page)}`,
           table(
             [
+              { title: "#", right: true },
               { title: "at" },
               { title: "point", maxCharacters: 18 },
               { title: "outcome" },
+              { title: "hook", maxCharacters: 20 },
               { title: "took", right: true },
               { title: "failed", right: true },
             ],
-            page.entries.map((dispatch) => rowOf(dispatch, hookId, now)),
+            page.entries.map((dispatch, index) => [
+              String(index + 1 + at),
+              ...rowOf(dispatch, hookId, asked === "failed", now),
+            ]),
           ),
-          `${page.entries.map((dispatch, index) => `${index + 1 + at}. ${code(dispatch.id)}`).join("\n")}`,
+          `${page.entries
+            .map(
+              ({ id, conversation }, index) =>
+                `${index + 1 + at}. ${code(id)}${conversation === undefined ? "" : ` in ${code(conversation)}`}`,
+            )
+            .join("\n")}`,
+          found.length < all.length &&
+            `${count(all.length - found.length, "dispatch", "dispatches")} of commands left out: ${code("/runs all")}.`,
           remark && `⚠ ${plain(remark)}`,
           `${code("/run ID")} shows one.`,
         ],
@@ -92,7 +113,7 @@ export function runs(deps: CommandDeps): Command {
 }
 
 function filterOf(deps: CommandDeps, asked: string): { filter: Omit<DispatchFilter, "limit">; hookId?: string } {
-  if (asked === "" || asked === "last") return { filter: {} };
+  if (asked === "" || asked === "last" || asked === "all") return { filter: {} };
   if (asked === "failed") return { filter: { failed: true } };
   const target = resolveTarget(deps.registry, asked, "filter");
   return target.kind === "hook"
@@ -100,16 +121,45 @@ function filterOf(deps: CommandDeps, asked: string): { filter: Omit<DispatchFilt
     : { filter: { point: target.point.name } };
 }
 
-function rowOf(dispatch: DispatchRecord, hookId: string | undefined, now: number): string[] {
+function rowOf(dispatch: DispatchRecord, hookId: string | undefined, isFailed: boolean, now: number): string[] {
   const own = hookId === undefined ? undefined : dispatch.runs.find((run) => run.hookId === hookId);
   const failures = dispatch.runs.filter(hasFailed).length;
   return [
     clockTime(dispatch.at, now),
     dispatch.phase ? `${dispatch.point} ${dispatch.phase}` : dispatch.point,
-    `${outcomeText(own?.outcome ?? dispatch.outcome)}${dispatch.dryRun ? " (dry)" : ""}`,
+    `${own ? outcomeText(own.outcome) : dispatchOutcome(dispatch)}${dispatch.dryRun ? " (dry)" : ""}`,
+    hookId === undefined ? decider(dispatch, isFailed) : "",
     formatDuration(own?.latencyMs ?? dispatch.latencyMs),
     failures > 0 ? `${failures}/${dispatch.runs.length}` : "",
   ];
+}
+
+const DECIDING: ReadonlySet<string> = new Set(["claimed", "cancelled", "blocked", "deferred"]);
+
+/** Who failed, where failures are looked for or one decided; else who decided; else who changed something, or ran. */
+function decider({ runs, outcome }: DispatchRecord, isFailed: boolean): string {
+  const ran = runs.filter((run) => run.outcome !== "skipped");
+  const failed = ran.find(hasFailed);
+  const decided = ran.find((run) => DECIDING.has(run.outcome));
+  const isEnd = isFailed || outcome === "failed" || outcome === "timed_out";
+  const one =
+    (isEnd ? failed : undefined) ??
+    decided ??
+    failed ??
+    ran.find((run) => run.outcome !== "passed") ??
+    (ran.length === 1 ? ran[0] : undefined);
+  return one?.hookId ?? (ran.length === 0 ? "" : count(ran.length, "hook"));
+}
+
+/** A command, the message that gave it, or its answer. What a command fired by hand is what it was given for. */
+function isOfCommand({ id, point, cause, payload }: DispatchRecord): boolean {
+  if (point === "command_invoked") return true;
+  if (cause?.kind === "command") return cause.id !== id;
+  if (point !== "message_received" || typeof payload !== "object" || payload === null || !("message" in payload))
+    return false;
+  const { message } = payload;
+  const text = typeof message === "object" && message !== null && "text" in message ? message.text : undefined;
+  return typeof text === "string" && text.startsWith("/");
 }
 
 function nothing(asked: string) {

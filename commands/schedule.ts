@@ -1,24 +1,33 @@
 /** `/schedule list|add|pause|resume|run|remove`: missions that begin by themselves. */
+
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Schedule, ScheduleOutcome } from "../src/domain/schedule.js";
 import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/duration.js";
-import { timeIn } from "../src/lib/timezone.js";
+import { writeMoment } from "../src/lib/markdown/tokens.js";
+import { actionOption } from "./action-option.js";
 import { answer, badUsage, choosing, commandButton, missing } from "./answer.js";
 import type { CommandDeps } from "./deps.js";
 import { missionsOf, schedulesOf } from "./mission/desk.js";
 import { ago, code, count, plain } from "./text.js";
 import { whoIs } from "./who.js";
 
-const ACTIONS = ["list", "add", "pause", "resume", "run", "remove"] as const;
-type Action = (typeof ACTIONS)[number];
+const ACTIONS = {
+  list: "All schedules and when each runs next",
+  add: "Run a plan by a cron expression",
+  pause: "Stop a schedule until it is resumed",
+  resume: "Continue a paused schedule",
+  run: "Start its mission now",
+  remove: "Delete a schedule",
+} as const;
+type Action = keyof typeof ACTIONS;
 
 export const scheduleSpec: CommandSpec = {
   name: "schedule",
   summary: "Schedules: when missions begin by themselves",
   role: "viewer",
   options: [
-    { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
+    actionOption(ACTIONS, "list"),
     {
       name: "id",
       summary: "A schedule; add: a plan",
@@ -71,7 +80,7 @@ function describe(one: Schedule, now: number): string {
       ? `**paused** by ${plain(paused.by)}`
       : nextAt === undefined
         ? "never comes again"
-        : `next ${timeIn(timezone, nextAt)}, in ${formatDuration(Math.max(0, nextAt - now))}`;
+        : `next ${writeMoment({ kind: "moment", atMs: nextAt, style: "f", timezone })}, in ${formatDuration(Math.max(0, nextAt - now))}`;
   return `plan ${code(planId)} at ${code(expression)} (${timezone}), ${next}${last === undefined ? "" : `; ${lastly(last, now)}`}`;
 }
 

@@ -7,6 +7,7 @@ import { ago, clip, code, count, jsonBlock, plain, table } from "./text.js";
 const SIGNS: Record<Outcome, string> = {
   passed: "✓",
   modified: "✎",
+  overruled: "⊝",
   claimed: "✋",
   cancelled: "⊘",
   blocked: "⊘",
@@ -44,13 +45,19 @@ export function runTable(runs: readonly RunRecord[]): string {
   );
 }
 
+/** The error, with the plugin's file and line for those who may see them. */
+export function errorText({ error = "", place }: RunRecord): string {
+  const text = /^error\b/i.test(error) ? plain(error) : `error: ${plain(error)}`;
+  return `${text}${place === undefined ? "" : ` (at ${code(place)})`}`;
+}
+
 /** What each run said and changed, below the table; runs with nothing to tell are left out. */
 export function runDetails(runs: readonly RunRecord[], isOpen: boolean): string[] {
   return runs.flatMap((run) => {
     const facts: string[] = [];
     if (run.attempt > 1) facts.push(`attempt ${run.attempt}`);
     if (run.reason) facts.push(plain(run.reason));
-    if (run.error) facts.push(`error: ${plain(run.error)}`);
+    if (run.error) facts.push(errorText(run));
     const diff = isEmpty(run.diff) ? "" : `\n${jsonBlock(open(run.diff, isOpen), 900)}`;
     return facts.length === 0 && diff === ""
       ? []
@@ -76,11 +83,19 @@ export function open(value: unknown, isOpen: boolean): unknown {
   return isOpen ? reveal(value) : redact(value);
 }
 
+/** What came of it; a failure of a hook shows, also where the dispatch went on without it. */
+export function dispatchOutcome({ outcome, runs }: Pick<DispatchRecord, "outcome" | "runs">): string {
+  const ran = runs.filter((run) => run.outcome !== "skipped");
+  const failed = ran.filter(hasFailed).length;
+  if (failed === 0 || outcome === "failed" || outcome === "timed_out") return outcomeText(outcome);
+  return failed === ran.length ? outcomeText("failed") : `${outcomeText(outcome)}, ${failed} failed`;
+}
+
 /** The dispatch in one line: what fired, what came of it, when. */
 export function dispatchLine(dispatch: DispatchRecord, now: number): string {
   const point = `${dispatch.point}${dispatch.phase ? ` (${dispatch.phase})` : ""}`;
   return [
-    `${code(point)} ${outcomeText(dispatch.outcome)}`,
+    `${code(point)} ${dispatchOutcome(dispatch)}`,
     count(dispatch.runs.length, "run"),
     formatDuration(dispatch.latencyMs),
     ago(dispatch.at, now),

@@ -4,14 +4,20 @@ import type { Silence } from "../src/domain/alert.js";
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/duration.js";
+import { nearest } from "../src/lib/nearest.js";
+import { actionOption } from "./action-option.js";
 import { actorOf, needAlerts } from "./alerts/need.js";
 import { answer, badUsage, commandButton, missing, notFound } from "./answer.js";
 import type { AlertDesk, CommandDeps } from "./deps.js";
 import { clip, code, count, plain } from "./text.js";
 import { momentOf, readWhen } from "./when.js";
 
-const ACTIONS = ["list", "add", "expire"] as const;
-type Action = (typeof ACTIONS)[number];
+const ACTIONS = {
+  list: "Silences in force",
+  add: "Keep matching alerts quiet for a while",
+  expire: "End a silence now",
+} as const;
+type Action = keyof typeof ACTIONS;
 const MOST_MS = 90 * 86_400_000;
 const LABELS =
   "Labels of every alert: policy, severity, source, entity, id; `/alerts show ID` names the others. Such as `/silence add policy=replies 2h moving the queue`.";
@@ -21,7 +27,7 @@ export const silenceSpec: CommandSpec = {
   summary: "Keeps alerts that match quiet for a while",
   role: "viewer",
   options: [
-    { name: "action", summary: "What to do; list when left out", type: "string", choices: ACTIONS },
+    actionOption(ACTIONS, "list"),
     {
       name: "matchers",
       summary: "add: policy=replies severity!=critical; expire: its id",
@@ -44,7 +50,7 @@ export function silence(deps: CommandDeps): Command {
           return listSilences(desk, deps.clock.now());
         case "add":
           context.need("operator");
-          return add(desk, context, deps.clock.now());
+          return add(deps, desk, context);
         case "expire":
           context.need("operator");
           return expire(desk, context);
@@ -53,8 +59,9 @@ export function silence(deps: CommandDeps): Command {
   };
 }
 
-async function add(desk: AlertDesk, context: CommandContext, now: number): Promise<CommandAnswer> {
+async function add(deps: CommandDeps, desk: AlertDesk, context: CommandContext): Promise<CommandAnswer> {
   const { options } = context;
+  const now = deps.clock.now();
   if (typeof options.matchers !== "string")
     throw badUsage("Missing: what to silence.", 'Such as `/silence add "policy=replies" 2h moving the queue`.');
   const matchers = splitMatchers(options.matchers);
@@ -69,10 +76,30 @@ async function add(desk: AlertDesk, context: CommandContext, now: number): Promi
     );
   const added = await desk.silences.add(matchers, forMs, options.comment, actorOf(context));
   return answer({
-    text: [`✓ Silenced for ${formatDuration(forMs)}: ${added.matchers.map(code).join(" ")}\n${code(added.id)}`],
+    text: [
+      `✓ Silenced for ${formatDuration(forMs)}: ${added.matchers.map(code).join(" ")}`,
+      ...(await Promise.all(matchers.map((matcher) => warningOf(matcher, deps, desk)))),
+      code(added.id),
+    ],
     data: { silence: dataOf(added, added.from) },
     buttons: [[commandButton("Expire", `/silence expire ${added.id}`)]],
   });
+}
+
+/** A silence may be for alerts to come, so a value that nothing has is no mistake for sure. */
+async function warningOf(matcher: string, { sla }: CommandDeps, desk: AlertDesk): Promise<string | undefined> {
+  if (!(await desk.silences.isUnknown(matcher))) return undefined;
+  const policy = /^policy=(.*)$/.exec(matcher)?.[1]?.replaceAll('"', "");
+  if (policy === undefined) return `⚠ No alert so far matches ${code(matcher)}. ${LABELS}`;
+  const known = (await sla?.policies())?.map(({ id }) => id) ?? [];
+  const near = nearest(policy, known);
+  const hint =
+    near !== undefined
+      ? ` Did you mean ${code(near)}?`
+      : known.length > 0
+        ? ` There is ${known.slice(0, 12).map(code).join(", ")}.`
+        : "";
+  return `⚠ There is no policy ${code(policy)}, and no alert so far matches ${code(matcher)}.${hint}`;
 }
 
 async function expire(desk: AlertDesk, { options }: CommandContext): Promise<CommandAnswer> {

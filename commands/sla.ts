@@ -1,7 +1,9 @@
 /** `/sla`: clocks, policies, how well targets are met; and more time, or the end of a conversation, where a person decides so. */
+
 import type { CommandSpec } from "../src/domain/command.js";
 import { hasRole } from "../src/domain/identity.js";
 import type { Command } from "../src/gateway/commands.js";
+import { actionOption } from "./action-option.js";
 import type { CommandDeps } from "./deps.js";
 import { closeConversation, extendClock } from "./sla/change.js";
 import { listClocks } from "./sla/list.js";
@@ -10,8 +12,17 @@ import { listPolicies } from "./sla/policies.js";
 import { reportAttainment } from "./sla/report.js";
 import { showClock } from "./sla/show.js";
 
-const ACTIONS = ["list", "show", "policies", "report", "extend", "close", "mute", "unmute"] as const;
-type Action = (typeof ACTIONS)[number];
+const ACTIONS = {
+  list: "Clocks: what is due or overdue",
+  show: "One clock in full",
+  policies: "The SLA policies",
+  report: "How well targets were met",
+  extend: "Give a clock more time",
+  close: "End the clock of a conversation",
+  mute: "Mute a policy for a while",
+  unmute: "Unmute a policy",
+} as const;
+type Action = keyof typeof ACTIONS;
 
 /** What takes more than looking. */
 const ACTING: ReadonlySet<string> = new Set(["extend", "mute", "unmute", "close"]);
@@ -21,7 +32,7 @@ export const slaSpec: CommandSpec = {
   summary: "What is due when, what is overdue, and how well targets are met",
   role: "viewer",
   options: [
-    { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
+    actionOption(ACTIONS, "list"),
     {
       name: "id",
       summary: "A clock, or what it watches; mute: a policy; list: open, overdue, ended, a policy; report: days",
@@ -42,8 +53,8 @@ export const slaSpec: CommandSpec = {
       summary: "extend, mute: how long, or until when: 2h, tomorrow 17:00, business",
       type: "string",
     },
-    { name: "reason", summary: "extend, mute: why", type: "string", rest: true },
-    { name: "was", summary: "extend: only if nobody moved it since; buttons say it", type: "integer" },
+    { name: "reason", summary: "extend, mute, close: why", type: "string", rest: true },
+    { name: "expected", summary: "extend: fail if the deadline changed meanwhile; buttons set it", type: "integer" },
     { name: "page", summary: "list: which page", type: "integer" },
     { name: "limit", summary: "list: how many on a page", type: "integer" },
   ],

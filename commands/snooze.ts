@@ -1,10 +1,12 @@
 /** `/snooze ID 1h`, `/snooze ID tomorrow 9:00`: not now. `business`: until the next business hour; `off`: now after all. */
+import { formatAddress } from "../src/domain/address.js";
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Command } from "../src/gateway/commands.js";
 import { done } from "./alerts/done.js";
 import { ALERT_ID, actorOf, idOf, needAlerts } from "./alerts/need.js";
-import { badUsage } from "./answer.js";
+import { answer, badUsage } from "./answer.js";
 import type { CommandDeps } from "./deps.js";
+import { plain } from "./text.js";
 import { momentOf, readWhen, WHEN_FORMS } from "./when.js";
 
 const MOST_MS = 30 * 86_400_000;
@@ -33,6 +35,14 @@ export function snooze(deps: CommandDeps): Command {
       const by = actorOf(context);
       const answering = { desk, clock: deps.clock };
       const id = await idOf(desk, context.options.id);
+      if (given === undefined && context.at !== undefined && id.startsWith("al_")) {
+        const alert = await desk.get(id);
+        return answer({
+          text: [`For how long? ${plain(alert?.signal.title ?? id, 120)}`],
+          data: { id },
+          buttons: [await desk.snoozeButtons(id, formatAddress(context.at))],
+        });
+      }
       if (given === undefined)
         throw badUsage("Missing: how long.", `Such as \`/snooze ${id} 2h\`. ${WHEN_FORMS} \`off\` ends a snooze.`);
       if (given === "off")

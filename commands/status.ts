@@ -1,4 +1,5 @@
 /** `/status`: is everything up, is anything stuck, is any hook broken. */
+import type { OpenBreaker } from "../src/automations/gates/breaker.js";
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Card } from "../src/domain/message.js";
 import type { Command } from "../src/gateway/commands.js";
@@ -24,7 +25,8 @@ export function status(deps: CommandDeps): Command {
     ...statusSpec,
     async run() {
       const health = await examine(deps);
-      const { gateway, hooks, plugins, storeError, journalRemark, attention, now } = health;
+      const { gateway, hooks, plugins, problems, now } = health;
+      const { storeError, storeRemarks, journalRemark } = health;
       const uptimeMs = Math.max(0, now - deps.about.startedAt);
       return answer({
         text: [],
@@ -35,10 +37,12 @@ export function status(deps: CommandDeps): Command {
               name: "Platforms",
               value: gateway.adapters.map((adapter) => adapterLine(adapter, now)).join("\n") || "none is switched on",
             },
-            { name: "Queues", value: queueLines(gateway, now) },
-            { name: "Hooks", value: hookLines(hooks) },
+            ...deafFields(gateway),
+            { name: "Queues", value: queueLines(health) },
+            { name: "Hooks", value: hookLines(hooks, now) },
             ...(plugins.length > 0 ? [{ name: "Plugins", value: pluginLines(plugins) }] : []),
-            { name: "Store", value: storeLines(storeError, journalRemark) },
+            ...(problems.length > 0 ? [{ name: "Configuration", value: problemLines(problems) }] : []),
+            { name: "Store", value: storeLines(health) },
           ],
           footer: `hookgate ${deps.about.version} · node ${process.versions.node} · up ${formatDuration(uptimeMs)}`,
         },
@@ -48,21 +52,24 @@ export function status(deps: CommandDeps): Command {
             total: hooks.all.length,
             enabled: hooks.enabled.length,
             failing: hooks.failing.map(({ id }) => id),
+            breakers: hooks.breakers,
             neverFired: hooks.never.map(({ id }) => id),
             problems: hooks.problems,
           },
           plugins: plugins.map(({ module, id, state, reason }) => ({ module, id, state, reason })),
+          problems,
           store: {
             ok: storeError === undefined,
             database: deps.about.database,
             error: storeError,
+            remarks: storeRemarks,
             journal: journalRemark,
           },
           version: deps.about.version,
           node: process.versions.node,
           uptimeMs,
         },
-        buttons: buttonsFor(attention, hooks),
+        buttons: buttonsFor(health),
       });
     },
   };
@@ -71,9 +78,15 @@ export function status(deps: CommandDeps): Command {
 interface Health {
   now: number;
   gateway: GatewayStatus;
+  /** When the oldest open delivery was created. */
+  oldestOpen: number | undefined;
   hooks: HookHealth;
   plugins: readonly PluginInfo[];
+  /** Of the configuration, one line each. */
+  problems: readonly string[];
   storeError: string | undefined;
+  /** Losses that were noticed in the store's files. */
+  storeRemarks: readonly string[];
   journalRemark: string | undefined;
   /** Messages that wait for an operator. */
   attention: number;
@@ -84,28 +97,37 @@ interface HookHealth {
   enabled: HookRow[];
   failing: HookRow[];
   never: HookRow[];
+  /** Not run because they failed again and again. */
+  breakers: readonly OpenBreaker[];
   problems: readonly Problem[];
 }
 
 async function examine(deps: CommandDeps): Promise<Health> {
-  const [gateway, { rows: all, remark }, storeError] = await Promise.all([
+  const [gateway, { rows: all, remark }, storeError, problems = [], oldestOpen] = await Promise.all([
     deps.status(),
     readHookRows(deps),
     checkStore(deps),
+    deps.problems?.(),
+    deps.store.outbox.oldestOpen().catch(() => undefined), // what is wrong with the store is shown as such
   ]);
   const enabled = all.filter((hook) => hook.enabled);
   return {
     now: deps.clock.now(),
     gateway,
+    oldestOpen,
     hooks: {
       all,
       enabled,
-      failing: all.filter((hook) => hook.failures > 0),
+      // A disabled hook fails no more.
+      failing: enabled.filter((hook) => hook.failures > 0),
       never: enabled.filter((hook) => hook.neverFired),
       problems: deps.registry.validate(),
+      breakers: deps.automations?.breakers() ?? [],
     },
     plugins: deps.plugins?.() ?? [],
+    problems: problems.map(({ text }) => text),
     storeError,
+    storeRemarks: deps.store.health().remarks,
     journalRemark: remark,
     attention: gateway.outbox.held + gateway.outbox.dead + gateway.inbox.dead,
   };
@@ -115,17 +137,29 @@ function verdict({
   gateway,
   hooks,
   plugins,
+  problems,
   storeError,
+  storeRemarks,
   journalRemark,
   attention,
 }: Health): Pick<Card, "title" | "tone"> {
   if (storeError !== undefined || gateway.adapters.some(({ phase }) => phase === "offline"))
     return { title: "Something is down", tone: "bad" };
-  const isTroubled =
-    hooks.failing.length + hooks.problems.length + attention > 0 ||
-    journalRemark !== undefined ||
-    plugins.some(({ reason }) => reason);
-  if (isTroubled) return { title: "Up, and something wants your attention", tone: "warning" };
+  const broken = plugins.filter(({ reason }) => reason !== undefined).length;
+  const deaf = gateway.adapters.filter(({ listening }) => listening?.isNothing);
+  const troubles = [
+    deaf.length > 0 &&
+      `${deaf.map(({ platform }) => platform).join(" and ")} ${deaf.length === 1 ? "listens" : "listen"} to nothing`,
+    attention > 0 && `${count(attention, "message")} ${attention === 1 ? "waits" : "wait"} for an operator`,
+    hooks.breakers.length > 0 && `${count(hooks.breakers.length, "hook")} stopped after failures`,
+    hooks.failing.length > 0 && `${count(hooks.failing.length, "hook")} failing`,
+    hooks.problems.length > 0 && `${count(hooks.problems.length, "problem")} with hooks`,
+    broken > 0 && `${count(broken, "plugin")} broken`,
+    problems.length > 0 && `${count(problems.length, "problem")} of the configuration`,
+    journalRemark !== undefined && "the journal has gaps",
+    storeRemarks.length > 0 && `${count(storeRemarks.length, "warning")} about the store`,
+  ].filter((trouble) => trouble !== false);
+  if (troubles.length > 0) return { title: `Up, but ${troubles.join(", ")}`, tone: "warning" };
   const away = gateway.adapters.filter(({ phase }) => phase === "connecting" || phase === "reconnecting");
   return away.length > 0
     ? { title: `Up, waiting for ${away.map(({ platform }) => platform).join(" and ")}`, tone: "warning" }
@@ -151,6 +185,8 @@ function adapterLine(adapter: AdapterStatus, now: number): string {
     `${SIGNS[adapter.phase]} ${plain(adapter.platform)} ${adapter.phase} for ${formatDuration(Math.max(0, now - adapter.since))}`,
     ...(adapter.botName ? [plain(adapter.botName)] : []),
     ...(adapter.reason ? [plain(adapter.reason, 160)] : []),
+    ...(adapter.hint ? [plain(adapter.hint, 240)] : []),
+    ...(adapter.listening ? [`listens to ${plain(adapter.listening.text, 200)}`] : []),
     ...(adapter.restarts > 0 ? [`restarted ${adapter.restarts} times`] : []),
     ...(adapter.pausedUntil !== undefined && adapter.pausedUntil > now
       ? [
@@ -162,26 +198,55 @@ function adapterLine(adapter: AdapterStatus, now: number): string {
   return facts.join(" · ");
 }
 
-function queueLines({ inbox, outbox, lanes, sending, pauses }: GatewayStatus, now: number): string {
+/** What to do about a platform that answers nobody. */
+function deafFields({ adapters }: GatewayStatus) {
+  return adapters.flatMap(({ platform, listening, inviteUrl }) =>
+    listening?.isNothing
+      ? [
+          {
+            name: `${plain(platform)} listens to nothing`,
+            value: `${listening.hint ?? ""}${inviteUrl === undefined ? "" : `\nAdd the bot to a server or group: ${inviteUrl}`}`,
+          },
+        ]
+      : [],
+  );
+}
+
+function queueLines({ gateway, oldestOpen, now }: Health): string {
+  const { inbox, outbox, lanes, sending, pauses, ignored } = gateway;
+  const openMs = oldestOpen === undefined ? 0 : now - oldestOpen;
   const lines = [
     `in: ${inbox.waiting + inbox.running} open, ${inbox.deferred} put off, ${inbox.dead} dead`,
-    `out: ${outbox.waiting + outbox.sending} open, ${outbox.held} held, ${outbox.dead} dead`,
+    `out: ${outbox.waiting + outbox.sending} open${openMs < SLOW_MS ? "" : ` (⚠ the oldest for ${formatDuration(openMs)}: ${code("/outbox list waiting")}, ${code("/outbox list sending")})`}, ${outbox.held} held, ${outbox.dead} dead`,
     `now: ${count(lanes.active, "conversation")} handled (${lanes.waiting} waiting), ${sending.active} sent to (${sending.waiting} waiting)`,
   ];
+  if (ignored.length > 0)
+    lines.push(
+      `ignored since the start: ${ignored
+        .slice(0, 4)
+        .map(({ platform, reason, count: times }) => `${times} on ${plain(platform)} (${plain(reason, 60)})`)
+        .join(", ")}`,
+    );
   const lasting = pauses.filter(({ until }) => until > now);
   if (lasting.length > 0)
     lines.push(
       `pauses: ${lasting
         .slice(0, 5)
         .map(({ key, until }) => `${code(key)} ${formatDuration(until - now)}`)
-        .join(", ")}${lasting.length > 5 ? ` and ${lasting.length - 5} more` : ""}`,
+        .join(", ")}${lasting.length > 5 ? ` and ${lasting.length - 5} more` : ""} (${code("/pauses")})`,
     );
   return lines.join("\n");
 }
 
-function hookLines({ all, enabled, failing, never, problems }: HookHealth): string {
+function hookLines({ all, enabled, failing, never, problems, breakers }: HookHealth, now: number): string {
   return [
     `${count(all.length, "hook")}, ${enabled.length} enabled`,
+    ...breakers
+      .slice(0, MAX_NAMED)
+      .map(
+        ({ hookId, failures, openUntil }) =>
+          `⛔ ${code(hookId)} is not run: it failed ${failures} times in a row. One run tries it in ${formatDuration(Math.max(0, openUntil - now))}; ${code(`/hooks enable ${hookId}`)} runs it at once`,
+      ),
     ...(failing.length > 0 ? [`✗ failing in 24 h: ${named(failing)}`] : []),
     ...(never.length > 0 ? [`never fired: ${named(never)}`] : []),
     ...problems.slice(0, MAX_NAMED).map(({ message }) => `⚠ ${plain(message, 120)}`),
@@ -197,24 +262,35 @@ function pluginLines(plugins: readonly PluginInfo[]): string {
   ].join("\n");
 }
 
-function storeLines(storeError: string | undefined, journalRemark: string | undefined): string {
+function problemLines(problems: readonly string[]): string {
+  const lines = problems.slice(0, MAX_NAMED).map((text) => `✗ ${plain(text, 200)}`);
+  return problems.length > MAX_NAMED
+    ? [...lines, `and ${problems.length - MAX_NAMED} more: \`/hooks broken\` lists them`].join("\n")
+    : lines.join("\n");
+}
+
+function storeLines({ storeError, storeRemarks, journalRemark }: Health): string {
   const store = storeError === undefined ? "writable" : `✗ ${plain(storeError)}`;
-  return journalRemark === undefined ? store : `${store}\n⚠ ${plain(journalRemark)}`;
+  const remarks = journalRemark === undefined ? storeRemarks : [...storeRemarks, journalRemark];
+  return [store, ...remarks.map((remark) => `⚠ ${plain(remark)}`)].join("\n");
 }
 
 const MAX_NAMED = 5;
+/** A delivery that is open for longer hides something. */
+const SLOW_MS = 120_000;
 
 function named(rows: readonly HookRow[]): string {
   const ids = rows.slice(0, MAX_NAMED).map(({ id }) => code(id));
   return `${ids.join(", ")}${rows.length > MAX_NAMED ? ` and ${rows.length - MAX_NAMED} more` : ""}`;
 }
 
-function buttonsFor(attention: number, { failing, never }: HookHealth) {
+function buttonsFor({ attention, problems, hooks: { failing, never } }: Health) {
   return [
     [
       commandButton("Refresh", "/status"),
       commandButton("Hooks", "/hooks list"),
       ...(attention > 0 ? [commandButton(`Outbox (${attention})`, "/outbox list", "primary")] : []),
+      ...(problems.length > 0 ? [commandButton(`Problems (${problems.length})`, "/hooks broken", "primary")] : []),
       ...(failing.length > 0 ? [commandButton("Failed runs", "/runs failed", "primary")] : []),
       ...(never.length > 0 ? [commandButton("Never fired", "/hooks list never")] : []),
     ],

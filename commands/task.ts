@@ -1,7 +1,9 @@
 /** `/task`: work that is given to programs, other systems, agents and people, and what becomes of it. */
+
 import type { CommandSpec } from "../src/domain/command.js";
 import { TASK_STATUSES } from "../src/domain/task.js";
 import type { Command } from "../src/gateway/commands.js";
+import { actionOption } from "./action-option.js";
 import type { CommandDeps } from "./deps.js";
 import { actOnTask } from "./tasks/act.js";
 import { addTask } from "./tasks/add.js";
@@ -10,24 +12,24 @@ import { listTasks } from "./tasks/list.js";
 import { needTasks } from "./tasks/parts.js";
 import { showTask } from "./tasks/show.js";
 
-const ACTIONS = [
-  "list",
-  "add",
-  "show",
-  "start",
-  "done",
-  "cant",
-  "ask",
-  "note",
-  "cancel",
-  "retry",
-  "assign",
-  "deadline",
-  "pause",
-  "resume",
-  "refuse",
-] as const;
-type Action = (typeof ACTIONS)[number];
+const ACTIONS = {
+  list: "Open tasks",
+  add: "Create a task for a runner or a person",
+  show: "One task in full",
+  start: "Start it, or approve it",
+  done: "Report it done",
+  decline: "Decline a task that was given to you",
+  ask: "Ask about it",
+  note: "Add a note",
+  cancel: "Cancel it",
+  retry: "Run it again",
+  assign: "Give it to someone else",
+  deadline: "Change or remove its deadline",
+  pause: "Pause it",
+  resume: "Continue a paused task",
+  refuse: "Reject it with a reason",
+} as const;
+type Action = keyof typeof ACTIONS;
 
 /** What a task is made of; for `/add-task` too. */
 export const taskOptions: CommandSpec["options"] = [
@@ -76,7 +78,7 @@ export const taskSpec: CommandSpec = {
   // Whoever was given a task may report on it; everything else asks for more.
   role: "anyone",
   options: [
-    { name: "action", summary: "What to do; list when absent", type: "string", choices: ACTIONS },
+    actionOption(ACTIONS, "list"),
     {
       name: "id",
       summary: "The task; add: who does it (a runner, or person:platform:id); list: a state, a word or a name",

@@ -1,6 +1,24 @@
-/** Who gives a command, as rows and cards name people: `web:1 (Ann)`. */
+/** People and chats by name. */
+import { type Address, formatAddress } from "../src/domain/address.js";
 import type { Operator } from "../src/domain/identity.js";
+import type { CommandDeps } from "./deps.js";
+import { code, plain } from "./text.js";
 
+/** Who gives a command, as rows keep people: `web:1 (Ann)`. */
 export function whoIs({ platform, userId, displayName }: Operator): string {
   return displayName === undefined ? `${platform}:${userId}` : `${platform}:${userId} (${displayName})`;
+}
+
+/** The name in what `whoIs` wrote; the id when no name was known. */
+export const nameIn = (by: string): string => /^\S+ \((.+)\)$/.exec(by)?.[1] ?? by;
+
+/** Markdown. */
+export const operatorName = ({ platform, userId, displayName }: Operator): string =>
+  plain(displayName ?? `${platform}:${userId}`, 64);
+
+/** `` General (`web:web:general`) ``; the address alone where the name is not known. Markdown. */
+export function placeText({ placeName }: Pick<CommandDeps, "placeName">, at: Address): string {
+  const name = placeName?.(at);
+  const address = code(formatAddress(at));
+  return name === undefined || name === "" ? address : `${plain(name, 64)} (${address})`;
 }

@@ -19,14 +19,14 @@ export function whoami(): Command {
       const { operator, at, from } = context;
       const person = `${operator.platform}:${operator.userId}`;
       const roleIds = from?.userRoleIds ?? [];
-      const chat = from?.isDm ? undefined : (from?.parentChatId ?? at?.chatId);
+      const chat = from?.isDm || from?.isListenedTo ? undefined : (from?.parentChatId ?? at?.chatId);
       const isOwner = hasRole(operator.role, "owner");
       const config = configLines(context, person, chat, isOwner);
       return answer({
         text: [
           [
             `You are ${operator.displayName ? `**${plain(operator.displayName, 64)}**, ` : ""}${code(person)}`,
-            `role: ${operator.role ? `**${operator.role}**` : "**none**; you may only ask this"}`,
+            `role: ${operator.role ? `**${operator.role}**` : "**none**. The only commands you can use are `/whoami`, `/claim` and `/task` for tasks given to you"}`,
             ...(roleIds.length > 0
               ? [
                   `platform roles: ${roleIds

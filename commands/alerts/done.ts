@@ -1,5 +1,5 @@
 /** The answer to something done with an alert: one short line. What stands on the card changes by itself. */
-import type { Alert } from "../../src/domain/alert.js";
+import { type Alert, stateWord } from "../../src/domain/alert.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import type { Clock } from "../../src/lib/clock.js";
 import { formatDuration } from "../../src/lib/duration.js";
@@ -30,7 +30,7 @@ export async function done(
   const one = alerts.length === 1 && first !== undefined;
   const said = one
     ? changed > 0
-      ? `✓ ${deed.verb}: ${plain(first.signal.title, 120)} is ${first.state}.`
+      ? `✓ ${deed.verb}: ${plain(first.signal.title, 120)} is ${stateWord(first)}.`
       : await already(first, deed, desk, clock.now())
     : changed > 0
       ? `✓ ${deed.verb}: ${count(changed, "alert")}.`
@@ -45,11 +45,13 @@ export async function done(
 
 /** A second press, or somebody else was quicker. */
 async function already(
-  { id, state, signal }: Alert,
+  alert: Alert,
   { verb, event }: Deed,
   desk: Pick<AlertDesk, "history">,
   now: number,
 ): Promise<string> {
+  const { id, signal } = alert;
+  const state = stateWord(alert);
   const before = (await desk.history(id)).findLast((one) => one.event === event || one.event === "resolve");
   const title = plain(signal.title, 120);
   if (before === undefined) return `Nothing to do: ${title} is ${state}.`;

@@ -1,10 +1,10 @@
 /** `/alerts [open|mine|all]`: the worst first. */
-import { ALERT_STATES, type Alert } from "../../src/domain/alert.js";
+import { ALERT_STATES, type Alert, STATE_WORDS, stateWord } from "../../src/domain/alert.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { pageButtons, pageOf, sizeOf } from "../page.js";
+import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { count, plain, table } from "../text.js";
 import { actorOf, alertData, needAlerts } from "./need.js";
 
@@ -26,7 +26,9 @@ export async function listAlerts(
         : { open: true, limit: REACH },
   );
   const counts = await desk.counts({});
-  const totals = ALERT_STATES.flatMap((state) => (counts[state] ? [`${counts[state]} ${state}`] : [])).join(", ");
+  const totals = ALERT_STATES.flatMap((state) =>
+    counts[state] ? [`${counts[state]} ${STATE_WORDS[state]}`] : [],
+  ).join(", ");
   const page = pageOf(found, Number(options.page ?? 1), sizeOf(options.limit, PAGE_SIZE, 500));
   const data = {
     alerts: page.entries.map(alertData),
@@ -40,7 +42,7 @@ export async function listAlerts(
       text: [
         which === "mine"
           ? "**Nothing is yours.** `/alerts` lists what is open; `/alerts assign ID` takes one."
-          : "**No alert is open.** `/alerts all` lists what is over, `/sla list` what is due next.",
+          : "**No alert is open.** `/alerts all` lists what has ended, `/sla list` what is due next.",
         totals && `${totals}.`,
       ],
       data,
@@ -48,18 +50,18 @@ export async function listAlerts(
   const now = deps.clock.now();
   return answer({
     text: [
-      `**${count(found.length, "alert")}**${which === "open" ? " open" : which === "mine" ? " of yours" : ""}${page.pages > 1 ? ` · page ${page.number} of ${page.pages}` : ""}`,
+      `**${count(found.length, "alert")}**${which === "open" ? " open" : which === "mine" ? " of yours" : ""}${pageText(page)}`,
       table(
         [
-          { title: "severity" },
+          { title: "what", maxCharacters: 60 },
           { title: "state" },
-          { title: "what", maxCharacters: 34 },
+          { title: "severity" },
           { title: "age", right: true },
         ],
         page.entries.map((alert) => [
-          alert.severity,
-          alert.state,
           alert.signal.title,
+          stateWord(alert),
+          alert.severity,
           formatDuration(Math.max(0, now - alert.raisedAt)),
         ]),
       ),

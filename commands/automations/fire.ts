@@ -26,7 +26,7 @@ export async function fireConfigured(
   definition: Definition,
   { payload, dryRun }: HandPayload & { dryRun: boolean },
 ): Promise<AutomationRun> {
-  context.need("operator");
+  if (!dryRun) context.need("operator");
   needForRunning(deps, context, [definition.id]);
   const { clock } = deps;
   const progress = createProgress(definition, dryRun, clock.now());

@@ -4,6 +4,7 @@ import { hasRole } from "../../src/domain/identity.js";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import type { CommandDeps } from "../deps.js";
+import type { Reading } from "./show-run.js";
 
 export function isOwnerOnly({ automations }: CommandDeps, hookId: string): boolean {
   return automations?.get(hookId)?.ownerOnly === true;
@@ -11,7 +12,10 @@ export function isOwnerOnly({ automations }: CommandDeps, hookId: string): boole
 
 /** Throws a refusal unless the operator may have these hooks run. */
 export function needForRunning(deps: CommandDeps, context: CommandContext, hookIds: readonly string[]): void {
-  if (hookIds.some((id) => isOwnerOnly(deps, id))) context.need("owner");
+  const id = hookIds.find((one) => isOwnerOnly(deps, one));
+  if (id === undefined) return;
+  const hook = hookIds.length === 1 ? "This hook" : `The hook ${id}`;
+  context.need("owner", `${hook} runs a program, so only an owner may fire, test or enable it.`);
 }
 
 /** What programs printed is for owners. A hook that is gone from its file may have been one that runs them. */
@@ -20,8 +24,39 @@ export function maySeeOutput(deps: CommandDeps, { operator }: CommandContext, ho
   return deps.automations?.get(hookId) !== undefined && !isOwnerOnly(deps, hookId);
 }
 
+/** Steps, prompts and outputs hold what people wrote in any chat, in forms that no mask finds: admins reveal them, of programs owners. */
+export function mayReveal(deps: CommandDeps, { operator }: CommandContext, hookId: string): boolean {
+  return hasRole(operator.role, revealRole(deps, hookId));
+}
+
+/** Throws a refusal unless the operator may. */
+export function needForReveal(deps: CommandDeps, context: CommandContext, hookId: string): void {
+  const role = revealRole(deps, hookId);
+  if (role === "owner") context.need(role, "This hook runs a program, so only an owner may see what it printed.");
+  else context.need(role);
+}
+
+function revealRole(deps: CommandDeps, hookId: string): "admin" | "owner" {
+  return deps.automations?.get(hookId) === undefined || isOwnerOnly(deps, hookId) ? "owner" : "admin";
+}
+
+/** Before anything is shown: a reveal that cannot be recorded does not happen. */
+export async function recordReveal({ store, clock }: CommandDeps, { operator }: CommandContext, target: string) {
+  await store.audit.record({ at: clock.now(), operator, action: "reveal", target, outcome: "done" });
+}
+
 /** In place of what is not for the reader. */
 export const HIDDEN = "for owners only";
+
+/** In place of what a step, a prompt or an output holds. */
+function hiddenText(deps: CommandDeps, hookId: string): string {
+  return `for ${revealRole(deps, hookId)}s: \`reveal=true\`, which is recorded`;
+}
+
+/** How this reader may see runs of the hook. */
+export function readingOf(deps: CommandDeps, context: CommandContext, hookId: string, isOpen: boolean): Reading {
+  return { isOpen, showsErrors: maySeeOutput(deps, context, hookId), hidden: hiddenText(deps, hookId) };
+}
 
 /** The run as the reader may see it: that it failed and how is for all, what a program said about it is not. */
 export function readableRun(deps: CommandDeps, context: CommandContext, run: AutomationRun): AutomationRun {
@@ -46,8 +81,13 @@ export function readableDispatch(deps: CommandDeps, context: CommandContext, dis
     run.pluginId !== undefined ||
     isCode(deps, run.hookId) ||
     maySeeOutput(deps, context, run.hookId);
-  if (dispatch.runs.every(isReadable)) return dispatch;
-  return { ...dispatch, runs: dispatch.runs.map((run) => (isReadable(run) ? run : { ...run, error: HIDDEN })) };
+  const maySeePlace = hasRole(context.operator.role, "admin");
+  if (dispatch.runs.every((run) => isReadable(run) && (maySeePlace || run.place === undefined))) return dispatch;
+  const runs = dispatch.runs.map(({ place, ...run }): RunRecord => {
+    if (!isReadable(run)) return { ...run, error: HIDDEN };
+    return maySeePlace && place !== undefined ? { ...run, place } : run;
+  });
+  return { ...dispatch, runs };
 }
 
 /** A hook of the process itself, which stands in no file. */

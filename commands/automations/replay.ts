@@ -8,7 +8,7 @@ import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
 import { fireConfigured, isStartedAlone } from "./fire.js";
-import { maySeeOutput, readableRun } from "./owner-only.js";
+import { readableRun, readingOf } from "./owner-only.js";
 import { automationRunData, hasFailedRun, runLine, statusText, stepTable } from "./show-run.js";
 
 export async function replayConfigured(
@@ -35,7 +35,7 @@ export async function replayConfigured(
   const now = deps.clock.now();
   const steps = run.attempts.at(-1)?.steps ?? [];
   const changes = run.status === past.status ? [] : [`${statusText(past.status)} then, ${statusText(run.status)} now`];
-  const isOpen = maySeeOutput(deps, context, past.hookId);
+  const reading = readingOf(deps, context, past.hookId, false);
   return answer({
     text: [
       `**${isLive ? "Replayed" : "Replayed, dry"}** ${code(past.id)}.`,
@@ -44,7 +44,7 @@ export async function replayConfigured(
       steps.length > 0 && stepTable(steps),
       changes.length > 0 ? `**Different from then**: ${changes.join("")}` : "It came to the same end as then.",
     ],
-    data: { ...automationRunData(run, isOpen), kind: "run", replayOf: past.id, changes },
+    data: { ...automationRunData(run, reading), kind: "run", replayOf: past.id, changes },
     outcome: hasFailedRun(run) ? "failed" : "done",
     buttons: [
       [

@@ -6,14 +6,23 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, jsonBlock, plain } from "../text.js";
-import { maySeeOutput, readableRun } from "./owner-only.js";
-import { attemptDetails, automationRunData, runLine, statusText, stepTable } from "./show-run.js";
+import { mayReveal, needForReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";
+import { attemptDetails, automationRunData, hasContent, runLine, statusText, stepTable } from "./show-run.js";
 
 /** Earlier attempts are told in one line each. */
 const MAX_EARLIER = 5;
 
-export function showAutomationRun(deps: CommandDeps, context: CommandContext, whole: AutomationRun): CommandAnswer {
-  const isOpen = maySeeOutput(deps, context, whole.hookId);
+export async function showAutomationRun(
+  deps: CommandDeps,
+  context: CommandContext,
+  whole: AutomationRun,
+): Promise<CommandAnswer> {
+  const isOpen = context.options.reveal === true;
+  if (isOpen) {
+    needForReveal(deps, context, whole.hookId);
+    await recordReveal(deps, context, whole.id);
+  }
+  const reading = readingOf(deps, context, whole.hookId, isOpen);
   const run = readableRun(deps, context, whole);
   const now = deps.clock.now();
   const last = run.attempts.at(-1);
@@ -31,14 +40,17 @@ export function showAutomationRun(deps: CommandDeps, context: CommandContext, wh
       ].join("\n"),
       ...run.attempts.slice(0, -1).slice(-MAX_EARLIER).map(earlierText),
       last && last.steps.length > 0 && stepTable(last.steps),
-      ...(last ? attemptDetails(last, isOpen, 500) : []),
+      ...(last ? attemptDetails(last, reading, 500) : []),
       `**Payload** (texts and names masked)\n${jsonBlock(run.payload, 800)}`,
     ],
-    data: { ...automationRunData(run, isOpen), kind: "run" },
+    data: { ...automationRunData(run, reading), kind: "run" },
     buttons: [
       [
         ...(hasRole(context.operator.role, "operator")
           ? [commandButton("Run again", `/fire-hook ${id} dry-run=false`)]
+          : []),
+        ...(!isOpen && hasContent(run) && mayReveal(deps, context, run.hookId)
+          ? [commandButton("Reveal", `/run ${word(run.id)} reveal=true`)]
           : []),
         commandButton("The hook", `/hooks show ${id}`),
         commandButton("Its runs", `/runs ${id}`),

@@ -3,9 +3,9 @@ import { AUTOMATION_RUN_STATUSES, type AutomationRun, type AutomationRunFilter }
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { pageButtons, pageOf, sizeOf } from "../page.js";
+import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { code, count } from "../text.js";
-import { maySeeOutput, readableRun } from "./owner-only.js";
+import { readableRun, readingOf } from "./owner-only.js";
 import { automationRunData, automationRunTable } from "./show-run.js";
 
 const PAGE_SIZE = 10;
@@ -59,8 +59,8 @@ export async function listAutomationRuns(
   const at = (page.number - 1) * size;
   return answer({
     text: [
-      `**${found.length === REACH ? `The last ${REACH} runs` : count(found.length, "run")}** ${code(asked)}${page.pages > 1 ? ` · page ${page.number} of ${page.pages}` : ""}`,
-      automationRunTable(page.entries, deps.clock.now()),
+      `**${found.length === REACH ? `The last ${REACH} runs` : count(found.length, "run")}** ${code(asked)}${pageText(page)}`,
+      automationRunTable(page.entries, deps.clock.now(), at + 1),
       page.entries.map(({ id }, index) => `${at + index + 1}. ${code(id)}`).join("\n"),
       `${code("/run ID")} shows one.`,
     ],
@@ -70,5 +70,5 @@ export async function listAutomationRuns(
 }
 
 function dataOf(deps: CommandDeps, context: CommandContext, run: AutomationRun): Record<string, unknown> {
-  return automationRunData(run, maySeeOutput(deps, context, run.hookId));
+  return automationRunData(run, readingOf(deps, context, run.hookId, false));
 }

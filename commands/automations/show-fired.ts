@@ -7,31 +7,33 @@ import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
 import type { HandPayload } from "./fire.js";
-import { maySeeOutput, readableRun } from "./owner-only.js";
-import { attemptDetails, automationRunData, hasFailedRun, runLine, stepTable } from "./show-run.js";
+import { mayReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";
+import { attemptDetails, automationRunData, hasContent, hasFailedRun, runLine, stepTable } from "./show-run.js";
 
-export function showFired(
+export async function showFired(
   deps: CommandDeps,
   context: CommandContext,
   { id }: Definition,
   whole: AutomationRun,
   { source, text, dryRun }: Pick<HandPayload, "source"> & { text: string; dryRun: boolean },
-): CommandAnswer {
-  const isOpen = maySeeOutput(deps, context, id);
+): Promise<CommandAnswer> {
+  const isOpen = mayReveal(deps, context, id);
+  if (isOpen && hasContent(whole)) await recordReveal(deps, context, whole.id);
+  const reading = readingOf(deps, context, id, isOpen);
   const run = readableRun(deps, context, whole);
   const attempt = run.attempts.at(-1);
   const line = `/fire-hook ${word(id)}${text ? ` payload=${word(text)}` : ""}`;
   return answer({
     text: [
-      `**${dryRun ? "Dry run" : "Fired"}** ${runLine(run, deps.clock.now())}`,
+      `**${dryRun ? "Dry run" : "Fired live"}** ${runLine(run, deps.clock.now())}`,
       run.statusReason && plain(run.statusReason),
       attempt && attempt.steps.length > 0 && stepTable(attempt.steps),
-      ...(attempt ? attemptDetails(attempt, isOpen, dryRun ? 700 : 300) : []),
+      ...(attempt ? attemptDetails(attempt, reading, dryRun ? 700 : 300) : []),
       dryRun
         ? "Its steps ran, but no request other than GET and HEAD went out; its handler was not called, and nothing was stored."
         : run.status === "queued" && `It is tried again; ${code(`/run ${run.id}`)} tells.`,
     ],
-    data: { ...automationRunData(run, isOpen), kind: "run", dryRun, source },
+    data: { ...automationRunData(run, reading), kind: "run", dryRun, source },
     outcome: hasFailedRun(run) || run.status === "queued" ? "failed" : "done",
     buttons: [
       [

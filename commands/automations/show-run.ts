@@ -2,7 +2,6 @@
 import type { AttemptRecord, AutomationRun, AutomationRunStatus, StepRecord } from "../../src/domain/automation.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { ago, block, clip, clockTime, code, jsonBlock, plain, table } from "../text.js";
-import { HIDDEN } from "./owner-only.js";
 
 const SIGNS: Record<AutomationRunStatus, string> = {
   queued: "…",
@@ -47,18 +46,21 @@ export function runLine(run: AutomationRun, now: number): string {
   ].join(" · ");
 }
 
-export function automationRunTable(runs: readonly AutomationRun[], now: number): string {
+/** `first`: the number of the first row. */
+export function automationRunTable(runs: readonly AutomationRun[], now: number, first = 1): string {
   return table(
     [
+      { title: "#", right: true },
       { title: "at" },
       { title: "hook", maxCharacters: 24 },
       { title: "outcome" },
       { title: "took", right: true },
       { title: "why", maxCharacters: 32 },
     ],
-    runs.map((run) => {
+    runs.map((run, index) => {
       const took = tookMs(run, now);
       return [
+        String(first + index),
         clockTime(run.createdAt, now),
         run.hookId,
         statusText(run.status),
@@ -81,26 +83,49 @@ export function stepTable(steps: readonly StepRecord[]): string {
   );
 }
 
-/** What each step gave and what the handler did with it. `isOpen`: the reader may see what programs printed. */
-export function attemptDetails(attempt: AttemptRecord, isOpen: boolean, perStep: number): string[] {
+/** What the reader of a run gets to see of what went through it. */
+export interface Reading {
+  /** What steps gave, the prompt and the output: they hold what people wrote. */
+  isOpen: boolean;
+  /** Why a step failed. */
+  showsErrors: boolean;
+  /** In place of what is closed. */
+  hidden: string;
+}
+
+/** What each step gave and what the handler did with it. */
+export function attemptDetails(attempt: AttemptRecord, reading: Reading, perStep: number): string[] {
+  const { isOpen, showsErrors, hidden } = reading;
   const { steps, rendered, output, toolCalls = [], usage } = attempt;
   const results = steps.flatMap(({ step, result, error }, index) => {
     const name = `**${index + 1}. ${step}**`;
-    if (error !== undefined) return [`${name}: ${isOpen ? plain(error) : HIDDEN}`];
+    if (error !== undefined) return [`${name}: ${showsErrors ? plain(error) : hidden}`];
     if (result === undefined) return [];
-    return [isOpen ? `${name}\n${valueBlock(result, perStep)}` : `${name}: ${HIDDEN}`];
+    return [isOpen ? `${name}\n${valueBlock(result, perStep)}` : `${name}: ${hidden}`];
   });
   return [
     ...results,
     ...(rendered === undefined
       ? []
-      : [isOpen ? `**Rendered**\n${block(clip(rendered, 900))}` : `**Rendered**: ${HIDDEN}`]),
+      : [isOpen ? `**Rendered**\n${block(clip(rendered, 900))}` : `**Rendered**: ${hidden}`]),
     ...toolCalls.map(
-      ({ tool, latencyMs, error }) => `${code(tool)} ${formatDuration(latencyMs)}${error ? ` ✗ ${plain(error)}` : ""}`,
+      ({ tool, latencyMs, error }) =>
+        `${code(tool)} ${formatDuration(latencyMs)}${error ? ` ✗ ${showsErrors ? plain(error) : hidden}` : ""}`,
     ),
-    ...(output === undefined ? [] : [isOpen ? `**Output**\n${valueBlock(output, 900)}` : `**Output**: ${HIDDEN}`]),
+    ...(output === undefined ? [] : [isOpen ? `**Output**\n${valueBlock(output, 900)}` : `**Output**: ${hidden}`]),
     ...(usage === undefined ? [] : [usageText(usage)]),
   ];
+}
+
+/** Whether there is anything that `Reading.isOpen` decides about. */
+export function hasContent({ attempts }: AutomationRun): boolean {
+  return attempts.some(
+    ({ steps, rendered, output, toolCalls }) =>
+      rendered !== undefined ||
+      output !== undefined ||
+      toolCalls !== undefined ||
+      steps.some(({ result }) => result !== undefined),
+  );
 }
 
 function valueBlock(value: unknown, maxCharacters: number): string {
@@ -117,14 +142,22 @@ function usageText({ model, inputTokens, outputTokens, costUsd }: NonNullable<At
 }
 
 /** The row for `--json` and the API: without what only the queue needs, and without what the reader may not see. */
-export function automationRunData(run: AutomationRun, isOpen: boolean): Record<string, unknown> {
+export function automationRunData(
+  run: AutomationRun,
+  { isOpen, showsErrors }: Pick<Reading, "isOpen" | "showsErrors">,
+): Record<string, unknown> {
   const { pendingPayload: _, leaseOwner: __, leaseUntil: ___, decision: ____, ...rest } = run;
-  return { ...rest, attempts: isOpen ? run.attempts : run.attempts.map(closed) };
+  return { ...rest, attempts: isOpen ? run.attempts : run.attempts.map((one) => closed(one, showsErrors)) };
 }
 
-function closed({ rendered: _, output: __, toolCalls: ___, steps, ...rest }: AttemptRecord) {
+function closed({ rendered: _, output: __, toolCalls: ___, steps, ...rest }: AttemptRecord, showsErrors: boolean) {
   return {
     ...rest,
-    steps: steps.map(({ step, outcome, latencyMs }) => ({ step, outcome, latencyMs })),
+    steps: steps.map(({ step, outcome, latencyMs, error }) => ({
+      step,
+      outcome,
+      latencyMs,
+      error: showsErrors ? error : undefined,
+    })),
   };
 }

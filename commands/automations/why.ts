@@ -2,6 +2,7 @@
 import { formatDuration } from "../../src/lib/duration.js";
 import type { CommandDeps } from "../deps.js";
 import { ago, code, plain } from "../text.js";
+import { nameIn } from "../who.js";
 
 export interface GateFacts {
   /** Undefined when nothing would refuse it. */
@@ -17,7 +18,7 @@ export async function explainGates(
   const definition = automations?.get(hookId);
   if (automations === undefined || definition === undefined) return undefined;
   const paused = automations.paused();
-  const refusal = paused ? { gate: "paused", reason: `by ${paused.by}` } : await automations.gate(hookId);
+  const refusal = paused ? { gate: "paused", reason: `by ${nameIn(paused.by)}` } : await automations.gate(hookId);
   const [last] = await automations.runs.list({ hookId, status: "skipped", limit: 1 });
   const { cooldownMs, concurrency, maxPerHour } = definition;
   const limits = [

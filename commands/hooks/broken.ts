@@ -1,45 +1,99 @@
-/** `/hooks broken`: definitions that are not in force, with everything that is wrong, and triggers that cannot fire. */
-import type { BrokenHook } from "../../src/automations/desk.js";
-import type { CommandAnswer } from "../../src/gateway/commands.js";
+/** `/hooks broken`: definitions that are not in force, with everything that is wrong, triggers that cannot fire, and all other problems of the configuration. */
+import type { AutomationDesk, BrokenHook } from "../../src/automations/desk.js";
+import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton } from "../answer.js";
 import { placeText } from "../automations/describe.js";
 import type { CommandDeps } from "../deps.js";
+import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { code, count, plain } from "../text.js";
 
-/** So that the answer fits one message; `--json` has them all. */
-const MAX_SHOWN = 10;
+const PAGE_SIZE = 10;
+const MAX_PAGE_SIZE = 100;
+/** Problems of one hook; `--json` has them all. */
+const MAX_PROBLEMS = 10;
 
-export function showBroken({ automations }: CommandDeps): CommandAnswer {
+/** What can be wrong, in the order in which it is shown, with its heading for so many. */
+const SECTIONS = {
+  file: (total: number) => `**${count(total, "file")} cannot be read**`,
+  hook: (total: number) => `**${count(total, "hook")} not in force**`,
+  previous: (total: number) => `**${count(total, "hook")} broken in the latest version: the previous version runs**`,
+  trigger: (total: number) => `**${count(total, "trigger")} cannot fire at the moment**`,
+  problem: (total: number) => `**${count(total, "problem")} of the configuration**`,
+} as const;
+
+interface Entry {
+  section: keyof typeof SECTIONS;
+  text: string;
+}
+
+export async function showBroken(
+  { automations, problems }: CommandDeps,
+  { options }: CommandContext,
+): Promise<CommandAnswer> {
   const broken = automations?.broken() ?? [];
   const stuck = automations?.problems() ?? [];
-  const data = { broken: broken.map(brokenData), stuck };
-  if (broken.length === 0 && stuck.length === 0)
+  const others = ((await problems?.()) ?? []).filter(({ of }) => of !== "hook" && of !== "trigger" && of !== "event");
+  const entries: Entry[] = [
+    ...broken.map((one) => ({ section: sectionOf(one, automations), text: brokenText(one, automations) })),
+    ...stuck.map(({ hookId, message }) => ({
+      section: "trigger" as const,
+      text: `${code(hookId)}: ${plain(message)}`,
+    })),
+    ...others.map(({ text }) => ({ section: "problem" as const, text: `- ${plain(text)}` })),
+  ];
+  const names = Object.keys(SECTIONS) as (keyof typeof SECTIONS)[];
+  const sorted = names.flatMap((name) => entries.filter(({ section }) => section === name));
+  const page = pageOf(sorted, Number(options.page ?? 1), sizeOf(options.limit, PAGE_SIZE, MAX_PAGE_SIZE));
+  const data = { broken: broken.map(brokenData), stuck, problems: others, page: page.number, pages: page.pages };
+  if (sorted.length === 0)
     return answer({
       text: ["No configured hook is broken."],
       data,
       buttons: [[commandButton("Hooks", "/hooks list")]],
     });
+  const shown = names.flatMap((name) => {
+    const own = page.entries.filter(({ section }) => section === name);
+    const total = sorted.filter(({ section }) => section === name).length;
+    return own.length === 0 ? [] : [SECTIONS[name](total), ...own.map(({ text }) => text)];
+  });
   return answer({
     text: [
-      broken.length > 0 && `**${count(broken.length, "hook")} not in force**`,
-      ...broken.slice(0, MAX_SHOWN).map(brokenText),
-      broken.length > MAX_SHOWN && `… and ${broken.length - MAX_SHOWN} more`,
-      stuck.length > 0 && `**${count(stuck.length, "trigger")} cannot fire at the moment**`,
-      stuck
-        .slice(0, MAX_SHOWN)
-        .map(({ hookId, message }) => `${code(hookId)}: ${plain(message)}`)
-        .join("\n"),
+      broken.length === 0 && "No configured hook is broken.",
+      page.pages > 1 && `**${count(sorted.length, "problem")}**${pageText(page)}`,
+      ...shown,
     ],
     data,
+    buttons: [pageButtons(page, "/hooks broken")],
   });
 }
 
-export function brokenText({ id, place, problems }: BrokenHook): string {
-  const lines = problems.slice(0, MAX_SHOWN).map((problem) => {
+type Desk = Pick<AutomationDesk, "get" | "list"> | undefined;
+
+function sectionOf({ id, isWholeFile }: BrokenHook, desk: Desk): keyof typeof SECTIONS {
+  if (isWholeFile === true) return "file";
+  return desk?.get(id) === undefined ? "hook" : "previous";
+}
+
+/** What runs in place of a broken version; undefined when nothing does. */
+export function previousText({ id, place, isWholeFile }: BrokenHook, desk: Desk): string | undefined {
+  if (isWholeFile !== true) return desk?.get(id) === undefined ? undefined : "the previous version runs";
+  const held = desk?.list().filter((one) => one.place.file === place.file).length ?? 0;
+  return held === 0 ? undefined : `the previous version of ${count(held, "hook")} in it runs`;
+}
+
+export function brokenText(broken: BrokenHook, desk: Desk): string {
+  const { id, place, problems } = broken;
+  const previous = previousText(broken, desk);
+  const lines = problems.slice(0, MAX_PROBLEMS).map((problem) => {
     const where = problem.path === "" ? "" : `${code(problem.path)}: `;
     return `- ${where}${plain(problem.message)} (${plain(placeText(problem))})`;
   });
-  return [`${code(id)} at ${plain(placeText(place))}`, ...lines].join("\n");
+  const left = problems.length - lines.length;
+  return [
+    `${code(id)} at ${plain(placeText(place))}${previous === undefined ? "" : `: ${previous}`}`,
+    ...lines,
+    ...(left > 0 ? [`- … and ${count(left, "more problem")}`] : []),
+  ].join("\n");
 }
 
 export function brokenData({ id, place, problems }: BrokenHook) {

@@ -5,7 +5,7 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { nearest } from "../../src/lib/nearest.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { pageButtons, pageOf, sizeOf } from "../page.js";
+import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { familyOf } from "../resolve.js";
 import { code, count, plain, table } from "../text.js";
 import { HOOK_ACTIONS } from "./actions.js";
@@ -20,7 +20,7 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
   const { rows: all, remark } = await readHookRows(deps);
   const filter = typeof context.options.id === "string" ? context.options.id.trim() : "";
   const matching = all.filter((row) => matches(row, filter)).sort(byPlace(deps));
-  if (filter === "broken") return showBroken(deps);
+  if (filter === "broken") return showBroken(deps, context);
   if (all.length === 0) return noHooks(deps);
   if (matching.length === 0) return noneMatches(deps, context, filter);
 
@@ -33,7 +33,7 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
   const never = matching.filter((row) => row.neverFired && row.enabled).length;
   return answer({
     text: [
-      `**${count(matching.length, "hook")}**${filter ? ` matching ${code(filter)}` : ""}${page.pages > 1 ? ` · page ${page.number} of ${page.pages}` : ""}`,
+      `**${count(matching.length, "hook")}**${filter ? ` matching ${code(filter)}` : ""}${pageText(page)}`,
       ...groups(page.entries).map((group) => groupText(group, deps.clock.now())),
       ...[remark, pausedText(deps)].map((text) => text && `⚠ ${plain(text)}`),
       ...brokenLines(brokenOf(deps)),
@@ -146,7 +146,7 @@ function noneMatches(deps: CommandDeps, { options }: CommandContext, filter: str
     ...hooks.flatMap(({ id, hook, pluginId }) => [id, hook, ...(pluginId === undefined ? [] : [pluginId])]),
     ...broken.map(({ id }) => id),
   ]);
-  const action = options.action === undefined ? nearest(filter, HOOK_ACTIONS) : undefined;
+  const action = options.action === undefined ? nearest(filter, Object.keys(HOOK_ACTIONS)) : undefined;
   return answer({
     text: [
       `No hook matches ${code(filter)}${near.length > 0 ? `; nearest: ${near.map(code).join(", ")}` : ""}.${action ? ` As an action, the nearest is ${code(`/hooks ${action}`)}.` : ""}`,

@@ -17,7 +17,7 @@ export async function showOrder(deps: CommandDeps, context: CommandContext): Pro
       `${code(point.name)} · ${point.model} · ${point.vetoable ? "a hook can veto here" : "nothing can be vetoed here"}`,
       plain(point.summary),
       ...(isEmpty
-        ? ["No hook is registered here: it fires, and nobody listens."]
+        ? ["No hook is registered here: the point fires without effect."]
         : orders.map(({ phase, hooks }) => `${phase ? `**${phase}**\n` : ""}${orderTable(hooks)}`)),
     ],
     data: { point: point.name, model: point.model, vetoable: point.vetoable, orders },
@@ -26,7 +26,9 @@ export async function showOrder(deps: CommandDeps, context: CommandContext): Pro
 }
 
 function orderTable(hooks: readonly HookInfo[]): string {
-  if (hooks.length === 0) return "nobody";
+  if (hooks.length === 0) return "No hook.";
+  // What a hook sees of the earlier ones decides the outcome at points whose results are merged.
+  const isMerging = hooks.some(({ sees }) => sees !== undefined);
   return table(
     [
       { title: "#", right: true },
@@ -35,6 +37,7 @@ function orderTable(hooks: readonly HookInfo[]): string {
       { title: "prio", right: true },
       { title: "limit", right: true },
       { title: "on failure" },
+      ...(isMerging ? [{ title: "sees" }] : []),
     ],
     hooks.map((hook, index) => [
       String(index + 1),
@@ -43,6 +46,7 @@ function orderTable(hooks: readonly HookInfo[]): string {
       String(hook.priority),
       formatDuration(hook.timeoutMs),
       hook.failurePolicy,
+      ...(isMerging ? [hook.sees ?? ""] : []),
     ]),
   );
 }

@@ -3,12 +3,12 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { answer, badUsage, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { ago } from "../text.js";
+import { nameIn, whoIs } from "../who.js";
 
 export async function pauseHooks(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const automations = needAll(deps, context);
   const changed = automations.paused() === undefined;
-  const { platform, userId } = context.operator;
-  if (changed) await automations.pause(`${platform}:${userId}`);
+  if (changed) await automations.pause(whoIs(context.operator));
   return answer({
     text: [
       changed ? "All configured hooks are paused, after a restart too." : pausedText(deps),
@@ -33,7 +33,7 @@ export async function resumeHooks(deps: CommandDeps, context: CommandContext): P
 export function pausedText({ automations, clock }: CommandDeps): string | undefined {
   const paused = automations?.paused();
   if (paused === undefined) return undefined;
-  return `All configured hooks are paused, by ${paused.by} ${ago(paused.at, clock.now())}.`;
+  return `All configured hooks are paused, by ${nameIn(paused.by)} ${ago(paused.at, clock.now())}.`;
 }
 
 function needAll({ automations }: CommandDeps, context: CommandContext) {

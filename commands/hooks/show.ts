@@ -2,6 +2,7 @@
 import type { Definition } from "../../src/automations/definition/definition.js";
 import type { BrokenHook } from "../../src/automations/desk.js";
 import { hasRole } from "../../src/domain/identity.js";
+import type { HookSwitch } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
@@ -11,12 +12,13 @@ import type { CommandDeps } from "../deps.js";
 import { resolveHook } from "../resolve.js";
 import { outcomeText } from "../show-dispatch.js";
 import { ago, clip, code, count, plain } from "../text.js";
+import { nameIn } from "../who.js";
 import { brokenData, brokenText } from "./broken.js";
 import { readHookRow } from "./rows.js";
 
 export async function showHook(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const broken = deps.automations?.broken().find(({ id }) => id === context.options.id);
-  if (broken) return showBrokenHook(broken);
+  if (broken && deps.automations?.get(broken.id) === undefined) return showBrokenHook(broken, deps);
   const hook = resolveHook(deps.registry, context.options.id);
   const definition = deps.automations?.get(hook.id);
   const { row, remark } = await readHookRow(deps, hook);
@@ -25,10 +27,8 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
   const id = word(hook.id);
   const fields = [
     field("point", `${code(hook.hook)}${hook.phase ? ` (${hook.phase})` : ""}, ${hook.model}`),
-    field(
-      "state",
-      `${hook.enabled ? "enabled" : "disabled"}${switched ? ` by ${plain(switched.by)} ${ago(switched.at, now)}` : ""}`,
-    ),
+    field("state", stateText(deps, hook, switched)),
+    ...breakerFields(deps, hook, now),
     field("order", orderText(deps, hook)),
     field("limits", `${formatDuration(hook.timeoutMs)}, ${hook.failurePolicy}, ${hook.execution}`),
     field("from", originText(hook, definition)),
@@ -50,9 +50,12 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
   const stuck = deps.automations?.problems().filter(({ hookId }) => hookId === hook.id) ?? [];
   const problems = deps.registry.validate().filter(({ ids }) => ids.includes(hook.id));
   return answer({
-    text: [...[...problems, ...stuck].map(({ message }) => message), ...(remark ? [remark] : [])].map(
-      (text) => `⚠ ${plain(text)}`,
-    ),
+    text: [
+      broken && `⚠ **The latest version is not in force**\n${brokenText(broken, deps.automations)}`,
+      ...[...[...problems, ...stuck].map(({ message }) => message), ...(remark ? [remark] : [])].map(
+        (text) => `⚠ ${plain(text)}`,
+      ),
+    ],
     card: {
       title: hook.id,
       ...(definition?.description ? { text: plain(definition.description) } : {}),
@@ -64,13 +67,14 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
       ...hook,
       ...(switched ? { switched } : {}),
       problems,
+      broken: broken && brokenData(broken),
       ...(definition ? { definition: definitionData(definition), stuck } : {}),
     },
     buttons: [
       [
         ...(hasRole(context.operator.role, "admin")
           ? [
-              hook.enabled
+              hook.enabled && breakerOf(deps, hook) === undefined
                 ? commandButton("Disable", `/hooks disable ${id}`, "danger")
                 : commandButton("Enable", `/hooks enable ${id}`, "success"),
             ]
@@ -83,9 +87,17 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
   });
 }
 
-function showBrokenHook(broken: BrokenHook): CommandAnswer {
+/** With who switched it, or that the configuration decides. */
+function stateText({ switches, clock }: CommandDeps, { id, enabled }: HookInfo, switched: HookSwitch | undefined) {
+  const state = enabled ? "enabled" : "disabled";
+  if (switches?.configured(id) === enabled) return `${state} in the configuration`;
+  if (switched?.enabled !== enabled) return state;
+  return `${state} by ${plain(nameIn(switched.by), 64)} ${ago(switched.at, clock.now())}`;
+}
+
+export function showBrokenHook(broken: BrokenHook, { automations }: CommandDeps): CommandAnswer {
   return answer({
-    text: ["**Not in force**", brokenText(broken)],
+    text: ["**Not in force**", brokenText(broken, automations)],
     data: { ...brokenData(broken), state: "broken" },
     buttons: [[commandButton("All that are broken", "/hooks broken")]],
   });
@@ -105,6 +117,22 @@ function definitionFields({ automations, clock }: CommandDeps, definition: Defin
     ...(next ? [field("next", `in ${formatDuration(Math.max(0, next.at - clock.now()))}`)] : []),
   ];
 }
+
+/** A hook that fails again and again is not run for a while. */
+function breakerFields(deps: CommandDeps, hook: HookInfo, now: number) {
+  const open = breakerOf(deps, hook);
+  if (open === undefined) return [];
+  const left = formatDuration(Math.max(0, open.openUntil - now));
+  return [
+    field(
+      "breaker",
+      `⛔ **open**: it failed ${open.failures} times in a row and is not run. One run tries it in ${left}; ${code(`/hooks enable ${hook.id}`)} runs it again at once.`,
+    ),
+  ];
+}
+
+const breakerOf = ({ automations }: CommandDeps, { id }: HookInfo) =>
+  automations?.breakers().find(({ hookId }) => hookId === id);
 
 const field = (name: string, value: string) => ({ name, value, inline: true });
 

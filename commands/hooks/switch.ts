@@ -5,6 +5,7 @@ import { needForRunning } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { resolveHook } from "../resolve.js";
 import { code } from "../text.js";
+import { whoIs } from "../who.js";
 
 export async function switchHook(deps: CommandDeps, context: CommandContext, enabled: boolean): Promise<CommandAnswer> {
   context.need("admin");
@@ -15,20 +16,27 @@ export async function switchHook(deps: CommandDeps, context: CommandContext, ena
   const buttons = [
     [commandButton(enabled ? "Disable" : "Enable", `/hooks ${enabled ? "disable" : "enable"} ${word(hook.id)}`)],
   ];
-  // Written first, also when nothing changes now: the operator's word must outlive a restart and the plugin's own default.
-  const { platform, userId } = context.operator;
-  await deps.store.hookState.set({ hookId: hook.id, enabled, by: `${platform}:${userId}`, at: deps.clock.now() });
+  // Written first, also when nothing changes now: the operator's word must outlive a restart and the plugin's own default. Who only
+  // repeats it does not take the place of the one who switched it.
+  const stored = (await deps.store.hookState.list()).find(({ hookId }) => hookId === hook.id);
+  if (data.changed || stored?.enabled !== enabled)
+    await deps.store.hookState.set({ hookId: hook.id, enabled, by: whoIs(context.operator), at: deps.clock.now() });
   deps.switches?.keep(hook.id, enabled);
   const configured = deps.switches?.configured(hook.id);
   const endsAtRestart =
     configured !== undefined && configured !== enabled
       ? `⚠ The configuration says ${code(`hooks.${hook.id}.enabled: ${configured}`)}, and that holds again after a restart.`
       : undefined;
-  if (!data.changed) return answer({ text: [`${code(hook.id)} was ${state} already.`, endsAtRestart], data, buttons });
+  const isBreakerClosed = enabled && (await deps.automations?.closeBreaker(hook.id)) === true;
+  const breaker =
+    isBreakerClosed && `It failed again and again and was not run. Its breaker is closed now, so it runs again.`;
+  if (!data.changed)
+    return answer({ text: [`${code(hook.id)} was ${state} already.`, breaker, endsAtRestart], data, buttons });
   deps.registry.setEnabled(hook.id, enabled);
   return answer({
     text: [
       `${code(hook.id)} is ${state}, from the next dispatch of ${code(hook.hook)} on${endsAtRestart ? "" : ", and after a restart too"}.`,
+      breaker,
       endsAtRestart,
       !enabled &&
         hook.failurePolicy === "fail-closed" &&

@@ -1,47 +1,187 @@
 /**
- * `/hooks why ID [message]`: why a hook ran or did not. With a message the journal answers for that message; without one,
- * the hook's own checks answer for its last payload, or for none.
+ * `/hooks why [ID] [message]`: why a hook ran or did not. With a message, what is on record answers for that message; without one,
+ * the hook's own checks answer for its last payload, or for none. Without a hook: what happened to the message.
  */
-import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
+import type { DispatchRecord } from "../../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import type { Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
-import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import { readableDispatch } from "../automations/owner-only.js";
 import { explainGates } from "../automations/why.js";
-import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
+import { type Candidate, findJourney, type Journey } from "../journey/find.js";
+import { showPath } from "../journey/path.js";
 import { resolveHook } from "../resolve.js";
-import { dispatchLine, outcomeText } from "../show-dispatch.js";
-import { ago, code, plain } from "../text.js";
+import { outcomeText } from "../show-dispatch.js";
+import { ago, clip, clockTime, code, plain } from "../text.js";
+import { placeText } from "../who.js";
+import { brokenText } from "./broken.js";
 import { readHookRow } from "./rows.js";
+import { showBrokenHook } from "./show.js";
+import { checkLines, endedEarlier, explain, explainMessage, nextButtons } from "./why-message.js";
 
-const LOOK_BACK = 50;
+/** Points that fire for the one hook whose trigger came. */
+const OWN_POINTS: ReadonlySet<string> = new Set(["hook.due"]);
+/** Points that messages pass: in a chat its last message is meant when none is named. */
+const OF_MESSAGES: ReadonlySet<string> = new Set([
+  "message_received",
+  "inbound_claim",
+  "before_dispatch",
+  "message_sending",
+  "message_sent",
+  "delivery_failed",
+]);
+/** A message is named so, and no hook is. */
+const IS_MESSAGE = /^(last|\d+|m\d+([:/].*)?|(d|t|al|r)_[\w:/.-]+)$/i;
 
 export async function explainHook(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  const hook = resolveHook(deps.registry, context.options.id);
-  const { message } = context.options;
+  const { id, message } = context.options;
   const asked = typeof message === "string" && message.trim() !== "" ? message.trim() : context.replyToId;
-  return asked === undefined ? explainNow(deps, hook) : explainMessage(deps, context, hook, asked);
+  const named = typeof id === "string" ? id.trim() : "";
+  if (named === "") return whatHappened(deps, context, asked ?? "last");
+  if (asked === undefined && !deps.registry.get(named) && IS_MESSAGE.test(named))
+    return whatHappened(deps, context, named);
+  const broken = brokenOf(deps, named);
+  if (broken && deps.automations?.get(named) === undefined) return showBrokenHook(broken, deps);
+  const hook = resolveHook(deps.registry, named);
+  if (asked === undefined && (context.at === undefined || !OF_MESSAGES.has(hook.hook))) return explainNow(deps, hook);
+  const found = await readJourney(deps, context, asked ?? "last");
+  // Nothing was written here yet: what holds now is all that there is to answer.
+  if (asked === undefined && !("journey" in found)) return explainNow(deps, hook);
+  return "journey" in found ? explainMessage(deps, hook, found.journey) : found.answer;
+}
+
+const brokenOf = ({ automations }: CommandDeps, hookId: string) =>
+  automations?.broken().find(({ id }) => id === hookId);
+
+/** The whole path of one message. */
+export async function whatHappened(deps: CommandDeps, context: CommandContext, asked: string): Promise<CommandAnswer> {
+  const found = await readJourney(deps, context, asked);
+  return "journey" in found ? showPath(deps, found.journey) : found.answer;
+}
+
+async function readJourney(
+  deps: CommandDeps,
+  context: CommandContext,
+  asked: string,
+): Promise<{ journey: Journey } | { answer: CommandAnswer }> {
+  const found = await findJourney(deps, context.at, asked);
+  switch (found.kind) {
+    case "found": {
+      const dispatches = found.journey.dispatches.map((dispatch) => readableDispatch(deps, context, dispatch));
+      return { journey: { ...found.journey, dispatches } };
+    }
+    case "several":
+      return { answer: whichChat(deps, asked, found.places) };
+    case "none":
+      return { answer: await unknownId(deps, context, asked) };
+  }
+}
+
+function whichChat(deps: CommandDeps, asked: string, places: readonly Candidate[]): CommandAnswer {
+  const now = deps.clock.now();
+  return answer({
+    text: [
+      `${places.length} chats have a message ${code(clip(asked, 80))}. Name it by the gateway's own id:`,
+      places
+        .map(
+          ({ id, conversation, address, at, by }) =>
+            `- ${code(id)}, ${clockTime(at, now)}, ${by === undefined ? "" : `by ${plain(by, 64)} `}in ${address ? placeText(deps, address) : code(conversation)}`,
+        )
+        .join("\n"),
+    ],
+    data: { message: asked, found: false, places },
+    outcome: "failed",
+    buttons: [places.slice(0, 5).map(({ id }) => commandButton(id, `/hooks why ${word(id)}`))],
+  });
+}
+
+/** What other ids that the product prints belong to. */
+const ELSEWHERE: readonly (readonly [RegExp, string, string])[] = [
+  [/^t_/, "a task", "/task show"],
+  [/^al_/, "an alert", "/alerts show"],
+  [/^r_/, "a run of a configured hook", "/run"],
+];
+
+async function unknownId(deps: CommandDeps, context: CommandContext, asked: string): Promise<CommandAnswer> {
+  const data = { message: asked, found: false };
+  const [, what, command] = ELSEWHERE.find(([form]) => form.test(asked)) ?? [];
+  if (command !== undefined) {
+    const line = `${command} ${word(clip(asked, 80))}`;
+    const text = [`${code(clip(asked, 80))} is the id of ${what}, and not of a message: ${code(line)} shows it.`];
+    return answer({ text, data, outcome: "failed", buttons: [[commandButton("Show it", line)]] });
+  }
+  const [, number] = /^m(\d{1,15})(?=$|[:/])/.exec(asked) ?? [];
+  if (number === undefined) return neverReceived(context, asked);
+  const [newest] = await deps.store.inbox.list({ limit: 1 });
+  const text =
+    Number(number) > (newest?.id ?? 0)
+      ? `There is no ${code(`m${number}`)}: no message has this id yet${newest ? `, the newest is ${code(`m${newest.id}`)}` : ""}.`
+      : `${code(`m${number}`)} was received, but its record is gone: handled messages and their dispatches are deleted after the retention.`;
+  return answer({ text: [text], data, outcome: "failed", buttons: [[commandButton("Last runs", "/runs")]] });
+}
+
+function neverReceived({ at }: CommandContext, asked: string): CommandAnswer {
+  const shown = code(clip(asked, 80));
+  const isLast = asked.toLowerCase() === "last";
+  return answer({
+    text: [
+      isLast
+        ? `The gateway has received no message${at ? " in this chat" : ""}.`
+        : `The gateway knows no message, delivery or dispatch ${shown}${at ? " in this chat" : ""}: it was **never received**, or its record was deleted after the retention.`,
+      isLast
+        ? undefined
+        : "A platform may keep a message from the gateway: it was offline for too long, a permission or intent is missing, or the group has privacy mode. `/status` shows what each platform says.",
+      `Name a message by ${code("last")}, by an id that ${code("/runs")} or ${code("/outbox")} shows, or give this command as a reply to it${at ? ". A platform's id is looked up in this chat only" : ""}.`,
+    ],
+    data: { message: asked, found: false },
+    outcome: "failed",
+    buttons: [[commandButton("Last runs", "/runs"), commandButton("Status", "/status")]],
+  });
+}
+
+/** Why no platform that the hook matches can make it run; undefined when one can. */
+async function neverReported(deps: CommandDeps, { hook, match }: HookInfo): Promise<string | undefined> {
+  const platforms = match?.platforms;
+  if (platforms === undefined || platforms.length === 0) return undefined;
+  const { adapters } = await deps.status();
+  const matched = adapters.filter(({ platform }) => platforms.includes(platform));
+  if (matched.length === 0) return `It matches ${platforms.join(", ")} only, and no such platform is switched on.`;
+  if (!matched.every(({ neverReports }) => neverReports?.includes(hook))) return undefined;
+  return `It matches ${matched.map(({ platform }) => platform).join(", ")} only, which never reports this to a bot: ${hook} does not fire there.`;
+}
+
+function pointText({ hook }: HookInfo, last: DispatchRecord | undefined, now: number): string {
+  return last ? ` ${code(hook)} last fired ${ago(last.at, now)}.` : ` ${code(hook)} has not fired either.`;
 }
 
 async function explainNow(deps: CommandDeps, hook: HookInfo): Promise<CommandAnswer> {
   const { row, remark } = await readHookRow(deps, hook);
-  const [last] = await deps.store.journal.list({ point: hook.hook, limit: 1 });
+  // A point of triggers fires for one hook alone: what it fired for another says nothing about this one.
+  const isOwn = deps.automations?.get(hook.id) !== undefined && OWN_POINTS.has(hook.hook);
+  const own = isOwn ? { hookId: hook.id } : undefined;
+  const [last] = await deps.store.journal.list({ ...own, point: hook.hook, limit: 1 });
   const explanation = explain(deps, hook, last);
   const gates = await explainGates(deps, hook.id);
-  const runs = explanation.runs && gates?.refusal === undefined;
+  const problems = deps.automations?.problems().filter(({ hookId }) => hookId === hook.id) ?? [];
+  const unreported = await neverReported(deps, hook);
+  const stuck = unreported === undefined ? problems : [...problems, { hookId: hook.id, message: unreported }];
+  const broken = brokenOf(deps, hook.id);
+  const ran = last?.runs.some(({ hookId }) => hookId === hook.id);
+  const ender = last && !ran && hook.enabled ? endedEarlier(deps, last, hook) : undefined;
+  const runs = explanation.runs && gates?.refusal === undefined && stuck.length === 0 && ender === undefined;
   const now = deps.clock.now();
   const fired =
     row.lastFiredAt === undefined
-      ? `It **never fired**. ${last ? `${code(hook.hook)} last fired ${ago(last.at, now)}.` : `${code(hook.hook)} has not fired either.`}`
+      ? `It **never fired**.${isOwn ? "" : pointText(hook, last, now)}`
       : `It last fired ${ago(row.lastFiredAt, now)}${row.lastOutcome ? `: ${outcomeText(row.lastOutcome)}` : ""}.`;
   return answer({
     text: [
       `${code(hook.id)} ${runs ? "would run" : "would **not** run"}${last ? ` for the last ${code(hook.hook)}` : ""}.`,
-      checkLines(explanation),
+      ender,
+      [...stuck.map(({ message }) => `✗ trigger: ${plain(message)}`), checkLines(explanation.checks)].join("\n"),
       ...(gates?.text ?? []),
+      broken && `⚠ The latest version is broken and not in force: ${brokenText(broken, deps.automations)}`,
       fired,
       remark && `⚠ ${plain(remark)}`,
     ],
@@ -49,158 +189,11 @@ async function explainNow(deps: CommandDeps, hook: HookInfo): Promise<CommandAns
       id: hook.id,
       runs,
       checks: explanation.checks,
+      ...(stuck.length === 0 ? {} : { stuck }),
       ...(gates?.refusal === undefined ? {} : { gate: gates.refusal }),
       lastFiredAt: row.lastFiredAt,
       lastDispatchId: last?.id,
     },
     buttons: [nextButtons(hook, last)],
   });
-}
-
-async function explainMessage(
-  deps: CommandDeps,
-  context: CommandContext,
-  hook: HookInfo,
-  asked: string,
-): Promise<CommandAnswer> {
-  const dispatches = (await dispatchesOf(deps, asked)).map((dispatch) => readableDispatch(deps, context, dispatch));
-  if (dispatches.length === 0)
-    return answer({
-      text: [
-        `The journal knows no message or dispatch ${code(asked)}.`,
-        "It may be older than what is kept, or it never reached the gateway. Name a message by its id, or give this command as a reply to it.",
-      ],
-      data: { id: hook.id, message: asked, found: false },
-      outcome: "failed",
-      buttons: [[commandButton("Last runs of it", `/runs ${word(hook.id)}`)]],
-    });
-
-  const ran = dispatches.flatMap((dispatch) =>
-    dispatch.runs.filter((run) => run.hookId === hook.id).map((run) => ({ dispatch, run })),
-  );
-  const here = dispatches.filter(
-    (dispatch) => dispatch.point === hook.hook && (hook.phase === undefined || dispatch.phase === hook.phase),
-  );
-  const now = deps.clock.now();
-  if (ran.length > 0)
-    return answer({
-      text: [
-        `${code(hook.id)} and ${code(asked)}:`,
-        ...ran.map(({ dispatch, run }) => `${runText(run)}\n${dispatchLine(dispatch, now)}`),
-      ],
-      data: {
-        id: hook.id,
-        message: asked,
-        found: true,
-        ran: ran.some(({ run }) => run.outcome !== "skipped"),
-        runs: ran.map(({ dispatch, run }) => ({
-          dispatchId: dispatch.id,
-          outcome: run.outcome,
-          reason: run.reason,
-          error: run.error,
-        })),
-      },
-      buttons: [nextButtons(hook, ran[0]?.dispatch)],
-    });
-
-  const [dispatch] = here;
-  const reason = dispatch ? claimedEarlier(dispatch, hook) : undefined;
-  const explanation = explain(deps, hook, dispatch);
-  return answer({
-    text: [
-      dispatch
-        ? `${code(hook.id)} did **not** run for ${code(asked)}, though ${code(hook.hook)} fired.`
-        : `${code(hook.id)} did **not** run: ${code(hook.hook)} did not fire for ${code(asked)}.`,
-      reason,
-      dispatch ? !reason && `By its state now:\n${checkLines(explanation)}` : whyNotFired(dispatches),
-      dispatch &&
-        !reason &&
-        explanation.runs &&
-        "By its state now it would run: it was registered or enabled later, or its plugin was filtered out.",
-      dispatch && dispatchLine(dispatch, now),
-    ],
-    data: {
-      id: hook.id,
-      message: asked,
-      found: true,
-      ran: false,
-      fired: dispatch !== undefined,
-      reason,
-      checks: explanation.checks,
-      points: dispatches.map(({ point }) => point),
-    },
-    buttons: [nextButtons(hook, dispatch ?? dispatches[0])],
-  });
-}
-
-/** By message id; or one dispatch by its own id, or by a run's. */
-async function dispatchesOf(deps: CommandDeps, asked: string): Promise<DispatchRecord[]> {
-  await catchUp(deps);
-  const { store } = deps;
-  const ofMessage = await store.journal.list({ messageId: asked, limit: LOOK_BACK });
-  if (ofMessage.length > 0) return ofMessage;
-  const one = (await store.journal.get(asked)) ?? (await store.journal.getByRun(asked));
-  return one ? [one] : [];
-}
-
-function explain({ registry }: CommandDeps, hook: HookInfo, dispatch: DispatchRecord | undefined): Explanation {
-  if (!dispatch) return registry.explain(hook.id);
-  const access = accessOf(dispatch.payload);
-  return registry.explain(hook.id, dispatch.payload, access ? { access } : {});
-}
-
-function accessOf(payload: unknown): "allowed" | "denied" | undefined {
-  const access = typeof payload === "object" && payload !== null && "access" in payload ? payload.access : undefined;
-  return access === "allowed" || access === "denied" ? access : undefined;
-}
-
-function checkLines({ checks }: Explanation): string {
-  return checks.map(({ check, passed, detail }) => `${passed ? "✓" : "✗"} ${check}: ${plain(detail)}`).join("\n");
-}
-
-function runText(run: RunRecord): string {
-  const why = [run.reason, run.error && `error: ${run.error}`]
-    .filter((text) => text !== undefined && text !== "")
-    .map((text) => plain(String(text)));
-  const verb =
-    run.outcome === "skipped"
-      ? "It was skipped"
-      : `It ran, ${outcomeText(run.outcome)}, ${formatDuration(run.latencyMs)}`;
-  return `${verb}${why.length > 0 ? `: ${why.join(" · ")}` : "."}`;
-}
-
-/** A claim ends the dispatch: whoever stands behind the claimer never gets its turn. */
-function claimedEarlier(dispatch: DispatchRecord, hook: HookInfo): string | undefined {
-  const claimer = dispatch.runs.find(({ outcome }) => outcome === "claimed");
-  return dispatch.model === "claiming" && claimer && claimer.hookId !== hook.id
-    ? `${code(claimer.hookId)} stood before it and claimed it; nobody after a claim runs.`
-    : undefined;
-}
-
-/** What did fire for the message tells why the rest did not: it was denied, claimed, suppressed, cancelled. */
-function whyNotFired(dispatches: readonly DispatchRecord[]): string {
-  const facts = dispatches.flatMap((dispatch) => {
-    const denied = accessOf(dispatch.payload) === "denied";
-    const ender = dispatch.runs.find(
-      ({ outcome }) => outcome === "claimed" || outcome === "cancelled" || outcome === "blocked",
-    );
-    return [
-      ...(denied ? [`${code(dispatch.point)}: the sender was denied, so nothing was routed`] : []),
-      ...(ender
-        ? [
-            `${code(dispatch.point)}: ${outcomeText(ender.outcome)} by ${code(ender.hookId)}${ender.reason ? ` (${plain(ender.reason)})` : ""}`,
-          ]
-        : []),
-    ];
-  });
-  const fired = [...new Set(dispatches.map(({ point }) => point))].map(code).join(", ");
-  return `What did fire: ${fired}.${facts.length > 0 ? `\n${facts.join("\n")}` : ""}`;
-}
-
-function nextButtons(hook: HookInfo, dispatch: DispatchRecord | undefined) {
-  return [
-    ...(dispatch ? [commandButton("The dispatch", `/run ${word(dispatch.id)}`)] : []),
-    commandButton("The hook", `/hooks show ${word(hook.id)}`),
-    commandButton("Order", `/hooks order ${word(hook.hook)}`),
-  ];
 }

@@ -60,7 +60,7 @@ export async function retryMission(deps: CommandDeps, context: CommandContext): 
   const { id, title } = await findMission(deps, context.options.id);
   const mission = await missionsOf(deps).retry(id, whoIs(context.operator));
   return answer({
-    text: [`What was refused of **${plain(title)}** is asked for again. ${code(id)}`],
+    text: [`Retrying **${plain(title)}** from where it was vetoed. ${code(id)}`],
     data: missionData(mission),
   });
 }

@@ -7,6 +7,7 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { nameOf } from "../tasks/rows.js";
 import { clockTime, code, plain, table } from "../text.js";
 import { mayHear, missionsOf } from "./desk.js";
 import { findMission } from "./find.js";
@@ -21,9 +22,9 @@ export async function showMission(deps: CommandDeps, context: CommandContext): P
   return answer({
     text: [
       `**${plain(mission.title)}** ${code(mission.id)} is **${mission.status}**${mission.reason === undefined ? "" : `: ${plain(mission.reason)}`}`,
-      factsOf(mission, now),
+      factsOf(mission, deps, now),
       link && `[its card](${link})`,
-      mission.hold && `${code(mission.hold.point ?? "a hook")} was refused by ${code(mission.hold.by)}.`,
+      mission.hold && `${code(mission.hold.point ?? "a hook")} was vetoed by ${code(mission.hold.by)}.`,
       tasks.length > 0 && tableOf(mission, tasks, now),
       mission.gates.length > 0 && mission.gates.map((gate) => `- ${gateLine(gate)}`).join("\n"),
     ],
@@ -36,10 +37,10 @@ export async function showMission(deps: CommandDeps, context: CommandContext): P
   });
 }
 
-function factsOf(mission: Mission, now: number): string {
+function factsOf(mission: Mission, deps: CommandDeps, now: number): string {
   const { planId, createdBy, startedAt, endedAt, deadline, scheduleId } = mission;
   return [
-    `Plan ${code(planId)}, ${scheduleId === undefined ? `begun by ${plain(createdBy)}` : `by the schedule ${code(scheduleId)}`}`,
+    `Plan ${code(planId)}, ${scheduleId === undefined ? `started by ${plain(deps.tasks === undefined ? createdBy : nameOf(createdBy, deps.tasks))}` : `by the schedule ${code(scheduleId)}`}`,
     startedAt !== undefined &&
       `since ${clockTime(startedAt, now)} UTC, ${formatDuration((endedAt ?? now) - startedAt)}`,
     deadline !== undefined && `due ${clockTime(deadline, now)} UTC`,

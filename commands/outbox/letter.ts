@@ -29,3 +29,8 @@ export async function findLetter({ store }: CommandDeps, given: unknown): Promis
 export function isAmbiguous(delivery: Delivery): boolean {
   return delivery.status === "held" && delivery.parts.some((part) => part.status === "sending");
 }
+
+/** How often it was tried: a try whose answer never came is counted by its part alone. */
+export function tries({ attempts, parts }: Delivery): number {
+  return Math.max(attempts, ...parts.map((part) => part.attempts));
+}

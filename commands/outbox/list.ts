@@ -10,11 +10,13 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, badUsage, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { pageButtons, pageOf } from "../page.js";
+import { pageButtons, pageOf, pageText } from "../page.js";
 import { code, count, plain, table } from "../text.js";
-import { isAmbiguous } from "./letter.js";
+import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
+import { isAmbiguous, tries } from "./letter.js";
 
 const PAGE_SIZE = 8;
+/** Of what is on its way or was sent, the newest. What waits for an operator is listed whole. */
 const REACH = 200;
 
 /** One row of `/outbox --json`. */
@@ -31,32 +33,40 @@ export interface LetterRow {
 
 export async function listOutbox(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const asked = typeof context.options.id === "string" ? context.options.id.trim().toLowerCase() : "";
-  const rows = (await collect(deps, asked)).sort((a, b) => b.at - a.at);
+  const chosen = chosenBy(context, deps);
+  const { refs, all } = await collect(deps, asked, chosen);
   const [outbox, inbox] = await Promise.all([deps.store.outbox.counts(), deps.store.inbox.counts()]);
   const totals = `outbox: ${shownCounts(outbox) || "empty"}\ninbox: ${shownCounts(inbox) || "empty"}`;
-  const data = { letters: rows, outbox, inbox };
-  if (rows.length === 0)
+  const data = { letters: [] as LetterRow[], outbox, inbox };
+  if (refs.length === 0)
     return answer({
       text: [
-        asked ? `**Nothing is ${plain(asked)}.**` : "**Nothing waits for you.** No dead letters, nothing held.",
+        asked || isNarrowed(chosen)
+          ? `**Nothing is ${asked === "inbox" ? "waiting in the inbox" : plain(asked || "waiting for an operator")}${chosen.words}.**`
+          : "**Nothing waits for you.** No dead letters, nothing held.",
         totals,
       ],
       data,
     });
-  const page = pageOf(rows, Number(context.options.page ?? 1), PAGE_SIZE);
+  const shown = pageOf(refs, Number(context.options.page ?? 1), PAGE_SIZE);
+  const rows = await Promise.all(shown.entries.map(({ read }) => read()));
+  const page = { ...shown, entries: rows.filter((row) => row !== undefined) };
   const now = deps.clock.now();
-  const dead = rows.filter((row) => row.status === "dead").length;
+  const total = all ?? refs.length;
+  const dead = page.entries.filter((row) => row.status === "dead").length;
   return answer({
     text: [
-      `**${asked ? `${count(rows.length, "message")}: ${plain(asked)}` : `${count(rows.length, "message")} ${rows.length === 1 ? "waits" : "wait"} for an operator`}**${page.pages > 1 ? ` · page ${page.number} of ${page.pages}` : ""}`,
+      `**${asked ? `${count(total, "message")}: ${plain(asked)}` : `${count(total, "message")} ${total === 1 ? "waits" : "wait"} for an operator`}${chosen.words}**${pageText(page)}`,
       table(
         [
+          { title: "#", right: true },
           { title: "status" },
           { title: "where", maxCharacters: 26 },
           { title: "age", right: true },
           { title: "tried", right: true },
         ],
-        page.entries.map((row) => [
+        page.entries.map((row, index) => [
+          String(index + 1 + (page.number - 1) * PAGE_SIZE),
           row.ambiguous ? "held?" : row.box === "inbox" ? `${row.status} in` : row.status,
           row.conversation,
           formatDuration(Math.max(0, now - row.at)),
@@ -73,7 +83,7 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
         "held? = it may have arrived: look in the chat, then release it, `confirmed` if it did.",
       totals,
     ],
-    data: { ...data, letters: page.entries, total: rows.length, page: page.number, pages: page.pages },
+    data: { ...data, letters: page.entries, total, page: page.number, pages: page.pages },
     buttons: [
       page.entries
         .slice(0, 4)
@@ -81,30 +91,62 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
           commandButton(`Show ${index + 1 + (page.number - 1) * PAGE_SIZE}`, `/outbox show ${word(row.id)}`),
         ),
       [
-        ...pageButtons(page, `/outbox list${asked ? ` ${word(asked)}` : ""}`),
-        ...(dead > 1 ? [commandButton("Retry all dead", "/outbox retry all", "primary")] : []),
+        ...pageButtons(page, `/outbox list${asked ? ` ${word(asked)}` : ""}${chosen.line}`),
+        ...(dead > 1 ? [commandButton("Retry all dead", `/outbox retry all${chosen.line}`, "primary")] : []),
       ],
     ],
   });
 }
 
-async function collect({ store }: CommandDeps, asked: string): Promise<LetterRow[]> {
-  const deliveries = async (status: DeliveryStatus) =>
-    (await store.outbox.list({ status, limit: REACH })).map(deliveryRow);
-  const deadInbox = async () => (await store.inbox.list({ status: "dead", limit: REACH })).map(inboxRow);
-  if (asked === "") return (await Promise.all([deliveries("held"), deliveries("dead"), deadInbox()])).flat();
-  if (asked === "dead") return (await Promise.all([deliveries("dead"), deadInbox()])).flat();
-  if (asked === "inbox")
-    return (
-      await Promise.all(
-        (["dead", "deferred", "running", "waiting"] as const).map(async (status) =>
-          (await store.inbox.list({ status, limit: REACH })).map(inboxRow),
-        ),
-      )
-    ).flat();
+/** An entry of the list, read when its page is shown. */
+interface Ref {
+  at: number;
+  read(): Promise<LetterRow | undefined>;
+}
+
+/** `all`: how many there are, where only the newest are listed. Newest first. */
+async function collect(deps: CommandDeps, asked: string, chosen: Chosen): Promise<{ refs: Ref[]; all?: number }> {
+  const { outbox, inbox } = deps.store;
+  const newestFirst = (refs: Ref[]) => ({ refs: refs.reverse().sort((a, b) => b.at - a.at) });
+  const given = (row: LetterRow): Ref => ({ at: row.at, read: async () => row });
+  if (asked === "")
+    return newestFirst([...(await deliveries(deps, ["held", "dead"], chosen)), ...(await deadInbox(deps, chosen))]);
+  if (asked === "dead")
+    return newestFirst([...(await deliveries(deps, ["dead"], chosen)), ...(await deadInbox(deps, chosen))]);
+  if (asked === "inbox") {
+    const open = await Promise.all(
+      (["deferred", "running", "waiting"] as const).map((status) => inbox.list({ status, limit: REACH })),
+    );
+    return newestFirst([...(await deadInbox(deps, chosen)), ...open.flat().map((row) => given(inboxRow(row)))]);
+  }
   const status = DELIVERY_STATUSES.find((one) => one === asked);
-  if (status) return deliveries(status);
-  throw badUsage(`"${asked}" is no status.`, `One of ${DELIVERY_STATUSES.join(", ")}, or inbox.`);
+  if (status === undefined)
+    throw badUsage(`"${asked}" is no status.`, `One of ${DELIVERY_STATUSES.join(", ")}, or inbox.`);
+  if (status !== "sent" && status !== "waiting" && status !== "sending")
+    return newestFirst(await deliveries(deps, [status], chosen));
+  if (isNarrowed(chosen)) throw badUsage(`chat, older and reason choose among what was not sent, not among ${status}.`);
+  const newest = await outbox.list({ status, limit: REACH });
+  return { refs: newest.map((one) => given(deliveryRow(one))), all: (await outbox.counts())[status] };
+}
+
+async function deliveries({ store }: CommandDeps, statuses: readonly DeliveryStatus[], chosen: Chosen): Promise<Ref[]> {
+  return (await store.outbox.letters(statuses, chosen)).map(({ id, at }) => ({
+    at,
+    async read() {
+      const delivery = await store.outbox.get(id);
+      return delivery && deliveryRow(delivery);
+    },
+  }));
+}
+
+async function deadInbox({ store }: CommandDeps, chosen: Chosen): Promise<Ref[]> {
+  return (await store.inbox.letters(chosen)).map(({ id, at }) => ({
+    at,
+    async read() {
+      const row = await store.inbox.get(id);
+      return row && inboxRow(row);
+    },
+  }));
 }
 
 export function deliveryRow(delivery: Delivery): LetterRow {
@@ -114,7 +156,7 @@ export function deliveryRow(delivery: Delivery): LetterRow {
     status: delivery.status,
     conversation: delivery.conversation,
     at: delivery.createdAt,
-    attempts: delivery.attempts,
+    attempts: tries(delivery),
     ...(delivery.reason === undefined ? {} : { reason: delivery.reason }),
     ambiguous: isAmbiguous(delivery),
   };

@@ -1,10 +1,11 @@
-/** `/outbox purge ID|STATUS`: deletes what will not be sent. What is on its way, or was sent, is never deleted here. */
+/** `/outbox purge ID|STATUS|all [chat older reason] [yes]`: deletes what will not be sent or handled; asks before it deletes many. What is on its way, or was sent, is never deleted here. */
 import type { DeliveryStatus } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { code, count } from "../text.js";
+import { count } from "../text.js";
+import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
 import { findLetter } from "./letter.js";
 
 const PURGEABLE = [
@@ -19,35 +20,73 @@ export async function purgeOutbox(deps: CommandDeps, context: CommandContext): P
   context.need("admin");
   const { id } = context.options;
   const asked = typeof id === "string" ? id.trim() : "";
-  if (asked === "") return askWhat(deps);
-  const status = PURGEABLE.find((one) => one === asked.toLowerCase());
-  const purged = status ? await deps.store.outbox.purge({ status }) : await purgeOne(deps, asked);
+  const chosen = chosenBy(context, deps);
+  if (asked === "" && !isNarrowed(chosen)) return askWhat(deps);
+  const what = asked === "" ? "all" : asked.toLowerCase();
+  const statuses = what === "all" ? PURGEABLE : PURGEABLE.filter((one) => one === what);
+  const isInbox = what === "all" || what === "dead" || what === "inbox";
+  if (statuses.length === 0 && !isInbox) return deleted(await purgeOne(deps, asked), `Nothing is ${asked}.`);
+  const [letters, rows] = await Promise.all([
+    statuses.length === 0 ? [] : deps.store.outbox.letters(statuses, chosen),
+    isInbox ? deps.store.inbox.letters(chosen) : [],
+  ]);
+  const amount = letters.length + rows.length;
+  const nothing = `${what === "all" ? "There is nothing to delete" : what === "inbox" ? "No inbox message is dead" : `Nothing is ${what}`}${chosen.words}.`;
+  if (amount > 0 && context.options.yes !== true) return confirmPurge(amount, what, chosen);
+  const [deliveries, inbox] = [
+    await deps.discard(letters.map(({ id }) => id)),
+    await deps.store.inbox.discard(rows.map(({ id }) => id)),
+  ];
+  return deleted(deliveries + inbox, nothing);
+}
+
+function deleted(purged: number, nothing: string): CommandAnswer {
   return answer({
-    text: [purged === 0 ? `Nothing is ${code(asked)}.` : `${count(purged, "message")} deleted.`],
-    data: { purged, what: asked },
+    text: [purged === 0 ? nothing : `${count(purged, "message")} deleted.`],
+    data: { purged },
+  });
+}
+
+function confirmPurge(amount: number, what: string, { line, words }: Chosen): CommandAnswer {
+  const are = amount === 1 ? "is" : "are";
+  const which = what === "all" ? "" : what === "inbox" ? ` that ${are} dead in the inbox` : ` that ${are} ${what}`;
+  return answer({
+    text: [
+      `Delete ${count(amount, "message")}${which}${words}? They will be neither sent nor handled, and this cannot be undone. \`yes=true\` deletes without asking.`,
+    ],
+    data: { purged: 0, wouldPurge: amount, what },
+    outcome: "refused",
+    buttons: [
+      [
+        commandButton(`Delete ${amount.toLocaleString("en-US")}`, `/outbox purge ${what}${line} yes=true`, "danger"),
+        commandButton("Show them", `/outbox list${what === "all" ? "" : ` ${what}`}${line}`),
+      ],
+    ],
   });
 }
 
 async function purgeOne(deps: CommandDeps, id: string): Promise<number> {
   const letter = await findLetter(deps, id);
   const status = letter.kind === "delivery" ? letter.delivery.status : letter.row.status;
-  if (letter.kind === "inbox" || !PURGEABLE.some((one) => one === status))
+  const isPurgeable = letter.kind === "delivery" ? PURGEABLE.some((one) => one === status) : status === "dead";
+  if (!isPurgeable)
     throw new HookgateError({
       code: "NOT_PURGEABLE",
-      message: `${id} is ${letter.kind === "inbox" ? "an inbox message" : status} and is not deleted by hand.`,
-      hint: `Only ${PURGEABLE.join(", ")} deliveries are; the rest goes with the retention.`,
+      message: `${id} is ${status} and is not deleted by hand.`,
+      hint: `Only ${PURGEABLE.join(", ")} deliveries and dead inbox messages are; the rest goes with the retention.`,
     });
-  return deps.store.outbox.purge({ ids: [letter.delivery.id] });
+  return letter.kind === "delivery" ? deps.discard([letter.delivery.id]) : deps.store.inbox.discard([letter.row.id]);
 }
 
 async function askWhat({ store }: CommandDeps): Promise<CommandAnswer> {
-  const counts = await store.outbox.counts();
-  const present = PURGEABLE.filter((status) => counts[status] > 0);
+  const [counts, inbox] = await Promise.all([store.outbox.counts(), store.inbox.counts()]);
+  const amounts = { ...counts, dead: counts.dead + inbox.dead };
+  const present = PURGEABLE.filter((status) => amounts[status] > 0);
   return answer({
     text: [present.length === 0 ? "There is nothing to delete." : "Delete what? This cannot be undone."],
-    data: { purged: 0, counts },
+    data: { purged: 0, counts, inbox },
     buttons: [
-      present.map((status) => commandButton(`${counts[status]} ${status}`, `/outbox purge ${status}`, "danger")),
+      present.map((status) => commandButton(`${amounts[status]} ${status}`, `/outbox purge ${status}`, "danger")),
     ],
   });
 }

@@ -1,13 +1,18 @@
-/** `/outbox release ID [confirmed]`: an operator decides on a held delivery. */
+/** `/outbox release ID|all [chat older reason] [confirmed]`: an operator decides on held deliveries. */
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer, badUsage, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { code } from "../text.js";
+import { code, count } from "../text.js";
+import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
 import { findLetter, isAmbiguous } from "./letter.js";
 
 export async function releaseDelivery(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   context.need("operator");
+  const asked = typeof context.options.id === "string" ? context.options.id.trim().toLowerCase() : "";
+  const chosen = chosenBy(context, deps);
+  if (asked === "all" || asked === "held" || (asked === "" && isNarrowed(chosen)))
+    return releaseMany(deps, context, chosen);
   const letter = await findLetter(deps, context.options.id);
   if (letter.kind === "inbox") throw badUsage("An inbox message is not held; /outbox retry handles a dead one again.");
   const { delivery } = letter;
@@ -54,3 +59,36 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
     data: { id, ambiguous, released: true, confirmed: confirmed === true },
   });
 }
+
+/** All that is held and chosen, oldest first. Those that may have arrived need the operator's decision, one for all of them. */
+async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: Chosen): Promise<CommandAnswer> {
+  const { confirmed } = context.options;
+  const held = await deps.store.outbox.letters(["held"], chosen);
+  const unclear = held.filter(({ isAmbiguous }) => isAmbiguous).length;
+  // Confirmed: they did arrive, which can be true only of those that may have.
+  const wanted = held.filter(({ isAmbiguous }) => (isAmbiguous ? typeof confirmed === "boolean" : confirmed !== true));
+  let released = 0;
+  for (const { id, isAmbiguous } of wanted) {
+    context.signal.throwIfAborted();
+    if (await deps.release(id, isAmbiguous && confirmed === true)) released++;
+  }
+  const isAsking = unclear > 0 && typeof confirmed !== "boolean";
+  const done = confirmed === true ? "counted as sent" : "on the way again";
+  return answer({
+    text: [
+      held.length === 0 && `**Nothing is held${chosen.words}.**`,
+      released > 0 && `${count(released, "message")} ${done}.`,
+      held.length > 0 && released === 0 && !isAsking && "None of them may have arrived, so none can be confirmed.",
+      isAsking &&
+        `${count(unclear, "message")}${chosen.words} **may have arrived**: sent, and no answer came. Look in the chats, then decide for all of them.`,
+    ],
+    data: { released, unclear: isAsking ? unclear : 0, confirmed: confirmed === true },
+    outcome: isAsking && released === 0 ? "refused" : "done",
+    buttons: isAsking ? [decisions(`/outbox release all${chosen.line}`)] : [],
+  });
+}
+
+const decisions = (line: string) => [
+  commandButton("They arrived", `${line} confirmed=true`, "success"),
+  commandButton("They are not there: send them", `${line} confirmed=false`, "danger"),
+];

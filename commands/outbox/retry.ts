@@ -1,18 +1,23 @@
-/** `/outbox retry ID|all`: a dead delivery is sent again, a dead inbox message is handled again. */
+/** `/outbox retry ID|dead|inbox|all`: a dead delivery is sent again, a dead inbox message is handled again. */
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, count } from "../text.js";
+import { chosenBy } from "./filter.js";
 import { findLetter } from "./letter.js";
-
-/** One `all` takes so many; a second takes the next. */
-const BATCH = 200;
 
 export async function retryLetter(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   context.need("operator");
   const { id } = context.options;
-  if (typeof id === "string" && id.trim().toLowerCase() === "all") return retryAll(deps, context);
+  const asked = typeof id === "string" ? id.trim().toLowerCase() : "";
+  if (asked === "all" || asked === "dead" || asked === "inbox") return retryAll(deps, context, asked);
+  if (asked === "held")
+    throw new HookgateError({
+      code: "HELD",
+      message: "Held messages are not tried again in one go: they may have arrived, or a hook holds them back.",
+      hint: "/outbox list held shows them; /outbox release held decides on all of them.",
+    });
   const letter = await findLetter(deps, id);
   if (letter.kind === "inbox") {
     if (await deps.revive(letter.row.id))
@@ -34,29 +39,32 @@ export async function retryLetter(deps: CommandDeps, context: CommandContext): P
   throw notDead(delivery.id, delivery.status);
 }
 
-async function retryAll(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+async function retryAll(deps: CommandDeps, context: CommandContext, asked: string): Promise<CommandAnswer> {
+  const chosen = chosenBy(context, deps);
   const [deliveries, rows] = await Promise.all([
-    deps.store.outbox.list({ status: "dead", limit: BATCH }),
-    deps.store.inbox.list({ status: "dead", limit: BATCH }),
+    asked === "inbox" ? [] : deps.store.outbox.letters(["dead"], chosen),
+    deps.store.inbox.letters(chosen),
   ]);
   const retried: string[] = [];
   // Oldest first: what was said first goes out first.
-  for (const { id } of [...deliveries].sort((a, b) => a.seq - b.seq)) {
+  for (const { id } of deliveries) {
     context.signal.throwIfAborted();
     if (await deps.release(id, false)) retried.push(id);
   }
-  for (const { id } of [...rows].sort((a, b) => a.id - b.id)) {
+  const risky = rows.filter(({ mayCrash }) => mayCrash);
+  for (const { id } of rows.filter(({ mayCrash }) => !mayCrash)) {
     context.signal.throwIfAborted();
     if (await deps.revive(id)) retried.push(`m${id}`);
   }
-  const isPartial = deliveries.length === BATCH || rows.length === BATCH;
   return answer({
     text: [
-      retried.length === 0
-        ? "There is nothing dead to try again."
-        : `${count(retried.length, "message")} on the way again.${isPartial ? " There may be more: say it once more." : ""}`,
+      retried.length > 0
+        ? `${count(retried.length, "message")} on the way again.`
+        : risky.length === 0 && `There is nothing dead to try again${chosen.words}.`,
+      risky.length > 0 &&
+        `${count(risky.length, "message")} left out: handling ${risky.length === 1 ? "it" : "them"} may crash the gateway. ${code(`/outbox retry m${risky[0]?.id}`)} tries one all the same; ${code("/outbox purge inbox")} deletes dead inbox messages.`,
     ],
-    data: { retried },
+    data: { retried, leftOut: risky.length === 0 ? undefined : risky.map(({ id }) => `m${id}`) },
   });
 }
 

@@ -9,7 +9,7 @@ import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { open } from "../show-dispatch.js";
 import { ago, code, jsonBlock, plain, table } from "../text.js";
-import { findLetter, isAmbiguous } from "./letter.js";
+import { findLetter, isAmbiguous, tries } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
 
 export async function showLetter(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
@@ -43,7 +43,7 @@ function showDelivery(deps: CommandDeps, context: CommandContext, delivery: Deli
       [
         `${delivery.operation} to ${code(delivery.conversation)}`,
         `because of ${cause.kind} ${code(cause.id)}`,
-        `made ${ago(delivery.createdAt, deps.clock.now())}, tried ${delivery.attempts} times`,
+        `made ${ago(delivery.createdAt, deps.clock.now())}, tried ${tries(delivery)} times`,
       ].join("\n"),
       parts.length > 0 &&
         table(

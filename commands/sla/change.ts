@@ -1,9 +1,10 @@
 /** `/sla extend` and `/sla close`: a person gives more time, or says that a conversation is over. */
 import type { ClockView } from "../../src/alerts/sla/desk-views.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import { formatDuration } from "../../src/lib/duration.js";
 import { localTimezone } from "../../src/lib/timezone.js";
 import { actorOf, needAlerts } from "../alerts/need.js";
-import { answer, badUsage, missing, notFound } from "../answer.js";
+import { answer, badUsage, missing, notFound, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
 import { readWhenAndWhy, WHEN_FORMS } from "../when.js";
@@ -12,7 +13,7 @@ import { clockData, deskOf, dueText } from "./texts.js";
 /** By a length of time, or until a moment. What has a deadline of its own gets another; the rest more working time. */
 export async function extendClock(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   context.need("operator");
-  const { was } = context.options;
+  const { expected } = context.options;
   const { clock } = await openClock(deps, context.options.id);
   const zone = (await deskOf(deps).find(clock.id))[0]?.timezone ?? deps.alerts?.timezone() ?? localTimezone();
   const { when, reason } = readWhenAndWhy(context.options, deps.clock.now(), zone);
@@ -20,7 +21,7 @@ export async function extendClock(deps: CommandDeps, context: CommandContext): P
     ...(when.kind === "length"
       ? { byMs: when.ms }
       : { toAt: when.kind === "at" ? when.at : needAlerts(deps).nextBusinessHour() }),
-    ...(typeof was === "number" ? { was } : {}),
+    ...(typeof expected === "number" ? { was: expected } : {}),
     ...(reason === undefined ? {} : { reason }),
     by: actorOf(context),
   });
@@ -52,7 +53,7 @@ async function openClock(deps: CommandDeps, given: unknown): Promise<ClockView> 
       "id",
     );
   const ids = open.map(({ clock }) => `${code(clock.id)} (${clock.measure.replaceAll("_", " ")})`);
-  throw badUsage(`It has ${open.length} open clocks: say which.`, ids.join(", "));
+  throw badUsage(`${plain(first.clock.entity.title, 60)} has ${open.length} open clocks: say which.`, ids.join(", "));
 }
 
 export async function closeConversation(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
@@ -60,9 +61,29 @@ export async function closeConversation(deps: CommandDeps, context: CommandConte
   const id = typeof context.options.id === "string" ? context.options.id.trim() : "";
   if (id === "") throw missing("which conversation", "`/sla list` shows them.", "id");
   const { platform, userId, displayName } = context.operator;
-  const found = (await deskOf(deps).find(id))[0]?.clock.entity;
-  const caseId = found?.type === "conversation" ? found.id : id;
-  if (!(await deskOf(deps).close(caseId, displayName ?? `${platform}:${userId}`)))
+  const clocks = (await deskOf(deps).find(id)).filter(({ clock }) => clock.entity.type === "conversation");
+  const titles = new Map(clocks.map(({ clock: { entity } }) => [entity.id, entity.title]));
+  if (titles.size > 1)
+    throw badUsage(
+      `${titles.size} conversations have "${plain(id, 60)}" in their name: say which.`,
+      [...titles].map(([one, title]) => `${plain(title, 60)} ${code(one)}`).join(", "),
+    );
+  const [caseId = id] = titles.keys();
+  const { by: firstWord, reason: rest } = context.options;
+  const reason = [firstWord, rest].filter((part) => typeof part === "string" && part !== "").join(" ");
+  const waiting = clocks.find(({ clock: { state, entity } }) => state !== "ended" && entity.status === "waiting");
+  if (waiting !== undefined && reason === "")
+    throw badUsage(
+      `${plain(waiting.clock.entity.title, 120)} still waits for an answer (${formatDuration(waiting.usedMs)}).`,
+      `If it ends without one, give the reason: \`/sla close ${word(caseId)} called back by phone\`.`,
+    );
+  const name = displayName ?? `${platform}:${userId}`;
+  if (!(await deskOf(deps).close(caseId, reason === "" ? name : `${name}: ${reason}`)))
     throw notFound("open conversation", id, [], "`/sla list` shows them.", "id");
-  return answer({ text: [`${code(caseId)} is resolved.`], data: { closed: caseId } });
+  return answer({
+    text: [
+      `✓ The conversation ${titles.has(caseId) ? `with ${plain(titles.get(caseId) ?? "", 120)} ` : ""}${waiting === undefined ? "is resolved" : "is closed without an answer"}. ${code(caseId)}`,
+    ],
+    data: { closed: caseId },
+  });
 }

@@ -25,10 +25,10 @@ export async function listClocks(deps: CommandDeps, { options }: CommandContext)
       `**${count(total, `${filter.state ?? "open"} clock`)}**${filter.policyId ? ` of ${code(filter.policyId)}` : ""}${pages > 1 ? ` · page ${wanted} of ${pages}` : ""}`,
       table(
         [
-          { title: "what", maxCharacters: 24 },
+          { title: "what", maxCharacters: 48 },
           { title: "clock" },
-          { title: "stands", maxCharacters: 28 },
-          { title: "used", right: true },
+          { title: "status", maxCharacters: 40 },
+          { title: "elapsed", right: true },
           { title: "due" },
         ],
         clocks.map((view) => [

@@ -18,7 +18,7 @@ export async function mutePolicy(deps: CommandDeps, context: CommandContext): Pr
   const desk = needAlerts(deps);
   const policy = await needPolicy(deps, context.options.id);
   const now = deps.clock.now();
-  const { when, reason = "muted" } = readWhenAndWhy(context.options, now, desk.timezone());
+  const { when, reason = "no reason given" } = readWhenAndWhy(context.options, now, desk.timezone());
   const until = momentOf(when, now, desk.nextBusinessHour);
   if (until > now + MOST_MS) throw badUsage("A policy can be muted for 90 days at most.", WHEN_FORMS);
   const before = muteOf(desk, policy, now);

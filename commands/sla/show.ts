@@ -1,5 +1,6 @@
 /** `/sla show ID`: one clock with its history, or all clocks of one task, mission or conversation. */
 import type { ClockView } from "../../src/alerts/sla/desk-views.js";
+import type { Button } from "../../src/domain/message.js";
 import { SLA_MEASURE_NAMES, type SlaAnnouncement } from "../../src/domain/sla.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
@@ -25,14 +26,24 @@ export async function showClock(deps: CommandDeps, { options }: CommandContext):
     buttons: [
       open
         ? [
-            commandButton("1 h more", `/sla extend id=${word(open.clock.id)} was=${desk.standOf(open.clock)} by=1h`),
-            ...(open.clock.entity.type === "conversation"
-              ? [commandButton("Resolved", `/sla close id=${word(open.clock.entity.id)}`)]
-              : []),
+            commandButton(
+              "1 h more",
+              `/sla extend id=${word(open.clock.id)} expected=${desk.standOf(open.clock)} by=1h`,
+            ),
+            ...(open.clock.entity.type === "conversation" ? [closeButton(open.clock)] : []),
           ]
         : [],
     ],
   });
+}
+
+/** A customer who waits is not closed without a reason. */
+function closeButton({ entity }: ClockView["clock"]): Button {
+  const line = `/sla close id=${word(entity.id)}`;
+  if (entity.status !== "waiting") return commandButton("Resolved", line);
+  const title = "End conversation…";
+  const fields = [{ id: "reason", label: "Why it ends without an answer", required: true }];
+  return { label: title, style: "secondary", action: { kind: "command", line, form: { title, fields } } };
 }
 
 function describe(view: ClockView, history: readonly SlaAnnouncement[]): (string | false)[] {
@@ -41,9 +52,9 @@ function describe(view: ClockView, history: readonly SlaAnnouncement[]): (string
   const facts: [string, string | undefined][] = [
     ["policy", clock.policyId],
     ["measures", SLA_MEASURE_NAMES[clock.measure]],
-    ["stands", standing(view)],
-    ["used", `${formatDuration(usedMs)} of ${formatDuration(clock.targetMs)} (${percent(percentUsed)})`],
-    ["began", timeText(clock.startedAt, timezone)],
+    ["status", standing(view)],
+    ["elapsed", `${formatDuration(usedMs)} of ${formatDuration(clock.targetMs)} (${percent(percentUsed)})`],
+    ["started", timeText(clock.startedAt, timezone)],
     ["due", dueText(view)],
     ["ended", clock.endedAt === undefined ? undefined : timeText(clock.endedAt, timezone)],
     ["extended", clock.extendedMs === 0 ? undefined : formatDuration(Math.abs(clock.extendedMs))],
@@ -58,7 +69,7 @@ function describe(view: ClockView, history: readonly SlaAnnouncement[]): (string
       facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
     ),
     history.length > 0 &&
-      `Said:\n${history.map((said) => `· ${timeText(said.at, timezone)} ${plain(lineOf(said))}`).join("\n")}`,
+      `History:\n${history.map((said) => `· ${timeText(said.at, timezone)} ${plain(lineOf(said))}`).join("\n")}`,
   ];
 }
 

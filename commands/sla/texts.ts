@@ -3,7 +3,7 @@ import type { SlaDesk } from "../../src/alerts/sla/desk.js";
 import type { ClockView } from "../../src/alerts/sla/desk-views.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { HookgateError } from "../../src/lib/errors.js";
-import { timeIn } from "../../src/lib/timezone.js";
+import { writeMoment } from "../../src/lib/markdown/tokens.js";
 import type { CommandDeps } from "../deps.js";
 
 export function deskOf({ sla }: CommandDeps): SlaDesk {
@@ -11,25 +11,27 @@ export function deskOf({ sla }: CommandDeps): SlaDesk {
   throw new HookgateError({ code: "SLA_OFF", message: "SLA clocks are not available here." });
 }
 
-/** `45 min left`, `2 h over`, `paused: approval`, `met in 2 h`. */
+/** `45 min left`, `2 h overdue`, `paused: approval`, `met in 2 h`. */
 export function standing({ clock, usedMs, leftMs }: ClockView): string {
+  if (clock.outcome === "unanswered")
+    return `closed without an answer${clock.breachedAt === undefined ? "" : ", target missed"}`;
   if (clock.state === "ended")
     return `${clock.outcome ?? "ended"}${clock.outcome === "withdrawn" ? "" : ` in ${formatDuration(usedMs)}`}`;
   if (clock.state === "paused") return `paused${clock.pausedFor ? `: ${clock.pausedFor.replaceAll("_", " ")}` : ""}`;
-  return leftMs >= 0 ? `${formatDuration(leftMs)} left` : `${leftMs > -1_000 ? "just" : formatDuration(-leftMs)} over`;
+  return leftMs >= 0
+    ? `${formatDuration(leftMs)} left`
+    : `${leftMs > -1_000 ? "just" : formatDuration(-leftMs)} overdue`;
 }
 
 export const percent = (share: number) => `${Math.round(share * 100)} %`;
 
-/** `2026-11-23 12:30 +01:00`, in the zone of the calendar. */
+/** `23 Nov 2026, 12:30 CET`, in the zone of the calendar. */
 export function dueText({ clock, timezone }: ClockView): string {
   return clock.dueAt === undefined ? "open" : timeText(clock.dueAt, timezone);
 }
 
 export function timeText(at: number, timezone = "UTC"): string {
-  const iso = timeIn(timezone, at);
-  const offset = iso.slice(19);
-  return `${iso.slice(0, 16).replace("T", " ")} ${offset === "+00:00" ? "UTC" : offset}`;
+  return writeMoment({ kind: "moment", atMs: at, style: "f", timezone });
 }
 
 /** What goes to `--json` and the API. */

@@ -1,5 +1,5 @@
 /** What people do to a task: each a wish that hooks may refuse. Whoever was given it may report on it; the rest is for operators. */
-import { hasRole, type Operator } from "../../src/domain/identity.js";
+import { hasRole } from "../../src/domain/identity.js";
 import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../src/domain/task.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { Clock } from "../../src/lib/clock.js";
@@ -7,14 +7,14 @@ import { HookgateError } from "../../src/lib/errors.js";
 import type { Transitioned } from "../../src/orchestrator/tasks/transition.js";
 import { answer, badUsage, choosing, commandButton, missing } from "../answer.js";
 import { code, plain } from "../text.js";
-import { actorOf, assigneeFrom, needTask, type TaskDesk, textOf } from "./parts.js";
+import { actorOf, assigneeFrom, isTaskOf, needTask, type TaskDesk, textOf } from "./parts.js";
 import { taskData, taskLine } from "./rows.js";
 import { whenOf } from "./when.js";
 
 export type TaskAction =
   | "start"
   | "done"
-  | "cant"
+  | "decline"
   | "ask"
   | "note"
   | "cancel"
@@ -25,7 +25,7 @@ export type TaskAction =
   | "resume"
   | "refuse";
 
-const WORKERS: readonly string[] = ["start", "done", "cant", "ask", "note"] satisfies TaskAction[];
+const WORKERS: readonly string[] = ["start", "done", "decline", "ask", "note"] satisfies TaskAction[];
 
 /** Whose turn it is then: nobody approves or accepts their own work by being asked to do it. */
 const OPERATORS_TURN: ReadonlySet<TaskStatus> = new Set([
@@ -43,9 +43,7 @@ export function isWorkersTurn({ status }: Task, action: string): boolean {
 }
 
 /** The person whom it is given to. */
-export function isWorker({ owner }: Task, { platform, userId }: Operator): boolean {
-  return owner === `person:${platform}:${userId}`;
-}
+export const isWorker = isTaskOf;
 
 export async function actOnTask(
   desk: TaskDesk,
@@ -78,8 +76,8 @@ export async function actOnTask(
           ...(text === undefined ? {} : { result: { ok: true, output: text, durationMs: sinceStart(task, clock) } }),
         }),
       );
-    case "cant":
-      return told(await desk.refuse(id, { ...actor, reason: text ?? `${actor.by} cannot do it` }));
+    case "decline":
+      return told(await desk.refuse(id, { ...actor, reason: text ?? `${actor.by} declined it` }));
     case "refuse":
       return told(await desk.refuse(id, { ...actor, reason: text ?? `${actor.by} refused it` }));
     case "pause":
@@ -120,7 +118,9 @@ async function assign(desk: TaskDesk, context: CommandContext, id: string, text:
 /** Without a role one is told of one's own tasks only. */
 async function findFor(desk: TaskDesk, context: CommandContext): Promise<Task> {
   const given = textOf(context.options.id);
-  const found = given === undefined ? undefined : await desk.store.get(given);
+  const stored = given === undefined ? undefined : await desk.store.get(given);
+  const isVisible = stored !== undefined && (context.operator.role !== undefined || isWorker(stored, context.operator));
+  const found = isVisible ? stored : undefined;
   const isTheirs = found === undefined ? await hasWork(desk, context) : isWorker(found, context.operator);
   if (!isTheirs) context.need("operator");
   return found ?? needTask(desk, given, context.operator);

@@ -1,4 +1,5 @@
 /** `/task add WHO TITLE` and `/add-task TITLE`: a command that is handled again after a crash adds no second one. */
+import type { Operator } from "../../src/domain/identity.js";
 import type { TaskSpecInput } from "../../src/domain/task.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { parseDuration } from "../../src/lib/duration.js";
@@ -7,7 +8,7 @@ import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
 import { expectationsFrom } from "./expect.js";
 import { actorOf, assigneeFrom, needTasks, type TaskDesk, textOf } from "./parts.js";
-import { taskData, taskLine } from "./rows.js";
+import { taskData } from "./rows.js";
 import { whenOf } from "./when.js";
 
 const MAX_TITLE = 300;
@@ -43,10 +44,14 @@ export async function addTask(
   });
   const task = await choosing(names.to, to ?? "me", creating);
   return answer({
-    text: [`${taskLine(task)}\n${code(task.id)}, for ${plain(task.assignTo)}.`],
+    text: [`✓ Added **${plain(task.title, 120)}**, for ${whoText(task.assignTo, operator)}.\n${code(task.id)}`],
     data: taskData(task),
     buttons: [[commandButton("Show", `/task show ${task.id}`)]],
   });
+}
+
+function whoText(assignTo: string, operator: Operator): string {
+  return assignTo === assigneeFrom("me", operator) ? "you" : plain(assignTo.replace(/^person:/, ""));
 }
 
 function isSomebody(desk: TaskDesk, name: string): boolean {

@@ -4,10 +4,10 @@ import { isEnded, TASK_STATUSES, type TaskStatus } from "../../src/domain/task.j
 import type { TaskFilter } from "../../src/domain/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
-import { pageButtons, pageOf, sizeOf } from "../page.js";
+import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { clockTime, code, count, plain, table } from "../text.js";
 import { type TaskDesk, textOf } from "./parts.js";
-import { dueText, taskData } from "./rows.js";
+import { dueText, nameOf, taskData } from "./rows.js";
 
 const PAGE_SIZE = 10;
 const MOST_ON_A_PAGE = 200;
@@ -36,10 +36,10 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
     .join(" · ");
   return answer({
     text: [
-      held && `⚠ Nothing is started now: ${plain(held.by)} says so (${plain(held.reason)}).`,
+      held && `⚠ Tasks do not start now: ${plain(held.by)} holds them (${plain(held.reason)}).`,
       found.length === 0
         ? `**No task**${asked === undefined ? " is open" : ` for ${code(asked)}`}${of}.`
-        : `**${count(found.length, asked === undefined ? "open task" : "task")}**${of}${page.pages > 1 ? ` · page ${page.number} of ${page.pages}` : ""}`,
+        : `**${count(found.length, asked === undefined ? "open task" : "task")}**${of}${pageText(page)}`,
       found.length > 0 &&
         table(
           [
@@ -54,7 +54,7 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
             ...(isWide ? [task.id] : []),
             task.title,
             task.status.replaceAll("_", " "),
-            task.owner ?? task.assignTo,
+            nameOf(task.owner ?? task.assignTo, desk),
             dueText(task, now),
             clockTime(task.changedAt, now),
           ]),

@@ -29,6 +29,8 @@ export type TaskDesk = Pick<
   expectationProblem(one: Expectation): string | undefined;
   /** Where a task or mission can be read in chat. */
   linkOf(work: { id: string; type: "task" | "mission" }): Promise<string | undefined>;
+  /** Of an account, `platform:id`, as people write it. */
+  nameOf(ref: string): string | undefined;
   /** Who may give this runner work. */
   roleFor(assignTo: string): Role;
   /** A question of whoever does a task, and words for them, as a message of its own. */
@@ -45,7 +47,8 @@ export async function needTask(desk: TaskDesk, given: unknown, operator?: Operat
   const id = typeof given === "string" ? given.trim() : "";
   if (id === "") throw missing("which task", "/task list shows them.", "id");
   const found = await desk.store.get(id);
-  if (found) return found;
+  // To a person without a role, the task of another is as if it was not there.
+  if (found && (operator === undefined || operator.role !== undefined || isTaskOf(found, operator))) return found;
   const known = operator !== undefined && operator.role === undefined ? [] : await desk.store.list({ limit: 200 });
   throw notFound(
     "task",
@@ -54,6 +57,11 @@ export async function needTask(desk: TaskDesk, given: unknown, operator?: Operat
     "/task list shows them.",
     "id",
   );
+}
+
+/** The person is given it. */
+export function isTaskOf({ owner }: Task, { platform, userId }: Operator): boolean {
+  return owner === `person:${platform}:${userId}`;
 }
 
 /** Who is to do it, as people write it: `me` is whoever writes. */

@@ -27,10 +27,17 @@ function exitOf({ exitCode, httpStatus }: NonNullable<Task["result"]>) {
   };
 }
 
-/** `in 2 h`, `3 h over`; empty without a deadline or when it is over anyway. */
+/** People by their names: of `person:web:1`, `web:1 (Ann)` and what is no account. */
+export function nameOf(who: string, desk: { nameOf(ref: string): string | undefined }): string {
+  const bare = who.replace(/^person:/, "");
+  const [, ref = bare, name] = /^(\w+:\S+) \((.+)\)$/.exec(bare) ?? [];
+  return name ?? desk.nameOf(ref) ?? bare;
+}
+
+/** `in 2 h`, `3 h overdue`; empty without a deadline or when it is over anyway. */
 export function dueText({ deadline, status }: Task, now: number): string {
   if (deadline === undefined || isEnded(status)) return "";
-  return deadline > now ? `in ${formatDuration(deadline - now)}` : `${formatDuration(now - deadline)} over`;
+  return deadline > now ? `in ${formatDuration(deadline - now)}` : `${formatDuration(now - deadline)} overdue`;
 }
 
 function withoutUndefined(facts: Record<string, unknown>): Record<string, unknown> {

@@ -8,7 +8,7 @@ import { answer, commandButton } from "../answer.js";
 import { ago, block, clockTime, code, plain } from "../text.js";
 import { isWorker } from "./act.js";
 import { needTask, type TaskDesk, textOf } from "./parts.js";
-import { dueText, taskData, taskLine } from "./rows.js";
+import { dueText, nameOf, taskData, taskLine } from "./rows.js";
 
 const HISTORY = 30;
 const LONGEST_OUTPUT = 1_500;
@@ -27,9 +27,9 @@ export async function showTask(desk: TaskDesk, context: CommandContext, now: num
     text: [
       taskLine(task, maySeeOutput),
       task.description && plain(task.description, 1_000),
-      factsOf(task, now, link),
+      factsOf(task, desk, now, link),
       maySeeOutput && outputOf(desk, task),
-      `**History**\n${events.map((event) => eventLine(event, now, maySeeOutput)).join("\n")}`,
+      `**History**\n${events.map((event) => eventLine(event, desk, now, maySeeOutput)).join("\n")}`,
     ],
     data: {
       ...taskData(task, maySeeOutput),
@@ -46,14 +46,16 @@ function withoutReason({ reason: _, ...event }: TaskEvent): TaskEvent {
   return event;
 }
 
-function factsOf(task: Task, now: number, link: string | undefined): string {
+function factsOf(task: Task, desk: TaskDesk, now: number, link: string | undefined): string {
   const { id, assignTo, createdBy, createdAt, attempt, retryPolicy, dependsOn, group, missionId, startedAt, endedAt } =
     task;
   const due = dueText(task, now);
   return [
-    `${code(id)}, for ${plain(assignTo)}, made by ${plain(createdBy)} ${ago(createdAt, now)}`,
+    `${code(id)}, for ${plain(nameOf(assignTo, desk))}, created by ${plain(nameOf(createdBy, desk))} ${ago(createdAt, now)}`,
     ...(attempt > 0
-      ? [`started ${attempt} ${attempt === 1 ? "time" : "times"}, ${retryPolicy.maxRetries} retries allowed`]
+      ? [
+          `${startedAt === undefined ? "not started yet" : `attempt ${attempt}`}, ${retryPolicy.maxRetries} retries allowed`,
+        ]
       : []),
     ...(startedAt !== undefined && endedAt !== undefined ? [`took ${formatDuration(endedAt - startedAt)}`] : []),
     ...(due === "" ? [] : [`due ${due}`]),
@@ -70,7 +72,12 @@ function outputOf(desk: TaskDesk, task: Task): string | undefined {
   return text === "" ? undefined : block(text.length > LONGEST_OUTPUT ? `…${text.slice(-LONGEST_OUTPUT)}` : text);
 }
 
-function eventLine({ at, kind, from, to, by, reason, note }: TaskEvent, now: number, isOpen: boolean): string {
+function eventLine(
+  { at, kind, from, to, by, reason, note }: TaskEvent,
+  desk: TaskDesk,
+  now: number,
+  isOpen: boolean,
+): string {
   const what = {
     created: "created",
     transition: `${from} → ${to}`,
@@ -80,7 +87,7 @@ function eventLine({ at, kind, from, to, by, reason, note }: TaskEvent, now: num
   }[kind];
   const why = isOpen || kind !== "transition" ? reason : undefined;
   const words = [kind === "note" ? undefined : note, why].filter((text) => text !== undefined && text !== "");
-  return `${clockTime(at, now)} ${what} by ${plain(by)}${words.length === 0 ? "" : `: ${plain(words.join("; "), 400)}`}`;
+  return `${clockTime(at, now)} ${what} by ${plain(nameOf(by, desk))}${words.length === 0 ? "" : `: ${plain(words.join("; "), 400)}`}`;
 }
 
 function buttonsOf({ id, status }: Task, { operator }: CommandContext) {

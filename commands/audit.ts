@@ -1,0 +1,96 @@
+/** `/audit [filter]`: who did what, newest first: hooks that were switched, messages that were released, commands that were refused. */
+import type { CommandSpec } from "../src/domain/command.js";
+import type { AuditEntry } from "../src/domain/store.js";
+import type { Command } from "../src/gateway/commands.js";
+import { answer, word } from "./answer.js";
+import type { CommandDeps } from "./deps.js";
+import { optionsOf } from "./journey/audit.js";
+import { pageButtons, pageOf, pageText } from "./page.js";
+import { clockTime, code, count, plain, table } from "./text.js";
+
+const PAGE_SIZE = 10;
+/** How many entries the pages hold. */
+const REACH = 1_000;
+
+export const auditSpec: CommandSpec = {
+  name: "audit",
+  summary: "Who did what: hooks switched, messages released, texts revealed, commands refused",
+  role: "admin",
+  options: [
+    {
+      name: "filter",
+      summary: "A hook, a person, a command, or an outcome: done, failed, refused",
+      type: "string",
+      complete: "hooks",
+      words: ["done", "failed", "refused"],
+    },
+    { name: "page", summary: "Which page", type: "integer" },
+  ],
+};
+
+export function audit(deps: CommandDeps): Command {
+  return {
+    ...auditSpec,
+    async run({ options }) {
+      const asked = typeof options.filter === "string" ? options.filter.trim() : "";
+      const found = await search(deps, asked.toLowerCase());
+      const page = pageOf(found, Number(options.page ?? 1), PAGE_SIZE);
+      const now = deps.clock.now();
+      const of = asked === "" ? "" : ` of ${code(asked)}`;
+      if (found.length === 0)
+        return answer({ text: [`**Nothing recorded**${of}.`], data: { entries: [], total: 0, page: 1, pages: 1 } });
+      return answer({
+        text: [
+          `**${count(found.length, "entry", "entries")}**${of}${pageText(page)}`,
+          table(
+            [{ title: "at" }, { title: "who", maxCharacters: 18 }, { title: "what", maxCharacters: 44 }, { title: "" }],
+            page.entries.map((entry) => [
+              clockTime(entry.at, now),
+              nameOf(entry),
+              whatOf(entry),
+              `${entry.outcome === "done" ? "" : entry.outcome}${timesOf(entry)}`,
+            ]),
+          ),
+          found.length === REACH && plain(`These are the newest ${REACH}; there may be more.`),
+        ],
+        data: { entries: page.entries, total: found.length, page: page.number, pages: page.pages },
+        buttons: [pageButtons(page, `/audit${asked === "" ? "" : ` ${word(asked)}`}`)],
+      });
+    },
+  };
+}
+
+/** Through all that is kept, newest first, a part at a time, so that messages are handled in between. */
+async function search({ store }: CommandDeps, asked: string): Promise<AuditEntry[]> {
+  const found: AuditEntry[] = [];
+  let before: number | undefined;
+  while (found.length < REACH) {
+    const entries = await store.audit.list({ limit: REACH, before });
+    found.push(...entries.filter((entry) => fits(entry, asked)));
+    before = entries.at(-1)?.id;
+    if (entries.length < REACH) break;
+  }
+  return found.slice(0, REACH);
+}
+
+const nameOf = ({ operator }: AuditEntry) => operator.displayName ?? `${operator.platform}:${operator.userId}`;
+
+/** `/hooks disable greeter`; of what is no command, its own word: `reveal d_m5r`. */
+function whatOf({ action, target = "", details }: AuditEntry): string {
+  if (action !== "command") return `${action} ${target}`.trim();
+  return [`/${target}`, ...Object.values(optionsOf(details)).map(String)].join(" ");
+}
+
+/** How often, where one entry stands for many. */
+function timesOf({ details }: AuditEntry): string {
+  const times = typeof details === "object" && details !== null && "times" in details ? details.times : undefined;
+  return typeof times === "number" ? ` ${times}×` : "";
+}
+
+function fits(entry: AuditEntry, asked: string): boolean {
+  if (asked === "") return true;
+  const { platform, userId, displayName = "" } = entry.operator;
+  const words = [entry.outcome, entry.action, entry.target ?? "", displayName, `${platform}:${userId}`];
+  const values = Object.values(optionsOf(entry.details)).map(String);
+  return [...words, ...values].some((text) => text.toLowerCase() === asked);
+}

@@ -1,0 +1,119 @@
+/** `/claim CODE`: the first owner on a platform, by the one-time code that the gateway prints. Owners list and remove claims, and get new codes. */
+import type { CommandSpec } from "../src/domain/command.js";
+import { hasRole } from "../src/domain/identity.js";
+import type { Command, CommandContext } from "../src/gateway/commands.js";
+import type { ClaimResult } from "../src/gateway/owner-claims.js";
+import { HookgateError } from "../src/lib/errors.js";
+import { answer } from "./answer.js";
+import type { CommandDeps } from "./deps.js";
+import { code, plain } from "./text.js";
+
+export const claimSpec: CommandSpec = {
+  name: "claim",
+  summary: "Become an owner with the one-time code that the gateway prints",
+  role: "anyone",
+  options: [
+    {
+      name: "code",
+      summary: "The code. Owners leave it out to see claimed owners and to get a new code",
+      type: "string",
+    },
+    {
+      name: "remove",
+      summary: "For owners: a claimed owner to remove, as platform:id",
+      type: "string",
+    },
+  ],
+};
+
+type Claims = NonNullable<CommandDeps["claims"]>;
+
+export function claim({ claims }: CommandDeps): Command {
+  return {
+    ...claimSpec,
+    async run(context) {
+      if (claims === undefined) throw unavailable();
+      const { code: typed, remove } = context.options;
+      if (typeof remove === "string") return removed(claims, remove, context);
+      if (typeof typed === "string") return claimed(claims, typed, context);
+      return shown(claims, context);
+    },
+  };
+}
+
+async function claimed(claims: Claims, typed: string, { operator, at, from, logger }: CommandContext) {
+  const person = personOf(operator);
+  if (hasRole(operator.role, "owner"))
+    return answer({ text: ["You are an owner already; the code was not used."], data: { person, role: "owner" } });
+  const result = await claims.claim(person, operator.displayName, typed);
+  if (result !== "claimed") {
+    logger.warn({ person, result }, "an owner code was not accepted");
+    throw new HookgateError({ code: "CLAIM_REFUSED", ...REFUSALS[result] });
+  }
+  logger.info({ person }, "a new owner was claimed in chat");
+  const here = from?.isDm === false && at !== undefined;
+  return answer({
+    text: [
+      `You are an **owner** now, ${code(person)}. This holds after a restart; ${code(`/claim remove=${person}`)} undoes it.`,
+      "Send me a direct message, or try `/status` and `/hooks`.",
+      here && "To let me listen in this chat, send `/whoami` here: it shows the lines for hookgate.yaml.",
+    ],
+    data: { person, role: "owner" },
+  });
+}
+
+const REFUSALS: Record<Exclude<ClaimResult, "claimed">, { message: string; hint: string }> = {
+  wrong: {
+    message: "That is not the current code.",
+    hint: "`hookgate claim` on the gateway's machine prints a new one.",
+  },
+  limited: {
+    message: "You sent too many wrong codes. Within an hour, no code of yours is accepted.",
+    hint: "Wait an hour, or ask for a new code: `hookgate claim` on the gateway's machine prints one.",
+  },
+  void: {
+    message: "The code is void after too many wrong attempts.",
+    hint: "`hookgate claim` on the gateway's machine prints a new one.",
+  },
+  "no-code": {
+    message: "No code is valid now. A code works once, until the gateway stops.",
+    hint: "`hookgate claim` on the gateway's machine prints a new one.",
+  },
+};
+
+async function removed(claims: Claims, person: string, { need, operator, logger }: CommandContext) {
+  need("owner");
+  if (!(await claims.remove(person)))
+    throw new HookgateError({
+      code: "NOT_FOUND",
+      message: `${person} is not a claimed owner.`,
+      hint: "`/claim` lists them. Roles in hookgate.yaml are changed there.",
+    });
+  logger.info({ person, by: personOf(operator) }, "a claimed owner was removed");
+  return answer({ text: [`${code(person)} is no longer an owner.`], data: { removed: person } });
+}
+
+/** A new code is a secret: it is shown on the command line, and in direct messages only. */
+function shown(claims: Claims, { need, at, from }: CommandContext) {
+  need("owner");
+  const owners = [...claims.owners.values()];
+  const isPrivate = at === undefined || from?.isDm === true;
+  const newCode = isPrivate ? claims.newCode() : undefined;
+  return answer({
+    text: [
+      owners.length === 0
+        ? "No owner was claimed in chat."
+        : `Claimed owners:\n${owners.map(({ person, name, at: since }) => `- ${code(person)}${name === undefined ? "" : ` ${plain(name, 64)}`}, since <t:${Math.floor(since / 1000)}:f>`).join("\n")}`,
+      newCode === undefined
+        ? "Ask for a new code in a direct message."
+        : `New owner code: ${code(newCode)}. It works once, until the gateway stops. The person sends ${code(`/claim ${newCode}`)} to the bot; codes from before are void.`,
+    ],
+    data: { owners, code: newCode ?? null },
+  });
+}
+
+const personOf = ({ platform, userId }: CommandContext["operator"]) => `${platform}:${userId}`;
+
+function unavailable(): HookgateError {
+  return new HookgateError({ code: "UNAVAILABLE", message: "This gateway has no store for claimed owners." });
+}

@@ -1,0 +1,261 @@
+/** Why a hook ran or did not run for one message: what ran is in the journal, what did not follows from the message's path. */
+import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
+import type { CommandAnswer } from "../../src/gateway/commands.js";
+import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
+import type { HookInfo } from "../../src/hooks/registration.js";
+import { formatDuration } from "../../src/lib/duration.js";
+import { answer, commandButton, word } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { heldAt, type Switching, switchesOf } from "../journey/audit.js";
+import type { Journey } from "../journey/find.js";
+import { isBlock, isPutOff } from "../journey/put-off.js";
+import { runningText } from "../journey/surroundings.js";
+import { whyNotReached } from "../journey/why-not-reached.js";
+import { dispatchLine, errorText, hasFailed, outcomeText } from "../show-dispatch.js";
+import { ago, code, count, plain } from "../text.js";
+import { operatorName } from "../who.js";
+
+/** Runs shown; `--json` has all. */
+const MAX_RUNS = 5;
+
+export async function explainMessage(deps: CommandDeps, hook: HookInfo, journey: Journey): Promise<CommandAnswer> {
+  const here = journey.dispatches.filter(
+    ({ point, phase }) => point === hook.hook && (hook.phase === undefined || phase === hook.phase),
+  );
+  const ran = here.flatMap((dispatch) =>
+    dispatch.runs.filter(({ hookId }) => hookId === hook.id).map((run) => ({ dispatch, run })),
+  );
+  const isRunning = journey.running.some(({ hookId }) => hookId === hook.id);
+  if (ran.length > 0 && !isRunning) return showRuns(deps, hook, journey, ran);
+  if (journey.origin?.hookId === hook.id) return sentIt(hook, journey, journey.origin.text);
+  const dispatch = here.at(-1);
+  if (hook.enabled && isOpenAt(hook, journey, dispatch)) return notKnownYet(hook, journey);
+  return dispatch ? didNotRun(deps, hook, journey, dispatch) : didNotFire(deps, hook, journey);
+}
+
+/** Its point is firing now, or may fire yet, for a message or a delivery that hooks are at work on. */
+function isOpenAt(hook: HookInfo, { row, running }: Journey, recorded: DispatchRecord | undefined): boolean {
+  if (running.some(({ dispatchId }) => dispatchId.split(":")[1] === hook.hook)) return true;
+  return recorded === undefined && (row?.status === "running" || running.length > 0);
+}
+
+/** A dispatch is recorded at its end: until then it is not known which hooks had their turn. */
+function notKnownYet(hook: HookInfo, { asked, running }: Journey): CommandAnswer {
+  const own = running.find(({ hookId }) => hookId === hook.id);
+  return answer({
+    text: [
+      own
+        ? `${code(hook.id)} and ${code(asked)}: It is running now, for ${formatDuration(own.forMs)}.`
+        : `Whether ${code(hook.id)} runs for ${code(asked)} is not known yet: the message is being handled now.`,
+      !own && running.length > 0 && `${runningText(running)}.`,
+    ],
+    data: {
+      id: hook.id,
+      message: asked,
+      found: true,
+      pending: true,
+      running: running.map(({ hookId, runId, forMs }) => ({ hookId, runId, forMs })),
+    },
+    buttons: [[commandButton("Ask again", `/hooks why ${word(hook.id)} ${word(asked)}`)], nextButtons(hook, undefined)],
+  });
+}
+
+/** The message that was named is what the hook itself posted. */
+function sentIt(hook: HookInfo, { asked, dispatches }: Journey, origin: string): CommandAnswer {
+  return answer({
+    text: [`${code(hook.id)} **sent this message** (${code(asked)}): ${origin}.`],
+    data: { id: hook.id, message: asked, found: true, ran: true, sent: true },
+    buttons: [nextButtons(hook, dispatches.at(-1))],
+  });
+}
+
+function showRuns(
+  deps: CommandDeps,
+  hook: HookInfo,
+  { asked }: Journey,
+  ran: readonly { dispatch: DispatchRecord; run: RunRecord }[],
+): CommandAnswer {
+  const now = deps.clock.now();
+  return answer({
+    text: [
+      `${code(hook.id)} and ${code(asked)}:`,
+      ...ran.slice(-MAX_RUNS).map(({ dispatch, run }) => `${runText(run)}\n${dispatchLine(dispatch, now)}`),
+      ran.length > MAX_RUNS && `${count(ran.length - MAX_RUNS, "earlier run")} left out.`,
+    ],
+    data: {
+      id: hook.id,
+      message: asked,
+      found: true,
+      ran: ran.some(({ run }) => run.outcome !== "skipped"),
+      runs: ran.map(({ dispatch, run }) => ({
+        dispatchId: dispatch.id,
+        outcome: run.outcome,
+        reason: run.reason,
+        error: run.error,
+      })),
+    },
+    buttons: [nextButtons(hook, ran.at(-1)?.dispatch)],
+  });
+}
+
+function runText(run: RunRecord): string {
+  const why = [run.reason && plain(run.reason), run.error && errorText(run)].filter(
+    (text) => text !== undefined && text !== "",
+  );
+  const verb =
+    run.outcome === "skipped"
+      ? "It was skipped"
+      : isPutOff(run)
+        ? "It put the message off"
+        : `It ran, ${outcomeText(run.outcome)}, ${formatDuration(run.latencyMs)}`;
+  return `${verb}${why.length > 0 ? `: ${why.join(" · ")}` : "."}`;
+}
+
+/** The point fired without it. */
+async function didNotRun(
+  deps: CommandDeps,
+  hook: HookInfo,
+  { asked, dispatches }: Journey,
+  dispatch: DispatchRecord,
+): Promise<CommandAnswer> {
+  const now = deps.clock.now();
+  const switches = await switchesOf(deps, hook.id);
+  const reason = disabledReason(deps, hook, switches, dispatch.at) ?? endedEarlier(deps, dispatch, hook);
+  const explanation = explain(deps, hook, dispatch);
+  return answer({
+    text: [
+      `${code(hook.id)} did **not** run for ${code(asked)}, though ${code(hook.hook)} fired.`,
+      reason,
+      !reason && `By its state now:\n${checkLines(explanation.checks)}`,
+      !reason &&
+        explanation.runs &&
+        `By its state now it would run: it was registered or enabled later, or its plugin was filtered out.${enabledLater(switches, dispatch.at, now)}`,
+      dispatchLine(dispatch, now),
+    ],
+    data: {
+      id: hook.id,
+      message: asked,
+      found: true,
+      ran: false,
+      fired: true,
+      reason,
+      checks: explanation.checks,
+      points: dispatches.map(({ point }) => point),
+    },
+    buttons: [nextButtons(hook, dispatch)],
+  });
+}
+
+/** The point did not fire: the message did not come so far, or no hook was enabled there. */
+async function didNotFire(deps: CommandDeps, hook: HookInfo, journey: Journey): Promise<CommandAnswer> {
+  const { asked, row, own, dispatches, deliveries } = journey;
+  const now = deps.clock.now();
+  const isOpen = (row && row.settledAt === undefined) || deliveries.some(({ settledAt }) => settledAt === undefined);
+  const at = row?.receivedAt ?? own?.createdAt ?? dispatches[0]?.at ?? now;
+  const notReached = whyNotReached(hook.hook, journey, now);
+  const switches = notReached === undefined ? await switchesOf(deps, hook.id) : [];
+  const reason = notReached ?? disabledReason(deps, hook, switches, at);
+  const fired = [...new Set(dispatches.map(({ point }) => point))];
+  const isKnown = row !== undefined || own !== undefined;
+  const recorded = isKnown ? undefined : endings(dispatches);
+  return answer({
+    text: [
+      `${code(hook.id)} did **not** run for ${code(asked)}${isOpen ? " yet" : ""}: ${code(hook.hook)} did not fire${notReached === undefined && isKnown ? ", because no hook was enabled there" : ""}.`,
+      reason,
+      reason === undefined &&
+        isKnown &&
+        `${code(hook.id)} is enabled now, so it was added or enabled later${at < deps.about.startedAt ? " (the gateway has been restarted since)" : ""}.${enabledLater(switches, at, now)}`,
+      recorded,
+      fired.length > 0 && `Recorded for this message: ${fired.map(code).join(", ")}.`,
+    ],
+    data: {
+      id: hook.id,
+      message: asked,
+      found: true,
+      ran: false,
+      fired: false,
+      reason,
+      checks: deps.registry.explain(hook.id).checks,
+      points: dispatches.map(({ point }) => point),
+    },
+    buttons: [nextButtons(hook, dispatches.at(-1))],
+  });
+}
+
+/** Why it was disabled when the point fired, or is now, when the audit knows no one who enabled it. */
+function disabledReason(
+  { switches: config, automations, clock }: CommandDeps,
+  hook: HookInfo,
+  switches: readonly Switching[],
+  at: number,
+): string | undefined {
+  const held = heldAt(switches, at);
+  const now = clock.now();
+  if (held?.enabled === false) return `It was **disabled** then, by ${nameOf(held)} ${ago(held.at, now)}.`;
+  if (hook.enabled) return undefined;
+  const [last] = switches;
+  if (last && !last.enabled && last.at > at) return `It is **disabled**, by ${nameOf(last)} ${ago(last.at, now)}.`;
+  const isConfigured = config?.configured(hook.id) === false || automations?.get(hook.id)?.enabled === false;
+  return isConfigured ? "It is **disabled in the configuration**." : "It is **disabled**.";
+}
+
+function enabledLater(switches: readonly Switching[], at: number, now: number): string {
+  const later = switches.find((one) => one.at > at && one.enabled);
+  return later ? ` ${nameOf(later)} enabled it ${ago(later.at, now)}.` : "";
+}
+
+const nameOf = ({ by }: Switching) => operatorName(by);
+
+/** A claim ends a dispatch, and so does the failure of a fail-closed hook: hooks behind it do not get their turn. */
+export function endedEarlier({ registry }: CommandDeps, dispatch: DispatchRecord, hook: HookInfo): string | undefined {
+  const ender =
+    dispatch.runs.find(({ outcome }) => outcome === "claimed") ??
+    (dispatch.outcome === "failed" ? dispatch.runs.find(hasFailed) : undefined);
+  if (!ender || ender.hookId === hook.id) return undefined;
+  const order = registry.order(hook.hook, hook.phase).map(({ id }) => id);
+  // It is before the hook that ended the dispatch, and had no turn: it was not there.
+  if (order.includes(ender.hookId) && order.indexOf(hook.id) < order.indexOf(ender.hookId)) return undefined;
+  if (isPutOff(ender))
+    return `${code(ender.hookId)} runs before it and put the message off${ender.reason ? ` (${plain(ender.reason)})` : ""}. Hooks after it get their turn when the message is offered again.`;
+  return ender.outcome === "claimed"
+    ? `${code(ender.hookId)} runs before it and ${isBlock(ender) ? "blocked" : "claimed"} the message${ender.reason ? ` (${plain(ender.reason)})` : ""}. Hooks after a claim do not run.`
+    : `${code(ender.hookId)} runs before it and ${ender.outcome.replace("_", " ")}${ender.error ? ` (${plain(ender.error)})` : ""}. It is fail-closed, so the hooks after it did not run.`;
+}
+
+/** What the journal alone can say, when the queues no longer have the message. */
+function endings(dispatches: readonly DispatchRecord[]): string | undefined {
+  const facts = dispatches.flatMap(({ point, payload, runs }) => {
+    const isDenied =
+      typeof payload === "object" && payload !== null && "access" in payload && payload.access === "denied";
+    const reason = isDenied && "reason" in payload && typeof payload.reason === "string" ? `: ${payload.reason}` : "";
+    const ender = runs.find(({ outcome }) => outcome === "claimed" || outcome === "cancelled" || outcome === "blocked");
+    return [
+      ...(isDenied ? [`${code(point)}: the message was denied${plain(reason)}, so it was offered to no hook`] : []),
+      ...(ender
+        ? [
+            `${code(point)}: ${outcomeText(ender.outcome)} by ${code(ender.hookId)}${ender.reason ? ` (${plain(ender.reason)})` : ""}`,
+          ]
+        : []),
+    ];
+  });
+  return facts.length > 0 ? facts.join("\n") : undefined;
+}
+
+export function explain({ registry }: CommandDeps, hook: HookInfo, dispatch: DispatchRecord | undefined): Explanation {
+  if (!dispatch) return registry.explain(hook.id);
+  const { payload } = dispatch;
+  const access = typeof payload === "object" && payload !== null && "access" in payload ? payload.access : undefined;
+  return registry.explain(hook.id, payload, access === "allowed" || access === "denied" ? { access } : {});
+}
+
+export function checkLines(checks: readonly ExplainedCheck[]): string {
+  return checks.map(({ check, passed, detail }) => `${passed ? "✓" : "✗"} ${check}: ${plain(detail)}`).join("\n");
+}
+
+export function nextButtons(hook: HookInfo, dispatch: DispatchRecord | undefined) {
+  return [
+    ...(dispatch ? [commandButton("The dispatch", `/run ${word(dispatch.id)}`)] : []),
+    commandButton("The hook", `/hooks show ${word(hook.id)}`),
+    commandButton("Order", `/hooks order ${word(hook.hook)}`),
+  ];
+}

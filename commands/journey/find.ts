@@ -1,0 +1,230 @@
+/**
+ * From what a person names (an id of the gateway's, an id of the platform's, `last`, a reply) to all that is known of one message:
+ * its row in the inbox, what was sent because of it, and what fired.
+ */
+import { type Address, formatAddress } from "../../src/domain/address.js";
+import { addressOf, conversationOf, type InboundEvent } from "../../src/domain/event.js";
+import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
+import type { Delivery, InboxRow } from "../../src/domain/store.js";
+import { catchUp } from "../catch-up.js";
+import type { CommandDeps } from "../deps.js";
+import { type Purge, purgeOf } from "./audit.js";
+import { type Surroundings, surroundingsOf } from "./surroundings.js";
+
+/** Of one message or delivery. */
+const MAX_DISPATCHES = 50;
+/** How far `last` looks back. */
+const LAST_ROWS = 500;
+/** What the ids of answers, notes, copies and early answers end with. Their rows may be purged while the journal knows them. */
+const MARKS = ["r", "a", "f", "p"];
+
+export type Journey = Path & Surroundings;
+
+interface Path {
+  /** As it was named. */
+  asked: string;
+  /** What came in; absent for what the gateway sent on its own, and when the row was deleted. */
+  row: InboxRow | undefined;
+  /** The gateway's own message, when that was named. */
+  own: Delivery | undefined;
+  /** What was sent because of `row`, oldest first; `own` alone when that was named. */
+  deliveries: readonly Delivery[];
+  /** Oldest first. */
+  dispatches: readonly DispatchRecord[];
+  /** Deliveries that the outbox no longer has; `purge` when an operator deleted them, else the retention did. */
+  gone: readonly { id: string; purge: Purge | undefined }[];
+}
+
+export interface Candidate {
+  id: string;
+  conversation: string;
+  address?: Address;
+  at: number;
+  /** Who wrote it; absent for what the gateway sent. */
+  by?: string;
+}
+
+type FoundAs<What> =
+  | { kind: "found"; journey: What }
+  /** A platform's id that more than one chat has; asked for outside of any. */
+  | { kind: "several"; places: Candidate[] }
+  | { kind: "none" };
+type Found = FoundAs<Path>;
+
+/** `at`: the chat in which it was asked; a platform's id holds for that chat only. */
+export async function findJourney(
+  deps: CommandDeps,
+  at: Address | undefined,
+  asked: string,
+): Promise<FoundAs<Journey>> {
+  await catchUp(deps);
+  const found = await find(deps, at, asked);
+  if (found.kind !== "found") return found;
+  const { journey } = found;
+  return {
+    kind: "found",
+    journey: { ...journey, ...(await surroundingsOf(deps, journey.row, journey.own, journey.deliveries)) },
+  };
+}
+
+async function find(deps: CommandDeps, at: Address | undefined, asked: string): Promise<Found> {
+  const { inbox, outbox, journal } = deps.store;
+  if (asked.toLowerCase() === "last") return ofRow(deps, asked, await lastMessage(deps, at));
+  const [, rowId] = /^m(\d{1,15})(?=$|[:/])/.exec(asked) ?? [];
+  const [deliveryId] = /^d_[^:/]+(?=$|[:/])/.exec(asked) ?? [];
+  if (rowId !== undefined) {
+    const row = await inbox.get(Number(rowId));
+    if (row) return ofRow(deps, asked, row);
+  }
+  if (deliveryId !== undefined) {
+    const delivery = await outbox.get(deliveryId);
+    if (delivery) return ofDelivery(deps, asked, delivery);
+  }
+  const dispatch = (await journal.get(asked)) ?? (await journal.getByRun(asked));
+  if (dispatch) return ofDispatch(deps, asked, dispatch);
+  const [, answered] = /^d_(m\d{1,15})[a-z]/.exec(deliveryId ?? "") ?? [];
+  const cause = answered === undefined ? undefined : await inbox.get(Number(answered.slice(1)));
+  if (cause) return ofRow(deps, asked, cause, deliveryId);
+  if (rowId !== undefined || deliveryId !== undefined) return ofJournal(deps, asked, { of: rootOf(asked) });
+  return at === undefined ? anywhere(deps, asked) : inChat(deps, asked, at);
+}
+
+/** The newest message in the chat that is no command; of all chats when it was asked in none. */
+async function lastMessage({ store }: CommandDeps, at: Address | undefined): Promise<InboxRow | undefined> {
+  const conversation = at && formatAddress(at);
+  const rows = await store.inbox.list({ limit: LAST_ROWS });
+  return rows.find(
+    ({ event, outcome, lane }) =>
+      event.kind === "message" &&
+      outcome !== "command" &&
+      !lane.includes("#commands") &&
+      (conversation === undefined || conversationOf(event) === conversation),
+  );
+}
+
+async function inChat(deps: CommandDeps, asked: string, at: Address): Promise<Found> {
+  const row = await deps.store.inbox.find(at, asked);
+  if (row) return ofRow(deps, asked, row);
+  const delivery = await deps.store.outbox.findByMessage(at, asked);
+  if (delivery) return ofDelivery(deps, asked, delivery);
+  return ofJournal(deps, asked, { messageId: asked, conversation: formatAddress(at) });
+}
+
+async function anywhere(deps: CommandDeps, asked: string): Promise<Found> {
+  const rows = await deps.store.inbox.findAll(asked);
+  const deliveries = await deps.store.outbox.findAllByMessage(asked);
+  const places = [
+    ...rows.map((row): Candidate => {
+      const by = "message" in row.event ? (row.event.message.displayName ?? row.event.message.userId) : undefined;
+      return {
+        id: `m${row.id}`,
+        conversation: conversationOf(row.event),
+        address: addressOf(row.event),
+        at: row.receivedAt,
+        ...(by === undefined ? {} : { by }),
+      };
+    }),
+    ...deliveries.map(
+      ({ id, conversation, address, createdAt }): Candidate => ({ id, conversation, address, at: createdAt }),
+    ),
+  ];
+  if (places.length > 1) return { kind: "several", places };
+  if (rows[0]) return ofRow(deps, asked, rows[0]);
+  if (deliveries[0]) return ofDelivery(deps, asked, deliveries[0]);
+  return ofJournal(deps, asked, { messageId: asked });
+}
+
+/** `missing`: a delivery of it that was named, and that the outbox does not have. */
+async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined, missing?: string): Promise<Found> {
+  if (row === undefined) return { kind: "none" };
+  const deliveries = await deps.store.outbox.answersTo(`m${row.id}`);
+  const roots = new Set([
+    `m${row.id}`,
+    ...MARKS.map((mark) => `d_m${row.id}${mark}`),
+    ...deliveries.map(({ id }) => id),
+  ]);
+  // What happened to the message that was edited is told by its own id.
+  const about = row.event.kind in POINT_OF_CHANGE ? undefined : messageIdOf(row.event);
+  const dispatches = await dispatchesOf(
+    deps,
+    [...roots],
+    about === undefined ? [] : [{ conversation: conversationOf(row.event), messageId: about }],
+  );
+  const known = new Set(deliveries.map(({ id }) => id));
+  const sent = dispatches.map(({ id }) => rootOf(id)).filter((id) => id.startsWith("d_") && !known.has(id));
+  const gone = await Promise.all(
+    [...new Set(missing === undefined ? sent : [...sent, missing])].map(async (id) => ({
+      id,
+      purge: await purgeOf(deps, id, row.receivedAt),
+    })),
+  );
+  return { kind: "found", journey: { asked, row, own: undefined, deliveries, dispatches, gone } };
+}
+
+async function ofDelivery(deps: CommandDeps, asked: string, own: Delivery): Promise<Found> {
+  const row = await causeOf(deps, own.cause.id);
+  const about = own.parts.flatMap(({ messageId }) =>
+    messageId === undefined ? [] : [{ conversation: own.conversation, messageId }],
+  );
+  const dispatches = await dispatchesOf(deps, [...(row ? [`m${row.id}`] : []), own.id], about.slice(0, 1));
+  return { kind: "found", journey: { asked, row, own, deliveries: [own], dispatches, gone: [] } };
+}
+
+/** One dispatch, or all of the message that led to it, when that is known. */
+async function ofDispatch(deps: CommandDeps, asked: string, dispatch: DispatchRecord): Promise<Found> {
+  const row = await causeOf(deps, rootOf(dispatch.id));
+  return { kind: "found", journey: { asked, row, own: undefined, deliveries: [], dispatches: [dispatch], gone: [] } };
+}
+
+/** The queues no longer have it, or never had: the journal may. */
+async function ofJournal(
+  deps: CommandDeps,
+  asked: string,
+  filter: { of: string } | { messageId: string; conversation?: string },
+): Promise<Found> {
+  const dispatches = (await deps.store.journal.list({ ...filter, limit: MAX_DISPATCHES })).reverse();
+  const places = new Map(dispatches.map((one) => [one.conversation ?? "", one]));
+  if (places.size > 1 && !("of" in filter) && filter.conversation === undefined)
+    return {
+      kind: "several",
+      places: [...places].map(([conversation, { id, at }]) => ({ id: rootOf(id), conversation, at })),
+    };
+  if (dispatches.length === 0) return { kind: "none" };
+  return { kind: "found", journey: { asked, row: undefined, own: undefined, deliveries: [], dispatches, gone: [] } };
+}
+
+/** Causes are named `m5`, or as a dispatch or run of it: `m5:inbound_claim/1`. */
+async function causeOf({ store }: CommandDeps, causeId: string): Promise<InboxRow | undefined> {
+  const [, id] = /^m(\d{1,15})(?=$|[:/])/.exec(causeId) ?? [];
+  return id === undefined ? undefined : store.inbox.get(Number(id));
+}
+
+async function dispatchesOf(
+  { store: { journal } }: CommandDeps,
+  roots: readonly string[],
+  about: readonly { conversation: string; messageId: string }[],
+): Promise<DispatchRecord[]> {
+  const limit = MAX_DISPATCHES;
+  const lists = await Promise.all([
+    ...roots.map((of) => journal.list({ of, limit })),
+    ...about.map((filter) => journal.list({ ...filter, limit })),
+  ]);
+  const unique = new Map(lists.flat().map((dispatch) => [`${dispatch.id} ${dispatch.at}`, dispatch]));
+  return [...unique.values()].sort((a, b) => a.at - b.at || orderOf(a) - orderOf(b));
+}
+
+/** What people do to a message that is there fires a point of its own. */
+export const POINT_OF_CHANGE: Readonly<Partial<Record<InboundEvent["kind"], string>>> = {
+  edited: "message_edited",
+  deleted: "message_deleted",
+  reaction: "reaction_added",
+};
+
+/** Of points that fire in the same millisecond. */
+const ORDER = ["message_received", "inbound_claim", "before_dispatch", "message_sending", "message_sent"];
+const orderOf = ({ point }: DispatchRecord) => (ORDER.includes(point) ? ORDER.indexOf(point) : ORDER.length);
+
+function messageIdOf(event: InboundEvent): string | undefined {
+  if ("message" in event) return event.message.messageId;
+  return "messageId" in event ? event.messageId : undefined;
+}

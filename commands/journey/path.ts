@@ -1,0 +1,214 @@
+/** What happened to a message, in about five lines: received, claimed, decided, sent. Nothing of what people wrote is shown. */
+import { addressOf } from "../../src/domain/event.js";
+import type { DispatchRecord } from "../../src/domain/journal.js";
+import type { Delivery, InboxRow } from "../../src/domain/store.js";
+import type { CommandAnswer } from "../../src/gateway/commands.js";
+import { answer, commandButton, word } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { tries } from "../outbox/letter.js";
+import { errorText, hasFailed } from "../show-dispatch.js";
+import { ago, clockTime, code, count, plain } from "../text.js";
+import { operatorName, placeText } from "../who.js";
+import type { Decision } from "./audit.js";
+import { type Journey, POINT_OF_CHANGE } from "./find.js";
+import { isBlock, putOffs } from "./put-off.js";
+import { runningText } from "./surroundings.js";
+import { behindText, deniedText, goneText, statusText, whyUnhandled } from "./why-not-reached.js";
+
+/** Deliveries and failures shown; `--json` has all. */
+const MAX_SHOWN = 4;
+
+export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
+  const { row, own, deliveries, dispatches, gone, asked, decisions, origin } = journey;
+  const now = deps.clock.now();
+  const id = own?.id ?? (row ? `m${row.id}` : asked);
+  const failures = failureLines(dispatches, now);
+  const lines = [
+    ...(own && origin ? [`sent by ${origin.text}`] : []),
+    ...(row ? inboundLines(deps, journey, row, now) : []),
+    ...(row === undefined && own === undefined ? ["The queues no longer have it. The journal has:"] : []),
+    ...(row || own ? [] : dispatches.map(({ point, outcome }) => `${code(point)}: ${outcome}`)),
+    ...deliveries.slice(0, MAX_SHOWN).map((delivery) => deliveryLine(deps, delivery, journey, now)),
+    ...(deliveries.length > MAX_SHOWN ? [`… and ${deliveries.length - MAX_SHOWN} more deliveries`] : []),
+    ...decisions.map((decision) => decisionLine(decision, now)),
+    ...gone.map((one) => goneText(one, now)),
+    ...(row?.status === "done" && deliveries.length === 0 && gone.length === 0 ? ["Nothing was sent in answer."] : []),
+    ...failures.slice(0, MAX_SHOWN),
+    ...(failures.length > MAX_SHOWN ? [`… and ${count(failures.length - MAX_SHOWN, "more failure")}`] : []),
+  ];
+  return answer({
+    text: [headline(deps, journey, id, now), lines.map((line, index) => `${index + 1}. ${line}`).join("\n")],
+    data: {
+      message: asked,
+      found: true,
+      id,
+      ...(row
+        ? {
+            inbox: {
+              id: `m${row.id}`,
+              kind: row.event.kind,
+              status: row.status,
+              outcome: row.outcome,
+              claimedBy: row.claimedBy,
+              reason: row.reason ?? row.error,
+              receivedAt: row.receivedAt,
+            },
+          }
+        : {}),
+      deliveries: deliveries.map((delivery) => ({
+        id: delivery.id,
+        status: delivery.status,
+        reason: delivery.reason,
+        messageIds: postedIds(delivery),
+      })),
+      dispatches: dispatches.map((dispatch) => ({ id: dispatch.id, point: dispatch.point, outcome: dispatch.outcome })),
+      path: lines,
+    },
+    buttons: [
+      [
+        ...(row || own ? [commandButton("The message", `/outbox show ${word(id)}`)] : []),
+        ...dispatches
+          .filter(({ runs }) => runs.length > 0)
+          .slice(0, 3)
+          .map((dispatch) => commandButton(dispatch.point, `/run ${word(dispatch.id)}`)),
+      ],
+    ],
+  });
+}
+
+function headline(deps: CommandDeps, { row, own, asked }: Journey, id: string, now: number): string {
+  if (own)
+    return `**What happened to ${code(id)}**, which the gateway sent to ${placeText(deps, own.address)} ${ago(own.createdAt, now)}`;
+  if (!row) return `**What happened to ${code(asked)}**`;
+  const { event } = row;
+  const platformId = "message" in event ? event.message.messageId : "messageId" in event ? event.messageId : undefined;
+  const kind = event.kind === "action" ? "press on a button" : event.kind;
+  return `**What happened to ${code(id)}**: ${kind}${platformId === undefined ? "" : ` ${code(platformId)}`} in ${placeText(deps, addressOf(event))}, ${ago(row.receivedAt, now)}`;
+}
+
+/** Failures that repeat are one line, with how often and when last. */
+function failureLines(dispatches: readonly DispatchRecord[], now: number): string[] {
+  const found = new Map<string, { at: number; times: number }>();
+  for (const { point, at, runs } of dispatches)
+    for (const run of runs.filter(hasFailed)) {
+      const line = `✗ ${code(run.hookId)} ${run.outcome.replace("_", " ")} at ${code(point)}${run.error ? `: ${errorText(run)}` : ""}`;
+      found.set(line, { at, times: (found.get(line)?.times ?? 0) + 1 });
+    }
+  return [...found].map(
+    ([line, { at, times }]) => `${clockTime(at, now)} ${line}${times > 1 ? ` (${times} times; this is the last)` : ""}`,
+  );
+}
+
+function inboundLines(deps: CommandDeps, journey: Journey, row: InboxRow, now: number): string[] {
+  const mine = journey.dispatches.filter(({ id }) => id.startsWith(`m${row.id}:`));
+  const change = POINT_OF_CHANGE[row.event.kind];
+  // A press fires the points of what it stands for; a move of a chat fires none.
+  const point = change ?? (row.event.kind === "action" || row.event.kind === "moved" ? undefined : "message_received");
+  const ran = point && ranAt(point, mine, row.status === "done");
+  return [
+    `${clockTime(row.receivedAt, now)} received${ran ? ` · ${ran}` : ""}`,
+    ...putOffLines(journey, row),
+    ...attemptLines(deps, row, now),
+    inboundEnd(journey, row, mine, now),
+  ];
+}
+
+function putOffLines({ dispatches }: Journey, row: InboxRow): string[] {
+  const all = putOffs(dispatches);
+  if (all.length === 0 || (row.status === "deferred" && row.error === undefined && row.deferrals <= 1)) return [];
+  const times = row.deferrals === 1 ? "once" : `${row.deferrals} times`;
+  const hooks = new Map(all.map(({ hookId, reason }) => [hookId, reason]));
+  const by = [...hooks].map(([hookId, reason]) => `${code(hookId)}${reason ? `: ${plain(reason)}` : ""}`).join("; ");
+  return [`it was put off ${times}, by ${by}`];
+}
+
+/** Attempts that failed or were cut off; only the last one is shown. */
+function attemptLines({ about }: CommandDeps, row: InboxRow, now: number): string[] {
+  const made = row.attempts - row.deferrals;
+  if (made <= 1) return [];
+  const isRestarted = about.startedAt > row.receivedAt && about.startedAt < (row.settledAt ?? now);
+  return [
+    `attempt ${made}${isRestarted ? `; the process ended in between and was started again at ${clockTime(about.startedAt, now)}` : ""}`,
+  ];
+}
+
+function inboundEnd(journey: Journey, row: InboxRow, mine: readonly DispatchRecord[], now: number): string {
+  const open = whyUnhandled(journey, now);
+  if (open !== undefined) return open;
+  if (POINT_OF_CHANGE[row.event.kind] !== undefined) return plain(row.outcome ?? "settled");
+  const asked = ranAt("inbound_claim", mine, true);
+  const by = row.claimedBy ? ` by ${code(row.claimedBy)}` : "";
+  switch (row.outcome) {
+    case "denied":
+      return `denied: ${deniedText(row.reason)}`;
+    case "claimed": {
+      const claim = mine
+        .filter(({ point }) => point === "inbound_claim")
+        .at(-1)
+        ?.runs.find(({ hookId }) => hookId === row.claimedBy);
+      const reason = claim?.reason ? `: ${plain(claim.reason)}` : "";
+      return `${claim && isBlock(claim) ? "blocked" : "claimed"}${by}${reason} · ${asked}`;
+    }
+    case "command":
+      return "answered as a command";
+    case "unrouted":
+      return `no hook claimed it, and there is no default route${row.reason ? ` (${plain(row.reason)})` : ""} · ${asked}`;
+    default:
+      return `${plain(row.outcome ?? "settled")}${by} · ${asked}`;
+  }
+}
+
+/** Who ran at a point in its last dispatch. Undefined when none is recorded and one may still come. */
+function ranAt(point: string, dispatches: readonly DispatchRecord[], isSettled: boolean): string | undefined {
+  const last = dispatches.filter((one) => one.point === point && one.runs.length > 0).at(-1);
+  if (last === undefined) return isSettled ? `no hook was enabled at ${code(point)}` : undefined;
+  const ran = last.runs.filter(({ outcome }) => outcome !== "skipped");
+  const skipped = last.runs.length - ran.length;
+  return `${code(point)}: ${count(ran.length, "hook")} ran${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+}
+
+function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, now: number): string {
+  const { id, status, operation, reason, settledAt } = delivery;
+  const mine = journey.dispatches.filter((one) => one.id.startsWith(`${id}:`));
+  const changers = new Set(
+    mine
+      .filter(({ point }) => point === "message_sending")
+      .flatMap(({ runs }) => runs.filter(({ outcome }) => outcome === "modified").map(({ hookId }) => hookId)),
+  );
+  const changed = changers.size > 0 ? ` · changed by ${[...changers].map(code).join(", ")}` : "";
+  const posted = postedIds(delivery);
+  const as = posted.length > 0 ? ` as ${posted.slice(0, 3).map(code).join(", ")}` : "";
+  const when = settledAt === undefined ? "" : `${clockTime(settledAt, now)} `;
+  const isForward = delivery.cause.kind === "forward";
+  const to = isForward ? ` to ${placeText(deps, delivery.address)}` : "";
+  const what = operation === "send" ? code(id) : `${operation} ${code(id)}`;
+  if (status === "sent") {
+    const isConfirmed = journey.decisions.some((one) => one.id === id && one.kind === "confirmed");
+    const verb = isConfirmed ? "counts as sent" : isForward ? "forwarded" : "sent";
+    return `${when}${what} ${verb}${to}${as}${reason ? ` (${plain(reason)})` : ""}${changed}`;
+  }
+  const by = mine.flatMap(({ runs }) => runs).find(({ outcome }) => outcome === "cancelled");
+  const tried = tries(delivery);
+  const ended = by
+    ? `**${status}** by ${code(by.hookId)}${reason && reason !== "a hook cancelled it" ? `: ${plain(reason)}` : ""}`
+    : statusText(delivery);
+  const running = journey.running.filter(({ dispatchId }) => dispatchId.startsWith(`${id}:`));
+  const blocker = journey.blockers.get(id);
+  const open = `${running.length > 0 ? ` · ${runningText(running)}` : ""}${blocker ? ` · ${behindText(blocker)}` : ""}`;
+  return `${when}${what}${to} ${ended}${open}${tried > 0 ? ` · tried ${tried === 1 ? "once" : `${tried} times`}` : ""}${as}${changed}`;
+}
+
+const DECISIONS: Readonly<Record<Decision["kind"], (id: string) => string>> = {
+  released: (id) => `released ${id}`,
+  retried: (id) => `had ${id} tried again`,
+  confirmed: (id) => `confirmed that it arrived (${id})`,
+};
+
+const decisionLine = ({ at, id, kind, by }: Decision, now: number) =>
+  `${clockTime(at, now)} ${operatorName(by)} ${DECISIONS[kind](code(id))}`;
+
+function postedIds({ parts }: Delivery): string[] {
+  return parts.flatMap(({ operation, messageId, status }) =>
+    operation !== "delete" && status === "sent" && messageId !== undefined ? [messageId] : [],
+  );
+}

@@ -1,0 +1,199 @@
+/** Why a message did not come as far as a hook point; undefined where it did, and nobody was enabled there. */
+import type { Delivery, InboxRow } from "../../src/domain/store.js";
+import { formatDuration } from "../../src/lib/duration.js";
+import { isAmbiguous } from "../outbox/letter.js";
+import { ago, clockTime, code, plain } from "../text.js";
+import { type Journey, POINT_OF_CHANGE } from "./find.js";
+import { putOffs } from "./put-off.js";
+import { runningText } from "./surroundings.js";
+
+const OUTBOUND = ["before_dispatch", "message_sending", "message_sent", "delivery_failed"] as const;
+type OutboundPoint = (typeof OUTBOUND)[number];
+const CHANGES: Readonly<Record<string, string>> = {
+  message_edited: "edit",
+  message_deleted: "deletion",
+  reaction_added: "reaction",
+};
+
+export function whyNotReached(point: string, journey: Journey, now: number): string | undefined {
+  const outbound = OUTBOUND.find((one) => one === point);
+  if (outbound) return whyNotOutbound(outbound, journey, now);
+  const { row, own } = journey;
+  const change = CHANGES[point];
+  if (change !== undefined && row && POINT_OF_CHANGE[row.event.kind] === point) return whyUnhandled(journey, now);
+  if (change !== undefined)
+    return `The gateway recorded no ${change} of this message: the platform reported none, or no hook was enabled at ${code(point)} when it did.`;
+  if (own && !row) return `The gateway sent this message on its own. ${code(point)} fires for messages of people.`;
+  if (!row) return undefined;
+  switch (point) {
+    case "message_received":
+      return whyNotReceived(row, journey, now);
+    case "inbound_claim":
+      return whyNotOffered(row, journey, now);
+    case "command_invoked":
+      return row.outcome === "command" || row.event.kind === "command"
+        ? undefined
+        : `This message is no command, and ${code(point)} fires for commands only.`;
+    default:
+      return `${code(point)} does not fire for messages.`;
+  }
+}
+
+function whyNotReceived(row: InboxRow, journey: Journey, now: number): string | undefined {
+  const { kind } = row.event;
+  if (kind !== "message" && kind !== "command") return `It is ${NAMES[kind]}, and not a message.`;
+  return whyUnhandled(journey, now);
+}
+
+function whyNotOffered(row: InboxRow, journey: Journey, now: number): string | undefined {
+  const { event, outcome, reason } = row;
+  if (outcome === "denied")
+    return `The message was denied: ${deniedText(reason)}. A denied message is offered to no hook.`;
+  if (event.kind === "command" || outcome === "command")
+    return "The message is a command. Commands are offered to no hook.";
+  if (outcome === "form") return "The message answers a question of a button. Such answers are offered to no hook.";
+  if (event.kind !== "message") return `It is ${NAMES[event.kind]}, and not a message.`;
+  return whyUnhandled(journey, now);
+}
+
+const NAMES: Readonly<Record<InboxRow["event"]["kind"], string>> = {
+  message: "a message",
+  command: "a command",
+  action: "a press on a button",
+  edited: "an edit",
+  deleted: "a deletion",
+  reaction: "a reaction",
+  moved: "a move of a chat",
+};
+
+/** Undefined when the row was settled, or is not known. */
+export function whyUnhandled(journey: Journey, now: number): string | undefined {
+  const { row, ahead, running } = journey;
+  if (!row) return undefined;
+  const why = row.error === undefined ? "" : `: ${plain(row.error)}`;
+  switch (row.status) {
+    case "done":
+      return undefined;
+    case "waiting":
+      return ahead
+        ? `The message waits for ${code(`m${ahead.id}`)}, which ${stateOf(ahead, now)}.`
+        : "The message waits for the ones before it.";
+    case "running":
+      return `The message is being handled now${running.length > 0 ? `: ${runningText(running)}` : ""}.`;
+    case "deferred": {
+      const last = why === "" ? putOffs(journey.dispatches).at(-1) : undefined;
+      if (last) return `The message was put off by ${last.by}, ${untilText(row.dueAt, now)}.`;
+      return `The message is handled again later, ${untilText(row.dueAt, now)}${why}.`;
+    }
+    case "dead":
+      return `Handling the message was given up after ${row.attempts - row.deferrals} attempts${why}.`;
+  }
+}
+
+function stateOf({ status, error, dueAt }: InboxRow, now: number): string {
+  if (status === "running") return "is being handled now";
+  if (status !== "deferred") return "waits itself";
+  return error === undefined
+    ? `a hook put off, ${untilText(dueAt, now)}`
+    : `failed (${plain(error)}) and waits for its next attempt, ${untilText(dueAt, now)}`;
+}
+
+/** `until 12:00:01 (in 3 s)`. */
+function untilText(at: number, now: number): string {
+  return `until ${clockTime(at, now)}${at > now ? ` (in ${formatDuration(at - now)})` : ""}`;
+}
+
+/** What each reason of `decideAccess` means, and what changes it. */
+const DENIALS: Readonly<Record<string, string>> = {
+  "not addressed": "it does not mention the gateway, and messages in this chat must (`access.mention`)",
+  "this place is not listed": "the chat is not in the access list (`access.chats`)",
+  "direct messages are for operators": "the sender has no role (`access.dms: everyone` opens direct messages)",
+  "direct messages are off": "the configuration says so (`access.dms`)",
+  "written by a bot account": "bots are never answered, so that two bots cannot talk forever",
+};
+
+export function deniedText(reason: string | undefined): string {
+  if (reason === undefined) return "the sender may not talk to the gateway here";
+  const meaning = DENIALS[reason];
+  return meaning === undefined ? plain(reason) : `**${plain(reason)}** (${meaning})`;
+}
+
+/** A delivery that is no longer there: who deleted it. */
+export function goneText({ id, purge }: Journey["gone"][number], now: number): string {
+  if (purge === undefined) return `${code(id)} was deleted after the retention.`;
+  const by = plain(purge.by.displayName ?? `${purge.by.platform}:${purge.by.userId}`, 64);
+  return `${code(id)} was **purged** by ${by} ${ago(purge.at, now)} (${code(`/outbox purge ${purge.what}`)}): it was not sent.`;
+}
+
+function whyNotOutbound(point: OutboundPoint, journey: Journey, now: number): string | undefined {
+  const { row, deliveries, gone } = journey;
+  if (deliveries.length === 0 && gone.length > 0) return gone.map((one) => goneText(one, now)).join("\n");
+  if (deliveries.length === 0) {
+    if (!row) return undefined;
+    return (
+      whyUnhandled(journey, now) ??
+      (row.outcome === "denied"
+        ? `The message was denied: ${deniedText(row.reason)}. Nothing was sent in answer.`
+        : `Nothing was sent in answer: the message ended as **${plain(row.outcome ?? "unknown")}**${row.claimedBy ? ` by ${code(row.claimedBy)}` : ""}, without a reply.`)
+    );
+  }
+  const reasons = deliveries.map((delivery) => whyNotAt(point, delivery, journey.blockers.get(delivery.id)));
+  if (reasons.some((reason) => reason === undefined)) return undefined;
+  return deliveries.map(({ id }, index) => `${code(id)}: ${reasons[index]}`).join("\n");
+}
+
+/** `**suppressed** by x: reason`; a reason that begins with the status is not said twice. */
+export function statusText({ status, reason }: Delivery): string {
+  return `**${status}**${reasonText({ status, reason })}`;
+}
+
+function reasonText({ status, reason }: Pick<Delivery, "status"> & { reason: string | undefined }): string {
+  if (reason === undefined) return "";
+  return reason.startsWith(`${status} by `) ? ` ${plain(reason.slice(status.length + 1))}` : `: ${plain(reason)}`;
+}
+
+/** What a delivery waits for, when it is behind another: a delivery in doubt, or one that is tried again. */
+export function behindText(blocker: Delivery): string {
+  const why = blocker.reason === undefined ? "" : ` (${plain(blocker.reason)})`;
+  return `waits behind ${code(blocker.id)}, which is **${blocker.status}**${why}`;
+}
+
+/** Written to the wire without a clear answer: held for an operator, or about to be repeated where that cannot show twice. */
+function isInDoubt(delivery: Delivery): boolean {
+  return (
+    isAmbiguous(delivery) ||
+    (delivery.status === "sending" && delivery.reason?.startsWith("it may or may not have arrived") === true)
+  );
+}
+
+/** Undefined when the delivery came as far as this point. */
+function whyNotAt(point: OutboundPoint, delivery: Delivery, blocker: Delivery | undefined): string | undefined {
+  const { status, operation, reason } = delivery;
+  const why = reasonText({ status, reason });
+  if (operation === "delete" && point !== "delivery_failed") return "it deletes a message; deletions pass no hooks.";
+  if (point === "message_sent" && status === "sent") return undefined;
+  if (isInDoubt(delivery) && (point === "message_sent" || point === "delivery_failed"))
+    return `whether it arrived is not known. It is **${status}**${status === "held" ? " until an operator decides" : " and is tried again"}${why}.`;
+  if (blocker) return `it ${behindText(blocker)}.`;
+  if (point === "message_sent") {
+    const isOpen = status === "waiting" || status === "sending";
+    return `it was not sent${isOpen ? " yet" : ""}. It is ${statusText(delivery)}.`;
+  }
+  if (point === "delivery_failed") {
+    if (status === "dead" || status === "cancelled") return undefined;
+    return status === "sent" ? "it was sent, so nothing failed." : `it is **${status}**, which is no failure${why}.`;
+  }
+  if (delivery.skipsHooks) return "it is a notice of the gateway's own, which no hook decides about.";
+  if (delivery.parts.length > 0) return undefined; // the decision of the hooks is frozen in it
+  switch (status) {
+    case "suppressed":
+      return point === "before_dispatch" ? undefined : `it was **suppressed** at ${code("before_dispatch")}${why}.`;
+    case "waiting":
+      return `it waits${why}. Hooks are asked just before it is sent.`;
+    case "superseded":
+    case "dead":
+      return `it ended as **${status}** before any hook was asked${why}.`;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,78 @@
+/** `/pauses [list|lift]`: what platforms asked us to wait for, and how to end a wait that is wrong. */
+import type { CommandSpec } from "../src/domain/command.js";
+import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
+import { formatDuration } from "../src/lib/duration.js";
+import { actionOption } from "./action-option.js";
+import { answer, commandButton, missing, notFound, word } from "./answer.js";
+import type { CommandDeps } from "./deps.js";
+import { code, count, plain } from "./text.js";
+
+const ACTIONS = { list: "Pauses in force", lift: "End a pause now" } as const;
+type Action = keyof typeof ACTIONS;
+/** So that the answer fits one message; `--json` has them all. */
+const MAX_SHOWN = 20;
+
+export const pausesSpec: CommandSpec = {
+  name: "pauses",
+  summary: "Platforms and chats that are not sent to for a while; ends such a pause",
+  role: "viewer",
+  options: [
+    actionOption(ACTIONS, "list"),
+    { name: "id", summary: "lift: the pause, as /pauses lists it, or all", type: "string", words: ["all"] },
+  ],
+};
+
+export function pauses(deps: CommandDeps): Command {
+  return {
+    ...pausesSpec,
+    async run(context) {
+      const action = (context.options.action ?? "list") as Action; // checked against the choices by the spec
+      return action === "lift" ? lift(deps, context) : list(deps);
+    },
+  };
+}
+
+async function list(deps: CommandDeps): Promise<CommandAnswer> {
+  const now = deps.clock.now();
+  const lasting = (await deps.status()).pauses.filter(({ until }) => until > now);
+  return answer({
+    text: [
+      lasting.length === 0 ? "**Nothing is paused.**" : `**${count(lasting.length, "pause")}**`,
+      lasting
+        .slice(0, MAX_SHOWN)
+        .map(
+          ({ key, until, askedMs, reason }) =>
+            `- ${code(key)} for ${formatDuration(until - now)} more of ${formatDuration(askedMs)}: ${plain(reason, 160)}`,
+        )
+        .join("\n"),
+      lasting.length > MAX_SHOWN && `… and ${lasting.length - MAX_SHOWN} more`,
+    ],
+    data: { pauses: lasting },
+    buttons: [
+      [
+        ...lasting.slice(0, 3).map(({ key }, index) => commandButton(`Lift ${index + 1}`, `/pauses lift ${word(key)}`)),
+        ...(lasting.length > 1 ? [commandButton("Lift all", "/pauses lift all", "danger")] : []),
+      ],
+    ],
+  });
+}
+
+async function lift(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  context.need("operator");
+  const { id } = context.options;
+  const key = typeof id === "string" ? id.trim() : "";
+  if (key === "") throw missing("which pause, or all", "/pauses lists them.", "id");
+  const lifted = await deps.liftPauses(key === "all" ? undefined : key);
+  if (lifted.length === 0 && key !== "all") {
+    const known = (await deps.status()).pauses.map((pause) => pause.key);
+    throw notFound("pause", key, known, "/pauses lists them.", "id");
+  }
+  return answer({
+    text: [
+      lifted.length === 0
+        ? "Nothing is paused."
+        : `${count(lifted.length, "pause")} lifted: ${lifted.slice(0, MAX_SHOWN).map(code).join(", ")}. What waited is sent now; the platform may refuse it again.`,
+    ],
+    data: { lifted },
+  });
+}
