@@ -3,93 +3,61 @@ import { dirname } from "node:path";
 import { createPlatforms } from "../adapters/index.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
-import type { Alerts } from "./alerts/alerts.js";
-import { createSla, type Sla } from "./alerts/sla/sla.js";
+import { createSla } from "./alerts/sla/sla.js";
 import { assembleAlerts, tellingAlerts } from "./app/alerts.js";
+import type { App, AppOptions } from "./app/contract.js";
+import { endCause } from "./app/end-cause.js";
+import { codeForFirstOwner, reportListening } from "./app/first-steps.js";
 import { adminsOf, sweepAll, threadsOf } from "./app/hooks.js";
 import { assembleHttp } from "./app/http.js";
 import { linksOf } from "./app/links.js";
-import { assembleMissions, startMission } from "./app/missions.js";
+import { assembleMissions, plansOf, startMission, surroundings } from "./app/missions.js";
 import { offersOf } from "./app/offers.js";
 import { assembleOrchestrator } from "./app/orchestrator.js";
 import { createOverrides } from "./app/overrides.js";
 import { CONSOLE, keepFile, uploadsFolder } from "./app/people.js";
 import { platformOptions } from "./app/platforms.js";
 import { createPosted } from "./app/posted.js";
+import { createProblemList } from "./app/problem-list.js";
 import { hookReader } from "./app/read-hooks.js";
-import { type Reload, reloader, type TakenOver, watchConfig } from "./app/reload.js";
+import { assembleRegistry } from "./app/registry.js";
+import { type Reload, reloader, watchConfig } from "./app/reload.js";
 import { failLate, moveDeadline, policyOf, standingOf, watchedWork } from "./app/sla.js";
 import { startInOrder } from "./app/start.js";
 import { takeOver } from "./app/take-over.js";
 import { closeAll, firstTime, keepSwept, warnOfProblems } from "./app/upkeep.js";
-import { needAsGood, needValid, secretsOf } from "./app/valid.js";
+import { needValid, secretsOf } from "./app/valid.js";
 import { assembleAutomations } from "./automations/assemble.js";
-import type { Automations } from "./automations/automations.js";
-import { createQueue } from "./automations/queue.js";
 import { hashOf } from "./automations/run/history.js";
 import { declareEvents } from "./automations/triggers/ingested.js";
-import { formatProblem, type LoadedConfig } from "./config/load.js";
+import type { LoadedConfig } from "./config/load.js";
+import { configWarnings } from "./config/warnings.js";
 import { createGateway, type Gateway } from "./gateway/gateway.js";
-import { HookRegistry } from "./hooks/registry.js";
+import { OwnerClaims } from "./gateway/owner-claims.js";
 import { createMetrics } from "./http/metrics.js";
-import { type Clock, systemClock } from "./lib/clock.js";
-import { newId } from "./lib/id.js";
-import type { Logger } from "./lib/logger.js";
-import type { Resolve } from "./lib/outgoing/connect.js";
+import { systemClock } from "./lib/clock.js";
+import { noticingSteps } from "./lib/clock-steps.js";
+import { errorMessage } from "./lib/errors.js";
 import { parseDestinations } from "./lib/outgoing/destinations.js";
 import { createLogger } from "./lib/pino-logger.js";
 import { createProcesses } from "./lib/process.js";
 import { secretMask } from "./lib/secret.js";
-import type { Orchestrator } from "./orchestrator/orchestrator.js";
-import { createPlugins, type PluginInfo } from "./plugins/plugins.js";
+import { createPlugins } from "./plugins/plugins.js";
 import { openStore } from "./store/open.js";
 
-export interface AppOptions {
-  version: string;
-  /** Log for a person at a terminal instead of JSON lines. */
-  pretty?: boolean;
-  clock?: Clock;
-  /** Reads the configuration again; with it, changes of its files are taken over as they are saved. */
-  reread?: () => LoadedConfig;
-  /** Instead of pino, for embedders. */
-  logger?: Logger;
-  /** All addresses of a name that a hook's request goes to, instead of the system's resolver. What it says is judged all the same. */
-  resolve?: Resolve;
-}
-
-export interface App {
-  readonly url: string;
-  /** The login token, when this installation made it just now and nobody has been told. */
-  readonly newToken: string | undefined;
-  readonly gateway: Gateway;
-  readonly logger: Logger;
-  readonly plugins: readonly PluginInfo[];
-  readonly automations: Automations;
-  readonly sla: Sla;
-  readonly orchestrator: Orchestrator;
-  readonly alerts: Alerts;
-  /**
-   * Takes over what a new configuration says of plugins (loaded anew), events, hooks, overrides, models, automations,
-   * SLA policies, alerts and the orchestrator (what runs goes on as it was started), whole or
-   * not at all: rejects with CONFIG_INVALID when it cannot be used, with HOOKS_REJECTED when a hook would break, and then nothing
-   * has changed. What needs a restart is named.
-   */
-  reload(loaded: LoadedConfig): Promise<TakenOver>;
-  /** Lets what is under way end; what is left is on disk. */
-  stop(): Promise<void>;
-}
+export type { App } from "./app/contract.js";
 
 /** Starts everything; rejects with what the operator must mend (CONFIG_INVALID, STORE_…, PORT_TAKEN, PLUGIN_CRITICAL). */
 export async function startApp(loaded: LoadedConfig, options: AppOptions): Promise<App> {
   // As it is now: a reload changes it.
   let current = needValid(loaded);
   const { config, env } = current;
-  const clock = options.clock ?? systemClock;
-  const startedAt = clock.now();
   const secrets: (string | undefined)[] = secretsOf(config, env);
   const mask = secretMask(secrets);
   const logger =
     options.logger ?? (await createLogger({ level: env.LOG_LEVEL, pretty: options.pretty ?? false, mask }));
+  const clock = noticingSteps(options.clock ?? systemClock, logger);
+  const startedAt = clock.now();
 
   const store = await openStore({
     url: env.DATABASE_URL,
@@ -98,32 +66,30 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     clock,
     logger,
     secrets,
+    newDatabase: options.newDatabase,
   });
-  const closers: (() => Promise<void>)[] = [() => store.close()];
+  const closers: (() => Promise<void>)[] = [() => store.close(), async () => clock.stop()];
   const stop = () => closeAll(closers, logger);
 
   try {
-    const consoleToken = env.HOOKGATE_TOKEN ?? (await store.ownSecret("console-token"));
+    const consoleToken = env.HOOKGATE_TOKEN ?? store.consoleToken();
     secrets.push(consoleToken);
+    const claims = await OwnerClaims.load(store.keyValue, clock);
     const metrics = createMetrics();
     const automationsNow = () => current.config.automations;
     const orchestratorNow = () => current.config.orchestrator;
     const overrides = await createOverrides(config.overrides, store);
-    const queue = createQueue({
-      runs: store.automation.runs,
-      owner: newId("g", startedAt),
-      get leaseMs() {
-        return automationsNow().lease;
-      },
-      get maxRunning() {
-        return automationsNow().max_running;
-      },
+    const { queue, registry } = assembleRegistry({
+      store,
+      journal: metrics.journal(store.journal),
+      config: () => current.config,
+      overrides: overrides.byHook,
+      onTimeout: (hookId) => automations.pluginBreaker.timedOut(hookId),
       clock,
       logger,
     });
-    const journal = metrics.journal(store.journal);
-    const registry = new HookRegistry({ journal, logger, clock, overrides: overrides.byHook, background: queue });
-    for (const problem of loaded.problems) logger.error({ path: problem.path }, formatProblem(problem));
+    closers.push(async () => registry.close());
+    for (const warning of configWarnings(config, env)) logger.warn({}, warning);
     const keepSwitch = (hookId: string, enabled: boolean) => {
       overrides.keep(hookId, enabled);
       // What its trigger missed while it was off comes now.
@@ -159,8 +125,9 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       queue,
       gateway: talk,
       threads: threadsOf(platforms.all),
+      destinationProblem: (at) => problems.ofDestination(at),
       status: async () => gateway.status(),
-      admins: () => adminsOf(config, env, CONSOLE.userId),
+      admins: () => adminsOf(config, env, CONSOLE.userId, claims.owners),
       variable: env.variable,
       destinations,
       ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
@@ -180,9 +147,12 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       config,
       env,
       consoleId: CONSOLE.userId,
+      owners: claims.owners,
       store,
       gateway: () => gateway,
+      linkTo: posted.linkTo,
       standing: (clockId) => standingOf(sla.desk, clockId, linkOf),
+      end: (alert, by, reason) => endCause(alert, by, reason, sla.desk),
       taken: (alert, by) => takeOver(alert, by, { sla: sla.desk, store, orchestrator }),
       policy: (id) => policyOf(current.config.sla, id),
       mask,
@@ -197,6 +167,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       ...watchedWork(store),
       linkTo: (at, ...message) => traitsOf(at.platform)?.linkTo?.(at, ...message),
       linkToPerson: (platform, userId) => traitsOf(platform)?.linkToPerson?.(userId),
+      placeName: (at) => traitsOf(at.platform)?.placeName?.(at),
       fail: (taskId, policyId) => failLate(orchestrator, taskId, policyId, logger),
       moveDeadline: (...what) => moveDeadline(...what, { tasks: orchestrator, missions }),
       extended: alerts.extended,
@@ -253,11 +224,17 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       store,
       status: () => gateway.status(),
       release: (deliveryId, confirmed) => gateway.release(deliveryId, confirmed),
+      discard: (deliveryIds) => gateway.discard(deliveryIds),
       revive: (inboxId) => gateway.revive(inboxId),
+      liftPauses: (key) => gateway.liftPauses(key),
+      placeName: (at) => traitsOf(at.platform)?.placeName?.(at),
       plugins: () => plugins.list(),
+      problems: () => problems.shown(mask),
+      pluginCommands: () => plugins.commands(),
       automations,
       sla: sla.desk,
       switches: { keep: keepSwitch, configured: overrides.configured },
+      claims,
       inFlight: new HooksInFlight(),
       about: { version: options.version, startedAt, database: env.DATABASE_URL },
       clock,
@@ -268,6 +245,9 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       registry,
       gateway: talk,
       keyValue: store.keyValue,
+      reservedCommands: new Set(commands.map(({ name }) => name)),
+      breaker: automations.pluginBreaker,
+      teardownTimeoutMs: config.gateway.shutdown_timeout,
       clock,
       logger,
     });
@@ -276,6 +256,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       registry,
       adapters: platforms.all,
       commands,
+      pluginCommands: () => plugins.commands(),
       config: {
         gateway: config.gateway,
         operators: config.operators,
@@ -289,17 +270,40 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       watch: sla.conversations,
       observe: tellingAlerts(metrics.observer, alerts),
       repliedTo,
+      owners: claims.owners,
       offers: offersOf(() => current.config, missions),
+    });
+    const problems = createProblemList(loaded, {
+      valid: () => current,
+      registry,
+      plugins: () => plugins,
+      automations,
+      plans: plansOf(
+        loaded.file,
+        surroundings(orchestratorNow, () => models.names),
+      ),
+      web: store.web,
+    });
+    clock.onStep((stepMs) => {
+      gateway
+        .clockStepped(stepMs)
+        .catch((error: unknown) =>
+          logger.error({ error: errorMessage(error) }, "the queues could not be planned anew after the clock was set"),
+        );
     });
     let hasStarted = false;
     const readHooks = hookReader({ registry, variable: env.variable, secrets });
     const reload: Reload = reloader({
       started: current,
-      validate: (next) => needAsGood(next, loaded),
+      validate: needValid,
+      current: () => current,
       readHooks,
-      adopt: (valid) => {
+      adopt: (next, valid) => {
         current = valid;
+        problems.loaded(next);
       },
+      problems: problems.list,
+      rejected: problems.rejected,
       registry,
       plugins,
       overrides,
@@ -321,6 +325,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       automations,
       processes,
       hasStarted: () => hasStarted,
+      problems: async () => (await problems.list()).length,
       metrics,
       clock,
       logger,
@@ -332,6 +337,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     await plugins.load();
     await automations.load(readHooks(loaded, current));
     warnOfProblems(registry, logger);
+    for (const { of, text } of await problems.shown(mask)) if (of !== "hook") logger.error({ of }, text);
     await startInOrder(
       {
         processes,
@@ -352,14 +358,17 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       closers.push(await watchConfig(loaded.file, { reread, reload, isWanted, clock, logger }));
     }
     hasStarted = true;
+    await reportListening(gateway, logger);
     const swept = { automations, orchestrator, missions: planned.sweepMissions, sla, alerts };
-    closers.push(keepSwept({ sweep: sweepAll(store, swept) }, clock, logger));
+    closers.push(keepSwept({ sweep: sweepAll(store, swept), verify: store.verify }, clock, logger));
     // orchestrator:shutdown comes before anything closes. (The one above is for a start that fails on the way.)
     closers.push(() => orchestrator.stop());
 
     return {
       url: http.url,
       newToken: env.HOOKGATE_TOKEN ? undefined : await firstTime(store, consoleToken),
+      loginLink: `${http.url.replace(/\/+$/, "")}/#token=${encodeURIComponent(consoleToken)}`,
+      ownerCode: await codeForFirstOwner(gateway, claims),
       gateway,
       logger,
       automations,

@@ -6,6 +6,12 @@ import { version } from "./cli/version.js";
 
 const args = process.argv.slice(2);
 if (args[0] !== "start") endWithReader();
+/** What was printed may still be on its way to a pipe. */
+const LINGER_MS = 1_000;
+
 runCli(args, processTerminal, version()).then((code) => {
   process.exitCode = code;
+  // A plugin may have left timers or connections behind: nothing waits for them. What a gateway logs is written at once.
+  if (args[0] === "start") process.exit();
+  setTimeout(() => process.exit(), LINGER_MS).unref();
 });

@@ -2,20 +2,26 @@
 import { type Alerts, type AlertsParts, createAlerts } from "../alerts/alerts.js";
 import type { Environment } from "../config/env.js";
 import type { Config } from "../config/schema.js";
+import type { Store } from "../domain/store.js";
 import type { Gateway } from "../gateway/gateway.js";
 import type { Observer } from "../gateway/observe.js";
 import { parseDestinations } from "../lib/outgoing/destinations.js";
+import { directAddress } from "./direct.js";
 import { adminsOf } from "./hooks.js";
 import { nameIn } from "./people.js";
 
-interface Parts extends Pick<AlertsParts, "store" | "standing" | "taken" | "policy" | "mask" | "clock" | "logger"> {
+interface Parts
+  extends Pick<AlertsParts, "linkTo" | "standing" | "taken" | "end" | "policy" | "mask" | "clock" | "logger"> {
   config: Config;
+  store: AlertsParts["store"] & Pick<Store, "health">;
   env: Environment;
   consoleId: string;
+  /** Claimed in chat. */
+  owners: ReadonlyMap<string, unknown>;
   gateway(): Gateway;
 }
 
-export function assembleAlerts({ config, env, consoleId, gateway, ...parts }: Parts): Alerts {
+export function assembleAlerts({ config, env, consoleId, owners, gateway, ...parts }: Parts): Alerts {
   return createAlerts({
     ...parts,
     config: config.alerts,
@@ -24,8 +30,12 @@ export function assembleAlerts({ config, env, consoleId, gateway, ...parts }: Pa
       edit: (deliveryId, message, sending) => gateway().edit(deliveryId, message, sending),
     },
     nameOf: (ref) => nameIn(config, ref),
-    admins: () => adminsOf(config, env, consoleId),
-    status: () => gateway().status(),
+    direct(ref) {
+      const [platform = "", id, ...more] = ref.split(":");
+      return id === undefined || more.length > 0 ? undefined : directAddress(platform, id, config, env);
+    },
+    admins: () => adminsOf(config, env, consoleId, owners),
+    status: async () => ({ ...(await gateway().status()), store: parts.store.health() }),
     destinations: parseDestinations(config.outgoing.allow),
   });
 }

@@ -1,5 +1,6 @@
 /** What the composition root knows and operator-defined hooks need: where they are written, what there is, whom to tell. */
 
+import { defaultModel } from "../agent/models/models.js";
 import type { Alerts } from "../alerts/alerts.js";
 import type { Sla } from "../alerts/sla/sla.js";
 import type { AssemblyParts } from "../automations/assemble.js";
@@ -22,7 +23,7 @@ export function hooksOf(
   { config, env }: Valid,
   points: readonly AnyPoint[],
 ): LoadedHooks {
-  return readHooks(
+  const hooks = readHooks(
     { file, hooks: config.hooks, placeOf },
     {
       points: new Map(points.map((point) => [point.name, point])),
@@ -30,8 +31,15 @@ export function hooksOf(
       brokenEvents: brokenEventsOf(problems),
       secret: env.variable,
       models: Object.keys(config.models.available),
+      defaultModel: availableDefault(config.models),
     },
   );
+  return { ...hooks, events: Object.keys(config.events) };
+}
+
+function availableDefault(models: Config["models"]): string | undefined {
+  const name = defaultModel(models);
+  return name !== undefined && Object.hasOwn(models.available, name) ? name : undefined;
 }
 
 export function brokenEventsOf(problems: LoadedConfig["problems"]): ReadonlyMap<string, string> {
@@ -55,9 +63,14 @@ interface Valid {
 }
 
 /** Direct messages to owners and admins. Roles are not people: those who have one by a Discord role are not told. */
-export function adminsOf(config: Config, env: Environment, consoleId: string): Address[] {
+export function adminsOf(
+  config: Config,
+  env: Environment,
+  consoleId: string,
+  owners: ReadonlyMap<string, unknown>,
+): Address[] {
   const { operators, web } = config;
-  const people = [...operators.owner, ...operators.admin];
+  const people = [...new Set([...operators.owner, ...owners.keys(), ...operators.admin])];
   const consoleIsAdmin = operators.console === "owner" || operators.console === "admin";
   return [...(web.enabled && consoleIsAdmin ? [`web:${consoleId}`] : []), ...people].flatMap((person): Address[] => {
     const [platform, id, ...more] = person.split(":");

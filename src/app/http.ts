@@ -12,7 +12,8 @@ import type { Processes } from "../lib/process.js";
 import { peopleOf, uploadsFolder } from "./people.js";
 import type { Valid } from "./reload.js";
 
-interface Parts extends Pick<HttpServerOptions, "gateway" | "hasStarted" | "metrics" | "clock" | "logger"> {
+interface Parts
+  extends Pick<HttpServerOptions, "gateway" | "hasStarted" | "problems" | "metrics" | "clock" | "logger"> {
   loaded: LoadedConfig;
   /** As it is now: a reload changes it. What the server itself needs is read once. */
   valid(): Valid;
@@ -33,10 +34,12 @@ export async function assembleHttp(parts: Parts): Promise<HttpServer> {
     gateway: parts.gateway,
     checkStore: () => store.check(),
     hasStarted: parts.hasStarted,
+    problems: parts.problems,
     metrics: parts.metrics,
     people: peopleOf(loaded, { config, env }, parts.consoleToken),
     sessionKey: await store.ownSecret("session-key"),
     keyValue: store.keyValue,
+    audit: store.audit,
     ...webOf(platforms),
     uploadsFolder: uploadsFolder(env.DATABASE_URL),
     ...webhookOf(config, platforms),

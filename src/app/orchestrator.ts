@@ -22,6 +22,7 @@ import { assigneeOf } from "../orchestrator/assignee.js";
 import { createOrchestrator, type Orchestrator } from "../orchestrator/orchestrator.js";
 import { directAddress } from "./direct.js";
 import type { LinkOf } from "./links.js";
+import { accountName } from "./people.js";
 import type { Posted } from "./posted.js";
 
 export interface OrchestratorAppParts {
@@ -72,6 +73,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
     destinations: parts.destinations,
     folder: parts.file === undefined ? process.cwd() : dirname(resolve(parts.file)),
     mask: parts.mask,
+    nameOf: (ref) => accountName(config, ref),
     ...(assess === undefined ? {} : { assess }),
     ...(taskChanged === undefined ? {} : { taskChanged }),
     ...(heldBack === undefined ? {} : { heldBack }),
@@ -92,6 +94,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
   const desk: NonNullable<CommandDeps["tasks"]> = {
     ...orchestrator,
     linkOf: parts.linkOf,
+    nameOf: (ref) => accountName(config, ref),
     assignees: () => Object.keys(parts.orchestratorNow().runners),
     expectationProblem: (one) => expectationProblem(one, parts.models.names),
     roleFor(assignTo) {

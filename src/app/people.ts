@@ -1,11 +1,14 @@
 /** Who may log in to the web chat, and where its files lie. */
 import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { knownAs } from "../alerts/people.js";
 import type { Environment } from "../config/env.js";
 import { brokenPlatform, type LoadedConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
 import { newToken } from "../lib/id.js";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../lib/private-files.js";
+import { databaseFiles } from "../store/files.js";
 
 /** The person behind the console's token. */
 export const CONSOLE = { platform: "web", userId: "1", name: "Owner" } as const;
@@ -15,8 +18,11 @@ export function peopleOf(
   { config, env }: { config: Config; env: Environment },
   consoleToken: string,
 ) {
-  // Checked with the configuration: every token is there and long enough, or there are problems and nobody else logs in.
-  const people = brokenPlatform("web", problems) === undefined ? config.web.people : [];
+  // A person whose token is missing, weak or taken cannot log in; the others can.
+  const people =
+    brokenPlatform("web", problems) === undefined
+      ? config.web.people.filter((_, index) => !problems.some(({ person }) => person === index))
+      : [];
   const others = people.map(({ id, name, token_env }) => ({
     id,
     name,
@@ -31,14 +37,19 @@ export function nameIn({ web }: Pick<Config, "web">, ref: string): string | unde
   return named.find(({ id }) => ref === `${CONSOLE.platform}:${id}`)?.name;
 }
 
+/** The same, or as `alerts.people` calls them. */
+export function accountName(config: Config, ref: string): string | undefined {
+  return knownAs(ref, config.alerts) ?? nameIn(config, ref);
+}
+
 /** Beside the web chat's uploads, and swept with them. */
 export async function keepFile(folder: string, bytes: Uint8Array): Promise<string> {
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
   const path = join(folder, newToken(18));
-  await writeFile(path, bytes, { flush: true });
+  await writeFile(path, bytes, { flush: true, mode: PRIVATE_FILE });
   return pathToFileURL(path).href;
 }
 
 export function uploadsFolder(databaseUrl: string): string {
-  return join(dirname(resolve(databaseUrl.replace(/^file:/, ""))), "uploads");
+  return databaseFiles(databaseUrl).uploads;
 }

@@ -1,6 +1,7 @@
 /**
- * Taking over a changed configuration: checked first, swapped whole. What is refused is said to admins in chat, and nothing changes;
- * what only a restart can take over is said, too.
+ * Applying a changed configuration: checked first, as a start checks it. A configuration that a start refuses changes nothing; of any
+ * other the valid parts are applied in one go, and the broken ones are listed. Admins are notified in chat of both, and of what only a
+ * restart can apply.
  */
 
 import { dirname, join } from "node:path";
@@ -14,15 +15,16 @@ import type { Notifier } from "../automations/notify.js";
 import { declareEvents, withdrawEvents } from "../automations/triggers/ingested.js";
 import { watchDefinitions } from "../automations/watch.js";
 import { type Environment, VARIABLES } from "../config/env.js";
-import type { LoadedConfig } from "../config/load.js";
+import { formatProblem, type LoadedConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
-import { errorMessage } from "../lib/errors.js";
+import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import type { PluginInfo, Plugins } from "../plugins/plugins.js";
 import type { Overrides } from "./overrides.js";
+import type { ListedProblem } from "./problems.js";
 
 export interface Valid {
   config: Config;
@@ -31,21 +33,34 @@ export interface Valid {
   brokenEvents: ReadonlyMap<string, string>;
 }
 
+export interface Rejection {
+  file: string | undefined;
+  message: string;
+}
+
 export interface TakenOver {
   plugins: PluginInfo[];
   hooks: Reloaded;
-  /** Sections and variables that changed, and that only a restart takes over. */
+  /** Sections and variables that changed, and that only a restart applies. */
   needRestart: string[];
+  /** What is broken since this reload, one line per problem; it is not in force. */
+  problems: string[];
 }
 
 interface Parts {
   started: Valid;
-  /** Rejects when the configuration has problems. */
+  /** Throws when a start would refuse the configuration. */
   validate(next: LoadedConfig): Valid;
+  /** What is in force. */
+  current(): Valid;
   /** Hooks as they are written now. */
   readHooks(next: LoadedConfig, valid: Valid): LoadedHooks;
   /** It holds from now on. */
-  adopt(valid: Valid): void;
+  adopt(next: LoadedConfig, valid: Valid): void;
+  /** What is wrong with what is in force now. */
+  problems(): Promise<readonly ListedProblem[]>;
+  /** The latest configuration was rejected, with this; undefined: it was applied. */
+  rejected(why: Rejection | undefined): void;
   registry: HookRegistry;
   plugins: Plugins;
   overrides: Overrides;
@@ -75,33 +90,86 @@ export function reloader(parts: Parts): Reload {
 
 async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed" }, parts: Parts): Promise<TakenOver> {
   const { plugins, automations, notifier, mask, logger } = parts;
+  let file: string | undefined;
   try {
     const next = read();
-    const valid = parts.validate(next);
+    file = next.file;
+    const known = new Set((await parts.problems()).map(formatProblem));
+    const valid = withEventsAsBefore(parts.validate(next), parts.current());
     const takeSla = await parts.sla.prepare(valid.config.sla);
     const takeAlerts = await parts.alerts.prepare(valid.config.alerts);
     let swapped: ReturnType<Automations["swap"]> | undefined;
     const change = { entries: valid.config.plugins, onlyChanged: how.plugins === "changed" };
     // Plugins are set up aside before; from here to the end of `swap` it is one turn of the event loop.
     const infos = await plugins.reload(change, () => {
+      needCriticalPlugins(plugins.list());
       swapped = swap(next, valid, parts);
       takeSla();
       takeAlerts();
       parts.orchestrator.reconfigured();
     });
+    parts.rejected(undefined);
     if (swapped === undefined) throw new Error("the gateway stops");
     const needRestart = whatNeedsRestart(parts.started, valid);
     if (needRestart.length > 0) {
-      const message = `Changed, but taken over only by a restart: ${needRestart.join(", ")}.`;
+      const message = `Restart required to apply: ${needRestart.join(", ")}.`;
       logger.warn({ file: next.file, needRestart }, message);
       await notifier.alert("restart", `⚠ ${message}`);
     }
-    return { plugins: infos, hooks: await automations.settle(swapped, next.file), needRestart };
+    const hooks = await automations.settle(swapped, next.file);
+    const found = (await parts.problems()).filter((problem) => !known.has(formatProblem(problem)));
+    if (found.length > 0) {
+      const message = mask(reloadText(found));
+      logger.error({ file, problems: found.length }, message);
+      await notifier.alert("reload", `⚠ ${message}`);
+    }
+    return { plugins: infos, hooks, needRestart, problems: found.map(formatProblem) };
   } catch (error) {
     const message = mask(errorMessage(error)).slice(0, 1500);
-    await notifier.alert("reload", `⚠ A changed configuration was not taken over.\n${message}`);
+    parts.rejected({ file, message });
+    await notifier.alert(
+      "reload",
+      `⚠ The changed configuration was not applied; the previous one stays in force.\n${message}`,
+    );
     throw error;
   }
+}
+
+/** Problems that a reload brought: of parts that were not applied, and of hooks that were and lack something. */
+function reloadText(problems: readonly ListedProblem[]): string {
+  const isApplied = ({ of }: ListedProblem) => of === "needs" || of === "trigger";
+  const listed = (some: readonly ListedProblem[]) => some.map(formatProblem).join("\n").slice(0, 1500);
+  const applied = problems.filter(isApplied);
+  const refused = problems.filter((problem) => !isApplied(problem));
+  return [
+    refused.length > 0 &&
+      `Broken parts of the changed configuration were not applied; the rest is in force.\n${listed(refused)}`,
+    applied.length > 0 && `These hooks were applied and lack something:\n${listed(applied)}`,
+  ]
+    .filter(Boolean)
+    .join("\n");
+}
+
+/** An event whose new version is broken stays as it was: nothing that other systems send is refused because of a slip. */
+function withEventsAsBefore(next: Valid, before: Valid): Valid {
+  const kept = Object.entries(before.config.events).filter(([name]) => next.brokenEvents.has(name));
+  if (kept.length === 0) return next;
+  const names = new Set(kept.map(([name]) => name));
+  return {
+    ...next,
+    config: { ...next.config, events: { ...next.config.events, ...Object.fromEntries(kept) } },
+    brokenEvents: new Map([...next.brokenEvents].filter(([name]) => !names.has(name))),
+  };
+}
+
+/** As at a start. Throws PLUGIN_CRITICAL; then everything stays as it was. */
+function needCriticalPlugins(infos: readonly PluginInfo[]): void {
+  const broken = infos.filter(({ critical, reason }) => critical && reason !== undefined);
+  if (broken.length === 0) return;
+  throw new HookgateError({
+    code: "PLUGIN_CRITICAL",
+    message: broken.map(({ module, reason }) => `The critical plugin ${module} cannot be loaded: ${reason}`).join("\n"),
+  });
 }
 
 /** All or nothing: events, overrides and hooks, held against each other and the plugins that are in place by now. */
@@ -112,7 +180,7 @@ function swap(next: LoadedConfig, valid: Valid, { registry, overrides, automatio
     for (const id of overrides.take(valid.config.overrides)) registry.reconsider(id);
     const swapped = automations.swap(readHooks(next, valid));
     withdrawEvents(registry, valid.config.events);
-    adopt(valid);
+    adopt(next, valid);
     return swapped;
   } catch (error) {
     for (const back of takeBack) back();
@@ -155,7 +223,7 @@ export async function watchConfig(file: string, parts: WatchParts): Promise<() =
   const watch = await watchDefinitions([file, join(dirname(file), HOOKS_FOLDER)], clock, () => {
     if (!isWanted()) return;
     reload(reread, { plugins: "changed" }).catch((error: unknown) =>
-      logger.error({ file, error: errorMessage(error) }, "a changed configuration was not taken over"),
+      logger.error({ file, error: errorMessage(error) }, "the changed configuration was not applied"),
     );
   });
   return () => watch.stop();

@@ -1,4 +1,5 @@
 /** What the process does for itself: warnings at the start, retention, closing in order. */
+import { createHash } from "node:crypto";
 import type { Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
@@ -11,16 +12,17 @@ export function warnOfProblems(registry: HookRegistry, logger: Logger): void {
   for (const { code, message, ids } of registry.validate()) logger.warn({ code, hooks: ids }, message);
 }
 
-/** The token is told once: the first start that made it says so. */
+/** A token is shown once: by the first start that has it. The store keeps its hash only. */
 export async function firstTime(store: Store, token: string): Promise<string | undefined> {
-  const told = store.cursors("app");
-  if (told.get("console-token-told")) return undefined;
-  await told.set("console-token-told", "yes");
+  const shown = store.cursors("app");
+  const hash = createHash("sha256").update(token).digest("base64url");
+  if (shown.get("console-token-shown") === hash) return undefined;
+  await shown.set("console-token-shown", hash);
   return token;
 }
 
-/** Retention, now and every hour. */
-export function keepSwept(store: Pick<Store, "sweep">, clock: Clock, logger: Logger): () => Promise<void> {
+/** Retention every hour, and the check of the database once a day. */
+export function keepSwept(store: Pick<Store, "sweep" | "verify">, clock: Clock, logger: Logger): () => Promise<void> {
   let running: Promise<void> = Promise.resolve();
   const sweep = () => {
     timer = clock.after(SWEEP_EVERY_MS, sweep);
@@ -28,6 +30,9 @@ export function keepSwept(store: Pick<Store, "sweep">, clock: Clock, logger: Log
       (removed) => logger.debug({ removed }, "old rows removed"),
       (error: unknown) => logger.warn({ error: errorMessage(error) }, "old rows were not removed"),
     );
+    store
+      .verify(clock.now())
+      .catch((error: unknown) => logger.warn({ error: errorMessage(error) }, "the database was not checked"));
   };
   let timer = clock.after(60_000, sweep);
   return async () => {

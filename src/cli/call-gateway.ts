@@ -4,12 +4,10 @@ import { type Environment, readEnvironment } from "../config/env.js";
 import type { OptionValue } from "../domain/command.js";
 import { outboundMessage } from "../domain/message.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
-import { readOwnSecret } from "../store/read-own-secret.js";
-import { databaseFile } from "./database-file.js";
+import { readConsoleToken } from "../store/console-token.js";
+import { databaseFiles } from "../store/files.js";
 import { type JsonAnswer, postJson } from "./post-json.js";
 
-/** The name under which the store keeps the token of the first start. */
-const CONSOLE_TOKEN = "console-token";
 /** Above the gateway's own limit for a command, so that its answer comes first. */
 const TIMEOUT_MS = 180_000;
 
@@ -60,18 +58,13 @@ function reachable(host: string): string {
 function tokenOf(env: Environment, host: string): string | undefined {
   if (env.HOOKGATE_TOKEN !== undefined) return env.HOOKGATE_TOKEN;
   const isLocal = host === "localhost" || host === "::1" || host.startsWith("127.");
-  return isLocal ? readOwnSecret(databaseFile(env.DATABASE_URL), CONSOLE_TOKEN) : undefined;
+  return isLocal ? readConsoleToken(databaseFiles(env.DATABASE_URL).token) : undefined;
 }
 
-/** Rejects with NOT_RUNNING when no gateway answers, UNAUTHORIZED when it does not know the token. */
+/** Rejects with NOT_RUNNING when no gateway answers, UNAUTHORIZED when what answers does not prove that it has the token. */
 export async function callGateway(call: Call, place: GatewayPlace = gatewayPlace()): Promise<GatewayAnswer> {
-  const { status, body } = await post(place, call);
-  if (status === 401)
-    throw new HookgateError({
-      code: "UNAUTHORIZED",
-      message: `The gateway at ${place.url} does not accept ${place.token === undefined ? "a call without a token" : "this token"}.`,
-      hint: "Set HOOKGATE_TOKEN to the gateway's login token, or run this where its database is.",
-    });
+  const { status, body, isProven } = await post(place, call);
+  if (!isProven) throw unproven(place, status);
   const answer = answerSchema.safeParse(body);
   if (answer.success) return answer.data;
   const told = errorSchema.safeParse(body);
@@ -80,6 +73,21 @@ export async function callGateway(call: Call, place: GatewayPlace = gatewayPlace
     code: "NOT_HOOKGATE",
     message: `What answers at ${place.url} is no gateway of this version (status ${status}).`,
     hint: "Check HOOKGATE_HOST and HOOKGATE_PORT.",
+  });
+}
+
+/** Nothing that it answered is shown: it may be anybody's program on that port. */
+function unproven({ url, token }: GatewayPlace, status: number): HookgateError {
+  if (token === undefined)
+    return new HookgateError({
+      code: "UNAUTHORIZED",
+      message: `Something listens at ${url}, but there is no token here to check that it is the gateway.`,
+      hint: "Set HOOKGATE_TOKEN to the gateway's login token, or run this where its database is.",
+    });
+  return new HookgateError({
+    code: "UNAUTHORIZED",
+    message: `What listens at ${url} does not know the gateway's token; it may be another program (it answered with status ${status}). The token was not sent.`,
+    hint: "Check that your gateway runs there (HOOKGATE_HOST, HOOKGATE_PORT), and that HOOKGATE_TOKEN or the database is that gateway's.",
   });
 }
 

@@ -2,18 +2,20 @@
 
 import { readEnvironment } from "../config/env.js";
 import { brokenPlatform, formatProblem, loadConfig } from "../config/load.js";
-import { databaseFile } from "./database-file.js";
 import type { Finding } from "./doctor/finding.js";
 import { checkLive } from "./doctor/live.js";
 import { checkMachine } from "./doctor/machine.js";
 import { checkPlatforms } from "./doctor/platforms.js";
+import { examine } from "./examine.js";
 import { EXIT, type ExitCode } from "./exit.js";
 import { printJson, type Terminal } from "./terminal.js";
 
 const SIGNS = { ok: "✓", warning: "!", bad: "✗" } as const satisfies Record<Finding["state"], string>;
 
 export async function doctor({ path, json }: { path?: string; json: boolean }, terminal: Terminal): Promise<ExitCode> {
-  const { config, problems, file } = loadConfig(path === undefined ? {} : { path });
+  const loaded = loadConfig(path === undefined ? {} : { path });
+  const { config, file } = loaded;
+  const problems = await examine(loaded);
   const { env } = readEnvironment();
   const findings: Finding[] = [
     problems.length === 0
@@ -22,9 +24,9 @@ export async function doctor({ path, json }: { path?: string; json: boolean }, t
           name: "configuration",
           state: "bad",
           detail: problems.map(formatProblem).join("\n"),
-          hint: "Repair it; `hookgate check` tells the same.",
+          hint: "Fix it; `hookgate check` shows the same.",
         },
-    ...(env ? checkMachine(databaseFile(env.DATABASE_URL)) : []),
+    ...(env ? checkMachine(env.DATABASE_URL) : []),
     ...(env && config ? await checkPlatforms(config, env, (platform) => brokenPlatform(platform, problems)) : []),
     ...(env ? await checkLive() : []),
   ];

@@ -2,6 +2,7 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { EXIT, type ExitCode, exitCodeOf } from "./exit.js";
 import type { LiveCall } from "./live.js";
+import { untilStopped } from "./stop-signal.js";
 import { printError, type Terminal } from "./terminal.js";
 
 interface JsonFlag {
@@ -27,7 +28,7 @@ export async function runCli(args: readonly string[], terminal: Terminal, versio
 
 function buildProgram(version: string, terminal: Terminal, done: (code: ExitCode) => void): Command {
   const program = new Command("hookgate")
-    .description("A chat gateway whose every decision is a hook.")
+    .description("Self-hosted chat gateway for Discord, Telegram and the web. Customise every step with hooks.")
     .version(version)
     .exitOverride()
     .configureOutput({
@@ -38,6 +39,7 @@ function buildProgram(version: string, terminal: Terminal, done: (code: ExitCode
     .showSuggestionAfterError(true)
     .addHelpText("after", "\nExit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 refused.");
   addLocal(program, terminal, done);
+  addToken(program, terminal, done);
   addLive(program, terminal, done);
   return program;
 }
@@ -47,8 +49,25 @@ function addLocal(program: Command, terminal: Terminal, done: (code: ExitCode) =
     .command("start")
     .description("start the gateway")
     .option("-c, --config <file>", "the configuration file")
-    .action(async ({ config }: { config?: string }) =>
-      done(await (await import("./start.js")).start({ ...(config ? { path: config } : {}) }, terminal)),
+    .option("--new-database", "start with an empty database although the history of another one is there")
+    .action(async ({ config, newDatabase }: { config?: string; newDatabase?: boolean }) => {
+      const stopSignal = untilStopped(terminal);
+      const { start } = await import("./start.js");
+      const options = { ...(config ? { path: config } : {}), newDatabase: newDatabase === true };
+      done(await start(options, stopSignal, terminal));
+    });
+  program
+    .command("backup")
+    .description("copy the database to a new file, also while the gateway runs, and check the copy")
+    .argument("<file>", "the file to create")
+    .action(async (file: string) => done((await import("./backup.js")).backup(file, terminal)));
+  program
+    .command("restore")
+    .description("replace the database by a backup; the gateway must be stopped")
+    .argument("<file>", "the backup")
+    .option("--hold", "hold everything that was unfinished, so that nothing is sent again by itself")
+    .action(async (file: string, { hold }: { hold?: boolean }) =>
+      done((await import("./restore.js")).restore(file, { hold: hold === true }, terminal)),
     );
   program
     .command("check")
@@ -83,6 +102,17 @@ function addLocal(program: Command, terminal: Terminal, done: (code: ExitCode) =
           terminal,
         ),
       ),
+    );
+}
+
+function addToken(program: Command, terminal: Terminal, done: (code: ExitCode) => void): void {
+  program
+    .command("token")
+    .description("the login token of the web chat, with a one-click link")
+    .option("--reset", "replace the token; the gateway applies it at its next start")
+    .option("--json", "print JSON")
+    .action(async ({ reset, json }: { reset?: boolean } & JsonFlag) =>
+      done(await (await import("./token.js")).token({ reset: reset === true, json: json === true }, terminal)),
     );
 }
 
@@ -225,6 +255,11 @@ function addLive(program: Command, terminal: Terminal, done: (code: ExitCode) =>
   json(program.command("status").description("platforms, queues, store and hooks at a glance")).action(
     (flags: JsonFlag) => live({ name: "status", options: {} }, flags),
   );
+  json(
+    program
+      .command("claim")
+      .description("a one-time code for `/claim`, with which a person becomes an owner from chat"),
+  ).action((flags: JsonFlag) => live({ name: "claim", options: {} }, flags));
   json(program.command("whoami").description("who the token makes you")).action((flags: JsonFlag) =>
     live({ name: "whoami", options: {} }, flags),
   );

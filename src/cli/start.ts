@@ -7,14 +7,14 @@ import { EXIT, type ExitCode } from "./exit.js";
 import { printError, type Terminal } from "./terminal.js";
 import { version } from "./version.js";
 
-/** As a shell counts a process that a signal ended: 128 + the signal's number. */
-const KILLED = { SIGINT: 130, SIGTERM: 143 } as const;
-
-export async function start(options: { path?: string }, terminal: Terminal): Promise<ExitCode> {
-  // Listened for from the first moment on, so that a stop during the start is not lost.
-  const stopSignal = untilStopped(terminal);
+/** `stopSignal` is listened for before this file is loaded, so that a stop during the start is not lost. */
+export async function start(
+  { newDatabase, ...options }: { path?: string; newDatabase: boolean },
+  stopSignal: Promise<void>,
+  terminal: Terminal,
+): Promise<ExitCode> {
   const reread = () => loadConfig(options);
-  const app = await startApp(reread(), { version: version(), pretty: terminal.isTty, reread });
+  const app = await startApp(reread(), { version: version(), pretty: terminal.isTty, reread, newDatabase });
   goOnAfterStrays(app);
   greet(app, terminal);
   const stopping = new AbortController();
@@ -38,29 +38,21 @@ function goOnAfterStrays({ logger }: App): void {
   process.on("unhandledRejection", report);
 }
 
-/** Resolves at the first signal; the second ends the process where it stands: what is on disk is safe. */
-function untilStopped(terminal: Terminal): Promise<void> {
-  return new Promise((resolve) => {
-    let isStopping = false;
-    for (const signal of ["SIGINT", "SIGTERM"] as const)
-      process.on(signal, () => {
-        if (isStopping) process.exit(KILLED[signal]);
-        isStopping = true;
-        terminal.error("Stopping: what is under way ends first. Once more to stop at once.");
-        resolve();
-      });
-  });
-}
-
 /** Beside the log when a person reads it; on standard error when a program reads the log's JSON lines. */
-function greet({ url, newToken }: App, terminal: Terminal): void {
+function greet({ url, newToken, loginLink, ownerCode }: App, terminal: Terminal): void {
   const say = terminal.isTty ? terminal.out : terminal.error;
   const bold = (text: string) => (terminal.isTty ? `\u001b[1m${text}\u001b[22m` : text);
   const lines = ["", `  ${bold("Hookgate")} ${version()}`, `  chat         ${bold(url)}`];
   if (newToken !== undefined)
     lines.push(
       `  login token  ${bold(newToken)}`,
-      "               Shown this once: keep it, or set HOOKGATE_TOKEN to one of your own.",
+      "               `hookgate token` shows it again. HOOKGATE_TOKEN sets one of your own.",
+    );
+  if (terminal.isTty) lines.push(`  log in       ${bold(loginLink)}`);
+  if (ownerCode !== undefined)
+    lines.push(
+      `  owner code   ${bold(ownerCode)}`,
+      `               Send /claim ${ownerCode} to the bot to become its owner. It works once.`,
     );
   if (terminal.isTty) lines.push("  stop         Ctrl-C");
   say([...lines, ""].join("\n"));
@@ -70,10 +62,11 @@ function reloadOnHangup(app: App, options: { path?: string }, terminal: Terminal
   const reload = async () => {
     if (stopping.aborted) return;
     try {
-      const { plugins, hooks, needRestart } = await app.reload(loadConfig(options));
-      terminal.error(`Reloaded: ${counted(plugins.length, "plugin")}, ${counted(hooks.hooks, "configured hook")}.`);
-      if (needRestart.length > 0)
-        terminal.error(`Changed, but taken over only by a restart: ${needRestart.join(", ")}.`);
+      const { plugins, hooks, needRestart, problems } = await app.reload(loadConfig(options));
+      const loaded = plugins.filter(({ state, reason }) => state === "loaded" && reason === undefined);
+      terminal.error(`Reloaded: ${counted(loaded.length, "plugin")}, ${counted(hooks.hooks, "configured hook")}.`);
+      if (problems.length > 0) terminal.error(`Not applied, because it is broken:\n${problems.join("\n")}`);
+      if (needRestart.length > 0) terminal.error(`Restart required to apply: ${needRestart.join(", ")}.`);
     } catch (error) {
       // Nothing was changed: the gateway goes on as it was.
       printError(terminal, error);

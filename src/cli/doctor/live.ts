@@ -4,8 +4,17 @@ import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { callGateway } from "../call-gateway.js";
 import type { Finding } from "./finding.js";
 
+const listeningData = z.object({ text: z.string(), isNothing: z.boolean(), hint: z.string().optional() });
+
 const statusData = z.object({
-  adapters: z.array(z.object({ platform: z.string(), phase: z.string(), reason: z.string().optional() })),
+  adapters: z.array(
+    z.object({
+      platform: z.string(),
+      phase: z.string(),
+      reason: z.string().optional(),
+      listening: listeningData.optional(),
+    }),
+  ),
   inbox: z.object({ dead: z.number() }),
   outbox: z.object({ dead: z.number(), held: z.number() }),
   hooks: z.object({
@@ -15,7 +24,12 @@ const statusData = z.object({
     problems: z.array(z.object({ message: z.string() })),
   }),
   plugins: z.array(z.object({ module: z.string(), reason: z.string().optional() })),
-  store: z.object({ ok: z.boolean(), error: z.string().optional() }),
+  problems: z.array(z.string()).default([]),
+  store: z.object({
+    ok: z.boolean(),
+    error: z.string().optional(),
+    remarks: z.array(z.string()).default([]),
+  }),
 });
 
 export async function checkLive(): Promise<Finding[]> {
@@ -52,8 +66,24 @@ export async function checkLive(): Promise<Finding[]> {
   }
 }
 
-function findingsOf({ adapters, inbox, outbox, hooks, plugins, store }: z.infer<typeof statusData>): Finding[] {
+function findingsOf({
+  adapters,
+  inbox,
+  outbox,
+  hooks,
+  plugins,
+  problems,
+  store,
+}: z.infer<typeof statusData>): Finding[] {
   const findings: Finding[] = [{ name: "gateway", state: "ok", detail: "it runs" }];
+  for (const { platform, listening } of adapters)
+    if (listening)
+      findings.push({
+        name: platform,
+        state: listening.isNothing ? "warning" : "ok",
+        detail: `listens to ${listening.text}`,
+        hint: listening.hint,
+      });
   for (const { platform, phase, reason } of adapters)
     if (phase !== "online")
       findings.push({
@@ -62,8 +92,16 @@ function findingsOf({ adapters, inbox, outbox, hooks, plugins, store }: z.infer<
         detail: `${phase}${reason ? `: ${reason}` : ""}`,
       });
   if (!store.ok) findings.push({ name: "store", state: "bad", detail: store.error ?? "it cannot be written" });
+  for (const detail of store.remarks) findings.push({ name: "store", state: "warning", detail });
   for (const { module, reason } of plugins)
     if (reason !== undefined) findings.push({ name: "plugins", state: "bad", detail: `${module}: ${reason}` });
+  if (problems.length > 0)
+    findings.push({
+      name: "in force",
+      state: "bad",
+      detail: `the running gateway's configuration has problems:\n${problems.join("\n")}`,
+      hint: "Fix them; `hookgate hooks broken` shows what is left.",
+    });
   const waiting = inbox.dead + outbox.dead + outbox.held;
   if (waiting > 0)
     findings.push({
@@ -88,6 +126,13 @@ function findingsOf({ adapters, inbox, outbox, hooks, plugins, store }: z.infer<
     });
   for (const { message } of hooks.problems) findings.push({ name: "hooks", state: "bad", detail: message });
   if (hooks.failing.length + hooks.neverFired.length + hooks.problems.length === 0)
-    findings.push({ name: "hooks", state: "ok", detail: `${hooks.total}, all of them fired and none fails` });
+    findings.push({ name: "hooks", state: "ok", detail: hooksDetail(hooks.total) });
+
   return findings;
+}
+
+function hooksDetail(total: number): string {
+  return total === 0
+    ? "none is installed; docs/hooks.md shows how to write one"
+    : `${total}; all have fired, and none fails`;
 }

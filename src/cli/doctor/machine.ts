@@ -1,28 +1,29 @@
 /** What the gateway needs of this machine: Node, room on the disk, a database that can be written. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
-import { readOwnSecret } from "../../store/read-own-secret.js";
+import { chooseDriver, RECOMMENDED_NODE, SUPPORTED_NODE } from "../../store/driver.js";
+import { type DatabaseFiles, databaseFiles, exposedFiles, isOpenFolder } from "../../store/files.js";
+import { inspectDatabase } from "../../store/inspect.js";
 import type { Finding } from "./finding.js";
 
-const NODE_FLOOR = [20, 19] as const;
 const LOW_BYTES = 1_000_000_000;
 const FULL_BYTES = 100_000_000;
 
-export function checkMachine(database: string): Finding[] {
-  const folder = nearestFolder(resolve(dirname(database)));
-  return [checkNode(), checkDisk(folder), checkDatabase(resolve(database), folder)];
+export function checkMachine(databaseUrl: string): Finding[] {
+  const files = databaseFiles(databaseUrl);
+  const folder = nearestFolder(files.folder);
+  return [checkNode(), checkDisk(folder), checkDatabase(files.database, folder), ...checkPrivacy(files)];
 }
 
 function checkNode(): Finding {
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  const isGood = major > NODE_FLOOR[0] || (major === NODE_FLOOR[0] && minor >= NODE_FLOOR[1]);
-  return {
-    name: "node",
-    state: isGood ? "ok" : "bad",
-    detail: process.versions.node,
-    ...(isGood ? {} : { hint: `Node ${NODE_FLOOR.join(".")} or newer is needed.` }),
-  };
+  const detail = `${process.versions.node} (supported: ${SUPPORTED_NODE}; recommended: ${RECOMMENDED_NODE})`;
+  try {
+    chooseDriver(process.versions);
+    return { name: "node", state: "ok", detail };
+  } catch (error) {
+    return { name: "node", state: "bad", detail, hint: error instanceof HookgateError ? error.hint : undefined };
+  }
 }
 
 function nearestFolder(folder: string): string {
@@ -62,7 +63,7 @@ function checkDatabase(file: string, folder: string): Finding {
   if (!existsSync(file)) return { name, state: "ok", detail: `${file} will be made at the first start` };
   try {
     accessSync(file, constants.W_OK);
-    readOwnSecret(file, "");
+    inspectDatabase(file);
     return { name, state: "ok", detail: `${file}, ${(statSync(file).size / 1e6).toFixed(1)} MB` };
   } catch (error) {
     return {
@@ -72,4 +73,26 @@ function checkDatabase(file: string, folder: string): Finding {
       hint: (error instanceof HookgateError && error.hint) || "Give this user the right to write the file.",
     };
   }
+}
+
+const MAX_NAMED = 5;
+
+function checkPrivacy(files: DatabaseFiles): Finding[] {
+  const exposed = exposedFiles(files);
+  const findings: Finding[] = [];
+  if (exposed.length > 0)
+    findings.push({
+      name: "file modes",
+      state: "warning",
+      detail: `other users of this machine can open ${exposed.slice(0, MAX_NAMED).join(", ")}${exposed.length > MAX_NAMED ? ` and ${exposed.length - MAX_NAMED} more` : ""}`,
+      hint: "They contain messages and keys. The next start corrects the modes of files that belong to the gateway's user; `chmod go= PATH` does it now.",
+    });
+  if (isOpenFolder(files.folder))
+    findings.push({
+      name: "file modes",
+      state: "warning",
+      detail: `other users of this machine can replace files in ${files.folder}`,
+      hint: `Run \`chmod go-w ${files.folder}\`, or set DATABASE_URL to a file in a folder of its own.`,
+    });
+  return findings;
 }

@@ -1,0 +1,53 @@
+/** What starts an app, and what a started one offers. */
+import type { Alerts } from "../alerts/alerts.js";
+import type { Sla } from "../alerts/sla/sla.js";
+import type { Automations } from "../automations/automations.js";
+import type { LoadedConfig } from "../config/load.js";
+import type { Gateway } from "../gateway/gateway.js";
+import type { Clock } from "../lib/clock.js";
+import type { Logger } from "../lib/logger.js";
+import type { Resolve } from "../lib/outgoing/connect.js";
+import type { Orchestrator } from "../orchestrator/orchestrator.js";
+import type { PluginInfo } from "../plugins/plugins.js";
+import type { TakenOver } from "./reload.js";
+
+export interface AppOptions {
+  version: string;
+  /** Log for a person at a terminal instead of JSON lines. */
+  pretty?: boolean;
+  clock?: Clock;
+  /** Starts with an empty database although the history of another one is there. */
+  newDatabase?: boolean | undefined;
+  /** Reads the configuration again; with it, changes of its files are taken over as they are saved. */
+  reread?: () => LoadedConfig;
+  /** Instead of pino, for embedders. */
+  logger?: Logger;
+  /** All addresses of a name that a hook's request goes to, instead of the system's resolver. What it says is judged all the same. */
+  resolve?: Resolve;
+}
+
+export interface App {
+  readonly url: string;
+  /** The login token, when this installation made it just now and nobody has been told. */
+  readonly newToken: string | undefined;
+  /** Opens the web chat logged in. It holds the token: for the terminal only. */
+  readonly loginLink: string;
+  /** The one-time code for `/claim`, while a platform has nobody with a role. */
+  readonly ownerCode: string | undefined;
+  readonly gateway: Gateway;
+  readonly logger: Logger;
+  readonly plugins: readonly PluginInfo[];
+  readonly automations: Automations;
+  readonly sla: Sla;
+  readonly orchestrator: Orchestrator;
+  readonly alerts: Alerts;
+  /**
+   * Takes over what a new configuration says of plugins (loaded anew), events, hooks, overrides, models, automations,
+   * SLA policies, alerts and the orchestrator (what runs goes on as it was started), whole or
+   * not at all: rejects with CONFIG_INVALID when it cannot be used, with HOOKS_REJECTED when a hook would break, and then nothing
+   * has changed. What needs a restart is named.
+   */
+  reload(loaded: LoadedConfig): Promise<TakenOver>;
+  /** Lets what is under way end; what is left is on disk. */
+  stop(): Promise<void>;
+}

@@ -1,0 +1,77 @@
+/** The problems of a running gateway: of the configuration in force, and of the latest one when that was rejected. */
+import type { Automations } from "../automations/automations.js";
+import { formatProblem, type LoadedConfig } from "../config/load.js";
+import { type Address, formatAddress } from "../domain/address.js";
+import type { Store } from "../domain/store.js";
+import type { HookRegistry } from "../hooks/registry.js";
+import type { Plans } from "../orchestrator/missions/plans.js";
+import type { Plugins } from "../plugins/plugins.js";
+import { chatProblem } from "./chat-problem.js";
+import { type ListedProblem, platformsOn, problemsOf } from "./problems.js";
+import type { Rejection, Valid } from "./reload.js";
+
+interface Parts {
+  /** As it is now: a reload changes it. */
+  valid(): Valid;
+  registry: Pick<HookRegistry, "list">;
+  plugins(): Pick<Plugins, "list">;
+  automations: Pick<Automations, "list" | "broken" | "problems">;
+  plans: Pick<Plans, "list">;
+  web: Pick<Store["web"], "rooms">;
+}
+
+export interface ProblemList {
+  /** Read anew on each call: what was missing may be there now. */
+  list(): Promise<ListedProblem[]>;
+  /** This configuration is in force from now on. */
+  loaded(next: LoadedConfig): void;
+  rejected(why: Rejection | undefined): void;
+  /** For people, one line each. */
+  shown(mask: (text: string) => string): Promise<{ of: string; text: string }[]>;
+  /** Why nothing can be posted to a chat, as far as is known; undefined when it can. */
+  ofDestination(at: Address): Promise<string | undefined>;
+}
+
+export function createProblemList(first: LoadedConfig, parts: Parts): ProblemList {
+  let inForce = first;
+  let rejection: Rejection | undefined;
+  async function list(): Promise<ListedProblem[]> {
+    const { config, env } = parts.valid();
+    const rooms = await parts.web.rooms();
+    const problems = problemsOf({
+      loaded: inForce,
+      config,
+      env,
+      hookIds: parts.registry.list().map(({ id }) => id),
+      plugins: parts.plugins().list(),
+      definitions: parts.automations.list(),
+      broken: parts.automations.broken(),
+      plans: parts.plans,
+      rooms: new Set([...rooms.map(({ id }) => id), ...config.web.rooms.map(({ id }) => id)]),
+      stuck: parts.automations.problems(),
+    });
+    if (rejection === undefined) return problems;
+    const { file = "", message } = rejection;
+    const rejected = `the latest version was rejected, and the one before it is in force: ${message}`;
+    return [{ file, path: "", message: rejected, of: "configuration" }, ...problems];
+  }
+  return {
+    list,
+    async shown(mask) {
+      return (await list()).map((problem) => ({ of: problem.of, text: mask(formatProblem(problem)) }));
+    },
+    async ofDestination(at) {
+      const { config, env } = parts.valid();
+      const rooms = at.platform === "web" ? await parts.web.rooms() : [];
+      // Platforms run as they were started.
+      const on = platformsOn(config, env, first.problems);
+      return chatProblem(formatAddress(at), on, new Set(rooms.map(({ id }) => id)));
+    },
+    loaded(next) {
+      inForce = next;
+    },
+    rejected(why) {
+      rejection = why;
+    },
+  };
+}

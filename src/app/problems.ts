@@ -1,0 +1,170 @@
+/**
+ * Everything that is wrong with a configuration and with what it names, in one list. `hookgate check`, the start, a reload, `/status`,
+ * `/hooks broken`, `doctor` and `/readyz` all use it, so none of them accepts what another rejects.
+ *
+ * A problem of the whole configuration refuses it. Any other stops only what it is about: a platform, an event, a hook, a plugin, a
+ * plan, a setting. The rest is in force, and the problem is listed until it is fixed.
+ */
+import type { Definition } from "../automations/definition/definition.js";
+import type { BrokenHook } from "../automations/desk.js";
+import { eventName } from "../automations/triggers/event-point.js";
+import type { TriggerProblem } from "../automations/triggers/trigger.js";
+import type { Environment } from "../config/env.js";
+import { brokenPlatform, type ConfigProblem, type LoadedConfig } from "../config/load.js";
+import type { Config } from "../config/schema.js";
+import { PLATFORMS, type PlatformName } from "../domain/platform.js";
+import { nearest } from "../lib/nearest.js";
+import type { Plans } from "../orchestrator/missions/plans.js";
+import type { PluginInfo } from "../plugins/plugins.js";
+import { chatProblem } from "./chat-problem.js";
+import { settingProblems } from "./setting-problems.js";
+
+/** What a configuration became: what is in force of it, and what is not. */
+export interface Examined {
+  loaded: Pick<LoadedConfig, "file" | "problems" | "placeOf" | "pathOf">;
+  config: Config;
+  env: Environment;
+  /** Ids of all hooks that there are, plugins' included. */
+  hookIds: readonly string[];
+  plugins: readonly PluginInfo[];
+  definitions: readonly Definition[];
+  broken: readonly BrokenHook[];
+  plans: Pick<Plans, "list">;
+  /** Of the web chat; undefined: nobody knows. */
+  rooms: ReadonlySet<string> | undefined;
+  /** Triggers that cannot fire. */
+  stuck: readonly TriggerProblem[];
+}
+
+export interface ListedProblem extends ConfigProblem {
+  /** What it stops. `hook`: the hook is not in force; `needs` and `trigger`: it is, and cannot do its work, or never starts. */
+  of: "configuration" | "platform" | "event" | "plugin" | "hook" | "needs" | "trigger" | "plan" | "setting";
+  /** What it breaks is critical, so nothing starts: `hook a`, `plugin ./b.js`. */
+  critical?: string | undefined;
+}
+
+export function problemsOf(examined: Examined): ListedProblem[] {
+  const { loaded } = examined;
+  return [
+    ...loaded.problems.map((problem): ListedProblem => ({ ...problem, of: scopeOf(problem) })),
+    ...pluginProblems(examined),
+    ...brokenHooks(examined),
+    ...needs(examined),
+    ...overrideProblems(examined),
+    ...planProblems(examined),
+    ...settingProblems(
+      { ...examined, file: loaded.file },
+      platformsOn(examined.config, examined.env, loaded.problems),
+    ).map(({ path, message, ofKey }): ListedProblem => ({ ...placed(loaded, path, message, ofKey), of: "setting" })),
+  ];
+}
+
+function scopeOf({ platform, event, person }: ConfigProblem): ListedProblem["of"] {
+  if (platform !== undefined) return "platform";
+  if (person !== undefined) return "setting";
+  return event === undefined ? "configuration" : "event";
+}
+
+/** The platforms that are switched on and have no problems of their own. */
+export function platformsOn({ web }: Config, env: Environment, problems: LoadedConfig["problems"]): PlatformName[] {
+  const on: Record<PlatformName, boolean> = {
+    web: web.enabled,
+    discord: env.DISCORD_TOKEN !== undefined,
+    telegram: env.TELEGRAM_TOKEN !== undefined,
+  };
+  return PLATFORMS.filter((platform) => on[platform] && brokenPlatform(platform, problems) === undefined);
+}
+
+function placed(
+  { file, placeOf, pathOf }: Examined["loaded"],
+  draftPath: readonly (string | number)[],
+  message: string,
+  ofKey?: boolean,
+): ConfigProblem {
+  const path = pathOf?.(draftPath) ?? draftPath;
+  return { file: file ?? "", ...placeOf?.(draftPath, ofKey), path: path.join("."), message };
+}
+
+function pluginProblems({ plugins, config, loaded }: Examined): ListedProblem[] {
+  return plugins.flatMap(({ module, reason, critical }, position): ListedProblem[] => {
+    if (reason === undefined) return [];
+    // In the order of the configuration, where one module may be listed twice.
+    const isThere = config.plugins[position]?.module === module;
+    const index = isThere ? position : config.plugins.findIndex((entry) => entry.module === module);
+    return [
+      {
+        ...placed(loaded, ["plugins", Math.max(0, index)], `${module}: ${reason}`),
+        of: "plugin",
+        critical: critical ? `plugin ${module}` : undefined,
+      },
+    ];
+  });
+}
+
+/** Broken events are among them, for whoever lists hooks; here they are problems of the configuration already. */
+function brokenHooks({ broken }: Examined): ListedProblem[] {
+  return broken
+    .filter(({ id }) => !id.startsWith(eventName("")))
+    .flatMap(({ id, problems, critical }) =>
+      problems.map(({ file, line, column, path, message }): ListedProblem => {
+        const isCritical = critical ? `hook ${id}` : undefined;
+        return { file, line, column, path, message: `hook ${id}: ${message}`, of: "hook", critical: isCritical };
+      }),
+    );
+}
+
+/** Of hooks in force: what they need outside of their definition. */
+function needs({ definitions, plans, env, rooms, config, loaded, stuck }: Examined): ListedProblem[] {
+  const machine = {
+    searchPath: env.forPrograms().PATH ?? "",
+    plans: plans.list().map(({ id }) => id),
+  };
+  const on = platformsOn(config, env, loaded.problems);
+  return definitions.flatMap((definition) => {
+    const { id, match, chats, place } = definition;
+    const off = match?.platforms?.filter((platform) => PLATFORMS.some((known) => known === platform)) ?? [];
+    const isOff = match?.platforms !== undefined && off.length === match.platforms.length && !off.some(isOn);
+    const messages = [
+      ...definition.missing(machine),
+      ...chats.flatMap(({ text }) => chatProblem(text, on, rooms) ?? []),
+      ...(isOff ? [`it is for ${off.join(" and ")}, which ${off.length === 1 ? "is" : "are"} off`] : []),
+    ];
+    const list = (of: ListedProblem["of"], message: string): ListedProblem => {
+      const { file, line, column } = place;
+      return { file, line, column, path: "", message: `hook ${id}: ${message}`, of };
+    };
+    const never = stuck.filter(({ hookId }) => hookId === id);
+    return [...messages.map((message) => list("needs", message)), ...never.map((one) => list("trigger", one.message))];
+  });
+
+  function isOn(platform: string): boolean {
+    return on.some((one) => one === platform);
+  }
+}
+
+/** A typo there leaves the hook as it was, and nobody notices. */
+function overrideProblems({ config, hookIds, broken, plugins, loaded }: Examined): ListedProblem[] {
+  const known = new Set([...hookIds, ...broken.map(({ id }) => id)]);
+  return Object.keys(config.overrides).flatMap((id): ListedProblem[] => {
+    const isOfBrokenPlugin = plugins.some(
+      (one) => one.state === "broken" && one.id !== undefined && id.startsWith(`${one.id}.`),
+    );
+    if (known.has(id) || isOfBrokenPlugin) return [];
+    const near = nearest(id, known);
+    const message = `there is no hook "${id}"${near === undefined ? "" : ` (did you mean "${near}"?)`}, so this changes nothing`;
+    return [{ ...placed(loaded, ["overrides", id], message, true), of: "setting" }];
+  });
+}
+
+/** Plans are read when they are run; here is where their problems are found before. */
+function planProblems({ plans }: Examined): ListedProblem[] {
+  return plans
+    .list()
+    .flatMap((plan) =>
+      "problems" in plan
+        ? plan.problems.map(
+            (problem): ListedProblem => ({ ...problem, message: `plan ${plan.id}: ${problem.message}`, of: "plan" }),
+          )
+        : [],
+    );
+}

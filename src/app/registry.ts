@@ -1,0 +1,40 @@
+/** The registry of hooks, with the queue that runs those of the background. */
+import { createQueue, type Queue } from "../automations/queue.js";
+import type { Config } from "../config/schema.js";
+import type { Store } from "../domain/store.js";
+import { allowedPluginsIn } from "../gateway/allowed-plugins.js";
+import type { Catalogue } from "../hooks/catalogue/index.js";
+import { HookRegistry, type RegistryOptions } from "../hooks/registry.js";
+import type { Clock } from "../lib/clock.js";
+import { newId } from "../lib/id.js";
+import type { Logger } from "../lib/logger.js";
+
+interface RegistryParts extends Pick<RegistryOptions<Catalogue>, "journal" | "overrides" | "onTimeout"> {
+  store: Pick<Store, "automation">;
+  /** As it is now: a reload changes it. */
+  config(): Config;
+  clock: Clock;
+  logger: Logger;
+}
+
+export function assembleRegistry({ store, config, ...parts }: RegistryParts): { queue: Queue; registry: HookRegistry } {
+  const { clock, logger } = parts;
+  const queue = createQueue({
+    runs: store.automation.runs,
+    owner: newId("g", clock.now()),
+    get leaseMs() {
+      return config().automations.lease;
+    },
+    get maxRunning() {
+      return config().automations.max_running;
+    },
+    clock,
+    logger,
+  });
+  const registry = new HookRegistry({
+    ...parts,
+    background: queue,
+    allowedPlugins: (conversation) => allowedPluginsIn(conversation, config().gateway.allowed_plugins),
+  });
+  return { queue, registry };
+}

@@ -1,0 +1,151 @@
+/** Settings that can have no effect: chats that nothing can be posted to, policies that never match, matchers of alerts that there are not. */
+import { dirname, resolve } from "node:path";
+import { policyOf } from "../alerts/matchers.js";
+import { missingProgram } from "../automations/program.js";
+import type { Environment } from "../config/env.js";
+import { namedPlatforms } from "../config/named-platforms.js";
+import type { Config } from "../config/schema.js";
+import { parseAddress } from "../domain/address.js";
+import { type PlatformName, platformProblem } from "../domain/platform.js";
+import { suggestion } from "../lib/schema-issues.js";
+import type { PluginInfo } from "../plugins/plugins.js";
+import { chatProblem } from "./chat-problem.js";
+
+interface Examined {
+  config: Config;
+  plugins: readonly PluginInfo[];
+  env: Environment;
+  /** Of the configuration. */
+  file: string | undefined;
+  /** Of the web chat; undefined: nobody knows. */
+  rooms: ReadonlySet<string> | undefined;
+}
+
+export interface SettingProblem {
+  path: readonly (string | number)[];
+  message: string;
+  /** It is the key that is wrong. */
+  ofKey?: true | undefined;
+}
+
+export function settingProblems(examined: Examined, on: readonly PlatformName[]): SettingProblem[] {
+  const { config } = examined;
+  return [
+    ...chats(examined, on),
+    ...namedPlugins(examined),
+    ...secondPolicies(config),
+    ...alertMatchers(config),
+    ...runnerPrograms(examined),
+  ];
+}
+
+function chats({ config, rooms }: Examined, on: readonly PlatformName[]): SettingProblem[] {
+  return namedPlatforms(config)
+    .filter(({ path, text }) => path[0] !== "operators" && parseAddress(text) !== undefined)
+    .flatMap(({ path, text, ofKey }) => {
+      const message = chatProblem(text, on, rooms);
+      return message === undefined ? [] : [{ path, message, ofKey }];
+    });
+}
+
+/** The plugins that the gateway's settings name, and the conversations for which they name them. */
+function namedPlugins({ config: { gateway }, plugins }: Examined): SettingProblem[] {
+  const { default_route: route, allowed_plugins: allowed } = gateway;
+  const ids = plugins.flatMap(({ id }) => id ?? []);
+  // One that is broken or off has no id: it is a problem of its own, or it may come back.
+  const isSure = plugins.every(({ id }) => id !== undefined);
+  const unknown = (id: string) =>
+    ids.includes(id) || !isSure ? undefined : `there is no plugin "${id}"${suggestion(id, ids)}`;
+  const problems: SettingProblem[] = Object.entries(allowed).flatMap(([key, names]) => {
+    const path = ["gateway", "allowed_plugins", key];
+    const ofKey = conversationProblem(key);
+    return [
+      ...(ofKey === undefined ? [] : [{ path, message: ofKey, ofKey: true as const }]),
+      ...names.flatMap((id, index) => {
+        const message = unknown(id);
+        return message === undefined ? [] : [{ path: [...path, index], message }];
+      }),
+    ];
+  });
+  if (typeof route === "string" || !("plugin" in route)) return problems;
+  const named = plugins.find(({ id }) => id === route.plugin);
+  if (named?.hasRoute) return problems;
+  const why = named === undefined ? (unknown(route.plugin) ?? `plugin "${route.plugin}" is not loaded`) : undefined;
+  const message = `${why ?? `plugin "${route.plugin}" does not call api.route(…)`}, so messages that no hook claims are not answered`;
+  return [...problems, { path: ["gateway", "default_route", "plugin"], message }];
+}
+
+function conversationProblem(key: string): string | undefined {
+  if (key === "*") return undefined;
+  if (key.split(":").some((part) => part === ""))
+    return `expected platform:bot:chat:thread, platform:bot:chat, platform:chat, platform or *, got "${key}"`;
+  return platformProblem(key);
+}
+
+/** For each measure the first policy that matches holds. */
+function secondPolicies({ sla }: Config): SettingProblem[] {
+  return sla.policies.flatMap((policy, index): SettingProblem[] => {
+    const measure = measureOf(policy);
+    const before = sla.policies
+      .slice(0, index)
+      .find(
+        (one) =>
+          one.for === policy.for &&
+          measureOf(one) === measure &&
+          (one.match === undefined || one.match.trim() === policy.match?.trim()),
+      );
+    if (before === undefined) return [];
+    const why =
+      before.match === undefined ? "has no `match` and takes every" : "has the same `match` and takes every such";
+    return [
+      {
+        path: ["sla", "policies", index],
+        message: `the policy ${policy.id} never matches: ${before.id} comes before it, ${why} ${policy.for}. Give ${before.id} a \`match\`, or write it after ${policy.id}`,
+      },
+    ];
+  });
+}
+
+function measureOf({ measure, target }: Config["sla"]["policies"][number]): string {
+  return measure ?? (target === undefined ? "deadline" : "completion");
+}
+
+/** `policy=…` of a policy that there is not. */
+function alertMatchers({ alerts, sla }: Config): SettingProblem[] {
+  const known = sla.policies.map(({ id }) => id);
+  const all: { path: (string | number)[]; texts: readonly string[] }[] = [
+    ...Object.entries(alerts.routes).map(([name, { match = [] }]) => ({
+      path: ["alerts", "routes", name, "match"],
+      texts: match,
+    })),
+    ...alerts.maintenance.map(({ match }, index) => ({
+      path: ["alerts", "maintenance", index, "match"],
+      texts: match,
+    })),
+    ...alerts.inhibit.flatMap(({ by, mutes }, index) => [
+      { path: ["alerts", "inhibit", index, "by"], texts: by },
+      { path: ["alerts", "inhibit", index, "mutes"], texts: mutes },
+    ]),
+  ];
+  return all.flatMap(({ path, texts }) =>
+    texts.flatMap((text, index): SettingProblem[] => {
+      const policy = policyOf(text);
+      if (policy === undefined || known.includes(policy)) return [];
+      return [
+        {
+          path: [...path, index],
+          message: `there is no policy "${policy}"${suggestion(policy, known)}: this never matches`,
+        },
+      ];
+    }),
+  );
+}
+
+function runnerPrograms({ config, env, file }: Examined): SettingProblem[] {
+  const folder = file === undefined ? process.cwd() : dirname(resolve(file));
+  const searchPath = env.forPrograms().PATH ?? "";
+  return Object.entries(config.orchestrator.runners).flatMap(([name, { shell }]): SettingProblem[] => {
+    const message = shell && missingProgram(shell, { folder, searchPath });
+    return message === undefined ? [] : [{ path: ["orchestrator", "runners", name, "shell"], message }];
+  });
+}

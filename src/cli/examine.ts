@@ -1,0 +1,99 @@
+/** Examines a configuration as a start does, with everything that it names; nothing is started, sent or written. */
+import { dirname } from "node:path";
+import { commandSpecs } from "../../commands/index.js";
+import { loadCalendar } from "../alerts/sla/calendars/load.js";
+import { hooksOf } from "../app/hooks.js";
+import { plansOf, surroundings } from "../app/missions.js";
+import { type ListedProblem, problemsOf } from "../app/problems.js";
+import { install } from "../automations/install.js";
+import { declareEvents } from "../automations/triggers/ingested.js";
+import { longPast } from "../automations/triggers/timed.js";
+import { formatProblem, type LoadedConfig } from "../config/load.js";
+import { runDry } from "../hooks/dry-run.js";
+import { HookRegistry } from "../hooks/registry.js";
+import { systemClock } from "../lib/clock.js";
+import { errorMessage } from "../lib/errors.js";
+import { silentLogger } from "../lib/logger.js";
+import { createPlugins } from "../plugins/plugins.js";
+import { databaseFiles } from "../store/files.js";
+import { readRooms } from "../store/read-rooms.js";
+
+/** What can be said of the whole, and of what is right of it when something is wrong. */
+export async function examine(loaded: LoadedConfig): Promise<ListedProblem[]> {
+  const { draft, problems } = loaded;
+  if (draft === undefined) return problems.map((problem) => ({ ...problem, of: "configuration" }));
+  const found = await runDry(systemClock, () => staged(loaded, draft));
+  const known = new Set(problems.map(formatProblem));
+  return [...found, ...(await calendarProblems(loaded, draft)).filter((problem) => !known.has(formatProblem(problem)))];
+}
+
+/** Plugins are set up and hooks registered where nothing fires, so that all is checked as a start checks it. */
+async function staged(loaded: LoadedConfig, draft: NonNullable<LoadedConfig["draft"]>): Promise<ListedProblem[]> {
+  const { config, env } = draft;
+  const registry = new HookRegistry({ logger: silentLogger });
+  declareEvents(registry, config.events);
+  const plugins = createPlugins({
+    entries: config.plugins,
+    baseDir: loaded.file === undefined ? process.cwd() : dirname(loaded.file),
+    registry,
+    gateway: { send: nothing, edit: nothing },
+    keyValue: { get: async () => undefined, list: async () => [], set: async () => {}, delete: async () => {} },
+    reservedCommands: new Set(commandSpecs.map(({ name }) => name)),
+    clock: systemClock,
+    logger: silentLogger,
+    watch: false,
+  });
+  // A critical one that is broken is in the list like any other.
+  await plugins.load().catch(() => {});
+  const hooks = hooksOf(loaded, draft, registry.points);
+  const installed = install(registry, new Map(), hooks, nothing);
+  const definitions = [...installed.live.values()].map(({ definition }) => definition);
+  const rooms = readRooms(databaseFiles(env.DATABASE_URL).database);
+  const plans = plansOf(
+    loaded.file,
+    surroundings(
+      () => config.orchestrator,
+      () => Object.keys(config.models.available),
+    ),
+  );
+  const problems = problemsOf({
+    loaded,
+    config,
+    env,
+    hookIds: registry.list().map(({ id }) => id),
+    plugins: plugins.list(),
+    definitions,
+    broken: installed.broken,
+    plans,
+    rooms: rooms && new Set([...rooms, ...config.web.rooms.map(({ id }) => id)]),
+    stuck: definitions.flatMap((definition) => longPast(definition, systemClock.now()) ?? []),
+  });
+  await plugins.stop();
+  return problems.filter(
+    (problem) =>
+      loaded.problems.some(({ message }) => message === problem.message) || !loaded.isFollowUp?.(problem.message),
+  );
+}
+
+const nothing = () => Promise.reject(new Error("nothing is sent or run by a check"));
+
+/** Calendars are loaded: only date-holidays knows its places. */
+async function calendarProblems(
+  { file, placeOf, pathOf }: LoadedConfig,
+  { config }: NonNullable<LoadedConfig["draft"]>,
+): Promise<ListedProblem[]> {
+  const problems: ListedProblem[] = [];
+  for (const [name, calendar] of Object.entries(config.sla.calendars))
+    await loadCalendar(name, calendar).catch((error: unknown) => {
+      const path = ["sla", "calendars", name];
+      const at = (pathOf?.(path) ?? path).join(".");
+      problems.push({
+        file: file ?? "",
+        ...placeOf?.(path),
+        path: at,
+        message: errorMessage(error),
+        of: "configuration",
+      });
+    });
+  return problems;
+}

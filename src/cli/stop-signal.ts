@@ -1,0 +1,19 @@
+/** Signals that stop the gateway. Small, so that it listens before the product is loaded. */
+import type { Terminal } from "./terminal.js";
+
+/** As a shell counts a process that a signal ended: 128 + the signal's number. */
+const KILLED = { SIGINT: 130, SIGTERM: 143 } as const;
+
+/** Resolves at the first signal; the second ends the process where it stands: what is on disk is safe. */
+export function untilStopped(terminal: Terminal): Promise<void> {
+  return new Promise((resolve) => {
+    let isStopping = false;
+    for (const signal of ["SIGINT", "SIGTERM"] as const)
+      process.on(signal, () => {
+        if (isStopping) process.exit(KILLED[signal]);
+        isStopping = true;
+        terminal.error("Shutting down, waiting for running work. Press Ctrl-C again to force quit.");
+        resolve();
+      });
+  });
+}

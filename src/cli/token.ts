@@ -1,0 +1,39 @@
+/** `hookgate token`: the login token and a one-click link; `--reset` replaces the token. Works without a running gateway. */
+
+import { readEnvironment } from "../config/env.js";
+import { HookgateError } from "../lib/errors.js";
+import { keepConsoleToken, resetConsoleToken } from "../store/console-token.js";
+import { databaseFiles } from "../store/files.js";
+import { gatewayPlace } from "./call-gateway.js";
+import { EXIT, type ExitCode } from "./exit.js";
+import { printJson, type Terminal } from "./terminal.js";
+
+export async function token({ reset, json }: { reset: boolean; json: boolean }, terminal: Terminal): Promise<ExitCode> {
+  const { env, problems } = readEnvironment();
+  if (!env)
+    throw new HookgateError({
+      code: "CONFIG_INVALID",
+      message: problems.map(({ variable, message }) => `${variable}: ${message}`).join("; "),
+      hint: "`hookgate check` shows every problem.",
+    });
+  if (reset && env.HOOKGATE_TOKEN !== undefined)
+    throw new HookgateError({
+      code: "BAD_USAGE",
+      message: "The login token comes from HOOKGATE_TOKEN, so there is no stored token in use to reset.",
+      hint: "Change HOOKGATE_TOKEN (for example in .env) and restart the gateway, or remove it there first.",
+    });
+  const file = databaseFiles(env.DATABASE_URL).token;
+  const value = reset ? resetConsoleToken(file) : (env.HOOKGATE_TOKEN ?? keepConsoleToken(file));
+  const link = loginLink(gatewayPlace().url, value);
+  if (json) printJson(terminal, { token: value, link, needsRestart: reset });
+  else {
+    terminal.out(`login token  ${value}\nlog in       ${link}`);
+    if (reset) terminal.error("Restart the gateway to apply the new token. All sessions of the old token end then.");
+  }
+  return EXIT.done;
+}
+
+/** Behind `#`: browsers send that part to no server. */
+export function loginLink(url: string, value: string): string {
+  return `${url.replace(/\/+$/, "")}/#token=${encodeURIComponent(value)}`;
+}
