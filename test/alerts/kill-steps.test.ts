@@ -12,13 +12,13 @@ import { until } from "../support/until.js";
 const TITLE = "Water the plants";
 const STEPS = 4;
 const MOMENTS = [
-  { name: "card", when: "before", words: "firing since" },
-  { name: "card-sent", when: "after", words: "firing since" },
+  { name: "card", when: "before", words: "Firing since" },
+  { name: "card-sent", when: "after", words: "Firing since" },
   { name: "step-1", when: "before", words: "step 1 of 4" },
   { name: "step-1-sent", when: "after", words: "step 1 of 4" },
   { name: "step-2", when: "before", words: "step 2 of 4" },
   { name: "step-3", when: "after", words: "step 3 of 4" },
-  { name: "end", when: "before", words: "resolved" },
+  { name: "end", when: "before", words: "Resolved" },
 ] as const;
 
 const folder = mkdtempSync(join(tmpdir(), "hookgate-alert-steps-"));
@@ -113,7 +113,7 @@ it("each step is said once, whenever it was killed", async () => {
   }, "the task being cancelled");
   await living(async () => {
     const all = [...cardsIn(await said("general")), ...cardsIn(await said("ops"))];
-    return killed().length === MOMENTS.length && all.every(({ text }) => text.includes("resolved"));
+    return killed().length === MOMENTS.length && all.every(({ text }) => text.includes("Resolved"));
   }, "the cards showing the end");
 
   expect(kills).toBeGreaterThanOrEqual(MOMENTS.length);

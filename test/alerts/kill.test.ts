@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { afterEach, expect, it } from "vitest";
+import { openSqlite } from "../../src/store/driver.js";
 import { compiled } from "../support/compiled.js";
 import { freePort } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
@@ -64,7 +64,7 @@ it("killed at random moments, each alert has one card and one escalation, which 
     });
     return ((await answer.json()) as { messages: Shown[] }).messages;
   };
-  const wordOf = (n: number) => (n % 8 >= 4 ? "resolved" : n % 4 >= 2 ? "acknowledged by" : "firing since");
+  const wordOf = (n: number) => (n % 8 >= 4 ? "Resolved" : n % 4 >= 2 ? "Acknowledged by" : "Firing since");
   const isCardOf = (n: number) => (one: Shown) => one.card?.title.endsWith(`Fault ${n}.`) === true;
   const numbers = Array.from({ length: COUNT }, (_, n) => n);
   await until(
@@ -79,7 +79,7 @@ it("killed at random moments, each alert has one card and one escalation, which 
     "every card showing how it ended",
     60_000,
   );
-  const database = new Database(join(folder, "test.db"), { readonly: true });
+  const database = openSqlite(join(folder, "test.db"), { readonly: true });
   const saying = database.prepare<[string], { status: string | null }>(
     `SELECT d.status FROM alert_notices n JOIN alerts a ON a.id = n.alert_id LEFT JOIN deliveries d ON d.id = n.delivery_id
      WHERE a.fingerprint = ? AND n.kind = 'escalation' AND n.is_sent`,

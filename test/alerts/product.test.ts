@@ -39,6 +39,11 @@ const cardOf = (fingerprint: string, part: RegExp) =>
       (await messages()).find(({ text, card }) => card?.title.includes(`Reply to ${fingerprint}`) && part.test(text)),
     `${part} on the card of ${fingerprint}`,
   );
+const offering = (label: string) =>
+  until(
+    async () => (await messages()).find(({ buttons = [] }) => buttons.flat().some((one) => one.label === label)),
+    `a message with the button ${label}`,
+  );
 const press = (token: string, card: Shown, label: string) => {
   const button = card.buttons?.flat().find((one) => one.label === label);
   return app.call(token, "POST", `/api/messages/${card.id}/press`, {
@@ -60,21 +65,23 @@ it("where there is nothing to show, it is said where to look", async () => {
 describe("a card in the web chat", () => {
   it("is acknowledged by who has the role, not by a stranger, and works after a restart", async () => {
     await app.app.alerts.raise(signal("ann"));
-    const card = await cardOf("ann", /firing since/);
+    const card = await cardOf("ann", /Firing since/);
     expect(card.buttons?.flat().map(({ label }) => label)).toContain("Acknowledge");
     await press(BOB, card, "Acknowledge");
     await until(async () => (await messages(BOB)).some(({ text }) => text.includes("no role")), "the refusal");
     expect((await messages()).some(({ text }) => text.includes("no role"))).toBe(false);
-    expect((await cardOf("ann", /firing since/)).id).toBe(card.id);
+    expect((await cardOf("ann", /Firing since/)).id).toBe(card.id);
     await app.stop();
     await app.start();
-    await press(OWNER, await cardOf("ann", /firing since/), "Acknowledge");
-    const acked = await cardOf("ann", /acknowledged by Owner/);
+    await press(OWNER, await cardOf("ann", /Firing since/), "Acknowledge");
+    const acked = await cardOf("ann", /Acknowledged by Owner/);
     expect(acked.id).toBe(card.id);
     expect(acked.buttons?.flat().map(({ label }) => label)).not.toContain("Acknowledge");
-    await press(OWNER, acked, "Snooze 1h");
-    await press(OWNER, await cardOf("ann", /snoozed until/), "Resolve");
-    expect((await cardOf("ann", /resolved/)).id).toBe(card.id);
+    await press(OWNER, acked, "Snooze ▾");
+    await press(OWNER, await offering("Snooze 1h"), "Snooze 1h");
+    await press(OWNER, await cardOf("ann", /Snoozed until/), "More…");
+    await press(OWNER, await offering("Resolve"), "Resolve");
+    expect((await cardOf("ann", /Resolved/)).id).toBe(card.id);
   });
 });
 
@@ -104,7 +111,7 @@ describe("/api/v1/alerts", () => {
       "resolve",
     ]);
     expect((await api("GET", "/al_none")).status).toBe(404);
-    await cardOf("ben", /resolved/);
+    await cardOf("ben", /Resolved/);
   });
 });
 
@@ -118,10 +125,10 @@ describe("the commands", () => {
       comment: "moving the queue",
       inForce: true,
     });
-    await cardOf("cid", /silenced/);
+    await cardOf("cid", /Silenced/);
     const { silences } = (await run("/silence list")).data;
     expect((await run(`/silence expire ${silences[0].id}`)).outcome).toBe("done");
-    await cardOf("cid", /firing since/);
+    await cardOf("cid", /Firing since/);
     expect((await run("/silence add policy=x 2h")).text).toContain("comment");
     expect((await run("/digest")).text).toMatch(/Alerts: 1 open/);
     expect((await run("/oncall who")).text).toContain("no rota");

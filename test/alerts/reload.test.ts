@@ -24,7 +24,7 @@ it("routes, rules and windows hold at once, also for what is open", async () => 
     until(async () => (await live.room(room)).find((text) => part.test(text)), `${part} in ${room}`);
   await alerts.raise(signal("first"));
   await alerts.raise(signal("late", { source: { kind: "sla", id: "c_1", policyId: "repairs" } }));
-  await shows("dm-1", /Fault of first[\s\S]*firing since/);
+  await shows("dm-1", /Fault of first[\s\S]*Firing since/);
   await shows("dm-1", /Fault of late[\s\S]*Next: reminder/);
 
   live.write(
@@ -41,7 +41,7 @@ alerts:
   for (const host of ["second", "third", "fourth"]) await alerts.raise(signal(host));
   await shows("general", /Fault of fourth/);
   // Its policy names another route now, and wants no reminders.
-  expect(await shows("general", /Fault of late[\s\S]*firing since/)).not.toContain("reminder");
+  expect(await shows("general", /Fault of late[\s\S]*Firing since/)).not.toContain("reminder");
   const states = (await alerts.list({ open: true, limit: 10 })).map(({ fingerprint, state }) => [fingerprint, state]);
   expect(Object.fromEntries(states)).toEqual({
     late: "firing",
@@ -53,7 +53,7 @@ alerts:
 
   await alerts.raise(signal("first", { state: "resolved", reason: "mended" }));
   await shows("dm-1", /Fault of first[\s\S]*Moved to web:web:general/);
-  await shows("general", /Fault of first[\s\S]*resolved/);
-  await shows("general", /Fault of second[\s\S]*firing since/);
+  await shows("general", /Fault of first[\s\S]*Resolved/);
+  await shows("general", /Fault of second[\s\S]*Firing since/);
   expect((await live.room("general")).some((text) => /Fault of third/.test(text))).toBe(false);
 });

@@ -48,7 +48,7 @@ describe("an alert of two routes", () => {
     // Each card says what its own route does, and has its buttons.
     const labels = (place: string) => JSON.stringify(on.posted(place)[0]?.body.buttons);
     expect(labels(ROOM)).toContain("Acknowledge");
-    expect(labels(BOSS)).toContain("Resolve");
+    expect(labels(BOSS)).toContain("More…");
     expect(labels(BOSS)).not.toContain("Acknowledge");
     await on.alerts.act(id, { kind: "ack" }, ANN);
     const before = on.platform.messages.length;

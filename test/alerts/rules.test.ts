@@ -167,14 +167,14 @@ async function leapTo(time: string): Promise<void> {
 describe("an alert is told", () => {
   it("however long its words are", async () => {
     await raise("Long ".repeat(500), { host: "long" }, { fingerprint: "long", reason: "word ".repeat(4_000) });
-    for (const name of CHATS) await shows(name, /Long Long[\s\S]*firing since/);
+    for (const name of CHATS) await shows(name, /Long Long[\s\S]*Firing since/);
   });
 
   it("as plain text where its form is refused", async () => {
     const description = "Bad Request: can't parse entities: unsupported start tag";
     telegram.fail({ method: "sendMessage", action: { kind: "refuse", status: 400, description } });
     await raise("Odd form", { host: "odd" });
-    await shows("telegram", /Odd form[\s\S]*firing since/);
+    await shows("telegram", /Odd form[\s\S]*Firing since/);
     const calls = telegram.callsOf("sendMessage").filter(({ payload }) => String(payload.text).includes("Odd form"));
     expect(calls.length).toBeGreaterThan(1);
     expect(calls.at(-1)?.payload).not.toHaveProperty("entities");
@@ -185,16 +185,16 @@ describe("an alert is told", () => {
     telegram.fail({ method: "sendMessage", action: { kind: "rate-limit", retryAfterS: 1 } });
     discord.fail({ method: "POST", path: "/messages", action: { kind: "rate-limit", retryAfterS: 1, scope: "user" } });
     await raise("Flooded", { host: "flood" });
-    for (const name of CHATS) await shows(name, /Flooded[\s\S]*firing since/);
+    for (const name of CHATS) await shows(name, /Flooded[\s\S]*Firing since/);
   });
 
   it("anew by itself, some minutes after somebody deleted its card on Telegram, which tells nobody", async () => {
     await calm();
-    const [card] = await posted("telegram", /Odd form[\s\S]*firing since/);
+    const [card] = await posted("telegram", /Odd form[\s\S]*Firing since/);
     telegram.world.chats.get(Number(roomOf("telegram").chatId))?.messages.delete(Number(card?.id));
     expect(await posted("telegram", /Odd form/)).toEqual([]);
     await leapTo("10:06");
-    expect((await shows("telegram", /Odd form[\s\S]*firing since/)).id).not.toBe(card?.id);
+    expect((await shows("telegram", /Odd form[\s\S]*Firing since/)).id).not.toBe(card?.id);
     expect(await posted("telegram", /Odd form/)).toHaveLength(1);
   });
 });
@@ -209,7 +209,7 @@ describe("an alert is not told", () => {
     expect(await posted("discord", /Flap/)).toEqual([]);
     await leapTo("10:14");
     for (const name of CHATS) {
-      await shows(name, /Flap on[\s\S]*firing since/);
+      await shows(name, /Flap on[\s\S]*Firing since/);
       expect(await posted(name, /Flap once/)).toEqual([]);
     }
   });
@@ -218,11 +218,11 @@ describe("an alert is not told", () => {
     await raise("Host a is gone", { host: "a", kind: "outage" });
     await raise("Disk of a", { host: "a", kind: "child" });
     await raise("Disk of b", { host: "b", kind: "child" });
-    for (const name of CHATS) await shows(name, /Disk of b[\s\S]*firing since/);
+    for (const name of CHATS) await shows(name, /Disk of b[\s\S]*Firing since/);
     await calm();
     for (const name of CHATS) expect(await posted(name, /Disk of a/)).toEqual([]);
     await end("Host a is gone", { host: "a", kind: "outage" });
-    for (const name of CHATS) await shows(name, /Disk of a[\s\S]*firing since/);
+    for (const name of CHATS) await shows(name, /Disk of a[\s\S]*Firing since/);
   });
 });
 
@@ -231,17 +231,17 @@ describe("what cannot be told at its chat", () => {
     const description = "Forbidden: bot was kicked from the supergroup chat";
     telegram.fail({ method: "sendMessage", times: 99, action: { kind: "refuse", status: 403, description } });
     await raise("Fragile", { host: "fragile" });
-    await shows("web", /Fragile[\s\S]*firing since/);
+    await shows("web", /Fragile[\s\S]*Firing since/);
     await shows("web", /Alerts do not reach telegram[\s\S]*kicked/);
     telegram.faults.clear();
     await end("Fragile", { host: "fragile" });
-    await shows("telegram", /Fragile[\s\S]*resolved/);
-    await shows("web", /Alerts do not reach telegram[\s\S]*resolved/);
+    await shows("telegram", /Fragile[\s\S]*Resolved/);
+    await shows("web", /Alerts do not reach telegram[\s\S]*Resolved/);
   });
 
   it("because its platform is not switched on, is told at the fallback, once, with whom it calls; so are digests elsewhere", async () => {
     await raise("Nowhere", { host: "nowhere" });
-    await shows("web", /Nowhere[\s\S]*firing since/);
+    await shows("web", /Nowhere[\s\S]*Firing since/);
     await shows("web", /Nowhere[\s\S]*Escalated: step 1 of 1[\s\S]*did not arrive at matrix/);
     await shows("web", /Alerts do not reach matrix:bot:room[\s\S]*"matrix" is not switched on/);
     await leapTo("10:25");
@@ -259,7 +259,7 @@ describe("what cannot be told at its chat", () => {
 
   it("though its card stands there: an escalation is said at the fallback, where it calls whom it would have called", async () => {
     await raise("Calling", { host: "calling" });
-    await shows("discord", /Calling[\s\S]*firing since/);
+    await shows("discord", /Calling[\s\S]*Firing since/);
     const body = { code: 50_013, message: "Missing Permissions" };
     discord.fail({ method: "POST", path: "/messages", times: 99, action: { kind: "status", status: 403, body } });
     await leapTo("10:55");
@@ -272,16 +272,16 @@ describe("what cannot be told at its chat", () => {
 
 it("a maintenance window keeps new alerts quiet, and lets what is resolved in it through", async () => {
   await raise("Works one", { host: "works" });
-  for (const name of CHATS) await shows(name, /Works one[\s\S]*firing since/);
+  for (const name of CHATS) await shows(name, /Works one[\s\S]*Firing since/);
   await leapTo("11:01");
-  for (const name of CHATS) await shows(name, /Works one[\s\S]*silenced/);
+  for (const name of CHATS) await shows(name, /Works one[\s\S]*Silenced/);
   await raise("Works two", { host: "works" });
   await end("Works one", { host: "works" });
-  for (const name of CHATS) await shows(name, /Works one[\s\S]*resolved/);
+  for (const name of CHATS) await shows(name, /Works one[\s\S]*Resolved/);
   await calm();
   for (const name of CHATS) expect(await posted(name, /Works two/)).toEqual([]);
   await leapTo("12:01");
-  for (const name of CHATS) await shows(name, /Works two[\s\S]*firing since/);
+  for (const name of CHATS) await shows(name, /Works two[\s\S]*Firing since/);
 });
 
 it("quiet hours of one chat let only what is severe through, and end with one message that tells the rest", async () => {
@@ -289,7 +289,7 @@ it("quiet hours of one chat let only what is severe through, and end with one me
   await raise("Soft one", { host: "q" });
   await raise("Soft two", { host: "q" });
   await raise("Hard one", { host: "q" }, { severity: "critical" });
-  for (const name of CHATS) await shows(name, /Hard one[\s\S]*firing since/);
+  for (const name of CHATS) await shows(name, /Hard one[\s\S]*Firing since/);
   for (const title of [/Soft one/, /Soft two/]) await shows("discord", title);
   await calm();
   expect(await posted("telegram", /Soft/)).toEqual([]);
@@ -309,9 +309,9 @@ it("a heartbeat goes to its address; that it is not taken three times is an aler
     await leapTo(time);
     await until(() => beaten.length > count, "the next heartbeat");
   }
-  for (const name of CHATS) await shows(name, /heartbeat of alerts is not taken[\s\S]*firing since/);
+  for (const name of CHATS) await shows(name, /heartbeat of alerts is not taken[\s\S]*Firing since/);
   beatStatus = 204;
   await calm();
   clock.leap(31 * MINUTE);
-  for (const name of CHATS) await shows(name, /heartbeat of alerts is not taken[\s\S]*resolved/);
+  for (const name of CHATS) await shows(name, /heartbeat of alerts is not taken[\s\S]*Resolved/);
 });

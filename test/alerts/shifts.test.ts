@@ -1,8 +1,10 @@
 /** When somebody comes on duty, and what they are told then. */
 import { describe, expect, it } from "vitest";
 import { alertsConfig, type RotaConfig } from "../../src/alerts/config.js";
-import { dutyEnds, nextShift } from "../../src/alerts/shifts.js";
-import { HOUR, MINUTE, OPS, START, watch } from "./watch.js";
+import { dutyEnds, gapsOf, nextShift } from "../../src/alerts/shifts.js";
+import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
+import { until } from "../support/until.js";
+import { ADMINS, HOUR, MINUTE, OPS, START, watch } from "./watch.js";
 
 const rotaOf = (rota: unknown) => alertsConfig.parse({ rotas: { one: rota } }).rotas.one as RotaConfig;
 
@@ -41,10 +43,41 @@ describe("somebody is on duty", () => {
     expect(ends(days, "2026-01-06T09:00Z")).toBe("2026-01-12T08:00");
     expect(
       ends(
-        rotaOf({ timezone: "UTC", rotate: { people: ["ann"], from: "2026-01-05", every: "7d" } }),
+        rotaOf({ timezone: "UTC", rotate: { people: ["ann"], from: "2026-01-05T00:00", every: "7d" } }),
         "2026-02-01T00:00Z",
       ),
     ).toBe("never");
+  });
+});
+
+describe("a rota", () => {
+  it("is refused where its first turn has no such date, or a turn has no length", () => {
+    const problems = (rotate: Record<string, unknown>) =>
+      alertsConfig
+        .safeParse({ rotas: { one: { timezone: "UTC", rotate: { people: ["ann"], ...rotate } } } })
+        .error?.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+    expect(problems({ from: "2026-02-31T09:00", every: "0s" })).toEqual([
+      'rotas.one.rotate.from: expected a date and time that exist, such as 2026-01-05T09:00, got "2026-02-31T09:00"',
+      "rotas.one.rotate.every: expected a turn of at least 1m, such as 7d",
+    ]);
+    expect(problems({ from: "2026-02-28T09:00", every: "7d" })).toBeUndefined();
+  });
+
+  it("shows the stretches in which it has no one on call, and none where turns follow each other", () => {
+    const gaps = (rota: RotaConfig, now: string) =>
+      gapsOf(rota, Date.parse(now)).map(({ from, to }) =>
+        [from, to].map((at) => (at === undefined ? "open" : new Date(at).toISOString().slice(0, 16))).join(" "),
+      );
+    const turns = { people: ["ann"], from: "2026-01-19T09:00", every: "7d" };
+    expect(gaps(rotaOf({ timezone: "UTC", rotate: turns }), "2026-01-05T09:00Z")).toEqual([
+      "2026-01-05T09:00 2026-01-19T09:00",
+    ]);
+    expect(gaps(rotaOf({ timezone: "UTC", rotate: turns }), "2026-01-20T09:00Z")).toEqual([]);
+    const week = { days: ["mon", "tue", "wed", "thu", "fri"], from: "09:00", to: "09:00", person: "ann" };
+    expect(gaps(rotaOf({ timezone: "UTC", shifts: [week] }), "2026-01-05T10:00Z")).toEqual([
+      "2026-01-10T09:00 2026-01-12T09:00",
+    ]);
+    expect(gaps(rotaOf({ timezone: "UTC" }), "2026-01-05T10:00Z")).toEqual(["2026-01-05T10:00 open"]);
   });
 });
 
@@ -105,6 +138,48 @@ describe("a digest at the start of a shift", () => {
     await on.reload(config([shift("13:30", "20:00", "ann")]));
     await on.advance(HOUR);
     expect(on.posted(OPS)).toHaveLength(3);
+  });
+
+  it("goes to the fallback, with who is on duty, when its chat refuses it; also after a crash, and once", async () => {
+    const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
+    platform.script = (operation) =>
+      operation.address.chatId === "ops" ? { kind: "permanent", error: "the bot was removed" } : undefined;
+    const on = await watch(
+      config([shift("11:00", "13:00", "ann"), shift("13:00", "20:00", "ben"), shift("20:00", "23:00", "ann")]),
+      platform,
+    );
+    await on.raise();
+    const handovers = () =>
+      on.posted(ADMINS).filter(({ text }) => /is on duty now[\s\S]*did not arrive at `loop:bot:ops`/.test(text));
+    await on.advance(HOUR + MINUTE);
+    expect(handovers().map(({ text }) => text)).toEqual([expect.stringContaining("<@7|ann> is on duty now (support)")]);
+    expect(handovers()[0]?.body.mentions).toEqual({ users: ["7"] });
+    expect(on.posted(ADMINS).some(({ text }) => text.includes("Alerts do not reach loop:bot:ops"))).toBe(true);
+    await on.advance(HOUR + 58 * MINUTE);
+    // The next one ends while no part of the alerts runs, and nothing hears of it.
+    const dead = async () => (await on.rig.store.outbox.list({ status: "dead", limit: 10 })).length;
+    const before = await dead();
+    let isOver = false;
+    platform.script = (operation) => {
+      if (operation.address.chatId !== "ops") return undefined;
+      return isOver
+        ? { kind: "permanent", error: "the bot was removed" }
+        : { kind: "retry", error: "try again", scope: "chat" };
+    };
+    const tried = platform.requests.length;
+    await until(async () => {
+      await on.clock.advance(5_000);
+      return platform.requests.slice(tried).some(({ address }) => address.chatId === "ops");
+    }, "the digest being tried");
+    await on.alerts.stop();
+    isOver = true;
+    await until(async () => {
+      await on.clock.advance(1_000);
+      return (await dead()) > before;
+    }, "the digest being given up");
+    await on.crash();
+    await on.advance(10_000);
+    expect(handovers().map(({ text }) => /(\w+)>? is on duty/.exec(text)?.[1])).toEqual(["ann", "ben"]);
   });
 
   it("that was missed comes late to who is on duty, and not at all when nobody is", async () => {

@@ -65,10 +65,15 @@ afterEach(async () => {
 
 export async function watch(
   config: Record<string, unknown> = {},
-  more: { platform?: LoopbackPlatform; policy?: NonNullable<AlertsParts["policy"]> } | LoopbackPlatform = {},
+  more:
+    | { platform?: LoopbackPlatform; policy?: NonNullable<AlertsParts["policy"]>; direct?: AlertsParts["direct"] }
+    | LoopbackPlatform = {},
 ): Promise<Watch> {
-  const { platform = new LoopbackPlatform("loop", { idempotentCreate: true }), policy } =
-    more instanceof LoopbackPlatform ? { platform: more } : more;
+  const {
+    platform = new LoopbackPlatform("loop", { idempotentCreate: true }),
+    policy,
+    direct = () => undefined,
+  } = more instanceof LoopbackPlatform ? { platform: more } : more;
   const clock = new ManualClock(START);
   platform.width = 10_000;
   const parsed = (given: Record<string, unknown>) =>
@@ -104,7 +109,8 @@ export async function watch(
       },
       ...(policy === undefined ? {} : { policy }),
       admins: () => [parseAddress(ADMINS)].filter((at) => at !== undefined),
-      status: () => rig.gateway.status(),
+      direct,
+      status: async () => ({ ...(await rig.gateway.status()), store: rig.store.health() }),
       destinations: parseDestinations(["127.0.0.1"]),
       mask: (text) => text.replaceAll("hunter2", "[secret]"),
       clock,

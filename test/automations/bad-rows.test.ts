@@ -1,7 +1,7 @@
 /** Rows that cannot be read: one of them stops neither the start nor the runs and events behind it. */
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { openSqlite } from "../../src/store/driver.js";
 import { TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 import { type Product, startProduct } from "./product.js";
@@ -28,7 +28,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => product.close());
 
-const database = () => new Database(join(product.folder, "data/hookgate.db"));
+const database = () => openSqlite(join(product.folder, "data/hookgate.db"));
 
 it("are ended with the reason, and everything behind them is run", { timeout: 60_000 }, async () => {
   await product.event({ n: 1 }, { name: "hurt" });

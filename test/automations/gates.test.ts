@@ -25,7 +25,7 @@ async function setUp(maxRunning = 10, runs?: Awaited<ReturnType<typeof openTestS
     keyValue: store.keyValue,
     clock,
     logger: silentLogger,
-    onBreak: ({ id }, error, pauseMs) => void broken.push(`${id}: ${error}, ${pauseMs}`),
+    onBreak: (id, error, pauseMs) => void broken.push(`${id}: ${error}, ${pauseMs}`),
   });
   const enter = (
     definition: Definition,

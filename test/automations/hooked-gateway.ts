@@ -2,8 +2,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
+import { openSqlite } from "../../src/store/driver.js";
 import { type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 
@@ -70,7 +70,7 @@ export async function hookedGateway(
       until(async () => (await said(room)).find((text) => text.includes(part)), `"${part}" being said`, 30_000),
     command: async (line) => (await api("POST", "/command", { line })) as { outcome: string; text: string },
     runs(hookId) {
-      const database = new Database(join(folder, "data/hookgate.db"), { readonly: true });
+      const database = openSqlite(join(folder, "data/hookgate.db"), { readonly: true });
       try {
         const rows = database
           .prepare("SELECT id, status, attempt, data FROM automation_runs WHERE hook_id = ? ORDER BY seq")

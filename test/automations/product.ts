@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { Webhook } from "standardwebhooks";
 import type { AttemptRecord, AutomationRunStatus } from "../../src/domain/automation.js";
+import { openSqlite } from "../../src/store/driver.js";
 import { type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 
@@ -96,7 +96,7 @@ export async function startProduct(
       return ((await response.json()) as { messages: Message[] }).messages;
     },
     runs(hookId) {
-      const database = new Database(join(folder, "data/hookgate.db"), { readonly: true });
+      const database = openSqlite(join(folder, "data/hookgate.db"), { readonly: true });
       try {
         return database
           .prepare<[string], { id: string; status: AutomationRunStatus; attempt: number; data: string }>(

@@ -29,27 +29,114 @@ describe("a changed configuration", () => {
     expect(await live.runs("two")).toEqual([]);
   });
 
-  test("is refused whole when a hook breaks, the set at work stays, and admins are told in chat once", async () => {
+  test("with a broken hook is applied without it: the previous version of it stays, and it is listed until it is fixed", async () => {
+    const bad = (id: string) => `{ id: ${id}, on: mesage_received, run: { shell: { sh: "exit 0" } } }`;
+    const live = await liveApp({
+      "hookgate.yaml": `hooks:\n  - ${hook("goes")}\n`,
+      "hooks/guard.yaml": hook("guard"),
+      "hooks/other.yaml": hook("other"),
+    });
+    const ids = () =>
+      live.app.automations
+        .list()
+        .map(({ id }) => id)
+        .sort();
+    live.write("hooks/guard.yaml", bad("guard"));
+    const told = await until(
+      async () => (await live.room("dm-1")).find((text) => text.includes("were not applied; the rest is in force")),
+      "the alert",
+    );
+    expect(told).toMatch(/guard\.yaml:1.*mesage.*received.*did you mean/s);
+    live.write("hooks/other.yaml", "hooks: [\n");
+    live.write("hookgate.yaml", `hooks:\n  - ${hook("comes")}\n  - ${bad("new")}\n`);
+    await until(
+      () => ids().join() === "comes,guard,other",
+      () => `the valid hooks in force: ${ids().join()}`,
+    );
+    await live.say("hello");
+    await Promise.all(["comes", "guard", "other"].map((id) => live.ended(id)));
+    expect(await live.runs("goes")).toEqual([]);
+
+    const shown = async (line: string) => JSON.stringify(await live.post("/api/command", { line }));
+    for (const line of ["/status", "/hooks broken"])
+      expect(await shown(line)).toMatch(/guard(?=.*other\.yaml)(?=.*new)/s);
+    const ready = async () => (await (await fetch(`${live.app.url}/readyz`)).json()) as Record<string, unknown>;
+    expect(await ready()).toMatchObject({ ready: true, state: "degraded" });
+
+    live.write("hookgate.yaml", `hooks:\n  - ${hook("comes")}\n`);
+    live.write("hooks/guard.yaml", hook("guard", "cooldown: 1h,"));
+    live.remove("hooks/other.yaml");
+    await until(async () => (await ready()).state === "ready", "no problem being left");
+    expect(ids()).toEqual(["comes", "guard"]);
+    expect(live.app.automations.get("guard")?.cooldownMs).toBe(3_600_000);
+    expect(await shown("/hooks broken")).toContain("No configured hook is broken.");
+  });
+
+  test("lists every broken hook on pages, files that cannot be read first, and what runs in their place", async () => {
+    const bad = (id: string) => `{ id: ${id}, on: nowhere, run: { shell: { sh: "exit 0" } } }`;
+    const many = Array.from({ length: 24 }, (_, index) => `  - ${bad(`b${index + 1}`)}\n`).join("");
+    const live = await liveApp({ "hookgate.yaml": `hooks:\n  - ${hook("guard")}\n` });
+    live.write("hooks/z.yaml", "hooks: [\n  ]]\n}\n");
+    live.write("hookgate.yaml", `hooks:\n  - ${bad("guard")}\n${many}`);
+    await until(() => live.app.automations.broken().length === 26, "all broken");
+    const shown = async (line: string) => JSON.stringify(await live.post("/api/command", { line }));
+    const pages = [1, 2, 3].map((page) => shown(`/hooks broken page=${page}`));
+    const texts = await Promise.all(pages);
+    expect(texts[0]).toMatch(/1 file cannot be read.*z\.yaml.*24 hooks not in force.*`b1`/s);
+    expect(texts[0]).toContain("page 1 of 3");
+    expect(texts[1]).toContain("`b15`");
+    expect(texts[1]).not.toContain("`b3` at");
+    expect(texts[2]).toMatch(/`guard` at [^`]*: the previous version runs/);
+    expect(await shown("/status")).toContain("z.yaml");
+    for (const line of ["/hooks show guard", "/hooks why guard"])
+      expect(await shown(line)).toMatch(/latest version.*not in force.*the previous version runs/s);
+    expect(await shown("/hooks why b1")).toContain("Not in force");
+  });
+
+  test("with a hook for a room that is missing is reported as applied", async () => {
     const live = await liveApp({ "hookgate.yaml": `hooks:\n  - ${hook("one")}\n` });
     live.write(
       "hookgate.yaml",
-      `hooks:\n  - ${hook("two")}\n  - { id: bad, on: mesage_received, run: { shell: { sh: "exit 0" } } }\n`,
+      `hooks:\n  - { id: lost, on: message_received, run: { chat: { to: "web:web:nowhere", text: hi } } }\n`,
     );
     const told = await until(
-      async () => (await live.room("dm-1")).find((text) => text.includes("not taken over")),
+      async () => (await live.room("dm-1")).find((text) => text.includes("nowhere")),
       "the alert",
     );
-    expect(told).toMatch(/hookgate\.yaml:3.*mesage_received.*did you mean/s);
-    expect(live.app.automations.list().map(({ id }) => id)).toEqual(["one"]);
-    await live.say("hello");
-    await live.ended("one");
+    expect(told).toContain("were applied and lack something");
+    expect(told).not.toContain("not applied");
+    expect(live.app.automations.get("lost")).toBeDefined();
+  });
 
-    live.write("hookgate.yaml", `hooks: [\n`);
-    await until(async () => (await live.room("dm-1")).length === 2, "the second alert");
+  test("that a start would refuse changes nothing, and is listed until it is fixed", async () => {
+    const live = await liveApp({ "hookgate.yaml": `hooks:\n  - ${hook("one")}\n` });
+    live.write("hookgate.yaml", `gateway: { ttl: soon }\nhooks:\n  - ${hook("two")}\n`);
+    await until(
+      async () => (await live.room("dm-1")).find((text) => text.includes("was not applied; the previous one stays")),
+      "the alert",
+    );
     expect(live.app.automations.list().map(({ id }) => id)).toEqual(["one"]);
-
+    const status = async () => JSON.stringify(await live.post("/api/command", { line: "/status" }));
+    expect(await status()).toMatch(/rejected.*gateway\.ttl: expected a duration/s);
+    expect(await (await fetch(`${live.app.url}/readyz`)).json()).toMatchObject({ ready: true, state: "degraded" });
     live.write("hookgate.yaml", `hooks:\n  - ${hook("two")}\n`);
-    await until(() => live.app.automations.get("two") !== undefined, "the mended set");
+    await until(() => live.app.automations.get("two") !== undefined, "the fixed set");
+    expect(await status()).not.toContain("rejected");
+  });
+
+  test("with a critical hook or plugin that is broken is refused, as a start refuses it", async () => {
+    const live = await liveApp({ "hookgate.yaml": `automations: { watch: false }\nhooks:\n  - ${hook("one")}\n` });
+    live.write(
+      "hookgate.yaml",
+      `automations: { watch: false }\nhooks:\n  - ${hook("two")}\n  - { id: guard, critical: true, on: nowhere, run: { shell: { sh: "exit 0" } } }\n`,
+    );
+    await expect(live.app.reload(live.read())).rejects.toMatchObject({ code: "HOOK_CRITICAL" });
+    live.write(
+      "hookgate.yaml",
+      `automations: { watch: false }\nplugins: [{ module: ./none.js, critical: true }]\nhooks:\n  - ${hook("two")}\n`,
+    );
+    await expect(live.app.reload(live.read())).rejects.toMatchObject({ code: "PLUGIN_CRITICAL" });
+    expect(live.app.automations.list().map(({ id }) => id)).toEqual(["one"]);
   });
 
   test("lets what runs end under the definition that it began with", async () => {
@@ -164,7 +251,7 @@ describe("what a reload takes over", () => {
     expect(await live.app.automations.sweep(Date.now())).toBe(1);
   });
 
-  test("is plugins, hooks, events and overrides together or not at all", async () => {
+  test("is plugins, hooks, events and overrides together, or nothing of what a start would refuse", async () => {
     const plugin = (word: string) =>
       `export default { id: "p", points: [], setup(api) { api.hooks.registerClaiming("inbound_claim", () => ({ handled: true, reply: "${word}" }), { id: "claims" }); } };`;
     const config = (word: string, hooks: string, more = "") =>
@@ -179,14 +266,14 @@ describe("what a reload takes over", () => {
       "hookgate.yaml",
       config(
         "new",
-        `${manual("two")}, { id: bad, on: mesage_received, run: { shell: { sh: "exit 0" } } }`,
-        "overrides: { one: { timeout: 50ms } }\nevents: { deploy: { secret_env: EVENT_SECRET } }\n",
+        `${manual("two")}, { id: bad, critical: true, on: mesage_received, run: { shell: { sh: "exit 0" } } }`,
+        "overrides: { two: { timeout: 50ms } }\nevents: { deploy: { secret_env: EVENT_SECRET } }\n",
       ),
     );
-    await expect(reloaded(live)).rejects.toMatchObject({ code: "HOOKS_REJECTED" });
+    await expect(reloaded(live)).rejects.toMatchObject({ code: "HOOK_CRITICAL" });
     expect(await points()).toBe(before);
     expect((await fetch(`${live.app.url}/ingest/deploy`, { method: "POST", body: "{}" })).status).toBe(404);
-    await until(async () => (await live.room("dm-1")).join().includes("not taken over"), "the word to admins");
+    await until(async () => (await live.room("dm-1")).join().includes("was not applied"), "the word to admins");
     await live.say("hello");
     await until(async () => (await live.room()).includes("old"), "the answer of the plugin at work");
 
@@ -221,14 +308,14 @@ describe("what a reload takes over", () => {
     expect((await fetch(`${live.app.url}/ingest/deploy`, { method: "POST", body: "{}" })).status).toBe(401);
   });
 
-  test("is nothing of a file with a slip in the section of a platform, which a start would go on without", async () => {
+  test("is everything but the section of a platform with a slip in it, which a start goes on without, too", async () => {
     const live = await liveApp({ "hookgate.yaml": `automations: { watch: false }\nhooks: [${manual("one")}]\n` });
     live.write(
       "hookgate.yaml",
       `automations: { watch: false }\ntelegram: { mode: carrier-pigeon }\nhooks: [${manual("two")}]\n`,
     );
-    await expect(reloaded(live)).rejects.toMatchObject({ code: "CONFIG_INVALID" });
-    expect(live.app.automations.list().map(({ id }) => id)).toEqual(["one"]);
+    expect((await reloaded(live)).problems.join()).toMatch(/telegram\.mode: expected one of polling, webhook/);
+    expect(live.app.automations.list().map(({ id }) => id)).toEqual(["two"]);
     await until(async () => (await live.room("dm-1")).join().includes("telegram.mode"), "the word to admins");
   });
 
@@ -239,7 +326,10 @@ describe("what a reload takes over", () => {
       `automations: { watch: false }\noperators: { viewer: ["web:7"] }\nhooks: [${manual("one")}]\n`,
     );
     expect((await reloaded(live)).needRestart).toEqual(["operators"]);
-    await until(async () => (await live.room("dm-1")).join().includes("only by a restart: operators"), "the word");
+    await until(
+      async () => (await live.room("dm-1")).join().includes("Restart required to apply: operators"),
+      "the word",
+    );
   });
 
   test("is where a definition stands: its line, and the folder at which its paths begin", async () => {
@@ -293,4 +383,18 @@ describe("what a reload takes over", () => {
     expect((await live.runs("goes")).length).toBe(before);
     expect(await live.runs("changes")).toEqual([]);
   });
+});
+
+test("a chat hook to a room that is not there, or to a platform that is off, fails and posts nothing", async () => {
+  const says = (id: string, to: string) =>
+    `{ id: ${id}, trigger: manual, run: { chat: { to: "${to}", text: hello } } }`;
+  const live = await liveApp({
+    "hookgate.yaml": `hooks: [${says("lost", "web:web:nowhere")}, ${says("off", "discord:1:2")}, ${says("fine", "web:web:general")}]\n`,
+  });
+  expect(await live.fire("lost")).toMatchObject({
+    status: "failed",
+    statusReason: expect.stringContaining('there is no room "nowhere"'),
+  });
+  expect((await live.fire("off")).statusReason).toContain("discord is off");
+  expect((await live.fire("fine")).status).toBe("succeeded");
 });

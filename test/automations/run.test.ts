@@ -82,7 +82,10 @@ hooks:
     expect((await live.runs("free"))[0]?.status).toBe("running");
     expect(await live.ended("bound")).toMatchObject({ status: "timed_out" });
     live.write("go", "");
-    expect(await live.ended("free")).toMatchObject({ status: "blocked", statusReason: "no" });
+    expect(await live.ended("free")).toMatchObject({
+      status: "failed",
+      statusReason: expect.stringMatching(/block has no effect here.*fire_and_record.*no\)$/),
+    });
   });
 
   test("a hook that is switched off does not run; switched on again it does", async () => {
@@ -122,13 +125,53 @@ hooks:
     expect(third).toMatchObject({ status: "succeeded", trigger: "manual", reason: "fired by Ann" });
   });
 
+  test("an interval waits for the end of a cooldown, and lastRun is when the hook ran before", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - { id: beat, trigger: { every: 1s }, cooldown: 1300ms, run: { shell: { sh: "tr -d '\\\\n' >> beats; echo >> beats" } } }
+`,
+    });
+    await live.ended("beat", 3);
+    const runs = (await live.runs("beat")).slice(0, 3);
+    expect(runs.map(({ status }) => status)).toEqual(["succeeded", "succeeded", "succeeded"]);
+    const startedAt = runs.map((run) => run.startedAt ?? Number.NaN);
+    const payloads = live
+      .file("beats")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(payloads.slice(0, 3).map(({ lastRun }) => lastRun && Date.parse(lastRun))).toEqual([
+      undefined,
+      startedAt[0],
+      startedAt[1],
+    ]);
+    for (const [index, run] of runs.entries())
+      if (index > 0) expect((run.startedAt ?? 0) - (startedAt[index - 1] ?? 0)).toBeGreaterThanOrEqual(1300);
+  });
+
+  test("a field that an event does not carry prints nothing, and the hook goes on running", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - { id: told, trigger: manual, run: { chat: { text: '[{{ event.input.maybe }}|{{ event.input.list[0].name }}|{{ event.input.x | default: "none" }}]', to: 'web:web:general' } } }
+`,
+    });
+    for (const payload of [{}, { x: 5, maybe: "yes", list: [{ name: "first" }] }]) {
+      const run = await live.fire("told", { payload });
+      expect(run).toMatchObject({ status: "succeeded" });
+    }
+    await until(async () => (await live.room()).length === 2, "both messages");
+    expect(await live.room()).toEqual(["[||none]", "[yes|first|5]"]);
+  });
+
   test("each gate refuses under its own name, in their order, and /hooks why tells which", async () => {
     const waits = `{ shell: { sh: "until [ -e go ]; do sleep 0.05; done" } }`;
     const live = await liveApp({
       "hookgate.yaml": `
 automations: { max_running: 2 }
 hooks:
-  - { id: busy, on: message_received, cooldown: 1h, max_per_hour: 1, run: ${waits} }
+  - { id: busy, on: message_received, when_busy: skip, cooldown: 1h, max_per_hour: 1, run: ${waits} }
   - { id: other, trigger: manual, run: ${waits} }
   - { id: rated, on: message_received, max_per_hour: 1, run: { shell: { sh: "exit 0" } } }
   - { id: asks, on: message_received, execution: deadline, when_busy: skip, match: { when: 'payload.message.text == "two"' }, run: { shell: { sh: "exit 0" } } }

@@ -51,6 +51,41 @@ function render(template: string, over: Partial<TemplateScope> = {}, known: Temp
 const problems = (template: string, known: TemplateNames = names) =>
   compileOptions({ text: template }, known).problems.map(({ message }) => message);
 
+describe("a template in the command line of a button", () => {
+  const lineOf = (line: string) => {
+    const options = { buttons: [[{ label: "x", action: { kind: "command", line } }]] };
+    const compiled = compileOptions(options, names, { buttons: ["buttons"] });
+    return { problems: compiled.problems.map(({ message }) => message), render: () => compiled.render(scope) };
+  };
+
+  it.each([
+    ["/task add me {{ event.either.left }}", '/task add me "L"'],
+    [
+      "/task add me title={{ event.task.title | append: ' \" id=x' }} due=2h",
+      '/task add me title="Deploy \\" id=x" due=2h',
+    ],
+    ["/task add text='it is' {{ event.taskId }}", "/task add text='it is' \"t1\""],
+  ])("%s becomes a quoted value", (line, rendered) => {
+    expect(lineOf(line).problems).toEqual([]);
+    const action = { kind: "command", line: rendered, isFilledIn: true };
+    expect(lineOf(line).render()).toEqual({ buttons: [[{ label: "x", action }]] });
+  });
+
+  it.each([
+    ['/task add me title="{{ event.taskId }}"', "remove the quotes"],
+    ["/task add me 'about {{ event.taskId }} now'", "remove the quotes"],
+    ["/task add me 'about {{ event.taskId }}", "remove the quotes"],
+    ["/task add me task-{{ event.taskId }}", "one whole option value"],
+    ["/task add me {{ event.taskId }}{{ event.taskId }}", "one whole option value"],
+    ["/{{ event.taskId }} x", "the command itself is no template"],
+    ["{{ event.taskId }}", "the command itself is no template"],
+    ['/fire-hook x {"a": {{ event.taskId }} }', "no JSON"],
+    ["/task add {% if event.note %}{{ event.note }}{% endif %}", "no tags"],
+  ])("%s is refused with the reason", (line, reason) => {
+    expect(lineOf(line).problems).toEqual([expect.stringContaining(reason)]);
+  });
+});
+
 describe("a template prints", () => {
   it.each([
     ["a field of the event", "Task {{ event.taskId }} failed", "Task t1 failed"],
@@ -224,6 +259,51 @@ describe("a rendering", () => {
     expect(() => compiled.render({ ...scope, event: { taskId: "-rf" } })).toThrow(/command\[1\]: it begins with "-"/);
   });
 
+  describe("of an event whose fields are not declared", () => {
+    const open = (template: string, event: unknown) =>
+      compileOptions(template, { steps: [] }).render({ ...scope, event });
+    it.each([
+      [
+        "prints nothing for a field that is absent",
+        "[{{ event.maybe }}|{{ event.a.b[0].c }}|{{ event.there }}]",
+        "[||x]",
+      ],
+      ["prints the default of one", '{{ event.maybe | default: "none" }}', "none"],
+      ["takes the other branch of a condition", "{% if event.maybe == 'x' %}yes{% else %}no{% endif %}", "no"],
+      [
+        "prints nothing for an absent field of an item",
+        "{% for i in event.list %}[{{ i.n }}{{ i.no }}]{% endfor %}",
+        "[1][2]",
+      ],
+      [
+        "prints nothing for an item that is absent",
+        "[{{ event.list[7].n }}{{ event.empty.first }}{{ event.empty[0] }}]",
+        "[]",
+      ],
+      [
+        "prints items and sizes that are there",
+        "{{ event.list.last.n }} {{ event.list.size }} {{ event.size }}",
+        "2 2 3",
+      ],
+      [
+        "prints the event without absent fields",
+        "{{ event.maybe }}{{ event }}",
+        '{"there":"x","list":[{"n":1},{"n":2}],"empty":[]}',
+      ],
+      [
+        "prints the times",
+        "{{ event.last_run_time }} {{ event.seconds_since_last_run }}",
+        "2026-11-21T08:58:30.000Z 90",
+      ],
+    ])("%s", (_, template, expected) => {
+      expect(open(template, { there: "x", list: [{ n: 1 }, { n: 2 }], empty: [] })).toBe(expected);
+    });
+
+    it("prints its own time where the payload carries one", () => {
+      expect(open("{{ event.last_run_time }}", { last_run_time: "never" })).toBe("never");
+    });
+  });
+
   it("is not shown functions, getters, prototypes or bytes", () => {
     const nasty = Object.assign(Object.create({ inherited: "secret" }), {
       run: () => "called",
@@ -240,8 +320,8 @@ describe("a rendering", () => {
     expect(one("{{ event.bytes }} {{ event.date }} {{ event.big }} {{ event.toString }}")).toBe(
       "[3 bytes] 1970-01-01T00:00:00.000Z 10 own",
     );
-    for (const field of ["inherited", "run", "constructor", "__proto__", "hasOwnProperty"])
-      expect(() => one(`{{ event.${field} }}`), field).toThrow(/undefined variable/);
+    for (const field of ["inherited", "run", "constructor", "__proto__", "hasOwnProperty", "self.constructor"])
+      expect(one(`{{ event.${field} }}`), field).toBe("");
     for (const field of ["bytes.constructor", "list.constructor", "list.map"])
       expect(() => one(`{{ event.${field} }}`), field).toThrow(/undefined variable/);
     expect(() => one("{{ steps[0].constructor }}")).toThrow();

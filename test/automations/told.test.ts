@@ -90,7 +90,7 @@ outgoing: { allow: ["127.0.0.1"] }
       "skipped breaker",
       "skipped breaker",
     ]);
-    const told = async () => (await live.room("dm-1")).filter((text) => text.includes("left alone"));
+    const told = async () => (await live.room("dm-1")).filter((text) => text.includes("is not run for"));
     expect(await told()).toHaveLength(1);
 
     // A restart changes nothing of it, and tells nobody anew; a person's run that goes well closes it, over restarts, too.

@@ -52,7 +52,13 @@ describe("hookgate hooks", { timeout: 60_000 }, () => {
     expect((await json("hooks", "next")).data.next).toMatchObject([
       { hookId: "nightly", schedule: "cron 0 3 * * * (Europe/Berlin)", enabled: true },
     ]);
-    expect((await json("hooks", "broken")).data).toEqual({ broken: [], stuck: [] });
+    expect((await json("hooks", "broken")).data).toEqual({
+      broken: [],
+      stuck: [],
+      problems: [],
+      page: 1,
+      pages: 1,
+    });
     expect((await json("hooks", "add")).data.snippet).toContain("trigger:");
   });
 
@@ -72,7 +78,7 @@ describe("hookgate fire, runs, run and replay", { timeout: 60_000 }, () => {
     expect([fired.code, fired.data.status]).toEqual([0, "succeeded"]);
     const { id } = fired.data;
     expect((await json("runs", "count")).data.runs).toMatchObject([{ id, trigger: "manual" }, { status: "succeeded" }]);
-    const shown = (await json("run", id)).data;
+    const shown = (await json("run", id, "--reveal")).data;
     expect(JSON.stringify(shown.attempts[0].output)).toContain("3");
     const { data } = await json("replay", id, "--live");
     expect(data).toMatchObject({ replayOf: id, status: "succeeded", changes: [] });

@@ -1,6 +1,7 @@
 /** The command line against a gateway that it started itself: two real processes, one database, real HTTP. */
 import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -202,7 +203,7 @@ describe("against the live gateway", () => {
     expect((await cli("hooks", "disable", "probe.shout")).code).toBe(0);
     expect((await json("hooks", "show", "probe.shout")).data).toMatchObject({
       enabled: false,
-      switched: { by: "web:1" },
+      switched: { by: "web:1 (Owner)" },
     });
     expect((await cli("hooks", "why", "probe.shout")).out).toContain("would not run");
     expect((await cli("hooks", "enable", "probe.shout")).code).toBe(0);
@@ -243,12 +244,53 @@ describe("against the live gateway", () => {
   it("exits with 3 when the token is not the gateway's", async () => {
     const { code, err } = await runCli(["status"], { cwd, env: { ...env, HOOKGATE_TOKEN: "not-the-right-token" } });
     expect(code).toBe(3);
-    expect(err).toContain("does not accept this token");
+    expect(err).toContain("does not know the gateway's token; it may be another program");
     const elsewhere = mkdtempSync(join(tmpdir(), "hookgate-elsewhere-"));
     const noToken = await runCli(["status"], { cwd: elsewhere, env });
     rmSync(elsewhere, { recursive: true });
     expect(noToken.code).toBe(3);
-    expect(noToken.err).toContain("without a token");
+    expect(noToken.err).toContain("there is no token here");
+  });
+
+  it("sends its token to no other program on the gateway's port, and believes no answer of one", async () => {
+    const heard: string[] = [];
+    const impostor = createServer((request, response) => {
+      let body = "";
+      request.on("data", (chunk: Buffer) => {
+        body += chunk;
+      });
+      request.on("end", () => {
+        heard.push(JSON.stringify(request.headers) + body);
+        response.setHeader("content-type", "application/json");
+        response.setHeader("hookgate-proof", "A".repeat(43));
+        response.end(JSON.stringify({ outcome: "done", message: { text: "All is well" }, data: null }));
+      });
+    });
+    await new Promise<void>((done) => impostor.listen(0, "127.0.0.1", done));
+    const bound = impostor.address();
+    const port = String(typeof bound === "object" && bound !== null ? bound.port : 0);
+    const token = /login token +(\S+)/.exec(gateway.err())?.[1] ?? "";
+    for (const args of [["status"], ["doctor"], ["do", "/hooks list"]]) {
+      const { code, out, err } = await runCli(args, { cwd, env: { HOOKGATE_PORT: port } });
+      expect(code, args.join(" ")).not.toBe(0);
+      expect(out + err).toContain("does not know the gateway's token; it may be another program");
+      expect(out).not.toContain("All is well");
+    }
+    expect(heard).toHaveLength(3);
+    expect(token.length).toBeGreaterThan(20);
+    expect(heard.join("\n")).not.toContain(token);
+
+    // What such a program caught is of no use at the gateway: there it is the call of another address, time and body.
+    const headers = {
+      "content-type": "application/json",
+      authorization: JSON.parse(heard[0]?.split('{"name')[0] ?? "{}").authorization,
+    };
+    const post = async (body: string) =>
+      (await fetch(`http://127.0.0.1:${env.HOOKGATE_PORT}/api/command`, { method: "POST", headers, body })).status;
+    const caught = `{"name${heard[0]?.split('{"name')[1]}`;
+    expect(await post('{"line":"/hooks pause"}')).toBe(401);
+    expect([await post(caught), await post(caught)]).toEqual([200, 401]);
+    await new Promise((done) => impostor.close(done));
   });
 
   it("the doctor names the hooks that never fired and those that fail", async () => {

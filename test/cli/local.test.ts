@@ -29,7 +29,7 @@ describe("hookgate check", () => {
     expect(err).toContain("4 problems.");
   });
 
-  it("tells of plugins that could not be loaded, with their line, without setting any up", async () => {
+  it("reports plugins that cannot be loaded or set up, each with its line", async () => {
     const file = join(cwd, "plugins.yaml");
     writeFileSync(join(cwd, "throws.mjs"), 'throw new Error("on load")');
     writeFileSync(join(cwd, "good.mjs"), 'export default { id: "good", setup() { throw new Error("set up"); } }');
@@ -39,10 +39,29 @@ describe("hookgate check", () => {
     );
     const { code, err } = await runCli(["check", "--config", file], { cwd });
     expect(code).toBe(2);
+    expect(err).toMatch(/plugins\.yaml:2:\d+ plugins\.0: .*setup failed: set up \(good\.mjs:1:\d+\)/);
     expect(err).toMatch(/plugins\.yaml:3:\d+ plugins\.1: .*missing\.mjs/);
     expect(err).toMatch(/plugins\.yaml:4:\d+ plugins\.2: .*on load/);
     expect(err).toMatch(/plugins\.yaml:5:\d+ plugins\.3: .*takes no config/);
+    expect(err).toContain("4 problems.");
+  });
+
+  it("reports a setup that never ends and one with a stray rejection, and examines the others", {
+    timeout: 60_000,
+  }, async () => {
+    const file = join(cwd, "endless.yaml");
+    const plugin = (id: string, setup: string) =>
+      writeFileSync(join(cwd, `${id}.mjs`), `export default { id: "${id}", async setup() { ${setup} } };`);
+    plugin("endless", "await new Promise(() => {});");
+    plugin("stray", 'Promise.reject(new Error("nothing catches it"));');
+    plugin("late", 'throw new Error("late one");');
+    writeFileSync(file, "plugins: [./endless.mjs, ./stray.mjs, ./late.mjs]\n");
+    const { code, err } = await runCli(["check", "--config", file], { cwd });
+    expect(err).toMatch(/plugins\.0: .*setup failed: it did not finish within 10000 ms/);
+    expect(err).toMatch(/plugins\.1: .*setup failed: nothing catches it \(stray\.mjs:1:\d+\)/);
+    expect(err).toMatch(/plugins\.2: .*setup failed: late one/);
     expect(err).toContain("3 problems.");
+    expect(code).toBe(2);
   });
 
   it("tells of hooks that are broken, with their line, dependencies included; the others are no problem", async () => {
@@ -63,7 +82,10 @@ describe("hookgate check", () => {
 
   it("takes the hooks of plugins that are there as there: a hook may wait for them", async () => {
     const file = join(cwd, "waits.yaml");
-    writeFileSync(join(cwd, "guards.mjs"), 'export default { id: "guards", setup() {} };');
+    writeFileSync(
+      join(cwd, "guards.mjs"),
+      'export default { id: "guards", setup(api) { api.hooks.registerVoid("message_sent", () => {}, { id: "first" }); } };',
+    );
     const waits = (id: string, after: string) =>
       `  - { id: ${id}, on: message_sent, after: [${after}], run: { shell: { sh: "exit 0" } } }\n`;
     writeFileSync(
@@ -100,7 +122,8 @@ describe("hookgate check", () => {
     expect(later.err).toMatch(/hookgate\.yaml:5:\d+ .*hook plain: .*"wbe" \(did you mean "web"\?\)/);
     expect(later.err).toMatch(/hookgate\.yaml:6:\d+ .*hook filled: .*"telgram" \(did you mean "telegram"\?\)/);
     expect(later.err).toMatch(/fair\.yaml:4:\d+ .*plan fair: .*"discrd" \(did you mean "discord"\?\)/);
-    expect(later.err).toContain("3 problems.");
+    expect(later.err).toMatch(/alerts\.routes\.default\.to\.0: discord:1:2 cannot be reached: discord is off/);
+    expect(later.err).toContain("4 problems.");
   });
 
   it("tells the same as JSON", async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { COMMAND_GROUPS } from "../../commands/groups.js";
 import { commandSpecs } from "../../commands/index.js";
 import { configSchema } from "../../src/config/schema.js";
 import { type Desk, openDesk } from "./desk.js";
@@ -161,6 +162,34 @@ describe("/help", () => {
     expect((await desk.say("/help fire_hook")).shown).toContain("dry-run");
     await expect(desk.say("/help hoks")).rejects.toMatchObject({ message: expect.stringContaining('"hooks"') });
   });
+
+  it("is short: the first subject in full, a button for each of the others", async () => {
+    const { message } = await desk.say("/help");
+    expect(message.text?.split("\n").length).toBeLessThan(15);
+    const others = COMMAND_GROUPS.slice(1);
+    expect(message.buttons?.flat().map(({ label }) => label)).toEqual(others.map(({ title }) => title));
+    const tasks = await desk.say("/help group=tasks");
+    expect(tasks.data).toMatchObject({ commands: [{ name: "task" }, { name: "add-task" }, {}, {}, {}] });
+    expect(tasks.message.buttons?.flat().map(({ label }) => label)).toContain("/task");
+    expect(tasks.shown).not.toContain("/hooks");
+  });
+
+  it("has each command under one subject, and a line of its own for each action", async () => {
+    const listed = COMMAND_GROUPS.flatMap(({ commands }) => commands);
+    expect(new Set(listed).size).toBe(listed.length);
+    expect(commandSpecs.map(({ name }) => name)).toEqual(
+      listed.filter((name) => commandSpecs.some((spec) => spec.name === name)),
+    );
+    for (const { name, options } of commandSpecs) {
+      const action = options.find((option) => option.name === "action");
+      if (!action) continue;
+      const summaries = action.choices?.map((choice) => action.choiceSummaries?.[choice]) ?? [];
+      expect(summaries, name).not.toContain(undefined);
+      expect(new Set(summaries).size, name).toBe(summaries.length);
+      const { shown } = await desk.say(`/help ${name}`);
+      for (const summary of summaries) expect(shown).toContain(summary);
+    }
+  });
 });
 
 describe("the table", () => {
@@ -180,7 +209,11 @@ describe("the table", () => {
     }
   });
 
-  it("gives /whoami to anyone, /task for what they were given themselves, and nothing else", () => {
-    expect(commandSpecs.filter(({ role }) => role === "anyone").map(({ name }) => name)).toEqual(["task", "whoami"]);
+  it("gives /whoami and /claim to anyone, /task for what they were given themselves, and nothing else", () => {
+    expect(commandSpecs.filter(({ role }) => role === "anyone").map(({ name }) => name)).toEqual([
+      "whoami",
+      "claim",
+      "task",
+    ]);
   });
 });

@@ -60,6 +60,8 @@ export async function openDesk(): Promise<Desk> {
       return store.outbox.release(id, clock.now(), confirmed);
     },
     revive: (id) => store.inbox.revive(id, clock.now()),
+    liftPauses: async () => [],
+    discard: (ids) => store.outbox.purge({ ids: [...ids] }),
     switches: {
       keep(hookId, enabled) {
         overrides[hookId] = { enabled };
@@ -129,6 +131,7 @@ async function idleStatus(store: Store): Promise<GatewayStatus> {
     outbox: await store.outbox.counts(),
     lanes: { active: 0, waiting: 0 },
     sending: { active: 0, waiting: 0 },
+    ignored: [],
     pauses: [],
   };
 }

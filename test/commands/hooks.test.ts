@@ -169,7 +169,7 @@ describe("/hooks enable and disable", () => {
     await fire();
     expect(runs).toBe(1);
     expect(await desk.store.hookState.list()).toEqual([
-      { hookId: "counter", enabled: false, by: "web:1", at: desk.clock.now() },
+      { hookId: "counter", enabled: false, by: "web:1 (Ada)", at: desk.clock.now() },
     ]);
 
     await desk.say("/hooks enable counter");
@@ -226,14 +226,16 @@ describe("/hooks order", () => {
     const { shown, data } = await desk.say("/hooks order message_sending");
     const orders = (data as { orders: { hooks: { id: string }[] }[] }).orders;
     expect(orders[0]?.hooks.map(({ id }) => id)).toEqual(["redact", "footer", "off"]);
+    expect(shown).toMatch(/sees/);
+    expect(shown).toMatch(/footer.*merged/);
     expect(shown).toMatch(/3\s+○ off\s+off/);
     expect(shown).toContain("can veto");
   });
 
-  it("takes a hook's id for its point, and says so when nobody listens", async () => {
+  it("takes a hook's id for its point, and says so when there is no hook", async () => {
     desk.registry.registerVoid("message_sent", () => {}, { id: "counter" });
     expect((await desk.say("/hooks order counter")).data).toMatchObject({ point: "message_sent" });
-    expect((await desk.say("/hooks order message_deleted")).shown).toContain("nobody listens");
+    expect((await desk.say("/hooks order message_deleted")).shown).toContain("No hook is registered here");
   });
 
   it("suggests the nearest point", async () => {
@@ -257,7 +259,7 @@ describe("/hooks why", () => {
     await claim("m1:inbound_claim");
     const { shown, data } = await desk.say("/hooks why second 42");
     expect(shown).toContain("did **not** run");
-    expect(shown).toContain("`first` stood before it and claimed it");
+    expect(shown).toContain("`first` runs before it and claimed the message");
     expect(data).toMatchObject({ found: true, ran: false, fired: true });
   });
 
@@ -284,7 +286,7 @@ describe("/hooks why", () => {
     desk.registry.registerClaiming("inbound_claim", () => null, { id: "awake" });
     desk.registry.setEnabled("asleep", false);
     await claim("m1:inbound_claim");
-    expect((await desk.say("/hooks why asleep 42")).shown).toMatch(/✗ enabled/);
+    expect((await desk.say("/hooks why asleep 42")).shown).toContain("It is **disabled**");
     expect((await desk.say("/hooks why asleep")).shown).toContain("would **not** run");
   });
 
@@ -296,7 +298,7 @@ describe("/hooks why", () => {
       access: "denied",
     });
     const { shown } = await desk.say("/hooks why router 42");
-    expect(shown).toContain("`inbound_claim` did not fire for `42`");
+    expect(shown).toContain("`inbound_claim` did not fire");
     expect(shown).toContain("denied");
   });
 

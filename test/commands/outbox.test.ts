@@ -44,7 +44,7 @@ async function guarded(id: string): Promise<void> {
   await desk.store.outbox.finish(id, "held", "hook guard failed", now());
 }
 
-async function deadInbox(messageId: string): Promise<number> {
+async function deadInbox(messageId: string, reason = "handling failed 5 times"): Promise<number> {
   const event: MessageEvent = {
     kind: "message",
     eventId: messageId,
@@ -61,7 +61,7 @@ async function deadInbox(messageId: string): Promise<number> {
     },
   };
   const { id } = await desk.store.inbox.accept(event, "web:web:lobby", now(), false);
-  await desk.store.inbox.dead(id, "handling failed 5 times", now());
+  await desk.store.inbox.dead(id, reason, now());
   return id;
 }
 
@@ -95,6 +95,58 @@ describe("/outbox list", () => {
     expect((await desk.say("/outbox list held")).data).toMatchObject({ letters: [{ id: "d_guarded" }] });
     expect((await desk.say("/outbox list sent")).shown).toContain("Nothing is sent");
     await expect(desk.say("/outbox list lost")).rejects.toMatchObject({ code: "BAD_USAGE" });
+  });
+});
+
+describe("many messages", () => {
+  const OTHER = { platform: "telegram", botId: "1", chatId: "-5" };
+  /** 250 are held in the lobby; three older ones in another chat were given up. */
+  const fill = async () => {
+    const reason = "Too Many Requests";
+    for (const id of ["d_x1", "d_x2", "d_x3"]) {
+      await desk.store.outbox.enqueue([{ ...delivery(id), address: OTHER }], now());
+      await desk.store.outbox.finish(id, "dead", reason, now());
+    }
+    await desk.clock.advance(3_600_000);
+    for (let n = 0; n < 250; n++) await ambiguous(`d_held${n}`);
+  };
+
+  it("are counted and paged truly, beyond 200, and listed by chat, age and reason", async () => {
+    await fill();
+    const { shown, data } = await desk.say("/outbox list held");
+    expect(shown).toContain("250 messages: held** · page 1 of 32");
+    expect(data).toMatchObject({ total: 250 });
+    const last = await desk.say("/outbox list held page=32");
+    expect((last.data as { letters: { id: string }[] }).letters.map(({ id }) => id)).toContain("d_held0");
+    const ids = async (line: string) =>
+      ((await desk.say(line)).data as { letters: { id: string }[] }).letters.map(({ id }) => id).sort();
+    expect(await ids("/outbox list chat=telegram:1:-5")).toEqual(["d_x1", "d_x2", "d_x3"]);
+    expect(await ids("/outbox list older=30m")).toEqual(["d_x1", "d_x2", "d_x3"]);
+    expect(await ids('/outbox list reason="too many"')).toEqual(["d_x1", "d_x2", "d_x3"]);
+    await expect(desk.say("/outbox list older=soon")).rejects.toMatchObject({ code: "BAD_USAGE" });
+  });
+
+  it("that may have arrived are decided upon at once, after one question, in order", async () => {
+    await fill();
+    await guarded("d_guarded");
+    const asked = await desk.say("/outbox release all chat=web:web:lobby");
+    expect(asked.data).toMatchObject({ released: 1, unclear: 250 });
+    expect(asked.lines).toEqual([
+      "/outbox release all chat=web:web:lobby confirmed=true",
+      "/outbox release all chat=web:web:lobby confirmed=false",
+    ]);
+    expect(await status("d_guarded")).toBe("waiting");
+    expect((await desk.say("/outbox release all confirmed=false")).data).toMatchObject({ released: 250 });
+    expect(desk.released.slice(1).map(({ id }) => id)).toEqual(Array.from({ length: 250 }, (_, n) => `d_held${n}`));
+    expect(await status("d_x1")).toBe("dead");
+  });
+
+  it("are retried and purged by chat, age or reason, all of them at once", async () => {
+    await fill();
+    expect((await desk.say("/outbox purge all older=30m")).data).toMatchObject({ purged: 0, wouldPurge: 3 });
+    expect((await desk.say("/outbox retry all chat=web:web:lobby")).data).toMatchObject({ retried: [] });
+    expect((await desk.say("/outbox retry all older=30m")).data).toMatchObject({ retried: ["d_x1", "d_x2", "d_x3"] });
+    expect((await desk.say("/outbox purge all yes=true")).data).toMatchObject({ purged: 250 });
   });
 });
 
@@ -198,6 +250,42 @@ describe("/outbox release", () => {
   });
 });
 
+const CUT_OFF = "it was cut off 5 times: handling it may crash the gateway";
+
+describe("dead inbox messages", () => {
+  it("are deleted one by one, with the dead ones, or with all, after the question; their events stay known", async () => {
+    const one = await deadInbox("41", CUT_OFF);
+    expect((await desk.say(`/outbox purge m${one}`)).data).toMatchObject({ purged: 1 });
+    expect(await desk.store.inbox.get(one)).toBeUndefined();
+    await deadInbox("42", CUT_OFF);
+    await dead("d_1");
+    expect((await desk.say("/outbox purge dead")).data).toMatchObject({ purged: 0, wouldPurge: 2 });
+    expect((await desk.say("/outbox purge dead yes=true")).data).toMatchObject({ purged: 2 });
+    await deadInbox("43");
+    expect((await desk.say("/outbox purge all yes=true")).data).toMatchObject({ purged: 1 });
+    expect((await desk.say("/outbox purge all")).shown).toContain("There is nothing to delete");
+    expect((await desk.store.inbox.counts()).dead).toBe(0);
+    await deadInbox("42");
+    expect((await desk.store.inbox.counts()).dead).toBe(0);
+  });
+
+  it("that may crash the gateway are left out of retry all, and tried again singly", async () => {
+    const risky = await deadInbox("41", CUT_OFF);
+    const plain = await deadInbox("42");
+    const { data, shown } = await desk.say("/outbox retry all");
+    expect(data).toEqual({ retried: [`m${plain}`], leftOut: [`m${risky}`] });
+    expect(shown).toContain(`/outbox retry m${risky}`);
+    expect((await desk.say(`/outbox retry m${risky}`)).data).toMatchObject({ retried: [`m${risky}`] });
+  });
+
+  it("are retried as a status, and a retry of held messages names the command that decides on them", async () => {
+    const one = await deadInbox("41");
+    await dead("d_1");
+    expect((await desk.say("/outbox retry dead")).data).toMatchObject({ retried: ["d_1", `m${one}`] });
+    await expect(desk.say("/outbox retry held")).rejects.toMatchObject({ code: "HELD" });
+  });
+});
+
 describe("/outbox purge", () => {
   it("deletes one, or all of a status, for admins only", async () => {
     await dead("d_1");
@@ -205,7 +293,11 @@ describe("/outbox purge", () => {
     await guarded("d_3");
     await expect(desk.say("/outbox purge dead", { role: "operator" })).rejects.toMatchObject({ code: "REFUSED" });
     expect((await desk.say("/outbox purge d_3")).data).toMatchObject({ purged: 1 });
-    expect((await desk.say("/outbox purge dead")).data).toMatchObject({ purged: 2 });
+    const asked = await desk.say("/outbox purge dead");
+    expect(asked.shown).toContain("Delete 2 messages that are dead?");
+    expect(asked.lines).toContain("/outbox purge dead yes=true");
+    expect(await status("d_1")).toBe("dead");
+    expect((await desk.say("/outbox purge dead yes=true")).data).toMatchObject({ purged: 2 });
     expect(await desk.store.outbox.list({ limit: 10 })).toEqual([]);
   });
 

@@ -144,3 +144,15 @@ describe("/run", () => {
     await expect(desk.say("/run nothing")).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 });
+
+describe("/audit", () => {
+  it("finds an entry behind thousands of newer ones", async () => {
+    const operator = { platform: "web", userId: "1", role: "owner" as const };
+    const record = (target: string) =>
+      desk.store.audit.record({ at: 1, operator, action: "command", target, outcome: "done" });
+    await record("purge");
+    for (let i = 0; i < 1_100; i++) await record("status");
+    expect((await desk.say("/audit purge", { role: "admin" })).data).toMatchObject({ total: 1 });
+    expect((await desk.say("/audit nothing", { role: "admin" })).shown).toContain("Nothing recorded");
+  });
+});

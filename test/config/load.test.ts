@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { brokenPlatform, formatProblem, loadConfig } from "../../src/config/load.js";
+import { configWarnings } from "../../src/config/warnings.js";
 
 let folder: string;
 beforeEach(() => {
@@ -48,15 +49,86 @@ describe("loadConfig", () => {
     const telegram = { TELEGRAM_TOKEN: "1:a" };
     const { config, problems } = load(yaml, { ...telegram, EVE_TOKEN: "short" });
     expect(config).toBeDefined();
-    expect(problems.map(({ platform }) => platform)).toEqual(["web", "web", "telegram", "telegram"]);
+    expect(problems.map(({ platform, person }) => platform ?? person)).toEqual([0, 1, "telegram", "telegram"]);
     expect(problems.map(({ path, line, message }) => `${line} ${path}: ${message}`)).toEqual([
       "3 web.people.0.token_env: the login token of Bob is missing",
       "4 web.people.1.token_env: the login token of Eve is too short",
       expect.stringMatching(/^[56] telegram\.webhook\.url: /),
       "6 telegram.mode: webhook mode needs TELEGRAM_WEBHOOK_SECRET",
     ]);
-    const tokens = { BOB_TOKEN: "b".repeat(16), EVE_TOKEN: "e".repeat(16) };
+    const tokens = { BOB_TOKEN: "the-token-of-bob-1", EVE_TOKEN: "the-token-of-eve-2" };
     expect(load(yaml, tokens).problems).toEqual([]); // without its token, Telegram is off
+  });
+
+  it("refuses login tokens that are easy to guess or that two people have", () => {
+    const yaml =
+      "web:\n  people:\n    - { id: '2', name: Bob, token_env: BOB_TOKEN }\n    - { id: '3', name: Eve, token_env: EVE_TOKEN }\n";
+    const good = "3f9c1a77d2e84b06";
+    const of = (env: Record<string, string>) => load(yaml, env).problems.map(({ message }) => message);
+    expect(of({ BOB_TOKEN: good, EVE_TOKEN: "another-good-token-1" })).toEqual([]);
+    expect(of({ BOB_TOKEN: good, EVE_TOKEN: good })).toEqual(["the login token of Eve is also the token of Bob"]);
+    expect(of({ BOB_TOKEN: good, EVE_TOKEN: "another-good-token-1", HOOKGATE_TOKEN: good })).toEqual([
+      "the login token of Bob is also the token of the owner (HOOKGATE_TOKEN)",
+    ]);
+    for (const weak of [
+      "aaaaaaaaaaaaaaaa",
+      "passwordpassword",
+      "abcdefghijklmnop",
+      "12345678901234567890",
+      "ababababababababab",
+    ]) {
+      expect(of({ BOB_TOKEN: good, EVE_TOKEN: weak })).toEqual([expect.stringContaining("is easy to guess")]);
+      expect(load("", { HOOKGATE_TOKEN: weak }).problems).toMatchObject([{ path: "HOOKGATE_TOKEN" }]);
+    }
+  });
+
+  it("reads secrets from the files that NAME_FILE names, and reports one that cannot be read", () => {
+    const file = join(folder, "token");
+    writeFileSync(file, "a-token-in-a-file-01\n");
+    const yaml = "web:\n  people:\n    - { id: '2', name: Bob, token_env: BOB_TOKEN }\n";
+    const { env, problems } = load(yaml, {
+      HOOKGATE_TOKEN_FILE: file,
+      DISCORD_TOKEN_FILE: `${file}-2`,
+      BOB_TOKEN_FILE: `${file}-3`,
+    });
+    expect([env?.HOOKGATE_TOKEN, env?.DISCORD_TOKEN]).toEqual(["a-token-in-a-file-01", undefined]);
+    expect(problems.map(({ path, platform }) => [path, platform])).toEqual([
+      ["DISCORD_TOKEN_FILE", "discord"],
+      ["web.people.0.token_env", undefined],
+    ]);
+    expect(load("", { HOOKGATE_TOKEN_FILE: `${file}-2` }).config).toBeUndefined();
+  });
+
+  it("refuses patterns of events that cannot be checked in bounded time", () => {
+    const of = (schema: object) =>
+      load(JSON.stringify({ events: { x: { secret_env: "S", schema } } }), { S: "a secret of ours" }).problems.map(
+        ({ message }) => message,
+      );
+    expect(of({ properties: { pattern: { type: "string", pattern: "^a$" } } })).toEqual([]);
+    for (const schema of [
+      { patternProperties: { "^a": {} } },
+      { properties: { a: { type: "string", pattern: "(?<=a)b" } } },
+      { anyOf: [{ type: "string", pattern: "^a$" }] },
+      { anyOf: [{ $ref: "#/$defs/a" }], $defs: { a: { type: "string", pattern: "^a$" } } },
+    ])
+      expect(of(schema)).toEqual([expect.stringContaining("this JSON schema cannot be used")]);
+  });
+
+  it("warns of an open port without TLS and of destinations that allow everything", () => {
+    const of = (yaml: string, env: Record<string, string> = {}) => {
+      const loaded = load(yaml, env);
+      return loaded.config && loaded.env && configWarnings(loaded.config, loaded.env);
+    };
+    expect(of("")).toEqual([]);
+    expect(of("", { HOOKGATE_HOST: "0.0.0.0" })).toEqual([expect.stringContaining("without TLS")]);
+    const proxy = "http: { public_url: 'https://chat.example.org', behind_proxy: true }";
+    expect(of(proxy, { HOOKGATE_HOST: "0.0.0.0" })).toEqual([]);
+    expect(of("outgoing: { allow: ['0.0.0.0/0', '*.com', '*.example.org', '10.0.0.0/8'] }")).toEqual([
+      expect.stringContaining("0.0.0.0/0"),
+      expect.stringContaining("*.com"),
+    ]);
+    for (const bad of ["a:99999", "localhost:0", "10.1.2.3:70000"])
+      expect(load(`outgoing: { allow: ['${bad}'] }`).problems).toMatchObject([{ path: "outgoing.allow.0" }]);
   });
 
   it("goes on without a platform whose own settings or variables are wrong, and says which it is", () => {

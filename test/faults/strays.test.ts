@@ -50,3 +50,24 @@ it.each(["timer", "promise"])("goes on, and says so in the log, after an uncaugh
   expect(gateway.running()).toBe(true);
   await ask(`still there, ${source}`.replaceAll(/[^a-z]/g, "-"));
 });
+
+it("stops, and names the plugin, although a plugin leaks a timer and its teardown never ends", async () => {
+  const own = mkdtempSync(join(tmpdir(), "hookgate-strays-"));
+  writeFileSync(
+    join(own, "endless.mjs"),
+    `export default { id: "endless", setup() { setInterval(() => {}, 1000); return () => new Promise(() => {}); } };`,
+  );
+  const leaking = await gatewayProcess({
+    folder: own,
+    config: { gateway: { shutdown_timeout: "300ms" }, plugins: ["./endless.mjs"] },
+  });
+  try {
+    await leaking.start();
+    await leaking.ready();
+    expect(await leaking.stop()).toBe(0);
+    expect(leaking.output()).toContain('The teardown of plugin \\"endless\\"');
+  } finally {
+    await leaking.kill();
+    rmSync(own, { recursive: true, force: true });
+  }
+});

@@ -33,6 +33,13 @@ const HOOKS = [
     run: { shell: { sh: "echo words from inside >&2; exit 7" } },
   },
   { id: "quiet", on: "message_sent", match: { chats: ["nowhere"] }, run: { chat: { to: "here", text: "hello" } } },
+  { id: "plain", trigger: "manual", run: { chat: { to: "web:web:nowhere", text: "hello" } } },
+  {
+    id: "reads",
+    trigger: "manual",
+    context: [{ db_query: { query: "messages", args: { limit: 20 } } }],
+    run: { chat: { to: "web:web:general", text: "{{ steps[0].rows | json }}" } },
+  },
   { id: "nightly", trigger: { cron: "0 3 * * *", timezone: "Europe/Berlin" }, run: { shell: { command: ["true"] } } },
   {
     id: "lasting",
@@ -168,7 +175,7 @@ describe("a hook that fails", () => {
     expect(answered.text).toContain("it broke");
     const { runs } = (await api("owner", "GET", "/runs?filter=fails")).body;
     expect(runs[0]).toMatchObject({ hookId: "fails", status: "failed", trigger: "manual" });
-    const shown = (await api("owner", "GET", `/runs/${runs[0].id}`)).body;
+    const shown = (await api("owner", "GET", `/runs/${runs[0].id}?reveal=true`)).body;
     expect(shown.attempts[0].steps[0]).toMatchObject({ step: "shell", outcome: "passed" });
     expect(JSON.stringify(shown.attempts[0])).toContain("no such host");
   });
@@ -210,6 +217,10 @@ describe("a hook that runs programs", () => {
     ] as const)
       expect([path, (await api("operator", "POST", path, body)).status]).toEqual([path, 403]);
     expect((await api("viewer", "POST", "/hooks/fails/fire", { dryRun: true })).status).toBe(403);
+    for (const line of ["/fire-hook fails", "/hooks test fails", "/fire-hook fails dry-run=true"])
+      expect((await run(line, "the-token-of-a-guest-0001")).text).toBe(
+        "This hook runs a program, so only an owner may fire, test or enable it. Your role is operator.",
+      );
 
     const seen = await api("operator", "GET", `/runs/${fired.body.id}`);
     expect(seen.body).toMatchObject({ hookId: "fails", status: "failed" });
@@ -217,6 +228,16 @@ describe("a hook that runs programs", () => {
     const listed = await api("viewer", "GET", "/runs?filter=configured");
     expect(listed.body.runs.length).toBeGreaterThan(0);
     expect(JSON.stringify(listed.body)).not.toMatch(/no such host|all hosts answer/);
+  });
+
+  it("is not to be confused with others: a viewer tries a hook without a program, and may not fire it", async () => {
+    for (const line of ["/fire-hook plain", "/fire-hook plain dry-run=true", "/hooks test plain"])
+      expect((await run(line, VIEWER)).text).toMatch(/Dry run/);
+    expect(await run("/fire-hook plain dry-run=false", VIEWER)).toMatchObject({
+      outcome: "refused",
+      text: "That needs the role operator; yours is viewer.",
+    });
+    expect((await api("owner", "GET", "/runs?filter=plain")).body.total).toBe(0);
   });
 
   it("tells nobody else what its programs said when they failed", async () => {
@@ -257,6 +278,33 @@ describe("a hook that runs programs", () => {
     }
   });
 
+  it("shows what steps read in other chats to admins only, and records that they looked", async () => {
+    await stack.platforms.web.say({ chatId: "general" }, "owner", 'my "secret" plan');
+    const fired = await until(async () => {
+      const { body } = await api("owner", "POST", "/hooks/reads/fire", {});
+      return JSON.stringify(body).includes("secret") ? body : undefined;
+    }, "the message being read");
+    expect(JSON.stringify(fired)).toContain("secret");
+    for (const who of ["operator", "viewer"] as const) {
+      const { status, body } = await api(who, "GET", `/runs/${fired.id}`);
+      expect([status, body.attempts[0].steps]).toMatchObject([200, [{ step: "db_query", outcome: "passed" }]]);
+      expect(JSON.stringify(body)).not.toContain("secret");
+      expect((await api(who, "GET", `/runs/${fired.id}?reveal=true`)).status).toBe(403);
+      const tried = await api(who, "POST", "/hooks/reads/test", {});
+      expect([tried.status, JSON.stringify(tried.body).includes("secret")]).toEqual([200, false]);
+    }
+    for (const line of [`/run ${fired.id}`, "/hooks test reads", "/fire-hook reads dry-run=true"]) {
+      const { text } = await run(line, VIEWER);
+      expect(text).toContain("for admins: `reveal=true`, which is recorded");
+      expect(text).not.toContain("secret");
+    }
+    expect((await run(`/run ${fired.id}`)).text).not.toContain("secret");
+    expect((await run(`/run ${fired.id} reveal=true`)).text).toContain("secret");
+    const { text } = await run("/audit reveal");
+    expect(text).toContain(`reveal ${fired.id}`);
+    expect(await run("/run m1 reveal=true", VIEWER)).toMatchObject({ outcome: "refused" });
+  });
+
   it("is not fired by way of its point either", async () => {
     const answer = await api("operator", "POST", "/hooks/hook.due/fire", {});
     expect([403, 400]).toContain(answer.status);
@@ -271,7 +319,7 @@ describe("hooks that are paused", () => {
     await stack.gateway.ready();
     const listed = (await api("owner", "GET", "/hooks")).body;
     expect(listed).toMatchObject({ paused: true, broken: [{ id: "crooked" }] });
-    expect((await run("/hooks next")).text).toContain("paused, by web:1");
+    expect((await run("/hooks next")).text).toContain("paused, by Owner");
     expect((await run("/hooks resume")).text).toContain("run again");
     expect((await api("owner", "GET", "/hooks")).body.paused).toBe(false);
   });
@@ -389,9 +437,9 @@ describe("a reload that is rejected", () => {
     writeFileSync(file, JSON.stringify({ ...config, hooks: worse }));
     const { discord, platforms } = stack;
     const direct = discord.world.dmWith(discord.userId);
-    const told = await find(platforms.discord, { chatId: direct.id }, /not taken over/);
+    const told = await find(platforms.discord, { chatId: direct.id }, /not applied/);
     expect(told.text).toMatch(/mesage.*received.*did you mean/s);
-    await find(platforms.web, { chatId: "dm-1" }, /not taken over/);
-    expect((await run("/hooks show worse")).outcome).toBe("failed");
+    await find(platforms.web, { chatId: "dm-1" }, /not applied/);
+    expect((await run("/hooks show worse")).outcome).toBe("done");
   });
 });

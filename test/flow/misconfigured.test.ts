@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { runCli } from "../cli/run-cli.js";
 import { startFakeDiscord } from "../fakes/discord/server.js";
-import { gatewayProcess } from "../support/gateway-process.js";
+import { gatewayProcess, TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 import type { FlowPlatform } from "./platform.js";
 import { invoke, readiness, type Stack, startStack } from "./stack.js";
@@ -37,8 +37,14 @@ describe("webhook mode without an address and a secret", () => {
       web: "online",
       discord: "online",
     });
-    expect(platforms.telegram).toMatchObject({ state: "offline", reason: expect.stringMatching(WHY) });
+    expect(platforms.telegram).toMatchObject({
+      state: "offline",
+      reason: expect.stringMatching(WHY),
+      hint: expect.stringContaining("hookgate check"),
+    });
     const { text } = await invoke(stack.gateway.url, "/status");
+    expect(text).toContain("hookgate check");
+    expect(stack.gateway.output()).toContain("hookgate check");
     expect(text).toMatch(/telegram.*offline/);
     expect(text.replaceAll("\\", "")).toMatch(WHY);
     expect(stack.gateway.output()).toMatch(WHY);
@@ -54,13 +60,16 @@ describe("webhook mode without an address and a secret", () => {
 
   it("is told by hookgate check with file and line, which exits with 2", async () => {
     const { folder } = stack.gateway;
-    const token = "a-token-of-sixteen-characters";
-    const env = { TELEGRAM_TOKEN: "1:a", STRANGER_TOKEN: token, GUEST_TOKEN: token };
+    const env = {
+      TELEGRAM_TOKEN: "1:a",
+      STRANGER_TOKEN: "a-token-of-sixteen-characters",
+      GUEST_TOKEN: "another-token-of-sixteen-characters",
+    };
     const { code, err } = await runCli(["check"], { cwd: folder, env });
     expect(code).toBe(2);
     expect(err).toMatch(new RegExp(`${join(folder, "hookgate.yaml")}:\\d+:\\d+ telegram\\.webhook\\.url`));
     expect(err).toMatch(WHY);
-    expect(err).toContain("2 problems. Until they are mended, off: telegram. Other platforms go on.");
+    expect(err).toContain("2 problems. Until they are fixed, off: telegram. Other platforms go on.");
   });
 });
 
@@ -85,5 +94,30 @@ describe("without the web chat", () => {
     fake.gateway.behaviour.refuse = true;
     fake.gateway.drop();
     await until(async () => (await fetch(`${gateway.url}/readyz`)).status === 503, "nobody being left");
+  });
+});
+
+describe("a person of the web chat whose token is missing", () => {
+  it("cannot log in; the web chat goes on, and /status and check name the person", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "hookgate-person-"));
+    const people = [
+      { id: "2", name: "Bea", token_env: "BEA_TOKEN" },
+      { id: "3", name: "Carl", token_env: "CARL_TOKEN" },
+    ];
+    const carl = "the-token-of-carl-only";
+    const gateway = await gatewayProcess({ folder, config: { web: { people } }, env: { CARL_TOKEN: carl } });
+    try {
+      await gateway.start();
+      await gateway.ready();
+      const me = (token: string) => fetch(`${gateway.url}/api/me`, { headers: { authorization: `Bearer ${token}` } });
+      expect((await me(TOKEN)).status).toBe(200);
+      expect((await me(carl)).status).toBe(200);
+      expect((await me("")).status).toBe(401);
+      expect((await fetch(gateway.url)).status).toBe(200);
+      expect(JSON.stringify(await invoke(gateway.url, "/status"))).toContain("the login token of Bea is missing");
+    } finally {
+      await gateway.kill();
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 });

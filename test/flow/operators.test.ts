@@ -1,8 +1,8 @@
 /** What operators do, from where they do it: through the real clients, the gateway as a process of its own, and its database. */
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openSqlite } from "../../src/store/driver.js";
 import { TRAPS_PLUGIN } from "../faults/traps-plugin.js";
 import { until } from "../support/until.js";
 import type { FlowPlatform, Place, Seen, Speaker } from "./platform.js";
@@ -29,7 +29,7 @@ const run = (line: string) => invoke(stack.gateway.url, line);
 
 /** Reads the database beside the running gateway. */
 function rows(sql: string): Record<string, unknown>[] {
-  const database = new Database(join(stack.gateway.folder, "data/hookgate.db"), { readonly: true });
+  const database = openSqlite(join(stack.gateway.folder, "data/hookgate.db"), { readonly: true });
   try {
     return database.prepare(sql).all() as Record<string, unknown>[];
   } finally {
@@ -58,7 +58,7 @@ describe("a slow hook that is fired by hand", () => {
       await find(platform, room, /Platforms/);
 
       writeFileSync(join(stack.gateway.folder, "enough"), "");
-      const ended = await find(platform, room, /Fired\W+traps\.slow/);
+      const ended = await find(platform, room, /Fired live\W+traps\.slow/);
       expect(ended.id).toBe(first.id);
       rmSync(join(stack.gateway.folder, "enough"));
     },
@@ -86,7 +86,7 @@ describe("a hook that runs for live traffic", () => {
   it("is fired from the chat whose command it is observing", async () => {
     const [room] = stack.platforms.discord.places;
     await stack.platforms.discord.command(room, "owner", "/fire-hook traps.hangs example");
-    await find(stack.platforms.discord, room, /Fired\W+traps\.hangs/);
+    await find(stack.platforms.discord, room, /Fired live\W+traps\.hangs/);
   });
 });
 

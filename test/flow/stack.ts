@@ -51,6 +51,8 @@ export interface StackOptions {
   /** What is online before the tests begin; all three unless said. */
   online?: readonly string[];
   bridgeTo?: (platforms: Stack["platforms"]) => unknown;
+  /** False: only the given plugins; no other hook is enabled at any point. */
+  withFlow?: boolean;
 }
 
 const ALL = ["web", "discord", "telegram"];
@@ -98,6 +100,7 @@ export async function startStack({
   env = {},
   online = ALL,
   bridgeTo,
+  withFlow = true,
 }: StackOptions = {}): Promise<Stack> {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-flow-"));
   const log = join(folder, "runs.jsonl");
@@ -113,7 +116,7 @@ export async function startStack({
       operators: { owner: all.map(({ ownerRef }) => ownerRef) },
       ...Object.fromEntries(all.map(({ name, config: own }) => [name, own])),
       plugins: [
-        { module: FLOW_PLUGIN, critical: true, config: { log, bridge: bridgeTo?.(platforms) } },
+        ...(withFlow ? [{ module: FLOW_PLUGIN, critical: true, config: { log, bridge: bridgeTo?.(platforms) } }] : []),
         ...(typeof plugins === "function" ? plugins(platforms) : plugins),
       ],
       ...(typeof config === "function" ? config({ port, discord, telegram }) : config),

@@ -70,7 +70,7 @@ describe.each(NAMES)("a task for a person on %s", (name) => {
         "the card",
       );
     const first = await card();
-    expect(first.buttons).toEqual(["Start", "Done", "Can't", "Ask"]);
+    expect(first.buttons).toEqual(["Start", "Done", "Decline", "Ask"]);
 
     const standing = (await platform.seen(place, "owner")).length;
     const isNo = (text: string) => text.includes("You have no role here");
@@ -139,7 +139,7 @@ describe.each(NAMES)("whoever cannot do a task on %s", (name) => {
     const { tasks } = (await invoke(stack.gateway.url, `/task list ${title}`)).data as { tasks: { id: string }[] };
     const id = tasks[0]?.id ?? "none";
     expect((await statusOf(id)).lastNote?.text).toBe("Which floor?");
-    await platform.fill(place, "owner", card.id, "Can't", { text: "the stairs are too narrow" });
+    await platform.fill(place, "owner", card.id, "Decline", { text: "the stairs are too narrow" });
     const over = await until(async () => {
       const now = (await platform.seen(place, "owner")).find(({ id: one }) => one === card.id);
       return now?.text.includes("❌") ? now : undefined;

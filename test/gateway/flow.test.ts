@@ -1,5 +1,7 @@
 /** From a message that comes in to the answer that goes out, on the real store and registry. */
 import { describe, expect, it } from "vitest";
+import { formatAddress } from "../../src/domain/address.js";
+import { allowedPluginsIn } from "../../src/gateway/allowed-plugins.js";
 import type { HookRegistry } from "../../src/hooks/registry.js";
 import { messageOf, startRig } from "./rig.js";
 
@@ -41,6 +43,39 @@ describe("a message", () => {
       { id: "d_m1r:message_sending", point: "message_sending", attempt: 1 },
       { id: "d_m1r:message_sent", point: "message_sent", attempt: 1 },
     ]);
+  });
+
+  it("runs the hooks of those plugins only that are allowed in its conversation", async () => {
+    const allowed = { "loop:quiet": ["redact"], "*": ["redact", "fun"] };
+    const rig = await startRig({
+      allowedPlugins: (conversation) => allowedPluginsIn(conversation, allowed),
+      hooks(registry) {
+        echo(registry);
+        registry.registerModifying(
+          "message_sending",
+          ({ message }) => ({ message: { text: `${message.text}, ha!` } }),
+          {
+            id: "fun.joke",
+            pluginId: "fun",
+          },
+        );
+      },
+    });
+    await rig.say("one", { chatId: "quiet" });
+    await rig.say("two", { chatId: "room" });
+    await rig.idle();
+    expect([rig.platform.texts("quiet"), rig.platform.texts("room")]).toEqual([["echo: one"], ["echo: two, ha!"]]);
+    expect(rig.dispatches.flatMap(({ runs }) => runs).find(({ outcome }) => outcome === "skipped")).toMatchObject({
+      hookId: "fun.joke",
+      reason: 'plugin "fun" is not allowed in this conversation',
+    });
+    const why = (chatId: string) =>
+      rig.registry.explain("fun.joke", undefined, {
+        conversation: formatAddress({ platform: "loop", botId: "bot", chatId }),
+      });
+    expect(why("quiet")).toMatchObject({ runs: false });
+    expect(why("quiet").checks[1]?.detail).toBe('Plugin "fun" is not allowed in this conversation (allowed: redact).');
+    expect(why("room").runs).toBe(true);
   });
 
   it("handed over twice is handled once", async () => {
@@ -112,7 +147,8 @@ describe("a message", () => {
       ["denied", "direct messages are for operators"],
       ["allowed", undefined],
     ]);
-    expect(rig.platform.texts()).toEqual(["echo: hello"]);
+    // The stranger in a direct message is told once what this account is; nothing else is answered.
+    expect(rig.platform.texts().join("")).toMatch(/^I am Hookgate, an automatic account\..*echo: hello$/);
   });
 
   it("of another bot account, or of our own, is seen and never answered", async () => {
@@ -169,6 +205,12 @@ describe("the default route", () => {
     expect(rig.platform.texts()).toEqual(["route: hello"]);
   });
 
+  it("of a plugin that has none is as without a route: the message is settled at once", async () => {
+    const rig = await startRig({ gateway: { default_route: { plugin: "gone" } } });
+    await rig.say("hello", { messageId: "m1" });
+    expect(await rig.settled("m1")).toMatchObject({ outcome: "unrouted" });
+  });
+
   it("forward posts it elsewhere under its author's name; none lets it rest", async () => {
     const rig = await startRig({ gateway: { default_route: { forward: "loop::desk" } } });
     await rig.say("hello", { messageId: "m1" });
@@ -190,7 +232,7 @@ describe("a command that is not there", () => {
     await rig.say("/usr/bin/env is a path", { isDm: true, userId: "1" });
     await rig.idle();
     expect(rig.platform.texts().join("")).toBe(
-      "There is no command `/statos`. Did you mean `/status`? `/help` lists them.There is no command `/zzzzzzzzzz`. `/help` lists them.",
+      "There is no command `/statos`. Did you mean `/status`? `/help` lists them.There is no command `/zzzzzzzzzz`. `/help` lists them.No hook answered. `/hooks why last` shows why.",
     );
   });
 });

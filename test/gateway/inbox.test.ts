@@ -74,14 +74,14 @@ describe("after a crash", () => {
 describe("handling that fails", () => {
   it("is tried again with growing pauses at the head of its lane, then buried; revived, it is handled anew", async () => {
     let isBroken = true;
-    const attempts: number[] = [];
+    const attempts: string[] = [];
     const rig = await startRig({
       gateway: { inbox_attempts: 3, retry_first: "1s" },
       hooks: (registry) =>
         void registry.registerClaiming(
           "inbound_claim",
-          ({ message }, { attempt }) => {
-            if (message.text === "bad") attempts.push(attempt);
+          ({ message }, { dispatchId, attempt }) => {
+            if (message.text === "bad") attempts.push(`${dispatchId} ${attempt}`);
             if (message.text === "bad" && isBroken) throw new Error("database is away");
             return { handled: true, reply: message.text };
           },
@@ -110,7 +110,64 @@ describe("handling that fails", () => {
     await rig.idle();
     expect(rig.platform.texts("room")).toEqual(["good", "bad"]);
     expect(await rig.gateway.revive(1)).toBe(false);
-    expect(attempts).toEqual([1, 2, 3, 1]);
+    expect(attempts).toEqual([
+      "m1:inbound_claim 1",
+      "m1:inbound_claim:2 2",
+      "m1:inbound_claim:3 3",
+      "m1:inbound_claim:4 1",
+    ]);
+  });
+
+  it("is on record once per try, each with its own error", async () => {
+    let tries = 0;
+    const rig = await startRig({
+      hooks: (registry) =>
+        void registry.registerClaiming(
+          "inbound_claim",
+          () => {
+            if (++tries < 3) throw new Error(`failure ${tries}`);
+            return { handled: true };
+          },
+          { id: "strict", failurePolicy: "fail-closed" },
+        ),
+    });
+    await rig.say("hello", { messageId: "m1" });
+    for (let failures = 1; failures <= 2; failures++) {
+      await until(async () => (await rig.store.inbox.get(1))?.round === failures + 1);
+      await rig.clock.advance(60_000);
+    }
+    await rig.settled("m1");
+    expect(rig.dispatches.map(({ id, outcome, runs }) => [id, outcome, runs[0]?.id, runs[0]?.error])).toEqual([
+      ["m1:inbound_claim", "failed", "m1:inbound_claim/1", "failure 1"],
+      ["m1:inbound_claim:2", "failed", "m1:inbound_claim:2/1", "failure 2"],
+      ["m1:inbound_claim:3", "claimed", "m1:inbound_claim:3/1", undefined],
+    ]);
+  });
+
+  it("does not go on without a fail-closed hook at message_received: that is asked again", async () => {
+    const asked: string[] = [];
+    const rig = await startRig({
+      gateway: { inbox_attempts: 3, retry_first: "1s" },
+      hooks(registry) {
+        registry.registerVoid(
+          "message_received",
+          (_, { dispatchId, attempt }) => {
+            asked.push(`${dispatchId} ${attempt}`);
+            throw new Error("the audit log is away");
+          },
+          { id: "audit", failurePolicy: "fail-closed" },
+        );
+        answer(registry);
+      },
+    });
+    await rig.say("hello", { messageId: "m1" });
+    for (let failures = 1; failures <= 2; failures++) {
+      await until(async () => (await rig.store.inbox.get(1))?.round === failures + 1);
+      await rig.clock.advance(60_000);
+    }
+    expect(await rig.settled("m1")).toMatchObject({ status: "dead", error: expect.stringContaining("audit log") });
+    expect(asked).toEqual(["m1:message_received 1", "m1:message_received:2 2", "m1:message_received:3 3"]);
+    expect(rig.platform.texts()).toEqual([]);
   });
 });
 

@@ -1,8 +1,11 @@
 /** How a delivery goes out: order, retries, limits, doubt, and every way in which it can end. */
 import { describe, expect, it } from "vitest";
+import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
 import type { Cause } from "../../src/domain/journal.js";
 import type { Delivery } from "../../src/domain/store.js";
 import type { HookRegistry } from "../../src/hooks/registry.js";
+import { silentLogger } from "../../src/lib/logger.js";
+import { redact } from "../../src/lib/redact.js";
 import { until } from "../support/until.js";
 import { LoopbackPlatform, type Scripted } from "./loopback-adapter.js";
 import { type Rig, restart, startRig } from "./rig.js";
@@ -147,6 +150,26 @@ describe("a platform that cannot be reached", () => {
   });
 });
 
+describe("a pause beyond reason", () => {
+  it("is cut to an hour, is shown as cut, and is met again after it", async () => {
+    const lines: string[] = [];
+    const warn = (_facts: object, message?: string) => void lines.push(message ?? "");
+    const rig = await startRig({ logger: { ...silentLogger, warn, child: () => ({ ...silentLogger, warn }) } });
+    script(rig.platform, { kind: "retry", error: "flood", afterMs: 31_536_000_000, scope: "bot" });
+    const id = await send(rig, "patient");
+    await waitsAfter(rig, id, 1);
+    const why = "asked for a pause of 365 d, cut to 1 h: flood";
+    expect(await rig.gateway.status()).toMatchObject({
+      adapters: [{ pausedUntil: rig.clock.now() + 3_600_000, pauseReason: why }],
+    });
+    expect(lines).toContain(`loop ${why}`);
+    const next = await restart(rig);
+    await next.clock.advance(3_600_000);
+    await ended(next, id);
+    expect(next.platform.texts()).toEqual(["patient"]);
+  });
+});
+
 describe("an answer that is lost", () => {
   it("is repeated with the same nonce where the platform deduplicates, and shows once", async () => {
     const rig = await startRig({ platforms: [new LoopbackPlatform("loop", { idempotentCreate: true })] });
@@ -235,6 +258,109 @@ describe("an answer that is lost", () => {
   });
 });
 
+describe("what would wait behind another delivery", () => {
+  const interaction = { id: "i1", token: "t1", isPrivate: true, expiresAt: Number.MAX_SAFE_INTEGER };
+  const idempotent = () => new LoopbackPlatform("loop", { idempotentCreate: true });
+  const textOf = (operation: SendOperation) => (operation.kind === "delete" ? "" : operation.part.text);
+
+  it("an answer to an interaction goes while its channel is busy, paused or in doubt", async () => {
+    const rig = await startRig({ platforms: [idempotent()] });
+    rig.platform.script = (operation) => (textOf(operation) === "upload" ? { kind: "hang" } : undefined);
+    await send(rig, "upload");
+    await send(rig, "in line");
+    await until(() => rig.platform.requests.length === 1);
+    await ended(rig, await send(rig, "answer", { interaction }));
+    expect(rig.platform.texts()).toEqual(["answer"]);
+
+    const paused = await startRig({ platforms: [idempotent()] });
+    script(paused.platform, { kind: "retry", error: "flood", afterMs: 600_000, scope: "chat" });
+    await waitsAfter(paused, await send(paused, "too much"), 1);
+    await ended(paused, await send(paused, "answer", { interaction }));
+    expect(paused.platform.texts()).toEqual(["answer"]);
+  });
+
+  it("answers to one interaction keep their order", async () => {
+    const rig = await startRig({ platforms: [idempotent()] });
+    script(rig.platform, { kind: "retry", error: "busy", afterMs: 5_000, scope: "chat" });
+    await waitsAfter(rig, await send(rig, "first", { interaction }), 1);
+    const last = await send(rig, "second", { interaction });
+    await send(rig, "beside it");
+    await passTimeUntil(rig, async () => (await rig.store.outbox.get(last))?.status === "sent");
+    expect(rig.platform.texts()).toEqual(["beside it", "first", "second"]);
+  });
+
+  it("later messages pass one in doubt after three attempts, after a crash too; it goes on being tried and shows once", async () => {
+    const rig = await startRig({ platforms: [idempotent()] });
+    const refuse = (operation: SendOperation): Scripted | undefined =>
+      textOf(operation) === "doubtful" ? { kind: "ambiguous", error: "HTTP 500" } : undefined;
+    rig.platform.script = refuse;
+    const doubtful = await send(rig, "doubtful");
+    const next = await send(rig, "next");
+    const since = rig.clock.now();
+    await waitsAfter(rig, doubtful, 1);
+    expect(rig.platform.texts()).toEqual([]);
+    await passTimeUntil(rig, async () => (await rig.store.outbox.get(next))?.status === "sent");
+    expect(rig.clock.now() - since).toBeLessThan(10_000);
+    expect(await rig.store.outbox.get(doubtful)).toMatchObject({ status: "sending" });
+
+    const later = await restart(rig);
+    await ended(later, await send(later, "after the crash"));
+    later.platform.script = () => undefined;
+    await passTimeUntil(later, async () => (await later.store.outbox.get(doubtful))?.status === "sent");
+    expect(later.platform.texts()).toEqual(["next", "after the crash", "doubtful"]);
+  });
+
+  it("one answer that takes very long is enough to be passed", async () => {
+    const rig = await startRig({ platforms: [idempotent()] });
+    script(rig.platform, { kind: "hang" });
+    await send(rig, "lost");
+    const next = await send(rig, "next");
+    await until(() => rig.platform.requests.length === 1);
+    await rig.clock.advance(30_000);
+    await ended(rig, next);
+  });
+
+  it("what was certainly not posted is not passed: the order stays", async () => {
+    const rig = await startRig({ platforms: [idempotent()] });
+    script(
+      rig.platform,
+      ...Array.from({ length: 5 }, () => ({ kind: "retry", error: "no file", scope: "chat" }) as const),
+    );
+    await send(rig, "first");
+    const next = await send(rig, "second");
+    await passTimeUntil(rig, async () => (await rig.store.outbox.get(next))?.status === "sent");
+    expect(rig.platform.texts()).toEqual(["first", "second"]);
+  });
+
+  it("edits of one message stay in order in different queues: an older one is waited for on the wire, and dropped behind a newer one", async () => {
+    const rig = await startRig({ platforms: [idempotent()] });
+    const card = await send(rig, "v1");
+    await ended(rig, card);
+    const edit = (text: string, extra = {}) => rig.gateway.edit(card, { text }, { cause, ...extra });
+    let release: (result: Scripted) => void = () => {};
+    const take = rig.platform.take.bind(rig.platform);
+    rig.platform.take = async (operation, signal) => {
+      if (textOf(operation) === "v2") {
+        rig.platform.requests.push(operation);
+        return (await new Promise<Scripted>((resolve) => {
+          release = resolve;
+        })) as SendResult;
+      }
+      return take(operation, signal);
+    };
+    const older = await edit("v2");
+    await until(() => rig.platform.requests.length === 2);
+    const newer = await edit("v3", { interaction });
+    await rig.clock.advance(2_000);
+    expect(rig.platform.requests).toHaveLength(2);
+    release({ kind: "retry", error: "HTTP 500", scope: "chat" });
+    await passTimeUntil(rig, async () => (await rig.store.outbox.get(newer))?.status === "sent");
+    await passTimeUntil(rig, async () => (await rig.store.outbox.get(older))?.status === "superseded");
+    expect(rig.platform.texts()).toEqual(["v3"]);
+    expect(rig.platform.requests).toHaveLength(3);
+  });
+});
+
 describe("a request that carries a file", () => {
   it("has longer than others: an upload on a slow line is not taken for one that was lost", async () => {
     const rig = await startRig({ gateway: { send_timeout: "10s", upload_timeout: "1m" } });
@@ -280,6 +406,37 @@ describe("a crash", () => {
     const next = await restart(rig, { hooks: hooks(false) });
     await ended(next, id);
     expect(runs).toEqual([`${id}:message_sending 1`, `${id}:message_sending 2`]);
+  });
+
+  it("counts the calls of hooks, and not the starts that a message waited over", async () => {
+    const calls: string[] = [];
+    const listen = (registry: HookRegistry) => {
+      const note = (_: unknown, { dispatchId, attempt }: { dispatchId: string; attempt: number }) =>
+        void calls.push(`${dispatchId} ${attempt}`);
+      registry.registerClaiming("before_dispatch", (payload, context) => {
+        note(payload, context);
+        return { handled: false };
+      });
+      registry.registerModifying("message_sending", (payload, context) => {
+        note(payload, context);
+        return null;
+      });
+      registry.registerVoid("message_sent", note);
+    };
+    const rig = await startRig({ hooks: listen });
+    rig.platform.script = () => ({ kind: "retry", error: "503", scope: "chat" });
+    const first = await send(rig, "one");
+    const second = await send(rig, "two");
+    await waitsAfter(rig, first, 1);
+    rig.platform.script = () => undefined;
+    const next = await restart(rig, { hooks: listen });
+    await passTimeUntil(next, async () => (await next.store.outbox.get(second))?.status === "sent");
+    await until(() => calls.length === 6);
+    expect(calls.sort()).toEqual(
+      [first, second]
+        .flatMap((id) => ["before_dispatch", "message_sending", "message_sent"].map((at) => `${id}:${at} 1`))
+        .sort(),
+    );
   });
 
   it("between send and confirm holds the message where the platform does not", async () => {
@@ -353,6 +510,50 @@ describe("hooks", () => {
       });
     expect(await rig.store.outbox.get(stop)).toMatchObject({ status: "cancelled", reason: "not today" });
     expect(failed).toEqual(["not today"]);
+    // A veto is no change, and its reason is in words.
+    const vetoed = rig.dispatches.find(({ id }) => id === `${stop}:message_sending`);
+    expect(vetoed).toMatchObject({ outcome: "cancelled", runs: [{ outcome: "cancelled", reason: "not today" }] });
+    expect(redact(vetoed?.result)).toEqual({ cancel: "not today" });
+    expect(vetoed?.runs[0]?.diff).toBeUndefined();
+  });
+
+  it("that change the text keep the card and the buttons, and null takes a part away", async () => {
+    const rig = await startRig({
+      hooks: (registry) =>
+        void registry.registerModifying("message_sending", ({ message }) =>
+          message.text === "bare" ? { message: { card: null } } : { message: { text: `${message.text}!` } },
+        ),
+    });
+    const card = { title: "Build 7" };
+    const buttons = [[{ label: "Open", url: "https://example.org" }]];
+    const whole = await rig.gateway.send(at, { text: "done", card, buttons }, { cause });
+    const bare = await rig.gateway.send(at, { text: "bare", card, buttons }, { cause });
+    await rig.idle();
+    expect((await rig.store.outbox.get(whole))?.frozen).toEqual({ text: "done!", card, buttons });
+    expect((await rig.store.outbox.get(bare))?.frozen).toEqual({ text: "bare", buttons });
+  });
+
+  it("see what hooks before them made of the message, without asking for it", async () => {
+    const rig = await startRig({
+      hooks(registry) {
+        registry.registerModifying(
+          "message_sending",
+          ({ message }) => ({ message: { text: `HEAD ${message.text}` } }),
+          {
+            id: "header",
+            priority: 5,
+          },
+        );
+        registry.registerModifying(
+          "message_sending",
+          ({ message }) => ({ message: { text: message.text.replace("S3CRET", "***") } }),
+          { id: "redact", failurePolicy: "fail-closed" },
+        );
+      },
+    });
+    await send(rig, "the value is S3CRET");
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["HEAD the value is ***"]);
   });
 
   it("that fail closed hold the message; released, it goes through the hooks again", async () => {
@@ -375,6 +576,11 @@ describe("hooks", () => {
     await rig.gateway.release(id);
     await rig.idle();
     expect(rig.platform.texts()).toEqual(["redacted"]);
+    // Each under an id of its own: the failure can be opened after the success.
+    expect(rig.dispatches.map(({ id: dispatch, outcome, attempt }) => [dispatch, outcome, attempt])).toEqual([
+      [`${id}:message_sending`, "failed", 1],
+      [`${id}:message_sending:2`, "modified", 1],
+    ]);
   });
 
   it("that hang do not keep the next conversation waiting", async () => {

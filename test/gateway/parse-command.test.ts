@@ -1,7 +1,7 @@
 /** Reading commands as people write them. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CommandSpec } from "../../src/domain/command.js";
+import { type CommandSpec, quoteValue } from "../../src/domain/command.js";
 import { CommandTable, checkOptions, parseOptions, usageOf } from "../../src/gateway/inbound/parse-command.js";
 
 const spec: CommandSpec = {
@@ -43,6 +43,8 @@ describe("options", () => {
     ['x {"a": "b phase=c"}', { id: "x", payload: '{"a": "b phase=c"}' }],
     ['x "said phase=c" phase=after', { id: "x", payload: "said phase=c", phase: "after" }],
     ["x [urgent] mend the {big} pump limit=2", { id: "x", payload: "[urgent] mend the {big} pump", limit: 2 }],
+    ['x see "the phase=c limit=3"', { id: "x", payload: 'see "the phase=c limit=3"' }],
+    ['x see "a \\" limit=3" phase=after', { id: "x", payload: 'see "a \\" limit=3"', phase: "after" }],
     // What is no JSON is taken whole, so that whoever reads it can say so.
     ["x {bad json", { id: "x", payload: "{bad json" }],
     ["x {bad} json dry-run", { id: "x", payload: "{bad} json", "dry-run": true }],
@@ -63,6 +65,10 @@ describe("options", () => {
     ["x phase=befor", 'did you mean "before"'],
     ["x limit=many", "`limit` is a whole number"],
     ["x dry-run=perhaps", '`dry-run` is yes or no, not "perhaps"'],
+    ["x id=y", '`id` is given twice, as "x" and as "y"'],
+    ["id=x limit=1 limit=2", '`limit` is given twice, as "1" and as "2"'],
+    ["x some free text id=y", '`id` is given twice, as "x" and as "y"'],
+    ["x dry-run some text dry_run=no", "`dry-run` is given twice"],
     [
       "x payload=two words",
       '`dry-run` is yes or no, not "words"; before it, `payload` was read as "two": what has spaces needs quotes, payload=\'…\'',
@@ -84,6 +90,32 @@ describe("options", () => {
           expect(["options", "problem"]).toContain(parseOptions(spec, text).kind);
         },
       ),
+    );
+  });
+
+  it("read a quoted value as one value, whatever it holds, and give nothing else", () => {
+    const piece = fc.constantFrom(
+      "id=",
+      "payload=",
+      " dry-run ",
+      " limit=2",
+      "\\",
+      '"',
+      "'",
+      "“",
+      "”",
+      " ",
+      "x",
+      "{",
+      "}",
+    );
+    const text = fc.array(piece, { minLength: 1 }).map((some) => some.join(""));
+    fc.assert(
+      fc.property(text, (value) => {
+        expect(read(`x payload=${quoteValue(value)} limit=1`)).toEqual({ id: "x", payload: value, limit: 1 });
+        expect(read(`x ${quoteValue(value)}`)).toEqual({ id: "x", payload: value });
+        expect(read(`x see ${quoteValue(value)}`)).toEqual({ id: "x", payload: `see ${quoteValue(value)}` });
+      }),
     );
   });
 

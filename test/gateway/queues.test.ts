@@ -42,6 +42,7 @@ async function accept(store: Store, lanes: Lanes, text: string): Promise<void> {
     status: "waiting",
     attempts: 0,
     deferrals: 0,
+    round: 1,
     dueAt: 0,
     receivedAt: 0,
     isStarted: false,

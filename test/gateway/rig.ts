@@ -33,6 +33,7 @@ export interface RigOptions {
   routes?: ReadonlyMap<string, Route>;
   platforms?: readonly LoopbackPlatform[];
   hooks?: (registry: HookRegistry) => void;
+  allowedPlugins?: (conversation: string) => readonly string[] | undefined;
   /** Continue on this file. */
   file?: string;
   disk?: Disk;
@@ -118,6 +119,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
     journal: { record: (dispatch) => void dispatches.push(dispatch) },
     clock,
     logger,
+    ...(options.allowedPlugins ? { allowedPlugins: options.allowedPlugins } : {}),
   });
   options.hooks?.(registry);
   const platforms = options.platforms ?? [new LoopbackPlatform()];

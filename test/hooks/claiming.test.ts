@@ -23,16 +23,16 @@ describe("claiming hooks", () => {
   it("leave what a handler returned to the handler", async () => {
     const { hooks } = setUp();
     class Answer {
-      handled = "yes";
+      handled = true;
       reply = "mine";
     }
-    const answers = [{ handled: 1, reply: "mine" }, new Answer()];
+    const answers = [{ handled: true, reply: "mine" }, new Answer()];
     let n = 0;
     hooks.registerClaiming("claim", () => answers[n++] as never, { id: "greeter" });
     const mine = { handled: true, reply: "mine", claimedBy: "greeter" };
     expect(await hooks.fireClaiming("claim", claim())).toEqual(mine);
     expect(await hooks.fireClaiming("claim", claim())).toEqual(mine);
-    expect(answers).toEqual([{ handled: 1, reply: "mine" }, new Answer()]);
+    expect(answers).toEqual([{ handled: true, reply: "mine" }, new Answer()]);
   });
 
   it("stop at the first that says handled, and say who it was", async () => {
@@ -73,10 +73,22 @@ describe("claiming hooks", () => {
     expect(await hooks.fireClaiming("claim", claim())).toEqual({ handled: false });
   });
 
-  it("take any truthy handled for a claim", async () => {
-    const { hooks } = setUp();
-    hooks.registerClaiming("claim", () => ({ handled: 1 }) as never, { id: "one" });
-    expect(await hooks.fireClaiming("claim", claim())).toEqual({ handled: true, claimedBy: "one" });
+  it.each([
+    ["a handled that is no boolean", { handled: 1 }, "handled: expected true or false, got 1"],
+    ["a handled in words", { handled: "maybe" }, 'handled: expected true or false, got "maybe"'],
+    ["no handled", { reply: "hello" }, "handled: expected true or false, got nothing"],
+    [
+      "a misspelt field",
+      { handled: true, replly: "hello" },
+      'there is no field "replly"; the fields are handled, reply, reason',
+    ],
+    ["a list", [true], "expected { handled: true | false } or null, got a list"],
+  ])("take %s for the handler's failure, and ask the next", async (_what, result, error) => {
+    const { hooks, records } = setUp();
+    hooks.registerClaiming("claim", () => result as never, { id: "slip" });
+    hooks.registerClaiming("claim", () => ({ handled: true }), { id: "next" });
+    expect(await hooks.fireClaiming("claim", claim())).toEqual({ handled: true, claimedBy: "next" });
+    expect(records[0]?.runs[0]).toMatchObject({ outcome: "failed", error: `Result: ${error}` });
   });
 
   it("skip a handler that throws, hangs or answers nonsense: a failure is never a claim", async () => {

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { Armed, DeadlineWheel, ticksOf } from "../../src/hooks/deadline-wheel.js";
 import { HookRegistry } from "../../src/index.js";
@@ -234,4 +235,15 @@ describe("the wheel", () => {
     await clock.advance(100);
     expect(item.fired).toHaveLength(2);
   });
+});
+
+it("a deadline is kept in a process that has nothing else to do", () => {
+  const script = `
+    import { HookRegistry } from ${JSON.stringify(new URL("../../dist/src/index.js", import.meta.url).href)};
+    const hooks = new HookRegistry();
+    hooks.registerClaiming("inbound_claim", () => new Promise(() => {}), { timeoutMs: 100 });
+    const { message } = hooks.point("inbound_claim").example;
+    console.log(JSON.stringify(await hooks.fireClaiming("inbound_claim", { message })));`;
+  const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
+  expect({ status, stdout }).toEqual({ status: 0, stdout: '{"handled":false}\n' });
 });

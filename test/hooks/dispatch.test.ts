@@ -334,6 +334,17 @@ describe("dry runs", () => {
 });
 
 describe("explain", () => {
+  it("reports that an async handler at a synchronous point is skipped", () => {
+    const hooks = new HookRegistry();
+    const register = (id: string, handler: () => unknown) =>
+      hooks.register({ hook: "orchestrator:tick", phase: "before", id, handler: handler as () => void });
+    register("slow", async () => {});
+    register("quick", () => {});
+    expect(hooks.explain("slow")).toMatchObject({ runs: false });
+    expect(hooks.explain("slow").checks.find(({ passed }) => !passed)?.detail).toMatch(/async.*skipped/);
+    expect(hooks.explain("quick")).toMatchObject({ runs: true });
+  });
+
   const reasons = (explanation: ReturnType<HookRegistry["explain"]>) =>
     explanation.checks.filter(({ passed }) => !passed).map(({ check }) => check);
 

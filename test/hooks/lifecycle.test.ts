@@ -1,5 +1,67 @@
 import { describe, expect, it } from "vitest";
-import { gate, never, outcomes, setUp } from "./points.js";
+import { z } from "zod";
+import { type DispatchRecord, definePoint, HookRegistry } from "../../src/index.js";
+import { gate, logTo, never, outcomes, setUp } from "./points.js";
+
+const guarded = definePoint({
+  name: "task:spawn",
+  model: "lifecycle",
+  mutable: ["task.title", "reason"],
+  payload: z.object({ task: z.object({ title: z.string(), id: z.string() }), reason: z.string().optional() }),
+  summary: "For tests.",
+  example: { task: { title: "deploy", id: "t_1" } },
+});
+
+describe("what a before handler may change", () => {
+  const start = () => {
+    const records: DispatchRecord[] = [];
+    const journal = { record: (dispatch: DispatchRecord) => void records.push(dispatch) };
+    return { hooks: new HookRegistry({ points: [guarded], journal, logger: logTo([]) }), records };
+  };
+  const data = () => ({ task: { title: "deploy", id: "t_1" } });
+
+  it("is what its point names", async () => {
+    const { hooks, records } = start();
+    hooks.register({
+      hook: "task:spawn",
+      phase: "before",
+      handler({ data }) {
+        data.task.title = "deploy now";
+        data.reason = "urgent";
+      },
+    });
+    const { data: changed } = await hooks.runBefore("task:spawn", data());
+    expect(changed).toEqual({ task: { title: "deploy now", id: "t_1" }, reason: "urgent" });
+    expect(records[0]?.outcome).toBe("modified");
+  });
+
+  it.each([
+    [
+      "another field",
+      (ctx: { data: unknown }) => Object.assign((ctx.data as { task: object }).task, { id: "t_2" }),
+      "task.id cannot be changed at task:spawn (only task.title, reason can be)",
+    ],
+    [
+      "a new field",
+      (ctx: { data: unknown }) => Object.assign(ctx.data as object, { agent: "x" }),
+      "agent cannot be changed",
+    ],
+    [
+      "a value of the wrong type",
+      (ctx: { data: unknown }) => Object.assign(ctx.data as object, { reason: 5 }),
+      "reason: ",
+    ],
+  ])("is refused otherwise: %s", async (_what, change, error) => {
+    const { hooks, records } = start();
+    hooks.register({ hook: "task:spawn", phase: "before", id: "meddler", handler: (ctx) => void change(ctx) });
+    expect((await hooks.runBefore("task:spawn", data())).data).toEqual(data());
+    expect(() => hooks.runBeforeSync("task:spawn", data())).not.toThrow();
+    expect(records.map(({ runs }) => runs[0])).toMatchObject([
+      { outcome: "failed", error: expect.stringContaining(error) },
+      { outcome: "failed", error: expect.stringContaining(error) },
+    ]);
+  });
+});
 
 describe("before hooks", () => {
   it("share one mutable data, in order, and leave the caller's own object alone", async () => {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { HookFailedError } from "../../src/index.js";
+import { z } from "zod";
+import { definePoint, HookFailedError, HookRegistry } from "../../src/index.js";
 import { gate, never, outcomes, sending, setUp } from "./points.js";
 
 describe("modifying hooks", () => {
@@ -33,7 +34,7 @@ describe("modifying hooks", () => {
     });
     expect(await hooks.fireModifying("sending", sending())).toEqual({ text: "", count: 0, flag: false, cancel: true });
     expect(records[0]).toMatchObject({
-      outcome: "modified",
+      outcome: "cancelled",
       provenance: { text: "falsy", count: "falsy", flag: "falsy", cancel: "late" },
     });
     expect(records[0]?.runs.map(({ diff }) => diff)).toEqual([{ text: "", count: 0, flag: false }, { cancel: true }]);
@@ -94,10 +95,91 @@ describe("modifying hooks", () => {
     expect(records[0]?.provenance).toEqual({ message: "redactor" });
   });
 
+  it("report a value that lost to an earlier one as overruled, by whom and in which field", async () => {
+    const { hooks, records } = setUp();
+    hooks.registerModifying("sending", () => ({ text: "HEAD" }), { id: "header" });
+    hooks.registerModifying("sending", () => ({ text: "redacted" }), { id: "redactor" });
+    hooks.registerModifying("sending", () => ({ text: "short", count: 3 }), { id: "cutter" });
+    hooks.registerModifying("sending", () => ({ text: "HEAD" }), { id: "echo" });
+    expect(await hooks.fireModifying("sending", sending())).toEqual({ text: "HEAD", count: 3 });
+    const lost = (id: string) => `"header" set text before it, and "${id}" sees the original only`;
+    expect(records[0]?.runs.map(({ outcome, reason, diff }) => ({ outcome, reason, diff }))).toEqual([
+      { outcome: "modified", diff: { text: "HEAD" } },
+      { outcome: "overruled", reason: lost("redactor") },
+      { outcome: "overruled", reason: lost("cutter"), diff: { count: 3 } },
+      { outcome: "passed" },
+    ]);
+  });
+
+  it("fail closed when a fail-closed handler is overruled", async () => {
+    const { hooks, records } = setUp();
+    hooks.registerModifying("sending", () => ({ text: "the value is S3CRET" }), { id: "header" });
+    hooks.registerModifying("sending", () => ({ text: "***" }), { id: "redactor", failurePolicy: "fail-closed" });
+    await expect(hooks.fireModifying("sending", sending())).rejects.toMatchObject({
+      code: "HOOK_FAILED_CLOSED",
+      id: "redactor",
+    });
+    expect(records[0]?.runs[1]).toMatchObject({
+      outcome: "failed",
+      error: '"header" set text before it, and "redactor" sees the original only',
+    });
+  });
+
+  it("change only what a patch names, and keep the rest of the value", async () => {
+    const { hooks, records } = setUp();
+    hooks.registerModifying("sending", () => ({ message: { text: "one" } }), { id: "text" });
+    hooks.registerModifying("sending", ({ message }) => ({ message: { tags: [...message.tags, "b"] } }), {
+      id: "tags",
+      sees: "merged",
+    });
+    expect(await hooks.fireModifying("sending", sending())).toEqual({ message: { text: "one", tags: ["a", "b"] } });
+    expect(records[0]?.runs.map(({ diff }) => diff)).toEqual([
+      { message: { text: "one" } },
+      { message: { tags: ["a", "b"] } },
+    ]);
+  });
+
+  it("take the default of sees from the point", async () => {
+    const point = definePoint({
+      name: "posting",
+      model: "modifying",
+      sees: "merged",
+      payload: z.object({ text: z.string() }),
+      result: z.object({ text: z.string().optional() }),
+      summary: "For tests.",
+      example: { text: "hi" },
+    });
+    const hooks = new HookRegistry({ points: [point] });
+    hooks.registerModifying("posting", ({ text }) => ({ text: `${text} S3CRET` }));
+    hooks.registerModifying("posting", ({ text }) => ({ text: text.replace("S3CRET", "***") }), { id: "redactor" });
+    expect(await hooks.fireModifying("posting", { text: "hi" })).toEqual({ text: "hi ***" });
+    expect(hooks.get("redactor")?.sees).toBe("merged");
+    hooks.registerModifying("posting", () => ({ text: "lost" }), { id: "blind", sees: "original" });
+    expect(await hooks.fireModifying("posting", { text: "hi" })).toEqual({ text: "hi ***" });
+    expect(hooks.validate()).toMatchObject([
+      { code: "MAY_BE_OVERRULED", ids: ["blind", "posting-1", "redactor"], isWarning: true },
+    ]);
+  });
+
+  it("take the fields of a loose result as they come", async () => {
+    const loose = definePoint({
+      name: "posting",
+      model: "modifying",
+      payload: z.object({ text: z.string() }),
+      result: z.looseObject({ text: z.string().optional() }),
+      summary: "For tests.",
+      example: { text: "hi" },
+    });
+    const hooks = new HookRegistry({ points: [loose] });
+    hooks.registerModifying("posting", () => ({ text: "a", colour: "red" }));
+    expect(await hooks.fireModifying("posting", { text: "hi" })).toEqual({ text: "a", colour: "red" });
+  });
+
   it.each([
     ["a field that the result does not have", { nope: 1 }],
     ["a field of the wrong type", { text: 5 }],
     ["a nested field of the wrong type", { message: { text: 5, tags: [] } }],
+    ["a nested field that the value does not have", { message: { txt: "x" } }],
     ["no object", "text"],
     ["a list", ["text"]],
   ])("take %s for the handler's failure and drop all that it returned", async (_what, result) => {

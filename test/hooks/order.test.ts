@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { isError } from "../../src/hooks/validate.js";
 import { seen, setUp } from "./points.js";
 
 async function orderOf(register: (hooks: ReturnType<typeof setUp>["hooks"], run: (id: string) => () => null) => void) {
@@ -67,7 +68,7 @@ describe("order", () => {
             const before = list.flatMap((other, j) => (!other.forward && other.needs.includes(i) ? [`h${j}`] : []));
             hooks.registerModifying("sending", run(id), { id, priority, after, before });
           });
-          expect(hooks.validate()).toEqual([]);
+          expect(hooks.validate().filter(isError)).toEqual([]);
         });
         const place = new Map(ran.map((id, at) => [id, at]));
         expect(ran).toHaveLength(list.length);

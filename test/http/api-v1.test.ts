@@ -49,7 +49,7 @@ describe("/api/v1/hooks", () => {
     expect([empty.status, await empty.json()]).toEqual([200, { id: HOOK, enabled: false, changed: false }]);
     await app.stop();
     await app.start();
-    expect((await get(`/hooks/${HOOK}`)).body).toMatchObject({ enabled: false, switched: { by: "web:1" } });
+    expect((await get(`/hooks/${HOOK}`)).body).toMatchObject({ enabled: false, switched: { by: "web:1 (Owner)" } });
     expect((await post(`/hooks/${HOOK}/enable`)).body).toEqual({ id: HOOK, enabled: true, changed: true });
   });
 
@@ -78,6 +78,8 @@ describe("/api/v1/runs", () => {
     expect([second.page, second.dispatches.length, second.dispatches[0].id]).toEqual([2, 1, id]);
     const listed = (await get(`/runs?filter=${HOOK}&limit=5`)).body;
     expect(listed.dispatches[1]).toMatchObject({ id, redacted: true });
+    const last = await get("/runs?filter=last");
+    expect([last.status, last.body.dispatches.length]).toEqual([200, 1]);
     const shown = (await get(`/runs/${id}`)).body;
     expect(shown).toEqual(listed.dispatches[1]);
     expect((await get(`/runs/${id}?reveal=true`)).body).toMatchObject({ id, redacted: false });

@@ -21,6 +21,17 @@ const events = {
     max_bytes: 2000,
   },
   "build-finished": { secret_env: "DEPLOY_SECRET" },
+  patterned: {
+    secret_env: "DEPLOY_SECRET",
+    schema: {
+      properties: {
+        re: { type: "string", pattern: "^(a+)+$" },
+        list: { type: "array", items: { $ref: "#/$defs/word" } },
+      },
+      $defs: { word: { type: "string", pattern: "^[a-z]+$" } },
+    },
+    max_bytes: 300_000,
+  },
 };
 const variables = { DEPLOY_SECRET: SECRET, DEPLOY_SECRET_OLD: OLD };
 
@@ -84,6 +95,22 @@ describe("an event from outside", () => {
     const other = await underHost("hooks.example.org", "msg_other_host");
     expect(other).toBe(202);
     await until(() => logged().length === 2, "the second event");
+  });
+
+  it("is held against the patterns of its schema in a moment, however unlucky they are", async () => {
+    const of = (payload: object, id: string) => send({ name: "patterned", id, body: JSON.stringify(payload) });
+    expect(await of({ re: "aaa", list: ["b"] }, "msg_pattern_1")).toMatchObject({ status: 202 });
+    const wrong = await of({ re: `${"a".repeat(34)}!`, list: ["b", "C"] }, "msg_pattern_2");
+    expect(wrong).toMatchObject({ status: 422, body: { code: "PAYLOAD_INVALID" } });
+    expect(wrong.body.detail).toContain("re: expected text that matches ^(a+)+$; list.1: expected");
+  });
+
+  it("that is nested too deep is refused for good, and names no file", async () => {
+    for (const body of ["[".repeat(100_000), `${'{"a":'.repeat(40_000)}1${"}".repeat(40_000)}`])
+      expect(await send({ name: "patterned", id: "msg_deep", body })).toMatchObject({
+        status: 400,
+        body: { code: "BODY_INVALID", detail: "the body is nested deeper than 100 levels" },
+      });
   });
 
   it("is taken once: a second delivery is acknowledged and starts nothing", async () => {

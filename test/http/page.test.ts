@@ -1,7 +1,7 @@
 /** The page in a real browser, against the whole product. */
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { browserPath } from "../support/browser.js";
+import { browserOptions } from "../support/browser.js";
 import { until } from "../support/until.js";
 import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
 
@@ -24,7 +24,7 @@ const wrong: string[] = [];
 
 beforeAll(async () => {
   app = await runApp();
-  browser = await chromium.launch({ executablePath: browserPath(), args: FLAGS });
+  browser = await chromium.launch({ ...browserOptions(), args: FLAGS });
   context = await browser.newContext({ viewport: { width: 1200, height: 800 } });
   page = await open(context);
   await login(page, OWNER, "Ada");
@@ -65,20 +65,19 @@ const message = (text: string | RegExp, on = page) =>
 const texts = (selector: string, on = page) => on.locator(selector).allInnerTexts();
 
 describe("the page", () => {
-  it("asks for the token, says when it is wrong, and takes the one in the printed link", async () => {
+  it("asks for the token, says when it is wrong, and logs in by the printed link", async () => {
     const other = await browser.newContext();
     const stranger = await open(other);
     await stranger.getByLabel("Token").fill("not the token");
     await stranger.getByRole("button", { name: "Log in" }).click();
     await stranger.getByText("this token is not known").waitFor();
-    await stranger.goto(`${app.url}/#token=${BOB}`);
-    await stranger.reload();
+    await stranger.goto("about:blank");
+    await stranger.goto(`${app.url}/#token=an-old-token-of-another-day`);
+    await stranger.getByText("This link's token is not valid any more").waitFor();
     await stranger.goto("about:blank");
     await stranger.goto(`${app.url}/#token=${BOB}`);
-    expect(await stranger.getByLabel("Token").inputValue()).toBe(BOB);
-    expect(stranger.url()).not.toContain(BOB);
-    await stranger.getByRole("button", { name: "Log in" }).click();
     await stranger.getByText("Say hello, or type / to see commands").waitFor();
+    expect(stranger.url()).not.toContain(BOB);
     await other.close();
   });
 
@@ -110,6 +109,29 @@ describe("the page", () => {
     await message(/inbound_claim/)
       .nth(1)
       .waitFor();
+  });
+
+  it("lists commands by subject, describes each action, and names the chosen one to screen readers", async () => {
+    await composer().pressSequentially("/");
+    await page.getByRole("option", { name: "/help" }).waitFor();
+    expect((await texts(".option b")).slice(0, 5)).toEqual(["/help", "/status", "/whoami", "/claim", "/hooks"]);
+    const position = page.locator(".position span").first();
+    expect(await position.textContent()).toBe(`1 of ${await page.getByRole("option").count()}`);
+    await composer().press("ArrowDown");
+    expect(await position.textContent()).toMatch(/^2 of /);
+    const list = page.getByRole("listbox");
+    expect(await composer().getAttribute("aria-controls")).toBe(await list.getAttribute("id"));
+    const active = await composer().getAttribute("aria-activedescendant");
+    expect(await page.locator(`#${active}`).getAttribute("aria-selected")).toBe("true");
+    expect(await page.locator(`#${active}`).textContent()).toContain("/status");
+    await composer().fill("/task ");
+    await page.getByRole("option", { name: "decline" }).waitFor();
+    const described = await texts(".option .muted");
+    expect(described.length).toBeGreaterThan(14);
+    expect(new Set(described).size).toBe(described.length);
+    await composer().press("Escape");
+    expect(await composer().getAttribute("aria-activedescendant")).toBeNull();
+    await composer().fill("");
   });
 
   it("presses buttons, fills in forms and follows cards", async () => {
@@ -222,6 +244,14 @@ describe("the page", () => {
       async () =>
         (await answer.locator("img.picture").evaluate((img) => "naturalWidth" in img && img.naturalWidth)) === 1,
     );
+    // Beside a high picture, a file stays as high as its line.
+    await answer.locator("img.picture").evaluate((img) => img.setAttribute("height", "200"));
+    const [picture, file] = [
+      await answer.locator("img.picture").boundingBox(),
+      await answer.locator(".file").boundingBox(),
+    ];
+    expect(picture?.height).toBeGreaterThan(150);
+    expect(file?.height).toBeLessThan(60);
   });
 
   it("shows what others say as it happens, and counts what one has not read", async () => {
@@ -240,6 +270,21 @@ describe("the page", () => {
     await bob.locator(".message.private").getByText("Only you can see this").waitFor();
     expect(await page.locator(".message.private").count()).toBe(0);
     await theirs.close();
+  });
+
+  it("shows at once that the network is gone, and under whose name a message waits", async () => {
+    await say("echo a word before");
+    await message(/^(?!.*echo).*a word before/s).waitFor();
+    await context.setOffline(true);
+    await page.getByText("Connection lost").waitFor();
+    await say("echo from afar");
+    const waiting = page.locator(".room-pane .message.waiting");
+    await waiting.getByText("It is sent when the connection is back").waitFor();
+    expect(await waiting.locator(".author").textContent()).toBe("Ada");
+    await context.setOffline(false);
+    await message(/^(?!.*echo).*from afar/s).waitFor();
+    await page.getByText("Connection lost").waitFor({ state: "hidden" });
+    expect(await waiting.count()).toBe(0);
   });
 
   it("adds a room for everybody", async () => {
@@ -296,5 +341,29 @@ describe("the page", () => {
 
   it("ran no script that failed, and broke no policy", () => {
     expect(wrong).toEqual([]);
+  });
+});
+
+describe("the page, where only operators and mentions are answered", () => {
+  it("offers what this person may use in this room, and says how to be answered", async () => {
+    const strict = await runApp({ web: { access: { dms: "operators", chats: ["general"], mention: "required" } } });
+    const theirs = await browser.newContext();
+    try {
+      const bob = await theirs.newPage();
+      await bob.goto(strict.url);
+      await login(bob, BOB);
+      await bob.getByRole("heading", { name: "Only operators get answers here" }).waitFor();
+      const offered = () => texts(".empty button", bob);
+      expect(await offered()).toEqual(["/whoami"]);
+      await bob.getByRole("button", { name: "General" }).click();
+      await bob.getByRole("heading", { name: "Mention @Hookgate to talk to it" }).waitFor();
+      expect(await offered()).toEqual(["@Hookgate hello", "/whoami"]);
+      await strict.call(BOB, "POST", "/api/rooms", { name: "Elsewhere" });
+      await bob.getByRole("button", { name: "Elsewhere" }).click();
+      await bob.getByRole("heading", { name: "Hookgate does not answer here" }).waitFor();
+    } finally {
+      await theirs.close();
+      await strict.close();
+    }
   });
 });

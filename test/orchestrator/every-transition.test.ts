@@ -85,7 +85,7 @@ const WAYS: Record<Way, () => Promise<string>> = {
   "assigned>pending": async () => say("assign", await stands("assigned", `${PERSON} Do it`), "good"),
   "assigned>review": async () => say("done", await stands("assigned", `${PERSON} Do it ${PASSES}`), "it is done"),
   "assigned>done": async () => say("done", await stands("assigned", `${PERSON} Do it`)),
-  "assigned>failed": async () => say("cant", await stands("assigned", `${PERSON} Do it`), "no"),
+  "assigned>failed": async () => say("decline", await stands("assigned", `${PERSON} Do it`), "no"),
   "assigned>blocked": blocked,
   "assigned>paused": async () => say("pause", await stands("assigned", `${PERSON} Do it`)),
   "assigned>cancelled": async () => say("cancel", await stands("assigned", `${PERSON} Do it`)),

@@ -148,7 +148,7 @@ const TO_FAILED: Record<string, Way> = {
   "its person cannot": {
     async go(app) {
       const id = await given(app, "Do it");
-      await say(app, `/task cant ${id} my back hurts`, "bob");
+      await say(app, `/task decline ${id} my back hurts`, "bob");
       return id;
     },
     by: /^web:2/,

@@ -40,7 +40,7 @@ describe("a task for a person", () => {
     const app = await taskedApp({});
     const id = await given(app, "Call the customer");
     const card = await cardIn(app, "dm-2", WORKER_TOKEN, "Call the customer");
-    expect(card.buttons?.flat().map(({ label }) => label)).toEqual(["Start", "Done", "Can't", "Ask"]);
+    expect(card.buttons?.flat().map(({ label }) => label)).toEqual(["Start", "Done", "Decline", "Ask"]);
     await press(app, card, "Start", WORKER_TOKEN);
     await app.becomes(id, "in_progress");
     const started = await until(async () => {
@@ -53,11 +53,30 @@ describe("a task for a person", () => {
     expect(task.history.at(-1)?.by).toBe("web:2 (Will)");
   });
 
-  it("fails with the reason of whoever cannot do it", async () => {
+  it("is one card and one answer when a person adds it for themselves, with names and the reader's own time", async () => {
+    const app = await taskedApp({});
+    await say(app, "dm-1", "/task add me Water the plants due=2h");
+    const shown = async () =>
+      (await app.room("dm-1", OWNER_TOKEN)).filter((one) => JSON.stringify(one).includes("Water the plants"));
+    const assigned = () =>
+      until(
+        async () => (await shown()).find(({ buttons }) => buttons?.flat().some(({ label }) => label === "Done")),
+        "the card of the person",
+      );
+    const card = await assigned();
+    expect((await shown()).filter((one) => one.card !== undefined)).toHaveLength(1);
+    // What was typed, the card, the answer.
+    expect(await shown()).toHaveLength(3);
+    expect(JSON.stringify(card.card)).not.toContain("web:1");
+    expect(JSON.stringify(card.card)).toContain("<time");
+    expect((await shown()).map(({ text }) => text).join()).toContain("for you");
+  });
+
+  it("fails with the reason of the person who declines it", async () => {
     const app = await taskedApp({});
     const id = await given(app, "Lift the piano", "retries=3");
     const card = await cardIn(app, "dm-2", WORKER_TOKEN, "Lift the piano");
-    await press(app, card, "Can't", WORKER_TOKEN, { text: "my back hurts" });
+    await press(app, card, "Decline", WORKER_TOKEN, { text: "my back hurts" });
     expect(await app.becomes(id, "failed")).toMatchObject({ reason: "my back hurts", retries: 0 });
   });
 
@@ -150,6 +169,23 @@ describe("a task for a person", () => {
 });
 
 describe("time", () => {
+  it("turns a card overdue when the deadline passes, without another change", async () => {
+    const clock = new ManualClock(Date.UTC(2026, 5, 1, 12));
+    const app = await taskedApp({ clock });
+    const id = await given(app, "Answer within the hour", "due=1h");
+    const card = async () => {
+      await clock.advance(1_000);
+      return (await app.room("dm-2", WORKER_TOKEN)).find(({ card: one }) => JSON.stringify(one ?? {}).includes(id));
+    };
+    const shows = (words: RegExp) =>
+      until(async () => words.test(JSON.stringify((await card())?.card ?? {})), `${words} on the card`);
+    await shows(/Due/);
+    expect(JSON.stringify((await card())?.card)).toMatch(/Who.{1,30}Will/);
+    expect(JSON.stringify((await card())?.card)).not.toContain("overdue");
+    await clock.advance(3_700_000);
+    await shows(/overdue since/);
+  });
+
   it("runs out for a person who has begun, over a restart, and not before", async () => {
     const clock = new ManualClock(Date.UTC(2026, 5, 1, 12));
     const app = await taskedApp({ clock });
@@ -201,4 +237,17 @@ describe("time", () => {
     await clock.advance(8 * 60_000);
     expect((await app.task(created.id)).attempt).toBe(2);
   });
+});
+
+it("a person without a role does not learn whether the task of another is there", async () => {
+  const app = await taskedApp({ orchestrator: { runners: { build: { shell: { sh: "true" } } } } });
+  await app.add("/task add person:web:2 Mine");
+  const others = await app.add("/task add me Not theirs");
+  const answers = await Promise.all(
+    [others, "t_m999"].map(async (id) => {
+      const { outcome, text } = await app.command(`/task done ${id}`, WORKER_TOKEN);
+      return [outcome, text.replaceAll(id, "ID")];
+    }),
+  );
+  expect(answers[0]).toEqual(answers[1]);
 });

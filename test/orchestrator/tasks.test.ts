@@ -57,6 +57,12 @@ describe("a task that a program does", () => {
     await until(() => lines(app, "tries").length === 4 - 1, "the three tries that the policy allows anew");
   });
 
+  it("does not count its progress marks among its last words", async () => {
+    const app = await taskedApp({ orchestrator: { runners: { no: sh("echo ::progress 40 packing; exit 3") } } });
+    const task = await app.becomes(await app.add("/task add no Pack"), "failed");
+    expect(task.lastError ?? task.reason).toBe("the program exited with 3");
+  });
+
   it("is ended with its whole family when its time is over", async () => {
     const family =
       "sh -c 'echo $$ >> pids; sleep 60' & setsid sh -c 'echo $$ >> pids; sleep 60' & echo $$ >> pids; wait";

@@ -99,7 +99,7 @@ it("a working day: every point of work fires where it says, as often as it happe
     await becomes(name, "assigned");
   await app.command(`/task start ${id("by a person")}`, "bob");
   await app.command(`/task done ${id("by a person")} they are happy`, "bob");
-  await app.command(`/task cant ${id("not by a person")} my back hurts`, "bob");
+  await app.command(`/task decline ${id("not by a person")} my back hurts`, "bob");
   await app.command(`/task cancel ${id("given up")}`);
   await until(() => app.lines("stuck").length === 1, "the program that takes too long running");
 

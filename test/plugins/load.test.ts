@@ -95,6 +95,101 @@ describe("loading plugins", () => {
     );
   });
 
+  it.each([
+    [
+      `api.hooks.registerVoid("message_sent", () => {}, { failurePolcy: "fail-closed" })`,
+      /p\.message_sent": unknown option "failurePolcy" \(did you mean "failurePolicy"\?\).*p\.mjs:1/,
+    ],
+    [
+      `api.hooks.registerVoid("message_sent", () => {}, { match: { platform: ["web"] } })`,
+      /p\.message_sent": match: unknown field "platform" \(did you mean "platforms"\?\)/,
+    ],
+    [
+      `api.hooks.registerModifying("message_sending", () => null, { sees: "mergd" })`,
+      /sees: expected original \| merged, got mergd/,
+    ],
+    [`api.hooks.registerVoid("message_sent", () => {}, { id: "Bad Id!" })`, /id: expected letters.*got "Bad Id!"/],
+    [
+      `api.hooks.registerClaiming("inbound_claim", () => null, { fallback: { handled: true } })`,
+      /fallback: it counts only with failurePolicy: "fallback"/,
+    ],
+    [`api.hooks.registerVoid("message_sent", "handler")`, /p\.message_sent": handler: expected a function, got string/],
+    [
+      `api.hooks.registerVoid("message_sent", () => {}, { match: { tools: ["x"] } })`,
+      /match\.tools: the payload of message_sent never has it/,
+    ],
+    [
+      `api.hooks.registerClaiming("inbound_claim", () => null, { execution: "background" })`,
+      /execution: a background hook runs later and cannot claim at inbound_claim/,
+    ],
+    [
+      `api.hooks.registerVoid("message_sent", () => {}, { match: { when: 5 } })`,
+      /p\.message_sent": match\.when: expected a CEL expression as text, got number/,
+    ],
+    [`api.route("x")`, /api\.route: expected a function, got "x"/],
+  ])("refuses in the plugin's own line what would never work: %s", async (call, reason) => {
+    expect(await reasonOf(`export default { id: "p", setup(api) { ${call}; } };`)).toMatch(reason);
+  });
+
+  it.each([
+    [
+      `model: "claiming", payload: z.object({}), result: z.object({ ok: z.boolean() }), example: {}`,
+      /a claiming point needs the field handled/,
+    ],
+    [
+      `model: "lifecycle", payload: z.object({ price: z.number() }), mutable: ["prise"], example: { price: 1 }`,
+      /mutable: the payload has no field "prise" \(did you mean "price"\?\)/,
+    ],
+    [
+      `model: "void", payload: z.object({}), example: {}, sumary: "x"`,
+      /unknown key "sumary" \(did you mean "summary"\?\)/,
+    ],
+    [`model: "void", payload: { a: 1 }, example: {}`, /payload: expected a zod schema/],
+  ])("refuses a point declared wrongly: %s", async (spec, reason) => {
+    const source = `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
+      export default { id: "p", setup(api) { api.hooks.declare({ name: "own", summary: "s", ${spec} }); } };`;
+    expect(await reasonOf(source)).toMatch(reason);
+  });
+
+  it("refuses what a plugin sends or fires wrongly, with the field", async () => {
+    const rig = await pluginRig({
+      "p.mjs": `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
+        export default { id: "p", setup(api) {
+          const own = api.hooks.declare({ name: "own", model: "void", payload: z.object({ item: z.string() }), summary: "s", example: { item: "tea" } });
+          const at = { platform: "web", botId: "web", chatId: "room" };
+          const wrong = {
+            text: () => api.send(at, { txt: "x" }),
+            tone: () => api.send(at, { text: "x", card: { tone: "red" } }),
+            card: () => api.send(at, { text: "x", card: { titel: "x" } }),
+            button: () => api.send(at, { text: "x", buttons: [[{ label: "b", action: { kind: "open" } }]] }),
+            number: () => api.send(at, 5),
+            address: () => api.send("web:web:room", "x"),
+            once: () => api.send(at, "x", { onec: "k" }),
+            edit: () => api.edit("d_1", "x", { onec: "k" }),
+            cause: () => own.fire({ item: "tea" }, { cuase: 1 }),
+            payload: () => own.fire({ item: 5 }),
+          };
+          api.hooks.registerClaiming("inbound_claim", async ({ message }) => {
+            const error = await wrong[message.text]().then(() => "nothing", (thrown) => thrown.message);
+            return { handled: true, reply: error };
+          });
+        } };`,
+    });
+    expect((await rig.plugins.load())[0]?.reason).toBeUndefined();
+    const said = async (text: string) => (await rig.claim(text)).reply;
+    expect(await said("text")).toMatch(/^api\.send: message: unknown field "txt" \(did you mean "text"\?\)/);
+    expect(await said("tone")).toMatch(/^api\.send: message\.card\.tone: "red" is not known here/);
+    expect(await said("card")).toMatch(/^api\.send: message\.card: unknown field "titel" \(did you mean "title"\?\)/);
+    expect(await said("button")).toMatch(/^api\.send: message\.buttons\.0\.0\.action/);
+    expect(await said("number")).toBe("api.send: message: expected an object, got 5");
+    expect(await said("address")).toMatch(/^api\.send: address: expected an object, got "web:web:room"/);
+    expect(await said("once")).toBe('api.send: unknown option "onec" (did you mean "once"?)');
+    expect(await said("edit")).toBe('api.edit: unknown option "onec" (did you mean "once"?)');
+    expect(await said("cause")).toBe('plugin:p:own: fire: unknown option "cuase" (did you mean "cause"?)');
+    expect(await said("payload")).toBe("plugin:p:own: fire: payload.item: expected text, got 5");
+    expect(rig.sent).toEqual([]);
+  });
+
   it("takes nothing of a plugin whose setup fails half way", async () => {
     expect(
       await reasonOf(`export default { id: "a", setup(api) {
@@ -129,7 +224,9 @@ describe("loading plugins", () => {
       { entries: ["p.ts", "./none.js", "no-such-package", "lib/none.mjs"] },
     );
     const reasons = (await rig.plugins.load()).map(({ reason }) => reason);
-    expect(reasons[0]).toMatch(/p\.ts is TypeScript.*Compile it/s);
+    // Node 22.18 and newer load TypeScript themselves: the file is read, and has no id.
+    const loadsTypeScript = "typescript" in process.features && process.features.typescript !== false;
+    expect(reasons[0]).toMatch(loadsTypeScript ? /has no id/ : /p\.ts is TypeScript.*Compile it/s);
     expect(reasons[1]).toContain(`there is no file ${join(rig.folder, "none.js")}`);
     expect(reasons[2]).toContain('no package "no-such-package"');
     expect(reasons[3]).toContain(`there is no file ${join(rig.folder, "lib/none.mjs")}`);

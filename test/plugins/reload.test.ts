@@ -5,6 +5,40 @@ import { until } from "../support/until.js";
 import { answering, inbound, pluginRig } from "./rig.js";
 
 describe("reloading a plugin", () => {
+  it("refuses another model of its point while hooks of others are there, and blames the version that changes it", async () => {
+    const owner = (model: string, more: string) => `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
+      export default { id: "owner", setup(api) {
+        api.hooks.declare({ name: "own", model: "${model}", payload: z.object({}), summary: "s", example: {} ${more} });
+      } };`;
+    const rig = await pluginRig({
+      "owner.mjs": owner("void", ""),
+      "guest.mjs": `export default { id: "guest", setup(api) { api.hooks.registerVoid("plugin:owner:own", () => {}, { id: "listens" }); } };`,
+    });
+    await rig.plugins.load();
+    const file = rig.write("owner.mjs", owner("modifying", ", result: z.object({ text: z.string() })"));
+    const [info] = await rig.plugins.reload({ file });
+    expect(info?.reason).toMatch(
+      /previous one stays in place: the point plugin:owner:own is now declared as modifying, but "guest\.listens" registered there when it was void/,
+    );
+    expect(rig.registry.point("plugin:owner:own").model).toBe("void");
+  });
+
+  it("takes another model of its point where only its own hooks are", async () => {
+    const version = (model: string, call: string, more: string) =>
+      `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
+      export default { id: "owner", setup(api) {
+        api.hooks.declare({ name: "own", model: "${model}", payload: z.object({}), summary: "s", example: {} ${more} });
+        api.hooks.${call}("plugin:owner:own", () => {}, { id: "mine" });
+      } };`;
+    const rig = await pluginRig({ "owner.mjs": version("void", "registerVoid", "") });
+    await rig.plugins.load();
+    const more = ", result: z.object({ text: z.string() })";
+    const file = rig.write("owner.mjs", version("modifying", "registerModifying", more));
+    const [info] = await rig.plugins.reload({ file });
+    expect(info?.reason).toBeUndefined();
+    expect(rig.registry.get("owner.mine")?.model).toBe("modifying");
+  });
+
   it("swaps the new version in whole", async () => {
     const rig = await pluginRig({ "p.mjs": answering("p", "one") });
     await rig.plugins.load();
@@ -44,7 +78,7 @@ describe("reloading a plugin", () => {
     rig.write("p.mjs", source);
     const [info] = await rig.plugins.reload();
     expect(info).toMatchObject({ id: "p", state: "loaded", hooks: ["p.inbound_claim"] });
-    expect(info?.reason).toContain("the one before it is at work");
+    expect(info?.reason).toContain("the previous one stays in place");
     expect(
       rig.registry
         .list()
@@ -127,7 +161,7 @@ describe("reloading a plugin", () => {
     expect(state.ended).toEqual(["one"]);
     await expect(state.apis?.[0]?.send({}, "x")).rejects.toMatchObject({ code: "PLUGIN_REPLACED" });
     expect(() => state.apis?.[0]?.hooks.registerVoid("message_sent", () => {})).toThrow(/no longer loaded/);
-    await expect(state.apis?.[1]?.send({}, "x")).resolves.toBe("d_1");
+    await expect(state.apis?.[1]?.send({ platform: "web", botId: "web", chatId: "1" }, "x")).resolves.toBe("d_1");
   });
 
   it("replaces its default route, and takes it away with the plugin", async () => {

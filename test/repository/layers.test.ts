@@ -132,6 +132,18 @@ describe("layers", () => {
     expect(named).toEqual([]);
   });
 
+  it("loads the SQLite driver in one place only, tests included: another one may not be installed for this Node", () => {
+    const tests = ["test", "bench"].flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+        .filter((name) => /\.ts$/.test(name))
+        .map((name) => join(folder, name)),
+    );
+    const loading = [...files, ...tests].filter((file) =>
+      /^import (?!type\b).* from "better-sqlite3/m.test(readFileSync(join(ROOT, file), "utf8")),
+    );
+    expect(loading).toEqual([]);
+  });
+
   it("reads the environment in one place only", () => {
     const readers = files.filter(
       (file) => file !== "src/config/env.ts" && /\bprocess\.env\b/.test(readFileSync(join(ROOT, file), "utf8")),

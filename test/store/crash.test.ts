@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import { openSqlite } from "../../src/store/driver.js";
 import { openStore } from "../../src/store/open.js";
 import { compiled } from "../support/compiled.js";
 import { linesOf } from "../support/lines.js";
@@ -57,7 +57,7 @@ test("after SIGKILL at any moment: what was acknowledged is there, and nothing i
     }
     await store.close();
   }
-  const database = new Database(file);
+  const database = openSqlite(file);
   expect(database.pragma("integrity_check", { simple: true })).toBe("ok");
   database.close();
   console.log(

@@ -1,9 +1,22 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, copyFileSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
-import { join } from "node:path";
-import Database from "better-sqlite3";
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { silentLogger } from "../../src/lib/logger.js";
+import { watchForDamage } from "../../src/store/damage.js";
+import { chooseDriver, openSqlite } from "../../src/store/driver.js";
+import { filesBeside } from "../../src/store/files.js";
 import { openStore } from "../../src/store/open.js";
 import { keep, LANE, messageEvent, openTestStore, storeOptions, temporaryFolder } from "./support/open-test-store.js";
 
@@ -21,7 +34,7 @@ describe("errors of the store", () => {
   test("a lock that is never let go of: STORE_LOCKED, worth trying again", async () => {
     const file = join(temporaryFolder(), "hookgate.db");
     const { inbox, check } = await openTestStore({ file, lockWaitMs: 100 });
-    const other = new Database(file);
+    const other = openSqlite(file);
     other.exec("BEGIN IMMEDIATE");
     const writes = await Promise.allSettled([inbox.accept(messageEvent("1"), LANE, 1000, true), check()]);
     for (const write of writes)
@@ -42,7 +55,8 @@ describe("errors of the store", () => {
   test("a lock held by another process while the store is opened: STORE_LOCKED", async () => {
     const file = await filledFile();
     const script = `
-      import Database from "better-sqlite3";
+      import { createRequire } from "node:module";
+      const Database = createRequire(process.cwd() + "/")("${chooseDriver(process.versions)}");
       const database = new Database(process.argv[1]);
       database.pragma("locking_mode = EXCLUSIVE");
       database.exec("BEGIN EXCLUSIVE; CREATE TABLE hold (x)");
@@ -127,14 +141,50 @@ describe("errors of the store", () => {
     expect(outcome).toBe("STORE_CORRUPT");
   });
 
-  test("a damaged journal is named as the file that is damaged", async () => {
+  test("damage that is met while the store is open is remembered, reported once, and fails the check", async () => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    const first = await openStore(storeOptions(file));
+    // More than SQLite keeps in memory.
+    const events = Array.from({ length: 400 }, (_, i) => messageEvent(String(i), { text: "x".repeat(40_000) }));
+    await Promise.all(events.map((event) => first.inbox.accept(event, LANE, 1000, false)));
+    await first.close();
+    const logged: string[] = [];
+    const logger = { ...silentLogger, error: (_facts: object, message = "") => void logged.push(message) };
+    const store = await openTestStore({ file, logger });
+    await store.check();
+    expect(store.health()).toEqual({ problem: undefined, remarks: [] });
+    damageAfterFirstPages(file);
+    await expect(store.inbox.unfinished(0, 400)).rejects.toMatchObject({ code: "STORE_CORRUPT" });
+    await expect(store.inbox.unfinished(0, 400)).rejects.toMatchObject({ code: "STORE_CORRUPT" });
+    expect(store.health().problem).toMatchObject({ code: "STORE_CORRUPT", hint: expect.stringContaining("restore") });
+    await expect(store.check()).rejects.toMatchObject({ code: "STORE_CORRUPT" });
+    expect(logged).toEqual([expect.stringContaining(file)]);
+  });
+
+  test("the daily check finds damage that no message has met", async () => {
+    const file = await filledFile();
+    const store = await openTestStore({ file });
+    const day = 86_400_000;
+    const now = Date.now();
+    damageAfterFirstPages(file);
+    await store.verify(now + day / 2);
+    expect(store.health().problem).toBeUndefined();
+    await store.verify(now + 2 * day);
+    expect(store.health().problem).toMatchObject({ code: "STORE_CORRUPT", message: expect.stringContaining(file) });
+  });
+
+  test("a damaged journal is moved aside, reported, and does not keep the store from opening", async () => {
     const file = await filledFile();
     const journal = file.replace(".db", "-journal.db");
     writeFileSync(journal, "garbage ".repeat(1000));
-    await expect(openStore(storeOptions(file))).rejects.toMatchObject({
-      code: "STORE_CORRUPT",
-      message: expect.stringContaining(journal),
-    });
+    const store = await openTestStore({ file });
+    expect(await store.inbox.counts()).toMatchObject({ waiting: 100 });
+    expect(await store.journal.list({ limit: 10 })).toEqual([]);
+    const [remark = ""] = store.health().remarks;
+    expect(remark).toContain(journal);
+    const aside = readdirSync(dirname(file)).filter((name) => /-journal\.db\.damaged-[^-]+$/.test(name));
+    expect(aside).toHaveLength(1);
+    expect(readFileSync(join(dirname(file), aside[0] ?? ""), "utf8")).toContain("garbage");
   });
 
   test("a path that cannot be: STORE_FAILED that names it", async () => {
@@ -146,6 +196,25 @@ describe("errors of the store", () => {
       message: expect.stringContaining(file),
     });
     await expect(openStore(storeOptions("x", { url: "postgres://x" }))).rejects.toMatchObject({ code: "STORE_FAILED" });
+  });
+
+  test("a folder that this user may not write into: STORE_READ_ONLY", async () => {
+    const folder = temporaryFolder();
+    chmodSync(folder, 0o555);
+    // Root may write everywhere.
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) process.seteuid?.(65_534);
+    try {
+      for (const file of [join(folder, "hookgate.db"), join(folder, "data", "hookgate.db")])
+        await expect(openStore(storeOptions(file))).rejects.toMatchObject({
+          code: "STORE_READ_ONLY",
+          message: expect.stringContaining(file),
+          hint: expect.stringContaining("permission"),
+        });
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+      chmodSync(folder, 0o755);
+    }
   });
 
   test("missing folders are made", async () => {
@@ -191,7 +260,7 @@ describe("one gateway per database", () => {
 describe("migrations", () => {
   test("a database of a newer Hookgate is refused and left alone", async () => {
     const file = await filledFile();
-    const database = new Database(file);
+    const database = openSqlite(file);
     database.prepare("INSERT INTO kysely_migration (name, timestamp) VALUES ('999-from-the-future', 'x')").run();
     database.close();
     await expect(openStore(storeOptions(file))).rejects.toMatchObject({
@@ -203,11 +272,11 @@ describe("migrations", () => {
 
   test("a migration that fails leaves nothing of itself, and is done when the cause is gone", async () => {
     const file = join(temporaryFolder(), "hookgate.db");
-    const before = new Database(file);
+    const before = openSqlite(file);
     before.exec("CREATE TABLE web_rooms (mine)");
     before.close();
     await expect(openStore(storeOptions(file))).rejects.toMatchObject({ code: "STORE_FAILED" });
-    const after = new Database(file);
+    const after = openSqlite(file);
     const tables = after.prepare<[], { name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
     expect(tables.map((table) => table.name)).not.toContain("web_messages");
     expect(tables.map((table) => table.name)).not.toContain("inbox");
@@ -242,7 +311,7 @@ async function openLimited(file: string) {
   };
   return {
     inbox: createInbox(connection, createInboxSeen(connection), () => {}),
-    check: createCheck(connection),
+    check: createCheck(connection, watchForDamage(filesBeside(file), silentLogger)),
     limitPages,
   };
 }

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/lib/clock.js";
 import { connect, openDatabase } from "../../src/store/connection.js";
+import { openSqlite } from "../../src/store/driver.js";
 import { temporaryFolder } from "./support/open-test-store.js";
 
 function setUp() {
@@ -13,7 +13,7 @@ function setUp() {
   const connection = connect(file, database, { clock: systemClock, lockWaitMs: 2000 });
   const insert = database.prepare<[string]>("INSERT INTO words VALUES (?)");
   const add = (word: string) => connection.write(() => void insert.run(word));
-  const outside = new Database(file, { readonly: true });
+  const outside = openSqlite(file, { readonly: true });
   const visible = () =>
     outside
       .prepare<[], { word: string }>("SELECT word FROM words ORDER BY rowid")
@@ -114,7 +114,7 @@ describe("group commit", () => {
 
   test("a lock that another program lets go of in time is waited for, without blocking the event loop", async () => {
     const { file, add, visible } = setUp();
-    const other = new Database(file);
+    const other = openSqlite(file);
     other.exec("BEGIN IMMEDIATE");
     let turns = 0;
     const ticking = setInterval(() => turns++, 1);

@@ -36,6 +36,7 @@ describe("inbox", () => {
       status: "waiting",
       attempts: 0,
       deferrals: 0,
+      round: 1,
       dueAt: 1234,
       receivedAt: 1234,
     });

@@ -1,14 +1,15 @@
 /** What the queues' pages and indexes are, cost and find, asked of SQLite itself. */
 import { join } from "node:path";
-import Database from "better-sqlite3";
+import type Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { IS_EXCEPTION, IS_OPEN } from "../../src/store/delivery-rows.js";
+import { openSqlite } from "../../src/store/driver.js";
 import { openStore } from "../../src/store/open.js";
 import { storeOptions, temporaryFolder } from "./support/open-test-store.js";
 
 describe("pages", () => {
   const pageSize = (file: string) => {
-    const database = new Database(file, { readonly: true });
+    const database = openSqlite(file, { readonly: true });
     const size = database.pragma("page_size", { simple: true });
     database.close();
     return size;
@@ -16,7 +17,7 @@ describe("pages", () => {
 
   test("of a new file are as large as commits want them; a file of before keeps its own, and works", async () => {
     const [file, old] = [join(temporaryFolder(), "hookgate.db"), join(temporaryFolder(), "old.db")];
-    const before = new Database(old);
+    const before = openSqlite(old);
     before.exec("PRAGMA page_size = 4096; CREATE TABLE anything (a); DROP TABLE anything");
     before.close();
     for (const each of [file, old]) {
@@ -33,7 +34,7 @@ describe("indexes of the queues", () => {
   let database: Database.Database;
   beforeAll(async () => {
     await (await openStore(storeOptions(file))).close();
-    database = new Database(file, { readonly: true });
+    database = openSqlite(file, { readonly: true });
   });
   afterAll(() => database.close());
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
+import { openSqlite } from "../../src/store/driver.js";
 import { CHAT, LANE, openTestStore, partsOf, reply, temporaryFolder } from "./support/open-test-store.js";
 
 const OTHER = { ...CHAT, chatId: "other" };
@@ -45,6 +45,9 @@ describe("outbox", () => {
       conversation: "web:web:room:t1",
       status: "waiting",
       attempts: 0,
+      round: 1,
+      asked: 0,
+      told: 0,
       createdAt: 1000,
       dueAt: 1000,
       parts: [],
@@ -56,7 +59,7 @@ describe("outbox", () => {
     const { outbox } = await openTestStore({ file });
     const odd = { platform: "x:y", botId: "", chatId: "100%25:%", threadId: "ß 7" };
     await outbox.enqueue([reply({ id: "d_odd", address: odd }), reply({ id: "d_old" })], 1000);
-    const outside = new Database(file);
+    const outside = openSqlite(file);
     const data = () => outside.prepare("SELECT data ->> '$.address.chatId' FROM deliveries ORDER BY seq").pluck().all();
     expect(data()).toEqual([null, null]);
     outside
@@ -155,7 +158,7 @@ describe("outbox", () => {
       status: "sending",
     });
     expect((await outbox.get("d_1"))?.parts).toMatchObject([{ status: "waiting", attempts: 1 }]);
-    expect(await outbox.pending()).toEqual([{ conversation: LANE, dueAt: 60_000 }]);
+    expect(await outbox.pending()).toEqual([{ queue: LANE, dueAt: 60_000 }]);
   });
 
   test("held deliveries are stepped over", async () => {
@@ -312,6 +315,6 @@ describe("outbox", () => {
     expect(await ids({ status: "waiting", limit: 9 })).toEqual(["d_3", "d_2"]);
     expect(await ids({ status: "superseded", limit: 9 })).toEqual(["d_1"]);
     expect(await ids({ limit: 2 })).toEqual(["d_3", "d_2"]);
-    expect((await outbox.pending()).map(({ conversation }) => conversation).sort()).toEqual(["web:web:other", LANE]);
+    expect((await outbox.pending()).map(({ queue }) => queue).sort()).toEqual(["web:web:other", LANE]);
   });
 });

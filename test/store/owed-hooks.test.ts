@@ -1,15 +1,15 @@
 /** What hooks are owed, as rows: few, gone when they should be, and found again by the next process. */
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import type { Store } from "../../src/domain/store.js";
+import { openSqlite } from "../../src/store/driver.js";
 import { openTestStore, partsOf, reply, temporaryFolder } from "./support/open-test-store.js";
 
 async function setUp() {
   const file = join(temporaryFolder(), "hookgate.db");
   const open = () => openTestStore({ file });
   const rows = () => {
-    const outside = new Database(file, { readonly: true });
+    const outside = openSqlite(file, { readonly: true });
     const found = outside.prepare<[], { deliveries: string }>("SELECT deliveries FROM owed_ends ORDER BY id").all();
     outside.close();
     return found.map(({ deliveries }): unknown => JSON.parse(deliveries));
@@ -64,8 +64,15 @@ describe("what hooks are owed", () => {
     const { store, open, file } = await setUp();
     await sendAll(store, ["a", "b"]);
     await store.close();
-    const outside = new Database(file);
+    const outside = openSqlite(file);
     outside.exec(`DROP TABLE owed_ends;
+      ALTER TABLE inbox DROP COLUMN reason;
+      ALTER TABLE inbox DROP COLUMN round;
+      ALTER TABLE deliveries DROP COLUMN round;
+      ALTER TABLE deliveries DROP COLUMN asked;
+      ALTER TABLE deliveries DROP COLUMN told;
+      ALTER TABLE pauses DROP COLUMN asked_ms;
+      DROP INDEX alert_notices_delivery;
       DELETE FROM kysely_migration WHERE name >= '015';
       CREATE TABLE owed_hooks (delivery TEXT PRIMARY KEY) WITHOUT ROWID;
       INSERT INTO owed_hooks VALUES ('a'), ('b')`);

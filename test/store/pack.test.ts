@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -7,8 +8,9 @@ import { journal as firstSchema } from "../../src/store/journal/migrations/001-j
 import { isPack, Pack } from "../../src/store/journal/pack.js";
 import { Packer } from "../../src/store/journal/packer.js";
 import { migrate } from "../../src/store/migrate.js";
+import { openStore } from "../../src/store/open.js";
 import { bareDispatch as dispatch, NOW } from "./support/bare-dispatch.js";
-import { openTestStore, retentionOf, temporaryFolder } from "./support/open-test-store.js";
+import { openTestStore, retentionOf, storeOptions, temporaryFolder } from "./support/open-test-store.js";
 
 function packed(...dispatches: DispatchRecord[]): Pack {
   const packer = new Packer();
@@ -269,6 +271,8 @@ test("a journal of the version before is read, searched, joined and removed from
     `["m1:p","p",${NOW - 5000},"modified",0,"web:web:room","7",[["h",1,"passed",0.5],["g",2,"failed",1,{"id":"r_1","attempt":2,"error":"broke"}]]]\t{"model":"modifying","latencyMs":2,"payload":{"text":"a\\tb"},"cause":{"kind":"message","id":"1","depth":0},"attempt":1,"result":{"text":"x"},"provenance":{"text":"g"}}`,
     `["m2:p","p",${NOW},"passed",1,null,null,[]]\t{"model":"void","latencyMs":1,"payload":{},"attempt":3}`,
   ];
+  await (await openStore(storeOptions(file))).close();
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(journalFile + suffix, { force: true });
   const before = openJournalDatabase(journalFile, "writer");
   await migrate(before, journalFile, { "001-journal": firstSchema });
   // A filter of ones lets every search through.

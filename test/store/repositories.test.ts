@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openStore } from "../../src/store/open.js";
-import { readOwnSecret } from "../../src/store/read-own-secret.js";
 import { openTestStore, storeOptions, temporaryFolder } from "./support/open-test-store.js";
 
 describe("cursors", () => {
@@ -47,7 +46,6 @@ describe("own secrets", () => {
     expect(await first.ownSecret("login")).not.toBe(one);
     await first.close();
     expect(await (await openTestStore({ file })).ownSecret("signing")).toBe(one);
-    expect(readOwnSecret(file, "signing")).toBe(one);
   });
 });
 

@@ -5,7 +5,7 @@ const DAY = 86_400_000;
 const NOW = 1000 * DAY;
 
 describe("retention", () => {
-  test("handled messages go when they are too old, unfinished ones never", async () => {
+  test("handled messages go when they are too old; unfinished ones and dead ones, which wait for an operator, never", async () => {
     const { inbox, sweep } = await openTestStore({ url: ":memory:", retention: retentionOf({ inbox_for: 10 * DAY }) });
     const accept = async (id: string, at: number) => (await inbox.accept(messageEvent(id), LANE, at, true)).id;
     const old = await accept("old", NOW - 20 * DAY);
@@ -17,9 +17,9 @@ describe("retention", () => {
     await inbox.settle(oldLate, { outcome: "unrouted", deliveries: [] }, NOW - DAY);
     await inbox.dead(oldDead, "broken", NOW - 20 * DAY);
     await inbox.settle(young, { outcome: "unrouted", deliveries: [] }, NOW - DAY);
-    expect(await sweep(NOW)).toMatchObject({ inbox: 2 });
+    expect(await sweep(NOW)).toMatchObject({ inbox: 1 });
     const left = await inbox.list({ limit: 9 });
-    expect(left.map((row) => row.id).sort()).toEqual([oldOpen, oldLate, young]);
+    expect(left.map((row) => row.id).sort()).toEqual([oldOpen, oldLate, oldDead, young]);
     expect(await sweep(NOW)).toMatchObject({ inbox: 0 });
   });
 
@@ -35,6 +35,19 @@ describe("retention", () => {
     expect(await inbox.counts()).toMatchObject({ running: 1, done: 699 });
     expect((await inbox.unfinished(0, 9)).map((row) => row.id)).toEqual([accepted[0]?.id]);
     expect((await inbox.list({ limit: 1 }))[0]?.id).toBe(accepted.at(-1)?.id);
+  });
+
+  test("a dead message stays however many were handled after it", async () => {
+    const { inbox, sweep } = await openTestStore({ url: ":memory:", retention: retentionOf({ inbox_rows: 100 }) });
+    const dead = await inbox.accept(messageEvent("dead"), LANE, NOW - 2000, true);
+    await inbox.dead(dead.id, "the guard is out of order", NOW - 1900);
+    for (let i = 0; i < 130; i++) {
+      const { id } = await inbox.accept(messageEvent(String(i)), LANE, NOW - 1000, true);
+      await inbox.settle(id, { outcome: "unrouted", deliveries: [] }, NOW - 500);
+    }
+    expect(await sweep(NOW)).toMatchObject({ inbox: 31 });
+    expect(await inbox.get(dead.id)).toMatchObject({ status: "dead", error: "the guard is out of order" });
+    expect(await inbox.revive(dead.id, NOW)).toBe(true);
   });
 
   test("an event that is handed over again is known for as long as it has to be, although its row went long ago", async () => {
@@ -79,12 +92,12 @@ describe("retention", () => {
       expiresAt,
     });
     await outbox.freeze("d_1", { text: "x" }, partsOf("x"), [token("old", NOW - 7 * DAY - 1), token("late", NOW - 1)]);
-    await pauses.set("discord:1", NOW - 1, "429");
-    await pauses.set("telegram:1", NOW + 60_000, "429");
+    await pauses.set({ key: "discord:1", until: NOW - 1, askedMs: 1_000, reason: "429" });
+    await pauses.set({ key: "telegram:1", until: NOW + 60_000, askedMs: 60_000, reason: "429" });
     expect(await sweep(NOW)).toMatchObject({ action_tokens: 1, pauses: 1 });
     expect(await actions.get("old")).toBeUndefined();
     expect(await actions.get("late")).toBeDefined();
-    expect(await pauses.list()).toEqual([{ key: "telegram:1", until: NOW + 60_000, reason: "429" }]);
+    expect(await pauses.list()).toEqual([{ key: "telegram:1", until: NOW + 60_000, askedMs: 60_000, reason: "429" }]);
   });
 
   test("the audit log and the web chat are kept by age and number", async () => {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { connect, openDatabase } from "../../src/store/connection.js";
+import { openSqlite } from "../../src/store/driver.js";
 import { createWalSync, type Disk } from "../../src/store/wal-sync.js";
 import { ManualClock } from "../support/manual-clock.js";
 import { LANE, messageEvent, openTestStore, temporaryFolder } from "./support/open-test-store.js";
@@ -54,7 +54,7 @@ function setUp(syncMs: number) {
     return added;
   };
   const visible = () => {
-    const outside = new Database(file, { readonly: true });
+    const outside = openSqlite(file, { readonly: true });
     const words = outside.prepare<[], { word: string }>("SELECT word FROM words").all();
     outside.close();
     return words.map(({ word }) => word);

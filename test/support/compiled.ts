@@ -18,7 +18,7 @@ export async function compiled(entry: string): Promise<string> {
     format: "esm",
     platform: "node",
     target: "node20",
-    external: ["@resvg/resvg-js", "better-sqlite3", "pino-pretty"],
+    external: ["@resvg/resvg-js", "pino-pretty"],
     banner: {
       js: 'import { createRequire as nodeRequire } from "node:module"; const require = nodeRequire(import.meta.url);',
     },

@@ -13,13 +13,17 @@ export interface GatewayProcess {
   readonly folder: string;
   /** Everything it printed since the first start. */
   readonly output: () => string;
-  start(): Promise<void>;
+  /** With further arguments of `hookgate start`. */
+  start(...args: string[]): Promise<void>;
   /** Resolves when /readyz says so. */
   ready(withinMs?: number): Promise<void>;
   /** SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>;
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
+  /** SIGSTOP: it stands still until `goOn`. */
+  standStill(): void;
+  goOn(): void;
   /** SIGHUP: it reads its configuration again. */
   hangUp(): void;
   running(): boolean;
@@ -63,8 +67,10 @@ export async function gatewayProcess({
     output: () => output,
     running: () => child !== undefined && child.exitCode === null && child.signalCode === null,
     hangUp: () => void child?.kill("SIGHUP"),
-    async start() {
-      child = spawn(process.execPath, [...flags, cli, "start"], {
+    standStill: () => void child?.kill("SIGSTOP"),
+    goOn: () => void child?.kill("SIGCONT"),
+    async start(...args) {
+      child = spawn(process.execPath, [...flags, cli, "start", ...args], {
         cwd: folder,
         env: { PATH: process.env.PATH, HOOKGATE_PORT: String(port), HOOKGATE_TOKEN: TOKEN, LOG_LEVEL: "warn", ...env },
         stdio: ["ignore", "pipe", "pipe"],

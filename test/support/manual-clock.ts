@@ -4,6 +4,9 @@ import type { Clock, Timer } from "../../src/lib/clock.js";
 export class ManualClock implements Clock {
   #now: number;
   #next = 1;
+  /** Of the wall clock to the time that passes. */
+  #setBy = 0;
+  #listeners: ((stepMs: number) => void)[] = [];
   #timers = new Map<number, { at: number; fn: () => void }>();
 
   constructor(startMs: number = Date.UTC(2026, 0, 1)) {
@@ -11,7 +14,20 @@ export class ManualClock implements Clock {
   }
 
   now(): number {
-    return this.#now;
+    return this.#now + this.#setBy;
+  }
+
+  onStep(listener: (stepMs: number) => void): () => void {
+    this.#listeners.push(listener);
+    return () => {
+      this.#listeners = this.#listeners.filter((one) => one !== listener);
+    };
+  }
+
+  /** The wall clock is set forward, or back when negative; no time passes. `isNoticed`: whether a running product sees it. */
+  set(stepMs: number, isNoticed = true): void {
+    this.#setBy += stepMs;
+    if (isNoticed) for (const listener of this.#listeners) listener(stepMs);
   }
 
   monotonic(): number {

@@ -1,5 +1,6 @@
 /** Nothing is lost and nothing comes twice, whatever happens to the connection. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type AddressInfo, createServer } from "node:net";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { HookgateError } from "../../../src/lib/errors.js";
 import { type FakeDiscord, startFakeDiscord } from "../../fakes/discord/server.js";
 import { ManualClock } from "../../support/manual-clock.js";
@@ -200,6 +201,17 @@ describe("a lost session", () => {
     expect(pages).toHaveLength(3);
   });
 
+  it("comes in the order in which it was said, whatever the order of the page", async () => {
+    const { cursors, gateway } = await afterLostSession();
+    const missed = ["m0", "m1", "m2"].map((text) => fake.people.says(text, { isSilent: true }));
+    const [m0, m1, m2] = missed;
+    const page = { kind: "status", status: 200, body: [m1, m2, m0] } as const;
+    fake.fail({ method: "GET", path: `/channels/${fake.channelId}/messages`, action: page });
+    await start({ cursors, gateway });
+    await until(() => gateway.texts.length === 4);
+    expect(gateway.texts).toEqual(["first", "m0", "m1", "m2"]);
+  });
+
   it("is bounded by count and by age, and says so", async () => {
     const { cursors, gateway } = await afterLostSession();
     for (let i = 0; i < 30; i++) fake.people.says(`m${i}`, { isSilent: true });
@@ -296,7 +308,7 @@ describe("the watch", () => {
   it("a RESUME that never completes ends the run; after two, a new session begins and nothing is lost", async () => {
     const gateway = new RecordingGateway();
     const cursors = new MemoryCursors();
-    const options = { connectTimeoutMs: 150 };
+    const options = { connectTimeoutMs: 2_000 };
     const first = await start({ gateway, cursors });
     fake.people.says("before");
     await until(() => gateway.texts.length === 1);
@@ -312,6 +324,66 @@ describe("the watch", () => {
     await until(() => gateway.texts.length === 2);
     expect(gateway.texts).toEqual(["before", "missed"]);
     expect(identified()).toBe(2);
+  });
+
+  it.each(["refuses connections", "accepts them and never answers"])(
+    "a session whose server %s is given up while the API answers; the next run starts a new one and loses nothing",
+    async (how) => {
+      const gone = createServer(() => {}); // says nothing
+      await new Promise<void>((resolve) => gone.listen(0, "127.0.0.1", resolve));
+      fake.gateway.resumeUrl = `ws://127.0.0.1:${(gone.address() as AddressInfo).port}/gateway`;
+      if (how === "refuses connections") gone.close();
+      onTestFinished(() => void gone.close());
+      const gateway = new RecordingGateway();
+      const cursors = new MemoryCursors();
+      const first = await start({ gateway, cursors });
+      fake.people.says("before");
+      await until(() => gateway.texts.length === 1);
+      await first.stop();
+      fake.people.says("missed");
+      const options = { connectTimeoutMs: 900 };
+      const second = await start({ gateway, cursors, options, isOnlineAwaited: false });
+      expect(await failureOf(second)).toMatchObject({ code: "DISCORD_RESUME", retryable: true });
+      await start({ gateway, cursors });
+      await until(() => gateway.texts.length === 2, "the missed message");
+      expect(gateway.texts).toEqual(["before", "missed"]);
+      expect(identified()).toBe(2);
+    },
+  );
+
+  it("keeps a session while Discord's API does not answer either: then the network is down", async () => {
+    fake.gateway.resumeUrl = "ws://127.0.0.1:9/gateway";
+    const gateway = new RecordingGateway();
+    const cursors = new MemoryCursors();
+    const first = await start({ gateway, cursors });
+    fake.people.says("before");
+    await until(() => gateway.texts.length === 1);
+    await first.stop();
+    const answers = fake.calls.filter((call) => call.path === "/gateway/bot").length;
+    fake.fail({ path: "/gateway/bot", skip: answers, times: 1000, action: { kind: "status", status: 503 } });
+    const second = await start({ gateway, cursors, options: { connectTimeoutMs: 600 }, isOnlineAwaited: false });
+    expect(await failureOf(second)).toMatchObject({ code: "DISCORD_TIMEOUT", retryable: true });
+    expect(JSON.parse(cursors.map.get("session:0") ?? "{}")).toMatchObject({ failedResumes: 0 });
+  });
+
+  it.each(["token", "server"])("another %s starts a new session: no token reaches another server", async (what) => {
+    const cursors = new MemoryCursors();
+    const gateway = new RecordingGateway();
+    const first = await start({ gateway, cursors });
+    fake.people.says("before");
+    await until(() => gateway.texts.length === 1);
+    await first.stop();
+    const token = what === "token" ? "another-token-0123456789" : fake.token;
+    const other = await startFakeDiscord({ token });
+    onTestFinished(() => other.stop());
+    const { apiUrl } = what === "server" ? other : fake;
+    const log = [...fake.gateway.log];
+    const next = await start({ cursors, options: { token, apiUrl }, isOnlineAwaited: false });
+    if (what === "server") {
+      await until(() => next.gateway.phase === "online", "the other server's session");
+      expect(other.gateway.log.map(({ kind }) => kind)).toContain("identify");
+    } else expect(await failureOf(next)).toMatchObject({ code: "DISCORD_TOKEN" });
+    expect(fake.gateway.log).toEqual(log);
   });
 
   it("an unreachable server is a retryable failure with a hint", async () => {

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { InteractionRef } from "../../../src/domain/event.js";
 import type { OutboundMessage } from "../../../src/domain/message.js";
 import { parseDestinations } from "../../../src/lib/outgoing/destinations.js";
@@ -233,6 +233,28 @@ describe("trouble", () => {
     ]);
   });
 
+  it.each([
+    ["cut short", '{"content":"x","id', undefined],
+    ["empty", "", undefined],
+    ["a web page", "<html></html>", "text/html"],
+    ["another object", '{"type":0}', undefined],
+  ])(
+    "a success whose answer is %s is ambiguous, of text, of a file, of a private word; of an edit a retry",
+    async (_, body, contentType) => {
+      const garble = (method: string, path: string) =>
+        fake.fail({ method, path, action: { kind: "garble", body, ...(contentType ? { contentType } : {}) } });
+      const unreadable = { kind: "ambiguous", error: expect.stringMatching(/^Discord's answer cannot be read$/) };
+      garble("POST", "/messages$");
+      expect(await rig.say({ text: "x" })).toMatchObject(unreadable);
+      garble("POST", "/messages$");
+      const file = { type: "file" as const, ref: "", url: "data:text/plain,hi", mimeType: "text/plain" };
+      expect(await rig.say({ text: "x", attachments: [file] })).toMatchObject(unreadable);
+      const id = await sentId({ text: "y" });
+      garble("PATCH", `/messages/${id}$`);
+      expect(await edit(id, { text: "z" })).toMatchObject({ kind: "retry" });
+    },
+  );
+
   it("an answer that takes too long is ambiguous too", async () => {
     fake.fail({ method: "POST", path: "/messages$", action: { kind: "slow", delayMs: 2000 } });
     expect(await rig.say({ text: "slow" })).toMatchObject({ kind: "ambiguous" });
@@ -297,9 +319,182 @@ describe("trouble", () => {
     expect(await rig.say({ text: "later" }, { chatId: channel })).toMatchObject({ kind: "sent" });
   });
 
-  it("a refusal that says nothing is a refusal", async () => {
+  it("a ban by Discord's network stops every request, of any channel and kind, for as long as it says", async () => {
+    const banned = await startFakeDiscord();
+    const other = await startRig(banned);
+    onTestFinished(async () => {
+      await other.stop();
+      await banned.stop();
+    });
+    banned.fail({
+      method: "POST",
+      path: "/messages$",
+      action: { kind: "page", status: 429, headers: { "retry-after": "600" } },
+    });
+    const pause = {
+      kind: "retry",
+      scope: "bot",
+      afterMs: expect.closeTo(600_000, -4),
+      error: expect.stringContaining("Cloudflare"),
+    };
+    expect(await other.say({ text: "x" }, { chatId: banned.channelId })).toMatchObject(pause);
+    const asked = banned.calls.length;
+    expect(await other.say({ text: "y" }, { chatId: banned.threadId })).toMatchObject(pause);
+    const file = { type: "file" as const, ref: "", url: "data:text/plain,hi", mimeType: "text/plain" };
+    expect(await other.say({ text: "z", attachments: [file] }, { chatId: banned.threadId })).toMatchObject(pause);
+    banned.people.slash("status");
+    await until(() => other.gateway.stored.length === 1, "the command");
+    await until(() => other.logger.lines.join().includes("could not be acknowledged"), "it being given up");
+    expect(banned.calls.length).toBe(asked);
+  });
+
+  it("a ban met by an upload is known as one, too; without a time it lasts a minute", async () => {
+    const banned = await startFakeDiscord();
+    const other = await startRig(banned);
+    onTestFinished(async () => {
+      await other.stop();
+      await banned.stop();
+    });
+    banned.fail({ method: "POST", path: "/messages$", action: { kind: "page", status: 429 } });
+    const file = { type: "file" as const, ref: "", url: "data:text/plain,hi", mimeType: "text/plain" };
+    expect(await other.say({ text: "x", attachments: [file] }, { chatId: banned.channelId })).toMatchObject({
+      kind: "retry",
+      scope: "bot",
+      afterMs: expect.closeTo(60_000, -4),
+    });
+  });
+
+  it("a limit beyond reason is met again after an hour at most, of text and of uploads", async () => {
+    const channel = fake.world.addChannel({ type: 0 }).id;
+    const file = { type: "file" as const, ref: "", url: "data:text/plain,hi", mimeType: "text/plain" };
+    const limit = () =>
+      fake.fail({
+        method: "POST",
+        path: "/messages$",
+        action: { kind: "rate-limit", retryAfterS: 31_536_000, scope: "user" },
+      });
+    limit();
+    expect(await rig.say({ text: "x", attachments: [file] }, { chatId: channel })).toMatchObject({
+      kind: "retry",
+      afterMs: expect.closeTo(3_600_000, -4),
+    });
+    expect(rig.logger.lines.join()).toContain("beyond reason");
+    const other = fake.world.addChannel({ type: 0 }).id;
+    limit();
+    expect(await rig.say({ text: "x" }, { chatId: other })).toMatchObject({ kind: "retry", scope: "chat" });
+    expect(await rig.say({ text: "x" }, { chatId: other })).toMatchObject({ afterMs: expect.closeTo(3_600_000, -4) });
+  });
+
+  it("a web page that refuses an upload reads as what it is", async () => {
+    fake.fail({ method: "POST", path: "/messages$", action: { kind: "page", status: 413 } });
+    const file = { type: "file" as const, ref: "", url: "data:text/plain,hi", mimeType: "text/plain" };
+    expect(await rig.say({ text: "x", attachments: [file] })).toEqual({
+      kind: "permanent",
+      error: "the upload is too large for Discord (HTTP 413)",
+    });
+  });
+
+  it("without the permission to read history a reply goes without its reference, and the next one knows", async () => {
+    const channel = fake.world.addChannel({ type: 0, noHistory: true });
+    const question = fake.people.says("?", { channelId: channel.id, isSilent: true });
+    expect(await rig.say({ text: "one", replyToId: question.id }, { chatId: channel.id })).toMatchObject({
+      kind: "sent",
+    });
+    expect(await rig.say({ text: "two", replyToId: question.id }, { chatId: channel.id })).toMatchObject({
+      kind: "sent",
+    });
+    const file = { type: "file" as const, ref: "", url: "data:text/plain,hi", mimeType: "text/plain" };
+    await rig.say({ text: "three", replyToId: question.id, attachments: [file] }, { chatId: channel.id });
+    expect([...channel.messages.values()].map(({ content }) => content)).toEqual(["?", "one", "two", "three"]);
+    expect(fake.calls.filter(({ status }) => status === 403)).toHaveLength(1);
+  });
+
+  it("a reply to what cannot be replied to goes without its reference", async () => {
+    const refusal = { message: "Invalid Form Body", code: 50035, errors: { message_reference: { _errors: [] } } };
+    fake.fail({ method: "POST", path: "/messages$", action: { kind: "status", status: 400, body: refusal } });
+    const question = fake.people.says("?", { isSilent: true });
+    expect(await rig.say({ text: "x", replyToId: question.id })).toMatchObject({ kind: "sent" });
+  });
+
+  it("without the permission for embeds a card is to go as text, with its buttons", async () => {
+    const channel = fake.world.addChannel({ type: 0, noEmbeds: true });
+    const card = { text: "", card: { title: "Late", text: "by an hour" }, buttons: [[{ label: "Ok", token: "t" }]] };
+    expect(await rig.say(card, { chatId: channel.id })).toMatchObject({ kind: "format" });
+    const [plain] = rig.encode(card, true);
+    if (!plain) throw new Error("no part");
+    const at = { ...address(), chatId: channel.id };
+    expect(await rig.send({ kind: "create", address: at, part: plain, nonce: "card-1" })).toMatchObject({
+      kind: "sent",
+    });
+    expect([...channel.messages.values()]).toMatchObject([
+      { content: expect.stringContaining("by an hour"), components: [expect.anything()] },
+    ]);
+  });
+
+  it("an archived thread is reopened for an edit or a deletion; one that is locked asks for a new message", async () => {
+    const thread = fake.world.addChannel({ type: 11, parentId: fake.channelId });
+    const at = { ...address(), chatId: thread.id };
+    const [first, second] = [
+      await rig.say({ text: "v1" }, { chatId: thread.id }),
+      await rig.say({ text: "x" }, { chatId: thread.id }),
+    ];
+    const ids = [first, second].map((result) => (result.kind === "sent" ? result.messageId : ""));
+    thread.isArchived = true;
+    const editIt = { kind: "edit" as const, address: at, messageId: ids[0] ?? "", part: part({ text: "v2" }) };
+    expect(await rig.send(editIt)).toMatchObject({ kind: "sent" });
+    expect(thread).toMatchObject({ isArchived: false });
+    expect(thread.messages.get(ids[0] ?? "")?.content).toBe("v2");
+
+    const locked = fake.world.addChannel({ type: 11, parentId: fake.channelId });
+    const posted = await rig.say({ text: "v1" }, { chatId: locked.id });
+    Object.assign(locked, { isArchived: true, isLocked: true });
+    const messageId = posted.kind === "sent" ? posted.messageId : "";
+    const there = { ...address(), chatId: locked.id };
+    expect(await rig.send({ ...editIt, address: there, messageId })).toMatchObject({ kind: "gone" });
+    expect(await rig.say({ text: "new" }, { chatId: locked.id })).toMatchObject({ kind: "permanent" });
+    expect(await rig.send({ kind: "delete", address: there, messageId })).toMatchObject({ kind: "permanent" });
+  });
+
+  it("a forum that wants a tag gets the first one that may be set", async () => {
+    const forum = fake.world.addChannel({
+      type: 15,
+      requiredTags: [
+        { id: "71", name: "official", moderated: true },
+        { id: "72", name: "news" },
+      ],
+    });
+    expect(await rig.say({ text: "A post" }, { chatId: forum.id })).toMatchObject({ kind: "sent" });
+    const starts = fake.calls.filter(({ kind }) => kind === "thread-start");
+    expect(starts.at(-1)).toMatchObject({ status: 201, body: { applied_tags: ["72"] } });
+  });
+
+  it("one part without its formatting keeps its words, files and buttons", () => {
+    const [whole] = rig.encode({
+      text: "look",
+      card: { title: "Late", fields: [{ name: "by", value: "an hour" }] },
+      buttons: [[{ label: "Ok", token: "t" }]],
+      attachments: [
+        { type: "image", ref: "", url: "data:image/png;base64,AA==", filename: "p.png", mimeType: "image/png" },
+      ],
+    });
+    if (!whole) throw new Error("no part");
+    const plain = rig.adapter.plainPart?.(whole);
+    expect(plain).toMatchObject([
+      {
+        hasFile: true,
+        body: {
+          content: "look\nLate\nby: an hour",
+          components: whole.body.components,
+          attachments: [{ filename: "p.png" }],
+        },
+      },
+    ]);
+    expect(plain?.[0] && rig.adapter.plainPart?.(plain[0])).toBeUndefined();
+  });
+
+  it("a refusal without Discord's message and code waits, as a proxy's page does", async () => {
     fake.fail({ method: "POST", action: { kind: "status", status: 403, body: {} } });
-    expect(await rig.say({ text: "x" })).toMatchObject({ kind: "permanent", error: expect.stringContaining("403") });
+    expect(await rig.say({ text: "x" })).toMatchObject({ kind: "retry", error: expect.stringContaining("403") });
   });
 
   it("a 5xx on a create is ambiguous, on an edit a retry", async () => {
@@ -353,14 +548,50 @@ describe("trouble", () => {
     await wall.stop();
   });
 
+  const REFUSED = { kind: "status", status: 401, body: { message: "401: Unauthorized", code: 0 } } as const;
+
+  it("one refused send does not end the run while Discord takes the token elsewhere", async () => {
+    const own = await startFakeDiscord();
+    const other = await startRig(own);
+    onTestFinished(async () => {
+      await other.stop();
+      await own.stop();
+    });
+    own.fail({ method: "POST", path: "/messages$", action: REFUSED });
+    expect(await other.say({ text: "x" }, { chatId: own.channelId })).toMatchObject({ kind: "retry", scope: "bot" });
+    await until(() => own.calls.some(({ path }) => path.endsWith("/users/@me")), "the token being checked");
+    expect(await other.say({ text: "x" }, { chatId: own.channelId })).toMatchObject({ kind: "sent" });
+  });
+
+  it.each([400, 401, 403, 404, 407])(
+    "a web page with status %i is no answer of Discord's: the message waits, and the token is kept",
+    async (status) => {
+      const own = await startFakeDiscord();
+      const other = await startRig(own);
+      onTestFinished(async () => {
+        await other.stop();
+        await own.stop();
+      });
+      const waits = { kind: "retry", scope: "chat", error: expect.stringContaining("was not Discord's") };
+      const file = { type: "file" as const, ref: "", url: "data:text/plain,hi", mimeType: "text/plain" };
+      own.fail({ method: "POST", path: "/messages$", times: 2, action: { kind: "page", status } });
+      expect(await other.say({ text: "x" }, { chatId: own.channelId })).toMatchObject(waits);
+      expect(await other.say({ text: "x", attachments: [file] }, { chatId: own.channelId })).toMatchObject(waits);
+      expect(await other.say({ text: "x", attachments: [file] }, { chatId: own.channelId })).toMatchObject({
+        kind: "sent",
+      });
+    },
+  );
+
   it("a token that was revoked ends the run for good", async () => {
     const own = await startFakeDiscord();
     const revoked = await startRig(own);
     own.fail({
       method: "POST",
       path: "/messages$",
-      action: { kind: "status", status: 401, body: { message: "401: Unauthorized", code: 0 } },
+      action: REFUSED,
     });
+    own.fail({ method: "GET", path: "^/users/@me$", action: REFUSED });
     expect(await revoked.say({ text: "x" }, { chatId: own.channelId })).toMatchObject({ kind: "retry", scope: "bot" });
     expect((await revoked.ended).error).toMatchObject({ code: "DISCORD_TOKEN", retryable: false });
     await own.stop();
@@ -494,6 +725,29 @@ describe("interactions", () => {
     fake.fail({ path: "/callback", action: { kind: "drop-before" } });
     const interaction = fake.people.slash("status");
     expect(await fake.people.answerTo(interaction.token)).toMatchObject({ type: 5 });
+  });
+
+  it.each([
+    ["trouble", { kind: "status", status: 503 }, 200],
+    ["a limit", { kind: "rate-limit", retryAfterS: 0.7, scope: "user" }, 650],
+  ] as const)("an acknowledgement refused for %s is tried again after a pause", async (_, action, atLeastMs) => {
+    rig.gateway.acknowledge = () => ({ kind: "defer", isPrivate: false });
+    fake.fail({ path: "/callback", action });
+    const interaction = fake.people.slash("status");
+    expect(await fake.people.answerTo(interaction.token)).toMatchObject({ type: 5 });
+    const [first, second] = fake.calls.filter(({ path }) => path.endsWith("/callback")).slice(-2);
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(atLeastMs);
+  });
+
+  it("an acknowledgement that Discord wants later than it may come is given up, and not tried meanwhile", async () => {
+    rig.gateway.acknowledge = () => ({ kind: "defer", isPrivate: false });
+    fake.fail({ path: "/callback", times: 3, action: { kind: "rate-limit", retryAfterS: 60, scope: "user" } });
+    const before = fake.calls.length;
+    const said = rig.logger.lines.length;
+    fake.people.slash("status");
+    await until(() => rig.logger.lines.slice(said).join().includes("could not be acknowledged"), "it being given up");
+    expect(fake.calls.slice(before).filter(({ path }) => path.endsWith("/callback"))).toHaveLength(1);
+    fake.faults.clear();
   });
 
   it("completion is answered live, with at most 25 choices, and never stored", async () => {

@@ -62,12 +62,16 @@ describe("malformed updates on the wire", () => {
     const { fake, events, lines } = await startAdapter();
     fake.people.raw({ message: { message_id: "seven" } });
     fake.people.raw({ message: null });
+    fake.people.raw({ message: { message_id: "eight", text: "a private word" } });
     fake.people.raw({ callback_query: [] });
     fake.people.raw({});
     fake.people.says("still here", { dm: true });
     expect((await events(1))[0]).toMatchObject({ message: { text: "still here" } });
     await until(() => fake.updates.pending.length === 0);
     expect(lines.filter((line) => line.includes("not understood")).length).toBeGreaterThanOrEqual(3);
+    // Which fields there are, and nothing of what people wrote.
+    expect(lines.join("\n")).toContain("message_id");
+    expect(lines.join("\n")).not.toContain("a private word");
   });
 
   it("never stop the polling, whatever they hold", async () => {

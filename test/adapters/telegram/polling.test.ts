@@ -215,6 +215,7 @@ describe("trouble while polling", () => {
   it.each([
     ["a dropped connection", { kind: "drop-before" }],
     ["a proxy's error page", { kind: "proxy-error", status: 502 }],
+    ["an answer without a result", { kind: "garble", body: '{"ok":true,"result":null}' }],
     ["an internal error", { kind: "refuse", status: 500, description: "Internal Server Error" }],
   ] as const)("reconnects after %s", async (_, action) => {
     const { fake, gateway, events } = await startAdapter();

@@ -277,6 +277,44 @@ describe("files", () => {
   });
 });
 
+describe("one part of several that Telegram refuses", () => {
+  it("is sent without its formatting, its image as a plain file, with caption and buttons", async () => {
+    const running = await startAdapter();
+    const attachments: Attachment[] = [{ type: "image", ref: "", url: PNG, mimeType: "image/png", filename: "p.png" }];
+    const refused = part(running, { text: "**see**", attachments, buttons: [[{ label: "Ok", token: "t" }]] });
+    const [plain] = running.adapter.plainPart?.(refused) ?? [];
+    if (!plain) throw new Error("no part");
+    await running.send({ kind: "create", address: running.at, part: plain, nonce: "n" });
+    expect(posted(running)[0]).toMatchObject({
+      caption: "see",
+      document: { file_name: "p.png" },
+      reply_markup: { inline_keyboard: [[{ text: "Ok" }]] },
+    });
+    expect(running.adapter.plainPart?.(plain)).toBeUndefined();
+  });
+});
+
+describe("a topic that is closed or gone", () => {
+  it.each(["Bad Request: TOPIC_CLOSED", "Bad Request: message thread not found"])(
+    "(%s) leaves the chat's General to answer in, files included",
+    async (description) => {
+      const running = await startAdapter();
+      const { forumId, topicId } = running.fake;
+      const where = { chatId: String(forumId), threadId: String(topicId) };
+      const refuse = (method: string) =>
+        running.fake.fail({ method, action: { kind: "refuse", status: 400, description } });
+      refuse("sendMessage");
+      expect(await running.say({ text: "hello" }, where)).toMatchObject([{ kind: "sent" }]);
+      refuse("sendPhoto");
+      const attachments: Attachment[] = [{ type: "image", ref: "", url: PNG, mimeType: "image/png" }];
+      expect(await running.say({ text: "", attachments }, where)).toMatchObject([{ kind: "sent" }]);
+      const messages = [...(running.fake.world.chats.get(forumId)?.messages.values() ?? [])].slice(-2);
+      expect(messages).toMatchObject([{ text: "hello" }, { photo: expect.anything() }]);
+      for (const message of messages) expect(message.message_thread_id).toBeUndefined();
+    },
+  );
+});
+
 describe("an edit", () => {
   it("changes the text and the keyboard", async () => {
     const running = await startAdapter();
@@ -321,11 +359,23 @@ describe("an edit", () => {
     expect(posted(running)[0]).toMatchObject({ caption: "two", photo: expect.anything() });
   });
 
+  it("to words alone of what was posted with a photo changes its caption", async () => {
+    const running = await startAdapter();
+    const attachments: Attachment[] = [{ type: "image", ref: "", url: PNG, mimeType: "image/png" }];
+    await running.say({ text: "late", attachments });
+    const after = { text: "**done**", buttons: [[{ label: "Ok", token: "t" }]] };
+    expect(await running.send(edit(running, "1", after))).toEqual({ kind: "sent", messageId: "1" });
+    expect(await running.send(edit(running, "1", after))).toEqual({ kind: "sent", messageId: "1" });
+    expect(posted(running)).toMatchObject([
+      { caption: "done", photo: expect.anything(), reply_markup: { inline_keyboard: [[{ text: "Ok" }]] } },
+    ]);
+  });
+
   it("of what is gone, or has become another kind of message, is reported gone", async () => {
     const running = await startAdapter();
     expect(await running.send(edit(running, "77", { text: "x" }))).toMatchObject({ kind: "gone" });
     await running.say({ text: "", attachments: [{ type: "image", ref: "", url: PNG, mimeType: "image/png" }] });
-    expect(await running.send(edit(running, "1", { text: "words only" }))).toMatchObject({ kind: "gone" });
+    expect(await running.send(edit(running, "1", { text: "words ".repeat(300) }))).toMatchObject({ kind: "gone" });
   });
 });
 
@@ -365,10 +415,33 @@ describe("what a send reports", () => {
     ["a withdrawn token", refuse(401, "Unauthorized"), { kind: "retry", scope: "bot", afterMs: 60_000 }],
     ["trouble at Telegram", refuse(500, "Internal Server Error"), { kind: "ambiguous" }],
     ["a proxy's error page", { kind: "proxy-error", status: 502 }, { kind: "ambiguous" }],
-    ["a proxy's refusal", { kind: "proxy-error", status: 403 }, { kind: "permanent" }],
+    ...[400, 403, 404, 407].map((status): [string, Fault["action"], object] => [
+      `a proxy's refusal (${status})`,
+      { kind: "proxy-error", status },
+      { kind: "retry", scope: "chat", error: expect.stringContaining("was not Telegram's") },
+    ]),
     ["a drop before processing", { kind: "drop-before" }, { kind: "ambiguous" }],
     ["a drop after processing", { kind: "drop-after" }, { kind: "ambiguous" }],
     ["no answer", { kind: "hang" }, { kind: "ambiguous" }],
+    [
+      "a success that is a web page",
+      { kind: "proxy-error", status: 200, isProcessed: true },
+      { kind: "ambiguous", error: "the answer was HTTP 200, but not one of the Bot API" },
+    ],
+    ["a success that was cut short", { kind: "garble", body: '{"ok":true,"result":{"mess' }, { kind: "ambiguous" }],
+    ["a success without content", { kind: "garble", body: "" }, { kind: "ambiguous" }],
+    ["a success without a result", { kind: "garble", body: '{"ok":true}' }, { kind: "ambiguous" }],
+    [
+      "a success that names no message",
+      { kind: "garble", body: '{"ok":true,"result":true}' },
+      { kind: "ambiguous", error: "the answer names no message" },
+    ],
+    ["a success that calls itself a failure", { kind: "garble", body: '{"ok":false}' }, { kind: "ambiguous" }],
+    [
+      "a refusal without a code",
+      { kind: "garble", status: 400, body: '{"ok":false}' },
+      { kind: "permanent", error: "400 refused without a reason" },
+    ],
   ])("%s", async (_, action, expected) => {
     const running = await startAdapter({ config: { request_timeout: "1s" } });
     running.fake.fail({ method: "sendMessage", action });
@@ -397,7 +470,20 @@ describe("what a send reports", () => {
     expect(await running.say({ text: "x" }, { chatId: String(next) })).toMatchObject([{ kind: "sent" }]);
   });
 
-  it("a flood in a second chat while the first's is running is the whole account's", async () => {
+  it.each([
+    [30, 90],
+    [600, 600],
+    [31_536_000, 31_536_000],
+  ])("floods of %i s and %i s in two chats are those chats' own", async (first, second) => {
+    const running = await startAdapter();
+    const other = { chatId: String(running.fake.forumId) };
+    running.fake.fail({ method: "sendMessage", action: { kind: "rate-limit", retryAfterS: first } });
+    expect(await running.say({ text: "x" })).toMatchObject([{ kind: "retry", scope: "chat" }]);
+    running.fake.fail({ method: "sendMessage", action: { kind: "rate-limit", retryAfterS: second } });
+    expect(await running.say({ text: "x" }, other)).toMatchObject([{ kind: "retry", scope: "chat" }]);
+  });
+
+  it("a flood in a second chat that ends with the first's is the whole account's", async () => {
     const running = await startAdapter();
     running.fake.fail({ method: "sendMessage", times: 2, action: { kind: "rate-limit", retryAfterS: 30 } });
     expect(await running.say({ text: "x" })).toMatchObject([{ kind: "retry", scope: "chat" }]);

@@ -162,6 +162,18 @@ describe("webhook", () => {
     await until(() => gateway.phase === "online");
   });
 
+  it("goes offline for good when its token is withdrawn", async () => {
+    const clock = new ManualClock(Date.now());
+    const { fake, ended } = await startWebhook({ clock });
+    fake.fail({
+      method: "getWebhookInfo",
+      times: 100,
+      action: { kind: "refuse", status: 401, description: "Unauthorized" },
+    });
+    await clock.advance(60_000);
+    expect(await ended).toMatchObject({ code: "TELEGRAM_TOKEN_REFUSED", retryable: false });
+  });
+
   it("cannot be configured without an address and a secret", () => {
     const config = telegramConfig.parse({ mode: "webhook" });
     expect(() => telegramOptions(config, { token: "1:a" })).toThrow(/telegram.webhook.url and TELEGRAM_WEBHOOK_SECRET/);

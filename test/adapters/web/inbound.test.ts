@@ -54,6 +54,18 @@ describe("what people say", () => {
     expect(chat.events).toHaveLength(0);
   });
 
+  it.each([
+    ["@Hookgate ping", "ping"],
+    ["  @hookgate: ping", "ping"],
+    ["@Hookgate, /status", "/status"],
+    ["@Hookgate", "@Hookgate"],
+    ["@Hookgater ping", "@Hookgater ping"],
+    ["ask @Hookgate", "ask @Hookgate"],
+  ])("%s in a room reads %s: a mention of us at its beginning is taken off", async (text, read) => {
+    await chat.port.say(ada, saying(text));
+    expect(chat.events).toMatchObject([{ message: { text: read } }]);
+  });
+
   it("mentions us by name, by a reply, or by a command", async () => {
     const posted = await chat.post({ text: "I am here" });
     const replyToId = Number(posted.kind === "sent" && posted.messageId);

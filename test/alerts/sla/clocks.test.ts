@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { slaConfig } from "../../../src/alerts/sla/config.js";
 import type { AlertSignal } from "../../../src/domain/alert-signal.js";
 import type { SlaNews } from "../../../src/domain/sla.js";
 import type { WatchedEntity } from "../../../src/domain/watched.js";
 import type { HookRegistry } from "../../../src/hooks/registry.js";
 import type { LifecycleHandler } from "../../../src/hooks/signatures.js";
 import { ManualClock } from "../../support/manual-clock.js";
+import { until } from "../../support/until.js";
 import { at, HOUR, MINUTE, newFile, type SlaRig, type SlaRigOptions, startSla, task } from "./rig.js";
 
 const OFFICE = {
@@ -63,10 +65,10 @@ describe("a clock", () => {
     const rig = await inFourHours();
     await rig.passUntil("2026-11-20T20:00:00Z");
     expect(rig.said()).toEqual([
-      "warned 2026-11-20T10:00 2 h of 4 h for completion have passed (warns at 50%)",
-      "warned 2026-11-20T11:12 3 h 12 min of 4 h for completion have passed (warns at 80%)",
-      "warned 2026-11-20T12:45 3 h 45 min of 4 h for completion have passed (warns at 15m before)",
-      "firing 2026-11-20T13:00 4 h for completion have passed",
+      "warned 2026-11-20T10:00 2 h of 4 h for completion used (warns at 50%)",
+      "warned 2026-11-20T11:12 3 h 12 min of 4 h for completion used (warns at 80%)",
+      "warned 2026-11-20T12:45 3 h 45 min of 4 h for completion used (warns at 15m before)",
+      "firing 2026-11-20T13:00 no completion within 4 h",
     ]);
     expect(rig.news.map(({ status, percentUsed }) => `${status} ${percentUsed}`)).toEqual([
       "warning 0.5",
@@ -187,7 +189,7 @@ describe("a deadline", () => {
       "warned 2",
       "firing 2",
     ]);
-    expect(rig.signals[3]?.reason).toBe("due 2026-11-21T18:00:00.000Z now");
+    expect(rig.signals[3]?.reason).toBe("more time: due 2026-11-21T18:00:00.000Z");
   });
 
   it("that is moved within the past stays violated, and is not announced again", async () => {
@@ -377,5 +379,73 @@ describe("hooks at quality:sla", () => {
     const ofClock = rig.signals.filter(({ source }) => source.kind === "sla").map(({ state }) => state);
     expect(ofClock).toEqual(["warned", "resolved"]);
     expect(rig.news.map(({ status }) => status)).toEqual(["warning"]);
+  });
+});
+
+describe("a report", () => {
+  const policies = [{ id: "on-time", for: "task" }];
+  const at3 = at("2026-11-20T15:00:00Z");
+  const reported = async (rig: SlaRig) => (await rig.sla.desk.report(0, rig.clock.now() + 1))[0];
+
+  it("keeps the breach of what got more time afterwards, and shows the extension", async () => {
+    const rig = await startSla({ config: { policies } });
+    await rig.sla.changed(task({ deadline: at("2026-11-20T09:00:00Z") }));
+    await rig.passUntil("2026-11-20T10:00:00Z");
+    await rig.sla.changed(task({ deadline: at3 }));
+    await rig.settled();
+    await rig.sla.changed(task({ deadline: at3, status: "done", endedAt: rig.clock.now() }));
+    await rig.settled();
+    expect(await reported(rig)).toMatchObject({ met: 0, late: 1, extended: 1, withdrawn: 0 });
+    expect((await rig.sla.desk.list({ state: "ended", limit: 1 })).clocks[0]?.clock.outcome).toBe("late");
+  });
+
+  it("keeps the breach of a clock whose policy is gone", async () => {
+    const rig = await startSla({ config: { policies } });
+    await rig.sla.changed(task({ deadline: at("2026-11-20T09:00:00Z") }));
+    await rig.sla.changed(task({ id: "t_2", deadline: at3 }));
+    await rig.passUntil("2026-11-20T10:00:00Z");
+    (await rig.sla.prepare(slaConfig.parse({ after_start: "0s" })))();
+    await until(async () => (await rig.store.sla.count({ state: "open" })) === 0, "the clocks being withdrawn");
+    expect(await reported(rig)).toMatchObject({ met: 0, late: 1, withdrawn: 1 });
+  });
+});
+
+describe("a clock that broke while the system clock was ahead", () => {
+  it.each([
+    [
+      "while it runs",
+      async (rig: SlaRig) => {
+        rig.clock.set(-11 * HOUR);
+        return rig;
+      },
+    ],
+    [
+      "while it is stopped",
+      async (rig: SlaRig, options: SlaRigOptions) => {
+        await rig.crash();
+        rig.clock.set(-11 * HOUR, false);
+        return startSla(options);
+      },
+    ],
+  ])("is not overdue when that is set right %s: its alert ends, and comes at the right time", async (_, setRight) => {
+    const clock = new ManualClock(at("2026-11-20T08:00:00Z"));
+    const options: SlaRigOptions = { config: BY_DEADLINE, file: newFile(), clock, signals: [] };
+    clock.set(11 * HOUR);
+    const ahead = await watching({ deadline }, options);
+    await ahead.settled();
+    expect(ahead.signals.map(({ state }) => state)).toEqual(["firing"]);
+
+    const rig = await setRight(ahead, options);
+    await until(async () => rig.signals.length > 1, "the end of the alert");
+    expect(rig.signals[1]).toMatchObject({ state: "resolved", reason: "the system clock was ahead" });
+    expect(await onlyClock(rig)).toMatchObject({ state: "running" });
+    expect((await rig.sla.desk.list({ state: "overdue", limit: 10 })).total).toBe(0);
+    const { breachedAt, violatedAt } = await onlyClock(rig);
+    expect([breachedAt, violatedAt]).toEqual([undefined, undefined]);
+
+    await rig.passUntil("2026-11-20T18:00:00Z");
+    await until(async () => rig.signals.at(-1)?.state === "firing", "the alert at its time");
+    expect(rig.signals.slice(2).map(({ state }) => state)).toEqual(["warned", "warned", "firing"]);
+    expect((await onlyClock(rig)).violatedAt).toBe(deadline);
   });
 });

@@ -97,7 +97,55 @@ async function support(options: RigOptions & { sla?: Record<string, unknown> } =
   };
 }
 
+async function withoutPolicies({ sla, rig, clock }: SupportRig): Promise<void> {
+  (await sla.prepare(slaConfig.parse({ after_start: "0s" })))();
+  await until(async () => {
+    await clock.advance(0);
+    return (await rig.store.sla.count({ state: "open" })) === 0;
+  }, "the clocks being withdrawn");
+}
+
 describe("a conversation's clocks", () => {
+  it("survive a save that briefly removes their policies, with the time that the customer has waited", async () => {
+    const desk = await support();
+    await desk.customer("my order is lost");
+    await desk.pass(16 * MINUTE);
+    await withoutPolicies(desk);
+    // Heard meanwhile: it is the same conversation.
+    await desk.customer("hello?");
+    (await desk.sla.prepare(slaConfig.parse({ after_start: "0s", policies: POLICIES })))();
+    await until(async () => (await desk.rig.store.sla.count({ state: "open" })) > 0, "the clocks being back");
+    await desk.pass(MINUTE);
+    const { clocks } = await desk.sla.desk.list({ state: "open", limit: 10 });
+    const first = clocks.find(({ clock }) => clock.policyId === "first");
+    expect(first?.usedMs).toBeGreaterThan(16 * MINUTE);
+    expect(desk.signals.at(-1)).toMatchObject({ state: "firing", episode: 2 });
+  });
+
+  it("are given up an hour after their last policy is gone", async () => {
+    const desk = await support();
+    await desk.customer("my order is lost");
+    await withoutPolicies(desk);
+    await desk.pass(HOUR + MINUTE);
+    await until(
+      async () => (await desk.rig.store.sla.openCases("", 10)).length === 0,
+      "the conversation being given up",
+    );
+  });
+
+  it("that an answer pauses say so to their alert, and when they run again", async () => {
+    const desk = await support();
+    await desk.customer("my order is lost");
+    await desk.pass(9 * HOUR);
+    await desk.staff("which one?");
+    const paused = desk.signals.findLast(({ source, clock }) => source.policyId === "solved" && clock?.pausedFor);
+    expect(paused).toMatchObject({ state: "firing", episode: 1, clock: { pausedFor: "pending_customer" } });
+    await desk.customer("the blue one");
+    const last = desk.signals.findLast(({ source }) => source.policyId === "solved");
+    expect(last).toMatchObject({ state: "firing", episode: 1, reason: "the clock runs again" });
+    expect(last?.clock?.pausedFor).toBeUndefined();
+  });
+
   it("start with the customer's first word, go from answer to answer, and wait while the customer is to speak", async () => {
     const desk = await support();
     await desk.customer("my order is lost");
@@ -105,9 +153,13 @@ describe("a conversation's clocks", () => {
     await desk.customer("hello?");
     await desk.pass(2 * MINUTE);
     expect(desk.signals.map(({ state, reason }) => `${state} ${reason}`)).toEqual([
-      "warned 12 min of 15 min for first response have passed (warns at 80%)",
+      "warned 12 min of 15 min for first response used (warns at 80%)",
     ]);
-    expect(desk.signals[0]?.entity).toMatchObject({ lastWords: "hello?", status: "waiting", title: "Ada on loop" });
+    expect(desk.signals[0]?.entity).toMatchObject({
+      lastWords: "hello?",
+      status: "waiting",
+      title: "Ada in a direct message on loop",
+    });
     await desk.staff("I am looking");
     expect(await desk.clocks()).toEqual(["first ended met 12", "solved paused"]);
     await desk.pass(3 * HOUR);
@@ -127,7 +179,7 @@ describe("a conversation's clocks", () => {
     await desk.pass(20 * MINUTE);
     await desk.staff("yes?");
     expect(desk.signals.map(({ state }) => state)).toEqual(["warned", "firing", "resolved"]);
-    expect(desk.signals[2]?.reason).toBe("answered, 5 min late");
+    expect(desk.signals[2]?.reason).toBe("answered by Olga, 5 min late");
     expect(await desk.clocks()).toContain("first ended late 20");
   });
 
@@ -333,12 +385,37 @@ describe("a conversation's clocks", () => {
     expect(await desk.clocks()).toContain("solved running");
     await react("r2", "1");
     await desk.pass(MINUTE);
-    expect(await desk.clocks()).toEqual(["first ended met 2", "solved ended met 2"]);
+    expect(await desk.clocks()).toEqual(["first ended unanswered 2", "solved ended unanswered 2"]);
     await desk.customer("one more thing");
     const [open] = await desk.rig.store.sla.list({ state: "open", limit: 1 });
     expect(await desk.sla.desk.close(open?.entity.id ?? "", "Olga")).toBe(true);
     expect(await desk.sla.desk.close(open?.entity.id ?? "", "Olga")).toBe(false);
-    expect((await desk.clocks()).filter((line) => !line.includes("met"))).toEqual([]);
+    expect((await desk.clocks()).filter((line) => !line.includes("unanswered"))).toEqual([]);
+  });
+
+  it("that are closed without an answer meet no target, and their time is no response time", async () => {
+    const desk = await support();
+    const close = async () => {
+      const [open] = await desk.rig.store.sla.list({ state: "open", limit: 1 });
+      await desk.sla.desk.close(open?.entity.id ?? "", "Olga: going home");
+    };
+    await desk.customer("hello?");
+    await desk.pass(MINUTE);
+    await close();
+    await desk.customer("hello, again?");
+    await desk.pass(20 * MINUTE);
+    await close();
+    await desk.customer("third time");
+    await desk.pass(2 * MINUTE);
+    await desk.staff("Here I am.");
+    await close();
+    const report = await desk.sla.desk.report(at("2026-11-20T00:00:00Z"), at("2026-11-21T00:00:00Z"));
+    expect(report.find(({ policyId }) => policyId === "first")).toMatchObject({
+      ...{ met: 1, late: 1, unanswered: 2, medianMs: 2 * MINUTE, maxMs: 2 * MINUTE, attained: 0.5 },
+    });
+    expect(report.find(({ policyId }) => policyId === "solved")).toMatchObject({ met: 1, late: 0, unanswered: 2 });
+    const ends = desk.signals.filter(({ state }) => state === "resolved").map(({ reason }) => reason);
+    expect(ends[0]).toMatch(/^closed without an answer by Olga: going home/);
   });
 
   it("go with a chat that gets another id", async () => {

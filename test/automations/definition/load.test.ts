@@ -107,7 +107,7 @@ hooks:
       timeoutMs: 300_000,
       cooldownMs: 3_600_000,
       retry: { attempts: 3, backoffMs: 30_000 },
-      whenBusy: "skip",
+      whenBusy: "queue",
     });
   });
 
@@ -137,10 +137,10 @@ hooks:
     });
     expect(definitions.map(({ point, execution, whenBusy }) => `${point} ${execution} ${whenBusy}`)).toEqual([
       "message_sending blocking queue",
-      "message_sent background skip",
+      "message_sent background queue",
       "hook.due background skip",
-      "event:deploy background skip",
-      "folder.changed background skip",
+      "event:deploy background queue",
+      "folder.changed background queue",
       "hook.due background skip",
       "message_received deadline queue",
     ]);
@@ -338,7 +338,7 @@ run: { shell: { command: [c, "{{ event.massage }}", "{{ steps[1].stdot }}"] } }`
       "hooks/fine.yaml": `id: fine\non: message_sent\n${RUN}\n`,
     });
     expect(definitions.map(({ id, place }) => `${id} ${place.line}`)).toEqual(["good 2", "fine 1"]);
-    expect(broken.map(({ id }) => id)).toEqual(["bad", "hookgate.yaml:4", "again.yaml:1", "torn.yaml:2"]);
-    expect(broken[2]?.problems[0]?.message).toMatch(/the id "good" is taken by the hook at .*hookgate\.yaml:2/);
+    expect(broken.map(({ id }) => id)).toEqual(["torn.yaml:2", "bad", "hookgate.yaml:4", "again.yaml:1"]);
+    expect(broken[3]?.problems[0]?.message).toMatch(/the id "good" is taken by the hook at .*hookgate\.yaml:2/);
   });
 });

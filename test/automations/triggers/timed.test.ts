@@ -54,6 +54,7 @@ async function start(file: string, clock: ManualClock, hooks: readonly Definitio
     logger: silentLogger,
     isOff: (id) => off.has(id),
     draft: async ({ id }, started) => ({ run: draft(id, started, clock.now()), stored() {} }),
+    cooldownUntil: async () => undefined,
   });
   await timed.sync(hooks);
   const settled = () =>
@@ -75,14 +76,14 @@ async function start(file: string, clock: ManualClock, hooks: readonly Definitio
   };
 }
 
-function draft(hookId: string, { kind, reason, dueAt, lastAt }: DueStart, now: number): AutomationRun {
+function draft(hookId: string, { kind, reason, dueAt }: DueStart, now: number): AutomationRun {
   return {
     id: newId("r", now),
     hookId,
     trigger: kind,
     reason,
     status: "queued",
-    payload: { dueAt, lastAt },
+    payload: { dueAt },
     payloadHash: "",
     isRepeatable: false,
     attempt: 0,
@@ -180,7 +181,6 @@ describe("a hook that time starts", () => {
     });
     expect((await runsOf(started, "steady"))[1]?.payload).toEqual({
       dueAt: Date.parse("2026-06-01T08:38:30Z"),
-      lastAt: Date.parse("2026-06-01T08:18:30Z"),
     });
   });
 

@@ -6,8 +6,12 @@ export type FaultAction =
   | { kind: "drop-before" }
   /** The request takes effect, then the socket dies. */
   | { kind: "drop-after" }
-  | { kind: "status"; status: number; body?: Record<string, unknown>; headers?: Record<string, string> }
+  | { kind: "status"; status: number; body?: object; headers?: Record<string, string> }
+  /** A web page of what stands between Discord and us, without any of Discord's headers: Cloudflare's ban (429) is one. */
+  | { kind: "page"; status: number; headers?: Record<string, string> }
   | { kind: "rate-limit"; retryAfterS: number; scope: "user" | "global" | "shared" }
+  /** The request takes effect; a proxy makes this of the answer: cut short, empty, or something else. */
+  | { kind: "garble"; body: string; contentType?: string }
   /** The request takes effect; the answer comes late. */
   | { kind: "slow"; delayMs: number };
 
@@ -15,10 +19,13 @@ export interface Fault extends Rule<FaultAction> {
   method?: string;
   /** Tested against the path without `/api/v10`. */
   path?: string;
+  /** Only requests that carry a file. */
+  isUpload?: boolean;
 }
 
 /** Whether a fault is for this request. */
-export const isFor = (method: string, path: string) => (fault: Fault) =>
+export const isFor = (method: string, path: string, isUpload: boolean) => (fault: Fault) =>
+  (fault.isUpload === undefined || fault.isUpload === isUpload) &&
   (fault.method === undefined || fault.method === method) &&
   (fault.path === undefined || new RegExp(fault.path).test(path));
 

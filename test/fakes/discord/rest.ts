@@ -103,6 +103,7 @@ function channels(
   if (channel.isHidden)
     return failed({ status: 403, code: 50001, message: "Missing Access" }, kindOf(request.method, part));
   if (part === undefined && request.method === "GET") return ok(context.world.channelPayload(channel));
+  if (part === undefined && request.method === "PATCH") return changeThread(context, request, channel);
   if (part === "threads" && request.method === "POST") return startThread(context, request, channel);
   if (part !== "messages") return failed({ status: 404, code: 0, message: "404: Not Found" });
   if (request.path.endsWith("/threads") && messageId) return threadUnder(context, request, channel, messageId);
@@ -111,6 +112,22 @@ function channels(
   if (request.method === "PATCH" && messageId) return edit(context, request, channel, messageId, "edit");
   if (request.method === "DELETE" && messageId) return remove(context, channel, messageId, "delete");
   return failed({ status: 405, code: 0, message: "405: Method Not Allowed" });
+}
+
+const missingPermissions: ApiError = { status: 403, code: 50013, message: "Missing Permissions" };
+const archived: ApiError = { status: 400, code: 50083, message: "Thread is archived" };
+
+function changeThread({ world }: RestContext, { body }: RestRequest, channel: FakeChannel): RestAnswer {
+  if (channel.isLocked) return failed(missingPermissions);
+  if (typeof body.archived === "boolean") channel.isArchived = body.archived;
+  return ok(world.channelPayload(channel));
+}
+
+/** What the bot may not do here, and what state forbids; `isNew`: a message, which reopens a thread that is not locked. */
+function placeProblem(channel: FakeChannel, body: Record<string, unknown>, isNew: boolean): ApiError | undefined {
+  if (channel.noEmbeds && Array.isArray(body.embeds) && body.embeds.length > 0) return missingPermissions;
+  if (channel.isArchived && isNew && !channel.isLocked) channel.isArchived = false;
+  return channel.isArchived ? archived : undefined;
 }
 
 function kindOf(method: string, part: string | undefined): CallKind {
@@ -155,8 +172,16 @@ function create(context: RestContext, request: RestRequest, channel: FakeChannel
   const { world } = context;
   if (channel.type === ChannelType.forum)
     return failed({ status: 400, code: 50008, message: "Cannot send messages in a non-text channel" }, "send");
-  const problem = messageProblem(request.body, request.files.length > 0, false) ?? fileProblem(context, request);
+  const problem =
+    messageProblem(request.body, request.files.length > 0, false) ??
+    fileProblem(context, request) ??
+    placeProblem(channel, request.body, true);
   if (problem) return failed(problem, "send");
+  if (channel.noHistory && request.body.message_reference)
+    return failed(
+      { status: 403, code: 160002, message: "Cannot reply without permission to read message history" },
+      "send",
+    );
   const { nonce, enforce_nonce, message_reference } = request.body;
   const key = `${channel.id}:${String(nonce)}`;
   if (nonce !== undefined && enforce_nonce === true) {
@@ -223,7 +248,10 @@ function edit(
   if (!message) return failed(unknownMessage, kind);
   if (message.author.id !== context.world.bot.id)
     return failed({ status: 403, code: 50005, message: "Cannot edit a message authored by another user" }, kind);
-  const problem = messageProblem(request.body, request.files.length > 0, true) ?? fileProblem(context, request);
+  const problem =
+    messageProblem(request.body, request.files.length > 0, true) ??
+    fileProblem(context, request) ??
+    placeProblem(channel, request.body, false);
   if (problem) return failed(problem, kind);
   const { content, embeds, components } = request.body;
   Object.assign(message, {
@@ -238,6 +266,7 @@ function edit(
 }
 
 function remove(context: RestContext, channel: FakeChannel, messageId: string, kind: CallKind): RestAnswer {
+  if (channel.isArchived) return failed(archived, kind);
   if (!channel.messages.delete(messageId)) return failed(unknownMessage, kind);
   announce(context, "MESSAGE_DELETE", channel, { id: messageId, channel_id: channel.id });
   return { status: 204, kind, messageId };
@@ -276,6 +305,13 @@ function startThread(context: RestContext, request: RestRequest, channel: FakeCh
     return failed({ status: 400, code: 50035, message: "Invalid Form Body" }, "thread-start");
   const problem = messageProblem(first, request.files.length > 0, false);
   if (problem) return failed(problem, "thread-start");
+  const tags = channel.requiredTags;
+  const applied: unknown = request.body.applied_tags;
+  if (tags && !(Array.isArray(applied) && applied.some((id) => tags.some((tag) => tag.id === id))))
+    return failed(
+      { status: 400, code: 40067, message: "A tag is required to create a forum post in this channel" },
+      "thread-start",
+    );
   const id = context.world.snowflake();
   const thread = context.world.addChannel({ id, type: ChannelType.publicThread, name, parentId: channel.id });
   context.gateway.dispatch(

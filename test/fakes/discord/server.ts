@@ -125,7 +125,7 @@ export class FakeDiscord {
 
   async #api(request: IncomingMessage, response: ServerResponse, path: string, query: URLSearchParams): Promise<void> {
     const method = request.method ?? "GET";
-    const fault = this.faults.take(isFor(method, path));
+    const fault = this.faults.take(isFor(method, path, isMultipart(request)));
     if (fault?.kind === "drop-before") return void request.socket.destroy();
     const parsed = await readBody(request);
     const restRequest: RestRequest = { method, path, query, ...parsed };
@@ -134,6 +134,7 @@ export class FakeDiscord {
     const limit = this.limits.take(`${method} ${path.replace(/\/messages\/.*/, "/messages/x")}`);
     if (!isAuthFree(path) && request.headers.authorization !== `Bot ${this.token}`)
       result = failed({ status: 401, code: 0, message: "401: Unauthorized" });
+    else if (fault?.kind === "page") result = { status: fault.status, kind: "other" };
     else if (fault?.kind === "status") {
       result = { status: fault.status, kind: "other", body: fault.body ?? { message: "trouble", code: 0 } };
       headers = fault.headers ?? {};
@@ -147,6 +148,14 @@ export class FakeDiscord {
     if (result.kind === "send" && result.status < 300 && !result.deduplicated) this.sends++;
     this.#record(restRequest, result);
     if (fault?.kind === "drop-after") return void request.socket.destroy();
+    if (fault?.kind === "page") {
+      response.writeHead(fault.status, { "content-type": "text/html", ...fault.headers });
+      return void response.end(`<html><title>${fault.status}</title></html>`);
+    }
+    if (fault?.kind === "garble") {
+      response.writeHead(200, { "content-type": fault.contentType ?? "application/json" });
+      return void response.end(fault.body);
+    }
     if (fault?.kind === "slow") await new Promise((resolve) => setTimeout(resolve, fault.delayMs).unref());
     const text = result.body === undefined ? undefined : JSON.stringify(result.body);
     response.writeHead(result.status, {
@@ -209,6 +218,9 @@ export class FakeDiscord {
     }
   }
 }
+
+const isMultipart = ({ headers }: IncomingMessage) =>
+  headers["content-type"]?.startsWith("multipart/form-data") === true;
 
 function tooMany(retryAfterS: number, scope: "user" | "global" | "shared") {
   const result: RestAnswer = {

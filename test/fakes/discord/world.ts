@@ -23,6 +23,16 @@ export interface FakeChannel {
   lastMessageId?: string;
   /** The bot may not see it: REST answers 50001. */
   isHidden?: boolean;
+  /** The bot lacks Read Message History: a reply is refused with 160002. */
+  noHistory?: boolean;
+  /** The bot lacks Embed Links: an embed is refused with 50013. */
+  noEmbeds?: boolean;
+  /** A thread: changes are refused with 50083, a message reopens it. */
+  isArchived?: boolean;
+  /** Only who manages threads reopens it; the bot does not. */
+  isLocked?: boolean;
+  /** Of a forum; with them, a post without one is refused with 40067. */
+  requiredTags?: { id: string; name: string; moderated?: boolean }[];
   messages: Map<string, APIMessage>;
 }
 
@@ -111,6 +121,7 @@ export class World {
       last_message_id: channel.lastMessageId ?? null,
       ...(channel.guildId === undefined ? {} : { guild_id: channel.guildId }),
       ...(channel.parentId === undefined ? {} : { parent_id: channel.parentId }),
+      ...(channel.requiredTags ? { available_tags: channel.requiredTags, flags: 1 << 4 } : {}),
       ...(user ? { recipients: [this.userPayload(user)] } : {}),
       ...(channel.isHidden ? { permission_overwrites: [{ id: this.guildId, type: 0, allow: "0", deny: "1024" }] } : {}),
     } as APIChannel;

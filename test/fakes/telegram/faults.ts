@@ -12,6 +12,8 @@ export type FaultAction =
   | { kind: "rate-limit"; retryAfterS: number }
   /** An error page of a proxy: no JSON. `isProcessed`: the request took effect all the same. */
   | { kind: "proxy-error"; status: number; isProcessed?: boolean }
+  /** The request takes effect; a proxy makes this of the answer: cut short, empty, or something else. */
+  | { kind: "garble"; body: string; status?: number }
   /** The request takes effect; the answer comes late. */
   | { kind: "slow"; delayMs: number }
   /** The request takes effect; the answer never comes. */

@@ -148,6 +148,10 @@ export class FakeTelegram {
       response.writeHead(fault.status, { "content-type": "text/html" });
       return void response.end(`<html><head><title>${fault.status}</title></head></html>`);
     }
+    if (fault?.kind === "garble") {
+      response.writeHead(fault.status ?? 200, { "content-type": "application/json" });
+      return void response.end(fault.body);
+    }
     if (fault?.kind === "slow") await new Promise((resolve) => setTimeout(resolve, fault.delayMs).unref());
     reply(response, answer.status, answer.body);
   }

@@ -128,3 +128,26 @@ describe("text on the web page", () => {
     }
   });
 });
+
+describe("what one message costs", () => {
+  it("is bounded, whatever marks it is made of: what would be too much is literal text, and nothing is left out", () => {
+    for (const mark of ["a\n=\n", "- - - a\n", "1. a\n", "|-\n", "|a|b\n|-|-\n", "# a\n", "- a\n", "a\n\n", "`a` "]) {
+      const { html: made, text } = format({ text: mark.repeat(32_000 / mark.length) });
+      expect((made.match(/<(h1|li|t[dh]|code)>/g) ?? []).length, mark).toBeLessThan(6_100);
+      expect(text.match(/a|-/g)?.length ?? 0, mark).toBeGreaterThan(1000);
+    }
+  });
+
+  it("keeps the form of a long answer", () => {
+    const item = `- a point that says **something** of some use, with \`code\` and a [link](https://a.example)\n`;
+    const made = html(`# Title\n\n${item.repeat(60)}\n${"A paragraph.\n\n".repeat(100)}`);
+    expect(made.match(/<li>/g)).toHaveLength(60);
+    expect(made.match(/<p>/g)?.length).toBeGreaterThanOrEqual(100);
+  });
+
+  it("grows with the length of HTML and not with its square", () => {
+    const cost = (length: number) => cpuMs(() => format({ text: `<${"a".repeat(length)}`, format: "html" }));
+    cost(8_000);
+    expect(cost(64_000) / Math.max(cost(8_000), 0.5)).toBeLessThan(30);
+  });
+});

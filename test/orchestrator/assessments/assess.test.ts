@@ -128,10 +128,10 @@ it("programs, files, servers and conditions say whether it is as expected, and w
     [true, "its answer is as expected"],
     [false, expect.stringContaining("it answered 500, not 2xx")],
     [true, expect.anything()],
-    [false, "not so: result.data.warnings == 0"],
+    [false, "result.data.warnings == 0 is false"],
   ]);
   expect(assessed(judged)).toMatchObject({ passed: false, globalScore: expect.closeTo(6 / 11, 5) });
-  expect(assessed(judged).feedback).toContain("no warnings: not so: result.data.warnings == 0");
+  expect(assessed(judged).feedback).toContain("no warnings: result.data.warnings == 0 is false");
 });
 
 it("what is not required adds to the score only, by its weight", async () => {

@@ -2,12 +2,12 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import Database from "better-sqlite3";
 import { afterEach, expect, it } from "vitest";
 import type { Mission } from "../../../src/domain/mission.js";
 import type { Schedule } from "../../../src/domain/schedule.js";
 import type { Task } from "../../../src/domain/task.js";
 import type { TaskEvent } from "../../../src/domain/task-store.js";
+import { openSqlite } from "../../../src/store/driver.js";
 import { type GatewayProcess, gatewayProcess, TOKEN } from "../../support/gateway-process.js";
 import { linesOf } from "../../support/lines.js";
 import { until } from "../../support/until.js";
@@ -46,7 +46,7 @@ afterEach(async () => {
 const lines = (file: string) => linesOf(join(gateway?.folder as string, file));
 
 function rows<T>(sql: string): T[] {
-  const database = new Database(join(gateway?.folder as string, "data/hookgate.db"), { readonly: true });
+  const database = openSqlite(join(gateway?.folder as string, "data/hookgate.db"), { readonly: true });
   try {
     return (database.prepare(sql).all() as { data: string }[]).map(({ data }) => JSON.parse(data) as T);
   } finally {

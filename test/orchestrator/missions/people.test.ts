@@ -80,7 +80,7 @@ it("a person's work in a mission is judged, handed out again with what is lackin
     async () => (await cards(app)).filter((card) => card.text.includes("Write it")).length === 2,
     "a new card",
   );
-  expect((await cards(app)).at(-1)?.text).toContain("To be mended: long enough");
+  expect((await cards(app)).at(-1)?.text).toContain("To fix: long enough");
 
   await app.command(`/task start ${text}`, "bob");
   await app.command(`/task done ${text} a text that is long enough`, "bob");
@@ -113,7 +113,7 @@ it("a person who cannot, and one whose time is over, end the mission; what waite
   expect((await show(app, two)).status).toBe("in_progress");
   app.clock.leap(31 * 60_000);
   expect((await becomes(app, two, "failed")).reason).toMatch(/^timeout/);
-  await app.command(`/task cant ${one} my pen is empty`, "bob");
+  await app.command(`/task decline ${one} my pen is empty`, "bob");
   await app.reaches(mission, "failed");
   expect(await show(app, three)).toMatchObject({ attempt: 0, status: "cancelled" });
   const { data: report } = await app.command(`/mission report ${mission}`);

@@ -72,7 +72,7 @@ groups:
     [12, expect.stringContaining("when:")],
     [13, 'there is no model "big" (there is small)'],
     [14, expect.stringContaining("expected exactly one of")],
-    [15, expect.stringContaining("<=1")],
+    [15, "expected at most 1, got 2"],
     [15, expect.stringContaining("not yes or no")],
     [17, 'there is no group "mak" (did you mean "make"?)'],
     [19, expect.stringContaining("nobody is to do it")],

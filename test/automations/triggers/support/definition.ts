@@ -34,6 +34,8 @@ export function definition(id: string, trigger: Trigger, folder = "/"): Definiti
     critical: false,
     hash: JSON.stringify(trigger),
     secrets: [],
+    chats: [],
+    missing: () => [],
     ownerOnly: false,
   };
 }

@@ -1,0 +1,89 @@
+/** What a run shows when its dispatch refuses, overrules or cannot carry what it decided. */
+import { expect, test } from "vitest";
+import { until } from "../support/until.js";
+import { liveApp } from "./support/live-app.js";
+
+const prints = (value: object) => `run: { shell: { command: [echo, '${JSON.stringify(value)}'] } }`;
+const patches = (patch: object) => prints({ decision: "modify", patch });
+
+test("a modify that the point refuses is a failed run with the reason, whatever the failure policy", async () => {
+  const refused = {
+    misspelt: { txt: "y" },
+    type: { message: { text: 5 } },
+    inner: { message: { txt: "y" } },
+    chat: { chatId: "other" },
+  };
+  const hooks = Object.entries(refused).map(
+    ([id, patch]) => `  - { id: ${id}, on: message_sending, ${patches(patch)} }\n`,
+  );
+  const live = await liveApp({
+    "hookgate.yaml": `hooks:\n${hooks.join("")}
+  - { id: back, on: message_sending, match: { when: 'payload.message.text == "hello"' }, on_failure: fallback, fallback: { message: { text: stood in } }, ${patches({ txt: "y" })} }
+  - { id: shut, on: message_sending, match: { when: 'payload.message.text.contains("held")' }, on_failure: closed, notify: { to: ["web:web:general"], on: [failed] }, ${patches({ txt: "y" })} }
+  - { id: done, on: hook_run_completed, match: { hooks: [misspelt] }, run: { shell: { command: [echo, "{{ event.outcome }}"] } } }
+  - { id: status, on: "task:create", phase: before, ${patches({ status: "done" })} }
+  - { id: title, on: "task:create", phase: before, ${patches({ titel: "y" })} }
+`,
+  });
+  const send = (text: string) =>
+    live.app.gateway.send(
+      { platform: "web", botId: "web", chatId: "general" },
+      { text },
+      { cause: { kind: "api", id: "t", depth: 0 } },
+    );
+  await send("hello");
+  const reasons = {
+    misspelt: /no field "txt"/,
+    type: /message\.text/,
+    inner: /no field "message\.txt"/,
+    chat: /chatId/,
+  };
+  for (const [id, reason] of Object.entries({ ...reasons, back: /no field "txt"/ })) {
+    const run = await live.ended(id);
+    expect([id, run.status, run.statusReason]).toEqual([id, "failed", expect.stringMatching(reason)]);
+    expect(run.statusReason).not.toMatch(/Invalid input/);
+    expect(run.attempts[0]?.error).toMatch(reason);
+  }
+  expect((await live.ended("done")).attempts[0]?.output).toMatchObject({ stdout: "failed\n" });
+  await until(async () => (await live.room()).includes("stood in"), "the fallback");
+  await send("held");
+  expect(await live.ended("shut")).toMatchObject({ status: "failed" });
+  await until(async () => (await live.room()).some((text) => text.includes("shut")), "the notice");
+  await live.post("/api/command", { line: "/task add owner hello" });
+  expect(await live.ended("status")).toMatchObject({ status: "failed", statusReason: expect.stringMatching(/status/) });
+  expect(await live.ended("title")).toMatchObject({ status: "failed", statusReason: expect.stringMatching(/titel/) });
+});
+
+test("a value that an earlier hook overruled is no success", async () => {
+  const sets = (text: string) => `sees: original, ${patches({ message: { text } })}`;
+  const live = await liveApp({
+    "hookgate.yaml": `hooks:\n  - { id: first, on: message_sending, ${sets("one")} }\n  - { id: second, on: message_sending, ${sets("two")} }\n`,
+  });
+  await live.app.gateway.send(
+    { platform: "web", botId: "web", chatId: "general" },
+    { text: "hello" },
+    { cause: { kind: "api", id: "t", depth: 0 } },
+  );
+  expect(await live.ended("first")).toMatchObject({ status: "succeeded" });
+  expect(await live.ended("second")).toMatchObject({
+    status: "skipped",
+    statusReason: expect.stringMatching(/^overruled: "first" set message before it/),
+  });
+  await until(async () => (await live.room()).includes("one"), "the message");
+});
+
+test("a block where nothing can be blocked is a failed run", async () => {
+  const block = `run: { shell: { sh: "echo no >&2; exit 2" } }`;
+  const live = await liveApp({
+    "hookgate.yaml": `hooks:\n  - { id: void, on: message_received, ${block} }\n  - { id: aside, on: inbound_claim, execution: background, ${block} }\n`,
+  });
+  await live.say("hello");
+  expect(await live.ended("void")).toMatchObject({
+    status: "failed",
+    statusReason: "a hook cannot block at message_received (its reason: no)",
+  });
+  expect(await live.ended("aside")).toMatchObject({
+    status: "failed",
+    statusReason: "block has no effect here: nothing waits for a hook that is background (its reason: no)",
+  });
+});

@@ -1,0 +1,448 @@
+/** `hookgate check`, a start and a reload find the same mistakes: each alone, and all of them at once. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startApp } from "../../src/app.js";
+import { examine } from "../../src/cli/examine.js";
+import { formatProblem, loadConfig } from "../../src/config/load.js";
+import { silentLogger } from "../../src/lib/logger.js";
+import { until } from "../support/until.js";
+import { runCli } from "./run-cli.js";
+
+type Json = Record<string, unknown>;
+
+interface Mistake {
+  config?: Json;
+  files?: Record<string, string>;
+  env?: Record<string, string>;
+  found: RegExp;
+  /** It makes other mistakes of the table unreadable, so it is not in the file that has them all. */
+  alone?: true;
+}
+
+const TRUE = { shell: { command: ["true"] } };
+let number = 0;
+const hook = (changes: Json, found: RegExp): Mistake => ({
+  config: { hooks: [{ id: `h${++number}`, run: TRUE, ...changes }] },
+  found,
+});
+const received = { on: "message_received" };
+const claim = { on: "inbound_claim" };
+const plugin = (name: string, code: string, found: RegExp): Mistake => ({
+  config: { plugins: [`./${name}.mjs`] },
+  files: { [`${name}.mjs`]: code },
+  found,
+});
+const reply = { for: "conversation", measure: "first_response", target: "1h" };
+
+const MISTAKES: Record<string, Mistake> = {
+  // The whole configuration.
+  "a word for a duration": {
+    config: { gateway: { ttl: "soon" } },
+    found: /gateway\.ttl: expected a duration.*got "soon"$/,
+  },
+  "a duration in words": {
+    config: { gateway: { dispatch_timeout: 3, ttl: "30 minutes" } },
+    alone: true,
+    found: /gateway\.ttl: .*: write "30m"$/,
+  },
+  "an unknown setting": {
+    config: { gateway: { max_waitin: 5 } },
+    found: /unknown setting "max_waitin" \(did you mean "max_waiting"\?\)/,
+  },
+  "text for a list": {
+    config: { operators: { admin: "web:1" } },
+    found: /operators\.admin: expected a list, got "web:1": write \["web:1"\]$/,
+  },
+  "an unknown platform": { config: { operators: { owner: ["slack:1"] } }, found: /there is no platform "slack"/ },
+  "a name for an id": {
+    config: { operators: { viewer: ["discord:abc"] } },
+    found: /operators\.viewer\.0: "abc" is no id of discord/,
+  },
+  "an account without a platform": {
+    config: { alerts: { people: { ann: ["80351"] } } },
+    found: /alerts\.people\.ann\.0: "80351" names no platform/,
+  },
+  "a default model that is none": {
+    config: { models: { default: "big" } },
+    found: /models\.default: there is no model "big"/,
+  },
+  "an unknown calendar": {
+    config: { sla: { policies: [{ id: "cal", for: "task", calendar: "wrok" }] } },
+    found: /there is no calendar "wrok"/,
+  },
+  "two policies of one id": {
+    config: {
+      sla: {
+        policies: [
+          { id: "twice", for: "mission" },
+          { id: "twice", for: "mission", target: "1h" },
+        ],
+      },
+    },
+    found: /there are two policies "twice"/,
+  },
+  "a country that is none": {
+    config: {
+      sla: { calendars: { away: { timezone: "UTC", hours: { mon: ["09:00-17:00"] }, holidays: { country: "XX" } } } },
+    },
+    found: /sla\.calendars\.away.*XX/,
+  },
+  "an unknown route": {
+    config: { sla: { policies: [{ id: "routed", ...reply, measure: "resolution", routes: ["supprt"] }] } },
+    found: /there is no route "supprt"/,
+  },
+  "an unknown person on call": {
+    config: { alerts: { rotas: { night: { shifts: [{ from: "22:00", to: "06:00", person: "ben" }] } } } },
+    found: /nobody is known as "ben"/,
+  },
+  "a list that is text": { config: { plugins: "yes" }, alone: true, found: /plugins: expected a list, got "yes"/ },
+  "hooks that are no list": { config: { hooks: "yes" }, alone: true, found: /hooks: expected a list/ },
+  "a port that is none": { env: { HOOKGATE_PORT: "many" }, alone: true, found: /HOOKGATE_PORT: expected/ },
+  // Platforms and events.
+  "an unknown mode": {
+    config: { telegram: { mode: "webhok" } },
+    found: /telegram\.mode: "webhok" is not known here \(did you mean "webhook"\?\)/,
+  },
+  "a missing login token": {
+    config: { web: { people: [{ id: 2, name: "Bob", token_env: "BOB_TOKEN" }] } },
+    found: /login token of Bob is missing/,
+  },
+  "a missing event secret": {
+    config: { events: { deploy: { secret_env: "NOT_THERE" } } },
+    found: /secret that signs the event deploy is missing/,
+  },
+  // Hooks that cannot be in force.
+  "an unknown point": hook(
+    { on: "mesage_received" },
+    /there is no hook point "mesage_received" \(did you mean "message_received"\?\)/,
+  ),
+  "no handler": hook({ ...received, run: undefined }, /run: hook h\d+: expected one handler/),
+  "a number for an interval": hook(
+    { trigger: { every: 5 } },
+    /trigger\.every: hook h\d+: expected a duration.*got 5: write "5s"/,
+  ),
+  "two handlers": hook(
+    { ...received, run: { ...TRUE, chat: { text: "x" } } },
+    /expected exactly one handler, got shell and chat/,
+  ),
+  "a misspelt setting": hook({ ...received, cooldwn: "1s" }, /unknown setting "cooldwn" \(did you mean "cooldown"\?\)/),
+  "blocking where nothing can be vetoed": hook(
+    { ...received, execution: "blocking" },
+    /nothing can be vetoed at message_received/,
+  ),
+  "text for a command": hook(
+    { ...received, run: { shell: { command: "ls -l" } } },
+    /run\.shell\.command: hook h\d+: expected a list, got "ls -l"/,
+  ),
+  "a tool matcher without tools": hook(
+    { ...received, match: { tools: ["git"] } },
+    /match\.tools: hook h\d+: no payload of message_received carries toolName/,
+  ),
+  "an agent matcher without agents": hook(
+    { ...claim, match: { agents: ["a"] } },
+    /match\.agents: hook h\d+: no payload of inbound_claim carries/,
+  ),
+  "an impossible value": hook(
+    { ...received, match: { when: 'payload.access == "maybe"', access: "any" } },
+    /payload\.access is never "maybe": it is one of allowed, denied/,
+  ),
+  "denied messages without access": hook(
+    { ...received, match: { when: 'payload.access == "denied"' } },
+    /add `access: any`/,
+  ),
+  "deletions on Telegram": hook(
+    { on: "message_deleted", match: { platforms: ["telegram"] } },
+    /Telegram reports no deletions/,
+  ),
+  "an agent without a model": hook({ ...received, run: { agent: { prompt: "hello" } } }, /no model is configured/),
+  "an unknown model": hook(
+    { ...received, run: { agent: { prompt: "hello", model: "small" } } },
+    /there is no model "small"/,
+  ),
+  "a timer that speaks to no chat": hook(
+    { trigger: { every: "1h" }, run: { chat: { text: "x" } } },
+    /run\.chat\.to: .*about no conversation.*name a chat/,
+  ),
+  "a missing secret": hook(
+    { ...received, run: { http: { url: "https://example.org", secret_env: "NO_SECRET" } } },
+    /environment variable NO_SECRET is missing/,
+  ),
+  "an unknown field in a template": hook(
+    { ...received, run: { chat: { text: "{{ event.message.txt }}" } } },
+    /event\.message has no "txt"; did you mean "text"\?/,
+  ),
+  "a template that does not end": hook(
+    { ...received, run: { chat: { text: "{{ event" } } },
+    /run\.chat\.text: .*not closed/,
+  ),
+  "a dependency on nothing": hook({ ...claim, after: ["nobody"] }, /"nobody", which is not registered/),
+  "an id that is taken": {
+    config: {
+      hooks: [
+        { id: "same", ...received, run: TRUE },
+        { id: "same", ...claim, run: TRUE },
+      ],
+    },
+    found: /the id "same" is taken/,
+  },
+  "a time that never comes": hook({ trigger: { cron: "0 0 30 2 *" } }, /never comes/),
+  "a file that is no YAML": { files: { "hooks/bad.yaml": "hooks: [\n" }, found: /bad\.yaml/ },
+  // Hooks that are in force and cannot do their work.
+  "a missing module": hook({ ...received, run: { module: { path: "./none.mjs" } } }, /there is no module .*none\.mjs/),
+  "a missing program": hook(
+    { ...received, run: { shell: { command: ["no-such-program"] } } },
+    /there is no program "no-such-program" on the PATH/,
+  ),
+  "a missing program in a step": hook(
+    { ...received, context: [{ shell: { command: ["./no-such-step"] } }] },
+    /there is no program .*no-such-step/,
+  ),
+  "a missing plan": hook({ ...received, run: { mission: { plan: "relase" } } }, /there is no plan "relase"/),
+  "a missing room": hook(
+    { ...received, run: { chat: { to: "web:web:genral", text: "x" } } },
+    /there is no room "genral" in the web chat \(did you mean "general"\?\)/,
+  ),
+  "a chat of a platform that is off": hook(
+    { ...received, run: { chat: { to: "discord:1:2", text: "x" } } },
+    /discord:1:2 cannot be reached: discord is off/,
+  ),
+  "a matcher of a platform that is off": hook(
+    { ...received, match: { platforms: ["telegram"] } },
+    /it is for telegram, which is off/,
+  ),
+  "a time in the past": hook(
+    { trigger: { at: "2020-01-01T00:00:00Z" } },
+    /2020-01-01T00:00:00\.000Z, was past: it never fires/,
+  ),
+  // Settings without an effect.
+  "an override of no hook": {
+    config: { overrides: { "no-such-hook": { enabled: false } } },
+    found: /overrides\.no-such-hook: there is no hook "no-such-hook"/,
+  },
+  "a policy that never matches": {
+    config: {
+      sla: {
+        policies: [
+          { id: "first", ...reply },
+          { id: "second", ...reply, target: "2h" },
+        ],
+      },
+    },
+    found: /the policy second never matches: first comes before it/,
+  },
+  "a matcher of no policy": {
+    config: { alerts: { routes: { one: { match: ["policy=nosuch"] } } } },
+    found: /there is no policy "nosuch"/,
+  },
+  "alerts to a missing room": {
+    config: { alerts: { routes: { two: { to: ["web:web:nowhere"] } } } },
+    found: /alerts\.routes\.two\.to\.0: there is no room "nowhere"/,
+  },
+  "a runner without its program": {
+    config: { orchestrator: { runners: { build: { shell: { command: ["no-such-make"] } } } } },
+    found: /runners\.build\.shell: there is no program "no-such-make"/,
+  },
+  // Plugins and plans.
+  "a missing plugin": {
+    config: { plugins: ["./none-at-all.js"] },
+    found: /plugins\.\d+: \.\/none-at-all\.js: there is no file/,
+  },
+  "a setup that throws": plugin(
+    "throws",
+    `export default { id: "throws",\n  setup() { throw new Error("no luck"); } };`,
+    /setup failed: no luck \(throws\.mjs:2:\d+\)/,
+  ),
+  "a plugin at an unknown point": plugin(
+    "clam",
+    `export default { id: "clam", setup(api) { api.hooks.registerClaiming("inbound_clam", () => {}); } };`,
+    /There is no hook point "inbound_clam".*Did you mean "inbound_claim"\? \(clam\.mjs:1:\d+\)/,
+  ),
+  "a plugin with the wrong model": plugin(
+    "model",
+    `export default { id: "model", setup(api) { api.hooks.registerVoid("inbound_claim", () => {}); } };`,
+    /\.\/model\.mjs: .*inbound_claim/,
+  ),
+  "a plugin with a command of the product": plugin(
+    "hasty",
+    `export default { id: "hasty", setup(api) { api.commands.register({ name: "status", summary: "x", role: "viewer", run: () => "x" }); } };`,
+    /Command "status" exists already, of Hookgate/,
+  ),
+  "a plugin that takes no settings": {
+    config: { plugins: [{ module: "./plain.mjs", config: { a: 1 } }] },
+    files: { "plain.mjs": `export default { id: "plain", setup() {} };` },
+    found: /plugin "plain" takes no config, got a/,
+  },
+  "a default route to a missing plugin": {
+    config: { gateway: { default_route: { plugin: "nobody" } } },
+    found: /gateway\.default_route\.plugin: .*plugin "nobody".*are not answered/,
+  },
+  "a default route to a plugin without one": {
+    config: { plugins: ["./routeless.mjs"], gateway: { default_route: { plugin: "routeless" } } },
+    files: { "routeless.mjs": `export default { id: "routeless", setup() {} };` },
+    alone: true,
+    found: /gateway\.default_route\.plugin: plugin "routeless" does not call api\.route/,
+  },
+  "an allowed plugin that is not there": {
+    config: { plugins: ["./quiet.mjs"], gateway: { allowed_plugins: { "*": ["quite"] } } },
+    files: { "quiet.mjs": `export default { id: "quiet", setup() {} };` },
+    alone: true,
+    found: /gateway\.allowed_plugins\.\*\.0: there is no plugin "quite" \(did you mean "quiet"\?\)/,
+  },
+  "allowed plugins of a conversation that cannot be": {
+    config: { gateway: { allowed_plugins: { "slack:1": [] } } },
+    found: /gateway\.allowed_plugins\.slack:1: there is no platform "slack"/,
+  },
+  "a broken plan": { files: { "missions/bad.yaml": "title: Bad\ngroups: 5\n" }, found: /plan bad: .*expected a list/ },
+};
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "hookgate-check-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function write({ config = {}, files = {} }: Pick<Mistake, "config" | "files">): void {
+  for (const [name, text] of Object.entries({ ...files, "hookgate.yaml": JSON.stringify(config) })) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+}
+
+const read = (env: Record<string, string> = {}) =>
+  loadConfig({
+    path: join(folder, "hookgate.yaml"),
+    env: {
+      PATH: process.env.PATH ?? "",
+      DATABASE_URL: `file:${join(folder, "test.db")}`,
+      HOOKGATE_PORT: "0",
+      HOOKGATE_TOKEN: "the-token-of-the-owner-0001",
+      ...env,
+    },
+  });
+
+/** What a start reports: as its rejection, or in `/hooks broken` and `/status` of the gateway that it starts. */
+async function started(env?: Record<string, string>): Promise<string> {
+  const app = await startApp(read(env), { version: "0.0.0", logger: silentLogger }).catch((error: Error) => error);
+  if (app instanceof Error) return app.message;
+  try {
+    return await listed(app.url);
+  } finally {
+    await app.stop();
+  }
+}
+
+async function listed(url: string): Promise<string> {
+  const answer = await fetch(`${url}/api/command`, {
+    method: "POST",
+    headers: { authorization: "Bearer the-token-of-the-owner-0001", "content-type": "application/json" },
+    body: JSON.stringify({ line: "/status" }),
+  });
+  const { data } = (await answer.json()) as { data: { problems: string[] } };
+  return data.problems.join("\n");
+}
+
+const lines = (pattern: RegExp) => new RegExp(pattern.source, "m");
+
+describe("one mistake", () => {
+  test.each(Object.entries(MISTAKES))("%s is found by check and by a start, in the same words", async (_, mistake) => {
+    write(mistake);
+    const problems = (await examine(read(mistake.env))).map(formatProblem).join("\n");
+    expect(problems).toMatch(lines(mistake.found));
+    expect(problems).not.toMatch(/Invalid input|received undefined|nonoptional|Unrecognized/);
+    expect(await started(mistake.env)).toMatch(lines(mistake.found));
+  });
+
+  test("is found by a reload, too, in the words of check", async () => {
+    write({});
+    const app = await startApp(read(), { version: "0.0.0", logger: silentLogger });
+    try {
+      for (const [name, { env, found, ...mistake }] of Object.entries(MISTAKES)) {
+        write(mistake);
+        const reloaded = await app.reload(read(env)).then(
+          ({ problems }) => problems.join("\n"),
+          (error: Error) => error.message,
+        );
+        // What a file beside the configuration lacks is listed from the moment on, whether anything is reloaded or not.
+        if (mistake.config !== undefined || env !== undefined) expect(`${name}: ${reloaded}`).toMatch(lines(found));
+        expect(await listed(app.url)).toMatch(lines(found));
+        for (const file of Object.keys(mistake.files ?? {})) rmSync(join(folder, file));
+        write({});
+        await app.reload(read());
+        await until(async () => (await listed(app.url)) === "", `nothing being left of ${name}`);
+      }
+    } finally {
+      await app.stop();
+    }
+  });
+});
+
+test("all mistakes together are found in one go by the command line", async () => {
+  const all = Object.entries(MISTAKES).filter(([, { alone }]) => alone !== true);
+  const config = all.reduce<Json>((merged, [, mistake]) => merge(merged, mistake.config ?? {}), {});
+  write({ config, files: Object.assign({}, ...all.map(([, { files }]) => files)) });
+  const { code, err } = await runCli(["check"], { cwd: folder });
+  expect(code).toBe(2);
+  const missed = all.filter(([, { found }]) => !lines(found).test(err)).map(([name]) => name);
+  expect(missed).toEqual([]);
+});
+
+test("a broken critical hook or plugin is reported as what stops the start", async () => {
+  write({
+    config: {
+      hooks: [{ id: "a", critical: true, on: "nowhere", run: TRUE }],
+      plugins: [{ module: "./none.mjs", critical: true }],
+    },
+  });
+  const { err } = await runCli(["check"], { cwd: folder });
+  expect(err).toMatch(/Hookgate does not start.*the critical plugin \.\/none\.mjs and the critical hook a are broken/);
+  expect(err).not.toContain("starts without");
+  await expect(startApp(read(), { version: "0.0.0", logger: silentLogger })).rejects.toThrow(/critical/);
+});
+
+test("a plugin that is no JavaScript is reported with its line", async () => {
+  write({
+    config: { plugins: ["./syntax.mjs"] },
+    files: { "syntax.mjs": 'export default {\n  id: "syntax",\n  setup( {\n};\n' },
+  });
+  const { code, err } = await runCli(["check"], { cwd: folder });
+  expect([code, err]).toEqual([2, expect.stringMatching(/\.\/syntax\.mjs: .*\(syntax\.mjs:\d/)]);
+});
+
+test("keys without a value count as absent", async () => {
+  write({ files: {} });
+  writeFileSync(
+    join(folder, "hookgate.yaml"),
+    "operators:\n  owner:\nweb:\nhooks:\n  - id: one\n    on: message_received\n    match:\n    run: { shell: { sh: exit 0 } }\n",
+  );
+  expect((await examine(read())).map(formatProblem)).toEqual([]);
+});
+
+test("a plugin that keeps timers going does not keep check from ending, and sends nothing", async () => {
+  write({
+    config: { plugins: ["./busy.mjs"] },
+    files: {
+      "busy.mjs": `export default { id: "busy", async setup(api) { setInterval(() => {}, 1000); await api.send({ platform: "web", botId: "web", chatId: "general" }, "hi"); await api.store.set("a", 1); } };`,
+    },
+  });
+  const { code, out, err } = await runCli(["check"], { cwd: folder });
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out).toContain("is good");
+});
+
+/** Lists are joined, settings merged. */
+function merge(one: Json, other: Json): Json {
+  const merged = { ...one };
+  for (const [key, value] of Object.entries(other)) {
+    const before = merged[key];
+    if (Array.isArray(before) && Array.isArray(value)) merged[key] = [...before, ...value];
+    else if (isMap(before) && isMap(value)) merged[key] = merge(before, value);
+    else merged[key] = value;
+  }
+  return merged;
+}
+
+function isMap(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

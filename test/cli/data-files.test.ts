@@ -1,0 +1,437 @@
+/** The files on disk, as a user of the same machine and an operator with a damaged disk meet them: real processes, real files. */
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { freePort, type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
+import { until } from "../support/until.js";
+import { runCli, spawnCli } from "./run-cli.js";
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-files-"));
+  cleanUps.push(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+interface Installation extends GatewayProcess {
+  data: string;
+  database: string;
+  journal: string;
+  cli(...args: string[]): ReturnType<typeof runCli>;
+  /** One that cannot start: its exit code, and what it printed. */
+  failedStart(): ReturnType<typeof refusedStart>;
+  /** Posts a message to the room "general" of the web chat. */
+  post(text: string): Promise<void>;
+  texts(): Promise<string[]>;
+  /** The answer to a line as it is written in chat, as JSON. */
+  command(line: string): Promise<string>;
+}
+
+/** Answers every message, so that a message leaves a delivery behind. */
+const ECHO = `export default {
+  id: "echo",
+  setup(api) {
+    api.hooks.registerClaiming("inbound_claim", ({ message }) => ({ handled: true, reply: { text: "echo " + message.text } }), { id: "reply" });
+  },
+};`;
+
+/** A gateway in a folder of its own. */
+async function installation(env: Record<string, string> = {}): Promise<Installation> {
+  const folder = temporaryFolder();
+  const port = await freePort();
+  const all = { HOOKGATE_TOKEN: TOKEN, HOOKGATE_PORT: String(port), ...env };
+  const access = { dms: "everyone", chats: ["*"], mention: "always" };
+  // It looks for alerts about itself twice in this time.
+  const alerts = { watch_gateway: { offline_after: "2s" } };
+  const config = { plugins: ["./echo.mjs"], web: { access }, alerts };
+  const gateway = await gatewayProcess({ folder, config, port, env: all });
+  writeFileSync(join(folder, "echo.mjs"), ECHO);
+  cleanUps.push(() => gateway.kill());
+  const data = join(folder, "data");
+  const cli = (...args: string[]) => runCli(args, { cwd: folder, env: all });
+  // biome-ignore lint/suspicious/noExplicitAny: answers of several routes, read by the tests field by field
+  const call = async (path: string, body?: unknown): Promise<any> => {
+    const authorization = `Bearer ${all.HOOKGATE_TOKEN}`;
+    const answer = await fetch(`${gateway.url}${path}`, {
+      method: body === undefined ? "GET" : "POST",
+      headers: { authorization, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  };
+  let nonces = 0;
+  return {
+    ...gateway,
+    data,
+    database: join(data, "hookgate.db"),
+    journal: join(data, "hookgate-journal.db"),
+    cli,
+    failedStart: () => refusedStart(folder, all),
+    post: async (text) =>
+      void (await call("/api/rooms/general/messages", { text, nonce: `nonce-of-the-test-${Date.now()}-${nonces++}` })),
+    command: async (line) => JSON.stringify(await call("/api/command", { line, source: "cli" })),
+    texts: async () => {
+      const { messages } = await call("/api/rooms/general/messages?limit=200");
+      return messages.map(({ text }: { text: string }) => text);
+    },
+  };
+}
+
+/** A start that must end by itself; it is killed after the test when it does not. */
+async function refusedStart(cwd: string, env: Record<string, string>): Promise<{ code: number | null; err: string }> {
+  const child = spawnCli(["start"], { cwd, env });
+  cleanUps.push(() => child.kill("SIGKILL"));
+  let err = "";
+  child.stdout.resume();
+  child.stderr.on("data", (chunk: Buffer) => {
+    err += chunk;
+  });
+  return new Promise((done) => child.once("close", (code) => done({ code, err })));
+}
+
+/** Every path under the folder with its mode, as `ls` shows it. */
+function modes(folder: string): Record<string, string> {
+  const paths = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return Object.fromEntries(
+    [".", ...paths].map((path) => [path, (statSync(join(folder, path)).mode & 0o777).toString(8)]),
+  );
+}
+
+describe("privacy of the data folder", () => {
+  it("closes the folder and every file to other users, also files from an earlier version", async () => {
+    const gateway = await installation({ HOOKGATE_TOKEN: "" });
+    const data = join(gateway.folder, "data");
+    await gateway.start();
+    await gateway.ready();
+    const token = readFileSync(join(data, "hookgate.token"), "utf8").trim();
+    const upload = await fetch(`${gateway.url}/api/uploads?filename=secret.txt`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "text/plain" },
+      body: "private",
+    });
+    expect(upload.status).toBe(201);
+    const whileRunning = modes(data);
+    expect(Object.keys(whileRunning)).toEqual(
+      expect.arrayContaining(["hookgate.db", "hookgate.db-wal", "hookgate.db-shm", "hookgate.db.lock", "uploads"]),
+    );
+    const isFolder = (path: string) => path === "." || path === "uploads";
+    const allPrivate = (found: Record<string, string>) =>
+      Object.fromEntries(Object.keys(found).map((path) => [path, isFolder(path) ? "700" : "600"]));
+    expect(whileRunning).toEqual(allPrivate(whileRunning));
+    await gateway.kill();
+
+    for (const path of Object.keys(whileRunning)) chmodSync(join(data, path), isFolder(path) ? 0o755 : 0o644);
+    const doctor = await gateway.cli("doctor");
+    expect(doctor.out).toContain("other users of this machine can open");
+    expect(doctor.out).toContain("hookgate.db");
+    await gateway.start();
+    await gateway.ready();
+    const afterRestart = modes(data);
+    expect(afterRestart).toEqual(allPrivate(afterRestart));
+    expect((await gateway.cli("doctor")).out).not.toContain("other users");
+  });
+
+  it("does not close a folder that holds other things too", async () => {
+    const gateway = await installation({ DATABASE_URL: "file:shared/hookgate.db" });
+    const shared = join(gateway.folder, "shared");
+    mkdirSync(shared);
+    writeFileSync(join(shared, "notes.txt"), "of the team");
+    chmodSync(shared, 0o755);
+    chmodSync(join(shared, "notes.txt"), 0o644);
+    await gateway.start();
+    await gateway.ready();
+    expect(modes(shared)).toMatchObject({ ".": "755", "notes.txt": "644", "hookgate.db": "600" });
+  });
+
+  it("keeps the login token out of the database, and the command line reads it from its own file", async () => {
+    const gateway = await installation({ HOOKGATE_TOKEN: "" });
+    await gateway.start();
+    await gateway.ready();
+    const data = join(gateway.folder, "data");
+    const token = readFileSync(join(data, "hookgate.token"), "utf8").trim();
+    await until(() => gateway.output().includes(token), "the greeting");
+    expect((await gateway.cli("status")).code).toBe(0);
+    await gateway.kill();
+    for (const name of readdirSync(data).filter((name) => name.startsWith("hookgate") && !name.endsWith(".token")))
+      expect(readFileSync(join(data, name)).includes(token), name).toBe(false);
+
+    rmSync(join(data, "hookgate.token"));
+    await gateway.start();
+    await gateway.ready();
+    const next = readFileSync(join(data, "hookgate.token"), "utf8").trim();
+    expect(next).not.toBe(token);
+    await until(() => gateway.output().includes(next), "the greeting");
+    const me = (bearer: string) => fetch(`${gateway.url}/api/me`, { headers: { authorization: `Bearer ${bearer}` } });
+    expect([(await me(token)).status, (await me(next)).status]).toEqual([401, 200]);
+  });
+});
+
+/** Changes bytes of a file in place. */
+function overwrite(file: string, at: number, bytes: Buffer): void {
+  const handle = openSync(file, "r+");
+  writeSync(handle, bytes, 0, bytes.length, at);
+  closeSync(handle);
+}
+
+const flip = (file: string, from: number, count: number) =>
+  overwrite(
+    file,
+    from,
+    Buffer.from(
+      readFileSync(file)
+        .subarray(from, from + count)
+        .map((byte) => byte ^ 0xff),
+    ),
+  );
+
+/** Has run and stopped, with a few messages in its database. */
+async function usedInstallation(): Promise<Installation> {
+  const gateway = await installation();
+  await gateway.start();
+  await gateway.ready();
+  await gateway.post("first");
+  await until(async () => (await gateway.texts()).includes("echo first"), "the reply");
+  await gateway.stop();
+  return gateway;
+}
+
+describe("one gateway per database", () => {
+  it("starts through a symbolic link, and refuses a second gateway under the other name", async () => {
+    const gateway = await installation({ DATABASE_URL: "file:link.db" });
+    mkdirSync(gateway.data);
+    symlinkSync(join("data", "real.db"), join(gateway.folder, "link.db"));
+    await gateway.start();
+    await gateway.ready();
+    expect(existsSync(join(gateway.data, "real.db-wal"))).toBe(true);
+    expect(existsSync(join(gateway.folder, "link.db.lock"))).toBe(false);
+    const env = { DATABASE_URL: "file:data/real.db", HOOKGATE_PORT: String(await freePort()) };
+    const second = await refusedStart(gateway.folder, env);
+    expect(second.code).toBe(1);
+    expect(second.err).toContain("another gateway has the database");
+  });
+
+  it("refuses a second gateway when the lock file was deleted", async () => {
+    const gateway = await installation();
+    await gateway.start();
+    await gateway.ready();
+    rmSync(`${gateway.database}.lock`);
+    const env = { HOOKGATE_PORT: String(await freePort()) };
+    const second = await refusedStart(gateway.folder, env);
+    expect(second.code).toBe(1);
+    expect(second.err).toContain("its lock file was deleted");
+    // Its own crash is no reason to refuse it.
+    await gateway.kill();
+    await gateway.start();
+    await gateway.ready();
+  });
+});
+
+describe("a damaged database", () => {
+  it.each<[string, (file: string) => void]>([
+    ["whose header is overwritten", (file) => overwrite(file, 0, Buffer.alloc(100, "garbage "))],
+    ["of which half is missing", (file) => truncateSync(file, Math.floor(statSync(file).size / 2))],
+    ["with 40 damaged bytes", (file) => flip(file, 8192 * 6, 40)],
+  ])("%s is refused with its name and what to do", async (_how, damage) => {
+    const gateway = await usedInstallation();
+    damage(gateway.database);
+    const { code, err } = await gateway.failedStart();
+    expect(code).toBe(1);
+    expect(err).toContain(gateway.database);
+    expect(err).toContain("hookgate restore FILE");
+    const doctor = await gateway.cli("doctor");
+    expect(doctor.out).toContain("is damaged");
+  });
+
+  it("whose columns have other names is refused with its name and what to do", async () => {
+    const gateway = await usedInstallation();
+    overwrite(gateway.database, readFileSync(gateway.database).indexOf("reminded_at"), Buffer.from("x"));
+    const { code, err } = await gateway.failedStart();
+    expect(code).toBe(1);
+    expect(err).toContain(`the database ${gateway.database} does not have the tables and columns`);
+    expect(err).toContain("hookgate restore FILE");
+  });
+
+  it.each<[string, (file: string) => void]>([
+    ["empty", (file) => truncateSync(file, 0)],
+    ["deleted", (file) => rmSync(file)],
+  ])("that is %s beside its history is replaced only when the operator asks for it", async (_how, damage) => {
+    const gateway = await usedInstallation();
+    damage(gateway.database);
+    const refused = await gateway.failedStart();
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain("is missing or empty");
+    expect(refused.err).toContain("--new-database");
+    await gateway.start("--new-database");
+    await gateway.ready();
+    expect(await gateway.texts()).toEqual([]);
+    expect(readdirSync(gateway.data).some((name) => name.startsWith("hookgate-journal.db.replaced-"))).toBe(true);
+  });
+
+  it("that was deleted under the gateway makes it unready, raises an alert and shows in /status", async () => {
+    const gateway = await installation();
+    await gateway.start();
+    await gateway.ready();
+    rmSync(gateway.database);
+    const ready = await fetch(`${gateway.url}/readyz`);
+    expect(ready.status).toBe(503);
+    const status = await gateway.cli("status");
+    expect(status.out).toContain("Something is down");
+    expect(status.out).toContain("was deleted or replaced");
+    await until(async () => (await gateway.command("/alerts")).includes("The database is damaged"), "the alert");
+  });
+});
+
+function replaceByFolder(file: string): void {
+  rmSync(file);
+  mkdirSync(file);
+}
+
+describe("a damaged history", () => {
+  it.each<[string, (file: string) => void]>([
+    ["whose header is overwritten", (file) => overwrite(file, 0, Buffer.alloc(100, "garbage "))],
+    ["that is a text", (file) => writeFileSync(file, "notes ".repeat(1000))],
+    ["that is a folder", replaceByFolder],
+    ["of which half is missing", (file) => truncateSync(file, Math.floor(statSync(file).size / 2))],
+  ])("%s is moved aside, and the gateway starts and reports it", async (_how, damage) => {
+    const gateway = await usedInstallation();
+    damage(gateway.journal);
+    await gateway.start();
+    await gateway.ready();
+    expect(gateway.output()).toContain("the history");
+    expect(readdirSync(gateway.data).some((name) => name.startsWith("hookgate-journal.db.damaged-"))).toBe(true);
+    expect((await gateway.cli("status")).out).toContain("was damaged and is now");
+    await gateway.post("second");
+    await until(async () => (await gateway.texts()).includes("echo second"), "the reply");
+  });
+});
+
+describe("a log that a crash left", () => {
+  const crashed = async () => {
+    const gateway = await usedInstallation();
+    await gateway.start();
+    await gateway.ready();
+    for (let i = 0; i < 20; i++) await gateway.post(`after ${i}`);
+    await gateway.kill();
+    return gateway;
+  };
+  const remarks = async (gateway: Installation) => {
+    await gateway.start();
+    await gateway.ready();
+    return (await gateway.cli("status")).out;
+  };
+
+  it("is used without a word when it is whole", async () => {
+    const gateway = await crashed();
+    const status = await remarks(gateway);
+    expect(status).not.toContain("hookgate.db-wal");
+    expect(await gateway.texts()).toContain("after 19");
+  });
+
+  it("is reported when a part of it is damaged", async () => {
+    const gateway = await crashed();
+    flip(`${gateway.database}-wal`, 32 + 24 + 100, 40);
+    expect(await remarks(gateway)).toContain("hookgate.db-wal was damaged");
+  });
+
+  it("is reported when it was deleted", async () => {
+    const gateway = await crashed();
+    rmSync(`${gateway.database}-wal`);
+    expect(await remarks(gateway)).toContain("hookgate.db-wal was deleted after a crash");
+  });
+});
+
+describe("hookgate backup and restore", () => {
+  it("copies a running gateway's database whole, and puts it back with what was in the log", async () => {
+    const gateway = await installation();
+    await gateway.start();
+    await gateway.ready();
+    for (let i = 0; i < 10; i++) await gateway.post(`before ${i}`);
+    await until(async () => (await gateway.texts()).includes("echo before 9"), "the reply");
+    // Copying the file alone would leave these messages out.
+    expect(statSync(`${gateway.database}-wal`).size).toBeGreaterThan(0);
+    const made = await gateway.cli("backup", "copy.db");
+    expect([made.code, made.err]).toEqual([0, ""]);
+    const copy = join(gateway.folder, "copy.db");
+    expect((statSync(copy).mode & 0o777).toString(8)).toBe("600");
+    expect(readdirSync(gateway.folder).filter((name) => name.startsWith("copy.db"))).toEqual(["copy.db"]);
+    expect((await gateway.cli("backup", "copy.db")).err).toContain("exists");
+
+    await gateway.post("later");
+    const refused = await gateway.cli("restore", "copy.db");
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("another gateway has the database")]);
+    await gateway.stop();
+    const restored = await gateway.cli("restore", "copy.db");
+    expect([restored.code, restored.err]).toEqual([0, ""]);
+    expect(restored.out).toContain("The earlier database is now");
+    await gateway.start();
+    await gateway.ready();
+    const texts = await gateway.texts();
+    expect(texts).toEqual(expect.arrayContaining(["before 0", "before 9", "echo before 9"]));
+    expect(texts).not.toContain("later");
+    const status = (await gateway.cli("status")).out;
+    expect(status).not.toContain("deleted");
+  });
+
+  it("restores beside a damaged database, and keeps the damaged one", async () => {
+    const gateway = await usedInstallation();
+    expect((await gateway.cli("backup", "copy.db")).code).toBe(0);
+    writeFileSync(gateway.database, "garbage ".repeat(5000));
+    expect((await gateway.cli("restore", "copy.db")).code).toBe(0);
+    await gateway.start();
+    await gateway.ready();
+    expect(await gateway.texts()).toContain("first");
+    const old = readdirSync(gateway.data).find((name) => name.startsWith("hookgate.db.replaced-"));
+    expect(readFileSync(join(gateway.data, old ?? ""), "utf8")).toContain("garbage");
+  });
+
+  it("refuses a damaged backup and changes nothing", async () => {
+    const gateway = await usedInstallation();
+    await gateway.cli("backup", "copy.db");
+    flip(join(gateway.folder, "copy.db"), 8192 * 6, 40);
+    const before = readFileSync(gateway.database);
+    const { code, err } = await gateway.cli("restore", "copy.db");
+    expect(code).toBe(1);
+    expect(err).toContain(join(gateway.folder, "copy.db"));
+    expect(err).toContain("The database was not changed");
+    expect(readFileSync(gateway.database).equals(before)).toBe(true);
+    writeFileSync(join(gateway.folder, "other.db"), "no database ".repeat(1000));
+    expect((await gateway.cli("restore", "other.db")).code).toBe(1);
+    expect((await gateway.cli("restore", "none.db")).err).toContain("there is no file");
+  });
+
+  it("reports a database whose log was not copied with it", async () => {
+    const gateway = await usedInstallation();
+    await gateway.start();
+    await gateway.ready();
+    await gateway.post("only in the log");
+    copyFileSync(gateway.database, join(gateway.folder, "h.db"));
+    await gateway.kill();
+    for (const name of ["hookgate.db", "hookgate.db-wal", "hookgate.db-shm"]) rmSync(join(gateway.data, name));
+    copyFileSync(join(gateway.folder, "h.db"), gateway.database);
+    await gateway.start();
+    await gateway.ready();
+    expect((await gateway.cli("status")).out).toContain("hookgate.db-wal was deleted after a crash");
+  });
+});

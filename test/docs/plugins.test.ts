@@ -1,0 +1,72 @@
+/** The plugins of docs/plugins.md, each loaded and used as the page says. */
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { inbound, type PluginRig, pluginRig } from "../plugins/rig.js";
+
+const page = readFileSync(new URL("../../docs/plugins.md", import.meta.url), "utf8");
+const examples = Object.fromEntries(
+  [...page.matchAll(/```js\n\/\/ (\S+)\n([\s\S]*?)```/g)].map(([, name = "", source = ""]) => [
+    name,
+    source.replaceAll('"zod"', JSON.stringify(import.meta.resolve("zod"))),
+  ]),
+);
+
+const sending = (text: string) => ({
+  ...{ platform: "web", botId: "web", chatId: "1", deliveryId: "d_1" },
+  cause: { kind: "api" as const, id: "t", depth: 0 },
+  message: { text, card: { title: "c" } },
+});
+
+const uses: Record<string, (rig: PluginRig) => Promise<void>> = {
+  async "hello.mjs"(rig) {
+    expect(await rig.claim("hello")).toMatchObject({ reply: expect.stringMatching(/^Hello, /) });
+    expect(await rig.claim("x")).toEqual({ handled: false });
+  },
+  async "guard.mjs"({ registry }) {
+    expect(await registry.fireModifying("message_sending", sending("a S3CRET"))).toEqual({
+      message: { text: "a ***", card: { title: "c" } },
+    });
+    expect(await registry.fireModifying("message_sending", sending("confidential"))).toMatchObject({
+      cancel: "it is confidential",
+    });
+    const task = { title: "do it", description: "", assignTo: "me" };
+    expect(await registry.runBefore("task:create", task)).toMatchObject({ cancelled: false, data: { priority: 1 } });
+    expect(await registry.runBefore("task:create", { ...task, title: "x" })).toMatchObject({ cancelled: true });
+  },
+  async "welcome.mjs"({ registry, sent }) {
+    const payload = { message: inbound("x"), access: "allowed" as const };
+    await registry.fireVoid("message_received", payload);
+    await registry.fireVoid("message_received", payload);
+    expect(sent.map(({ message }) => message.text)).toEqual(["Welcome!", "Welcome!"]);
+    expect(new Set(sent.map(({ options }) => options.deliveryId)).size).toBe(1);
+  },
+  async "deploy-card.mjs"(rig) {
+    expect(await rig.claim("deploys")).toMatchObject({ handled: true, reply: { card: { title: "Build 7" } } });
+  },
+  async "counter.mjs"({ registry, plugins }) {
+    await registry.fireVoid("message_received", { message: inbound("more coffee"), access: "allowed" });
+    expect(await plugins.routes.get("counter")?.(inbound("x"), { causeId: "m", attempt: 1 })).toEqual({
+      reply: "coffee: 1",
+    });
+  },
+  async "dice.mjs"({ plugins }) {
+    const [roll] = plugins.commands();
+    const answer = await roll?.run({ options: { sides: 1 } } as never);
+    expect(answer).toEqual({ message: { text: "You rolled a 1." }, data: { sides: 1 } });
+  },
+  async "shop.mjs"(rig) {
+    expect(await rig.claim("price of tea")).toMatchObject({ reply: "4 euros" });
+  },
+};
+
+describe("docs/plugins.md", () => {
+  it("has a use here for each of its examples", () => {
+    expect(Object.keys(examples)).toEqual(Object.keys(uses));
+  });
+
+  it.each(Object.keys(uses))("%s does what the page says", async (name) => {
+    const rig = await pluginRig({ [name]: examples[name] ?? "" });
+    expect((await rig.plugins.load())[0]).toMatchObject({ state: "loaded" });
+    await uses[name]?.(rig);
+  });
+});

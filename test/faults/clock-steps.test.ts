@@ -1,0 +1,112 @@
+/** The system clock is set while the gateway runs: the real product as a process, against the loopback Telegram. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterEach, expect, it } from "vitest";
+import { invoke, type Stack, startStack } from "../flow/stack.js";
+import { until } from "../support/until.js";
+
+const PRELOAD = resolve(import.meta.dirname, "../fixtures/step-clock.mjs");
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function setUp(config: Record<string, unknown> = {}): Promise<{ stack: Stack; step: (ms: number) => void }> {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-clock-"));
+  closers.push(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "offset");
+  writeFileSync(file, "0");
+  const stack = await startStack({
+    config: { gateway: { retry_first: "1s", retry_max: "2s" }, ...config },
+    env: { HOOKGATE_TEST_CLOCK: file, NODE_OPTIONS: `--import=${PRELOAD}` },
+  });
+  closers.push(() => stack.stop());
+  return { stack, step: (ms) => writeFileSync(file, String(ms)) };
+}
+
+const answersOf = ({ telegram }: Stack, text: string) =>
+  telegram.callsOf("sendMessage").filter(({ payload }) => String(payload.text).includes(text));
+const refuse = ({ telegram }: Stack, retryAfterS: number) =>
+  telegram.fail({ method: "sendMessage", action: { kind: "rate-limit", retryAfterS } });
+
+it.each([-10 * MINUTE_MS, -DAY_MS])(
+  "a pause lasts no longer when the clock moves by %i ms, and the step is logged",
+  async (ms) => {
+    const { stack, step } = await setUp();
+    const { telegram } = stack.platforms;
+    refuse(stack, 3);
+    await telegram.say(telegram.places[0], "guest", "echo through a step");
+    await until(() => answersOf(stack, "through a step").length === 1, "the refused try");
+    step(ms);
+    await until(() => answersOf(stack, "through a step").length === 2, "the second try", 15_000);
+    await until(() => stack.gateway.output().includes("The system clock moved backward"), "the log line", 10_000);
+  },
+  90_000,
+);
+
+it("a limit of Discord lasts no longer when the clock moves backward", async () => {
+  const { stack, step } = await setUp();
+  const { discord, platforms } = stack;
+  const tries = () => discord.calls.filter(({ body }) => JSON.stringify(body ?? {}).includes("through a limit")).length;
+  const action = { kind: "rate-limit", retryAfterS: 3, scope: "user" } as const;
+  discord.fail({ method: "POST", path: "/messages$", action });
+  await platforms.discord.say(platforms.discord.places[0], "guest", "echo through a limit");
+  await until(() => tries() === 1, "the refused try");
+  step(-30 * MINUTE_MS);
+  await until(() => tries() === 2, "the second try", 15_000);
+}, 90_000);
+
+it("what waits for a retry is not given up when the clock moves forward by two days", async () => {
+  const { stack, step } = await setUp();
+  const { telegram } = stack.platforms;
+  refuse(stack, 4);
+  await telegram.say(telegram.places[0], "guest", "echo over two days");
+  await until(() => answersOf(stack, "over two days").length === 1, "the refused try");
+  step(2 * DAY_MS);
+  await until(() => answersOf(stack, "over two days").length === 2, "the second try", 20_000);
+  expect((await invoke(stack.gateway.url, "/outbox list dead")).text).toContain("Nothing is dead");
+}, 90_000);
+
+it("an interval goes on when the clock moves backward", async () => {
+  const { stack, step } = await setUp({
+    hooks: [{ id: "beat", trigger: { every: "1s" }, run: { shell: { command: ["true"] } } }],
+  });
+  const runs = async () => {
+    const { data } = await invoke(stack.gateway.url, "/runs beat");
+    return JSON.stringify(data).match(/"hookId":"beat"/g)?.length ?? 0;
+  };
+  await until(async () => (await runs()) > 0, "the first run");
+  step(-10 * MINUTE_MS);
+  await until(() => stack.gateway.output().includes("The system clock moved backward"), "the log line", 10_000);
+  const before = await runs();
+  await until(async () => (await runs()) > before, "a run after the step", 15_000);
+}, 90_000);
+
+it("a pause that was set under another clock is void after a restart, and an operator can lift one that is too long", async () => {
+  const { stack, step } = await setUp();
+  const { telegram } = stack.platforms;
+  refuse(stack, 600);
+  await telegram.say(telegram.places[0], "guest", "echo under another clock");
+  await until(() => answersOf(stack, "another clock").length === 1, "the refused try");
+  await until(async () => (await invoke(stack.gateway.url, "/pauses")).text.includes("1 pause"), "the pause");
+  await stack.gateway.kill();
+  step(-DAY_MS);
+  await stack.gateway.start();
+  await until(() => answersOf(stack, "another clock").length === 2, "the try after the restart");
+
+  refuse(stack, 600);
+  await telegram.say(telegram.places[0], "guest", "echo lifted by hand");
+  await until(() => answersOf(stack, "lifted by hand").length === 1, "the refused try");
+  const listed = await until(async () => {
+    const { text } = await invoke(stack.gateway.url, "/pauses");
+    return text.includes("1 pause") && text;
+  }, "the pause being listed");
+  const key = /`(telegram:[^`]+)`/.exec(listed)?.[1] ?? "none";
+  expect((await invoke(stack.gateway.url, `/pauses lift ${key}`)).text).toContain("1 pause lifted");
+  await until(() => answersOf(stack, "lifted by hand").length === 2, "the try after the lift", 10_000);
+  expect((await invoke(stack.gateway.url, "/pauses")).text).toContain("Nothing is paused");
+}, 120_000);

@@ -1,0 +1,124 @@
+/** A message that ends the process, among others, with a supervisor that starts it again: the real product as a process. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, expect, it } from "vitest";
+import { invoke } from "../flow/stack.js";
+import { type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
+import { until } from "../support/until.js";
+
+const ROOMS = Array.from({ length: 24 }, (_, n) => `room-${n}`);
+const PLUGIN = resolve(import.meta.dirname, "../fixtures/plugins/poison.mjs");
+
+const folders: string[] = [];
+const processes: GatewayProcess[] = [];
+afterEach(async () => {
+  for (const one of processes.splice(0)) await one.kill();
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+async function startGateway(): Promise<GatewayProcess> {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-poison-"));
+  folders.push(folder);
+  const gateway = await gatewayProcess({
+    folder,
+    config: {
+      operators: { owner: ["web:1"] },
+      web: {
+        access: { dms: "everyone", chats: ["*"], mention: "always" },
+        rooms: ROOMS.map((id) => ({ id, name: id })),
+      },
+      plugins: [{ module: PLUGIN, critical: true }],
+    },
+  });
+  processes.push(gateway);
+  await gateway.start();
+  return gateway;
+}
+
+/** As the page does it: the same nonce until the server confirms it. */
+async function say(gateway: GatewayProcess, room: string, text: string, isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    const answer = await fetch(`${gateway.url}/api/rooms/${room}/messages`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+      body: JSON.stringify({ text, nonce: `nonce-${room}-${text.replaceAll(" ", "-")}` }),
+    }).catch(() => undefined);
+    if (answer?.ok) return;
+    await sleep(20);
+  }
+}
+
+/** Starts the process again whenever it ends, until `isOver`. Gives how often. */
+async function supervise(gateway: GatewayProcess, isOver: () => boolean): Promise<number> {
+  let restarts = 0;
+  while (!isOver()) {
+    if (!gateway.running() && !isOver()) {
+      restarts++;
+      await gateway.start();
+    }
+    await sleep(20);
+  }
+  return restarts;
+}
+
+interface Letters {
+  letters: { id: string; box: string; status: string }[];
+  inbox: Record<string, number>;
+}
+
+const lettersOf = async (gateway: GatewayProcess) => {
+  const answer = await invoke(gateway.url, "/outbox list dead").catch(() => undefined);
+  return answer?.data as Letters | undefined;
+};
+
+async function textsOf(gateway: GatewayProcess, room: string): Promise<string[]> {
+  const answer = await fetch(`${gateway.url}/api/rooms/${room}/messages?limit=200`, {
+    headers: { authorization: `Bearer ${TOKEN}` },
+  });
+  return ((await answer.json()) as { messages: { text: string }[] }).messages.map(({ text }) => text);
+}
+
+it.each([1, 6])(
+  "only messages that crash the process become dead letters: %i of them among 120 others",
+  async (poisons) => {
+    const gateway = await startGateway();
+    await gateway.ready();
+    let isOver = false;
+    const innocents = ROOMS.map((room) => Array.from({ length: 5 }, (_, n) => ({ room, text: `${room} number ${n}` })));
+    const supervised = supervise(gateway, () => isOver);
+    const saying = innocents.map(async (messages, n) => {
+      const at = messages.findIndex(({ text }) => text.endsWith(String(n % 5)));
+      for (const [index, { room, text }] of messages.entries()) {
+        if (n < poisons && index === at) await say(gateway, room, `poison ${n}`, () => isOver);
+        await say(gateway, room, text, () => isOver);
+      }
+    });
+    try {
+      await Promise.all(saying);
+      await until(
+        async () => {
+          const { inbox } = (await lettersOf(gateway)) ?? { inbox: { waiting: 1 } as Record<string, number> };
+          return !inbox.waiting && !inbox.running && !inbox.deferred;
+        },
+        "every message being settled",
+        180_000,
+      );
+      const { letters } = (await lettersOf(gateway)) as Letters;
+      expect(letters.filter(({ box }) => box === "inbox")).toHaveLength(poisons);
+      for (const messages of innocents) {
+        const { room } = messages[0] as { room: string };
+        const answers = await until(async () => {
+          const texts = (await textsOf(gateway, room)).filter((text) => text.startsWith("answer to"));
+          return texts.length >= messages.length && texts;
+        }, `the answers in ${room}`);
+        expect(answers).toEqual(messages.map(({ text }) => `answer to ${text}`));
+      }
+    } finally {
+      isOver = true;
+    }
+    expect(await supervised).toBeGreaterThanOrEqual(5);
+  },
+  300_000,
+);

@@ -1,0 +1,391 @@
+/** What `/hooks why`, `/runs` and `/run` answer about a message that is not settled yet, was put off, blocked, released or sent by a hook. */
+import { rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openSqlite } from "../../src/store/driver.js";
+import { until } from "../support/until.js";
+import { allOnline, invoke, type Stack, startStack } from "./stack.js";
+
+const ADAM = "the-token-of-a-guest-0001";
+const OPERATOR = "the-token-of-a-stranger-01";
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack({
+    withFlow: false,
+    plugins: [{ module: resolve(import.meta.dirname, "../fixtures/plugins/journeys.mjs"), critical: true }],
+    config: ({ discord, telegram }) => ({
+      operators: {
+        owner: ["web:1", `discord:${discord.userId}`, `telegram:${telegram.userId}`],
+        admin: ["web:3"],
+        operator: ["web:2"],
+      },
+      gateway: { retry_first: "100ms", retry_max: "200ms", inbox_attempts: 100 },
+      overrides: { "mine.off": { enabled: false } },
+      hooks: [
+        { id: "nightly", trigger: { cron: "0 3 * * *" }, run: { shell: { command: ["true"] } } },
+        { id: "hand", trigger: "manual", run: { chat: { to: "web:web:general", text: "posted by hand" } } },
+        {
+          id: "unwanted",
+          enabled: false,
+          on: "inbound_claim",
+          priority: 150,
+          run: { chat: { to: "web:web:second", text: "x" } },
+        },
+        {
+          id: "program",
+          on: "inbound_claim",
+          priority: 5,
+          match: { when: 'payload.message.text == "run it"' },
+          run: { shell: { command: ["true"] } },
+        },
+      ],
+    }),
+  });
+});
+afterAll(() => stack.stop());
+
+const bare = (text: string) => text.replace(/[\\`*]/g, "");
+const why = async (line: string, token?: string) => bare((await invoke(stack.gateway.url, line, token)).text);
+const go = (name: string) => writeFileSync(join(stack.gateway.folder, name), "");
+
+function rows<T>(sql: string, ...values: unknown[]): T[] {
+  const database = openSqlite(join(stack.gateway.folder, "data/hookgate.db"), { readonly: true });
+  try {
+    return database.prepare(sql).all(...values) as T[];
+  } finally {
+    database.close();
+  }
+}
+
+const place = () => stack.platforms.web.places[0];
+const say = (text: string, facts = {}) => stack.platforms.web.say(place(), "owner", text, facts);
+
+/** The gateway's own id of a message in the web chat, in this status. */
+const rowOf = (platformId: string, status = "done"): Promise<string> =>
+  until(() => {
+    const [found] = rows<{ id: number }>(
+      "SELECT id FROM inbox WHERE platform = 'web' AND event_id = ? AND status = ?",
+      platformId,
+      status,
+    );
+    return found && `m${found.id}`;
+  }, `message ${platformId} being ${status}`);
+
+const deliveryIs = (id: string, status: string) =>
+  until(
+    () => rows("SELECT 1 FROM deliveries WHERE id = ? AND status = ?", id, status).length > 0,
+    `${id} being ${status}`,
+  );
+
+/** A command in the web chat; resolves with the answer's words. */
+async function ask(line: string, facts = {}): Promise<string> {
+  const { web } = stack.platforms;
+  const before = new Set((await web.seen(place(), "owner")).map(({ id }) => id));
+  await say(line, facts);
+  const answer = await until(
+    async () => (await web.seen(place(), "owner")).find(({ id, text }) => !before.has(id) && text !== ""),
+    `the answer to ${line}`,
+  );
+  return bare(answer.text);
+}
+
+describe("a message that is being handled", () => {
+  it("has no answer yet, and the hook that is at work is named", async () => {
+    const row = await rowOf(await say("slow one"), "running");
+    try {
+      const path = await until(async () => {
+        const text = await why(`/hooks why ${row}`);
+        return text.includes("mine.slow") ? text : undefined;
+      }, "the hook at work being named");
+      expect(path).toContain("being handled now");
+      expect(path).not.toContain("no hook was enabled");
+      for (const hook of ["mine.words", "mine.bouncer"]) {
+        const answer = await why(`/hooks why ${hook} ${row}`);
+        expect(answer).not.toContain("did not");
+        expect(answer).toContain("not known yet");
+        expect(answer).toContain("mine.slow");
+      }
+      expect(await why(`/hooks why mine.slow ${row}`)).toContain("It is running now");
+    } finally {
+      go("go-slow");
+    }
+    await until(() => rows("SELECT 1 FROM inbox WHERE status = 'running'").length === 0, "it being handled");
+    expect(await why(`/hooks why mine.slow ${row}`)).toContain("It ran");
+  });
+});
+
+describe("a message that a hook puts off", () => {
+  it("is shown with the hook, the reason and the time; what waits behind it names it; afterwards it is counted", async () => {
+    const row = await rowOf(await say("later one"), "deferred");
+    const behind = await rowOf(await say("say behind it"), "waiting");
+    try {
+      const path = await until(async () => {
+        const text = await why(`/hooks why ${row}`);
+        return text.includes("until") ? text : undefined;
+      }, "it being put off");
+      expect(path).toMatch(/put off by mine\.later \(not yet\), until \d\d:\d\d:\d\d/);
+      expect(path).not.toContain("claimed");
+      expect(await why(`/hooks why mine.later ${row}`)).toMatch(/It put the message off: not yet/);
+      expect(await why(`/hooks why mine.words ${row}`)).toContain("mine.later runs before it and put the message off");
+      const waiting = await why(`/hooks why ${behind}`);
+      expect(waiting).toMatch(new RegExp(`waits for ${row}, which .*until \\d\\d:\\d\\d:\\d\\d`));
+      expect(waiting).not.toContain("no hook was enabled");
+      expect(await why(`/hooks why mine.words ${behind}`)).toContain(`waits for ${row}`);
+    } finally {
+      go("go-later");
+    }
+    await deliveryIs(`d_${behind}r`, "sent");
+    expect(await why(`/hooks why ${row}`)).toMatch(/it was put off (once|\d+ times), by mine\.later: not yet/);
+  });
+});
+
+describe("a message that a hook blocked", () => {
+  it("is shown with the reason, and so is it for the hooks behind", async () => {
+    const row = await rowOf(await say("block this"));
+    expect(await why(`/hooks why ${row}`)).toContain("blocked by mine.bouncer: bad word");
+    expect(await why(`/hooks why mine.behind ${row}`)).toContain("mine.bouncer runs before it and blocked");
+  });
+});
+
+describe("a hook that the configuration disables", () => {
+  it.each(["mine.off", "unwanted"])("is disabled first, and only then behind others: %s", async (hook) => {
+    const row = await rowOf(await say("say who is off"));
+    const answer = await why(`/hooks why ${hook} ${row}`);
+    expect(answer).toContain("disabled in the configuration");
+    expect(answer).not.toContain("runs before it");
+  });
+});
+
+describe("an edit", () => {
+  it("is explained by its own point", async () => {
+    const asked = await say("say it wrong");
+    const row = await rowOf(asked);
+    await deliveryIs(`d_${row}r`, "sent");
+    await stack.platforms.web.edit(place(), "owner", asked, "say it right");
+    const edit = await until(() => {
+      const [found] = rows<{ id: number }>(
+        "SELECT id FROM inbox WHERE json_extract(event, '$.kind') = 'edited' AND status = 'done'",
+      );
+      return found && `m${found.id}`;
+    }, "the edit");
+    const path = await why(`/hooks why ${edit}`);
+    expect(path).toContain("message_edited: 1 hook ran");
+    expect(path).not.toContain("message_received");
+    expect(path).not.toContain("inbound_claim");
+    expect(await why(`/hooks why mine.edits ${edit}`)).toContain("It ran");
+  });
+});
+
+describe("a hook that was disabled twice", () => {
+  it("was disabled by the first, by name", async () => {
+    const { url } = stack.gateway;
+    await invoke(url, "/hooks disable mine.edits");
+    expect((await invoke(url, "/hooks disable mine.edits", ADAM)).text).toContain("already");
+    const row = await rowOf(await say("say disabled"));
+    try {
+      const answer = await why(`/hooks why mine.behind ${row}`);
+      expect(answer).not.toContain("Grace");
+      const { text, message } = (await invoke(url, "/hooks show mine.edits")) as { text: string; message?: unknown };
+      const shown = bare(`${text} ${JSON.stringify(message ?? "")}`);
+      expect(shown).toMatch(/disabled by Owner/);
+      expect(shown).not.toContain("Grace");
+      const { data } = await invoke(url, "/hooks show mine.edits");
+      expect(data).toMatchObject({ switched: { by: expect.stringContaining("web:1") } });
+    } finally {
+      await invoke(url, "/hooks enable mine.edits");
+    }
+  });
+});
+
+describe("a message whose answer from the platform was lost", () => {
+  it("is not said to be unsent, and after it is confirmed the person and the time are shown", async () => {
+    const { discord, telegram } = stack.platforms;
+    const [room] = telegram.places;
+    stack.telegram.fail({ method: "sendMessage", chatId: Number(room.chatId), action: { kind: "drop-after" } });
+    await telegram.say(room, "owner", "say unclear");
+    const id = await until(
+      () => rows<{ id: string }>("SELECT id FROM deliveries WHERE status = 'held'")[0]?.id,
+      "held",
+    );
+    const answer = await why(`/hooks why mine.calm ${id}`);
+    expect(answer).toContain("whether it arrived is not known");
+    expect(answer).not.toContain("it was not sent");
+    expect(discord.name).toBe("discord");
+    await invoke(stack.gateway.url, `/outbox release ${id} confirmed=true`);
+    await deliveryIs(id, "sent");
+    expect(await why(`/hooks why ${id}`)).toMatch(/\d\d:\d\d:\d\d Owner confirmed that it arrived/);
+  });
+});
+
+describe("a message that a hook sent", () => {
+  it("names the hook and who fired it, for the hook as well", async () => {
+    await invoke(stack.gateway.url, "/fire-hook hand", ADAM);
+    const posted = await until(
+      async () => (await stack.platforms.web.seen(place())).find(({ text }) => text === "posted by hand")?.id,
+      "the post",
+    );
+    const id = rows<{ id: string }>("SELECT id FROM deliveries WHERE message LIKE '%posted by hand%'")[0]?.id;
+    expect(await why(`/hooks why ${id}`)).toMatch(/sent by hook hand, .*fired by Grace/);
+    for (const answer of [await why(`/hooks why hand ${id}`), await ask(`/hooks why hand ${posted}`)]) {
+      expect(answer).toContain("hand sent this message");
+      expect(answer).not.toContain("did not run");
+    }
+    expect(await why(`/hooks why mine.calm ${id}`)).toContain("It ran");
+  });
+});
+
+describe("/hooks why without a message", () => {
+  it("answers in a chat about its last message, as with last", async () => {
+    await deliveryIs(`d_${await rowOf(await say("say the last"))}r`, "sent");
+    const answer = await ask("/hooks why mine.behind");
+    expect(answer).toBe(await ask("/hooks why mine.behind last"));
+    expect(answer).toContain("mine.words runs before it and claimed");
+  });
+
+  it("answers outside of chats that a hook which claimed before it keeps it from running, and cuts no list of names", async () => {
+    await rowOf(await say("say outside"));
+    const answer = await why("/hooks why mine.behind");
+    expect(answer).toContain("mine.behind would not run for the last inbound_claim");
+    expect(answer).toContain("mine.words runs before it and claimed");
+    expect(await why("/hooks why mine.drain7")).toMatch(/It runs after 9 others, directly after mine\.drain6/);
+  });
+});
+
+describe("failures of hooks", () => {
+  it("are named by the hook that failed, are counted when they are not all shown, and do not stutter", async () => {
+    const row = await rowOf(await say("say flood"));
+    await deliveryIs(`d_${row}r`, "sent");
+    const { text } = await until(async () => {
+      const answer = await invoke(stack.gateway.url, "/runs failed");
+      return answer.text.includes(`d_${row}r:message_sent`) ? answer : undefined;
+    }, "the failures in /runs");
+    expect(text).toMatch(/message_sent .*mine\.drain0/);
+    const path = await why(`/hooks why ${row}`);
+    expect(path).toContain("and 4 more failures");
+    expect(path).not.toContain("error: error");
+  });
+});
+
+describe("a message that was forwarded", () => {
+  it("is said to be forwarded, with the room's name", async () => {
+    const row = await rowOf(await say("forward this"));
+    await deliveryIs(`d_${row}f`, "sent");
+    expect(await why(`/hooks why ${row}`)).toMatch(/forwarded to Second/);
+  });
+});
+
+describe("/run", () => {
+  it("takes a platform's id and a reply", async () => {
+    const asked = await say("say by id");
+    const row = await rowOf(asked);
+    await deliveryIs(`d_${row}r`, "sent");
+    expect(await ask(`/run ${asked}`)).toContain(`What happened to ${row}`);
+    expect(await ask("/run", { replyToId: asked })).toContain(`What happened to ${row}`);
+  });
+});
+
+describe("an id that is no message", () => {
+  it.each([
+    ["t_01hzzzzzzzzz", "/task show t_01hzzzzzzzzz"],
+    ["al_01hzzzzzzzzz", "/alerts show al_01hzzzzzzzzz"],
+    ["r_01hzzzzzzzzz", "/run r_01hzzzzzzzzz"],
+  ])("is pointed to where it belongs: %s", async (id, line) => {
+    const answer = await why(`/hooks why ${id}`);
+    expect(answer).toContain(line);
+    expect(answer).not.toContain("privacy mode");
+  });
+
+  it("and has a number that no message got yet is not blamed on the platform", async () => {
+    const answer = await why("/hooks why m99999999");
+    expect(answer).toContain("no message has this id yet");
+    expect(answer).not.toContain("privacy mode");
+  });
+});
+
+describe("/replay", () => {
+  it("refuses with the reason when a hook runs a program", async () => {
+    const row = await rowOf(await say("say for replay"));
+    const answer = await why(`/replay ${row}:inbound_claim`, OPERATOR);
+    expect(answer).toContain("program runs a program");
+    expect(answer).toContain("owner");
+  });
+});
+
+describe("people and rooms", () => {
+  it("have names: who paused the hooks, where a message came in", async () => {
+    await invoke(stack.gateway.url, "/hooks pause", ADAM);
+    try {
+      expect(await why("/hooks next")).toContain("paused, by Grace");
+    } finally {
+      await invoke(stack.gateway.url, "/hooks resume", ADAM);
+    }
+    const row = await rowOf(await say("say where"));
+    expect(await why(`/hooks why ${row}`)).toContain("in General");
+  });
+});
+
+describe("a background run", () => {
+  it("that is replayed live runs its own hook again, and no other of the point", async () => {
+    const { url } = stack.gateway;
+    const row = await rowOf(await say("say recorded"));
+    await deliveryIs(`d_${row}r`, "sent");
+    const id = await until(async () => {
+      const { data } = await invoke(url, "/runs mine.recorder");
+      const { dispatches } = data as { dispatches: { id: string }[] };
+      return dispatches.find((one) => one.id.startsWith(`d_${row}r:message_sent/`))?.id;
+    }, "the background run");
+    const { data } = await invoke(url, `/replay ${id} live=true`);
+    expect((data as { runs: { hookId: string }[] }).runs.map(({ hookId }) => hookId)).toEqual(["mine.recorder"]);
+  });
+});
+
+describe("a message that failed several times", () => {
+  it("shows the last attempt, its number, and one line for the failure that repeats", async () => {
+    const asked = await say("flaky one");
+    await until(
+      () => rows("SELECT 1 FROM inbox WHERE event_id = ? AND attempts >= 3", asked).length > 0,
+      "three attempts",
+    );
+    go("go-flaky");
+    const row = await rowOf(asked);
+    const path = await why(`/hooks why ${row}`);
+    expect(path).toMatch(/attempt [4-9]/);
+    expect(path.match(/✗ mine\.flaky failed/g)).toHaveLength(1);
+    expect(path).toMatch(/\d\d:\d\d:\d\d ✗ mine\.flaky failed .*the pot is empty.* \(\d+ times; this is the last\)/);
+  });
+});
+
+describe("a delivery that waits behind another", () => {
+  it("names the one that it waits for", async () => {
+    const { telegram } = stack.platforms;
+    const [, room] = telegram.places;
+    const deliveryWith = (text: string) =>
+      until(
+        () => rows<{ id: string }>("SELECT id FROM deliveries WHERE message LIKE ?", `%${text}%`)[0]?.id,
+        `the delivery "${text}"`,
+      );
+    stack.telegram.fail({ method: "sendMessage", times: 9, action: { kind: "rate-limit", retryAfterS: 600 } });
+    await telegram.say(room, "owner", "say paused first");
+    const first = await deliveryWith("paused first");
+    await telegram.say(room, "owner", "say paused second");
+    const second = await deliveryWith("paused second");
+    expect(await why(`/hooks why ${second}`)).toContain(`waits behind ${first}, which is`);
+    expect(await why(`/hooks why mine.calm ${second}`)).toContain(`waits behind ${first}, which is`);
+  });
+});
+
+// The last of the suite: it kills the gateway.
+describe("a message whose handling was cut off by the end of the process", () => {
+  it("is shown with the attempt and the new start", async () => {
+    rmSync(join(stack.gateway.folder, "go-slow"));
+    const asked = await say("slow to the end");
+    await rowOf(asked, "running");
+    await stack.gateway.kill();
+    go("go-slow");
+    await stack.gateway.start();
+    await allOnline(stack.gateway.url);
+    const path = await why(`/hooks why ${await rowOf(asked)}`);
+    expect(path).toMatch(/attempt 2; the process ended in between and was started again at \d\d:\d\d:\d\d/);
+  });
+});

@@ -1,0 +1,153 @@
+/** A newcomer who sets two tokens and nothing else: what the start reports, how the first owner is made in chat, what people are told. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { runCli } from "../cli/run-cli.js";
+import { FAKE_TOKEN as DISCORD_TOKEN, type FakeDiscord, startFakeDiscord } from "../fakes/discord/server.js";
+import { FakeTelegram, FAKE_TOKEN as TELEGRAM_TOKEN } from "../fakes/telegram/server.js";
+import { type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
+import { until } from "../support/until.js";
+import { allOnline, invoke } from "./stack.js";
+
+const SHIPPED = resolve(import.meta.dirname, "../../hookgate.yaml");
+
+let folder: string;
+let discord: FakeDiscord;
+let telegram: FakeTelegram;
+let gateway: GatewayProcess;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "hookgate-owner-"));
+  discord = await startFakeDiscord();
+  telegram = await new FakeTelegram().start();
+  gateway = await gatewayProcess({
+    folder,
+    config: {},
+    env: {
+      HOOKGATE_CONFIG: SHIPPED,
+      LOG_LEVEL: "info",
+      DISCORD_TOKEN,
+      DISCORD_API_URL: discord.apiUrl,
+      TELEGRAM_TOKEN,
+      TELEGRAM_API_URL: telegram.apiUrl,
+    },
+  });
+  await gateway.start();
+  await allOnline(gateway.url);
+});
+afterAll(async () => {
+  await gateway.kill();
+  await discord.stop();
+  await telegram.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const printedCode = () => [...gateway.output().matchAll(/^ {2}owner code {3}(\w+)$/gm)].at(-1)?.[1];
+const statusText = async () => JSON.stringify(await invoke(gateway.url, "/status"));
+
+/** What the bot wrote to this person directly, oldest first. */
+function directTo(userId: string): string[] {
+  return [...discord.world.channels.values()]
+    .filter((channel) => channel.userId === userId)
+    .flatMap((channel) => [...channel.messages.values()])
+    .filter(({ author }) => author.id === discord.world.bot.id)
+    .map(({ content }) => content);
+}
+const directOnTelegram = (userId: number) =>
+  [...(telegram.world.chats.get(userId)?.messages.values() ?? [])]
+    .filter(({ from }) => from?.id === telegram.world.bot.id)
+    .map(({ text }) => text ?? "");
+
+it("a bot that listens to nothing is reported at the start and in /status, with the way out", async () => {
+  await until(() => printedCode(), "the owner code being printed");
+  expect(gateway.output()).toContain("discord listens to nothing");
+  expect(gateway.output()).toContain("telegram listens to nothing");
+  await until(() => gateway.output().includes("oauth2/authorize"), "the invite link");
+  expect(gateway.output()).toMatch(/client_id=\d+&scope=bot\+applications\.commands&permissions=\d+/);
+  expect(gateway.output()).toContain(`https://t.me/${telegram.world.bot.username}?startgroup=true`);
+  const status = await statusText();
+  expect(status).toContain("discord and telegram listen to nothing");
+  expect(status).not.toContain("All is well");
+});
+
+it("a person without a role is told once what this account is, and each ignored message leaves a line and a count", async () => {
+  const mallory = discord.world.addUser({ username: "mallory2" }).id;
+  discord.people.says("hello bot", { dm: true, userId: mallory });
+  await until(() => directTo(mallory).some((text) => text.includes("/whoami")), "the introduction");
+  discord.people.says("are you there?", { dm: true, userId: mallory });
+  await until(
+    () => gateway.output().split("message ignored: direct messages are for operators").length === 3,
+    "two lines",
+  );
+  await until(
+    async () => (await statusText()).includes("2 on discord (direct messages are for operators)"),
+    "the count",
+  );
+  expect(directTo(mallory)).toHaveLength(1);
+  const before = gateway.output();
+  discord.people.says("hello everybody", { channelId: discord.channelId, userId: mallory });
+  await until(
+    () => gateway.output().slice(before.length).includes("message ignored: this place is not listed"),
+    "the line",
+  );
+});
+
+it("the first owner is made in chat by the printed code, which works once", async () => {
+  const ann = discord.world.addUser({ username: "ann" }).id;
+  const ben = discord.world.addUser({ username: "ben" }).id;
+  discord.people.says("/claim WRONGONE", { dm: true, userId: ann });
+  await until(() => directTo(ann).some((text) => text.includes("not the current code")), "the refusal");
+  const mallory = discord.world.addUser({ username: "mallory3" }).id;
+  for (let i = 0; i < 12; i++) discord.people.says(`/claim WRONG${i}`, { dm: true, userId: mallory });
+  await until(
+    () => directTo(mallory).filter((text) => text.includes("too many wrong codes")).length === 7,
+    "the limit",
+  );
+  const code = printedCode() as string;
+  discord.people.says(`/claim ${code}`, { dm: true, userId: mallory });
+  await until(
+    () => directTo(mallory).filter((text) => text.includes("too many wrong codes")).length === 8,
+    "the limit",
+  );
+  discord.people.says(`/claim ${code.toLowerCase()}`, { dm: true, userId: ann });
+  await until(() => directTo(ann).some((text) => text.includes("You are an **owner** now")), "the claim");
+  discord.people.says(`/claim ${code}`, { dm: true, userId: ben });
+  await until(() => directTo(ben).some((text) => text.includes("No code is valid now")), "the second refusal");
+  discord.people.says("something that no hook answers", { dm: true, userId: ann });
+  await until(() => directTo(ann).at(-1)?.startsWith("No hook answered."), "the note");
+  expect(await statusText()).toContain("listens to direct messages of people with a role (1)");
+});
+
+it("a claimed owner holds after a crash; `hookgate claim` prints another code, and an owner removes a claim", async () => {
+  const ann = [...discord.world.users.values()].find(({ username }) => username === "ann")?.id as string;
+  await gateway.kill();
+  await gateway.start();
+  await allOnline(gateway.url);
+  discord.people.says("still nothing that a hook answers", { dm: true, userId: ann });
+  await until(() => directTo(ann).filter((text) => text.startsWith("No hook answered.")).length === 2, "the note");
+
+  const env = { HOOKGATE_PORT: new URL(gateway.url).port, HOOKGATE_TOKEN: TOKEN };
+  const { out } = await runCli(["claim", "--json"], { cwd: folder, env });
+  telegram.people.says(`/claim ${JSON.parse(out).code}`, { dm: true, userId: telegram.userId });
+  await until(
+    () => directOnTelegram(telegram.userId).some((text) => text.includes("You are an owner now")),
+    "the claim",
+  );
+  expect(await statusText()).not.toContain("listens to nothing");
+
+  discord.people.says(`/claim remove=telegram:${telegram.userId}`, { dm: true, userId: ann });
+  await until(() => directTo(ann).at(-1)?.includes("is no longer an owner"), "the removal");
+  expect(await statusText()).toContain("telegram listens to nothing");
+});
+
+it("`hookgate token` shows the login token with a link, and --reset replaces it at the next start", async () => {
+  const env = { HOOKGATE_PORT: "8787" };
+  const first = JSON.parse((await runCli(["token", "--json"], { cwd: folder, env })).out);
+  expect(first.link).toBe(`http://127.0.0.1:8787/#token=${first.token}`);
+  const again = JSON.parse((await runCli(["token", "--json"], { cwd: folder, env })).out);
+  expect(again.token).toBe(first.token);
+  const reset = JSON.parse((await runCli(["token", "--reset", "--json"], { cwd: folder, env })).out);
+  expect(reset.token).not.toBe(first.token);
+  const refused = await runCli(["token", "--reset"], { cwd: folder, env: { ...env, HOOKGATE_TOKEN: TOKEN } });
+  expect(refused).toMatchObject({ code: 2, err: expect.stringContaining("HOOKGATE_TOKEN") });
+});

@@ -1,0 +1,223 @@
+/** What strangers and people without a role try on the running product over HTTP: tokens, sessions, floods, slow and deep bodies. */
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { errorAnswer } from "../../src/http/errors.js";
+import { createUploads } from "../../src/http/uploads.js";
+import { storeError } from "../../src/store/errors.js";
+import { taskedApp } from "../orchestrator/support/tasked-app.js";
+import { LeapClock } from "../support/leap-clock.js";
+import { until } from "../support/until.js";
+import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
+
+let app: RunningApp;
+beforeAll(async () => {
+  app = await runApp({
+    http: { messages_per_minute: 5, uploads_per_minute: 3, uploads_quota_mb: 1, max_upload_mb: 1 },
+  });
+});
+afterAll(() => app.close());
+
+let nonces = 0;
+const say = (token: string) =>
+  app.call(token, "POST", "/api/rooms/general/messages", { text: "hello", nonce: `nonce-${++nonces}-long` });
+
+async function login(headers: Record<string, string> = {}) {
+  const answer = await app.call(undefined, "POST", "/api/login", { token: BOB }, headers);
+  const cookie = answer.headers.get("set-cookie")?.split(";")[0] ?? "";
+  return { status: answer.status, cookie, headers: { cookie, origin: app.url } };
+}
+const me = async (headers: Record<string, string>) =>
+  (await app.call(undefined, "GET", "/api/me", undefined, headers)).status;
+
+describe("a logout", () => {
+  it("revokes its own session and no other", async () => {
+    const [one, other] = [await login(), await login()];
+    expect(await me(one.headers)).toBe(200);
+    expect((await app.call(undefined, "POST", "/api/logout", {}, one.headers)).status).toBe(200);
+    expect([await me(one.headers), await me(other.headers)]).toEqual([401, 200]);
+  });
+
+  it("revokes all sessions of the person with everywhere, live pages and those of an earlier start too", async () => {
+    const [one, other] = [await login(), await login()];
+    const page = await fetch(`${app.url}/api/events`, { headers: other.headers });
+    const closed = page.text();
+    await app.call(undefined, "POST", "/api/logout", { everywhere: true }, one.headers);
+    expect([await me(one.headers), await me(other.headers)]).toEqual([401, 401]);
+    expect(await closed).toContain("event: hello");
+    await app.stop();
+    await app.start();
+    expect(await me(other.headers)).toBe(401);
+    expect(await me((await login()).headers)).toBe(200);
+  });
+});
+
+describe("a login", () => {
+  it("is refused to a page of another site", async () => {
+    expect((await login({ origin: "https://evil.example" })).status).toBe(403);
+    expect((await login({ origin: app.url })).status).toBe(200);
+  });
+});
+
+describe("wrong tokens", () => {
+  it("are refused faster and faster, counted and audited, by Bearer and by login alike", async () => {
+    const statuses: number[] = [];
+    for (let i = 0; i < 25; i++) statuses.push((await app.call(`wrong-token-number-${i}`, "GET", "/api/me")).status);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(20);
+    expect(statuses.at(-1)).toBe(429);
+    expect((await app.call(undefined, "POST", "/api/login", { token: "wrong" })).status).toBe(429);
+    // A stale script on this machine does not lock the owner out.
+    expect((await app.call(OWNER, "GET", "/api/me")).status).toBe(200);
+    const metrics = (await app.call(OWNER, "GET", "/metrics")).body;
+    expect(metrics).toContain('hookgate_failed_tokens_total{way="bearer",answer="refused"} 20');
+    expect(metrics).toContain('hookgate_failed_tokens_total{way="login",answer="limited"} 1');
+  });
+});
+
+describe("one person", () => {
+  it("may write and send files up to a limit; an owner is not limited", async () => {
+    for (let i = 0; i < 5; i++) expect((await say(BOB)).status).toBe(201);
+    expect(await say(BOB)).toMatchObject({ status: 429, body: { error: { code: "RATE_LIMITED" } } });
+    for (let i = 0; i < 10; i++) expect((await say(OWNER)).status).toBe(201);
+  });
+
+  it("may have files up to a quota", async () => {
+    const upload = async (token: string) =>
+      (
+        await fetch(`${app.url}/api/uploads?filename=a.bin`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${token}`, "content-type": "application/octet-stream" },
+          body: new Uint8Array(600_000),
+        })
+      ).status;
+    expect([await upload(BOB), await upload(BOB), await upload(OWNER)]).toEqual([201, 413, 201]);
+    expect([await upload(BOB), await upload(BOB)]).toEqual([413, 429]);
+  });
+
+  it("may have a bounded number of live pages", async () => {
+    const pages = new AbortController();
+    const open = () =>
+      fetch(`${app.url}/api/events`, { headers: { authorization: `Bearer ${BOB}` }, signal: pages.signal });
+    for (let i = 0; i < 20; i++) expect((await open()).status).toBe(200);
+    expect((await open()).status).toBe(429);
+    pages.abort();
+    await until(async () => {
+      const one = await open().catch(() => undefined);
+      return one === undefined;
+    }, "the pages being closed");
+  });
+});
+
+it("a file that is put into no message is removed, one that was sent stays", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-uploads-"));
+  const uploads = createUploads(folder, { maxBytes: 100, quotaBytes: 1000 });
+  const save = () =>
+    uploads.save("2", { filename: "a.txt", mimeType: "text/plain", bytes: Readable.from([Buffer.from("a")]) });
+  const [sent, unsent] = [await save(), await save()];
+  await uploads.take("2", sent.ref);
+  expect(await uploads.sweep({ before: 0, unsentBefore: Number.MAX_SAFE_INTEGER })).toBe(1);
+  expect(await uploads.take("2", sent.ref)).toMatchObject({ ref: sent.ref, filename: "a.txt" });
+  await expect(uploads.take("2", unsent.ref)).rejects.toMatchObject({ code: "FILE_NOT_FOUND" });
+  expect(readdirSync(folder).sort()).toEqual([sent.ref, `${sent.ref}.json`].sort());
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe("a body", () => {
+  it("that is nested too deep is refused with a 400 at every entrance that takes JSON", async () => {
+    const deep = (depth: number) => `{"payload":${'{"a":'.repeat(depth)}1${"}".repeat(depth)}}`;
+    for (const [path, token] of [
+      ["/api/v1/hooks/page.inbound_claim/fire", OWNER],
+      ["/api/rooms/general/messages", OWNER],
+      ["/api/login", undefined],
+    ] as const) {
+      const response = await fetch(`${app.url}${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) },
+        body: deep(40_000),
+      });
+      expect([path, response.status]).toEqual([path, 400]);
+    }
+  });
+
+  it("that does not arrive in time ends its connection, without a login", async () => {
+    const clock = new LeapClock();
+    const slow = await taskedApp({ clock });
+    const { port } = new URL(slow.app.url);
+    for (const path of ["/api/login", "/ingest/deploy"]) {
+      let answer = "";
+      let isClosed = false;
+      const socket = connect(Number(port), "127.0.0.1");
+      socket.on("data", (chunk) => {
+        answer += chunk;
+      });
+      socket.on("close", () => {
+        isClosed = true;
+      });
+      socket.write(
+        `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{`,
+      );
+      await until(() => {
+        clock.leap(31_000);
+        return isClosed;
+      }, `the end of a slow body of ${path}`);
+      expect(answer).not.toContain(" 200 ");
+    }
+  });
+});
+
+describe("an error", () => {
+  it("of a path that is none is no failure of ours", async () => {
+    const paths = ["//etc/passwd", "/%2e%2e/%2e%2e/x", "/..%5c..%5cx"];
+    for (const path of paths) expect((await fetch(`${app.url}${path}`)).status).toBeLessThan(500);
+  });
+
+  it("of the store names no file of this machine", () => {
+    const { body } = errorAnswer(
+      storeError(new Error("disk I/O error, open '/srv/secret/x'"), "/srv/secret/hookgate.db"),
+    );
+    expect(JSON.stringify(body)).not.toContain("/srv");
+    expect(body.error.code).toBe("STORE_FAILED");
+  });
+});
+
+it("no page may frame ours", async () => {
+  expect((await fetch(app.url)).headers.get("x-frame-options")).toBe("DENY");
+});
+
+describe("refused commands of a person without a role", () => {
+  it("are limited per minute and one counted row of the audit, and earlier rows stay to be found", async () => {
+    const flooded = await runApp();
+    await flooded.call(OWNER, "POST", "/api/command", { line: "/hooks pause" });
+    const statuses = new Set<number>();
+    for (let i = 0; i < 80; i++)
+      statuses.add((await flooded.call(BOB, "POST", "/api/command", { line: "/audit" })).status);
+    const audit = async (line: string) => (await flooded.call(OWNER, "POST", "/api/command", { line })).body;
+    const { data } = await audit("/audit refused");
+    const paused = await audit("/audit pause");
+    await flooded.close();
+    expect([...statuses]).toEqual([200, 429]);
+    expect(data.entries).toHaveLength(1);
+    expect(data.entries[0]).toMatchObject({ target: "audit", outcome: "refused", details: { times: 60 } });
+    expect(paused.data.total).toBe(1);
+  });
+});
+
+describe("connections that send nothing", () => {
+  it("are ended after seconds, so that others get in again", async () => {
+    const full = await runApp({ http: { max_connections: 10 } });
+    const { port } = new URL(full.url);
+    let ended = 0;
+    const silent = Array.from({ length: 20 }, () => {
+      const socket = connect(Number(port), "127.0.0.1");
+      socket.on("error", () => {});
+      socket.on("close", () => ended++);
+      return socket.resume();
+    });
+    await until(() => ended === silent.length, "every silent connection being ended", 20_000);
+    expect((await fetch(`${full.url}/healthz`)).status).toBe(200);
+    await full.close();
+  });
+});
