@@ -230,10 +230,10 @@ describe("an open card", () => {
     expect(early).toBeGreaterThan(3);
     await on.crash();
     await on.advance(HOUR);
-    // Every five minutes at most.
+    // A tenth of how late it is, five minutes at most: 22 at the exact times, fewer when the clock jumps over some of them.
     const later = (on.posted()[0]?.edits ?? 0) - early;
     expect(later).toBeGreaterThan(8);
-    expect(later).toBeLessThan(16);
+    expect(later).toBeLessThan(25);
     await on.raise({ clock, state: "resolved", reason: "answered" });
     await on.advance(2_000);
     const over = on.posted()[0]?.edits;

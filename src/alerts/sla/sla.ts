@@ -186,6 +186,7 @@ export function createSla(parts: SlaParts): Sla {
       config = next;
       calendars = nextCalendars;
       policies = nextPolicies;
+      conversations.policiesChanged();
       look(RECKON);
     };
   }

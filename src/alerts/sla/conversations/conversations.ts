@@ -75,7 +75,7 @@ export class Conversations {
     this.#isRunning = true;
     for (const conversation of await this.#parts.store.unseen(Number.MAX_SAFE_INTEGER)) this.#work.look(conversation);
     this.#work.look(CLOSING, quietUntil);
-    this.#keepOpen();
+    this.policiesChanged();
   }
 
   async stop(): Promise<void> {
@@ -88,13 +88,15 @@ export class Conversations {
     await this.#see(caseId, (known) => known && { case: known, isAsItWas: true, ...(extend ? { extend } : {}) });
   }
 
-  /** After a change of policies. Without any about conversations the open ones are kept for a while, and heard. */
   async lookAtAll(): Promise<void> {
-    this.#keepOpen();
     await this.#eachOpen((known) => ({ case: known, isAsItWas: true }));
   }
 
-  #keepOpen(): void {
+  /**
+   * Called in the same step that applies other policies, so that no message falls between. Without any policy about conversations
+   * the open ones are kept for a while, and heard.
+   */
+  policiesChanged(): void {
     const { clock, hasPolicies } = this.#parts;
     if (hasPolicies()) {
       this.#keptUntil = undefined;
