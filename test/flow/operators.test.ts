@@ -39,29 +39,37 @@ function rows(sql: string): Record<string, unknown>[] {
 
 describe("a slow hook that is fired by hand", () => {
   it.each(NAMES)(
-    "answers on %s within 3 s, is refused a second time in the same chat with its run and age, and the answer is edited when it ends",
+    "answers on %s before it ends, is refused a second time in the same chat with its run and age, and the answer is edited when it ends",
     async (name) => {
       const platform = stack.platforms[name];
       const [room] = platform.places;
-      const startedAt = Date.now();
-      await platform.command(room, "owner", "/fire-hook traps.slow example");
-      const first = await find(platform, room, /Firing .*under way/s);
-      expect(Date.now() - startedAt).toBeLessThan(3_000);
-      const dispatch = /dispatch\W+(f_\w+)/.exec(first.text)?.[1] ?? "none";
+      const file = join(stack.gateway.folder, "enough");
+      try {
+        await platform.command(room, "owner", "/fire-hook traps.slow example");
+        // The hook ends only when this test writes the file, so this answer comes before its end.
+        const first = await find(platform, room, /Firing .*under way/s);
+        const dispatch = /dispatch\W+(f_\w+)/.exec(first.text)?.[1] ?? "none";
 
-      await platform.command(room, "owner", "/fire-hook traps.slow example");
-      const refused = await find(platform, room, /is being fired already/);
-      expect(refused.text.replaceAll("\\", "")).toContain(dispatch);
-      expect(refused.text).toMatch(/for \d+/);
+        await platform.command(room, "owner", "/fire-hook traps.slow example");
+        const refused = await find(platform, room, /is being fired already/);
+        expect(refused.text.replaceAll("\\", "")).toContain(dispatch);
+        expect(refused.text).toMatch(/for \d+/);
 
-      await platform.command(room, "owner", "/status");
-      await find(platform, room, /Platforms/);
+        await platform.command(room, "owner", "/status");
+        await find(platform, room, /Platforms/);
 
-      writeFileSync(join(stack.gateway.folder, "enough"), "");
-      const ended = await find(platform, room, /Fired live\W+traps\.slow/);
-      expect(ended.id).toBe(first.id);
-      rmSync(join(stack.gateway.folder, "enough"));
+        writeFileSync(file, "");
+        const ended = await find(platform, room, /Fired live\W+traps\.slow/);
+        expect(ended.id).toBe(first.id);
+      } finally {
+        // A hook that still runs is refused on the next platform, which then waits in vain.
+        writeFileSync(file, "");
+        const isFree = async () => (await run("/fire-hook traps.slow example dry-run=true")).outcome !== "failed";
+        await until(isFree, "traps.slow being free again");
+        rmSync(file);
+      }
     },
+    300_000,
   );
 });
 
