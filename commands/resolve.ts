@@ -45,9 +45,33 @@ function required(value: unknown, what: string, option: string): string {
   throw missing(what, "/hooks lists the hooks.", option);
 }
 
-/** `gateway` for the product's own plain names, the first word of `task:fail` and `turn.post_turn`, `plugin x` for a plugin's. */
+/** Families of points whose names do not start with one. */
+const FAMILIES: Readonly<Record<string, string>> = {
+  message_received: "inbound",
+  inbound_claim: "inbound",
+  message_edited: "inbound",
+  message_deleted: "inbound",
+  reaction_added: "inbound",
+  command_invoked: "inbound",
+  before_dispatch: "outbound",
+  message_sending: "outbound",
+  message_sent: "outbound",
+  delivery_failed: "outbound",
+  hook_run_completed: "lifecycle",
+  hook: "triggers",
+  file: "triggers",
+  folder: "triggers",
+  config: "lifecycle",
+  orchestrator: "lifecycle",
+  task: "tasks",
+  schedule: "tasks",
+  mission: "missions",
+  assessment: "quality",
+};
+
+/** `inbound` or `tasks` for the product's own points, the first word of others such as `quality:gate`, `plugin x` for a plugin's. */
 export function familyOf(point: string): string {
   const [first = point, second] = point.split(/[:.]/);
   if (first === "plugin" && second) return `plugin ${second}`;
-  return first === point ? "gateway" : first;
+  return FAMILIES[first] ?? first;
 }

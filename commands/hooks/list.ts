@@ -1,4 +1,4 @@
-/** `/hooks [list] [filter]`: every hook by family and point, with its state and what it did lately. */
+/** `/hooks [list] [filter]`: every hook, one table per family of points, with its state and what it did lately. */
 import type { BrokenHook } from "../../src/automations/desk.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
@@ -7,7 +7,7 @@ import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { familyOf } from "../resolve.js";
-import { code, count, plain, table } from "../text.js";
+import { align, block, code, count, plain } from "../text.js";
 import { HOOK_ACTIONS } from "./actions.js";
 import { brokenData, showBroken } from "./broken.js";
 import { pausedText } from "./pause.js";
@@ -34,13 +34,14 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
   return answer({
     text: [
       `**${count(matching.length, "hook")}**${filter ? ` matching ${code(filter)}` : ""}${pageText(page)}`,
-      ...groups(page.entries).map((group) => groupText(group, deps.clock.now())),
+      ...familiesOf(page.entries).map((family) => familyText(family, deps.clock.now())),
       ...[remark, pausedText(deps)].map((text) => text && `⚠ ${plain(text)}`),
       ...brokenLines(brokenOf(deps)),
       never > 0 && `${count(never, "enabled hook")} never fired. ${code("/hooks why ID")} tells why.`,
     ],
     data: {
       hooks: page.entries,
+      families: familiesOf(matching).map(({ family, rows }) => ({ family, hooks: rows.map(({ id }) => id) })),
       total: matching.length,
       page: page.number,
       pages: page.pages,
@@ -96,46 +97,49 @@ function byPlace({ registry }: CommandDeps): (a: HookRow, b: HookRow) => number 
     place(running, a.id) - place(running, b.id);
 }
 
-interface Group {
+interface Family {
   family: string;
-  point: string;
   rows: HookRow[];
 }
 
-function groups(rows: readonly HookRow[]): Group[] {
-  const found: Group[] = [];
+/** Of rows that are sorted by place. */
+function familiesOf(rows: readonly HookRow[]): Family[] {
+  const found: Family[] = [];
   for (const row of rows) {
     const last = found.at(-1);
-    if (last?.point === row.point) last.rows.push(row);
-    else found.push({ family: row.family, point: row.point, rows: [row] });
+    if (last?.family === row.family) last.rows.push(row);
+    else found.push({ family: row.family, rows: [row] });
   }
   return found;
 }
 
-function groupText({ family, point, rows }: Group, now: number): string {
-  const lines = table(
+/** One table; a line above the hooks of a point names it, so that a row has room on a phone. */
+function familyText({ family, rows }: Family, now: number): string {
+  const [titles = "", ...lines] = align(
     [
       { title: "" },
-      { title: "hook", maxCharacters: 28 },
-      { title: "last fired", right: true },
+      { title: "hook", maxCharacters: 24 },
+      { title: "fired", right: true },
       { title: "24 h", right: true },
       { title: "failed", right: true },
-      { title: "p95", right: true },
     ],
     rows.map((row) => [
       row.enabled ? "●" : "○",
       row.phase ? `${row.id} (${row.phase})` : row.id,
       row.neverFired
-        ? "never fired"
+        ? "never"
         : row.lastFiredAt === undefined
           ? "?"
           : formatDuration(Math.max(0, now - row.lastFiredAt)),
       row.neverFired ? "" : String(row.fires),
       row.failures > 0 ? String(row.failures) : "",
-      row.p95Ms === undefined ? "" : formatDuration(row.p95Ms),
     ]),
-  );
-  return `**${plain(family)}** · ${code(point)}\n${lines}`;
+  ).split("\n");
+  const withPoints = rows.flatMap(({ point }, index) => [
+    ...(point === rows[index - 1]?.point ? [] : [point]),
+    lines[index] ?? "",
+  ]);
+  return `**${plain(family)}**\n${block([titles, ...withPoints].join("\n"))}`;
 }
 
 /** It may be a slip of a name or of an action, or the name of a hook that is not in force. */
@@ -153,7 +157,7 @@ function noneMatches(deps: CommandDeps, { options }: CommandContext, filter: str
       ...brokenLines(broken.filter(({ id }) => id.toLowerCase().includes(filter.toLowerCase()))),
       `Filters: part of an id, point or plugin, ${["on", "off", "failing", "never", "broken"].map(code).join(", ")}.`,
     ],
-    data: { hooks: [], total: 0, page: 1, pages: 1, nearest: near, broken: broken.map(brokenData) },
+    data: { hooks: [], families: [], total: 0, page: 1, pages: 1, nearest: near, broken: broken.map(brokenData) },
     buttons: [
       [
         ...near.map((name) => commandButton(name, `/hooks list id=${word(name)}`)),
@@ -182,6 +186,6 @@ function noHooks(deps: CommandDeps): CommandAnswer {
       ...brokenLines(brokenOf(deps)),
       `${code("hookgate points")} lists what hooks can subscribe to.`,
     ],
-    data: { hooks: [], total: 0, page: 1, pages: 1, broken: brokenOf(deps).map(brokenData) },
+    data: { hooks: [], families: [], total: 0, page: 1, pages: 1, broken: brokenOf(deps).map(brokenData) },
   });
 }

@@ -151,10 +151,17 @@ function brokenLine({ id, place, problems }: z.infer<typeof hookRows>["broken"][
   return `broken: ${id} (${place}): ${problems.map(({ message }) => message).join("; ")}`;
 }
 
+/** One table per family, in the order of the gateway. */
 function hooksTable(rows: z.infer<typeof hookRows>["hooks"]): string {
+  const families = [...new Set(rows.map(({ family }) => family))];
+  return families
+    .map((family) => `${family}\n${familyTable(rows.filter((row) => row.family === family))}\n`)
+    .join("\n");
+}
+
+function familyTable(rows: z.infer<typeof hookRows>["hooks"]): string {
   return align(
     [
-      wide("FAMILY"),
       wide("POINT"),
       wide("HOOK"),
       wide("STATE"),
@@ -165,7 +172,6 @@ function hooksTable(rows: z.infer<typeof hookRows>["hooks"]): string {
       right("P95"),
     ],
     rows.map((row) => [
-      row.family,
       row.phase ? `${row.point} ${row.phase}` : row.point,
       row.id,
       row.enabled ? "on" : "off",

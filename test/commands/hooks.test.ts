@@ -32,7 +32,7 @@ describe("/hooks list", () => {
     expect(shown).toContain("No hooks yet");
     const [, named = ""] = /plugins:\n {2}- (\S+)/.exec(shown) ?? [];
     expect(findModule(named, tmpdir()).file).toMatch(/greeter\.js$/);
-    expect(data).toEqual({ hooks: [], total: 0, page: 1, pages: 1, broken: [] });
+    expect(data).toEqual({ hooks: [], families: [], total: 0, page: 1, pages: 1, broken: [] });
   });
 
   it("shows state, when it last fired, fires, failures and marks those that never fired", async () => {
@@ -45,14 +45,14 @@ describe("/hooks list", () => {
     const { shown, data } = await desk.say("/hooks");
     expect(shown).toMatch(/●\s+seen\s+2 min\s+1\b/);
     expect(shown).toMatch(/●\s+broken\s+2 min\s+1\s+1\b/);
-    expect(shown).toMatch(/○\s+greeter\s+never fired/);
+    expect(shown).toMatch(/○\s+greeter\s+never/);
     expect(shown.indexOf("message_received")).toBeLessThan(shown.indexOf("inbound_claim"));
     expect(data).toMatchObject({
       total: 3,
       hooks: [
         {
           id: "seen",
-          family: "gateway",
+          family: "inbound",
           point: "message_received",
           enabled: true,
           fires: 1,
@@ -64,6 +64,24 @@ describe("/hooks list", () => {
         { id: "greeter", enabled: false, neverFired: true, fires: 0 },
       ],
     });
+  });
+
+  it("shows one table per family, each point above its hooks, in rows that fit a phone", async () => {
+    desk.registry.registerVoid("message_sent", () => {}, { id: "sent" });
+    desk.registry.registerVoid("message_received", () => {}, { id: "a-plugin-with-a-long-name.and-a-long-hook" });
+    desk.registry.registerVoid("reaction_added", () => {}, { id: "smile" });
+    desk.registry.register({ hook: "task:complete", phase: "after", handler: () => {}, id: "done" });
+    const { message, data } = await desk.say("/hooks");
+    expect(message.text.match(/^\*\*\w+\*\*$/gm)).toEqual(["**inbound**", "**outbound**", "**tasks**"]);
+    const [inbound = ""] = message.text.split("**outbound**");
+    expect(inbound.match(/^(message_received|● {2}a-plugin.*|reaction_added|● {2}smile.*)$/gm)).toHaveLength(4);
+    const rows = [...message.text.matchAll(/```\n([\s\S]*?)\n```/g)].flatMap(([, rows = ""]) => rows.split("\n"));
+    expect(Math.max(...rows.map((row) => [...row].length))).toBeLessThanOrEqual(40);
+    expect((data as { families: unknown }).families).toEqual([
+      { family: "inbound", hooks: ["a-plugin-with-a-long-name.and-a-long-hook", "smile"] },
+      { family: "outbound", hooks: ["sent"] },
+      { family: "tasks", hooks: ["done"] },
+    ]);
   });
 
   it("filters by part of a name, by point and by state", async () => {

@@ -25,6 +25,9 @@ export const hookEndpoints = [
     }),
     answer: z.object({
       hooks: z.array(hookRow),
+      families: z
+        .array(z.object({ family: z.string(), hooks: z.array(z.string()) }))
+        .describe("The ids of all that match, on every page, by family."),
       ...page,
       broken: z.array(brokenHook).default([]).describe("Configured hooks that are not in force."),
       paused: z.boolean().default(false).describe("Whether all configured hooks are paused."),
