@@ -62,7 +62,8 @@ export function fireHook(deps: CommandDeps): Command {
       }
       if (!dryRun) context.need("operator");
       const phase = phaseOf(target, context.options.phase);
-      const given = await readPayload(deps, target.point, text);
+      const name = target.kind === "hook" ? target.hook.id : target.point.name;
+      const given = await readPayload(deps, target.point, text, name);
       const record = await fire(deps, context, {
         point: target.point,
         payload: given.payload,

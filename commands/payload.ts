@@ -3,7 +3,8 @@ import type { AnyPoint } from "../src/hooks/signatures.js";
 import { errorMessage, HookgateError } from "../src/lib/errors.js";
 import { isTooDeep, MAX_JSON_DEPTH } from "../src/lib/json-depth.js";
 import { nearest } from "../src/lib/nearest.js";
-import { badUsage } from "./answer.js";
+import { fieldsAt, valueProblems } from "../src/lib/value-problem.js";
+import { badUsage, word } from "./answer.js";
 import { catchUp } from "./catch-up.js";
 import type { CommandDeps } from "./deps.js";
 import { clip, code } from "./text.js";
@@ -18,12 +19,19 @@ const LOOK_BACK = 50;
 const SUCH =
   'Use `example`, `last`, or an object such as `{"text": "hello"}`; in `payload=\'…\'` nothing of it is taken for another option.';
 
-export async function readPayload(deps: CommandDeps, point: AnyPoint, given: string): Promise<FirePayload> {
+/** `name`: what is fired, for the line that a refusal suggests. */
+export async function readPayload(
+  deps: CommandDeps,
+  point: AnyPoint,
+  given: string,
+  name: string,
+): Promise<FirePayload> {
   const [, source, rest] = /^(example|last)(?:\s+([\s\S]*))?$/.exec(given.trim() || "example") ?? [];
-  if (source === undefined) return { payload: checked(point, readObject(given, SUCH)), source: "typed" };
+  const typed = source === undefined ? readObject(given, SUCH) : rest?.trim() ? readObject(rest, SUCH) : {};
+  if (source === undefined) return { payload: checked(point, typed, typed, name), source: "typed" };
   const base = source === "example" ? point.example : await lastPayload(deps, point);
-  const changed = rest?.trim() ? merge(base, readObject(rest, SUCH)) : base;
-  return { payload: checked(point, changed), source: source === "last" ? "last" : "example" };
+  const payload = checked(point, merge(base, typed), typed, name);
+  return { payload, source: source === "last" ? "last" : "example" };
 }
 
 /** The newest that was no test of an operator's. */
@@ -77,27 +85,56 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The payload as the schema reads it; every problem at once, a field that the schema does not know among them. */
-function checked(point: AnyPoint, payload: unknown): unknown {
-  const parsed = point.payload.safeParse(payload);
-  const problems = parsed.success
-    ? unknownFields(payload, parsed.data, "")
-    : parsed.error.issues.map((issue) => `${issue.path.map(String).join(".") || "payload"}: ${issue.message}`);
-  if (parsed.success && problems.length === 0) return parsed.data;
+/** The payload as the schema reads it. Otherwise every problem has a line, a field that the schema does not know among them. */
+function checked(point: AnyPoint, payload: unknown, typed: Record<string, unknown>, name: string): unknown {
+  const problems = problemsOf(point, payload);
+  if (problems.length === 0) return point.payload.parse(payload);
+  const lines = problems.slice(0, MAX_PROBLEMS).map((problem) => `- ${problem}`);
+  if (problems.length > MAX_PROBLEMS) lines.push(`- and ${problems.length - MAX_PROBLEMS} more`);
   throw badUsage(
-    `This is no payload of ${point.name}: ${problems.slice(0, 8).join("; ")}${problems.length > 8 ? `; and ${problems.length - 8} more` : ""}.`,
-    "`example {…}` takes the point's example with your fields on top.",
+    [`This is no payload of ${code(point.name)}:`, ...lines].join("\n"),
+    `To start from the point's example: ${code(`/fire-hook ${word(name)} ${fittingExample(point, typed)}`)}`,
   );
 }
 
-function unknownFields(given: unknown, parsed: unknown, path: string): string[] {
-  if (Array.isArray(given) && Array.isArray(parsed))
-    return given.flatMap((entry, index) => unknownFields(entry, parsed[index], `${path}${index}.`));
-  if (!isObject(given) || !isObject(parsed)) return [];
+const MAX_PROBLEMS = 12;
+/** A longer line is not typed from a chat. */
+const MAX_EXAMPLE = 200;
+
+function problemsOf({ payload: schema }: AnyPoint, payload: unknown): string[] {
+  return [...unknownFields(schema, payload, []), ...valueProblems(schema, payload)];
+}
+
+/** With those of the typed fields on top that the point takes. */
+function fittingExample(point: AnyPoint, typed: Record<string, unknown>): string {
+  const fitting = fittingPart(typed, (part) => problemsOf(point, merge(point.example, part)).length === 0);
+  const text = `example ${JSON.stringify(fitting)}`;
+  return Object.keys(fitting).length === 0 || text.length > MAX_EXAMPLE ? "example" : text;
+}
+
+function fittingPart(
+  typed: Record<string, unknown>,
+  fits: (part: Record<string, unknown>) => boolean,
+): Record<string, unknown> {
+  const fitting: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(typed)) {
+    if (fits({ [key]: value })) fitting[key] = value;
+    else if (isObject(value)) {
+      const part = fittingPart(value, (inner) => fits({ [key]: inner }));
+      if (Object.keys(part).length > 0) fitting[key] = part;
+    }
+  }
+  return fitting;
+}
+
+function unknownFields(schema: unknown, given: unknown, path: readonly (string | number)[]): string[] {
+  if (Array.isArray(given)) return given.flatMap((entry, index) => unknownFields(schema, entry, [...path, index]));
+  if (!isObject(given)) return [];
+  const known = fieldsAt(schema, path);
   return Object.entries(given).flatMap(([key, value]) => {
-    if (Object.hasOwn(parsed, key)) return unknownFields(value, parsed[key], `${path}${key}.`);
+    if (known.length === 0 || known.includes(key)) return unknownFields(schema, value, [...path, key]);
     if (value === undefined) return [];
-    const near = nearest(key, Object.keys(parsed));
-    return [`${path}${key}: no such field${near ? ` (did you mean "${near}"?)` : ""}`];
+    const near = nearest(key, known);
+    return [`${[...path, key].join(".")}: no such field${near ? ` (did you mean "${near}"?)` : ""}`];
   });
 }

@@ -4,6 +4,7 @@ import { hasRole } from "../src/domain/identity.js";
 import type { DispatchRecord, RunRecord } from "../src/domain/journal.js";
 import type { Command, CommandContext } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
+import { valueProblem } from "../src/lib/value-problem.js";
 import { answer, commandButton, word } from "./answer.js";
 import { readableDispatch } from "./automations/owner-only.js";
 import { replayConfigured } from "./automations/replay.js";
@@ -90,7 +91,7 @@ function fireAgain(
   if (!parsed.success)
     throw new HookgateError({
       code: "NOT_REPLAYABLE",
-      message: `The payload of ${past.id} is no payload of ${point.name} any more: ${parsed.error.issues[0]?.message ?? "it does not match"}.`,
+      message: `The payload of ${past.id} is no payload of ${point.name} any more: ${valueProblem(point.payload, past.payload)}.`,
       hint: "It was shortened for the journal, or the point has changed since.",
     });
   if (run && !deps.registry.get(run.hookId))

@@ -73,7 +73,7 @@ export async function fireConfigured(
 /** A hook that time or a person starts takes any fields, as `event.input`; others take a payload of their point. */
 export async function readHandPayload(deps: CommandDeps, definition: Definition, text: string): Promise<HandPayload> {
   if (!isStartedAlone(definition)) {
-    const { payload, source } = await readPayload(deps, deps.registry.point(definition.point), text);
+    const { payload, source } = await readPayload(deps, deps.registry.point(definition.point), text, definition.id);
     return { payload: fieldsOf(payload), source };
   }
   if (text === "" || text === "example" || text === "last") return { payload: {}, source: "none" };

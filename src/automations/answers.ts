@@ -14,6 +14,7 @@ import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import { parseDuration } from "../lib/duration.js";
 import { nearest } from "../lib/nearest.js";
+import { valueProblem } from "../lib/value-problem.js";
 import { oneOf, type Row, timeOf, type Wanted, wrong } from "./answers/wanted.js";
 import { alerts, missions, tasks } from "./answers/work.js";
 import { type QueryName, queries } from "./queries.js";
@@ -48,9 +49,9 @@ export function answers(parts: AnswerParts): Ask {
       const near = nearest(name, Object.keys(queries));
       throw wrong(`there is no query "${name}"${near === undefined ? "" : ` (did you mean "${near}"?)`}`);
     }
-    const parsed = queries[name].args.safeParse(given);
-    if (!parsed.success)
-      throw wrong(parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "));
+    const { args } = queries[name];
+    const parsed = args.safeParse(given);
+    if (!parsed.success) throw wrong(valueProblem(args, given) ?? "");
     return byName[name](wantedOf(parsed.data, parts.clock.now()));
   };
 }

@@ -5,6 +5,7 @@ import { type Clock, wait } from "../lib/clock.js";
 import { formatDuration } from "../lib/duration.js";
 import { HookgateError } from "../lib/errors.js";
 import { joinSignals } from "../lib/signals.js";
+import { valueProblem } from "../lib/value-problem.js";
 import type { Definition } from "./definition/definition.js";
 import type { HandFiring } from "./desk.js";
 import { draftManual, manualPayload } from "./draft.js";
@@ -106,10 +107,9 @@ function payloadOf(definition: Definition, { payload, reason }: HandFiring, { re
   const point = registry.point(definition.point);
   const checked = point.payload.safeParse(payload);
   if (checked.success) return checked.data;
-  const problems = checked.error.issues.map(({ path, message }) => `${path.join(".") || "it"}: ${message}`).join("; ");
   throw new HookgateError({
     code: "HOOK_PAYLOAD_INVALID",
-    message: `This is no payload of ${point.name}: ${problems}`,
+    message: `This is no payload of ${point.name}: ${valueProblem(point.payload, payload)}`,
   });
 }
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { HookgateError } from "../lib/errors.js";
 import { suggestion } from "../lib/schema-issues.js";
 import { unknownKey } from "../lib/unknown-key.js";
-import { fieldsAt } from "../lib/value-problem.js";
+import { fieldsAt, valueProblem } from "../lib/value-problem.js";
 
 export const MODELS = ["void", "modifying", "claiming", "lifecycle", "turn"] as const;
 export type Model = (typeof MODELS)[number];
@@ -86,10 +86,7 @@ export function definePoint<
     throw refuse("result: a claiming point needs the field handled: z.boolean()");
   checkMutable(spec, refuse);
   const example = spec.payload.safeParse(spec.example);
-  if (!example.success)
-    throw refuse(
-      `the example is not a payload: ${example.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ")}`,
-    );
+  if (!example.success) throw refuse(`the example is not a payload: ${valueProblem(spec.payload, spec.example)}`);
   return ownPoint(spec);
 }
 

@@ -3,6 +3,7 @@ import type { DispatchRecord, JournalPort } from "../domain/journal.js";
 import { type Clock, systemClock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import { valueProblem } from "../lib/value-problem.js";
 import { resolveAlias } from "./aliases.js";
 import { type BackgroundPort, inMemoryBackground } from "./background.js";
 import { runBackground } from "./background-run.js";
@@ -23,7 +24,7 @@ import {
   startTurn,
   startVoid,
 } from "./fire.js";
-import type { Kernel } from "./kernel.js";
+import type { Kernel, PluginLimits } from "./kernel.js";
 import { type DispatchOptions, filtered } from "./options.js";
 import type { LifecyclePhase, Model } from "./point.js";
 import { NOTHING_SET, promised, UNCLAIMED } from "./promised.js";
@@ -62,6 +63,7 @@ export interface RegistryOptions<P extends Points> {
   background?: BackgroundPort;
   /** Which plugins' hooks may run for a conversation (a formatted address), where the caller says nothing; undefined: all. */
   allowedPlugins?: (conversation: string) => readonly string[] | undefined;
+  limits?: PluginLimits;
   /** Called with the id of a plugin's hook that gave no answer before its deadline. */
   onTimeout?: (hookId: string) => void;
 }
@@ -91,8 +93,8 @@ export class HookRegistry<P extends Points = Catalogue> {
     const background = options.background ?? inMemoryBackground(clock, logger);
     const wheel = new DeadlineWheel(clock);
     const waits = { wheel, sequence: [], void: [] };
-    const { journal, allowedPlugins, onTimeout } = options;
-    this.#kernel = { clock, logger, wheel, waits, journal, background, allowedPlugins, onTimeout };
+    const { journal, allowedPlugins, limits, onTimeout } = options;
+    this.#kernel = { clock, logger, wheel, waits, journal, background, allowedPlugins, limits, onTimeout };
     this.#roster = new Roster(options.overrides ?? {});
     for (const point of options.points ?? catalogue) this.#roster.declare(point);
     background.serve((run, attempt) => runBackground(this.#kernel, this.#roster.entries.get(run.hookId), run, attempt));
@@ -102,7 +104,7 @@ export class HookRegistry<P extends Points = Catalogue> {
 
   registerVoid<N extends NameOf<P, "void">>(
     hook: N,
-    handler: VoidHandler<PayloadOf<P, N>, Canonical<N>>,
+    handler: NoInfer<VoidHandler<PayloadOf<P, N>, Canonical<N>>>,
     options: RegisterOptions = {},
   ): Unregister {
     return this.#add({ hook, handler, options, model: "void" });
@@ -110,7 +112,7 @@ export class HookRegistry<P extends Points = Catalogue> {
 
   registerModifying<N extends NameOf<P, "modifying">>(
     hook: N,
-    handler: ModifyingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>,
+    handler: NoInfer<ModifyingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>>,
     options: RegisterOptions = {},
   ): Unregister {
     return this.#add({ hook, handler, options, model: "modifying" });
@@ -118,7 +120,7 @@ export class HookRegistry<P extends Points = Catalogue> {
 
   registerClaiming<N extends NameOf<P, "claiming">>(
     hook: N,
-    handler: ClaimingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>,
+    handler: NoInfer<ClaimingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>>,
     options: RegisterOptions = {},
   ): Unregister {
     return this.#add({ hook, handler, options, model: "claiming" });
@@ -126,7 +128,7 @@ export class HookRegistry<P extends Points = Catalogue> {
 
   registerTurn<N extends NameOf<P, "turn">>(
     phase: N,
-    handler: TurnHandler<PayloadOf<P, N>, Canonical<N>>,
+    handler: NoInfer<TurnHandler<PayloadOf<P, N>, Canonical<N>>>,
     options: TurnOptions = {},
   ): Unregister {
     return this.#add({ hook: phase, handler, options, model: "turn" });
@@ -261,7 +263,7 @@ export class HookRegistry<P extends Points = Catalogue> {
     if (!checked.success)
       throw new HookgateError({
         code: "HOOK_PAYLOAD_INVALID",
-        message: `This is no payload of ${name}: ${checked.error.issues.map((issue) => `${issue.path.join(".") || "it"}: ${issue.message}`).join("; ")}`,
+        message: `This is no payload of ${name}: ${valueProblem(schema, payload)}`,
         hint: "`hookgate points --json` has an example of each.",
       });
     return startAny(
@@ -398,9 +400,6 @@ export class HookRegistry<P extends Points = Catalogue> {
         hint: "/hooks lists them.",
       });
     const peers = this.#roster.points.get(entry.point.name)?.ordered(entry.phase) ?? [];
-    const { conversation } = options;
-    const ofPlace = conversation === undefined ? undefined : this.#kernel.allowedPlugins?.(conversation);
-    const allowedPlugins = options.allowedPlugins ?? ofPlace;
-    return explainEntry(entry, peers, payload, filtered(options, allowedPlugins) ?? options);
+    return explainEntry(entry, peers, payload, options, this.#kernel);
   }
 }

@@ -8,6 +8,7 @@ import type { Gateway } from "../gateway/gateway.js";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import { valueProblem } from "../lib/value-problem.js";
 import type { Auth } from "./auth.js";
 import type { HttpConfig } from "./config.js";
 import type { Counted, Limits } from "./limits.js";
@@ -135,8 +136,6 @@ function read<P, Q, B>(
 function parse<T>(schema: z.ZodType<T> | undefined, value: unknown, where: string): T {
   const parsed = (schema ?? (z.unknown() as z.ZodType<T>)).safeParse(value);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) =>
-    path.length > 0 ? `${path.join(".")}: ${message}` : message,
-  );
-  throw new HookgateError({ code: "BODY_INVALID", message: `${where} is not as expected: ${problems.join("; ")}` });
+  const problems = valueProblem(schema ?? z.unknown(), value);
+  throw new HookgateError({ code: "BODY_INVALID", message: `${where} is not as expected: ${problems}` });
 }

@@ -7,17 +7,21 @@ type Path = readonly (string | number)[];
 
 /** `card.tone: expected one of …, got "red"`, all problems in one line; undefined when the value fits. `at`: where it stands. */
 export function valueProblem(schema: z.ZodType, value: unknown, at: Path = []): string | undefined {
+  const problems = valueProblems(schema, value, at);
+  return problems.length === 0 ? undefined : problems.join("; ");
+}
+
+/** The same, one by one; none when the value fits. */
+export function valueProblems(schema: z.ZodType, value: unknown, at: Path = []): string[] {
   const parsed = schema.safeParse(value, WORDS);
-  if (parsed.success) return undefined;
+  if (parsed.success) return [];
   const issues = issuesOf(parsed.error, at, (path) => fieldsAt(schema, path));
   // A misspelt field explains the one that is missing.
   const [first = [], second = []] = [issues.filter(({ ofKey }) => ofKey), issues.filter(({ ofKey }) => !ofKey)];
-  return [...first, ...second]
-    .map(({ path, message, ofKey }) => {
-      const place = pathText(ofKey ? path.slice(0, -1) : path);
-      return `${place === "" ? "" : `${place}: `}${message.replace(/^unknown setting/, "unknown field")}`;
-    })
-    .join("; ");
+  return [...first, ...second].map(({ path, message, ofKey }) => {
+    const place = pathText(ofKey ? path.slice(0, -1) : path);
+    return `${place === "" ? "" : `${place}: `}${message.replace(/^unknown setting/, "unknown field")}`;
+  });
 }
 
 const WORDS = {
@@ -26,6 +30,7 @@ const WORDS = {
     const isObject = issue.code === "invalid_type" && (issue.expected === "object" || issue.expected === "record");
     if (isObject && issue.input !== undefined) return `expected an object, got ${shown(issue.input)}`;
     if (isObject) return "it is missing: expected an object";
+    if (issue.code === "invalid_union") return "it has the wrong form";
     if (issue.code === "invalid_type" && issue.expected === "string" && issue.input !== undefined)
       return `expected ${typeName("string")}, got ${shown(issue.input)}`;
     return PLAIN_MANY.error(issue);

@@ -100,9 +100,29 @@ describe("/fire-hook", () => {
 
   it("refuses a payload that is none, naming every field that is wrong", async () => {
     desk.registry.registerVoid("message_sent", () => {}, { id: "note" });
-    await expect(desk.say('/fire-hook note {"chatId": 5}')).rejects.toMatchObject({
+    await expect(desk.say('/fire-hook note {"chatId": 5, "platform": "web", "mesage": {}}')).rejects.toMatchObject({
       code: "BAD_USAGE",
-      message: expect.stringMatching(/chatId.*platform.*messageId/s),
+      message: [
+        "This is no payload of `message_sent`:",
+        '- mesage: no such field (did you mean "message"?)',
+        "- chatId: expected text, got 5",
+        "- deliveryId: it is missing: expected text",
+        "- cause: it is missing: expected an object",
+        "- messageId: it is missing: expected text",
+        "- messageIds: it is missing: expected a list",
+        "- message: it is missing: expected an object",
+      ].join("\n"),
+      hint: 'To start from the point\'s example: `/fire-hook note example {"platform":"web"}`',
+    });
+    const nested = '{"message": {"text": "hi", "card": {"tone": "red"}, "buttons": {}}, "cause": {"kind": "hok"}}';
+    await expect(desk.say(`/fire-hook note example ${nested}`)).rejects.toMatchObject({
+      message: [
+        "This is no payload of `message_sent`:",
+        '- cause.kind: "hok" is not known here (did you mean "hook"?)',
+        '- message.card.tone: "red" is not known here (did you mean "bad"?)',
+        "- message.buttons: expected a list, got {}",
+      ].join("\n"),
+      hint: 'To start from the point\'s example: `/fire-hook note example {"message":{"text":"hi"}}`',
     });
     await expect(desk.say('/fire-hook note example {"mesage": {"text": "x"}}')).rejects.toMatchObject({
       message: expect.stringContaining('mesage: no such field (did you mean "message"?)'),

@@ -9,6 +9,7 @@ import type { Clock } from "../../lib/clock.js";
 import { HookgateError } from "../../lib/errors.js";
 import { isTooDeep, MAX_JSON_DEPTH } from "../../lib/json-depth.js";
 import { nearest } from "../../lib/nearest.js";
+import { valueProblems } from "../../lib/value-problem.js";
 import { isSignedBy } from "../../lib/webhook-signature.js";
 import type { EventConfig, EventsConfig } from "./config.js";
 import { compileEventSchema } from "./event-schema.js";
@@ -151,11 +152,8 @@ function readPayload(text: string, schema: z.ZodType | undefined): unknown {
   } catch {
     throw new HookgateError({ code: "BODY_INVALID", message: "the body is no JSON" });
   }
-  const parsed = schema?.safeParse(payload);
-  if (!parsed || parsed.success) return payload;
-  const problems = parsed.error.issues
-    .slice(0, 10)
-    .map(({ path, message }) => (path.length > 0 ? `${path.join(".")}: ${message}` : message));
+  if (schema === undefined || schema.safeParse(payload).success) return payload;
+  const problems = valueProblems(schema, payload).slice(0, 10);
   throw new HookgateError({
     code: "PAYLOAD_INVALID",
     message: `the body does not match the event's schema: ${problems.join("; ")}`,

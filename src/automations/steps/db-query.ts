@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
 import { nearest } from "../../lib/nearest.js";
+import { valueProblem } from "../../lib/value-problem.js";
 import { queries } from "../queries.js";
 import type { Step, StepContext, StepResult } from "../step.js";
 
@@ -43,11 +44,12 @@ export async function askRows(
   args: Readonly<Record<string, unknown>>,
   context: StepContext,
 ): Promise<StepResult> {
-  const checked = queries[query as keyof typeof queries].args.safeParse(args);
+  const schema = queries[query as keyof typeof queries].args;
+  const checked = schema.safeParse(args);
   if (!checked.success)
     throw new HookgateError({
       code: "QUERY_ARGUMENTS",
-      message: checked.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; "),
+      message: valueProblem(schema, args) ?? "",
     });
   const found = await context.reach.query(query, checked.data);
   const rows: Record<string, unknown>[] = [];

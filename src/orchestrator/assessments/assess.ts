@@ -2,7 +2,6 @@
  * Judges work that was handed in: `assessment:run` → every expectation checked → the verdict kept → `assessment:complete`. It decides
  * nothing about the task; whoever asked does. Asked again after a crash it gives the verdict that it had.
  */
-import { z } from "zod";
 import { type Assessment, type AssessmentStore, assessment, type Check } from "../../domain/assessment.js";
 import {
   EXPECTATION_KINDS,
@@ -17,6 +16,7 @@ import type { HookRegistry } from "../../hooks/registry.js";
 import type { Clock } from "../../lib/clock.js";
 import { parseDuration } from "../../lib/duration.js";
 import { errorMessage } from "../../lib/errors.js";
+import { valueProblem } from "../../lib/value-problem.js";
 import { failedClosed, firedFor } from "../tasks/ask-hooks.js";
 import type { CheckParts } from "./checks/check.js";
 import { checkExpectation } from "./checks/index.js";
@@ -104,7 +104,7 @@ function expectationsOf({ expectations = [] }: Task): Readable[] {
   return expectations.map((value, index) => {
     const parsed = expectation.safeParse(value);
     if (parsed.success) return { kind: "readable", one: parsed.data };
-    return { kind: "unreadable", why: z.prettifyError(parsed.error), number: index + 1 };
+    return { kind: "unreadable", why: valueProblem(expectation, value) ?? "", number: index + 1 };
   });
 }
 
