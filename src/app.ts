@@ -85,6 +85,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       config: () => current.config,
       overrides: overrides.byHook,
       onTimeout: (hookId) => automations.pluginBreaker.timedOut(hookId),
+      refusal: (hookId) => automations.pluginBreaker.refusal(hookId),
       clock,
       logger,
     });

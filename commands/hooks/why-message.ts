@@ -243,9 +243,12 @@ function endings(dispatches: readonly DispatchRecord[]): string | undefined {
 
 export function explain({ registry }: CommandDeps, hook: HookInfo, dispatch: DispatchRecord | undefined): Explanation {
   if (!dispatch) return registry.explain(hook.id);
-  const { payload } = dispatch;
+  const { payload, conversation } = dispatch;
   const access = typeof payload === "object" && payload !== null && "access" in payload ? payload.access : undefined;
-  return registry.explain(hook.id, payload, access === "allowed" || access === "denied" ? { access } : {});
+  return registry.explain(hook.id, payload, {
+    conversation,
+    access: access === "allowed" || access === "denied" ? access : undefined,
+  });
 }
 
 export function checkLines(checks: readonly ExplainedCheck[]): string {

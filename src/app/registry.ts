@@ -10,6 +10,8 @@ import { newId } from "../lib/id.js";
 import type { Logger } from "../lib/logger.js";
 
 interface RegistryParts extends Pick<RegistryOptions<Catalogue>, "journal" | "overrides" | "onTimeout"> {
+  /** Why a plugin's hook is not called now. Must change nothing. */
+  refusal(hookId: string): string | undefined;
   store: Pick<Store, "automation">;
   /** As it is now: a reload changes it. */
   config(): Config;
@@ -17,7 +19,10 @@ interface RegistryParts extends Pick<RegistryOptions<Catalogue>, "journal" | "ov
   logger: Logger;
 }
 
-export function assembleRegistry({ store, config, ...parts }: RegistryParts): { queue: Queue; registry: HookRegistry } {
+export function assembleRegistry({ store, config, refusal, ...parts }: RegistryParts): {
+  queue: Queue;
+  registry: HookRegistry;
+} {
   const { clock, logger } = parts;
   const queue = createQueue({
     runs: store.automation.runs,
@@ -35,6 +40,7 @@ export function assembleRegistry({ store, config, ...parts }: RegistryParts): { 
     ...parts,
     background: queue,
     allowedPlugins: (conversation) => allowedPluginsIn(conversation, config().gateway.allowed_plugins),
+    limits: { refusal, allowedPlugins: () => config().gateway.allowed_plugins },
   });
   return { queue, registry };
 }

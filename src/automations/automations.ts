@@ -78,6 +78,8 @@ export interface Automations extends AutomationDesk {
     enter(hookId: string): string | undefined;
     close(hookId: string): void;
     timedOut(hookId: string): void;
+    /** Why the hook is not called now, for people. Unlike `enter` it starts no trial. */
+    refusal(hookId: string): string | undefined;
   };
   sweep(now: number): Promise<number>;
   stop(graceMs: number): Promise<void>;
@@ -294,6 +296,7 @@ export function createAutomations(options: AutomationsOptions): Automations {
       },
       close: (id) => void gates.breakers.close(id),
       timedOut: (id) => void gates.breakers.failed(id, "It gave no answer before its deadline.", clock.now()),
+      refusal: (id) => gates.breakers.explain(id, clock.now()),
     },
     paused: () => pause.paused,
     pause: pause.set,

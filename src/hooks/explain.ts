@@ -2,6 +2,7 @@
 import { isAsyncFunction } from "./dispatch/lifecycle.js";
 import type { Entry } from "./entry.js";
 import { infoOf } from "./entry.js";
+import type { Kernel } from "./kernel.js";
 import type { DispatchOptions } from "./options.js";
 import type { HookInfo } from "./registration.js";
 
@@ -15,7 +16,7 @@ export interface Explanation {
   checks: readonly ExplainedCheck[];
 }
 export interface ExplainedCheck {
-  check: "enabled" | "only" | "plugin" | "sync" | "access" | "match" | "dependency" | "order";
+  check: "enabled" | "only" | "plugin" | "breaker" | "sync" | "access" | "match" | "dependency" | "order";
   passed: boolean;
   /** One sentence for the operator. */
   detail: string;
@@ -27,13 +28,18 @@ export function explainEntry(
   peers: readonly Entry[],
   payload: unknown,
   options: DispatchOptions,
+  kernel: Kernel,
 ): Explanation {
   const checks: ExplainedCheck[] = [
     check("enabled", entry.enabled, entry.enabled ? "It is enabled." : "It is disabled."),
   ];
   if (options.only !== undefined)
     checks.push(check("only", options.only === entry.id, `Only "${options.only}" was to run.`));
-  if (entry.pluginId !== undefined) checks.push(checkPlugin(entry.pluginId, options.allowedPlugins));
+  if (entry.pluginId !== undefined) {
+    checks.push(checkPlugin(entry.pluginId, options, kernel));
+    const refusal = kernel.limits?.refusal(entry.id);
+    if (refusal !== undefined) checks.push(check("breaker", false, refusal));
+  }
   if (entry.point.isSync && entry.phase === "before" && isAsyncFunction(entry.handler))
     checks.push(check("sync", false, "It is async, and this point is synchronous: it is skipped, never started."));
   if (entry.matcher !== undefined) checks.push(checkMatcher(entry, payload, options));
@@ -47,7 +53,13 @@ function check(name: ExplainedCheck["check"], passed: boolean, detail: string): 
   return { check: name, passed, detail };
 }
 
-function checkPlugin(pluginId: string, allowed: readonly string[] | undefined): ExplainedCheck {
+function checkPlugin(
+  pluginId: string,
+  { conversation, allowedPlugins }: DispatchOptions,
+  { allowedPlugins: listOf, limits }: Kernel,
+): ExplainedCheck {
+  const allowed = allowedPlugins ?? (conversation === undefined ? undefined : listOf?.(conversation));
+  if (allowed === undefined && conversation === undefined) return checkLists(pluginId, limits?.allowedPlugins() ?? {});
   if (allowed === undefined) return check("plugin", true, `No plugin filter applies here (plugin "${pluginId}").`);
   return allowed.includes(pluginId)
     ? check("plugin", true, `Plugin "${pluginId}" is allowed in this conversation.`)
@@ -56,6 +68,19 @@ function checkPlugin(pluginId: string, allowed: readonly string[] | undefined): 
         false,
         `Plugin "${pluginId}" is not allowed in this conversation (allowed: ${allowed.join(", ") || "none"}).`,
       );
+}
+
+/** Without a conversation the lists are named: it runs where one of them has it, or where none holds. */
+function checkLists(pluginId: string, lists: Readonly<Record<string, readonly string[]>>): ExplainedCheck {
+  const names = Object.keys(lists);
+  const allowing = names.filter((name) => lists[name]?.includes(pluginId));
+  const refusing = names.filter((name) => !allowing.includes(name));
+  if (refusing.length === 0) return check("plugin", true, `No list refuses plugin "${pluginId}".`);
+  const limit = `gateway.allowed_plugins does not allow plugin "${pluginId}" in ${namesOf(refusing)}`;
+  if (!refusing.includes("*")) return check("plugin", true, `${limit}; it runs everywhere else.`);
+  return allowing.length === 0
+    ? check("plugin", false, `${limit}, and allows it nowhere else.`)
+    : check("plugin", true, `${limit}; it runs in ${namesOf(allowing)} only.`);
 }
 
 function checkMatcher(entry: Entry, payload: unknown, options: DispatchOptions): ExplainedCheck {

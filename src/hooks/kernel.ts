@@ -6,6 +6,14 @@ import type { BackgroundPort } from "./background.js";
 import type { DeadlineWheel } from "./deadline-wheel.js";
 import type { Waits } from "./wait.js";
 
+/** Asked by `explain`; an answer changes nothing. */
+export interface PluginLimits {
+  /** Why a plugin's hook is not called now, in a sentence; undefined when it is. */
+  refusal(hookId: string): string | undefined;
+  /** All lists of allowed plugins, by what they hold for. */
+  allowedPlugins(): Readonly<Record<string, readonly string[]>>;
+}
+
 export interface Kernel {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -15,6 +23,8 @@ export interface Kernel {
   readonly waits: Waits;
   /** Which plugins' hooks may run for a conversation (a formatted address); undefined: all. */
   readonly allowedPlugins: ((conversation: string) => readonly string[] | undefined) | undefined;
+  /** What else keeps plugins' hooks from being called, for explanations. */
+  readonly limits: PluginLimits | undefined;
   /** Called with the id of a plugin's hook that gave no answer before its deadline. */
   readonly onTimeout: ((hookId: string) => void) | undefined;
 }

@@ -59,11 +59,18 @@ it("a plugin hook that never answers is not called any more after five timeouts,
   const status = await command(app, "/status");
   expect(status.text).toContain("`never.inbound_claim` is not run: it failed 5 times in a row");
   expect((await command(app, "/hooks show never.inbound_claim")).text).toContain("/hooks enable never.inbound_claim");
+  const why = await command(app, "/hooks why never.inbound_claim");
+  expect(why.text).toContain("would **not** run");
+  expect(why.text.replaceAll("\\", "")).toMatch(
+    /✗ breaker: It is not called until \d\d:\d\d UTC \(in .+\): 5 failures in a row\. \/hooks enable never\.inbound_claim closes its breaker/,
+  );
+  expect(openBreakers(app)).toHaveLength(hooks.length);
 
   hang(false);
   const enabled = await command(app, "/hooks enable never.inbound_claim");
   expect(enabled.text).toContain("Its breaker is closed now");
   expect(openBreakers(app)).not.toContain("never.inbound_claim");
+  expect((await command(app, "/hooks why never.inbound_claim")).text).not.toContain("breaker");
   await say(app, "after all");
   await answered(app, "after all");
   expect(openBreakers(app)).toHaveLength(hooks.length - 1);
@@ -76,4 +83,25 @@ it("a fail-closed plugin hook whose breaker is open holds messages at once, and 
   await until(async () => (await app.app.gateway.status()).outbox.held >= 7, "seven held messages");
   expect(openBreakers(app)).toContain("never.message_sending");
   expect((await texts(app)).filter((text) => text.startsWith("guarded"))).toEqual([]);
+});
+
+it("/hooks why without a message names the lists of gateway.allowed_plugins that refuse the plugin", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-lists-"));
+  closers.push(() => rmSync(folder, { recursive: true, force: true }));
+  const log = join(folder, "calls");
+  writeFileSync(log, "");
+  const why = async (lists: Record<string, string[]>) => {
+    const gateway = { allowed_plugins: lists };
+    const app = await runApp({ plugins: [ECHO, { module: NEVER, config: { log } }], gateway });
+    closers.push(() => app.close());
+    return (await command(app, "/hooks why never.inbound_claim")).text.replaceAll("\\", "");
+  };
+  const nowhere = await why({ "*": [], "web:dm-1": ["page"] });
+  expect(nowhere).toContain("would **not** run");
+  expect(nowhere).toContain(
+    '✗ plugin: gateway.allowed_plugins does not allow plugin "never" in *, web:dm-1, and allows it nowhere else.',
+  );
+  expect(await why({ "web:dm-1": ["page"] })).toContain(
+    '✓ plugin: gateway.allowed_plugins does not allow plugin "never" in web:dm-1; it runs everywhere else.',
+  );
 });

@@ -73,6 +73,16 @@ export class Breakers {
     return undefined;
   }
 
+  /** Why it is not run now, for people; undefined when it is. */
+  explain(hookId: string, now: number): string | undefined {
+    if (this.check({ hookId, isManual: false }, now) === undefined) return undefined;
+    const { failures = 0, openUntil = 0, isTrying } = this.#states.get(hookId) ?? {};
+    const closes = `/hooks enable ${hookId} closes its breaker.`;
+    if (isTrying) return `It is not called until the call that tries it ends: ${failures} failures in a row. ${closes}`;
+    const time = new Date(openUntil).toISOString().slice(11, 16);
+    return `It is not called until ${time} UTC (in ${formatDuration(openUntil - now)}): ${failures} failures in a row. ${closes}`;
+  }
+
   /** The run that was let through has begun. */
   begin(hookId: string): void {
     const state = this.#states.get(hookId);
