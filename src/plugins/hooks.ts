@@ -36,22 +36,22 @@ type P = Catalogue;
 export interface PluginHooks {
   registerVoid<N extends NameOf<P, "void">>(
     hook: N,
-    handler: VoidHandler<PayloadOf<P, N>, Canonical<N>>,
+    handler: NoInfer<VoidHandler<PayloadOf<P, N>, Canonical<N>>>,
     options?: RegisterOptions,
   ): Unregister;
   registerModifying<N extends NameOf<P, "modifying">>(
     hook: N,
-    handler: ModifyingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>,
+    handler: NoInfer<ModifyingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>>,
     options?: RegisterOptions,
   ): Unregister;
   registerClaiming<N extends NameOf<P, "claiming">>(
     hook: N,
-    handler: ClaimingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>,
+    handler: NoInfer<ClaimingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>>,
     options?: RegisterOptions,
   ): Unregister;
   registerTurn<N extends NameOf<P, "turn">>(
     phase: N,
-    handler: TurnHandler<PayloadOf<P, N>, Canonical<N>>,
+    handler: NoInfer<TurnHandler<PayloadOf<P, N>, Canonical<N>>>,
     options?: TurnOptions,
   ): Unregister;
   register<N extends NameOf<P, Model>>(registration: Registration<P, N>): Unregister;

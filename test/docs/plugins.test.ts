@@ -1,15 +1,20 @@
-/** The plugins of docs/plugins.md, each loaded and used as the page says. */
-import { readFileSync } from "node:fs";
+/** The plugins of docs/plugins.md, each compiled, loaded and used as the page says. */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { inbound, type PluginRig, pluginRig } from "../plugins/rig.js";
 
 const page = readFileSync(new URL("../../docs/plugins.md", import.meta.url), "utf8");
+const written = [...page.matchAll(/```js\n\/\/ (\S+)\n([\s\S]*?)```/g)].map(([, name = "", source = ""]) => ({
+  name,
+  source,
+}));
 const examples = Object.fromEntries(
-  [...page.matchAll(/```js\n\/\/ (\S+)\n([\s\S]*?)```/g)].map(([, name = "", source = ""]) => [
-    name,
-    source.replaceAll('"zod"', JSON.stringify(import.meta.resolve("zod"))),
-  ]),
+  written.map(({ name, source }) => [name, source.replaceAll('"zod"', JSON.stringify(import.meta.resolve("zod")))]),
 );
+const ROOT = resolve(import.meta.dirname, "../..");
 
 const sending = (text: string) => ({
   ...{ platform: "web", botId: "web", chatId: "1", deliveryId: "d_1" },
@@ -68,5 +73,29 @@ describe("docs/plugins.md", () => {
     const rig = await pluginRig({ [name]: examples[name] ?? "" });
     expect((await rig.plugins.load())[0]).toMatchObject({ state: "loaded" });
     await uses[name]?.(rig);
+  });
+
+  it("has examples that compile under tsc --strict, in a project that installed the built package", () => {
+    const folder = mkdtempSync(join(tmpdir(), "hookgate-strict-"));
+    try {
+      mkdirSync(join(folder, "node_modules"));
+      symlinkSync(ROOT, join(folder, "node_modules/hookgate"));
+      for (const name of ["zod", "@types"])
+        symlinkSync(join(ROOT, "node_modules", name), join(folder, "node_modules", name));
+      writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+      const files = written.map(({ name, source }) => {
+        const file = join(folder, name.replace(".mjs", ".ts"));
+        const typed = source.replace("export default {", "export default definePlugin({").replace(/};\n$/, "});\n");
+        writeFileSync(file, `import { definePlugin } from "hookgate";\n${typed}`);
+        return file;
+      });
+      const tsc = join(ROOT, "node_modules/.bin/tsc");
+      const options = ["--strict", "--noEmit", "--module", "nodenext", "--target", "es2022"];
+      const { stdout, status } = spawnSync(tsc, [...options, ...files], { cwd: folder, encoding: "utf8" });
+      expect(stdout).toBe("");
+      expect(status).toBe(0);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });
