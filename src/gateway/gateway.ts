@@ -333,7 +333,8 @@ class RunningGateway implements Gateway {
   async clockStepped(stepMs: number): Promise<void> {
     if (this.#phase !== "running") return;
     const { inbox, outbox } = this.#parts.store;
-    await Promise.all([this.#out.pauses.shift(stepMs), outbox.shift(stepMs), inbox.shift(stepMs)]);
+    this.#out.startedAt += stepMs;
+    await Promise.all([this.#out.pauses.shift(stepMs), this.#handOver.shift(stepMs), inbox.shift(stepMs)]);
     for (const { queue } of await outbox.pending()) this.#lookAnew(queue);
   }
 

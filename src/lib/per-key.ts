@@ -21,6 +21,10 @@ export class PerKey<V extends object> {
     return this.#all.get(key) ?? this.#add(key);
   }
 
+  values(): Iterable<V> {
+    return this.#all.values();
+  }
+
   #add(key: string): V {
     if (this.#all.size >= this.#many) {
       this.#all = new Map([...this.#all].filter(([, value]) => !this.#isIdle(value)));

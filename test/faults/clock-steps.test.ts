@@ -3,25 +3,31 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { invoke, type Stack, startStack } from "../flow/stack.js";
+import { discordPlatform } from "../flow/discord-platform.js";
+import { invoke, type Stack, type StackOptions, startStack } from "../flow/stack.js";
 import { until } from "../support/until.js";
 
 const PRELOAD = resolve(import.meta.dirname, "../fixtures/step-clock.mjs");
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
+type StackConfig = NonNullable<StackOptions["config"]>;
+
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-async function setUp(config: Record<string, unknown> = {}): Promise<{ stack: Stack; step: (ms: number) => void }> {
+async function setUp(config: StackConfig = {}): Promise<{ stack: Stack; step: (ms: number) => void }> {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-clock-"));
   closers.push(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "offset");
   writeFileSync(file, "0");
   const stack = await startStack({
-    config: { gateway: { retry_first: "1s", retry_max: "2s" }, ...config },
+    config: (around) => ({
+      gateway: { retry_first: "1s", retry_max: "2s" },
+      ...(typeof config === "function" ? config(around) : config),
+    }),
     env: { HOOKGATE_TEST_CLOCK: file, NODE_OPTIONS: `--import=${PRELOAD}` },
   });
   closers.push(() => stack.stop());
@@ -69,6 +75,33 @@ it("what waits for a retry is not given up when the clock moves forward by two d
   step(2 * DAY_MS);
   await until(() => answersOf(stack, "over two days").length === 2, "the second try", 20_000);
   expect((await invoke(stack.gateway.url, "/outbox list dead")).text).toContain("Nothing is dead");
+}, 90_000);
+
+it("a send under way is repeated, and not held, when the clock moves forward by an hour and Discord does not answer", async () => {
+  const { stack, step } = await setUp(({ discord }) => ({
+    discord: { ...discordPlatform(discord).config, request_timeout: "2s" },
+  }));
+  const { discord, platforms } = stack;
+  const tries = () => discord.calls.filter(({ body }) => JSON.stringify(body ?? {}).includes("without answer")).length;
+  discord.fail({ method: "POST", path: "/messages$", action: { kind: "slow", delayMs: 6_000 } });
+  await platforms.discord.say(platforms.discord.places[0], "guest", "echo without answer");
+  await until(() => tries() === 1, "the send");
+  step(60 * MINUTE_MS);
+  await until(() => tries() === 2, "the repetition", 20_000);
+  expect((await invoke(stack.gateway.url, "/outbox list held")).text).toContain("Nothing is held");
+}, 90_000);
+
+it("a message that a hook put off is handled after a restart under an earlier clock", async () => {
+  const { stack, step } = await setUp();
+  const { telegram } = stack.platforms;
+  const tries = () => stack.noted("inbound_claim").filter(({ text }) => text === "later 1800000").length;
+  await telegram.say(telegram.places[0], "guest", "later 1800000");
+  const metrics = async () => (await fetch(`${stack.gateway.url}/metrics`)).text();
+  await until(async () => /inbox_rows\{status="deferred"\} 1/.test(await metrics()), "the message being put off");
+  await stack.gateway.kill();
+  step(-DAY_MS);
+  await stack.gateway.start();
+  await until(() => tries() > 1, "the next attempt", 20_000);
 }, 90_000);
 
 it("an interval goes on when the clock moves backward", async () => {

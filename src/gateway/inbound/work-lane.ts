@@ -39,10 +39,12 @@ export async function workLane(lane: Lane, intake: Intake, inbound: Inbound): Pr
   return inbound.clock.now();
 }
 
-/** How long a row that was put off still waits. */
-function leftOf({ status, dueAt, dueMs }: LaneRow, { clock }: Inbound): number {
+/** How long a row that was put off still waits. A longer wait than the settings allow was set under another clock. */
+function leftOf({ status, dueAt, dueMs, error }: LaneRow, { clock, config }: Inbound): number {
   if (status !== "deferred") return 0;
-  return dueMs === undefined ? dueAt - clock.now() : dueMs - clock.monotonic();
+  if (dueMs !== undefined) return dueMs - clock.monotonic();
+  const leftMs = dueAt - clock.now();
+  return leftMs > (error === undefined ? config.max_deferral : config.retry_max) ? 0 : leftMs;
 }
 
 /** The row whose attempt can be counted in the transaction that settles the one before it. */

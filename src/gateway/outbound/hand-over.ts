@@ -15,6 +15,8 @@ export interface Open extends KeyState {
   /** In order; none while the conversation is read from the store. */
   deliveries: Delivery[];
   isFromStore: boolean;
+  /** The one that was read from the store last: it may be under way. */
+  lastRead?: Delivery | undefined;
   /** Something was committed since the last read of the store began. */
   hasNews: boolean;
 }
@@ -25,6 +27,9 @@ export class HandOver {
     (conversation) => ({ deliveries: [], isFromStore: false, hasNews: false, ...newKeyState(conversation) }),
     (open) => open.deliveries.length === 0 && !open.isFromStore && isIdleKey(open),
   );
+  /** How often the clock was set, and the last of these changes on its way to the store. */
+  #steps = 0;
+  #shifting: Promise<void> | undefined;
   /** Told how many came to those in memory, or left them. */
   readonly #onChange: (change: number) => void;
 
@@ -81,12 +86,44 @@ export class HandOver {
     if (open.deliveries.shift()) this.#onChange(-1);
   }
 
+  /**
+   * The clock was set: times move with it, also of what is under way. In the same turn, because a delivery would else expire, or pass
+   * for one that was tried for long, by the step alone.
+   */
+  async shift(stepMs: number): Promise<void> {
+    this.#steps++;
+    const known = new Set<Delivery>();
+    for (const { deliveries, lastRead } of this.#conversations.values()) {
+      for (const delivery of deliveries) known.add(delivery);
+      if (lastRead) known.add(lastRead);
+    }
+    for (const delivery of known) {
+      delivery.createdAt += stepMs;
+      delivery.dueAt += stepMs;
+      if (delivery.expiresAt !== undefined) delivery.expiresAt += stepMs;
+    }
+    this.#shifting = this.#outbox.shift(stepMs);
+    await this.#shifting;
+  }
+
   async #readNext(open: Open): Promise<Delivery | undefined> {
     open.hasNews = false;
-    const next = await this.#outbox.next(open.key);
+    const next = await this.#readShifted(open.key);
+    open.lastRead = next;
     // What was committed during the read may not be in it.
     if (!next && !open.hasNews) open.isFromStore = false;
     return next;
+  }
+
+  /** Never with the times of before a step. */
+  async #readShifted(key: string): Promise<Delivery | undefined> {
+    for (;;) {
+      const steps = this.#steps;
+      // When it fails, whoever asked for it is told, and the times are as they were.
+      await this.#shifting?.catch(() => {});
+      const next = await this.#outbox.next(key);
+      if (steps === this.#steps) return next;
+    }
   }
 
   /** An edit needs its order in the store, to see what supersedes it. */

@@ -20,8 +20,8 @@ export interface Outbound extends Parts {
   /** Message ids by nonce of parts that the platform confirmed and the store could not take yet. */
   unsaved: Map<string, string>;
   isStopping(): boolean;
-  /** When this process started (ms since the epoch). */
-  readonly startedAt: number;
+  /** When this process started (ms since the epoch, by the clock as it is set now). */
+  startedAt: number;
   /** Ends of deliveries that hooks have not been told yet. */
   readonly owed: Owed;
   handOver: HandOver;
