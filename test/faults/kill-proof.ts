@@ -1,115 +1,197 @@
 /**
- * The kill proof: the gateway is killed with SIGKILL at random moments while people write on all three platforms and the
- * platforms refuse, drop and delay. Then everything is counted: from what the platforms saw, what the hooks ran, and what
- * the store holds.
+ * The kill proof: people write on all three platforms, the platforms refuse, drop and delay, the system clock moves backward and forward, and
+ * the gateway ends at random moments: by SIGKILL, by SIGTERM, and by messages that crash it. Then everything is counted (`kill-count.ts`).
  */
 import { randomUUID } from "node:crypto";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Address } from "../../src/domain/address.js";
-import { formatAddress } from "../../src/domain/address.js";
-import type { Delivery, InboxRow, Store } from "../../src/domain/store.js";
-import { systemClock } from "../../src/lib/clock.js";
-import { silentLogger } from "../../src/lib/logger.js";
-import { storeConfig } from "../../src/store/config.js";
-import { openStore } from "../../src/store/open.js";
 import type { Place } from "../flow/platform.js";
-import { allOnline, type Stack, startStack } from "../flow/stack.js";
+import { readiness, type Stack, startStack } from "../flow/stack.js";
 import { TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
+import { type Counts, count, inDoubt, NAMES, type PlatformName, type Written } from "./kill-count.js";
 
-type PlatformName = "web" | "discord" | "telegram";
-const NAMES: readonly PlatformName[] = ["web", "discord", "telegram"];
+const CLOCK = resolve(import.meta.dirname, "../fixtures/step-clock.mjs");
+/** Twice this is less than `gateway.ttl`: no delivery may expire because of a step. */
+const MAX_OFFSET_MS = 6 * 3_600_000;
+/** How the process ends when the flow plugin exits or aborts. */
+const CRASHED: readonly unknown[] = [7, "SIGABRT"];
 
-interface Said {
-  key: string;
-  platform: PlatformName;
-  place: Place;
-  messageId: string;
-}
+export type Ending = "SIGKILL" | "SIGTERM" | "crash";
 
-export interface PlatformCount {
-  said: number;
-  /** Inbox rows that are done, one per message. */
-  settledOnce: number;
-  lost: number;
-  repliedOnce: number;
-  /** Telegram only: sends without an answer, held for an operator, and not on the platform twice. */
-  held: number;
-  unanswered: number;
-  doubled: number;
-  /** Replies that came before the reply to an earlier message of the same conversation. */
-  outOfOrder: number;
-}
-
-export interface KillReport {
-  kills: number;
+export interface KillReport extends Counts {
+  endings: Record<Ending, number>;
+  clockSteps: { backward: number; forward: number };
   seconds: number;
-  platforms: Record<PlatformName, PlatformCount>;
-  /** Handlers that were cut off and ran again; all with the same dispatch id. */
-  rerun: number;
-  /** Dispatches whose attempts do not go 1, 2, 3, …; or messages with more than one dispatch of a point. */
-  badAttempts: string[];
-  /** Deliveries that were sent, and no hook on `message_sent` was ever told. */
-  untold: number;
-  faults: number;
+  /** Ends of the process that nothing explains, such as a stop with an exit code. */
+  badEndings: string[];
 }
 
 export interface KillOptions {
-  kills: number;
+  /** How often the gateway gets each signal, and how many messages crash it. */
+  plan: Record<Ending, number>;
+  /** `gateway.inbox_attempts`: how often one message crashes the gateway before it becomes a dead letter. */
+  attempts: number;
   /** Messages a platform for each life of the process. */
   perLife: number;
-  onLife?: (life: number, said: number) => void;
+  onEnding?: (endings: KillReport["endings"], messages: number) => void;
 }
 
-export async function killProof({ kills, perLife, onLife }: KillOptions): Promise<KillReport> {
-  const begun = Date.now();
+interface Run {
+  stack: Stack;
+  written: Written[];
+  /** Messages that no platform has taken yet. */
+  writing: Set<Promise<void>>;
+}
+
+export async function killProof({ plan, attempts, perLife, onEnding }: KillOptions): Promise<KillReport> {
+  const startedAt = Date.now();
+  const clock = steppingClock();
   const stack = await startStack({
-    config: { gateway: { retry_first: "50ms", retry_max: "500ms", inbox_attempts: 50, outbox_attempts: 100 } },
+    config: { gateway: { retry_first: "50ms", retry_max: "500ms", inbox_attempts: attempts, outbox_attempts: 100 } },
+    env: clock.env,
   });
-  const said: Said[] = [];
-  const writing: Promise<void>[] = [];
-  let faults = 0;
+  const { gateway, telegram } = stack;
+  // Alerts reach the owner only in a chat that the owner opened.
+  telegram.people.says("hello", { userId: telegram.userId, dm: true });
+  const run: Run = { stack, written: [], writing: new Set() };
+  const endings = { SIGKILL: 0, SIGTERM: 0, crash: 0 };
+  const badEndings: string[] = [];
+  const heldByStop = new Set<string>();
+  const ended = async (wanted: Ending) => {
+    const how = await gateway.ending();
+    const ending = endingOf(how);
+    if (ending) endings[ending]++;
+    if (ending !== wanted && ending !== "crash") badEndings.push(`${how} instead of ${wanted}`);
+    onEnding?.(endings, run.written.length);
+    return ending;
+  };
   try {
-    for (let life = 1; life <= kills; life++) {
-      if (life > 1) await stack.gateway.start();
-      for (let n = 0; n < perLife; n++)
-        for (const name of NAMES) writing.push(sayLater(stack, name, said, Math.random() * 900));
-      faults += trouble(stack);
-      if (Math.random() < 0.15) await sleep(Math.random() * 500);
-      else {
-        await allOnline(stack.gateway.url).catch(() => {}); // a platform that cannot come online in time is killed too
-        await sleep(Math.random() * 700);
-      }
-      await stack.gateway.kill();
-      onLife?.(life, said.length);
+    const wanted = shuffled(plan);
+    for (let lives = 0, isFirst = true; wanted.length > 0; isFirst = false) {
+      const next = wanted.at(-1) as Ending;
+      const before = inDoubt(gateway.folder);
+      if (!isFirst) await gateway.start();
+      for (let n = 0; n < perLife; n++) for (const name of NAMES) writeSoon(run, name, Math.random() * 900);
+      trouble(stack, next);
+      // Some are killed during their start.
+      const isUp = (next !== "SIGKILL" || Math.random() > 0.15) && (await upOrGone(stack));
+      await sleep(Math.random() * 350);
+      if (isUp && ++lives % 2 === 0) await noticed(stack, clock.step);
+      await sleep(Math.random() * 350);
+      await end(run, next);
+      if ((await ended(next)) === next || next === "crash") wanted.pop();
+      if (next === "SIGTERM") for (const id of inDoubt(gateway.folder)) if (!before.has(id)) heldByStop.add(id);
     }
     stack.discord.faults.clear();
     stack.telegram.faults.clear();
-    await stack.gateway.start();
-    await Promise.all(writing);
-    await untilIdle(stack);
-    await stack.gateway.stop();
-    return { kills, seconds: Math.round((Date.now() - begun) / 1000), ...(await count(stack, said)), faults };
+    do await gateway.start();
+    while (!(await isSettled(run)) && (await ended("crash")));
+    if ((await gateway.stop()) !== 0) badEndings.push("an exit code at the last stop");
+    const seconds = Math.round((Date.now() - startedAt) / 1000);
+    return { endings, clockSteps: clock.steps, seconds, badEndings, ...(await count(stack, run.written, heldByStop)) };
   } finally {
     await stack.stop();
+    clock.remove();
   }
+}
+
+function shuffled(plan: Record<Ending, number>): Ending[] {
+  const all = (Object.keys(plan) as Ending[]).flatMap((ending) => Array<Ending>(plan[ending]).fill(ending));
+  const ranked = all.map((ending) => ({ ending, rank: Math.random() }));
+  return ranked.sort((a, b) => a.rank - b.rank).map(({ ending }) => ending);
+}
+
+function endingOf(how: number | string | null): Ending | undefined {
+  if (how === "SIGKILL") return "SIGKILL";
+  if (how === 0) return "SIGTERM";
+  return CRASHED.includes(how) ? "crash" : undefined;
+}
+
+/** Ends the gateway this way, unless a message crashes it before. */
+async function end(run: Run, ending: Ending): Promise<void> {
+  const { gateway } = run.stack;
+  if (ending === "SIGKILL") await gateway.kill();
+  else if (ending === "SIGTERM") await gateway.stop();
+  else {
+    writeSoon(
+      run,
+      NAMES[Math.floor(Math.random() * NAMES.length)] as PlatformName,
+      0,
+      Math.random() < 0.5 ? "exit" : "abort",
+    );
+    await until(() => !gateway.running(), "the crash", 60_000);
+  }
+}
+
+/** True when all platforms are online; false when the process ended before, or a platform takes too long. */
+async function upOrGone({ gateway }: Stack): Promise<boolean> {
+  const isUp = () =>
+    readiness(gateway.url)
+      .then(({ ready }) => ready)
+      .catch(() => false);
+  await until(async () => !gateway.running() || (await isUp()), "the start", 30_000).catch(() => {});
+  return gateway.running();
+}
+
+/** The clock of the gateway's process, set to and fro by up to some hours. */
+function steppingClock() {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-soak-clock-"));
+  const file = join(folder, "offset");
+  let offsetMs = 0;
+  writeFileSync(file, "0");
+  const steps = { backward: 0, forward: 0 };
+  return {
+    env: { HOOKGATE_TEST_CLOCK: file, NODE_OPTIONS: `--import=${CLOCK}` },
+    steps,
+    /** Backward and forward in turn. */
+    step() {
+      const isForward = steps.backward > steps.forward;
+      steps[isForward ? "forward" : "backward"]++;
+      const room = isForward ? MAX_OFFSET_MS - offsetMs : MAX_OFFSET_MS + offsetMs;
+      // Small steps, too.
+      offsetMs += Math.round((isForward ? 1 : -1) * Math.max(2_000, room * Math.random() ** 4));
+      // Never half written.
+      writeFileSync(`${file}.new`, String(offsetMs));
+      renameSync(`${file}.new`, file);
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** A step that the gateway has noticed, so that it counts as one: after a kill it would look like time that passed. */
+async function noticed({ gateway }: Stack, step: () => void): Promise<void> {
+  const times = () => gateway.output().split("The system clock moved").length;
+  const before = times();
+  step();
+  await until(() => !gateway.running() || times() > before, "the step being noticed");
+  // Its times are on disk by then.
+  await sleep(100);
 }
 
 let serial = 0;
 
-async function sayLater(stack: Stack, name: PlatformName, said: Said[], delayMs: number): Promise<void> {
+function writeSoon(run: Run, name: PlatformName, delayMs: number, crash?: "exit" | "abort"): void {
+  const writing = write(run, name, delayMs, crash).finally(() => run.writing.delete(writing));
+  run.writing.add(writing);
+}
+
+async function write({ stack, written }: Run, name: PlatformName, delayMs: number, crash?: string): Promise<void> {
   const platform = stack.platforms[name];
   const place = [...platform.places, platform.thread][Math.floor(Math.random() * 3)] as Place;
   await sleep(delayMs);
   const key = `k${++serial}`;
   // Some handlers take their time, so that a kill cuts them off.
-  const text = Math.random() < 0.3 ? `slow ${Math.round(Math.random() * 400)} ${key}` : `echo ${key}`;
-  const messageId = name === "web" ? await sayOnWeb(stack, place, text) : await platform.say(place, "guest", text);
-  said.push({ key, platform: name, place, messageId });
+  const plain = Math.random() < 0.3 ? `slow ${Math.round(Math.random() * 400)} ${key}` : `echo ${key}`;
+  const text = crash ? `crash ${crash} ${key}` : plain;
+  const messageId = name === "web" ? await writeOnWeb(stack, place, text) : await platform.say(place, "guest", text);
+  written.push({ key, platform: name, place, messageId, isCrashing: crash !== undefined });
 }
 
 /** As the page does it: the same nonce until the server says that the message is safe. */
-async function sayOnWeb(stack: Stack, place: Place, text: string): Promise<string> {
+async function writeOnWeb(stack: Stack, place: Place, text: string): Promise<string> {
   const nonce = randomUUID();
   return until(
     async () => {
@@ -126,7 +208,8 @@ async function sayOnWeb(stack: Stack, place: Place, text: string): Promise<strin
   );
 }
 
-function trouble({ discord, telegram }: Stack): number {
+/** Before a stop, no answer of Telegram is dropped: what is in doubt afterwards is the stop's doing. */
+function trouble({ discord, telegram }: Stack, next: Ending): void {
   const chance = 0.08;
   discord.faults.clear();
   telegram.faults.clear();
@@ -138,147 +221,34 @@ function trouble({ discord, telegram }: Stack): number {
   const telegramSends = { method: "sendMessage", times: 50, chance };
   telegram.fail({ ...telegramSends, action: { kind: "rate-limit", retryAfterS: 1 }, chance: 0.03 });
   telegram.fail({ ...telegramSends, action: { kind: "slow", delayMs: 40 } });
-  telegram.fail({ ...telegramSends, action: { kind: "drop-after" }, chance: 0.02 });
+  if (next === "SIGTERM") telegram.fail({ ...telegramSends, action: { kind: "slow", delayMs: 400 }, chance: 0.3 });
+  else telegram.fail({ ...telegramSends, action: { kind: "drop-after" }, chance: 0.02 });
   telegram.fail({ method: "getUpdates", times: 3, chance, action: { kind: "drop-after" } });
-  return 8;
 }
 
-/** Nothing unfinished is left in inbox and outbox. */
-async function untilIdle(stack: Stack): Promise<void> {
-  await allOnline(stack.gateway.url, 60_000);
+/** True when nothing unfinished is left in inbox and outbox; false when the process ended before. */
+async function isSettled({ stack, writing }: Run): Promise<boolean> {
+  const { gateway } = stack;
   let quiet = 0;
+  await upOrGone(stack);
   await until(
     async () => {
+      if (!gateway.running()) return true;
       await sleep(200);
-      const text = await (await fetch(`${stack.gateway.url}/metrics`)).text();
+      const text = await fetch(`${gateway.url}/metrics`)
+        .then((answer) => answer.text())
+        .catch(() => "");
       const rows = [
         ...text.matchAll(
           /^hookgate_(inbox_rows|outbox_deliveries)\{status="(waiting|running|deferred|sending)"\} (\d+)/gm,
         ),
       ];
-      quiet = rows.length > 0 && rows.every(([, , , n]) => n === "0") ? quiet + 1 : 0;
+      const isIdle = writing.size === 0 && rows.length > 0 && rows.every(([, , , n]) => n === "0");
+      quiet = isIdle ? quiet + 1 : 0;
       return quiet >= 10;
     },
     "everything being settled",
     180_000,
   );
-}
-
-async function count(stack: Stack, said: Said[]): Promise<Omit<KillReport, "kills" | "seconds" | "faults">> {
-  const { retention, dedup_for, durability } = storeConfig.parse({});
-  const store = await openStore({
-    url: `file:${stack.gateway.folder}/data/hookgate.db`,
-    durability,
-    retention: { ...retention, dedup_for },
-    clock: systemClock,
-    logger: silentLogger,
-    exclusive: false,
-  });
-  try {
-    const held = await store.outbox.list({ status: "held", limit: 100_000 });
-    const platforms = {} as Record<PlatformName, PlatformCount>;
-    for (const name of NAMES) {
-      const mine = said.filter(({ platform }) => platform === name);
-      const rows = await Promise.all(
-        mine.map(({ place, messageId }) => store.inbox.find(addressIn(stack, name, place), messageId)),
-      );
-      platforms[name] = await countPlatform(stack, store, name, mine, rows, held);
-    }
-    const told = new Set(stack.noted("message_sent").map(({ dispatchId }) => dispatchId));
-    const sent = (await store.outbox.list({ status: "sent", limit: 100_000 })).filter(
-      ({ operation }) => operation !== "delete",
-    );
-    const untold = sent.filter(({ id }) => !told.has(`${id}:message_sent`)).length;
-    return { platforms, ...attempts(stack), untold };
-  } finally {
-    await store.close();
-  }
-}
-
-function addressIn(stack: Stack, name: PlatformName, { chatId, threadId }: Place): Address {
-  return {
-    platform: name,
-    botId: stack.platforms[name].botId(),
-    chatId,
-    ...(threadId === undefined ? {} : { threadId }),
-  };
-}
-
-async function countPlatform(
-  stack: Stack,
-  store: Store,
-  name: PlatformName,
-  mine: Said[],
-  rows: (InboxRow | undefined)[],
-  held: Delivery[],
-): Promise<PlatformCount> {
-  const platform = stack.platforms[name];
-  const total: PlatformCount = {
-    said: mine.length,
-    settledOnce: 0,
-    lost: 0,
-    repliedOnce: 0,
-    held: 0,
-    unanswered: 0,
-    doubled: 0,
-    outOfOrder: 0,
-  };
-  total.settledOnce = rows.filter((row) => row?.status === "done").length;
-  total.lost = rows.filter((row) => row === undefined).length;
-  for (const place of [...platform.places, platform.thread]) {
-    const here = mine.filter((one) => one.place === place);
-    const replies = (await seenOf(stack, store, name, place))
-      .map((text) => /\b(k\d+) ‹/.exec(text)?.[1])
-      .filter((key) => key !== undefined);
-    const heldHere = held.filter(({ conversation }) => conversation === formatAddress(addressIn(stack, name, place)));
-    for (const { key } of here) {
-      const times = replies.filter((reply) => reply === key).length;
-      const isHeld = heldHere.some(({ message }) => message?.text.split(" ").at(-1) === key);
-      if (times > 1) total.doubled++;
-      else if (isHeld) total.held++;
-      else if (times === 1) total.repliedOnce++;
-      else total.unanswered++;
-    }
-    // Rows are numbered in the order in which they were accepted: replies must come in that order.
-    const order = new Map(here.map((one) => [one.key, rows[mine.indexOf(one)]?.id ?? 0]));
-    let last = 0;
-    for (const key of replies) {
-      const at = order.get(key) ?? 0;
-      if (at < last) total.outOfOrder++;
-      last = Math.max(last, at);
-    }
-  }
-  return total;
-}
-
-/** The gateway is stopped by now: what its own web chat shows is read from the store. */
-async function seenOf(stack: Stack, store: Store, name: PlatformName, place: Place): Promise<string[]> {
-  if (name !== "web") return (await stack.platforms[name].seen(place)).map(({ text }) => text);
-  const rows = await store.web.history(place.chatId, undefined, 1_000_000);
-  return rows
-    .filter(({ userId, threadId }) => userId === undefined && threadId === place.threadId)
-    .map(({ text }) => text);
-}
-
-/** Every run of a handler carries the dispatch it belongs to: a re-run has the same id and the next attempt. */
-function attempts(stack: Stack): Pick<KillReport, "rerun" | "badAttempts"> {
-  const byDispatch = new Map<string, number[]>();
-  const dispatchOf = new Map<string, Set<string>>();
-  for (const { hook, dispatchId, attempt, messageId, chat } of stack.noted("inbound_claim")) {
-    byDispatch.set(`${hook} ${dispatchId}`, [...(byDispatch.get(`${hook} ${dispatchId}`) ?? []), attempt]);
-    const message = `${chat} ${messageId}`;
-    dispatchOf.set(message, (dispatchOf.get(message) ?? new Set()).add(dispatchId));
-  }
-  const wrong = [...byDispatch].filter(([, list]) =>
-    list.some((attempt, i) => i > 0 && attempt <= (list[i - 1] as number)),
-  );
-  return {
-    rerun: [...byDispatch.values()].filter((list) => list.length > 1).length,
-    badAttempts: [
-      ...wrong.map(([id, list]) => `${id}: ${list.join(", ")}`),
-      ...[...dispatchOf]
-        .filter(([, ids]) => ids.size > 1)
-        .map(([message, ids]) => `${message}: ${[...ids].join(", ")}`),
-    ],
-  };
+  return gateway.running();
 }

@@ -27,6 +27,8 @@ export interface GatewayProcess {
   /** SIGHUP: it reads its configuration again. */
   hangUp(): void;
   running(): boolean;
+  /** Resolves with the exit code, or the signal that ended it. */
+  ending(): Promise<number | NodeJS.Signals | null>;
 }
 
 export interface GatewayProcessOptions {
@@ -105,6 +107,10 @@ export async function gatewayProcess({
       if (!child) return null;
       child.kill("SIGTERM");
       return gone(child);
+    },
+    async ending() {
+      if (!child) return null;
+      return (await gone(child)) ?? child.signalCode;
     },
   };
 }
