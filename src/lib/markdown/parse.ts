@@ -16,10 +16,15 @@ const GROUP_MAX = 16_384;
 const DELIMITERS_MAX = 600;
 /**
  * What one text may cost: a line or a character that may start markup is 1 (some 10 µs on a fast machine), a mark of a list, quote or
- * heading 5. What comes after that is literal text, so that no message stops the event loop for long.
+ * heading 5, a bare address 10. What comes after that is literal text, so that no message stops the event loop for long.
  */
 const COST_MAX = 6_000;
 const LINE_MARK_COST = 5;
+const ADDRESS_COST = 10;
+/** Two columns can be one more level of a list, and every line of a list is checked against each level above it. */
+const COLUMNS_PER_LEVEL = 2;
+/** In an address the parser reads a run of punctuation once more for each of its characters; 100 of these steps cost 1. */
+const STEPS_PER_COST = 100;
 const DEEP = /^(?:[ \t]*(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))){20}/m;
 
 type SyntaxExtension = NonNullable<Options["extensions"]>[number];
@@ -116,18 +121,33 @@ function groups(text: string): Group[] {
 function costOf(text: string): number {
   let cost = 0;
   let isLineStart = true;
+  let columns = 0;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     const isSpace = code === 32 || code === 9;
     const isMark: boolean = isLineStart && LINE_MARKS.has(code);
+    if (isLineStart && isSpace) columns += code === 9 ? 4 : 1;
+    else if (isLineStart) cost += columns / COLUMNS_PER_LEVEL;
     if (isMark) cost += LINE_MARK_COST;
     else if (code === 10 || INLINE_MARKS.has(code)) cost++;
     // Marks may follow each other, `- > - a`; the rest of a rule, `-----`, counts nothing.
     const isNested: boolean =
       isMark && (code === 62 /* > */ || text.charCodeAt(i + 1) === 32 || text.charCodeAt(i + 1) === 9);
     isLineStart = code === 10 || (isLineStart && (isNested || isSpace || (code >= 48 && code <= 57)));
+    if (code === 10) columns = 0;
   }
-  return cost;
+  return cost + addressCost(text);
+}
+
+const ADDRESSES = /:\/\/|www\.|@/gi;
+const TRAILS = /(?:[!"')*,.:;?_~\]]|&[a-z]*;?){20,}/gi;
+
+function addressCost(text: string): number {
+  const addresses = text.match(ADDRESSES)?.length ?? 0;
+  if (addresses === 0) return 0;
+  const trails = text.match(TRAILS) ?? [];
+  const steps = trails.reduce((sum, { length }) => sum + length ** 2, 0);
+  return addresses * ADDRESS_COST + steps / STEPS_PER_COST;
 }
 
 const codes = (characters: string) => new Set([...characters].map((character) => character.charCodeAt(0)));

@@ -138,6 +138,24 @@ describe("what one message costs", () => {
     }
   });
 
+  it("is bounded for lists in lists and for many addresses, too", () => {
+    const levels = (depth: number) => Array.from({ length: depth }, (_, i) => `${"  ".repeat(i)}- a`).join("\n");
+    const texts = [levels(170), `${levels(18)}\n`.repeat(85), "http://a.b/c ".repeat(2400), "www.a.b ".repeat(4000)];
+    for (const text of texts) {
+      const made = format({ text });
+      expect((made.html.match(/<(li|a) ?/g) ?? []).length, text.slice(0, 40)).toBeLessThan(650);
+      expect(made.text.match(/a/g)?.length, text.slice(0, 40)).toBeGreaterThanOrEqual(text.match(/a/g)?.length ?? 0);
+    }
+    expect(format({ text: "http://a.b/c ".repeat(200) }).html.match(/<a /g)).toHaveLength(200);
+    expect(format({ text: levels(10) }).html.match(/<li>/g)).toHaveLength(10);
+  });
+
+  it("grows with the length of the punctuation in an address and not with its square", () => {
+    const cost = (length: number) => cpuMs(() => format({ text: `http://a.b/${"&a;".repeat(length / 3)}x` }));
+    cost(900);
+    expect(cost(15_900) / Math.max(cost(900), 0.5)).toBeLessThan(80);
+  });
+
   it("keeps the form of a long answer", () => {
     const item = `- a point that says **something** of some use, with \`code\` and a [link](https://a.example)\n`;
     const made = html(`# Title\n\n${item.repeat(60)}\n${"A paragraph.\n\n".repeat(100)}`);
