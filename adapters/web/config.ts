@@ -1,5 +1,12 @@
 /** Settings of the web chat: `web:` in hookgate.yaml. */
 import { z } from "zod";
+import { whyBadName } from "../../src/lib/person-name.js";
+
+const personName = z
+  .string()
+  .min(1)
+  .max(60)
+  .refine((name) => whyBadName(name) === undefined, { error: ({ input }) => `the name ${whyBadName(String(input))}` });
 
 const person = z.strictObject({
   id: z
@@ -7,7 +14,7 @@ const person = z.strictObject({
     .transform(String)
     .pipe(z.string().regex(/^[1-9]\d{0,17}$/, "expected a number of its own, such as 2"))
     .describe("The person's numeric id, for `operators:` and hooks. 1 is the owner of the console token."),
-  name: z.string().min(1).max(60).describe("The name that others see; the person can change it."),
+  name: personName.describe("The name that others see; the person can change it."),
   token_env: z
     .string()
     .regex(/^[A-Z_][A-Z0-9_]*$/, "expected the name of an environment variable")

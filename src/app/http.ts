@@ -37,6 +37,7 @@ export async function assembleHttp(parts: Parts): Promise<HttpServer> {
     problems: parts.problems,
     metrics: parts.metrics,
     people: peopleOf(loaded, { config, env }, parts.consoleToken),
+    gatewayName: config.web.name,
     sessionKey: await store.ownSecret("session-key"),
     keyValue: store.keyValue,
     audit: store.audit,

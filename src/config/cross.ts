@@ -1,6 +1,7 @@
 /** What no section can check alone: secrets that it needs of the environment, and names of what stands elsewhere. */
 import { platformProblem } from "../domain/platform.js";
 import { nearest } from "../lib/nearest.js";
+import { nameKey } from "../lib/person-name.js";
 import { MIN_TOKEN_CHARACTERS, whyWeakToken } from "../lib/secret.js";
 import { whyNoKey } from "../lib/webhook-signature.js";
 import type { Environment } from "./env.js";
@@ -23,6 +24,7 @@ export function crossProblems(config: Config, env: Environment): CrossProblem[] 
     ...loginTokens(config, env),
     ...webhook(config, env),
     ...models(config),
+    ...webNames(config),
     ...events(config, env),
     ...slaRoutes(config),
     ...alertPeople(config),
@@ -55,6 +57,19 @@ function loginTokens({ web }: Config, env: Environment): CrossProblem[] {
         expected: `a random secret of ${MIN_TOKEN_CHARACTERS} characters or more, of this person alone, in the environment variable ${token_env}`,
       },
     ];
+  });
+}
+
+/** Two people of one name cannot be told apart, and one with the gateway's name could speak for it. */
+function webNames({ web }: Config): CrossProblem[] {
+  if (!web.enabled) return [];
+  const taken = new Map([[nameKey(web.name), "the name of the gateway (web.name)"]]);
+  return web.people.flatMap(({ name }, index) => {
+    const by = taken.get(nameKey(name));
+    taken.set(nameKey(name), "the name of another person");
+    if (by === undefined) return [];
+    const expected = "a name of this person alone";
+    return [{ path: ["web", "people", index, "name"], person: index, message: `"${name}" is also ${by}`, expected }];
   });
 }
 

@@ -1,6 +1,8 @@
 /** Who may log in: everybody with a token of their own. The names that they choose are kept; their ids never change. */
 import { createHmac } from "node:crypto";
 import type { KeyValueStore } from "../domain/store.js";
+import { HookgateError } from "../lib/errors.js";
+import { nameKey, whyBadName } from "../lib/person-name.js";
 import { sameSecret } from "../lib/secret.js";
 
 export interface Person {
@@ -19,6 +21,7 @@ export interface People {
   byId(id: string): Promise<Person | undefined>;
   /** Whose token it is that `signed` accepts. */
   signer(signed: (token: string) => boolean): PersonWithToken | undefined;
+  /** Throws NAME_REFUSED, and NAME_TAKEN when people would read it as another person's name or the gateway's. */
   rename(id: string, name: string): Promise<Person | undefined>;
   /** Changes with the person's token, so that a new token ends old sessions. Undefined when there is no such person. */
   keyOf(id: string): string | undefined;
@@ -26,12 +29,38 @@ export interface People {
 
 const SCOPE = "core:web-people";
 
-export function createPeople(listed: readonly PersonWithToken[], names: KeyValueStore, sessionKey: string): People {
+export interface PeopleParts {
+  listed: readonly PersonWithToken[];
+  /** What the gateway is called in the web chat. */
+  gatewayName: string;
+  names: KeyValueStore;
+  sessionKey: string;
+}
+
+export function createPeople({ listed, gatewayName, names, sessionKey }: PeopleParts): People {
   const find = (id: string) => listed.find((person) => person.id === id);
   const named = async (person: PersonWithToken): Promise<Person> => {
     const chosen = await names.get(SCOPE, person.id);
     return { id: person.id, name: typeof chosen === "string" ? chosen : person.name };
   };
+
+  async function needFree(id: string, name: string): Promise<void> {
+    const bad = whyBadName(name);
+    if (bad !== undefined)
+      throw new HookgateError({ code: "NAME_REFUSED", message: `this name ${bad}`, hint: "Choose another name." });
+    const key = nameKey(name);
+    const taken = (by: string) =>
+      new HookgateError({
+        code: "NAME_TAKEN",
+        message: `"${name}" is the name of ${by}`,
+        hint: "Choose another name, so that people can tell you apart.",
+      });
+    if (nameKey(gatewayName) === key) throw taken("the gateway");
+    const others = listed.filter((person) => person.id !== id);
+    const present = await Promise.all(others.map(named));
+    // The name in the configuration stays theirs too: others know them by it.
+    if ([...others, ...present].some((other) => nameKey(other.name) === key)) throw taken("another person");
+  }
 
   return {
     async byToken(token) {
@@ -47,6 +76,7 @@ export function createPeople(listed: readonly PersonWithToken[], names: KeyValue
     async rename(id, name) {
       const person = find(id);
       if (!person) return undefined;
+      await needFree(id, name);
       await names.set(SCOPE, id, name);
       return { id, name };
     },

@@ -41,6 +41,8 @@ export interface HttpServerOptions
   port: number;
   /** Who may log in; the console's owner among them. */
   people: readonly PersonWithToken[];
+  /** What the gateway is called in the web chat. */
+  gatewayName: string;
   /** Signs sessions; a secret of this installation. */
   sessionKey: string;
   keyValue: KeyValueStore;
@@ -75,7 +77,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { config, host, port, clock, logger } = options;
   const stopping = new AbortController();
   const guard = createGuard(host, trustedHosts(config));
-  const people = createPeople(options.people, options.keyValue, options.sessionKey);
+  const people = createPeople({
+    listed: options.people,
+    gatewayName: options.gatewayName,
+    names: options.keyValue,
+    sessionKey: options.sessionKey,
+  });
   const perMinute = createPerMinute(clock);
   const sessions = createSessions({
     store: options.keyValue,

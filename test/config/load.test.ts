@@ -60,6 +60,17 @@ describe("loadConfig", () => {
     expect(load(yaml, tokens).problems).toEqual([]); // without its token, Telegram is off
   });
 
+  it("refuses names of the web chat that two people share, that the gateway has, or that hide characters", () => {
+    const one = (id: number, name: string) => `    - { id: '${id}', name: "${name}", token_env: T${id} }\n`;
+    const tokens = Object.fromEntries([2, 3, 4].map((id) => [`T${id}`, `a-login-token-of-person-${id}`]));
+    const problems = (yaml: string) => load(yaml, tokens).problems.map(({ path, message }) => `${path} ${message}`);
+    expect(problems(`web:\n  people:\n${one(2, "Bob")}${one(3, "BOB")}${one(4, "hookgate")}`)).toEqual([
+      'web.people.1.name "BOB" is also the name of another person',
+      'web.people.2.name "hookgate" is also the name of the gateway (web.name)',
+    ]);
+    expect(problems(`web:\n  people:\n${one(2, "B\\u200bob")}`).join()).toContain("has invisible characters");
+  });
+
   it("refuses login tokens that are easy to guess or that two people have", () => {
     const yaml =
       "web:\n  people:\n    - { id: '2', name: Bob, token_env: BOB_TOKEN }\n    - { id: '3', name: Eve, token_env: EVE_TOKEN }\n";

@@ -70,6 +70,20 @@ describe("who may come in", () => {
     });
   });
 
+  it("refuses a name that people would take for somebody else's, or that cannot be seen, and says why", async () => {
+    const rename = async (name: string) => (await app.call(BOB, "PATCH", "/api/me", { name })).body;
+    const taken = { error: { code: "NAME_TAKEN", message: expect.stringContaining("is the name of") } };
+    for (const name of ["Grace", "GRACE", "Ｇrace", "Owner", "hookgate"])
+      expect(await rename(name)).toMatchObject(taken);
+    const refused = { error: { code: "NAME_REFUSED" } };
+    for (const name of ["Gra\u200bce", "\u202eecarG", "Bo\u2066b", "\u3164", "\u2800 ", "G\u00adrace", "Gra\u200dce"])
+      expect(await rename(name)).toMatchObject(refused);
+    expect((await app.call(undefined, "POST", "/api/login", { token: BOB, name: "Grace" })).status).toBe(409);
+    for (const name of ["Bob", "Bob  B.", "José", "علی\u200cرضا", "👩\u200d🔬 Ann"])
+      expect(await rename(name)).toMatchObject({ person: { id: "2" } });
+    expect(await rename("Bob")).toEqual({ person: { id: "2", name: "Bob" } });
+  });
+
   it("gives a cookie that scripts and other sites cannot use, and believes no forged one", async () => {
     const { headers, cookie } = await login(BOB);
     expect(headers.get("set-cookie")).toMatch(/HttpOnly; SameSite=Strict/);

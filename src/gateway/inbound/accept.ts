@@ -5,6 +5,7 @@
 import type { Accepted, Acknowledgement } from "../../domain/adapter.js";
 import { type ActionEvent, addressOf, conversationOf, type InboundEvent } from "../../domain/event.js";
 import { HookgateError } from "../../lib/errors.js";
+import { shownName } from "../../lib/person-name.js";
 import type { Pressure } from "../pressure.js";
 import { COMMAND_LANE, type Lane, type LaneRow, type Lanes } from "./lanes.js";
 import { isRefusal, planAction } from "./plan-action.js";
@@ -21,7 +22,8 @@ export interface Intake {
   isStopping(): boolean;
 }
 
-export async function accept(event: InboundEvent, intake: Intake, inbound: Inbound): Promise<Accepted> {
+export async function accept(given: InboundEvent, intake: Intake, inbound: Inbound): Promise<Accepted> {
+  const event = named(given);
   const { lanes, pressure } = intake;
   const looked = kindOf(event, inbound);
   const kind = typeof looked === "string" ? looked : await looked;
@@ -52,6 +54,15 @@ export async function accept(event: InboundEvent, intake: Intake, inbound: Inbou
   await inbound.store.durable();
   if (event.kind !== "command" && event.kind !== "action") return ACCEPTED;
   return { kind: "accepted", acknowledge: await acknowledgement(event, inbound) };
+}
+
+/** The sender's name as it may be shown: platforms let people put characters into it that hide, or that turn text around. */
+function named(event: InboundEvent): InboundEvent {
+  if (!("message" in event) || event.message.displayName === undefined) return event;
+  const displayName = shownName(event.message.displayName);
+  if (displayName === event.message.displayName) return event;
+  const { displayName: _, ...message } = event.message;
+  return { ...event, message: displayName === undefined ? message : { ...message, displayName } };
 }
 
 function keepsBacklog(event: InboundEvent, { adapters }: Inbound): boolean {

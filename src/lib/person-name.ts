@@ -1,0 +1,28 @@
+/** Names that people give themselves: what is shown of them, and which of them could be taken for another person's. */
+
+/** Characters that nobody sees, or that turn the direction of the text around them. The joiners that scripts and emoji need are left. */
+const UNSEEN =
+  /(?!\u200c|\u200d|\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800\u2028\u2029]/gu;
+const JOINERS = /\u200c|\u200d|\ufe0e|\ufe0f/g;
+
+/** On one line and without unseen characters. Undefined when nothing is left to see. */
+export function shownName(name: string): string | undefined {
+  const shown = name.replace(/\s+/g, " ").replace(UNSEEN, "").replace(/ {2,}/g, " ").trim();
+  return shown.replace(JOINERS, "") === "" ? undefined : shown;
+}
+
+/** Equal for names that people would read as the same. */
+export function nameKey(name: string): string {
+  const key = (shownName(name) ?? "").normalize("NFKC").replace(JOINERS, "");
+  return key.toLowerCase().replace(/\s+/g, " ");
+}
+
+/** Why nobody may choose this name, as the end of a sentence: "the name …"; undefined when it is good. */
+export function whyBadName(name: string): string | undefined {
+  const shown = shownName(name);
+  if (shown === undefined) return "has no visible character";
+  if (shown !== name.trim().replace(/\s+/g, " "))
+    return "has invisible characters, or characters that change the direction of text";
+  const needsNoJoiner = !/[\p{Script=Arabic}\p{Extended_Pictographic}\p{M}]/u.test(shown);
+  return needsNoJoiner && shown.search(JOINERS) >= 0 ? "has invisible characters" : undefined;
+}
