@@ -38,6 +38,7 @@ export async function assembleHttp(parts: Parts): Promise<HttpServer> {
     metrics: parts.metrics,
     people: peopleOf(loaded, { config, env }, parts.consoleToken),
     gatewayName: config.web.name,
+    commandsPerMinute: config.gateway.commands_per_minute,
     sessionKey: await store.ownSecret("session-key"),
     keyValue: store.keyValue,
     audit: store.audit,

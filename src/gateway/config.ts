@@ -33,7 +33,7 @@ export const gatewayConfig = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      "Answer direct messages that nothing else answers: people with a role are pointed to /hooks why, a person without a role is told once that this account answers people with a role.",
+      "Answer direct messages that nothing else answers: people with a role are pointed to /hooks why, a person without a role is told once that this account answers people with a role. In rooms, operators who mention the gateway get the same note privately, once per hour and room.",
     ),
   allowed_plugins: z
     .record(z.string().min(1), z.array(z.string().min(1)))
@@ -41,6 +41,9 @@ export const gatewayConfig = z.strictObject({
     .describe(
       "Which plugins' hooks run in which conversations: plugin ids by platform:bot:chat:thread, platform:bot:chat, platform:chat, platform or *; the first of these that is there counts. Where none is, all run.",
     ),
+  commands_per_minute: count(60).describe(
+    "Commands and presses of one person in a minute; the first one above is answered, the others are ignored. Owners are not limited.",
+  ),
   max_waiting: count(10_000).describe("Unfinished inbound events above which platforms are slowed down."),
   parallel_conversations: count(256).describe("How many conversations are handled at the same time."),
   parallel_sends: count(256).describe("How many conversations are sent to at the same time."),

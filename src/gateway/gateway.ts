@@ -7,6 +7,7 @@ import type { ConversationWatch } from "../domain/sla.js";
 import type { Delivery, NewDelivery } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
+import { createPerMinute } from "../lib/per-minute.js";
 import { within } from "../lib/within.js";
 import { KeyedWork } from "../lib/work.js";
 import { type Listens, listensAt, type Place } from "./access.js";
@@ -159,6 +160,7 @@ class RunningGateway implements Gateway {
       watch: this.#watch,
       repliedTo: this.#repliedTo,
       ignored: this.#ignored,
+      perMinute: createPerMinute(this.#parts.clock),
       tokens,
       lookOutbox: (queue) => this.#lookAnew(queue),
       handOver: (deliveries, at) => {

@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
+import type { PerMinute } from "../lib/per-minute.js";
 import {
   hashOfBody,
   isSignedWith,
@@ -13,7 +14,6 @@ import {
 import type { FailedTokens } from "./failed-tokens.js";
 import type { Guard } from "./guard.js";
 import type { People, Person } from "./people.js";
-import type { PerMinute } from "./per-minute.js";
 import type { Session, Sessions } from "./session.js";
 
 export interface Auth {

@@ -4,8 +4,8 @@ import type { AuditStore } from "../domain/store.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { PerMinute } from "../lib/per-minute.js";
 import type { Metrics } from "./metrics.js";
-import type { PerMinute } from "./per-minute.js";
 
 /** Wrong tokens a minute from one address. */
 const MAX_FAILURES = 20;

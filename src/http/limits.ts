@@ -1,24 +1,29 @@
 /** What one person may do in a minute. Owners are not limited: they may run programs here anyway. */
 import type { Gateway } from "../gateway/gateway.js";
+import type { PerMinute } from "../lib/per-minute.js";
 import type { HttpConfig } from "./config.js";
 import type { Person } from "./people.js";
-import type { PerMinute } from "./per-minute.js";
 
 export type Counted = "messages" | "uploads" | "commands";
-
-/** Of people without a role, who may ask for help and who they are. Requests to /api/v1 count too. */
-const COMMANDS_PER_MINUTE = 60;
 
 export interface Limits {
   /** Throws RATE_LIMITED. */
   count(what: Counted, person: Person): void;
 }
 
-export function createLimits(config: HttpConfig, gateway: Pick<Gateway, "identify">, perMinute: PerMinute): Limits {
+interface LimitsParts {
+  config: HttpConfig;
+  /** Of people without a role, who may ask for help and who they are. Requests to /api/v1 count too. */
+  commandsPerMinute: number;
+  gateway: Pick<Gateway, "identify">;
+  perMinute: PerMinute;
+}
+
+export function createLimits({ config, commandsPerMinute, gateway, perMinute }: LimitsParts): Limits {
   const max = {
     messages: config.messages_per_minute,
     uploads: config.uploads_per_minute,
-    commands: COMMANDS_PER_MINUTE,
+    commands: commandsPerMinute,
   };
   return {
     count(what, { id }) {

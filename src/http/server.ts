@@ -8,6 +8,7 @@ import type { AuditStore, KeyValueStore } from "../domain/store.js";
 import type { Timer } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { isTooDeep, MAX_JSON_DEPTH } from "../lib/json-depth.js";
+import { createPerMinute } from "../lib/per-minute.js";
 import { PROOF_HEADER } from "../lib/signed-call.js";
 import { API_ROOT } from "./api/endpoint.js";
 import { PROBLEM_TYPE, problemOf } from "./api/problem.js";
@@ -21,7 +22,6 @@ import { createFailedTokens } from "./failed-tokens.js";
 import { createGuard, isLoopback } from "./guard.js";
 import { createLimits } from "./limits.js";
 import { createPeople, type PersonWithToken } from "./people.js";
-import { createPerMinute } from "./per-minute.js";
 import type { HttpParts, Route } from "./route.js";
 import { routes } from "./routes/index.js";
 import { INGEST_ROOT } from "./routes/ingest.js";
@@ -43,6 +43,8 @@ export interface HttpServerOptions
   people: readonly PersonWithToken[];
   /** What the gateway is called in the web chat. */
   gatewayName: string;
+  /** Of one person, as for commands in chat. */
+  commandsPerMinute: number;
   /** Signs sessions; a secret of this installation. */
   sessionKey: string;
   keyValue: KeyValueStore;
@@ -106,7 +108,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     auth: createAuth({ people, guard, sessions, failedTokens, perMinute, clock, sessionLifeMs: config.session_life }),
     people,
     uploads,
-    limits: createLimits(config, options.gateway, perMinute),
+    limits: createLimits({ config, commandsPerMinute: options.commandsPerMinute, gateway: options.gateway, perMinute }),
     streams: createStreams(),
     wishes,
     ingest: options.ingest,

@@ -86,6 +86,29 @@ describe("a command as text", () => {
     ]);
   });
 
+  it("of one person are limited, typed or slash, and say so once; others and owners are not held up", async () => {
+    const rig = await start({ gateway: { commands_per_minute: 3 } });
+    for (let i = 0; i < 6; i++) await rig.say("/whoami", { userId: "3", messageId: `typed${i}` });
+    await rig.receive(slash("whoami", {}, "3"));
+    for (let i = 0; i < 5; i++) await rig.say("/whoami", { userId: "1", messageId: `owner${i}` });
+    await rig.say("/whoami", { userId: "7", messageId: "other" });
+    await rig.idle();
+    const texts = rig.platform.texts();
+    const limited = texts.filter((text) => /^You sent too many commands; try again in/.test(text));
+    expect(texts.filter((text) => text === "3 viewer")).toHaveLength(3);
+    // One for the typed ones, one in place of the slash command, which the platform shows as waiting.
+    expect(limited).toHaveLength(2);
+    expect(texts.filter((text) => text === "1 owner")).toHaveLength(5);
+    expect(texts).toContain("7 none");
+    expect(await rig.settled("typed5")).toMatchObject({
+      outcome: "denied",
+      reason: "more than 3 commands of one person within a minute",
+    });
+    await rig.clock.advance(60_000);
+    await rig.say("/whoami", { userId: "3", messageId: "later" });
+    expect(await rig.settled("later")).toMatchObject({ outcome: "command" });
+  });
+
   it("that is not in the table is an ordinary message", async () => {
     const rig = await start({
       hooks: (registry) =>

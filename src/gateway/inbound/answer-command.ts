@@ -39,6 +39,8 @@ export interface ChatCall {
 
 export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbound): Promise<Handling> {
   const { command, parsed, operator, message, interaction } = call;
+  const limited = overLimit(row, call, inbound);
+  if (limited) return limited;
   const at = messageAddress(message);
   const by = givenBy(row);
   const base = answerDelivery(row, call, at, inbound);
@@ -75,6 +77,23 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
   if (answer.outcome !== "refused") return settled("command", [delivery]);
   const refusal = away(delivery, message, inbound);
   return settled("command", [interaction ? refusal : orOpenly(refusal, message, at, inbound)]);
+}
+
+/** One person's commands must not keep everybody's gateway busy. Owners may run programs here anyway. */
+function overLimit(row: LaneRow, { operator, message, interaction }: ChatCall, inbound: Inbound): Handling | undefined {
+  if (operator.role === "owner") return undefined;
+  const max = inbound.config.commands_per_minute;
+  const key = `commands:${message.platform}:${message.userId}`;
+  const count = inbound.perMinute.add(key);
+  if (count <= max) return undefined;
+  const reason = `more than ${max} commands of one person within a minute`;
+  inbound.ignored.note(message, reason);
+  // Answered once. A slash command or a press is always answered, because the platform shows the person that it waits.
+  const isAnswered = interaction !== undefined || count === max + 1;
+  const { message: why } = inbound.perMinute.exceeded(key, "commands");
+  const text = `You sent ${why}. Until then your commands are ignored.`;
+  const deliveries = isAnswered ? [note(row, message, interaction, text, inbound)] : [];
+  return { kind: "settled", outcome: "denied", reason, deliveries };
 }
 
 /** Whether the access list has the place, whoever writes there. */
@@ -159,8 +178,14 @@ function away(answer: NewDelivery, message: InboundMessage, { adapters }: Inboun
 }
 
 /** Who typed a command in a group may be out of reach (Telegram lets nobody be written to who did not write first): then a word in the group. */
-function orOpenly(refusal: NewDelivery, message: InboundMessage, at: Address, { config }: Inbound): NewDelivery {
+export function orOpenly(
+  refusal: NewDelivery,
+  message: InboundMessage,
+  at: Address,
+  { config }: Inbound,
+  text = "You may not do that here.",
+): NewDelivery {
   if (!config.refuse_openly || formatAddress(refusal.address) === formatAddress(at)) return refusal;
-  const word = { text: "You may not do that here.", replyToId: message.messageId };
+  const word = { text, replyToId: message.messageId };
   return { ...refusal, openly: { address: at, message: word } };
 }

@@ -7,6 +7,7 @@ import type { ConversationWatch } from "../../domain/sla.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { immutable } from "../../hooks/isolate.js";
 import type { DispatchOptions } from "../../hooks/options.js";
+import type { PerMinute } from "../../lib/per-minute.js";
 import type { Verdict } from "../access.js";
 import type { ActionTokens } from "../action-tokens.js";
 import type { RepliedTo } from "../contract.js";
@@ -30,6 +31,8 @@ export interface Inbound extends Parts {
   watch: ConversationWatch | undefined;
   repliedTo: RepliedTo | undefined;
   ignored: Ignored;
+  /** Counts the commands of each person. */
+  perMinute: PerMinute;
   /** Something changed in this queue of the outbox: it is read from the store. */
   lookOutbox(queue: string): void;
   /** These were put into the outbox just now, and were not there before. */

@@ -1,6 +1,6 @@
 /** How often something happens in a minute, by key: who writes, and from where wrong tokens come. */
-import type { Clock } from "../lib/clock.js";
-import { HookgateError } from "../lib/errors.js";
+import type { Clock } from "./clock.js";
+import { HookgateError } from "./errors.js";
 
 const MINUTE_MS = 60_000;
 const MAX_KEYS = 10_000;
