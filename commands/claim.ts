@@ -17,6 +17,8 @@ export const claimSpec: CommandSpec = {
       name: "code",
       summary: "The code. Owners leave it out to see claimed owners and to get a new code",
       type: "string",
+      // A code that is copied with spaces in it is one code.
+      rest: true,
     },
     {
       name: "remove",
@@ -62,10 +64,12 @@ async function claimed(claims: Claims, typed: string, { operator, at, from, logg
   });
 }
 
+const WHERE = "The start of the gateway prints the code, and `hookgate claim` on its machine prints a new one.";
+
 const REFUSALS: Record<Exclude<ClaimResult, "claimed">, { message: string; hint: string }> = {
   wrong: {
-    message: "That is not the current code.",
-    hint: "`hookgate claim` on the gateway's machine prints a new one.",
+    message: "That is not the current code. Each start of the gateway makes a new one.",
+    hint: "Check it letter by letter. `hookgate claim` on the gateway's machine prints a new one.",
   },
   limited: {
     message: "You sent too many wrong codes. Within an hour, no code of yours is accepted.",
@@ -94,8 +98,13 @@ async function removed(claims: Claims, person: string, { need, operator, logger 
 }
 
 /** A new code is a secret: it is shown on the command line, and in direct messages only. */
-function shown(claims: Claims, { need, at, from }: CommandContext) {
-  need("owner");
+function shown(claims: Claims, { operator, at, from }: CommandContext) {
+  if (!hasRole(operator.role, "owner"))
+    throw new HookgateError({
+      code: "BAD_USAGE",
+      message: "The code is missing: write `/claim CODE`.",
+      hint: `${WHERE} Only the person who runs the gateway has it.`,
+    });
   const owners = [...claims.owners.values()];
   const isPrivate = at === undefined || from?.isDm === true;
   const newCode = isPrivate ? claims.newCode() : undefined;

@@ -9,7 +9,7 @@ import { code } from "./text.js";
 export const helpSpec: CommandSpec = {
   name: "help",
   summary: "The commands by subject, or one command in full",
-  role: "viewer",
+  role: "anyone",
   options: [
     { name: "command", summary: "The command to explain", type: "string", complete: "commands" },
     {
@@ -29,6 +29,7 @@ export function help(specs: () => readonly CommandSpec[]): Command {
       const asked =
         typeof options.command === "string" ? options.command.trim().replace(/^\//, "").replaceAll("_", "-") : "";
       if (asked !== "") return showCommand(mine, asked);
+      if (operator.role === undefined) return introduction(mine);
       const groups = groupsOf(mine);
       if (options.group === undefined) return showGroups(groups, mine);
       const one = groups.find(({ id }) => id === options.group);
@@ -36,6 +37,18 @@ export function help(specs: () => readonly CommandSpec[]): Command {
       return answer({ text: ["Your role allows no command of this group."], data: { commands: [] }, buttons: [[ALL]] });
     },
   };
+}
+
+/** For people without a role: what this account is, the few commands they may use, and how to get more. */
+function introduction(mine: readonly CommandSpec[]): CommandAnswer {
+  return answer({
+    text: [
+      "I am an automatic account. The people who run me decide what I answer, and who may use which commands.",
+      `You have no role here. You can use:\n${mine.map(line).join("\n")}`,
+      `To get a role, send ${code("/whoami")} and pass the answer on to the person who runs me.`,
+    ],
+    data: { commands: mine },
+  });
 }
 
 type Group = ReturnType<typeof groupsOf<CommandSpec>>[number];

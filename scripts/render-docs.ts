@@ -220,7 +220,7 @@ const SHIPPED_PLUGINS = [
   "    config:",
   "      rules:",
   "        - words: [hello, hi, hey]",
-  '          reply: "Hello! A hook answered you: `/hooks` lists them all, `/runs` shows what they did."',
+  '          reply: "Hello! A hook answered you. `/help` shows what you can do here."',
 ];
 
 /**

@@ -21,7 +21,7 @@ import { type ActionPlan, isRefusal, planAction } from "./inbound/plan-action.js
 import { afterMove, type Inbound } from "./inbound/receiving.js";
 import { takeAnswer } from "./inbound/take-answer.js";
 import { introduced } from "./inbound/unanswered.js";
-import { unknownCommand } from "./inbound/unknown-command.js";
+import { claimSlip, unknownCommand } from "./inbound/unknown-command.js";
 
 export function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
   const event = afterMove(row.event, inbound);
@@ -72,7 +72,10 @@ async function handleMessage(
     return answered;
   }
   await received;
-  if (verdict.access === "denied") return denied(row, message, sender, inbound);
+  if (verdict.access === "denied") {
+    const slip = isBot || isPressed ? undefined : claimSlip(row, message, operator, inbound);
+    return slip ?? denied(row, message, sender, inbound);
+  }
 
   const offered = offer(row, message, verdict, inbound);
   const claimed = offered instanceof Promise ? await offered : offered;
@@ -84,6 +87,8 @@ async function handleMessage(
   if (returned) return settled("returned", [returned]);
   const unknown = isPressed ? undefined : unknownCommand(row, message, operator, inbound);
   if (unknown) return unknown;
+  const slip = isPressed ? undefined : claimSlip(row, message, operator, inbound);
+  if (slip) return slip;
   return defaultRoute(row, message, operator, inbound);
 }
 

@@ -60,6 +60,28 @@ describe("without a word in the configuration", () => {
       expect(await seenAs(words)).toMatchObject({ access: "denied", reason: "not addressed", isOffered: false });
   });
 
+  it("an owner who mentions the bot in a room and meets silence is told so, privately and once; others are not", async () => {
+    const { discord, platforms } = stack;
+    const mention = `<@${discord.world.bot.id}>`;
+    const [place] = platforms.discord.places;
+    const told = async () =>
+      (await platforms.discord.seenPrivately("owner")).filter(({ text }) =>
+        text.includes("No hook answered your message"),
+      );
+    await platforms.discord.say(place, "guest", `${mention} a guest whom nobody answers`);
+    await platforms.discord.say(place, "owner", `${mention} an owner whom nobody answers`);
+    await until(async () => (await told()).length > 0, "the note");
+    await platforms.discord.say(place, "owner", `${mention} and once more`);
+    await platforms.discord.say(place, "owner", `${mention} echo at the end`);
+    await until(
+      async () => (await platforms.discord.seen(place)).some(({ text }) => text.includes("at the end")),
+      "an answer",
+    );
+    expect(await told()).toHaveLength(1);
+    expect((await told())[0]?.text).toMatch(/`\/hooks why m\d+` shows why/);
+    expect((await platforms.discord.seen(place)).filter(({ text }) => text.includes("No hook"))).toEqual([]);
+  });
+
   it("a place that is not listed is seen by hooks as denied, and not answered", async () => {
     const { telegram, platforms } = stack;
     await platforms.telegram.say(

@@ -71,7 +71,7 @@ it("a bot that listens to nothing is reported at the start and in /status, with 
 });
 
 it("a person without a role is told once what this account is, and each ignored message leaves a line and a count", async () => {
-  const mallory = discord.world.addUser({ username: "mallory2" }).id;
+  const mallory = discord.world.addUser({ username: "mallory2", globalName: "\u202eMal\u200blory\u3164" }).id;
   discord.people.says("hello bot", { dm: true, userId: mallory });
   await until(() => directTo(mallory).some((text) => text.includes("/whoami")), "the introduction");
   discord.people.says("are you there?", { dm: true, userId: mallory });
@@ -84,6 +84,12 @@ it("a person without a role is told once what this account is, and each ignored 
     "the count",
   );
   expect(directTo(mallory)).toHaveLength(1);
+  discord.people.says("/help", { dm: true, userId: mallory });
+  await until(() => directTo(mallory).at(-1)?.includes("You have no role here. You can use:"), "the help");
+  expect(directTo(mallory).at(-1)).toMatch(/\/whoami.*To get a role/s);
+  expect(directTo(mallory).at(-1)).not.toContain("/hooks");
+  discord.people.says("/whoami", { dm: true, userId: mallory });
+  await until(() => directTo(mallory).at(-1)?.startsWith("You are **Mallory**, "), "the name without what hides");
   const before = gateway.output();
   discord.people.says("hello everybody", { channelId: discord.channelId, userId: mallory });
   await until(
@@ -97,6 +103,16 @@ it("the first owner is made in chat by the printed code, which works once", asyn
   const ben = discord.world.addUser({ username: "ben" }).id;
   discord.people.says("/claim WRONGONE", { dm: true, userId: ann });
   await until(() => directTo(ann).some((text) => text.includes("not the current code")), "the refusal");
+  const answers = async (text: string, answer: string) => {
+    discord.people.says(text, { dm: true, userId: ann });
+    await until(() => directTo(ann).at(-1)?.includes(answer), `the answer to ${text}`);
+    discord.people.says("/whoami", { dm: true, userId: ann });
+    await until(() => directTo(ann).at(-1)?.startsWith("You are"), "another answer");
+  };
+  await answers("/claim", "The code is missing: write `/claim CODE`");
+  await answers("claim ABCD2345", "A command starts with a slash");
+  await answers("/ Claim: abcd-2345.", "A command starts with a slash");
+  await answers("/Claim abcd 2345", "Each start of the gateway makes a new one");
   const mallory = discord.world.addUser({ username: "mallory3" }).id;
   for (let i = 0; i < 12; i++) discord.people.says(`/claim WRONG${i}`, { dm: true, userId: mallory });
   await until(
@@ -109,7 +125,7 @@ it("the first owner is made in chat by the printed code, which works once", asyn
     () => directTo(mallory).filter((text) => text.includes("too many wrong codes")).length === 8,
     "the limit",
   );
-  discord.people.says(`/claim ${code.toLowerCase()}`, { dm: true, userId: ann });
+  discord.people.says(`/CLAIM ${code.slice(0, 4).toLowerCase()} ${code.slice(4)}`, { dm: true, userId: ann });
   await until(() => directTo(ann).some((text) => text.includes("You are an **owner** now")), "the claim");
   discord.people.says(`/claim ${code}`, { dm: true, userId: ben });
   await until(() => directTo(ben).some((text) => text.includes("No code is valid now")), "the second refusal");

@@ -228,7 +228,7 @@ describe("a command that is not there", () => {
     const rig = await startRig({ commands: [{ ...status, run: async () => ({ message: { text: "well" } }) }] });
     await rig.say("/statos now", { isDm: true, userId: "1" });
     await rig.say("/zzzzzzzzzz", { isDm: true, userId: "1" });
-    await rig.say("/statos", { userId: "1" });
+    await rig.say("/statos", { userId: "1", isGroupMention: false });
     await rig.say("/usr/bin/env is a path", { isDm: true, userId: "1" });
     await rig.idle();
     expect(rig.platform.texts().join("")).toBe(

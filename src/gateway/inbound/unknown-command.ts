@@ -24,3 +24,20 @@ export function unknownCommand(
   const text = `There is no command \`/${name}\`.${near === undefined ? "" : ` Did you mean \`/${near}\`?`} \`/help\` lists them.`;
   return settled("command", [note(row, message, undefined, text, inbound)]);
 }
+
+/** Of one person in a minute: more would be a flood. */
+const MAX_SLIPS = 5;
+
+/** `claim CODE`, `/ claim CODE`, `"/claim CODE"`: the first message of many owners. Whoever writes it is told privately how it is written. */
+export function claimSlip(
+  row: LaneRow,
+  message: InboundMessage,
+  { role }: Operator,
+  inbound: Inbound,
+): Handling | undefined {
+  if (!message.isDm && !message.isGroupMention) return undefined;
+  if (role === "owner" || !/^\W{0,3}claim\b[\s:]*[\w -]{4,20}\W?$/i.test(message.text)) return undefined;
+  if (inbound.perMinute.add(`slips:${message.platform}:${message.userId}`) > MAX_SLIPS) return undefined;
+  const text = "A command starts with a slash. To become an owner, send me `/claim CODE` as a direct message.";
+  return settled("command", [note(row, message, undefined, text, inbound)]);
+}
