@@ -12,11 +12,13 @@ export type ApiFailure =
 
 export function readFailure(thrown: unknown): ApiFailure {
   if (thrown instanceof GrammyError) {
-    const { retry_after, migrate_to_chat_id } = thrown.parameters;
+    const { error_code: status, description, parameters } = thrown;
+    const { retry_after = floodWaitOf(description), migrate_to_chat_id } = parameters;
     return {
       kind: "refused",
-      status: thrown.error_code,
-      description: thrown.description,
+      // Telegram's own servers say 420; the Bot API makes 429 of it, but not always.
+      status: status === 420 ? 429 : status,
+      description,
       ...(retry_after === undefined ? {} : { retryAfterMs: retry_after * 1000 }),
       ...(migrate_to_chat_id === undefined ? {} : { movedTo: String(migrate_to_chat_id) }),
     };
@@ -31,6 +33,12 @@ export function readFailure(thrown: unknown): ApiFailure {
   return { kind: "unanswered", error: errorMessage(inner), isWritten: true };
 }
 
+/** https://core.telegram.org/api/errors#420-flood */
+function floodWaitOf(description: string): number | undefined {
+  const seconds = /(?:FLOOD|SLOWMODE)\w*_WAIT_(\d+)/.exec(description)?.[1];
+  return seconds === undefined ? undefined : Number(seconds);
+}
+
 function page(status: number): ApiFailure {
   const error = `the answer was not Telegram's (HTTP ${status}): a proxy or a login page of the network may stand in between`;
   return { kind: "page", status, error };
@@ -40,9 +48,33 @@ export function describeFailure(failure: ApiFailure): string {
   return failure.kind === "refused" ? `${failure.status} ${failure.description}` : failure.error;
 }
 
-/** 404 is what a token of the wrong shape gets. */
+/** "404 Not Found" is what a token of the wrong shape gets; an unknown method has more words. */
 export function isTokenRefused(failure: ApiFailure): boolean {
-  return failure.kind === "refused" && (failure.status === 401 || failure.status === 404);
+  if (failure.kind !== "refused") return false;
+  return failure.status === 401 || (failure.status === 404 && failure.description === "Not Found");
+}
+
+/** Whether the same request may work later. */
+export function isPassing(failure: ApiFailure): boolean {
+  if (failure.kind !== "refused" || isTokenRefused(failure)) return true;
+  return failure.status >= 500 || failure.status === 429 || /temporarily unavailable/i.test(failure.description);
+}
+
+/** Why a file of Telegram's cannot be read, now or for good. */
+export function fileError(thrown: unknown): HookgateError {
+  if (thrown instanceof HookgateError) return thrown;
+  const failure = readFailure(thrown);
+  return new HookgateError({
+    code: "FILE_UNAVAILABLE",
+    message: `Telegram does not give the file: ${describeFailure(failure)}`,
+    retryable: isPassing(failure),
+    retryAfterMs: retryAfterOf(failure),
+    cause: thrown,
+  });
+}
+
+function retryAfterOf(failure: ApiFailure): number | undefined {
+  return failure.kind === "refused" ? failure.retryAfterMs : undefined;
 }
 
 /** Why a run cannot go on. */

@@ -11,7 +11,7 @@ import { HookgateError } from "../../src/lib/errors.js";
 import { InFlight } from "../../src/lib/in-flight.js";
 import { registerCommands } from "./commands.js";
 import { encode, plainPart } from "./encode.js";
-import { describeFailure, readFailure, runError } from "./errors.js";
+import { describeFailure, fileError, readFailure, runError } from "./errors.js";
 import { Intake } from "./intake.js";
 import type { TelegramOptions } from "./options.js";
 import { Floods } from "./outcome.js";
@@ -88,10 +88,14 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
     async fetchAttachment({ ref }, signal) {
       if (!running) throw notConnected();
       const { transport } = running;
-      const { file_path: path } = await transport.call((api) => api.getFile({ file_id: ref }), signal);
-      if (path === undefined)
-        throw new HookgateError({ code: "FILE_UNAVAILABLE", message: "Telegram gives no way to the file" });
-      return transport.download(path, Math.min(options.maxFileBytes, DOWNLOAD_MAX), signal);
+      try {
+        const { file_path: path } = await transport.call((api) => api.getFile({ file_id: ref }), signal);
+        if (path === undefined)
+          throw new HookgateError({ code: "FILE_UNAVAILABLE", message: "Telegram gives no way to the file" });
+        return await transport.download(path, Math.min(options.maxFileBytes, DOWNLOAD_MAX), signal);
+      } catch (thrown) {
+        throw fileError(thrown);
+      }
     },
     send(operation, signal) {
       if (!running) return Promise.resolve({ kind: "retry", error: "Telegram is not connected", scope: "bot" });

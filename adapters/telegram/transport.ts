@@ -6,6 +6,7 @@ import type { Readable } from "node:stream";
 import { Api, GrammyError, type Transformer } from "grammy";
 import { Pool } from "undici";
 import { Aborts } from "../../src/lib/aborts.js";
+import { HookgateError } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import { contentOf, describeError, type PostAnswer, PostError } from "../../src/lib/posting/answer.js";
 import { Posting } from "../../src/lib/posting/posting.js";
@@ -205,7 +206,7 @@ function exchange(pool: Pool, request: Exchange): Promise<{ status: number; body
     let cancel: ((error: Error) => void) | undefined;
     const fail = (error: Error) => {
       off?.();
-      reject(new TransportError(describeError(error), isWritten));
+      reject(error instanceof HookgateError ? error : new TransportError(describeError(error), isWritten));
     };
     const onAbort = () => {
       const error = new Error("the request was given up");
@@ -236,7 +237,7 @@ function exchange(pool: Pool, request: Exchange): Promise<{ status: number; body
         },
         onData(chunk) {
           sizeBytes += chunk.length;
-          if (sizeBytes > maxBytes) cancel?.(new Error(`the file is larger than ${maxBytes} bytes`));
+          if (sizeBytes > maxBytes) cancel?.(tooLarge(maxBytes));
           else chunks.push(chunk);
           return true;
         },
@@ -248,6 +249,10 @@ function exchange(pool: Pool, request: Exchange): Promise<{ status: number; body
       },
     );
   });
+}
+
+function tooLarge(maxBytes: number): HookgateError {
+  return new HookgateError({ code: "FILE_UNAVAILABLE", message: `the file is larger than ${maxBytes} bytes` });
 }
 
 /**

@@ -171,7 +171,7 @@ export interface Adapter {
   plainPart?(part: EncodedPart): EncodedPart[] | undefined;
   /**
    * The bytes of a file that has no address of its own (its `url` is empty), for a copy on another platform. Rejects when it
-   * is gone or too large. Absent: every file of the platform has an address.
+   * is gone or too large; with a retryable `HookgateError` when the same call may work later. Absent: every file of the platform has an address.
    */
   fetchAttachment?(file: Attachment, signal: AbortSignal): Promise<Uint8Array>;
   /**

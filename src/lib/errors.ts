@@ -7,6 +7,8 @@ export interface HookgateErrorFacts {
   hint?: string;
   /** True when the same call may succeed later, unchanged. */
   retryable?: boolean;
+  /** How long the other side asked to wait before that. */
+  retryAfterMs?: number | undefined;
   cause?: unknown;
 }
 
@@ -14,6 +16,7 @@ export class HookgateError extends Error {
   readonly code: string;
   readonly hint?: string;
   readonly retryable: boolean;
+  readonly retryAfterMs: number | undefined;
 
   constructor(facts: HookgateErrorFacts) {
     super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause });
@@ -21,6 +24,7 @@ export class HookgateError extends Error {
     this.code = facts.code;
     if (facts.hint !== undefined) this.hint = facts.hint;
     this.retryable = facts.retryable ?? false;
+    this.retryAfterMs = facts.retryAfterMs;
   }
 }
 

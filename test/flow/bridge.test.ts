@@ -1,6 +1,7 @@
 /** The bridge of examples/plugins between a Discord channel and a Telegram topic, through both real clients. */
 import { resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { FaultAction } from "../fakes/telegram/faults.js";
 import { until } from "../support/until.js";
 import type { FlowPlatform, Place, Seen } from "./platform.js";
 import { type Stack, startStack } from "./stack.js";
@@ -13,6 +14,7 @@ let telegramTopic: Place;
 
 beforeAll(async () => {
   stack = await startStack({
+    config: { gateway: { retry_first: "20ms", inbox_attempts: 3 } },
     plugins: ({ discord, telegram }) => {
       discordRoom = discord.places[0];
       telegramTopic = telegram.thread;
@@ -74,6 +76,48 @@ it("carries a file whose bytes only Telegram can give to Discord, bytes and all"
     ({ body, method }) => method === "POST" && JSON.stringify(body)?.includes("the plan"),
   );
   expect(call?.files).toEqual(["note.txt"]);
+});
+
+const upload = (part: string) =>
+  until(
+    () => stack.discord.calls.find(({ body, method }) => method === "POST" && JSON.stringify(body)?.includes(part)),
+    `"${part}" on Discord`,
+  );
+
+const refuse = (description: string, status = 400): FaultAction => ({ kind: "refuse", status, description });
+
+it.each<[string, FaultAction]>([
+  ["a 502 page", { kind: "proxy-error", status: 502 }],
+  ["a dropped connection", { kind: "drop-before" }],
+  ["a refused token", refuse("Unauthorized", 401)],
+  ["a file that is not available yet", refuse("Bad Request: wrong file_id or the file is temporarily unavailable")],
+])("asks Telegram again for a file after one answer of %s", async (name, action) => {
+  stack.telegram.fail({ method: "getFile", action });
+  await stack.platforms.telegram.say(telegramTopic, "guest", `after ${name}`, { attachment: true });
+  expect((await upload(`after ${name}`)).files).toEqual(["note.txt"]);
+});
+
+it("waits as long as Telegram asks before it asks for the file again", async () => {
+  stack.telegram.fail({ method: "getFile", action: { kind: "rate-limit", retryAfterS: 1 } });
+  const before = stack.telegram.callsOf("getFile").length;
+  await stack.platforms.telegram.say(telegramTopic, "guest", "after a flood", { attachment: true });
+  expect((await upload("after a flood")).files).toEqual(["note.txt"]);
+  const [first, second] = stack.telegram.callsOf("getFile").slice(before);
+  // Two clocks: a timer may fire a moment before the wall clock agrees.
+  expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(900);
+});
+
+it.each<[string, number, FaultAction]>([
+  ["is too big", 1, refuse("Bad Request: file is too big")],
+  ["never becomes available", 3, refuse("Bad Request: wrong file_id or the file is temporarily unavailable")],
+])("names a file that %s in the text, after %i question(s)", async (name, times, action) => {
+  stack.telegram.fail({ method: "getFile", times, action });
+  const before = stack.telegram.callsOf("getFile").length;
+  await stack.platforms.telegram.say(telegramTopic, "guest", `a file that ${name}`, { attachment: true });
+  const { files, body } = await upload(`a file that ${name}`);
+  expect(files).toEqual([]);
+  expect(JSON.stringify(body)).toContain("[file: note.txt]");
+  expect(stack.telegram.callsOf("getFile")).toHaveLength(before + times);
 });
 
 it("sets off no echo: every message has one copy, and other places none", async () => {

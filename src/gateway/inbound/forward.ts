@@ -5,9 +5,9 @@
 import { type Address, formatAddress } from "../../domain/address.js";
 import type { Attachment, InboundMessage, OutboundMessage } from "../../domain/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
-import { errorMessage } from "../../lib/errors.js";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
 import type { LaneRow } from "./lanes.js";
-import { causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+import { attemptOf, causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
 
 const MARK = "f";
 
@@ -33,7 +33,7 @@ export async function forward(
       address,
       operation: "send",
       message: {
-        ...asCopy(await withAddresses(message, address, inbound), address),
+        ...asCopy(await withAddresses(row, message, address, inbound), address),
         ...(replyToId === undefined ? {} : { replyToId }),
       },
       cause: causeOf(row, "forward"),
@@ -43,11 +43,19 @@ export async function forward(
   );
 }
 
-/** Files that only their own platform can read are copied; what cannot be had is named in the text instead. */
-async function withAddresses(message: InboundMessage, to: Address, inbound: Inbound): Promise<InboundMessage> {
+/**
+ * Files that only their own platform can read are copied. What cannot be read now is tried again with its message, so this throws;
+ * what can never be read, or not at the last attempt, is named in the text instead.
+ */
+async function withAddresses(
+  row: LaneRow,
+  message: InboundMessage,
+  to: Address,
+  inbound: Inbound,
+): Promise<InboundMessage> {
   const { adapters, keepFile, config, logger } = inbound;
   const isOutOfReach = (file: Attachment) => file.url === "" && message.platform !== to.platform;
-  const adapter = adapters.online(message.platform);
+  const adapter = adapters.get(message.platform);
   if (!keepFile || !adapter?.fetchAttachment || !message.attachments.some(isOutOfReach)) return message;
   const attachments: Attachment[] = [];
   for (const file of message.attachments) {
@@ -59,6 +67,8 @@ async function withAddresses(message: InboundMessage, to: Address, inbound: Inbo
       const bytes = await adapter.fetchAttachment(file, AbortSignal.timeout(config.upload_timeout));
       attachments.push({ ...file, url: await keepFile(bytes) });
     } catch (error) {
+      const mayWorkLater = error instanceof HookgateError && error.retryable;
+      if (mayWorkLater && attemptOf(row) < config.inbox_attempts) throw error;
       logger.warn(
         { platform: message.platform, error: errorMessage(error) },
         "a file could not be copied for a forward",

@@ -5,7 +5,7 @@
 
 import { addressOf } from "../../domain/event.js";
 import { MAY_CRASH, type Settlement } from "../../domain/store.js";
-import { backoffMs } from "../../lib/backoff.js";
+import { pauseAfter } from "../../lib/backoff.js";
 import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import { handle } from "../inbound.js";
@@ -122,7 +122,7 @@ async function tryAgain(row: LaneRow, thrown: unknown, inbound: Inbound): Promis
   const error = errorMessage(thrown);
   const attempt = attemptOf(row);
   if (attempt >= config.inbox_attempts) return bury(row, error, inbound);
-  const dueAt = clock.now() + backoffMs({ firstMs: config.retry_first, maxMs: config.retry_max }, attempt);
+  const dueAt = clock.now() + pauseAfter(thrown, { firstMs: config.retry_first, maxMs: config.retry_max }, attempt);
   logger.warn({ row: row.id, lane: row.lane, attempt, error }, "handling failed; it is tried again");
   await store.inbox.defer(row.id, dueAt, error);
   return waitUntil(row, dueAt, clock);

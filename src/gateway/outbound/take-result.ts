@@ -2,7 +2,7 @@
 import type { Adapter, SendResult } from "../../domain/adapter.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
-import { backoffMs } from "../../lib/backoff.js";
+import { backoffMs, MAX_PAUSE_MS } from "../../lib/backoff.js";
 import { formatDuration } from "../../lib/duration.js";
 import { mayRepeat } from "./doubt.js";
 import { orExpiry } from "./expiry.js";
@@ -17,9 +17,6 @@ const ATTEMPTS_IN_ORDER = 3;
 const PATIENCE_MS = 5_000;
 /** Quick retries in a row keep the order for so long. */
 const IN_ORDER_MS = 1_500;
-
-/** No platform's limit is known to last longer; one that does is met again after it. */
-const MAX_PAUSE_MS = 3_600_000;
 
 type Unsent = Exclude<SendResult, { kind: "sent" }>;
 
