@@ -163,7 +163,8 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
       if (!self) return Promise.resolve(notConnected("Discord is not connected yet"));
       const { applicationId } = self;
       const { outgoing } = options;
-      const sending = { rest, posts, channels, applicationId, outgoing, unauthorized: checkToken };
+      const acknowledged = (id: string) => interactions.acknowledged(id);
+      const sending = { rest, posts, channels, applicationId, outgoing, acknowledged, unauthorized: checkToken };
       return sends.add(send(sending, operation, sendSignal, aborts));
     },
     openThread: (at: Address, messageId: string, name: string) => openThread({ rest, channels }, at, messageId, name),

@@ -22,6 +22,8 @@ const CallbackType = { defer: 5, deferUpdate: 6, choices: 8, modal: 9 } as const
 const EPHEMERAL = 64;
 /** After this, another try at acknowledging would come too late. */
 const TRY_WITHIN_MS = 2500;
+/** After this, Discord takes no acknowledgement: no answer to one is waited for. */
+const GIVE_UP_AFTER_MS = 3000;
 const MAX_TRIES = 3;
 const TRY_AGAIN_MS = 250;
 /** https://discord.com/developers/docs/interactions/application-commands#autocomplete */
@@ -41,6 +43,8 @@ interface Context {
 export class Interactions {
   readonly #context: Context;
   readonly #underWay = new Set<Promise<void>>();
+  /** By interaction, while its acknowledgement is under way. */
+  readonly #acknowledging = new Map<string, Promise<void>>();
 
   constructor(context: Context) {
     this.#context = context;
@@ -82,7 +86,21 @@ export class Interactions {
 
   #acknowledge(payload: InteractionPayload, { acknowledge }: Accepted): void {
     const body = callbackBody(acknowledge);
-    if (body) this.#track(this.#post(payload, body));
+    if (!body) return;
+    const { id } = payload;
+    const settled = this.#post(payload, body).finally(() => {
+      if (this.#acknowledging.get(id) === settled) this.#acknowledging.delete(id);
+    });
+    this.#acknowledging.set(id, settled);
+    this.#track(settled);
+  }
+
+  /**
+   * Settles with the acknowledgement of an interaction. An answer waits for it: before it, Discord knows no message to answer with, and
+   * a later try that succeeds would show "thinking…" for ever.
+   */
+  acknowledged(interactionId: string): Promise<void> | undefined {
+    return this.#acknowledging.get(interactionId);
   }
 
   async #complete(payload: InteractionPayload): Promise<void> {
@@ -99,10 +117,16 @@ export class Interactions {
   /** Another try is safe: a second acknowledgement is refused by Discord. Each comes later, or when Discord says. */
   async #post(payload: InteractionPayload, body: object): Promise<void> {
     const { rest, clock, logger } = this.#context;
-    const until = snowflakeTime(payload.id) + TRY_WITHIN_MS;
+    // Discord's clock may be ahead of ours.
+    const since = Math.min(snowflakeTime(payload.id), clock.now());
+    const until = since + TRY_WITHIN_MS;
+    const limit = new AbortController();
+    const timer = clock.after(GIVE_UP_AFTER_MS, () => limit.abort());
     for (let attempt = 1; ; attempt++) {
       try {
-        await rest.post(Routes.interactionCallback(payload.id, payload.token), { body, auth: false });
+        const request = { body, auth: false, signal: limit.signal };
+        await rest.post(Routes.interactionCallback(payload.id, payload.token), request);
+        timer.cancel();
         return;
       } catch (error) {
         const isSettled = error instanceof DiscordAPIError && SETTLED_CODES.has(error.code);
@@ -114,6 +138,7 @@ export class Interactions {
         const facts = { interaction: payload.id, error: errorMessage(error) };
         if (isSettled && error.code === 40060) logger.debug(facts, "an interaction was acknowledged before");
         else logger.warn(facts, "an interaction could not be acknowledged; its answer becomes an ordinary message");
+        timer.cancel();
         return;
       }
     }

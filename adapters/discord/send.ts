@@ -39,6 +39,8 @@ export interface SendContext {
   applicationId: string;
   /** Where the bytes of attachments may be fetched. */
   outgoing: Destinations;
+  /** Settles with the acknowledgement of an interaction; undefined when none is under way. */
+  acknowledged(interactionId: string): Promise<void> | undefined;
   /** A request's token was refused. */
   unauthorized(): void;
 }
@@ -59,7 +61,7 @@ export function send(
   return new Promise((resolve, reject) => {
     // The request itself goes on until its own timeout, or until the pool is closed.
     const off = aborts.on(signal, () => resolve(interrupted(operation)));
-    request(context, operation, signal).then(
+    acknowledgedFirst(context, operation, signal).then(
       (result) => {
         off();
         resolve(result);
@@ -70,6 +72,18 @@ export function send(
       },
     );
   });
+}
+
+/** After the acknowledgement of the interaction that the operation answers through. */
+async function acknowledgedFirst(
+  context: SendContext,
+  operation: SendOperation,
+  signal: AbortSignal,
+): Promise<SendResult> {
+  const pending = operation.interaction && context.acknowledged(operation.interaction.id);
+  if (!pending) return request(context, operation, signal);
+  await pending;
+  return signal.aborted ? notConnected("the adapter is stopping") : request(context, operation, signal);
 }
 
 function request(context: SendContext, operation: SendOperation, signal: AbortSignal): Promise<SendResult> {
