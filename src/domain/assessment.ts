@@ -32,6 +32,8 @@ export const assessment = z.object({
   /** ms since the epoch. */
   startedAt: z.number(),
   endedAt: z.number(),
+  /** A hook at `assessment:complete` changed the result that the checks gave. */
+  byHook: z.boolean().optional(),
 });
 export type Assessment = z.output<typeof assessment>;
 

@@ -18,7 +18,7 @@ export function assigneeOf(assignTo: string, { runners }: Pick<OrchestratorConfi
   if (unknown !== undefined)
     throw new HookgateError({
       code: "TASK_ASSIGNEE",
-      message: `There is nobody "${assignTo}" to give tasks to: ${unknown}.`,
+      message: `There is no person "${assignTo}": ${unknown}.`,
       hint: "A person is named person:<platform>:<user id>.",
     });
   if (platform !== undefined && userId !== undefined)
@@ -36,7 +36,7 @@ export function assigneeOf(assignTo: string, { runners }: Pick<OrchestratorConfi
   const near = nearest(assignTo, Object.keys(runners));
   throw new HookgateError({
     code: "TASK_ASSIGNEE",
-    message: `There is nobody "${assignTo}" to give tasks to${near === undefined ? "." : `. Did you mean "${near}"?`}`,
+    message: `There is no runner or person "${assignTo}"${near === undefined ? "." : `. Did you mean "${near}"?`}`,
     hint: `Name a runner of \`orchestrator.runners\` (${Object.keys(runners).join(", ") || "none is configured"}), or a person: person:<platform>:<user id>.`,
   });
 }

@@ -140,7 +140,7 @@ describe("against the live gateway", () => {
     expect(wrong.code).not.toBe(0);
     expect(wrong.err).toContain("no-such-command");
     expect(refused.code).toBe(1);
-    expect(refused.err).toContain('There is nobody "a "new" one"');
+    expect(refused.err).toContain('There is no runner or person "a "new" one"');
   });
 
   it("fires a hook with a payload from a file, and with one from standard input", async () => {

@@ -33,6 +33,6 @@ it("who is to do the work and does not exist is told with file and line before a
 }, async () => {
   const { code, err } = await check({ orchestrator: { runners: { biuld: RUNNERS.build } } });
   expect(code).not.toBe(0);
-  expect(err).toMatch(/release\.yaml:12:\d+.*plan release: There is nobody "build".*Did you mean "biuld"/);
+  expect(err).toMatch(/release\.yaml:12:\d+.*plan release: There is no runner or person "build".*Did you mean "biuld"/);
   expect(err).toContain("no model is configured");
 });

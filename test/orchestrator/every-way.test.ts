@@ -192,7 +192,7 @@ const TO_FAILED: Record<string, Way> = {
   "what was handed in is not as expected": {
     go: (app) => taskOf(app, "bad"),
     by: /^assessment$/,
-    why: /not as expected/,
+    why: /expectations not met \(score 0 %\)/,
   },
   "a person does not accept what was handed in": {
     async go(app) {

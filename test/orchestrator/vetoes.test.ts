@@ -56,7 +56,13 @@ describe("hooks at the points of a task", () => {
     const id = await app.add("/task add a Something");
     expect(await app.becomes(id, "done")).toMatchObject({ title: "Renamed", assignTo: "b" });
     rule(app.folder, { "task:create": { deadline: "yesterday" } });
-    expect((await app.command("/task add a Something")).text).toContain("expected a time");
+    expect((await app.command("/task add a Something")).text).toMatch(
+      /A hook at task:create made the task invalid.*expected a time/,
+    );
+    rule(app.folder, { "task:create": { assignTo: "nobody-here" } });
+    expect((await app.command("/task add a Something")).text).toMatch(
+      /A hook at task:create changed the assignee from "a" to "nobody-here".*`\/runs task:create`/s,
+    );
     rule(app.folder, { "task:create": "too short" });
     const said = await app.command("/task add a Something");
     expect(said.outcome).toBe("failed");

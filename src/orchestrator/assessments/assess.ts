@@ -79,7 +79,8 @@ async function conclude(judged: Assessment, task: Task, { registry, store, telli
     .catch((error: unknown) => ({ ...failedClosed(error), data: payload }));
   if (told.cancelled) return heldBy(told, "assessment:complete");
   const changed = assessment.safeParse(told.data.assessment);
-  const final = { ...(changed.success ? changed.data : judged), passed: told.data.passed === true };
+  const final: Assessment = { ...(changed.success ? changed.data : judged), passed: told.data.passed === true };
+  if (final.passed !== judged.passed || final.globalScore !== judged.globalScore) final.byHook = true;
   const verdict = { ...payload, assessment: final, passed: final.passed };
   await tellings.owe({ taskId, attempt, point: "assessment:complete", payload: verdict });
   return { kind: "assessed", assessment: final };

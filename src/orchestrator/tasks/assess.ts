@@ -32,7 +32,7 @@ export async function assess(task: Task, parts: StepParts): Promise<void> {
   if (assessment.passed) {
     await transitions.transition(task.id, {
       to: "done",
-      actor: { by: "assessment", reason: scored("passed", assessment.globalScore) },
+      actor: { by: "assessment", reason: resultOf(assessment) },
       still,
       change: () => ({ assessment }),
       onVeto: "hold",
@@ -42,12 +42,17 @@ export async function assess(task: Task, parts: StepParts): Promise<void> {
   const feedback = assessment.feedback ?? "";
   await finish.fail(task.id, {
     actor: { by: "assessment" },
-    error: `${scored("not as expected", assessment.globalScore)}${feedback === "" ? "" : `: ${feedback.slice(0, 1_000)}`}`,
+    error: `${resultOf(assessment)}${feedback === "" ? "" : `: ${feedback.slice(0, 1_000)}`}`,
     still,
     assessment,
     feedback,
   });
 }
 
-const scored = (words: string, score: number | undefined) =>
-  score === undefined ? words : `${words}, ${Math.round(score * 100)} %`;
+/** A result that a hook made is not shown as that of the work. */
+function resultOf({ passed, globalScore = passed ? 1 : 0, byHook }: NonNullable<Task["assessment"]>): string {
+  const result = passed ? "passed" : "failed";
+  const score = `score ${Math.round(globalScore * 100)} %`;
+  if (byHook) return `a hook at assessment:complete set the result to ${result} (${score})`;
+  return passed ? `expectations met (${score})` : `expectations not met (${score})`;
+}

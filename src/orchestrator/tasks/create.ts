@@ -67,8 +67,7 @@ export async function createTask(
     .catch((error: unknown) => ({ ...failedClosed(error), data: undefined }));
   if (answer.cancelled || answer.data === undefined)
     throw new TaskVetoed(answer.cancelledBy ?? "a hook", answer.cancelReason ?? "no reason given");
-  const spec = checked(answer.data, clock.now());
-  const assignee = assigneeOf(spec.assignTo, config());
+  const { spec, assignee } = afterHooks(wanted, answer.data, config(), clock.now());
   for (const other of spec.dependsOn ?? []) await needed(other, id, store);
   const now = clock.now();
   const task = withChanges(
@@ -109,6 +108,27 @@ export async function createTask(
     return (await store.get(id)) ?? task;
   committed(event, task, undefined);
   return task;
+}
+
+/** What a hook made of it is checked again. The person who asked is not told that the fault is in their own words. */
+function afterHooks(wanted: TaskSpec, changed: unknown, config: OrchestratorConfig, now: number) {
+  const spec = byHook(() => checked(changed, now), "made the task invalid");
+  if (spec.assignTo === wanted.assignTo) return { spec, assignee: assigneeOf(spec.assignTo, config) };
+  const what = `changed the assignee from "${wanted.assignTo}" to "${spec.assignTo}"`;
+  return { spec, assignee: byHook(() => assigneeOf(spec.assignTo, config), what) };
+}
+
+function byHook<T>(check: () => T, what: string): T {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof HookgateError)) throw error;
+    throw new HookgateError({
+      code: error.code,
+      message: `A hook at task:create ${what}. ${error.message}`,
+      hint: "`/runs task:create` shows which hook. Its author corrects it.",
+    });
+  }
 }
 
 function checked(input: unknown, now: number): TaskSpec {

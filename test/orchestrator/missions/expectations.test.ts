@@ -66,3 +66,33 @@ it("a program's exit code and output and a server's answer judge work; what they
     attempt: 2,
   });
 }, 60_000);
+
+it.each([
+  {
+    passed: false,
+    expectation: "true",
+    expected: "a hook at assessment:complete set the result to failed (score 100 %)",
+  },
+  {
+    passed: true,
+    expectation: "false",
+    expected: "a hook at assessment:complete set the result to passed (score 0 %)",
+  },
+])(
+  "a result that a hook sets to $passed is shown as the hook's and not as that of the work",
+  async ({ passed, expectation, expected }) => {
+    const app = await missionApp(
+      {
+        changed: {
+          groups: [{ name: "only", tasks: [{ id: "make", assignTo: "maker", expectations: [{ when: expectation }] }] }],
+        },
+      },
+      {
+        runners: { maker: { shell: { sh: "true" } } },
+        plugin: `api.hooks.register({ hook: "assessment:complete", phase: "before", id: "strict", handler: ({ data }) => { data.passed = ${passed}; } });`,
+      },
+    );
+    const { taskIds } = await app.reaches(await app.run("changed"), "done", "failed");
+    expect((await app.command(`/task show ${taskIds.make}`)).text).toContain(expected);
+  },
+);
