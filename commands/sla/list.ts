@@ -27,14 +27,14 @@ export async function listClocks(deps: CommandDeps, { options }: CommandContext)
         [
           { title: "what", maxCharacters: 48 },
           { title: "clock" },
-          { title: "status", maxCharacters: 40 },
+          { title: "status", maxCharacters: 80 },
           { title: "elapsed", right: true },
           { title: "due" },
         ],
         clocks.map((view) => [
           view.clock.entity.title,
           SLA_MEASURE_NAMES[view.clock.measure],
-          standing(view),
+          standing(view, deps.clock.now()),
           percent(view.percentUsed),
           dueText(view),
         ]),

@@ -24,17 +24,19 @@ export async function reportAttainment(deps: CommandDeps, { options, at }: Comma
   const pictures =
     at === undefined || policies.length === 0
       ? []
-      : await slaPictures({ days, policies, open: (await desk.list(OPEN)).clocks, now: to });
-  const ended = policies.reduce((sum, { met, late }) => sum + met + late, 0);
+      : await slaPictures({ days, policies, open: (await desk.list(OPEN)).clocks, now: to, goal: desk.goal() });
+  const { ended, met, metExtended } = totals(policies);
+  const share = (part: number) => percent(part / ended);
   const duration = (ms: number | undefined) => (ms === undefined ? "" : formatDuration(ms));
   return answer({
     text: [
-      `**SLA, the last ${count(days, "day")}**: ${count(ended, "target")} ended${ended > 0 ? `, ${percent(attained(policies))} met` : ""}.`,
+      `**SLA, the last ${count(days, "day")}**: ${count(ended, "target")} ended${ended > 0 ? `, ${share(met)} met` : ""}${metExtended > 0 ? `, ${share(metExtended)} met after an extension` : ""}.`,
       policies.length > 0 &&
         table(
           [
             { title: "policy", maxCharacters: 24 },
             { title: "met", right: true },
+            { title: "met after an extension", right: true },
             { title: "late", right: true },
             { title: "met %", right: true },
             { title: "extended", right: true },
@@ -48,6 +50,7 @@ export async function reportAttainment(deps: CommandDeps, { options, at }: Comma
           policies.map((one) => [
             one.policyId,
             String(one.met),
+            one.metExtended > 0 ? String(one.metExtended) : "",
             String(one.late),
             one.attained === undefined ? "" : percent(one.attained),
             one.extended > 0 ? String(one.extended) : "",
@@ -60,7 +63,7 @@ export async function reportAttainment(deps: CommandDeps, { options, at }: Comma
           ]),
         ),
       policies.length === 0 && `There are no policies: see ${code("sla:")} in the configuration.`,
-      "Times are working time. Unanswered: closed without an answer; that meets no target and is no response time. A target that was missed once stays late, also when it got more time or was withdrawn.",
+      "Times are working time. Unanswered: closed without an answer; that meets no target and is no response time. Met after an extension: the target of the policy had passed, but people had given more time before. A target that was missed once stays late, also when it got more time later or was withdrawn.",
     ],
     data: { from, to, days, policies },
     attachments: pictures,
@@ -70,9 +73,10 @@ export async function reportAttainment(deps: CommandDeps, { options, at }: Comma
   });
 }
 
-function attained(policies: readonly Attainment[]): number {
-  const met = policies.reduce((sum, one) => sum + one.met, 0);
-  return met / policies.reduce((sum, one) => sum + one.met + one.late, 0);
+function totals(policies: readonly Attainment[]) {
+  const sum = (field: "met" | "metExtended" | "late") => policies.reduce((total, one) => total + one[field], 0);
+  const [met, metExtended] = [sum("met"), sum("metExtended")];
+  return { met, metExtended, ended: met + metExtended + sum("late") };
 }
 
 function daysOf(asked: unknown): number {

@@ -1,5 +1,7 @@
 /** `/sla show ID`: one clock with its history, or all clocks of one task, mission or conversation. */
+
 import type { ClockView } from "../../src/alerts/sla/desk-views.js";
+import { extensionText } from "../../src/alerts/sla/extend.js";
 import type { Button } from "../../src/domain/message.js";
 import { SLA_MEASURE_NAMES, type SlaAnnouncement } from "../../src/domain/sla.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
@@ -19,7 +21,7 @@ export async function showClock(deps: CommandDeps, { options }: CommandContext):
   const histories = await Promise.all(found.map(({ clock }) => desk.announcements(clock.id)));
   const open = found.find(({ clock }) => clock.state !== "ended");
   return answer({
-    text: found.flatMap((view, index) => describe(view, histories[index] ?? [])),
+    text: found.flatMap((view, index) => describe(view, histories[index] ?? [], deps.clock.now())),
     data: {
       clocks: found.map((view, index) => ({ ...clockData(view), announcements: histories[index]?.map(asData) })),
     },
@@ -46,18 +48,18 @@ function closeButton({ entity }: ClockView["clock"]): Button {
   return { label: title, style: "secondary", action: { kind: "command", line, form: { title, fields } } };
 }
 
-function describe(view: ClockView, history: readonly SlaAnnouncement[]): (string | false)[] {
+function describe(view: ClockView, history: readonly SlaAnnouncement[], now: number): (string | false)[] {
   const { clock, usedMs, percentUsed, timezone } = view;
   const { entity, course } = clock;
   const facts: [string, string | undefined][] = [
     ["policy", clock.policyId],
     ["measures", SLA_MEASURE_NAMES[clock.measure]],
-    ["status", standing(view)],
+    ["status", standing(view, now)],
     ["elapsed", `${formatDuration(usedMs)} of ${formatDuration(clock.targetMs)} (${percent(percentUsed)})`],
     ["started", timeText(clock.startedAt, timezone)],
     ["due", dueText(view)],
     ["ended", clock.endedAt === undefined ? undefined : timeText(clock.endedAt, timezone)],
-    ["extended", clock.extendedMs === 0 ? undefined : formatDuration(Math.abs(clock.extendedMs))],
+    ["extended", extensionText(clock)],
     ["pauses", course.pauses.length === 0 ? undefined : String(course.pauses.length)],
     ["state", entity.status],
     ["owner", entity.owner],
@@ -65,7 +67,7 @@ function describe(view: ClockView, history: readonly SlaAnnouncement[]): (string
   return [
     `**${plain(entity.title)}** · ${entity.type} ${code(entity.id)}`,
     table(
-      [{ title: "clock" }, { title: clock.id, maxCharacters: 60 }],
+      [{ title: "clock" }, { title: clock.id, maxCharacters: 90 }],
       facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
     ),
     history.length > 0 &&

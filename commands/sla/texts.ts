@@ -11,16 +11,18 @@ export function deskOf({ sla }: CommandDeps): SlaDesk {
   throw new HookgateError({ code: "SLA_OFF", message: "SLA clocks are not available here." });
 }
 
-/** `45 min left`, `2 h overdue`, `paused: approval`, `met in 2 h`. */
-export function standing({ clock, usedMs, leftMs }: ClockView): string {
+/** `45 min left`, `2 h overdue`, `paused: approval`, `met in 2 h`; outside working hours it says until when. */
+export function standing({ clock, usedMs, leftMs, resumesAt, timezone }: ClockView, now: number): string {
   if (clock.outcome === "unanswered")
     return `closed without an answer${clock.breachedAt === undefined ? "" : ", target missed"}`;
   if (clock.state === "ended")
     return `${clock.outcome ?? "ended"}${clock.outcome === "withdrawn" ? "" : ` in ${formatDuration(usedMs)}`}`;
   if (clock.state === "paused") return `paused${clock.pausedFor ? `: ${clock.pausedFor.replaceAll("_", " ")}` : ""}`;
-  return leftMs >= 0
-    ? `${formatDuration(leftMs)} left`
-    : `${leftMs > -1_000 ? "just" : formatDuration(-leftMs)} overdue`;
+  const left =
+    leftMs >= 0 ? `${formatDuration(leftMs)} left` : `${leftMs > -1_000 ? "just" : formatDuration(-leftMs)} overdue`;
+  if (resumesAt === undefined) return left;
+  const isToday = dateText(resumesAt, timezone) === dateText(now, timezone);
+  return `${left}, outside working hours until ${isToday ? timeOfDay(resumesAt, timezone) : timeText(resumesAt, timezone)}`;
 }
 
 export const percent = (share: number) => `${Math.round(share * 100)} %`;
@@ -34,8 +36,11 @@ export function timeText(at: number, timezone = "UTC"): string {
   return writeMoment({ kind: "moment", atMs: at, style: "f", timezone });
 }
 
+const dateText = (at: number, timezone = "UTC") => writeMoment({ kind: "moment", atMs: at, style: "d", timezone });
+const timeOfDay = (at: number, timezone = "UTC") => writeMoment({ kind: "moment", atMs: at, style: "t", timezone });
+
 /** What goes to `--json` and the API. */
-export function clockData({ clock, usedMs, percentUsed, leftMs, timezone }: ClockView) {
+export function clockData({ clock, usedMs, percentUsed, leftMs, resumesAt, timezone }: ClockView) {
   const { entity, course: _, policyHash: _h, ...facts } = clock;
   return {
     ...facts,
@@ -43,6 +48,7 @@ export function clockData({ clock, usedMs, percentUsed, leftMs, timezone }: Cloc
     usedMs,
     percentUsed,
     leftMs,
+    resumesAt,
     ...(timezone === undefined ? {} : { timezone }),
   };
 }

@@ -2,6 +2,7 @@
 import type { AlertPolicy } from "../alerts/alerting.js";
 import type { SlaConfig } from "../alerts/sla/config.js";
 import type { SlaDesk } from "../alerts/sla/desk.js";
+import { extensionText } from "../alerts/sla/extend.js";
 import type { SlaParts } from "../alerts/sla/sla.js";
 import type { Actor } from "../domain/alert.js";
 import type { ClockStanding } from "../domain/alert-signal.js";
@@ -115,6 +116,7 @@ export async function standingOf(
     leftMs,
     percentUsed,
     given: desk.standOf(clock),
+    extension: extensionText(clock),
     ...(clock.dueAt === undefined ? {} : { dueAt: clock.dueAt }),
     ...(clock.pausedFor === undefined ? {} : { pausedFor: clock.pausedFor }),
   };

@@ -1,28 +1,28 @@
 /** How many promises were kept, day by day. */
 import type { Chart } from "./draw.js";
-import { axisLook, COLOUR, gridLook, legendLook, nothingYet, SIZE, titleOf } from "./look.js";
+import { axisLook, COLOUR, gridLook, legendLook, nothingYet, PATTERN, SIZE, titleOf } from "./look.js";
 
 export interface AttainmentDay {
   /** As it stands under its bar: `Mon 16 Nov`. */
   day: string;
   met: number;
-  violated: number;
+  /** Only because people gave more time. */
+  metExtended: number;
+  late: number;
 }
 
-/** `target`: the share that is aimed at, 0 to 1. */
-export function attainmentChart(title: string, days: readonly AttainmentDay[], target?: number): Chart {
+/** `goal`: the share that is aimed at, 0 to 1. */
+export function attainmentChart(title: string, days: readonly AttainmentDay[], goal: number): Chart {
   const met = days.reduce((sum, day) => sum + day.met, 0);
-  const violated = days.reduce((sum, day) => sum + day.violated, 0);
-  if (met + violated === 0) return nothingYet(title, "No clock ended in this time.");
-  const percent = days.map((day) => {
-    const all = day.met + day.violated;
-    return all === 0 ? null : Math.round((1000 * day.met) / all) / 10;
-  });
-  const share = `${((100 * met) / (met + violated)).toFixed(1)} % met: ${met} of ${met + violated}`;
+  const ended = days.reduce((sum, day) => sum + endedOn(day), 0);
+  if (ended === 0) return nothingYet(title, "No clock ended in this time.");
+  const percent = days.map((day) => (endedOn(day) === 0 ? null : Math.round((1000 * day.met) / endedOn(day)) / 10));
+  const share = `${((100 * met) / ended).toFixed(1)} % met: ${met} of ${ended}`;
+  const counts = (field: "met" | "metExtended" | "late") => days.map((day) => day[field]);
   return {
     size: SIZE,
     option: {
-      title: titleOf(title, target === undefined ? share : `${share}; target ${(100 * target).toFixed(0)} %`),
+      title: titleOf(title, `${share}; goal ${percentText(goal)}`),
       legend: legendLook,
       grid: gridLook,
       xAxis: { type: "category", data: days.map(({ day }) => day), ...axisLook },
@@ -38,49 +38,48 @@ export function attainmentChart(title: string, days: readonly AttainmentDay[], t
         },
       ],
       series: [
-        bars(
-          "met",
-          COLOUR.good,
-          days.map((day) => day.met),
-        ),
-        bars(
-          "violated",
-          COLOUR.bad,
-          days.map((day) => day.violated),
-        ),
+        bars("met", { color: COLOUR.good }, counts("met")),
+        ...(days.some((day) => day.metExtended > 0)
+          ? [bars("met after an extension", { color: COLOUR.warning, decal: PATTERN.warning }, counts("metExtended"))]
+          : []),
+        bars("late", { color: COLOUR.bad, decal: PATTERN.bad }, counts("late")),
         {
-          name: "met, %",
+          name: "met %",
           type: "line",
           yAxisIndex: 1,
           data: percent,
-          connectNulls: true,
+          // A day on which nothing ended has no share: the line has a gap.
+          connectNulls: false,
           symbolSize: 7,
-          itemStyle: { color: COLOUR.running },
+          itemStyle: { color: COLOUR.text },
           lineStyle: { width: 2 },
-          ...(target === undefined ? {} : { markLine: targetLine(100 * target) }),
+          markLine: goalLine(goal),
         },
       ],
     },
   };
 }
 
-function bars(name: string, color: string, data: number[]) {
+const endedOn = ({ met, metExtended, late }: AttainmentDay) => met + metExtended + late;
+const percentText = (share: number) => `${Number((100 * share).toFixed(2))} %`;
+
+function bars(name: string, itemStyle: object, data: number[]) {
   return {
     name,
     type: "bar",
     stack: "clocks",
     data: data.map((count) => count || null),
-    itemStyle: { color },
+    itemStyle,
     barMaxWidth: 36,
   };
 }
 
-function targetLine(yAxis: number) {
+function goalLine(goal: number) {
   return {
     silent: true,
     symbol: "none",
     lineStyle: { color: COLOUR.neutral, type: "dashed" },
-    label: { formatter: "target", position: "insideEndTop", color: COLOUR.neutral },
-    data: [{ yAxis }],
+    label: { formatter: `goal ${percentText(goal)}`, position: "insideEndTop", color: COLOUR.neutral },
+    data: [{ yAxis: 100 * goal }],
   };
 }

@@ -1,14 +1,24 @@
-/** What all charts share: colours by meaning, and the frame. Good and bad differ in lightness, too, for eyes that see no red. */
+/**
+ * What all charts share: colours by meaning, and the frame. The colours are those of Okabe and Ito, which people who are colour-blind
+ * tell apart (https://jfly.uni-koeln.de/color/); and no meaning is shown by a colour alone: bars have patterns or marks as well.
+ */
 
 export const COLOUR = {
-  good: "#2f9e6e",
-  bad: "#b3261e",
-  warning: "#e0a100",
+  good: "#0072b2",
+  bad: "#d55e00",
+  warning: "#e69f00",
   neutral: "#5b7083",
-  running: "#3674c9",
+  running: "#56b4e9",
   text: "#1f2933",
   faint: "#9aa5b1",
   line: "#e4e7eb",
+} as const;
+
+const LINES = { symbol: "rect", dashArrayX: [1, 0], color: "rgba(255,255,255,0.75)" } as const;
+/** Bars of the good state are plain; these are the patterns of the others. */
+export const PATTERN = {
+  bad: { ...LINES, dashArrayY: [2, 4], rotation: Math.PI / 4 },
+  warning: { ...LINES, dashArrayY: [2, 5], rotation: 0 },
 } as const;
 
 export const axisLook = {

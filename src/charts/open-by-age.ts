@@ -2,14 +2,18 @@
 import { formatDuration } from "../lib/duration.js";
 import { bucketsFor } from "./buckets.js";
 import type { Chart } from "./draw.js";
-import { axisLook, COLOUR, gridLook, legendLook, nothingYet, SIZE, titleOf } from "./look.js";
+import { axisLook, COLOUR, gridLook, legendLook, nothingYet, PATTERN, SIZE, titleOf } from "./look.js";
 
 export interface OpenWork {
   ageMs: number;
   state: "in time" | "warning" | "late";
 }
 
-const STATES = { "in time": COLOUR.running, warning: COLOUR.warning, late: COLOUR.bad } as const;
+const STATES = {
+  "in time": { color: COLOUR.good },
+  warning: { color: COLOUR.warning, decal: PATTERN.warning },
+  late: { color: COLOUR.bad, decal: PATTERN.bad },
+} as const;
 
 export function openByAgeChart(title: string, work: readonly OpenWork[]): Chart {
   if (work.length === 0) return nothingYet(title, "Nothing is open.");
@@ -24,11 +28,11 @@ export function openByAgeChart(title: string, work: readonly OpenWork[]): Chart 
       grid: gridLook,
       xAxis: { type: "value", minInterval: 1, ...axisLook },
       yAxis: { type: "category", inverse: true, data: buckets.labels, ...axisLook },
-      series: Object.entries(STATES).map(([state, color]) => ({
+      series: Object.entries(STATES).map(([state, itemStyle]) => ({
         name: state,
         type: "bar",
         stack: "work",
-        itemStyle: { color },
+        itemStyle,
         barMaxWidth: 26,
         data: buckets.labels.map(
           (_, i) => work.filter((one) => one.state === state && buckets.indexOf(one.ageMs) === i).length,

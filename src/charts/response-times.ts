@@ -2,7 +2,7 @@
 import { formatDuration } from "../lib/duration.js";
 import { bucketsFor, percentile } from "./buckets.js";
 import type { Chart } from "./draw.js";
-import { axisLook, COLOUR, gridLook, legendLook, nothingYet, SIZE, titleOf } from "./look.js";
+import { axisLook, COLOUR, gridLook, legendLook, nothingYet, PATTERN, SIZE, titleOf } from "./look.js";
 
 export interface ResponseTime {
   /** Working time that passed, in ms. */
@@ -28,11 +28,14 @@ export function responseTimesChart(title: string, times: readonly ResponseTime[]
       grid: gridLook,
       xAxis: { type: "category", data: buckets.labels, ...axisLook },
       yAxis: { type: "value", minInterval: 1, ...axisLook },
-      series: [bars("in time", COLOUR.good, count(false)), bars("late", COLOUR.bad, count(true))],
+      series: [
+        bars("in time", { color: COLOUR.good }, count(false)),
+        bars("late", { color: COLOUR.bad, decal: PATTERN.bad }, count(true)),
+      ],
     },
   };
 }
 
-function bars(name: string, color: string, data: number[]) {
-  return { name, type: "bar", stack: "answers", data, itemStyle: { color }, barCategoryGap: "12%" };
+function bars(name: string, itemStyle: object, data: number[]) {
+  return { name, type: "bar", stack: "answers", data, itemStyle, barCategoryGap: "12%" };
 }

@@ -44,6 +44,8 @@ export interface ClockStanding {
   /** Absent while it is paused: nobody knows. */
   dueAt?: number;
   pausedFor?: string;
+  /** `20 s + 30 s given by Olga`; absent when people added nothing. */
+  extension?: string | undefined;
 }
 
 /** Resolves when the alert is on disk; the same signal twice changes nothing. */

@@ -68,6 +68,10 @@ export interface SlaClock {
   breachedAt?: number;
   /** How often people gave it more time. */
   extensions?: number;
+  /** Working time that all extensions added, which is part of its target. */
+  addedMs?: number;
+  /** Names of the people who gave it, in order, each once. Absent where a deadline was moved in another way. */
+  extendedBy?: string[];
   /** Working time used, when it ended. */
   usedMs?: number;
   pausedFor?: string;
@@ -215,6 +219,8 @@ export interface SlaTally {
   measure: SlaMeasure;
   /** Of clocks that ended. `late`: violated at any time, whatever happened afterwards. */
   met: number;
+  /** Among `met`: only because people gave more time. */
+  metExtended: number;
   late: number;
   /** Closed without an answer; those that were violated are among `late` as well. */
   unanswered: number;
@@ -257,6 +263,8 @@ export interface SlaStore {
       usedMs: number;
       targetMs: number;
       met: boolean;
+      /** Met only because people gave more time. */
+      isMetExtended: boolean;
       /** False: closed without an answer, so `usedMs` is no response time. */
       isAnswered: boolean;
     }[]

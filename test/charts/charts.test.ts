@@ -16,14 +16,24 @@ const filledWith = (svg: string, colour: string) => svg.split(`fill="${colour}"`
 describe("charts", () => {
   test("attainment says the share that was met, beside its target, and draws a bar a day", async () => {
     const days = [
-      { day: "Mon", met: 9, violated: 1 },
-      { day: "Tue", met: 0, violated: 0 },
-      { day: "Wed", met: 6, violated: 4 },
+      { day: "Mon", met: 9, metExtended: 0, late: 1 },
+      { day: "Tue", met: 0, metExtended: 0, late: 0 },
+      { day: "Wed", met: 6, metExtended: 1, late: 3 },
     ];
     const svg = await drawSvg(attainmentChart("First response", days, 0.95));
-    expect(words(svg)).toEqual(expect.arrayContaining(["First response", "75.0 % met: 15 of 20; target 95 %", "Tue"]));
+    expect(words(svg)).toEqual(
+      expect.arrayContaining([
+        "First response",
+        "75.0 % met: 15 of 20; goal 95 %",
+        "goal 95 %",
+        "Tue",
+        "met after an extension",
+      ]),
+    );
     // Tuesday has none; one more of each colour is the legend's.
     expect(filledWith(svg, COLOUR.bad)).toBe(2 + 1);
+    // Late bars have a pattern besides their colour.
+    expect(svg).toContain("<pattern");
   });
 
   test("response times tell what was late from what was in time, and how long half and most took", async () => {
@@ -58,9 +68,19 @@ describe("charts", () => {
           { from: start + 20 * MINUTE, to: start + 40 * MINUTE, state: "failed" },
         ],
       },
+      { label: "notes", bars: [{ from: start + 15 * MINUTE, to: start + 40 * MINUTE, state: "waiting" }] },
     ];
-    const svg = await drawSvg(ganttChart("release", rows, "Asia/Tokyo"));
-    expect(words(svg)).toEqual(expect.arrayContaining(["40 min from 18:00 to 18:40, Asia/Tokyo", "97 %", "build"]));
+    const svg = await drawSvg(ganttChart("release", rows, "Asia/Tokyo", start + 45 * MINUTE));
+    expect(words(svg)).toEqual(
+      expect.arrayContaining([
+        "40 min from 18:00 to 18:40, Asia/Tokyo; due 18:45",
+        "due",
+        "waiting 25 min",
+        "✓ 97 % · 10 min",
+        "✗ 20 min",
+        "build",
+      ]),
+    );
     const widthOf = (colour: string) => {
       const path = new RegExp(`<path d="M([\\d.]+) [^"]*?L([\\d.]+) [^"]*"[^>]*fill="${colour}"`).exec(svg);
       return Number(path?.[2]) - Number(path?.[1]);
@@ -69,7 +89,7 @@ describe("charts", () => {
   });
 
   test.each<[string, Chart]>([
-    ["attainment", attainmentChart("A", [])],
+    ["attainment", attainmentChart("A", [], 0.95)],
     ["response times", responseTimesChart("A", [])],
     ["open work", openByAgeChart("A", [])],
     ["a mission", ganttChart("A", [], "UTC")],

@@ -176,10 +176,19 @@ describe("more time", () => {
     expect((await run(`/alerts show ${alertId}`)).text).toMatch(/given more time by/);
   });
 
-  it("by a card that shows what is old changes nothing, and says who was quicker", async () => {
+  it("is shown beside the target; by a card that shows what is old it changes nothing, and says who was quicker", async () => {
     const id = await taskDue("1h", "Call back");
     const alertId = idIn((await everywhere("Call back", /Due soon/)).web);
-    const clock = ((await run(`/sla show ${id}`)).data as { clocks: { id: string }[] }).clocks[0]?.id;
+    // So late that the alert, which starts one second after the task, stays open with two seconds more.
+    const { id: clock } = await until(async () => {
+      const { clocks } = (await run(`/sla show ${id}`)).data as { clocks: { id: string; usedMs: number }[] };
+      return clocks.find(({ usedMs }) => usedMs > 4_000);
+    }, "four seconds being used");
+    await run(`/sla extend ${clock} 1s`);
+    await run(`/sla extend ${clock} 1s`);
+    const given = /(1 h|59 min 59 s) \+ 2 s given by Owner/;
+    expect((await run(`/sla show ${id}`)).text).toMatch(given);
+    expect((await run(`/alerts show ${alertId}`)).text).toMatch(given);
     const was = Number(new Date((await deadlineOf(id)) as string));
     expect((await run(`/sla extend ${clock} expected=${was} 2h waiting for the bank`)).outcome).toBe("done");
     const late = await run(`/sla extend ${clock} expected=${was} 2h`);
@@ -220,7 +229,8 @@ describe("more time", () => {
     const [clock] = (data as { clocks: { episode: number; dueAt: number; state: string }[] }).clocks;
     expect(clock).toMatchObject({ episode: 2, state: "running" });
     expect(new Date(clock?.dueAt ?? 0).toISOString().slice(14)).toBe("00:00.000Z");
-    expect(await lastOf(idIn(telegram), "extend")).toMatchObject({ actor: { source: "telegram" } });
+    const event = await until(() => lastOf(idIn(telegram), "extend"), "the history of the alert");
+    expect(event).toMatchObject({ actor: { source: "telegram" } });
   });
 
   it("for a conversation is working time on its clock; asked for by a form of the web chat", async () => {

@@ -66,6 +66,7 @@ export function alertDetails(alert: Alert, facts: CardFacts, around: Around): Ou
       "Used",
       `${formatDuration(late.elapsedMs)} of ${formatDuration(late.targetMs)} (${Math.round(late.percentUsed * 100)} %)`,
     );
+    add("Extended", facts.standing?.extension && inline(facts.standing.extension));
     add("Due", late.pausedFor === undefined || late.leftMs < 0 ? at(late.dueAt) : "not while it is paused");
   }
   const owner = ownerOf(alert, facts.standing, around);

@@ -38,7 +38,8 @@ export interface Sighting {
   /** Written in the same transaction. */
   case?: SlaCase;
   seen?: readonly string[];
-  extend?: { clockId: string; ms: number };
+  /** `ms`: none where the date of the work itself is moved. */
+  extend?: { clockId: string; ms: number; by: string };
 }
 
 export class Clocks {
@@ -74,10 +75,10 @@ export class Clocks {
   }
 
   /** Work whose clock is due: what its owner says now holds, whatever was told last. */
-  async lookAtWork(due: SlaClock): Promise<void> {
+  async lookAtWork(due: SlaClock, extend?: Sighting["extend"]): Promise<void> {
     const { type, id } = due.entity;
     await this.see(type, id, async () =>
-      sightingOfWork((await this.#parts.current?.(type, id)) ?? (await this.#asTold(type, id)) ?? due.entity),
+      sightingOfWork((await this.#parts.current?.(type, id)) ?? (await this.#asTold(type, id)) ?? due.entity, extend),
     );
   }
 
@@ -129,7 +130,7 @@ function stepsOf(seen: Sighting, known: readonly SlaClock[], policies: readonly 
         now,
         ...(changedAt === undefined ? {} : { changedAt }),
         ...(holdUntil === undefined ? {} : { holdUntil }),
-        ...(isExtended ? { extendedMs: own.extendedMs + extend.ms } : {}),
+        ...(isExtended ? { extendedMs: own.extendedMs + extend.ms, extendedBy: extend.by } : {}),
         newId: () => newId("c", now),
       });
       if (step) steps.push(step);

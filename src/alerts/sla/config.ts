@@ -143,6 +143,11 @@ export const slaConfig = z
     calendars: z.record(z.string(), calendarConfig).default({}).describe("Business calendars by name."),
     policies: z.array(policyConfig).default([]).describe("What may take how long. None: nothing is watched."),
     conversations: conversationsConfig.prefault({}).describe("When customers wait for us, and when we have answered."),
+    goal: z
+      .string()
+      .regex(/^(100|[1-9]?\d)(\.\d+)? ?%$/, "expected a share such as 95%")
+      .default("95%")
+      .describe("The share of targets that you want to meet: the line in the picture of `/sla report`."),
     after_start: duration("5s").describe(
       "How long platforms may bring what was written while nobody listened, before what is overdue is announced.",
     ),

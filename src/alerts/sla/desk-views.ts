@@ -12,6 +12,8 @@ export interface ClockView {
   percentUsed: number;
   /** Working time left; negative when it is over. Absent when its policy is gone. */
   leftMs: number;
+  /** Outside working hours, so it does not run: until then. */
+  resumesAt?: number | undefined;
   timezone?: string;
 }
 
@@ -40,8 +42,16 @@ export function viewOf(clock: SlaClock, policy: Policy | undefined, now: number)
     usedMs,
     percentUsed: clock.targetMs > 0 ? usedMs / clock.targetMs : 1,
     leftMs: leftAt(clock, policy, usedMs, at),
+    resumesAt: resumptionOf(clock, policy, usedMs, at),
     ...(policy?.calendar.timezone === undefined ? {} : { timezone: policy.calendar.timezone }),
   };
+}
+
+function resumptionOf(clock: SlaClock, policy: Policy | undefined, usedMs: number, now: number): number | undefined {
+  if (clock.state !== "running") return undefined;
+  const opensAt = policy?.calendar.nextOpen(now);
+  // A deadline without any working time before it runs by the wall.
+  return opensAt !== undefined && opensAt > now && usedOf(clock, policy, opensAt) === usedMs ? opensAt : undefined;
 }
 
 /** Overdue by: working time since it was due. */

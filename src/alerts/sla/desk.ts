@@ -17,6 +17,8 @@ export interface SlaDesk {
   extend(clockId: string, extension: Extension): Promise<ClockView | undefined>;
   /** What people have given it so far; goes into buttons as `was`. */
   standOf(clock: SlaClock): number;
+  /** The share of targets that is aimed at, 0 to 1. */
+  goal(): number;
   /** Ends a conversation, as answered. False when it is not open. */
   close(caseId: string, by: string): Promise<boolean>;
   /** One of us takes a conversation. False when it is not open. */
@@ -27,6 +29,7 @@ export interface DeskParts {
   store: SlaStore;
   policies(): readonly Policy[];
   extend(clock: SlaClock, extension: Extension): Promise<SlaClock>;
+  goal: SlaDesk["goal"];
   close: SlaDesk["close"];
   claim: SlaDesk["claim"];
   clock: Clock;
@@ -35,7 +38,7 @@ export interface DeskParts {
 /** Open clocks that are looked through for a name. */
 const NAMED = 1_000;
 
-export function createDesk({ store, policies, extend, close, claim, clock }: DeskParts): SlaDesk {
+export function createDesk({ store, policies, extend, goal, close, claim, clock }: DeskParts): SlaDesk {
   const view = (one: SlaClock) =>
     viewOf(
       one,
@@ -81,6 +84,7 @@ export function createDesk({ store, policies, extend, close, claim, clock }: Des
       return view(await extend(found, extension));
     },
     standOf,
+    goal,
     close,
     claim,
   };

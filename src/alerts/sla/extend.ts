@@ -27,7 +27,7 @@ export interface ExtendParts {
   /** The owner of a task or a mission sets its deadline, and the clock is reckoned anew before this resolves. */
   moveDeadline(clock: SlaClock, at: number, extension: Extension): Promise<void>;
   /** The clock of a target gets so much more working time. */
-  addTime(clock: SlaClock, ms: number): Promise<void>;
+  addTime(clock: SlaClock, ms: number, extension: Extension): Promise<void>;
   /** Into the history of its alert. */
   extended(fingerprint: string, by: Actor, reason: string): Promise<void>;
   /** Who did so last. */
@@ -41,11 +41,18 @@ export function standOf({ measure, entity, extendedMs }: SlaClock): number {
   return measure === "deadline" ? (entity.deadline ?? 0) : extendedMs;
 }
 
+/** `20 s + 30 s given by Olga`: what the policy gives, and what people added. Undefined: they added nothing. */
+export function extensionText({ targetMs, addedMs = 0, extendedBy = [] }: SlaClock): string | undefined {
+  if (addedMs === 0) return undefined;
+  const by = extendedBy.length === 0 ? "" : ` by ${extendedBy.join(", ")}`;
+  return `${formatDuration(targetMs - addedMs)} + ${formatDuration(addedMs)} given${by}`;
+}
+
 /** The clock as it is then. Throws SLA_MOVED, SLA_NOT_LATER and what the owner of a deadline throws. */
 export async function extend(clock: SlaClock, extension: Extension, parts: ExtendParts): Promise<SlaClock> {
   if (extension.was !== undefined && extension.was !== standOf(clock)) throw await moved(clock, parts);
   if (clock.measure === "deadline") await parts.moveDeadline(clock, laterDate(clock, extension, parts), extension);
-  else await parts.addTime(clock, moreTime(clock, extension, parts));
+  else await parts.addTime(clock, moreTime(clock, extension, parts), extension);
   const next = (await parts.get(clock.id)) ?? clock;
   await parts.extended(fingerprintOf(clock), extension.by, wordsFor(clock, next, extension));
   return next;

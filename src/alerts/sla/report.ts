@@ -5,7 +5,10 @@ import type { Policy } from "./policies/policies.js";
 export interface Attainment {
   policyId: string;
   measure: SlaMeasure;
+  /** Within the target of the policy. */
   met: number;
+  /** Only because people gave more time. */
+  metExtended: number;
   late: number;
   /** Closed without an answer, missed ones too. */
   unanswered: number;
@@ -15,14 +18,14 @@ export interface Attainment {
   /** Open ones that are overdue now. */
   overdue: number;
   open: number;
-  /** A fraction of those that ended; absent when none did. */
+  /** The fraction that met the target of the policy; absent when none ended. */
   attained?: number;
   /** Working time used, of those that ended. */
   medianMs?: number;
   p90Ms?: number;
   maxMs?: number;
   /** By day of the policy's zone, UTC without one. */
-  days: { day: string; met: number; late: number }[];
+  days: { day: string; met: number; metExtended: number; late: number }[];
   /** Working times used, shortest first, for distributions; the newest `MAX_ENDED` at most. */
   ended: { usedMs: number; met: boolean }[];
 }
@@ -47,21 +50,23 @@ export async function attainmentOf(
         .filter(({ isAnswered }) => isAnswered)
         .map(({ usedMs, met }) => ({ usedMs, met }))
         .sort((a, b) => a.usedMs - b.usedMs);
-      const sum = (field: "met" | "late" | "unanswered" | "withdrawn" | "extended") =>
+      const sum = (field: "met" | "metExtended" | "late" | "unanswered" | "withdrawn" | "extended") =>
         tally.reduce((total, one) => total + one[field], 0);
-      const met = sum("met");
+      const metExtended = sum("metExtended");
+      const met = sum("met") - metExtended;
       const late = sum("late");
       return {
         policyId,
         measure: policy?.measure ?? tally[0]?.measure ?? "completion",
         met,
+        metExtended,
         late,
         unanswered: sum("unanswered"),
         withdrawn: sum("withdrawn"),
         extended: sum("extended"),
         open: await store.count({ policyId, state: "open" }),
         overdue: await store.count({ policyId, state: "overdue" }),
-        ...(met + late > 0 ? { attained: met / (met + late) } : {}),
+        ...(met + metExtended + late > 0 ? { attained: met / (met + metExtended + late) } : {}),
         ...quantiles(ended.map(({ usedMs }) => usedMs)),
         days: byDay(own, policy?.calendar.timezone ?? "UTC"),
         ended,
@@ -76,14 +81,17 @@ function quantiles(sorted: readonly number[]): Pick<Attainment, "medianMs" | "p9
   return medianMs === undefined || p90Ms === undefined || maxMs === undefined ? {} : { medianMs, p90Ms, maxMs };
 }
 
-function byDay(ended: readonly { endedAt: number; met: boolean }[], timezone: string): Attainment["days"] {
+function byDay(
+  ended: readonly { endedAt: number; met: boolean; isMetExtended: boolean }[],
+  timezone: string,
+): Attainment["days"] {
   // Swedish dates are ISO dates.
   const dayOf = new Intl.DateTimeFormat("sv-SE", { timeZone: timezone, dateStyle: "short" });
-  const days = new Map<string, { day: string; met: number; late: number }>();
-  for (const { endedAt, met } of ended) {
+  const days = new Map<string, Attainment["days"][number]>();
+  for (const { endedAt, met, isMetExtended } of ended) {
     const day = dayOf.format(endedAt);
-    const counts = days.get(day) ?? { day, met: 0, late: 0 };
-    counts[met ? "met" : "late"]++;
+    const counts = days.get(day) ?? { day, met: 0, metExtended: 0, late: 0 };
+    counts[isMetExtended ? "metExtended" : met ? "met" : "late"]++;
     days.set(day, counts);
   }
   return [...days.values()].sort((a, b) => (a.day < b.day ? -1 : 1));

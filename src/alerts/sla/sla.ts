@@ -133,12 +133,14 @@ export function createSla(parts: SlaParts): Sla {
     async moveDeadline(found, at, { by, reason }) {
       if (!parts.moveDeadline) throw new Error(`nobody sets the deadline of a ${found.entity.type}`);
       await parts.moveDeadline(found.entity, at, by, reason);
-      await clocks.lookAtWork(found);
+      await clocks.lookAtWork(found, { clockId: found.id, ms: 0, by: by.name });
     },
-    addTime: (found, ms) =>
-      found.entity.type === "conversation"
-        ? conversations.lookAgain(found.entity.id, { clockId: found.id, ms })
-        : clocks.seeWork(found.entity, { clockId: found.id, ms }),
+    addTime: (found, ms, { by }) => {
+      const extend = { clockId: found.id, ms, by: by.name };
+      return found.entity.type === "conversation"
+        ? conversations.lookAgain(found.entity.id, extend)
+        : clocks.seeWork(found.entity, extend);
+    },
     extended: async (...what) => parts.extended?.(...what),
     whoExtended: async (fingerprint) => parts.whoExtended?.(fingerprint),
     get: (id) => store.sla.get(id),
@@ -228,6 +230,7 @@ export function createSla(parts: SlaParts): Sla {
       store: store.sla,
       policies: () => policies,
       extend: (found, extension) => extend(found, extension, extendParts),
+      goal: () => Number.parseFloat(config.goal) / 100,
       close: (caseId, by) => conversations.close(caseId, by),
       claim: (caseId, by) => conversations.claim(caseId, by),
       clock,

@@ -23,8 +23,11 @@ const clock = z.object({
   episode: z.number(),
   targetMs: length,
   extendedMs: length,
+  addedMs: length.optional().describe("What people added, as part of `targetMs`."),
+  extendedBy: z.array(z.string()).optional().describe("Names of the people who gave more time."),
   usedMs: length,
   leftMs: length.describe("Working time left; negative when it is overdue."),
+  resumesAt: time.optional().describe("Outside working hours: when it runs again."),
   percentUsed: z.number().describe("A fraction: 0.8 = 80 %."),
   entity: z.object({
     type: z.string(),
@@ -71,17 +74,18 @@ const policy = z.object({
 const attainment = z.object({
   policyId: z.string(),
   measure,
-  met: z.number(),
+  met: z.number().describe("Within the target of the policy."),
+  metExtended: z.number().describe("Met only because people gave more time."),
   late: z.number(),
   unanswered: z.number().describe("Closed without an answer; those past their target are in `late` too."),
   withdrawn: z.number(),
   open: z.number(),
   overdue: z.number(),
-  attained: z.number().optional().describe("A fraction of those that ended."),
+  attained: z.number().optional().describe("The fraction of those that ended within the target of the policy."),
   medianMs: length.optional(),
   p90Ms: length.optional(),
   maxMs: length.optional(),
-  days: z.array(z.object({ day: z.string(), met: z.number(), late: z.number() })),
+  days: z.array(z.object({ day: z.string(), met: z.number(), metExtended: z.number(), late: z.number() })),
 });
 
 export const slaEndpoints = [

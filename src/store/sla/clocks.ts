@@ -7,6 +7,9 @@ import { CLOCK_COLUMNS, type ClockRow, type ClockValues, toClock, valuesOf } fro
 /** Those that an entity can have open at once, and the last of its past. */
 const OF_ONE_ENTITY = 50;
 
+/** It used more than its target without the time that people added. */
+const MET_EXTENDED = "used_ms > target_ms - ifnull(json_extract(data, '$.addedMs'), 0)";
+
 type Clocks = Pick<
   SlaStore,
   "get" | "clocksOf" | "due" | "nextDue" | "list" | "count" | "outdated" | "tally" | "ended"
@@ -40,6 +43,7 @@ export function createClocks({ database, read }: Connection): Clocks {
   );
   const tally = database.prepare<[number, number], SlaTally>(
     `SELECT policy AS policyId, measure, sum(outcome = 'met') AS met,
+       sum(outcome = 'met' AND ${MET_EXTENDED}) AS metExtended,
        sum(outcome = 'late' OR (outcome IN ('withdrawn', 'unanswered') AND violated_at IS NOT NULL)) AS late,
        sum(outcome = 'unanswered') AS unanswered,
        sum(outcome = 'withdrawn' AND violated_at IS NULL) AS withdrawn,
@@ -47,7 +51,8 @@ export function createClocks({ database, read }: Connection): Clocks {
      FROM sla_clocks WHERE ended_at IS NOT NULL AND ended_at >= ? AND ended_at < ? GROUP BY policy, measure ORDER BY policy, measure`,
   );
   const ended = database.prepare<[number, number, number], EndedRow>(
-    `SELECT policy AS policyId, measure, ended_at AS endedAt, used_ms AS usedMs, target_ms AS targetMs, outcome
+    `SELECT policy AS policyId, measure, ended_at AS endedAt, used_ms AS usedMs, target_ms AS targetMs, outcome,
+       outcome = 'met' AND ${MET_EXTENDED} AS isMetExtended
      FROM sla_clocks WHERE ended_at IS NOT NULL AND ended_at >= ? AND ended_at < ? AND used_ms IS NOT NULL
        AND (outcome IN ('met', 'late') OR violated_at IS NOT NULL)
      ORDER BY ended_at LIMIT ?`,
@@ -94,9 +99,12 @@ export function createClocks({ database, read }: Connection): Clocks {
     tally: (from, to) => read(() => tally.all(from, to)),
     ended: (from, to, limit) =>
       read(() =>
-        ended
-          .all(from, to, limit)
-          .map(({ outcome, ...row }) => ({ ...row, met: outcome === "met", isAnswered: outcome !== "unanswered" })),
+        ended.all(from, to, limit).map(({ outcome, isMetExtended, ...row }) => ({
+          ...row,
+          met: outcome === "met",
+          isMetExtended: isMetExtended === 1,
+          isAnswered: outcome !== "unanswered",
+        })),
       ),
   };
 }
@@ -108,6 +116,7 @@ interface EndedRow {
   usedMs: number;
   targetMs: number;
   outcome: string;
+  isMetExtended: number;
 }
 
 const STATES: Record<NonNullable<SlaFilter["state"]>, string> = {

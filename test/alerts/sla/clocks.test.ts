@@ -399,6 +399,32 @@ describe("a report", () => {
     expect((await rig.sla.desk.list({ state: "ended", limit: 1 })).clocks[0]?.clock.outcome).toBe("late");
   });
 
+  it("counts apart what was met only because people had given more time before", async () => {
+    const rig = await startSla({ config: { policies: [{ id: "quick", for: "task", target: "1h" }] } });
+    const olga = { id: "web:1", name: "Olga", source: "web" };
+    for (const [id, minutes] of [
+      ["t_1", 40],
+      ["t_2", 75],
+      ["t_3", 95],
+    ] as const) {
+      const createdAt = rig.clock.now();
+      await rig.sla.changed(task({ id, createdAt }));
+      await rig.settled();
+      const [view] = (await rig.sla.desk.list({ state: "open", limit: 1 })).clocks;
+      await rig.sla.desk.extend(view?.clock.id ?? "", { byMs: 20 * MINUTE, by: olga });
+      await rig.sla.desk.extend(view?.clock.id ?? "", { byMs: 10 * MINUTE, by: olga });
+      await rig.pass(minutes * MINUTE);
+      await rig.sla.changed(task({ id, createdAt, status: "done", endedAt: rig.clock.now() }));
+      await rig.settled();
+      const [ended] = await rig.sla.desk.find(id);
+      expect(ended?.clock).toMatchObject({ addedMs: 30 * MINUTE, targetMs: 90 * MINUTE, extendedBy: ["Olga"] });
+    }
+    expect(await reported(rig)).toMatchObject({
+      ...{ met: 1, metExtended: 1, late: 1, extended: 3, attained: 1 / 3 },
+      days: [{ met: 1, metExtended: 1, late: 1 }],
+    });
+  });
+
   it("keeps the breach of a clock whose policy is gone", async () => {
     const rig = await startSla({ config: { policies } });
     await rig.sla.changed(task({ deadline: at("2026-11-20T09:00:00Z") }));

@@ -21,7 +21,7 @@ const config = (policies: unknown[]) => ({
     calendars: {
       office: {
         timezone: "Europe/Berlin",
-        hours: { "mon-fri": "09:00-17:00" },
+        hours: { "mon-fri": "09:00-17:00" } as Record<string, string>,
         holidays: { country: "DE", state: "BY" },
       },
     },
@@ -118,6 +118,15 @@ it("watches tasks from their creation to their end, says so in /sla, and takes o
       const { data } = await ask("/sla list");
       return (data.clocks[0]?.dueAt ?? 0) > (taken.clocks[0]?.dueAt ?? 0) + 14 * 86_400_000;
     }, "forty hours taking eight weeks");
+    // Outside working hours nothing runs, and the list says until when.
+    const weekday = new Intl.DateTimeFormat("en-GB", { weekday: "short", timeZone: "Europe/Berlin" });
+    const later = weekday.format(Date.now() + 3 * 86_400_000).toLowerCase();
+    shorter.sla.calendars.office.hours = { [later]: "09:00-17:00" };
+    writeFileSync(join(folder, "hookgate.yaml"), JSON.stringify(shorter));
+    await until(
+      async () => /\d h left, outside working hours until \d.*, 09:00 /.test((await ask("/sla list")).text),
+      "the list naming the end of the gap",
+    );
     // What cannot be used changes nothing, and says why.
     const nowhere = { ...config([inOffice]) };
     nowhere.sla.calendars.office.holidays.state = "ZZ";

@@ -22,6 +22,8 @@ export interface Situation {
   holdUntil?: number;
   /** Put on top by people; what is known unless said. */
   extendedMs?: number;
+  /** Who put more on top now. */
+  extendedBy?: string;
   /** For a clock that is new. */
   newId(): string;
 }
@@ -55,8 +57,7 @@ export function follow(situation: Situation): Step | undefined {
     ...(pausedFor === undefined ? {} : { pausedFor }),
     entity,
   };
-  const extensions = (known?.extensions ?? 0) + (isExtended(situation, extendedMs) ? 1 : 0);
-  if (extensions > 0) clock.extensions = extensions;
+  noteExtension(clock, situation);
   const says: Said[] = [];
   beginEpisode(clock, known, frame, now, says);
   if (span.endedAt !== undefined) conclude(clock, frame, span.endedAt, span, says);
@@ -66,6 +67,19 @@ export function follow(situation: Situation): Step | undefined {
   }
   const say = { clock, policy, frame, now };
   return { clock, says: says.map((said) => announcement(said, say)) };
+}
+
+/** How often and by how much, and by whom: shown apart from the target that the policy gives. */
+function noteExtension(clock: SlaClock, situation: Situation): void {
+  const { known, extendedBy } = situation;
+  const isNew = isExtended(situation, clock.extendedMs);
+  const extensions = (known?.extensions ?? 0) + (isNew ? 1 : 0);
+  if (extensions === 0) return;
+  clock.extensions = extensions;
+  const wasTargetMs = isNew ? (known?.targetMs ?? clock.targetMs) : clock.targetMs;
+  clock.addedMs = Math.max(0, (known?.addedMs ?? 0) + clock.targetMs - wasTargetMs);
+  const people = new Set([...(known?.extendedBy ?? []), ...(extendedBy === undefined ? [] : [extendedBy])]);
+  if (people.size > 0) clock.extendedBy = [...people];
 }
 
 /** More working time, or a later date. */
