@@ -1,9 +1,9 @@
-/** A mission's course as a picture: a row a task, a bar an attempt, read from the histories of its tasks. */
+/** A mission's course as a picture: a row a task, a bar an attempt, pale bars where it waits, read from the histories of its tasks. */
 import { pictureOf } from "../../src/charts/attachment.js";
 import { type GanttBar, ganttChart, MOST_ROWS } from "../../src/charts/gantt.js";
 import type { Attachment } from "../../src/domain/message.js";
 import type { MissionReport, TaskReport } from "../../src/domain/mission.js";
-import type { TaskStatus } from "../../src/domain/task.js";
+import { isEnded, type TaskStatus } from "../../src/domain/task.js";
 import type { TaskEvent } from "../../src/domain/task-store.js";
 import type { CommandDeps } from "../deps.js";
 
@@ -13,39 +13,49 @@ const MOST_EVENTS = 500;
 /** Undefined when nothing has begun. */
 export async function missionPicture(
   { missionId, title, tasks }: MissionReport,
+  deadline: number | undefined,
   { tasks: desk, clock }: CommandDeps,
 ): Promise<Attachment | undefined> {
-  const begun = tasks.filter(({ startedAt }) => startedAt !== undefined);
-  if (desk === undefined || begun.length === 0) return undefined;
+  if (desk === undefined || tasks.every(({ startedAt }) => startedAt === undefined)) return undefined;
   const now = clock.now();
   const rows = await Promise.all(
-    begun.map(async (task, i) => ({
+    tasks.map(async (task, i) => ({
       label: task.retries === 0 ? task.title : `${task.title} (${task.attempts} attempts)`,
       ...(task.score === undefined ? {} : { score: task.score }),
+      ended: isEnded(task.status) ? endOf(task.status) : undefined,
       bars: i < MOST_ROWS ? barsOf(task, await desk.store.events(task.taskId, MOST_EVENTS), now) : [],
     })),
   );
-  return pictureOf(ganttChart(title, rows, "UTC"), `mission-${missionId}`);
+  return pictureOf(ganttChart(title, rows, "UTC", deadline), `mission-${missionId}`);
 }
 
-/** An attempt is what happens from a start until nobody works on it or judges it any more. */
+/** An attempt is what happens from a start until nobody works on it or judges it any more; what lies before and between is a wait. */
 function barsOf(task: TaskReport, events: readonly TaskEvent[], now: number): GanttBar[] {
-  const bars: { from: number; to: number }[] = [];
-  let from: number | undefined;
+  const phases: { kind: Phase; from: number }[] = [];
   for (const { at, to } of events) {
-    if (to === undefined) continue;
-    if (to === "in_progress") from ??= at;
-    else if (from !== undefined && !isAtWork(to)) {
-      bars.push({ from, to: at });
-      from = undefined;
-    }
+    const before = phases.at(-1)?.kind;
+    const kind = to === undefined ? before : phaseOf(to, before);
+    if (kind !== undefined && kind !== before) phases.push({ kind, from: at });
   }
-  const last: GanttBar["state"] = from === undefined ? endOf(task.status) : "running";
-  if (from !== undefined) bars.push({ from, to: now });
-  return bars.map((bar, i) => ({ ...bar, state: i === bars.length - 1 ? last : "retried" }));
+  const lastAttempt = phases.findLastIndex(({ kind }) => kind === "work");
+  return phases.flatMap(({ kind, from }, i): GanttBar[] => {
+    const next = phases[i + 1];
+    const to = next?.from ?? now;
+    if (kind === "work") {
+      const state = next === undefined ? "running" : i === lastAttempt ? endOf(task.status) : "retried";
+      return [{ from, to, state }];
+    }
+    return kind === "wait" && to > from ? [{ from, to, state: "waiting" }] : [];
+  });
 }
 
-const isAtWork = (status: TaskStatus) => status === "in_progress" || status === "review" || status === "paused";
+type Phase = "work" | "wait" | "over";
+
+function phaseOf(status: TaskStatus, before: Phase | undefined): Phase {
+  if (isEnded(status)) return "over";
+  const isInAttempt = before === "work" && (status === "review" || status === "paused");
+  return status === "in_progress" || isInAttempt ? "work" : "wait";
+}
 
 function endOf(status: TaskStatus): GanttBar["state"] {
   if (status === "done") return "done";

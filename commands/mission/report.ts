@@ -14,7 +14,7 @@ const MAX_OUTCOMES = 12;
 const MAX_FILES = 20;
 
 export async function reportMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  const { id } = await findMission(deps, context.options.id);
+  const { id, deadline } = await findMission(deps, context.options.id);
   const whole = await missionsOf(deps).report(id);
   // What a runner says is for those who may give it work.
   const report = {
@@ -23,7 +23,7 @@ export async function reportMission(deps: CommandDeps, context: CommandContext):
   };
   const { tasks, gates, files } = report;
   // Pictures are for chats; a program takes the data.
-  const picture = context.at && (await missionPicture(whole, deps));
+  const picture = context.at && (await missionPicture(whole, deadline, deps));
   const told = tasks.filter(({ outcome, status }) => outcome !== undefined && status !== "done");
   return answer({
     text: [

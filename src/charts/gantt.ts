@@ -1,4 +1,4 @@
-/** A mission as bars over time: one row a task, one bar an attempt, with its score at the end. */
+/** A mission as bars over time: one row a task, one bar an attempt, thin pale bars where it waits, and how it ended. */
 import { formatDuration } from "../lib/duration.js";
 import type { Chart } from "./draw.js";
 import { axisLook, COLOUR, legendLook, nothingYet, titleOf } from "./look.js";
@@ -14,38 +14,50 @@ export interface GanttRow {
   label: string;
   /** 0 to 1. */
   score?: number;
+  /** How it ended; undefined while it is open. */
+  ended?: GanttBar["state"] | undefined;
   bars: readonly GanttBar[];
 }
 
-const STATES: Record<GanttBar["state"], string> = {
-  done: COLOUR.good,
-  failed: COLOUR.bad,
-  retried: COLOUR.warning,
-  running: COLOUR.running,
-  waiting: COLOUR.line,
+/** `mark`: what tells it without its colour. */
+const STATES: Record<GanttBar["state"], { color: string; mark: string }> = {
+  done: { color: COLOUR.good, mark: "✓" },
+  failed: { color: COLOUR.bad, mark: "✗" },
+  retried: { color: COLOUR.warning, mark: "↻" },
+  running: { color: COLOUR.running, mark: "▶" },
+  waiting: { color: COLOUR.faint, mark: "" },
 };
 /** More would be too small to read; the text beside the picture has all of them. */
 export const MOST_ROWS = 40;
 const ROW_HEIGHT = 30;
 const LABEL_LENGTH = 28;
 
-export function ganttChart(title: string, rows: readonly GanttRow[], timezone: string): Chart {
+/** `dueAt`: the deadline of the mission, if it has one. */
+export function ganttChart(title: string, rows: readonly GanttRow[], timezone: string, dueAt?: number): Chart {
   const shown = rows.slice(0, MOST_ROWS);
   const bars = shown.flatMap((row, index) => row.bars.map((bar) => ({ ...bar, index })));
   if (bars.length === 0) return nothingYet(title, "No task has begun.");
   const from = Math.min(...bars.map((bar) => bar.from));
-  const to = Math.max(...bars.map((bar) => bar.to), from + 1000);
+  const ended = Math.max(...bars.map((bar) => bar.to), from + 1000);
+  // A deadline far away would make the bars too small to see; the subtitle names it then.
+  const isDueShown = dueAt !== undefined && dueAt > from && dueAt <= ended + (ended - from);
+  const to = isDueShown ? Math.max(ended, dueAt) : ended;
   const more = rows.length > shown.length ? `; the first ${shown.length} of ${rows.length} tasks` : "";
   const clock = clockOf(timezone, to - from);
   return {
     size: { width: 800, height: 120 + ROW_HEIGHT * shown.length },
     option: {
-      title: titleOf(title, `${formatDuration(to - from)} from ${clock(from)} to ${clock(to)}, ${timezone}${more}`),
+      title: titleOf(
+        title,
+        `${formatDuration(ended - from)} from ${clock(from)} to ${clock(ended)}, ${timezone}${dueAt === undefined ? "" : `; due ${clockOf(timezone, Math.abs(dueAt - from))(dueAt)}`}${more}`,
+      ),
       legend: {
         ...legendLook,
-        data: Object.keys(STATES).filter((state) => bars.some((bar) => bar.state === state)),
+        data: Object.entries(STATES).flatMap(([state, { mark }]) =>
+          bars.some((bar) => bar.state === state) ? [`${mark} ${state}`.trim()] : [],
+        ),
       },
-      grid: { left: 24, right: 64, top: 76, bottom: 20, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+      grid: { left: 24, right: 112, top: 76, bottom: 20, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
       xAxis: { type: "time", min: from, max: to, ...axisLook, axisLabel: { formatter: clock, hideOverlap: true } },
       yAxis: {
         type: "category",
@@ -55,23 +67,24 @@ export function ganttChart(title: string, rows: readonly GanttRow[], timezone: s
         splitLine: { show: true, lineStyle: { color: COLOUR.line } },
       },
       series: [
-        ...Object.entries(STATES).map(([state, color]) => ({
-          name: state,
+        ...Object.entries(STATES).map(([state, { color, mark }]) => ({
+          name: `${mark} ${state}`.trim(),
           type: "custom",
           itemStyle: { color },
           encode: { x: [0, 1], y: 2 },
           data: bars.filter((bar) => bar.state === state).map((bar) => [bar.from, bar.to, bar.index]),
-          renderItem: drawBar,
+          renderItem: (_: unknown, api: Drawing) => drawBar(api, state === "waiting" ? THIN : THICK),
         })),
         {
-          name: "score",
+          name: "result",
           type: "custom",
           encode: { x: [0, 1], y: 2 },
-          data: shown.flatMap(({ bars, score }, index) => {
-            const end = Math.max(...bars.map((bar) => bar.to));
-            return score === undefined || bars.length === 0 ? [] : [[end, end, index, Math.round(score * 100)]];
+          data: shown.flatMap((row, index) => {
+            const end = Math.max(...row.bars.map((bar) => bar.to));
+            return row.bars.length === 0 ? [] : [[end, end, index]];
           }),
-          renderItem: drawScore,
+          renderItem: (_: unknown, api: Drawing) => drawResult(api, resultOf(shown[api.value(2)])),
+          ...(isDueShown ? { markLine: dueLine(dueAt) } : {}),
         },
       ],
     },
@@ -85,24 +98,46 @@ interface Drawing {
   visual(name: "color"): string;
 }
 
-function drawBar(_: unknown, api: Drawing) {
+const THICK = ROW_HEIGHT * 0.6;
+const THIN = ROW_HEIGHT * 0.2;
+
+function drawBar(api: Drawing, height: number) {
   const [x, y] = api.coord([api.value(0), api.value(2)]);
   const [end] = api.coord([api.value(1), api.value(2)]);
-  const height = ROW_HEIGHT * 0.6;
   return {
     type: "rect",
-    shape: { x, y: y - height / 2, width: Math.max(2, end - x), height, r: 3 },
+    shape: { x, y: y - height / 2, width: Math.max(2, end - x), height, r: height > THIN ? 3 : 0 },
     style: { fill: api.visual("color") },
   };
 }
 
-function drawScore(_: unknown, api: Drawing) {
+/** `✓ 97 % · 117 ms`: the last attempt with its score and its length; or for how long it has been waiting. */
+function resultOf(row: GanttRow | undefined): string {
+  const last = row?.bars.at(-1);
+  if (row === undefined || last === undefined) return "";
+  const length = formatDuration(last.to - last.from);
+  if (last.state === "waiting") return row.ended === undefined ? `waiting ${length}` : STATES[row.ended].mark;
+  const score = row.score === undefined ? "" : ` ${Math.round(row.score * 100)} % ·`;
+  return `${STATES[last.state].mark}${score} ${length}`;
+}
+
+function dueLine(xAxis: number) {
+  return {
+    silent: true,
+    symbol: "none",
+    lineStyle: { color: COLOUR.text, type: "dashed" },
+    label: { formatter: "due", position: "start", color: COLOUR.text },
+    data: [{ xAxis }],
+  };
+}
+
+function drawResult(api: Drawing, text: string) {
   const [x, y] = api.coord([api.value(0), api.value(2)]);
   return {
     type: "text",
     x: x + 6,
     y,
-    style: { text: `${api.value(3)} %`, fontSize: 12, fill: COLOUR.text, textVerticalAlign: "middle" },
+    style: { text, fontSize: 12, fill: COLOUR.text, textVerticalAlign: "middle" },
   };
 }
 
