@@ -15,7 +15,7 @@ import { assembleMissions, plansOf, startMission, surroundings } from "./app/mis
 import { offersOf } from "./app/offers.js";
 import { assembleOrchestrator } from "./app/orchestrator.js";
 import { createOverrides } from "./app/overrides.js";
-import { CONSOLE, keepFile, uploadsFolder } from "./app/people.js";
+import { CONSOLE, keepFile, shownPaths, uploadsFolder } from "./app/people.js";
 import { platformOptions } from "./app/platforms.js";
 import { createPosted } from "./app/posted.js";
 import { createProblemList } from "./app/problem-list.js";
@@ -54,6 +54,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
   const { config, env } = current;
   const secrets: (string | undefined)[] = secretsOf(config, env);
   const mask = secretMask(secrets);
+  const shown = shownPaths(loaded, env);
   const logger =
     options.logger ?? (await createLogger({ level: env.LOG_LEVEL, pretty: options.pretty ?? false, mask }));
   const clock = noticingSteps(options.clock ?? systemClock, logger);
@@ -137,6 +138,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       startMission: (planId, start) => startMission(missions, planId, start),
       createTask: (input, actor, origin) => orchestrator.create(input, actor, origin),
       mask,
+      shown,
       keepSwitch,
       clock,
       logger,
@@ -273,6 +275,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       repliedTo,
       owners: claims.owners,
       offers: offersOf(() => current.config, missions),
+      shown,
     });
     const problems = createProblemList(loaded, {
       valid: () => current,
@@ -328,6 +331,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       hasStarted: () => hasStarted,
       problems: async () => (await problems.list()).length,
       metrics,
+      shown,
       clock,
       logger,
     });

@@ -13,7 +13,7 @@ import { peopleOf, uploadsFolder } from "./people.js";
 import type { Valid } from "./reload.js";
 
 interface Parts
-  extends Pick<HttpServerOptions, "gateway" | "hasStarted" | "problems" | "metrics" | "clock" | "logger"> {
+  extends Pick<HttpServerOptions, "gateway" | "hasStarted" | "problems" | "metrics" | "shown" | "clock" | "logger"> {
   loaded: LoadedConfig;
   /** As it is now: a reload changes it. What the server itself needs is read once. */
   valid(): Valid;
@@ -36,6 +36,7 @@ export async function assembleHttp(parts: Parts): Promise<HttpServer> {
     hasStarted: parts.hasStarted,
     problems: parts.problems,
     metrics: parts.metrics,
+    shown: parts.shown,
     people: peopleOf(loaded, { config, env }, parts.consoleToken),
     gatewayName: config.web.name,
     commandsPerMinute: config.gateway.commands_per_minute,

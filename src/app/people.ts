@@ -1,13 +1,14 @@
 /** Who may log in to the web chat, and where its files lie. */
 import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { knownAs } from "../alerts/people.js";
 import type { Environment } from "../config/env.js";
 import { brokenPlatform, type LoadedConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
 import { newToken } from "../lib/id.js";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../lib/private-files.js";
+import { type RelativePaths, relativePaths } from "../lib/relative-paths.js";
 import { databaseFiles } from "../store/files.js";
 
 /** The person behind the console's token. */
@@ -52,4 +53,11 @@ export async function keepFile(folder: string, bytes: Uint8Array): Promise<strin
 
 export function uploadsFolder(databaseUrl: string): string {
   return databaseFiles(databaseUrl).uploads;
+}
+
+const PRODUCT = resolve(fileURLToPath(new URL("../..", import.meta.url)));
+
+/** Texts without the path of the folder of hookgate.yaml, of the database's folder, and of the product's. */
+export function shownPaths({ file = "hookgate.yaml" }: Pick<LoadedConfig, "file">, env: Environment): RelativePaths {
+  return relativePaths([dirname(resolve(file)), databaseFiles(env.DATABASE_URL).folder, PRODUCT]);
 }

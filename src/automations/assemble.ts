@@ -1,4 +1,5 @@
 /** Operator-defined hooks, put together from the parts of the product. `app.ts` gives what they reach. */
+
 import { type Address, parseAddress } from "../domain/address.js";
 import type { Models } from "../domain/model.js";
 import type { Store } from "../domain/store.js";
@@ -8,6 +9,7 @@ import type { Logger } from "../lib/logger.js";
 import type { Resolve } from "../lib/outgoing/connect.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { Processes } from "../lib/process.js";
+import { mapTexts } from "../lib/relative-paths.js";
 import { answers } from "./answers.js";
 import { type Automations, createAutomations } from "./automations.js";
 import type { AutomationsConfig } from "./config.js";
@@ -40,6 +42,8 @@ export interface AssemblyParts {
   startMission: ReachParts["startMission"];
   createTask: ReachParts["createTask"];
   mask(text: string): string;
+  /** A text for people who are not at the machine: without whole paths of files. */
+  shown(text: string): string;
   /** Holds for a registration to come, too. */
   keepSwitch(hookId: string, enabled: boolean): void;
   clock: Clock;
@@ -54,7 +58,8 @@ export interface Assembly {
 export function assembleAutomations(parts: AssemblyParts): Assembly {
   const { config, registry, store, gateway, clock, logger } = parts;
   const notifier = createNotifier({
-    ...gateway,
+    send: (at, message, sending) => gateway.send(at, mapTexts(message, parts.shown), sending),
+    edit: (deliveryId, message, sending) => gateway.edit(deliveryId, mapTexts(message, parts.shown), sending),
     async messageIdOf(deliveryId) {
       const delivery = await store.outbox.get(deliveryId);
       return delivery?.parts.find(({ operation }) => operation === "create")?.messageId;

@@ -50,6 +50,8 @@ export interface GatewayOptions {
   /** People who were claimed as owners in chat, by `platform:id`; read at every look-up. */
   owners?: ReadonlyMap<string, unknown>;
   offers?: Offers;
+  /** What becomes of texts in answers to commands: whole paths of files are shortened. */
+  shown?: (text: string) => string;
 }
 
 /**

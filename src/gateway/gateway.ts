@@ -95,6 +95,7 @@ class RunningGateway implements Gateway {
     repliedTo,
     owners,
     offers,
+    shown = (text) => text,
   }: GatewayOptions) {
     this.identify = identifier(config.operators, console, owners);
     this.#ignored = new Ignored(logger);
@@ -144,6 +145,7 @@ class RunningGateway implements Gateway {
       logger,
       observe: observe ?? {},
       offers: offers ?? { plans: () => [], assignees: () => [], rotas: () => [], policies: () => [] },
+      shown,
     };
   }
 

@@ -24,6 +24,8 @@ export interface Parts {
   logger: Logger;
   observe: Observer;
   offers: Offers;
+  /** A text for people who are not at the machine: without whole paths of files. */
+  shown(text: string): string;
 }
 
 /** What commands can name that is in no store: it stands in the configuration and its folders. */

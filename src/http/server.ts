@@ -9,6 +9,7 @@ import type { Timer } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { isTooDeep, MAX_JSON_DEPTH } from "../lib/json-depth.js";
 import { createPerMinute } from "../lib/per-minute.js";
+import { mapTexts } from "../lib/relative-paths.js";
 import { PROOF_HEADER } from "../lib/signed-call.js";
 import { API_ROOT } from "./api/endpoint.js";
 import { PROBLEM_TYPE, problemOf } from "./api/problem.js";
@@ -45,6 +46,8 @@ export interface HttpServerOptions
   gatewayName: string;
   /** Of one person, as for commands in chat. */
   commandsPerMinute: number;
+  /** What becomes of the texts of errors: whole paths of files are shortened. */
+  shown: (text: string) => string;
   /** Signs sessions; a secret of this installation. */
   sessionKey: string;
   keyValue: KeyValueStore;
@@ -142,7 +145,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   let url = "";
 
   async function build(): Promise<void> {
-    answerErrors(app, parts);
+    answerErrors(app, parts, options.shown);
     const unguarded = new Set(
       routes.filter(({ access }) => access === "probe" || access === "signed").map(({ path }) => path),
     );
@@ -263,9 +266,9 @@ function addRoute(app: FastifyInstance, route: Route, parts: HttpParts): void {
   });
 }
 
-function answerErrors(app: FastifyInstance, { logger }: HttpParts): void {
+function answerErrors(app: FastifyInstance, { logger }: HttpParts, shown: (text: string) => string): void {
   app.setErrorHandler((error, request, reply) => {
-    const { status, body } = errorAnswer(error);
+    const { status, body } = mapTexts(errorAnswer(error), shown);
     if (status >= 500)
       logger.error(
         { method: request.method, route: request.routeOptions.url, error: errorMessage(error) },

@@ -1,5 +1,5 @@
 /** One platform whose settings cannot be used never stops the others, and everybody who looks is told why. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -119,5 +119,53 @@ describe("a person of the web chat whose token is missing", () => {
       await gateway.kill();
       rmSync(folder, { recursive: true, force: true });
     }
+  });
+});
+
+describe("what is broken", () => {
+  it("is named from the folder of hookgate.yaml on, in answers, errors and alerts; only the log has whole paths", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "hookgate_paths-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    mkdirSync(join(folder, "hooks"));
+    writeFileSync(join(folder, "hooks/wrong.yaml"), "hooks: [{ id: wrong, on: nope }]");
+    writeFileSync(
+      join(folder, "bad.mjs"),
+      'export default { id: "bad", setup() { throw new Error("no " + import.meta.url); } };',
+    );
+    writeFileSync(
+      join(folder, "late.mjs"),
+      `export default { id: "late", setup({ hooks }) {
+        hooks.registerVoid("message_received", () => { throw new Error("late in " + import.meta.url); });
+      } };`,
+    );
+    const gateway = await gatewayProcess({
+      folder,
+      config: { plugins: ["./bad.mjs", "./late.mjs"] },
+      env: { LOG_LEVEL: "info" },
+    });
+    onTestFinished(() => gateway.kill());
+    await gateway.start();
+    await gateway.ready();
+    await invoke(gateway.url, "/fire-hook late.message_received example");
+    const lines = ["/status", "/hooks broken", "/hooks show wrong", "/hooks show late.message_received", "/run last"];
+    for (const line of lines) {
+      const answer = JSON.stringify(await invoke(gateway.url, line)).replaceAll("\\", "");
+      expect(answer, line).not.toContain(folder);
+      if (line !== "/hooks show late.message_received")
+        expect(answer, line).toMatch(/(bad\.mjs|wrong\.yaml|late\.mjs)/);
+    }
+    writeFileSync(join(folder, "hookgate.yaml"), "gateway: { ttl: soon }");
+    gateway.hangUp();
+    await until(
+      async () => /latest version was rejected/.test((await invoke(gateway.url, "/status")).text),
+      "the rejection",
+    );
+    const history = await fetch(`${gateway.url}/api/rooms/dm-1/messages`, {
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+    const alerts = (await history.text()).replaceAll("\\", "");
+    expect(alerts).toContain("hookgate.yaml:1");
+    expect(`${alerts}${(await invoke(gateway.url, "/status")).text}`.replaceAll("\\", "")).not.toContain(folder);
+    expect(gateway.output()).toContain(join(folder, "hooks/wrong.yaml"));
   });
 });

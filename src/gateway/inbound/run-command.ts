@@ -6,6 +6,7 @@ import type { Cause } from "../../domain/journal.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
+import { mapTexts } from "../../lib/relative-paths.js";
 import { offerChoices, type Unclear } from "../choices/offer-choices.js";
 import { type Command, type CommandAnswer, type CommandContext, UnclearOption } from "../commands.js";
 import { withDeadline } from "../deadline.js";
@@ -33,7 +34,8 @@ type Outcome = "done" | "failed" | "refused";
 
 /** Never rejects: whatever goes wrong is an answer. */
 export async function runCommand(call: Call, parts: Parts): Promise<CommandAnswer> {
-  const answer = await run(call, parts);
+  const progress: Call["progress"] = (message) => call.progress(mapTexts(message, parts.shown));
+  const answer = mapTexts(await run({ ...call, progress }, parts), parts.shown);
   const outcome = answer.outcome ?? "done";
   const options = call.parsed.kind === "options" ? call.parsed.options : {};
   await audit(call, options, outcome, parts);
