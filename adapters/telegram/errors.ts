@@ -1,7 +1,10 @@
 /** What the Bot API and the network say when something fails, in our words and without the token. */
 import { GrammyError, HttpError } from "grammy";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
-import { TransportError } from "./transport.js";
+import { type Transport, TransportError } from "./transport.js";
+
+/** A token that is refused may be accepted again: Telegram is asked so often. */
+export const TOKEN_PAUSE_MS = 60_000;
 
 /** A refusal by the platform, or no usable answer; anything else is a fault of our own. */
 export type ApiFailure =
@@ -77,15 +80,32 @@ function retryAfterOf(failure: ApiFailure): number | undefined {
   return failure.kind === "refused" ? failure.retryAfterMs : undefined;
 }
 
-/** Why a run cannot go on. */
-export function runError(thrown: unknown): HookgateError {
+/** One refusal may be a mistake of a server in between. The token is wrong when Telegram refuses it a second time. */
+export function isTokenWrong({ call }: Transport, signal: AbortSignal): Promise<boolean> {
+  return call((api) => api.getMe(), signal).then(
+    () => false,
+    (thrown: unknown) => isTokenRefused(readFailure(thrown)),
+  );
+}
+
+/** Why a run cannot go on. `isWrong`: the token was refused twice. */
+export function runError(thrown: unknown, isWrong = false): HookgateError {
   if (thrown instanceof HookgateError) return thrown;
   const failure = readFailure(thrown);
-  if (isTokenRefused(failure))
+  if (isTokenRefused(failure) && isWrong)
     return new HookgateError({
       code: "TELEGRAM_TOKEN_REFUSED",
       message: "Telegram refuses the token",
-      hint: "Check TELEGRAM_TOKEN (@BotFather shows the right one) and, when it is set, TELEGRAM_API_URL.",
+      hint: "Check TELEGRAM_TOKEN (@BotFather shows the right one) and, when it is set, TELEGRAM_API_URL. Then restart Hookgate. Without a restart it tries the same token again every minute.",
+      retryAfterMs: TOKEN_PAUSE_MS,
+    });
+  if (failure.kind === "refused" && failure.status === 429)
+    return new HookgateError({
+      code: "TELEGRAM_LIMITED",
+      message: `Telegram limits how often this bot connects: ${describeFailure(failure)}`,
+      hint: "Hookgate waits as long as Telegram asks, and connects by itself.",
+      retryable: true,
+      retryAfterMs: failure.retryAfterMs,
     });
   if (failure.kind === "refused" && failure.status === 409)
     return new HookgateError({

@@ -1,7 +1,7 @@
 /** What Telegram's answer to a send means. Decides nothing: that is the gateway's. */
 import type { SendResult } from "../../src/domain/adapter.js";
 import { HookgateError } from "../../src/lib/errors.js";
-import { type ApiFailure, describeFailure, isTokenRefused, readFailure } from "./errors.js";
+import { type ApiFailure, describeFailure, isTokenRefused, readFailure, TOKEN_PAUSE_MS } from "./errors.js";
 
 /** Formatting, length, a button or an image that Telegram does not take: as plain text it will. */
 const FORMAT =
@@ -9,8 +9,6 @@ const FORMAT =
 const GONE =
   /message to (edit|delete) not found|message can't be edited|MESSAGE_ID_INVALID|there is no (text|caption) in the message to edit|message identifier is not specified/i;
 const NOT_MODIFIED = /message is not modified/i;
-/** A wrong token may be put right: nothing is lost meanwhile. */
-const TOKEN_PAUSE_MS = 60_000;
 /** A proxy's page may be another one in a moment. */
 const PAGE_PAUSE_MS = 10_000;
 const TOO_LARGE = 413;
@@ -80,7 +78,10 @@ function refused(
   }
   if (movedTo !== undefined) return { kind: "moved", toChatId: movedTo };
   if (status >= 500) return unanswered(true, error, attempt);
+  // Asked for a second time before: see send. Nothing is lost meanwhile.
   if (isTokenRefused(failure)) return { kind: "retry", error, afterMs: TOKEN_PAUSE_MS, scope: "bot" };
+  // Every method that sends exists, so it is a mistake of a server in between.
+  if (status === 404) return { kind: "retry", error, scope: "chat" };
   if (status === 400 && attempt.kind === "edit" && NOT_MODIFIED.test(description))
     return { kind: "sent", messageId: attempt.messageId ?? "" };
   if (status === 400 && attempt.kind !== "create" && GONE.test(description)) return { kind: "gone", error };

@@ -7,7 +7,7 @@ import { backoffMs } from "../../src/lib/backoff.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
-import { describeFailure, isTokenRefused, readFailure, runError } from "./errors.js";
+import { describeFailure, isTokenRefused, readFailure } from "./errors.js";
 import type { Intake } from "./intake.js";
 import { ALLOWED_UPDATES } from "./payloads.js";
 import type { Transport } from "./transport.js";
@@ -90,7 +90,7 @@ function idOf(update: unknown): number | undefined {
 function readPollFailure(thrown: unknown): { reason: string; afterMs: number } {
   if (thrown instanceof StoreFailure) return { reason: `what came could not be stored: ${thrown.message}`, afterMs: 0 };
   const failure = readFailure(thrown);
-  if (isTokenRefused(failure) || (failure.kind === "refused" && failure.status === 409)) throw runError(thrown);
+  if (isTokenRefused(failure) || (failure.kind === "refused" && failure.status === 409)) throw thrown;
   const afterMs = failure.kind === "refused" ? (failure.retryAfterMs ?? 0) : 0;
   return { reason: `Telegram cannot be polled: ${describeFailure(failure)}`, afterMs };
 }

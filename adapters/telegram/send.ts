@@ -6,7 +6,7 @@ import { HookgateError } from "../../src/lib/errors.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import type { FileLimits } from "../../src/lib/outgoing/file-bytes.js";
 import { type PartBody, readBody } from "./body.js";
-import { describeFailure, readFailure } from "./errors.js";
+import { describeFailure, isTokenRefused, isTokenWrong, readFailure } from "./errors.js";
 import { fileOrLine, openFile } from "./files.js";
 import { type Attempt, type Floods, readOutcome } from "./outcome.js";
 import { type BotApi, type Transport, TransportError } from "./transport.js";
@@ -47,6 +47,10 @@ export async function send(context: SendContext, operation: SendOperation, signa
         return await remove(context, operation, signal);
     }
   } catch (thrown) {
+    const failure = readFailure(thrown);
+    // One chat's trouble, as long as the token is accepted elsewhere.
+    if (isTokenRefused(failure) && !(await isTokenWrong(context.transport, signal)))
+      return { kind: "retry", error: describeFailure(failure), scope: "chat" };
     const attempt: Attempt = { kind: operation.kind, chatId: operation.address.chatId };
     if (operation.kind !== "create") attempt.messageId = operation.messageId;
     return readOutcome(thrown, attempt, context.floods, context.clock.monotonic());

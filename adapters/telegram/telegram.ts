@@ -11,7 +11,7 @@ import { HookgateError } from "../../src/lib/errors.js";
 import { InFlight } from "../../src/lib/in-flight.js";
 import { registerCommands } from "./commands.js";
 import { encode, plainPart } from "./encode.js";
-import { describeFailure, fileError, readFailure, runError } from "./errors.js";
+import { describeFailure, fileError, isTokenRefused, isTokenWrong, readFailure, runError } from "./errors.js";
 import { Intake } from "./intake.js";
 import type { TelegramOptions } from "./options.js";
 import { Floods } from "./outcome.js";
@@ -126,7 +126,9 @@ async function serve(
 ): Promise<void> {
   const { gateway, cursors, clock, logger } = context;
   gateway.state({ phase: "connecting" });
-  const me = await transport.call((api) => api.getMe(), signal).catch((thrown: unknown) => stopOrThrow(thrown, signal));
+  const me = await transport
+    .call((api) => api.getMe(), signal)
+    .catch((thrown: unknown) => stopOrThrow(thrown, transport, signal));
   if (!me) return;
   const known = {
     botId: String(me.id),
@@ -150,7 +152,7 @@ async function serve(
     else await poll({ transport, intake, clock, logger, pollTimeoutMs: options.pollTimeoutMs, state }, signal);
     await registered;
   } catch (thrown) {
-    stopOrThrow(thrown, signal);
+    await stopOrThrow(thrown, transport, signal);
   } finally {
     await intake.drain();
   }
@@ -168,7 +170,9 @@ async function serve(
 }
 
 /** What fails because we stop is no failure. */
-function stopOrThrow(thrown: unknown, signal: AbortSignal): undefined {
+async function stopOrThrow(thrown: unknown, transport: Transport, signal: AbortSignal): Promise<undefined> {
   if (signal.aborted) return undefined;
-  throw thrown instanceof HookgateError ? thrown : runError(thrown);
+  const isWrong = isTokenRefused(readFailure(thrown)) && (await isTokenWrong(transport, signal));
+  if (signal.aborted) return undefined;
+  throw runError(thrown, isWrong);
 }

@@ -4,7 +4,7 @@ import type { AdapterState, CursorStore } from "../../src/domain/adapter.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
 import type { Logger } from "../../src/lib/logger.js";
 import { sameSecret } from "../../src/lib/secret.js";
-import { describeFailure, isTokenRefused, readFailure, runError } from "./errors.js";
+import { describeFailure, isTokenRefused, readFailure } from "./errors.js";
 import type { Intake } from "./intake.js";
 import type { WebhookOptions } from "./options.js";
 import { ALLOWED_UPDATES } from "./payloads.js";
@@ -107,7 +107,7 @@ export async function watchWebhook(
         isTroubled = false;
       }
     } catch (thrown) {
-      if (isTokenRefused(readFailure(thrown))) throw runError(thrown);
+      if (isTokenRefused(readFailure(thrown))) throw thrown;
       // Calls may arrive all the same: only what we ask is unanswered.
       logger.warn({ error: describeFailure(readFailure(thrown)) }, "Telegram could not be asked about its webhook");
     }

@@ -1,6 +1,6 @@
 /** Keeps the platforms running: starts each adapter, restarts it with back-off, and knows its state. One that fails never touches the others. */
 import type { Adapter, AdapterContext, AdapterState, CursorStore, GatewayPort } from "../domain/adapter.js";
-import { type Backoff, backoffMs } from "../lib/backoff.js";
+import { type Backoff, pauseAfter } from "../lib/backoff.js";
 import { type Clock, wait } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
@@ -95,17 +95,20 @@ export class Adapters {
     for (let failures = 0; !signal.aborted; ) {
       const startedAt = clock.now();
       this.#move(one, { phase: "connecting" });
-      const { reason, hint, final } = await this.#run(one, signal);
+      const { error, reason, hint, phase } = await this.#run(one, signal);
       if (signal.aborted) break;
-      if (final) {
+      const isOffline = phase === "offline";
+      if (isOffline && (!(error instanceof HookgateError) || error.retryAfterMs === undefined)) {
         logger.error({ platform, reason, hint }, "platform is offline and is not tried again");
-        return this.#move(one, { phase: "offline", reason, hint });
+        return this.#move(one, { phase, reason, hint });
       }
       failures = clock.now() - startedAt > STEADY_MS ? 1 : failures + 1;
       one.restarts++;
-      const pauseMs = backoffMs(RESTART, failures);
-      logger.warn({ platform, reason, hint, pauseMs }, "platform stopped; it is started again");
-      this.#move(one, { phase: "reconnecting", reason, hint });
+      const pauseMs = pauseAfter(error, RESTART, failures);
+      const facts = { platform, reason, hint, pauseMs };
+      if (isOffline) logger.error(facts, "platform is offline; it is tried again after a pause");
+      else logger.warn(facts, "platform stopped; it is started again");
+      this.#move(one, { phase, reason, hint });
       await wait(clock, pauseMs, signal).catch(() => {
         // Stopping: the loop's condition sees it.
       });
@@ -113,11 +116,11 @@ export class Adapters {
     this.#move(one, { phase: "off" });
   }
 
-  /** One run of the adapter. Gives why it ended, what to do about it, and whether that is for good. */
+  /** One run of the adapter. Gives why it ended, what to do about it, and the phase that follows: offline when the same call cannot work. */
   async #run(
     one: Supervised,
     signal: AbortSignal,
-  ): Promise<{ reason: string; hint?: string | undefined; final: boolean }> {
+  ): Promise<Pick<AdapterState, "phase" | "hint"> & { reason: string; error?: unknown }> {
     const { clock, logger, cursors, port } = this.#options;
     const { platform } = one.adapter;
     let current = true;
@@ -134,11 +137,11 @@ export class Adapters {
     };
     try {
       await one.adapter.run(context, signal);
-      return { reason: "it ended by itself", final: false };
+      return { reason: "it ended by itself", phase: "reconnecting" };
     } catch (error) {
-      if (!(error instanceof HookgateError)) return { reason: errorMessage(error), final: false };
+      if (!(error instanceof HookgateError)) return { error, reason: errorMessage(error), phase: "reconnecting" };
       const { message: reason, hint, retryable } = error;
-      return { reason, hint, final: !retryable };
+      return { error, reason, hint, phase: retryable ? "reconnecting" : "offline" };
     } finally {
       current = false;
     }

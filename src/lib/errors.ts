@@ -7,7 +7,7 @@ export interface HookgateErrorFacts {
   hint?: string;
   /** True when the same call may succeed later, unchanged. */
   retryable?: boolean;
-  /** How long the other side asked to wait before that. */
+  /** How long to wait before that, at least. With `retryable: false`: a person has to act, but the next try may show that it was done. */
   retryAfterMs?: number | undefined;
   cause?: unknown;
 }

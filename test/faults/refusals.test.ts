@@ -1,7 +1,7 @@
 /** What platforms refuse, or answer with errors, on the whole product: what is to be seen all the same. */
 import { resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Stack, startStack } from "../flow/stack.js";
+import { invoke, type Stack, startStack } from "../flow/stack.js";
 import { until } from "../support/until.js";
 
 const FILES_PLUGIN = resolve(import.meta.dirname, "../fixtures/plugins/files.mjs");
@@ -59,4 +59,22 @@ it("where the bot may not read the history of a channel, it answers all the same
     expect.stringContaining("one"),
     expect.stringContaining("two"),
   ]);
+});
+
+it("one refused token on each of Telegram's methods costs neither the connection nor a message", async () => {
+  const { telegram, gateway } = stack;
+  const action = { kind: "refuse", status: 401, description: "Unauthorized" } as const;
+  const answers = () => [...telegram.world.dmWith(telegram.userId).messages.values()].map(({ text }) => text ?? "");
+  telegram.fail({ method: "sendMessage", action });
+  telegram.people.says("echo after a refused send", { dm: true });
+  await until(() => telegram.callsOf("sendMessage").some(({ status }) => status === 401), "the refusal");
+  const pauses = await invoke(gateway.url, "/pauses");
+  expect(pauses.text).not.toMatch(/telegram/i);
+  await until(() => answers().some((text) => text.startsWith("after a refused send")), "the answer");
+  telegram.fail({ method: "getUpdates", action });
+  telegram.people.says("echo while the poll is refused", { dm: true });
+  await until(() => answers().some((text) => text.startsWith("while the poll is refused")), "the first answer");
+  await until(() => telegram.callsOf("getUpdates").some(({ status }) => status === 401), "the refused poll");
+  telegram.people.says("echo after a refused poll", { dm: true });
+  await until(() => answers().some((text) => text.startsWith("after a refused poll")), "the second answer");
 });

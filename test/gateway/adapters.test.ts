@@ -63,6 +63,29 @@ describe("a platform that fails", () => {
     expect(rig.adapters[1]?.runs).toBe(1);
   });
 
+  it("with a wait that the platform asks for is started again after it, and not before", async () => {
+    const wait = { code: "LIMITED", message: "the platform limits this bot", retryAfterMs: 120_000 };
+    const rig = await startRig({
+      beforeStart: ({ adapter }) => {
+        adapter.onRun = (n) => {
+          if (n === 1) throw new HookgateError({ ...wait, retryable: true });
+          if (n === 2) throw new HookgateError({ ...wait, message: "the token is wrong", retryable: false });
+        };
+      },
+    });
+    const state = async () => (await rig.gateway.status()).adapters[0];
+    expect(await state()).toMatchObject({ phase: "reconnecting", reason: "the platform limits this bot" });
+    await rig.clock.advance(119_000);
+    expect(rig.adapter.runs).toBe(1);
+    await rig.clock.advance(1_000);
+    await until(async () => (await state())?.phase === "offline");
+    expect(await state()).toMatchObject({ reason: "the token is wrong" });
+    await rig.clock.advance(119_000);
+    expect(rig.adapter.runs).toBe(2);
+    await rig.clock.advance(1_000);
+    await until(async () => (await state())?.phase === "online");
+  });
+
   it("with an error of another kind, or by ending, is started again", async () => {
     const rig = await startRig({
       beforeStart: ({ adapter }) => {

@@ -1,6 +1,7 @@
 /** Long polling: what is confirmed, what comes again, and what becomes of trouble. */
 import { describe, expect, it } from "vitest";
 import { HookgateError } from "../../../src/lib/errors.js";
+import { MemoryCursors } from "../../support/memory-cursors.js";
 import { until } from "../../support/until.js";
 import { gate, newFake, Recorder, startAdapter } from "./harness.js";
 
@@ -163,6 +164,13 @@ describe("polling", () => {
   });
 });
 
+/** As after a run in webhook mode. */
+async function withOwnWebhook(): Promise<MemoryCursors> {
+  const cursors = new MemoryCursors();
+  await cursors.set("webhook", "of an earlier run");
+  return cursors;
+}
+
 describe("trouble while polling", () => {
   it("ends with a retryable conflict when another process polls", async () => {
     const fake = await newFake();
@@ -191,20 +199,40 @@ describe("trouble while polling", () => {
   it.each([
     ["unknown", "7654321:AAanotherTokenOfTheRightShape0000000"],
     ["of the wrong shape", "nonsense"],
-  ])("ends for good with a hint when the token is %s", async (_, token) => {
+  ])("ends with a hint, to be tried again slowly, when the token is %s", async (_, token) => {
     const { ended } = await startAdapter({ token, isTroubled: true });
     expect(await ended).toMatchObject({
       code: "TELEGRAM_TOKEN_REFUSED",
       retryable: false,
+      retryAfterMs: 60_000,
       hint: expect.stringContaining("TELEGRAM_TOKEN"),
     });
   });
 
-  it("ends for good when the token is withdrawn while it runs", async () => {
+  it("ends when the token is withdrawn while it runs", async () => {
     const { fake, ended } = await startAdapter();
-    fake.fail({ method: "getUpdates", action: { kind: "refuse", status: 401, description: "Unauthorized" } });
+    const action = { kind: "refuse", status: 401, description: "Unauthorized" } as const;
+    fake.fail({ method: "getUpdates|getMe", times: 2, action });
     fake.people.says("wake the poll", { dm: true });
-    expect(await ended).toMatchObject({ code: "TELEGRAM_TOKEN_REFUSED", retryable: false });
+    expect(await ended).toMatchObject({ code: "TELEGRAM_TOKEN_REFUSED", retryable: false, retryAfterMs: 60_000 });
+  });
+
+  it.each(["getMe", "getUpdates", "getWebhookInfo|deleteWebhook"])(
+    "may be started again at once after one refused token (%s)",
+    async (method) => {
+      const fake = await newFake();
+      fake.fail({ method, action: { kind: "refuse", status: 401, description: "Unauthorized" } });
+      fake.people.says("there is something to poll", { dm: true });
+      const { ended } = await startAdapter({ fake, isTroubled: true, cursors: await withOwnWebhook() });
+      expect(await ended).toMatchObject({ code: "TELEGRAM_UNREACHABLE", retryable: true });
+    },
+  );
+
+  it("tells how long Telegram asks to wait before it connects again", async () => {
+    const fake = await newFake();
+    fake.fail({ method: "getMe", action: { kind: "rate-limit", retryAfterS: 120 } });
+    const { ended } = await startAdapter({ fake, isTroubled: true });
+    expect(await ended).toMatchObject({ code: "TELEGRAM_LIMITED", retryable: true, retryAfterMs: 120_000 });
   });
 
   it("is retryable when Telegram is not there", async () => {

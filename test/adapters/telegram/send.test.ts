@@ -412,7 +412,9 @@ describe("what a send reports", () => {
     ["a lost chat", refuse(400, "Bad Request: chat not found"), { kind: "permanent" }],
     ["a closed topic", refuse(400, "Bad Request: TOPIC_CLOSED"), { kind: "permanent" }],
     ["a file too large", refuse(413, "Request Entity Too Large"), { kind: "permanent" }],
-    ["a withdrawn token", refuse(401, "Unauthorized"), { kind: "retry", scope: "bot", afterMs: 60_000 }],
+    ["one refused token", refuse(401, "Unauthorized"), { kind: "retry", scope: "chat" }],
+    ["a method that is not found", refuse(404, "Not Found: method not found"), { kind: "retry", scope: "chat" }],
+    ["a flood in Telegram's inner words", refuse(420, "FLOOD_WAIT_7"), { kind: "retry", afterMs: 7_000 }],
     ["trouble at Telegram", refuse(500, "Internal Server Error"), { kind: "ambiguous" }],
     ["a proxy's error page", { kind: "proxy-error", status: 502 }, { kind: "ambiguous" }],
     ...[400, 403, 404, 407].map((status): [string, Fault["action"], object] => [
@@ -459,6 +461,13 @@ describe("what a send reports", () => {
     const operation = edit(running, "1", { text: "after" });
     expect(await running.send(operation)).toMatchObject(expected);
     expect(await running.send(operation)).toMatchObject({ kind: "sent" });
+  });
+
+  it("a withdrawn token, which Telegram refuses a second time, pauses every chat", async () => {
+    const running = await startAdapter();
+    running.fake.fail({ method: "sendMessage|getMe", times: 2, action: refuse(401, "Unauthorized") });
+    const result = await running.send(create(running, { text: "x" }));
+    expect(result).toMatchObject({ kind: "retry", scope: "bot", afterMs: 60_000 });
   });
 
   it("a move, with the new chat", async () => {
