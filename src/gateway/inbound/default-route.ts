@@ -40,7 +40,7 @@ export async function defaultRoute(
     `The route of "${route.plugin}"`,
     () => handler(message, context),
   );
-  if (result?.reply !== undefined) deliveries.push(reply(row, message, result.reply, inbound));
+  if (result?.reply !== undefined) deliveries.push(...reply(row, message, result.reply, inbound));
   const copy = result?.routeTo && (await forward(row, message, result.routeTo, inbound));
   if (copy) deliveries.push(copy);
   return settled("routed", deliveries);

@@ -18,7 +18,7 @@ export async function noteReply(
   if (inbound.repliedTo === undefined) return undefined;
   const to = await answeredTo(message, inbound);
   const said = to && (await inbound.repliedTo(message, to, operator, causeId(row)));
-  return said && settled("reply", [reply(row, message, said, inbound)]);
+  return said && settled("reply", reply(row, message, said, inbound));
 }
 
 async function answeredTo(message: InboundMessage, { store }: Inbound): Promise<Delivery | undefined> {

@@ -34,7 +34,7 @@ function take(claim: Claim, row: LaneRow, message: InboundMessage, inbound: Inbo
   if (!claim.handled) return undefined;
   if (claim.deferMs !== undefined) return putOff(claim, row, message, inbound);
   // A copy of what the hook returned: ours, and what hooks of the outbound flow are shown as it is.
-  const answers = claim.reply === undefined ? [] : [reply(row, message, immutable(claim.reply), inbound)];
+  const answers = claim.reply === undefined ? [] : reply(row, message, immutable(claim.reply), inbound);
   if (!claim.routeTo) return settled("claimed", answers, claim.claimedBy);
   return forward(row, message, claim.routeTo, inbound).then((copy) =>
     settled("claimed", copy ? [...answers, copy] : answers, claim.claimedBy),
@@ -51,7 +51,8 @@ async function putOff(claim: Claim, row: LaneRow, message: InboundMessage, inbou
     return undefined;
   }
   // "One moment, please": said once, though the message is offered again and again.
-  if (word !== undefined && row.deferrals === 0) await sayNow(reply(row, message, word, inbound, "p"), inbound);
+  if (word !== undefined && row.deferrals === 0)
+    for (const delivery of reply(row, message, word, inbound, "p")) await sayNow(delivery, inbound);
   return { kind: "deferred", delayMs: Math.min(deferMs, config.max_deferral) };
 }
 
