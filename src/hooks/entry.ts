@@ -4,9 +4,9 @@ import { unknownKey } from "../lib/unknown-key.js";
 import { CONTRIBUTION_KINDS, type ContributionKind } from "./contribution.js";
 import { ticksOf } from "./deadline-wheel.js";
 import { type CompiledMatcher, compileMatcher } from "./matcher.js";
-import type { HookPoint, LifecyclePhase, Sees } from "./point.js";
+import { fieldsOf, type HookPoint, type LifecyclePhase, type Sees } from "./point.js";
 import type { Execution, FailurePolicy, HookInfo, RegisterOptions, Visibility } from "./registration.js";
-import { checkClaim, checkContributions, checkPatch } from "./results.js";
+import { checkChange, checkClaim, checkContributions, checkPatch } from "./results.js";
 
 /** Any handler, as the kernel calls it; the register methods gave it its types. */
 export type RawHandler = (first: unknown, second?: unknown) => unknown;
@@ -247,9 +247,21 @@ function checkFallback(
     if (point.model === "modifying") checkPatch(fallback, point.result, () => undefined);
     if (point.model === "claiming") checkClaim(fallback, point.result);
     if (point.model === "turn") checkContributions(fallback, capabilities, execution);
+    if (point.model === "lifecycle") checkLifecycleFallback(fallback, point);
   } catch (error) {
     throw invalid(id, `fallback: ${errorMessage(error)}`);
   }
+}
+
+/** At `before` it is what to change in the data, as a handler would change it. */
+function checkLifecycleFallback(fallback: unknown, point: HookPoint): void {
+  const { example, payload, mutable } = point;
+  if (typeof fallback !== "object" || fallback === null || Array.isArray(fallback))
+    throw new Error(`expected the fields to change, got ${JSON.stringify(fallback)}`);
+  const known = mutable?.map((path) => path.split(".")[0] as string) ?? fieldsOf(payload);
+  const unknown = known && unknownKey("field", fallback, known);
+  if (unknown !== undefined) throw new Error(unknown);
+  checkChange(example, { ...(example as object), ...fallback }, point);
 }
 
 function checkIds(id: string, option: "after" | "before", ids: readonly string[]): void {
