@@ -54,6 +54,7 @@ export function status(deps: CommandDeps): Command {
             failing: hooks.failing.map(({ id }) => id),
             breakers: hooks.breakers,
             neverFired: hooks.never.map(({ id }) => id),
+            alwaysSkipped: hooks.skipped.map(({ id, alwaysSkipped }) => ({ id, ...alwaysSkipped })),
             problems: hooks.problems,
           },
           plugins: plugins.map(({ module, id, state, reason }) => ({ module, id, state, reason })),
@@ -97,6 +98,8 @@ interface HookHealth {
   enabled: HookRow[];
   failing: HookRow[];
   never: HookRow[];
+  /** Started, and skipped each time. */
+  skipped: HookRow[];
   /** Not run because they failed again and again. */
   breakers: readonly OpenBreaker[];
   problems: readonly Problem[];
@@ -121,6 +124,7 @@ async function examine(deps: CommandDeps): Promise<Health> {
       // A disabled hook fails no more.
       failing: enabled.filter((hook) => hook.failures > 0),
       never: enabled.filter((hook) => hook.neverFired),
+      skipped: enabled.filter((hook) => hook.alwaysSkipped !== undefined),
       problems: deps.registry.validate(),
       breakers: deps.automations?.breakers() ?? [],
     },
@@ -238,7 +242,7 @@ function queueLines({ gateway, oldestOpen, now }: Health): string {
   return lines.join("\n");
 }
 
-function hookLines({ all, enabled, failing, never, problems, breakers }: HookHealth, now: number): string {
+function hookLines({ all, enabled, failing, never, skipped, problems, breakers }: HookHealth, now: number): string {
   return [
     `${count(all.length, "hook")}, ${enabled.length} enabled`,
     ...breakers
@@ -249,6 +253,7 @@ function hookLines({ all, enabled, failing, never, problems, breakers }: HookHea
       ),
     ...(failing.length > 0 ? [`✗ failing in 24 h: ${named(failing)}`] : []),
     ...(never.length > 0 ? [`never fired: ${named(never)}`] : []),
+    ...(skipped.length > 0 ? [`always skipped: ${named(skipped)}`] : []),
     ...problems.slice(0, MAX_NAMED).map(({ message }) => `⚠ ${plain(message, 120)}`),
   ].join("\n");
 }

@@ -128,9 +128,11 @@ function familyText({ family, rows }: Family, now: number): string {
       row.phase ? `${row.id} (${row.phase})` : row.id,
       row.neverFired
         ? "never"
-        : row.lastFiredAt === undefined
-          ? "?"
-          : formatDuration(Math.max(0, now - row.lastFiredAt)),
+        : row.alwaysSkipped
+          ? "skipped"
+          : row.lastFiredAt === undefined
+            ? "?"
+            : formatDuration(Math.max(0, now - row.lastFiredAt)),
       row.neverFired ? "" : String(row.fires),
       row.failures > 0 ? String(row.failures) : "",
     ]),

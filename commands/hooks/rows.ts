@@ -17,7 +17,12 @@ export interface HookRow extends Omit<HookStats, "hookId"> {
   pluginId?: string;
   /** Not said when the journal cannot be read. */
   neverFired: boolean;
+  /** It was started, and every run was skipped: how often, and why the last one was. */
+  alwaysSkipped?: { runs: number; reason: string };
 }
+
+/** Runs that are counted; more are shown as so many. */
+const MOST_COUNTED = 1_000;
 
 export interface HookRows {
   rows: HookRow[];
@@ -28,13 +33,13 @@ export interface HookRows {
 /** Never rejects for the journal's sake: what is installed can be told without it. */
 export async function readHookRows(deps: CommandDeps): Promise<HookRows> {
   const { stats, remark } = await readStats(deps);
-  const rows = deps.registry.list().map((hook) => rowOf(hook, stats));
+  const rows = await Promise.all(deps.registry.list().map(async (hook) => withSkips(rowOf(hook, stats), deps)));
   return { rows, ...(remark ? { remark } : {}) };
 }
 
 export async function readHookRow(deps: CommandDeps, hook: HookInfo): Promise<{ row: HookRow; remark?: string }> {
   const { stats, remark } = await readStats(deps);
-  return { row: rowOf(hook, stats), ...(remark ? { remark } : {}) };
+  return { row: await withSkips(rowOf(hook, stats), deps), ...(remark ? { remark } : {}) };
 }
 
 interface Stats {
@@ -50,6 +55,19 @@ async function readStats(deps: CommandDeps): Promise<Stats> {
   } catch (error) {
     return { stats: undefined, remark: `The journal cannot be read: ${errorMessage(error)}` };
   }
+}
+
+/** The journal counts no skips: what it calls never fired may have been started and skipped each time. */
+async function withSkips(row: HookRow, { automations }: CommandDeps): Promise<HookRow> {
+  if (!row.neverFired || automations?.get(row.id) === undefined) return row;
+  const skipped = await automations.runs.list({ hookId: row.id, status: "skipped", limit: MOST_COUNTED });
+  const [last] = skipped;
+  if (last === undefined) return row;
+  return { ...row, neverFired: false, alwaysSkipped: { runs: skipped.length, reason: last.statusReason ?? "" } };
+}
+
+export function skipText({ runs, reason }: NonNullable<HookRow["alwaysSkipped"]>): string {
+  return `started ${runs === 1 ? "once" : `${runs} times`} and always skipped (${reason})`;
 }
 
 function rowOf(hook: HookInfo, known: Stats["stats"]): HookRow {

@@ -16,7 +16,7 @@ import { outcomeText } from "../show-dispatch.js";
 import { ago, clip, clockTime, code, plain } from "../text.js";
 import { placeText } from "../who.js";
 import { brokenText } from "./broken.js";
-import { readHookRow } from "./rows.js";
+import { readHookRow, skipText } from "./rows.js";
 import { showBrokenHook } from "./show.js";
 import { checkLines, endedEarlier, explain, explainMessage, nextButtons } from "./why-message.js";
 
@@ -173,7 +173,7 @@ async function explainNow(deps: CommandDeps, hook: HookInfo): Promise<CommandAns
   const now = deps.clock.now();
   const fired =
     row.lastFiredAt === undefined
-      ? `It **never fired**.${isOwn ? "" : pointText(hook, last, now)}`
+      ? `It ${row.alwaysSkipped ? `was ${skipText(row.alwaysSkipped)}` : "**never fired**"}.${isOwn ? "" : pointText(hook, last, now)}`
       : `It last fired ${ago(row.lastFiredAt, now)}${row.lastOutcome ? `: ${outcomeText(row.lastOutcome)}` : ""}.`;
   return answer({
     text: [

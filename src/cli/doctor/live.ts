@@ -21,6 +21,7 @@ const statusData = z.object({
     total: z.number(),
     failing: z.array(z.string()),
     neverFired: z.array(z.string()),
+    alwaysSkipped: z.array(z.object({ id: z.string(), runs: z.number(), reason: z.string() })).default([]),
     problems: z.array(z.object({ message: z.string() })),
   }),
   plugins: z.array(z.object({ module: z.string(), reason: z.string().optional() })),
@@ -124,8 +125,14 @@ function findingsOf({
       detail: `never fired: ${hooks.neverFired.join(", ")}`,
       hint: "`hookgate hooks why ID` tells why.",
     });
+  for (const { id, runs, reason } of hooks.alwaysSkipped)
+    findings.push({
+      name: "hooks",
+      state: "ok",
+      detail: `${id} was started ${runs === 1 ? "once" : `${runs} times`} and always skipped (${reason})`,
+    });
   for (const { message } of hooks.problems) findings.push({ name: "hooks", state: "bad", detail: message });
-  if (hooks.failing.length + hooks.neverFired.length + hooks.problems.length === 0)
+  if (hooks.failing.length + hooks.neverFired.length + hooks.alwaysSkipped.length + hooks.problems.length === 0)
     findings.push({ name: "hooks", state: "ok", detail: hooksDetail(hooks.total) });
 
   return findings;

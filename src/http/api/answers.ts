@@ -23,6 +23,10 @@ export const hookRow = z.object({
   p95Ms: z.number().optional(),
   totalFires: z.number(),
   neverFired: z.boolean(),
+  alwaysSkipped: z
+    .object({ runs: z.number(), reason: z.string().describe("Of the last run.") })
+    .optional()
+    .describe("It was started, and every run was skipped."),
 });
 
 /** Why a definition is not in force. */
