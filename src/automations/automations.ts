@@ -268,6 +268,8 @@ export function createAutomations(options: AutomationsOptions): Automations {
     },
     async settle({ added, changed, removed }, file) {
       gates.admit();
+      // A hook that was removed is not stopped any more: one that comes back under its name starts anew.
+      for (const id of removed) void gates.breakers.close(id);
       queue.look();
       if (isStarted) await sync();
       const reloaded = { hooks: live.size, added, changed, removed };
@@ -285,7 +287,8 @@ export function createAutomations(options: AutomationsOptions): Automations {
     fire: async (firing) => fireByHand(need(firing.hookId), firing, { registry, queue, gates, parts, clock }),
     gate: async (id) => gates.look(need(id)),
     next: () => triggers.next(),
-    breakers: () => gates.breakers.open(),
+    // Those of plugins that were removed are not shown.
+    breakers: () => gates.breakers.open().filter(({ hookId }) => registry.get(hookId) !== undefined),
     closeBreaker: (id) => gates.breakers.close(id),
     pluginBreaker: {
       isWatched: (id) => gates.breakers.isWatched(id),
