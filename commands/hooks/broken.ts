@@ -31,7 +31,7 @@ export async function showBroken(
   { options }: CommandContext,
 ): Promise<CommandAnswer> {
   const broken = automations?.broken() ?? [];
-  const stuck = automations?.problems() ?? [];
+  const stuck = (automations?.problems() ?? []).filter(({ isNote }) => isNote !== true);
   const others = ((await problems?.()) ?? []).filter(({ of }) => of !== "hook" && of !== "trigger" && of !== "event");
   const entries: Entry[] = [
     ...broken.map((one) => ({ section: sectionOf(one, automations), text: brokenText(one, automations) })),

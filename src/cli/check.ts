@@ -9,11 +9,13 @@ import { printJson, type Terminal } from "./terminal.js";
 export async function check({ path, json }: { path?: string; json: boolean }, terminal: Terminal): Promise<ExitCode> {
   const loaded = loadConfig(path === undefined ? {} : { path });
   const { file } = loaded;
-  const problems = await examine(loaded);
+  const notes: string[] = [];
+  const problems = await examine(loaded, (text) => notes.push(text));
   const isGood = problems.length === 0;
   const warnings = loaded.config && loaded.env ? configWarnings(loaded.config, loaded.env) : [];
   if (!json) for (const warning of warnings) terminal.error(`warning: ${warning}`);
-  if (json) printJson(terminal, { ok: isGood, file: file ?? null, problems, warnings });
+  if (!json) for (const one of notes) terminal.out(`note: ${one}`);
+  if (json) printJson(terminal, { ok: isGood, file: file ?? null, problems, warnings, notes });
   else if (isGood) terminal.out(`${file ?? "No hookgate.yaml: the defaults hold. The environment"} is good.`);
   else {
     for (const problem of problems) terminal.error(formatProblem(problem));

@@ -4,10 +4,11 @@ import { commandSpecs } from "../../commands/index.js";
 import { loadCalendar } from "../alerts/sla/calendars/load.js";
 import { hooksOf } from "../app/hooks.js";
 import { plansOf, surroundings } from "../app/missions.js";
-import { type ListedProblem, problemsOf } from "../app/problems.js";
+import { faultsOf, type ListedProblem, problemsOf } from "../app/problems.js";
 import { install } from "../automations/install.js";
 import { declareEvents } from "../automations/triggers/ingested.js";
 import { longPast } from "../automations/triggers/timed.js";
+import { notThereYet } from "../automations/triggers/watches.js";
 import { formatProblem, type LoadedConfig } from "../config/load.js";
 import { runDry } from "../hooks/dry-run.js";
 import { HookRegistry } from "../hooks/registry.js";
@@ -18,17 +19,21 @@ import { createPlugins } from "../plugins/plugins.js";
 import { databaseFiles } from "../store/files.js";
 import { readRooms } from "../store/read-rooms.js";
 
-/** What can be said of the whole, and of what is right of it when something is wrong. */
-export async function examine(loaded: LoadedConfig): Promise<ListedProblem[]> {
+/** What can be said of the whole, and of what is right of it when something is wrong. `note` is called for what is no problem. */
+export async function examine(loaded: LoadedConfig, note: (text: string) => void = () => {}): Promise<ListedProblem[]> {
   const { draft, problems } = loaded;
   if (draft === undefined) return problems.map((problem) => ({ ...problem, of: "configuration" }));
-  const found = await runDry(systemClock, () => staged(loaded, draft));
+  const found = await runDry(systemClock, () => staged(loaded, draft, note));
   const known = new Set(problems.map(formatProblem));
   return [...found, ...(await calendarProblems(loaded, draft)).filter((problem) => !known.has(formatProblem(problem)))];
 }
 
 /** Plugins are set up and hooks registered where nothing fires, so that all is checked as a start checks it. */
-async function staged(loaded: LoadedConfig, draft: NonNullable<LoadedConfig["draft"]>): Promise<ListedProblem[]> {
+async function staged(
+  loaded: LoadedConfig,
+  draft: NonNullable<LoadedConfig["draft"]>,
+  note: (text: string) => void,
+): Promise<ListedProblem[]> {
   const { config, env } = draft;
   const registry = new HookRegistry({ logger: silentLogger });
   declareEvents(registry, config.events);
@@ -48,6 +53,7 @@ async function staged(loaded: LoadedConfig, draft: NonNullable<LoadedConfig["dra
   const hooks = hooksOf(loaded, draft, registry.points);
   const installed = install(registry, new Map(), hooks, nothing);
   const definitions = [...installed.live.values()].map(({ definition }) => definition);
+  for (const { hookId, message } of definitions.flatMap(notThereYet)) note(`hook ${hookId}: ${message}.`);
   const rooms = readRooms(databaseFiles(env.DATABASE_URL).database);
   const plans = plansOf(
     loaded.file,
@@ -65,6 +71,8 @@ async function staged(loaded: LoadedConfig, draft: NonNullable<LoadedConfig["dra
     definitions,
     broken: installed.broken,
     plans,
+    commands: [...commandSpecs, ...plugins.commands()].map(({ name }) => name),
+    faults: await faultsOf(definitions),
     rooms: rooms && new Set([...rooms, ...config.web.rooms.map(({ id }) => id)]),
     stuck: definitions.flatMap((definition) => longPast(definition, systemClock.now()) ?? []),
   });

@@ -65,10 +65,12 @@ export interface NextFire {
   lastAt?: number;
 }
 
-/** Why a trigger cannot fire at the moment: a folder that is not there, a tree that is too big, a time that was past. */
+/** Why a trigger cannot fire at the moment: a tree that is too big, a time that was past. */
 export interface TriggerProblem {
   hookId: string;
   message: string;
+  /** Nothing is wrong: the hook waits for a folder that is not there yet. */
+  isNote?: true;
 }
 
 export interface Triggers {

@@ -1,9 +1,11 @@
 /** The watches of all `files:` hooks. A watch ends and begins anew only when its hook selects other files. */
+import { existsSync } from "node:fs";
 import { wait } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Definition } from "../definition/definition.js";
 import type { TriggerProblem } from "./trigger.js";
 import { PROOF_SCOPE } from "./watch/proofs.js";
+import { selectionOf } from "./watch/selection.js";
 import { openWatch, type Watch, type WatchParts } from "./watch/watch.js";
 
 /** A big or slow tree does not hold up the start for longer; it is taken up when it is ready. */
@@ -64,11 +66,25 @@ export function createWatches(parts: WatchParts): Watches {
   return {
     sync,
     problems: () =>
-      [...open.values()].flatMap(({ hookId, watch }) => watch.problems().map((message) => ({ hookId, message }))),
+      [...open.values()].flatMap(({ hookId, watch }) => [
+        ...watch.problems().map((message) => ({ hookId, message })),
+        ...watch.waitsFor().map((pattern) => waitingNote(hookId, pattern)),
+      ]),
     async stop() {
       await Promise.all([...open.values()].map(({ watch }) => watch.stop()));
     },
   };
+}
+
+/** For a check, which watches nothing. */
+export function notThereYet({ id, trigger, folder }: Definition): TriggerProblem[] {
+  if (trigger.kind !== "files") return [];
+  const absent = trigger.paths.filter((pattern) => !existsSync(selectionOf(pattern, trigger.ignore, folder).root));
+  return absent.map((pattern) => waitingNote(id, pattern));
+}
+
+function waitingNote(hookId: string, pattern: string): TriggerProblem {
+  return { hookId, message: `${pattern} is not there yet; it is watched as soon as it is`, isNote: true };
 }
 
 function watchedOf(definition: Definition) {

@@ -224,7 +224,11 @@ describe("a watch of files", () => {
     const folder = await folderOf();
     const { seen, triggers } = await watching([watch("later", folder, { paths: "made/by/others/*.csv" })]);
     expect(triggers.problems()).toEqual([
-      { hookId: "later", message: "made/by/others/*.csv is not there; it is watched as soon as it is" },
+      {
+        hookId: "later",
+        message: "made/by/others/*.csv is not there yet; it is watched as soon as it is",
+        isNote: true,
+      },
     ]);
     await write(folder, "made/by/others/1.csv", "1");
     await has(seen, "later made/by/others/1.csv created");

@@ -37,6 +37,8 @@ export interface Source {
   /** Resolves when everything that is there now was told, also when nothing is there. */
   readonly ready: Promise<void>;
   readonly problem: string | undefined;
+  /** What it waits for is not there yet; it is watched as soon as it is. */
+  readonly isWaiting: boolean;
   stop(): Promise<void>;
 }
 
@@ -205,8 +207,10 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
   return {
     ready,
     get problem() {
-      const isThere = place.kind === "folder" || place.kind === "file";
-      return problem ?? (isThere ? undefined : `${selection.pattern} is not there; it is watched as soon as it is`);
+      return problem;
+    },
+    get isWaiting() {
+      return problem === undefined && place.kind !== "folder" && place.kind !== "file";
     },
     async stop() {
       isStopped = true;

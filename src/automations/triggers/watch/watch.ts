@@ -41,6 +41,8 @@ export interface Watch {
   /** Resolves when what changed while nobody watched was found and no later change can be missed. */
   readonly ready: Promise<void>;
   problems(): string[];
+  /** Of its patterns, those whose folder is not there yet. */
+  waitsFor(): string[];
   stop(): Promise<void>;
 }
 
@@ -78,12 +80,15 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
 
   const sources = trigger.paths
     .map((pattern) => selectionOf(pattern, trigger.ignore, definition.folder))
-    .map((selection) => openSource(selection, { touched, gone, maxWatched, clock, logger }));
+    .map((selection) => ({
+      pattern: selection.pattern,
+      source: openSource(selection, { touched, gone, maxWatched, clock, logger }),
+    }));
 
   async function start(): Promise<void> {
     const stored = await store.get(key);
     await ownOutput.learn();
-    await Promise.all(sources.map(({ ready }) => ready));
+    await Promise.all(sources.map(({ source }) => source.ready));
     const there = found ?? new Map<string, FileSnapshot>();
     found = undefined;
     if (stored === undefined) {
@@ -214,9 +219,10 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
   return {
     key,
     ready: start(),
-    problems: () => [...sources.flatMap(({ problem }) => problem ?? []), ...[ownOutput.problem() ?? []].flat()],
+    problems: () => [...sources.flatMap(({ source }) => source.problem ?? []), ...[ownOutput.problem() ?? []].flat()],
+    waitsFor: () => sources.flatMap(({ pattern, source }) => (source.isWaiting ? pattern : [])),
     async stop() {
-      await Promise.all(sources.map((source) => source.stop()));
+      await Promise.all(sources.map(({ source }) => source.stop()));
       await work.stop();
     },
   };

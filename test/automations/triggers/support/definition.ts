@@ -35,6 +35,7 @@ export function definition(id: string, trigger: Trigger, folder = "/"): Definiti
     hash: JSON.stringify(trigger),
     secrets: [],
     chats: [],
+    faults: async () => [],
     missing: () => [],
     ownerOnly: false,
   };
