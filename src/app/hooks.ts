@@ -32,6 +32,9 @@ export function hooksOf(
       secret: env.variable,
       models: Object.keys(config.models.available),
       defaultModel: availableDefault(config.models),
+      unpriced: Object.entries(config.models.available).flatMap(([name, { price }]) =>
+        price === undefined ? name : [],
+      ),
     },
   );
   return { ...hooks, events: Object.keys(config.events) };

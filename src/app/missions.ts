@@ -183,7 +183,8 @@ function roleFor(assignTo: string, config: Pick<OrchestratorConfig, "runners">):
   }
 }
 
-function assigneeProblem(assignTo: string, config: Pick<OrchestratorConfig, "runners">): string | undefined {
+/** Why no task can be given to it; undefined when one can. */
+export function assigneeProblem(assignTo: string, config: Pick<OrchestratorConfig, "runners">): string | undefined {
   try {
     assigneeOf(assignTo, config);
     return undefined;

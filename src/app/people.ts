@@ -38,6 +38,16 @@ export function nameIn({ web }: Pick<Config, "web">, ref: string): string | unde
   return named.find(({ id }) => ref === `${CONSOLE.platform}:${id}`)?.name;
 }
 
+/** Why `person:platform:id` is nobody, as far as is known: the people of the web chat are. */
+export function personProblem(assignTo: string, { web }: Pick<Config, "web">): string | undefined {
+  const [, platform, id = ""] = /^person:([a-z]+):([^:]+)$/.exec(assignTo) ?? [];
+  if (platform === undefined) return undefined;
+  if (!/^\d+$/.test(id)) return `"${id}" is no id of ${platform}, which has numbers; /whoami shows it`;
+  const known = [{ id: CONSOLE.userId, name: CONSOLE.name }, ...web.people];
+  if (platform !== CONSOLE.platform || known.some((one) => one.id === id)) return undefined;
+  return `there is no person ${id} in the web chat (there is ${known.map((one) => `${one.name}: person:web:${one.id}`).join(", ")})`;
+}
+
 /** The same, or as `alerts.people` calls them. */
 export function accountName(config: Config, ref: string): string | undefined {
   return knownAs(ref, config.alerts) ?? nameIn(config, ref);

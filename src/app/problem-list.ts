@@ -1,4 +1,5 @@
 /** The problems of a running gateway: of the configuration in force, and of the latest one when that was rejected. */
+import { commandSpecs } from "../../commands/index.js";
 import type { Automations } from "../automations/automations.js";
 import { formatProblem, type LoadedConfig } from "../config/load.js";
 import { type Address, formatAddress } from "../domain/address.js";
@@ -6,15 +7,15 @@ import type { Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Plans } from "../orchestrator/missions/plans.js";
 import type { Plugins } from "../plugins/plugins.js";
-import { chatProblem } from "./chat-problem.js";
-import { type ListedProblem, platformsOn, problemsOf } from "./problems.js";
+import { accountsOf, chatProblem } from "./chat-problem.js";
+import { faultsOf, type ListedProblem, platformsOn, problemsOf } from "./problems.js";
 import type { Rejection, Valid } from "./reload.js";
 
 interface Parts {
   /** As it is now: a reload changes it. */
   valid(): Valid;
   registry: Pick<HookRegistry, "list">;
-  plugins(): Pick<Plugins, "list">;
+  plugins(): Pick<Plugins, "list" | "commands">;
   automations: Pick<Automations, "list" | "broken" | "problems">;
   plans: Pick<Plans, "list">;
   web: Pick<Store["web"], "rooms">;
@@ -32,6 +33,8 @@ export interface ProblemList {
   ofDestination(at: Address): Promise<string | undefined>;
 }
 
+const commandNames = commandSpecs.map(({ name }) => name);
+
 export function createProblemList(first: LoadedConfig, parts: Parts): ProblemList {
   let inForce = first;
   let rejection: Rejection | undefined;
@@ -47,6 +50,14 @@ export function createProblemList(first: LoadedConfig, parts: Parts): ProblemLis
       definitions: parts.automations.list(),
       broken: parts.automations.broken(),
       plans: parts.plans,
+      commands: [
+        ...commandNames,
+        ...parts
+          .plugins()
+          .commands()
+          .map(({ name }) => name),
+      ],
+      faults: await faultsOf(parts.automations.list()),
       rooms: new Set([...rooms.map(({ id }) => id), ...config.web.rooms.map(({ id }) => id)]),
       stuck: parts.automations.problems(),
     });
@@ -65,7 +76,7 @@ export function createProblemList(first: LoadedConfig, parts: Parts): ProblemLis
       const rooms = at.platform === "web" ? await parts.web.rooms() : [];
       // Platforms run as they were started.
       const on = platformsOn(config, env, first.problems);
-      return chatProblem(formatAddress(at), on, new Set(rooms.map(({ id }) => id)));
+      return chatProblem(formatAddress(at), on, new Set(rooms.map(({ id }) => id)), accountsOf(env));
     },
     loaded(next) {
       inForce = next;

@@ -14,9 +14,12 @@ import { brokenPlatform, type ConfigProblem, type LoadedConfig } from "../config
 import type { Config } from "../config/schema.js";
 import { PLATFORMS, type PlatformName } from "../domain/platform.js";
 import { nearest } from "../lib/nearest.js";
+import { parseDestinations } from "../lib/outgoing/destinations.js";
 import type { Plans } from "../orchestrator/missions/plans.js";
 import type { PluginInfo } from "../plugins/plugins.js";
-import { chatProblem } from "./chat-problem.js";
+import { accountsOf, chatProblem } from "./chat-problem.js";
+import { assigneeProblem } from "./missions.js";
+import { personProblem } from "./people.js";
 import { settingProblems } from "./setting-problems.js";
 
 /** What a configuration became: what is in force of it, and what is not. */
@@ -30,6 +33,10 @@ export interface Examined {
   definitions: readonly Definition[];
   broken: readonly BrokenHook[];
   plans: Pick<Plans, "list">;
+  /** Names of all commands, those of plugins included. */
+  commands: readonly string[];
+  /** By hook: what is wrong with the code that it names; see `faultsOf`. */
+  faults: ReadonlyMap<string, readonly string[]>;
   /** Of the web chat; undefined: nobody knows. */
   rooms: ReadonlySet<string> | undefined;
   /** Triggers that cannot fire. */
@@ -63,6 +70,12 @@ function scopeOf({ platform, event, person }: ConfigProblem): ListedProblem["of"
   if (platform !== undefined) return "platform";
   if (person !== undefined) return "setting";
   return event === undefined ? "configuration" : "event";
+}
+
+/** What is wrong with the code that hooks name. A disabled hook's code is not loaded. */
+export async function faultsOf(definitions: readonly Definition[]): Promise<Examined["faults"]> {
+  const found = definitions.map(async (one) => [one.id, one.enabled ? await one.faults() : []] as const);
+  return new Map(await Promise.all(found));
 }
 
 /** The platforms that are switched on and have no problems of their own. */
@@ -114,10 +127,15 @@ function brokenHooks({ broken }: Examined): ListedProblem[] {
 }
 
 /** Of hooks in force: what they need outside of their definition. */
-function needs({ definitions, plans, env, rooms, config, loaded, stuck }: Examined): ListedProblem[] {
+function needs(examined: Examined): ListedProblem[] {
+  const { definitions, plans, env, rooms, config, loaded, stuck, commands, faults } = examined;
   const machine = {
     searchPath: env.forPrograms().PATH ?? "",
     plans: plans.list().map(({ id }) => id),
+    commands,
+    assigneeProblem: (assignTo: string) =>
+      assigneeProblem(assignTo, config.orchestrator) ?? personProblem(assignTo, config),
+    destinations: parseDestinations(config.outgoing.allow),
   };
   const on = platformsOn(config, env, loaded.problems);
   return definitions.flatMap((definition) => {
@@ -126,14 +144,16 @@ function needs({ definitions, plans, env, rooms, config, loaded, stuck }: Examin
     const isOff = match?.platforms !== undefined && off.length === match.platforms.length && !off.some(isOn);
     const messages = [
       ...definition.missing(machine),
-      ...chats.flatMap(({ text }) => chatProblem(text, on, rooms) ?? []),
+      ...(faults.get(id) ?? []),
+      ...chats.flatMap(({ text }) => chatProblem(text, on, rooms, accountsOf(env)) ?? []),
+      ...unknownHooks(definition, examined),
       ...(isOff ? [`it is for ${off.join(" and ")}, which ${off.length === 1 ? "is" : "are"} off`] : []),
     ];
     const list = (of: ListedProblem["of"], message: string): ListedProblem => {
       const { file, line, column } = place;
       return { file, line, column, path: "", message: `hook ${id}: ${message}`, of };
     };
-    const never = stuck.filter(({ hookId }) => hookId === id);
+    const never = stuck.filter((one) => one.hookId === id && one.isNote !== true);
     return [...messages.map((message) => list("needs", message)), ...never.map((one) => list("trigger", one.message))];
   });
 
@@ -142,17 +162,37 @@ function needs({ definitions, plans, env, rooms, config, loaded, stuck }: Examin
   }
 }
 
+/** Of hooks and watches that its matcher names: those that there are not. */
+function unknownHooks({ match, trigger }: Definition, examined: Examined): string[] {
+  // The watch of a `files` hook is its own.
+  const watches = trigger.kind === "files" ? [] : (match?.watches ?? []);
+  const named = [
+    ...(match?.hooks ?? []).map((name) => ["match.hooks", name] as const),
+    ...watches.map((name) => ["match.watches", name] as const),
+  ];
+  return named.flatMap(([field, name]) => {
+    const problem = hookProblem(name, examined);
+    return problem === undefined ? [] : [`${field}: ${problem}, so this never matches`];
+  });
+}
+
+function hookProblem(id: string, { hookIds, broken, plugins }: Examined): string | undefined {
+  const known = new Set([...hookIds, ...broken.map((one) => one.id)]);
+  const isOfBrokenPlugin = plugins.some(
+    (one) => one.state === "broken" && one.id !== undefined && id.startsWith(`${one.id}.`),
+  );
+  if (known.has(id) || isOfBrokenPlugin) return undefined;
+  const near = nearest(id, known);
+  return `there is no hook "${id}"${near === undefined ? "" : ` (did you mean "${near}"?)`}`;
+}
+
 /** A typo there leaves the hook as it was, and nobody notices. */
-function overrideProblems({ config, hookIds, broken, plugins, loaded }: Examined): ListedProblem[] {
-  const known = new Set([...hookIds, ...broken.map(({ id }) => id)]);
-  return Object.keys(config.overrides).flatMap((id): ListedProblem[] => {
-    const isOfBrokenPlugin = plugins.some(
-      (one) => one.state === "broken" && one.id !== undefined && id.startsWith(`${one.id}.`),
-    );
-    if (known.has(id) || isOfBrokenPlugin) return [];
-    const near = nearest(id, known);
-    const message = `there is no hook "${id}"${near === undefined ? "" : ` (did you mean "${near}"?)`}, so this changes nothing`;
-    return [{ ...placed(loaded, ["overrides", id], message, true), of: "setting" }];
+function overrideProblems(examined: Examined): ListedProblem[] {
+  return Object.keys(examined.config.overrides).flatMap((id): ListedProblem[] => {
+    const problem = hookProblem(id, examined);
+    if (problem === undefined) return [];
+    const message = `${problem}, so this changes nothing`;
+    return [{ ...placed(examined.loaded, ["overrides", id], message, true), of: "setting" }];
   });
 }
 

@@ -9,7 +9,7 @@ import { parseAddress } from "../domain/address.js";
 import { type PlatformName, platformProblem } from "../domain/platform.js";
 import { suggestion } from "../lib/schema-issues.js";
 import type { PluginInfo } from "../plugins/plugins.js";
-import { chatProblem } from "./chat-problem.js";
+import { accountsOf, chatProblem } from "./chat-problem.js";
 
 interface Examined {
   config: Config;
@@ -39,11 +39,11 @@ export function settingProblems(examined: Examined, on: readonly PlatformName[])
   ];
 }
 
-function chats({ config, rooms }: Examined, on: readonly PlatformName[]): SettingProblem[] {
+function chats({ config, env, rooms }: Examined, on: readonly PlatformName[]): SettingProblem[] {
   return namedPlatforms(config)
     .filter(({ path, text }) => path[0] !== "operators" && parseAddress(text) !== undefined)
     .flatMap(({ path, text, ofKey }) => {
-      const message = chatProblem(text, on, rooms);
+      const message = chatProblem(text, on, rooms, accountsOf(env));
       return message === undefined ? [] : [{ path, message, ofKey }];
     });
 }
@@ -145,7 +145,7 @@ function runnerPrograms({ config, env, file }: Examined): SettingProblem[] {
   const folder = file === undefined ? process.cwd() : dirname(resolve(file));
   const searchPath = env.forPrograms().PATH ?? "";
   return Object.entries(config.orchestrator.runners).flatMap(([name, { shell }]): SettingProblem[] => {
-    const message = shell && missingProgram(shell, { folder, searchPath });
-    return message === undefined ? [] : [{ path: ["orchestrator", "runners", name, "shell"], message }];
+    const missing = shell === undefined ? [] : missingProgram(shell, { folder, searchPath });
+    return missing.map((message) => ({ path: ["orchestrator", "runners", name, "shell"], message }));
   });
 }

@@ -2,14 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { AUTOMATION_RUN_STATUSES, type AutomationRun } from "../domain/automation.js";
 import { OUTCOMES } from "../domain/journal.js";
-import {
-  DELIVERY_STATUSES,
-  type Delivery,
-  type DeliveryStatus,
-  type InboxRow,
-  type InboxStatus,
-  type Store,
-} from "../domain/store.js";
+import { DELIVERY_STATUSES, type Delivery, type DeliveryStatus, type InboxRow, type Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import { parseDuration } from "../lib/duration.js";
@@ -17,7 +10,7 @@ import { nearest } from "../lib/nearest.js";
 import { valueProblem } from "../lib/value-problem.js";
 import { oneOf, type Row, timeOf, type Wanted, wrong } from "./answers/wanted.js";
 import { alerts, missions, tasks } from "./answers/work.js";
-import { type QueryName, queries } from "./queries.js";
+import { INBOX_STATUSES, type QueryName, queries } from "./queries.js";
 
 export type Ask = (name: string, args: Readonly<Record<string, unknown>>) => Promise<readonly Row[]>;
 
@@ -101,8 +94,6 @@ function runRow(run: AutomationRun): Row {
     ended_at: timeOf(run.endedAt),
   };
 }
-
-const INBOX_STATUSES = ["waiting", "running", "deferred", "done", "dead"] as const satisfies readonly InboxStatus[];
 
 async function messages({ store }: AnswerParts, { limit, since, text }: Wanted): Promise<Row[]> {
   const status = oneOf(INBOX_STATUSES, text("status"), "status");

@@ -1,6 +1,7 @@
 /** What a configured hook does, once its context is there. One file or folder a handler in `handlers/`; `handlers/index.ts` is their table. */
 import type { z } from "zod";
 import type { ModelUsage, ToolCallRecord } from "../domain/automation.js";
+import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { RunContext } from "./run-context.js";
 
 export interface Handler<Options = unknown> {
@@ -20,10 +21,19 @@ export interface Handler<Options = unknown> {
   model?(options: Options): string | undefined;
   /** These options ask the default model; without one they are refused at load. */
   needsModel?(options: Options): boolean;
+  /** These options limit the cost of a run; a model without a price is refused at load. */
+  needsPrice?(options: Options): boolean;
+  /** These options make it decide something; a hook whose decision has no effect is refused at load. */
+  decides?(options: Options): boolean;
   /** Chats that these options name, templates among them. `to` is their path within the options. */
   chats?(options: Options): readonly ChatRef[];
-  /** What these options name and this machine lacks at the moment: a program, a module, a plan. The hook is in force, and its runs fail. */
-  missing?(options: Options, machine: Machine): string | undefined;
+  /**
+   * What these options name and the gateway lacks at the moment: a program, a module, a plan. The hook is in force, and its runs fail.
+   * Templates among them are not judged.
+   */
+  missing?(options: Options, machine: Machine): readonly string[];
+  /** What is wrong with the code that these options name; it is loaded for that, as a run loads it. */
+  faults?(options: Options, folder: string): Promise<readonly string[]>;
   /** Secret variables that these options need; a missing one is refused at load. */
   secrets?(options: Options): readonly string[];
   /** Of them, those that sign: one that is no key is refused at load. */
@@ -39,14 +49,24 @@ export interface ChatRef {
   readonly text: string;
 }
 
-/** Where programs, modules and plans are found. */
+/** Where programs, modules and plans are found, and what else steps and handlers may name. */
 export interface Machine {
   /** Relative paths start here: the folder of the definition. */
   readonly folder: string;
+  /** An earlier step of the hook runs a program, which may create what is not there yet. */
+  readonly isAfterProgram: boolean;
+  /** The event is about a conversation, which `here` means. */
+  readonly hasHere: boolean;
   /** The PATH that programs get. */
   readonly searchPath: string;
   /** Ids of the mission plans that can be run. */
   readonly plans: readonly string[];
+  /** Names of all commands, those of plugins included. */
+  readonly commands: readonly string[];
+  /** Why no task can be given to this runner or person; undefined when one can. */
+  assigneeProblem(assignTo: string): string | undefined;
+  /** Where requests may go besides the public internet. */
+  readonly destinations: Destinations;
 }
 
 /**
@@ -74,6 +94,8 @@ export interface HandlerFacts {
 
 export type HandlerResult =
   | ({ readonly kind: "decided"; readonly decision: Decision } & HandlerFacts)
+  /** There was nothing to do, and nothing was done. */
+  | ({ readonly kind: "skipped"; readonly by: string; readonly reason: string } & HandlerFacts)
   | ({
       readonly kind: "failed";
       readonly error: string;

@@ -1,9 +1,10 @@
 /** Paths of definitions: relative to their folder and never outside of it, whatever a template, `..` or a symbolic link says. */
-import { constants } from "node:fs";
+import { constants, realpathSync, statSync } from "node:fs";
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { z } from "zod";
 import { errorMessage, HookgateError } from "../lib/errors.js";
+import type { Machine } from "./handler.js";
 import { isTemplate } from "./template/is-template.js";
 
 /** The one way to files elsewhere. No template: what happens must not decide where is read. */
@@ -32,6 +33,27 @@ export async function locate(path: string, root: string | undefined, folder: str
   const found = await real(asked);
   if (!within(found, top)) throw outside(path, top);
   return { root: top, path: found, name: relative(top, found) || "." };
+}
+
+/** What keeps a step from reading a path, as far as is known now. A path with a template is judged when the step runs. */
+export function pathProblems(
+  path: string,
+  kind: "file" | "folder",
+  { root, folder, isAfterProgram }: { root: string | undefined } & Pick<Machine, "folder" | "isAfterProgram">,
+): string[] {
+  if (isTemplate(path)) return [];
+  const top = resolve(folder, root ?? ".");
+  const asked = resolve(top, path);
+  const outside = `${path} is outside of ${top}: name its folder with \`root\``;
+  if (!within(asked, top)) return [outside];
+  try {
+    const found = realpathSync(asked);
+    if (!within(found, realpathSync(top))) return [outside];
+    const stats = statSync(found);
+    return (kind === "file" ? stats.isFile() : stats.isDirectory()) ? [] : [`${asked} is no ${kind}`];
+  } catch {
+    return isAfterProgram ? [] : [`there is no ${kind} ${asked}`];
+  }
 }
 
 /** Opens a regular file for reading. A pipe or a device is refused without waiting for it. */

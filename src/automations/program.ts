@@ -66,20 +66,20 @@ export function checkProgram(
   for (const { index, message } of argumentProblems(command ?? [])) refuse(message, "command", index);
 }
 
-/** Why the program cannot be started, as far as the file system says; undefined when it can, or when a template names it. */
+/** Why the program cannot be started, as far as the file system says. One that a template names is not judged. */
 export function missingProgram(
   { command, cwd }: Pick<ProgramOptions, "command" | "cwd">,
   { folder, searchPath }: Pick<Machine, "folder" | "searchPath">,
-): string | undefined {
+): string[] {
   const place = resolve(folder, cwd ?? ".");
-  if (!existsSync(place)) return `there is no folder ${place}`;
+  if (!existsSync(place)) return [`there is no folder ${place}`];
   const [program] = command ?? [];
-  if (program === undefined || isTemplate(program)) return undefined;
+  if (program === undefined || isTemplate(program)) return [];
   if (program.includes("/"))
-    return isProgram(resolve(place, program)) ? undefined : `there is no program ${resolve(place, program)}`;
-  if (process.platform === "win32") return undefined; // extensions and the registry decide there
+    return isProgram(resolve(place, program)) ? [] : [`there is no program ${resolve(place, program)}`];
+  if (process.platform === "win32") return []; // extensions and the registry decide there
   const isFound = searchPath.split(delimiter).some((one) => one !== "" && isProgram(join(one, program)));
-  return isFound ? undefined : `there is no program "${program}" on the PATH`;
+  return isFound ? [] : [`there is no program "${program}" on the PATH`];
 }
 
 function isProgram(path: string): boolean {

@@ -3,28 +3,54 @@
  * table name ever stands in a definition or a template.
  */
 import { z } from "zod";
+import { ALERT_STATES } from "../domain/alert.js";
+import { AUTOMATION_RUN_STATUSES } from "../domain/automation.js";
+import { OUTCOMES } from "../domain/journal.js";
+import { MISSION_STATUSES } from "../domain/mission.js";
+import { DELIVERY_STATUSES, type InboxStatus } from "../domain/store.js";
+import { TASK_STATUSES } from "../domain/task.js";
+import { parseDuration } from "../lib/duration.js";
+
+export const INBOX_STATUSES = [
+  "waiting",
+  "running",
+  "deferred",
+  "done",
+  "dead",
+] as const satisfies readonly InboxStatus[];
 
 /** Templates fill in text, so numbers may be written as text. */
-const limit = z.coerce.number().int().min(1).max(1000).default(20).describe("How many rows at most, newest first.");
-const since = z.string().optional().describe("Not older than this: `1h`, or a time such as 2026-11-21T09:00:00Z.");
+const limit = z
+  .union([z.int(), z.string().regex(/^\d+$/, "expected a whole number from 1 to 1000").transform(Number)])
+  .pipe(z.int().min(1).max(1000))
+  .default(20)
+  .describe("How many rows at most, newest first.");
+export const since = z
+  .string()
+  .refine((text) => parseDuration(text) !== undefined || !Number.isNaN(Date.parse(text)), {
+    error: ({ input }) => `expected 1h or a time such as 2026-11-21T09:00:00Z, got "${String(input)}"`,
+  })
+  .optional()
+  .describe("Not older than this: `1h`, or a time such as 2026-11-21T09:00:00Z.");
 const text = z.string().min(1).optional();
+const oneOf = <T extends string>(known: readonly T[]) => z.enum(known).optional();
 
 export const queries = {
   runs: {
     summary: "Runs of operator-defined hooks.",
-    args: z.strictObject({ hook: text, status: text, since, limit }),
+    args: z.strictObject({ hook: text, status: oneOf(AUTOMATION_RUN_STATUSES), since, limit }),
   },
   messages: {
     summary: "Messages that came in, as the inbox keeps them.",
-    args: z.strictObject({ platform: text, chat: text, user: text, status: text, since, limit }),
+    args: z.strictObject({ platform: text, chat: text, user: text, status: oneOf(INBOX_STATUSES), since, limit }),
   },
   deliveries: {
     summary: "Messages that went out, or wait, or failed.",
-    args: z.strictObject({ platform: text, chat: text, status: text, since, limit }),
+    args: z.strictObject({ platform: text, chat: text, status: oneOf(DELIVERY_STATUSES), since, limit }),
   },
   dispatches: {
     summary: "Hook points that fired, with the runs of their hooks.",
-    args: z.strictObject({ point: text, hook: text, outcome: text, since, limit }),
+    args: z.strictObject({ point: text, hook: text, outcome: oneOf(OUTCOMES), since, limit }),
   },
   status: {
     summary: "How the gateway is: its platforms, and what waits in its queues.",
@@ -32,15 +58,15 @@ export const queries = {
   },
   tasks: {
     summary: "Tasks, with their state and how they ended.",
-    args: z.strictObject({ status: text, assign_to: text, group: text, mission: text, since, limit }),
+    args: z.strictObject({ status: oneOf(TASK_STATUSES), assign_to: text, group: text, mission: text, since, limit }),
   },
   missions: {
     summary: "Missions, with their state.",
-    args: z.strictObject({ status: text, plan: text, since, limit }),
+    args: z.strictObject({ status: oneOf(MISSION_STATUSES), plan: text, since, limit }),
   },
   alerts: {
     summary: "Alerts, the open ones unless a state is asked for.",
-    args: z.strictObject({ state: text, since, limit }),
+    args: z.strictObject({ state: oneOf(ALERT_STATES), since, limit }),
   },
   hooks: {
     summary: "Hooks, with how often they fired and failed over the last day.",

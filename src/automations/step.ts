@@ -16,7 +16,7 @@ export interface Step<Options = unknown> {
   /** The word of `skip_if` that asks whether its result is ok; a step without one has no such word. */
   readonly okWord?: "exit_zero" | "status_ok";
   /** What these options name and this machine lacks at the moment; see `Handler`. */
-  missing?(options: Options, machine: Machine): string | undefined;
+  missing?(options: Options, machine: Machine): readonly string[];
   /** Secret variables that these options need; a missing one is refused at load. */
   secrets?(options: Options): readonly string[];
   /** Only an owner may fire, enable or reveal a hook with it. */

@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { errorMessage, HookgateError } from "../lib/errors.js";
+import { placeIn, placeOfSyntaxError } from "../lib/module-place.js";
 import { PLAIN } from "../lib/plain-issues.js";
 import { issuesOf, pathText } from "../lib/schema-issues.js";
 import type { PluginEntry } from "./config.js";
@@ -109,33 +110,6 @@ function importHint(error: unknown): string {
   return /Cannot find package 'hookgate'/.test(errorMessage(error))
     ? "Run npm install hookgate beside the plugin, or export a plain { id, setup } without definePlugin."
     : "The module threw while it was loaded.";
-}
-
-/** ` (echo.js:12:5)`: the place in the plugin's own file that an error names first; nothing when it names none. */
-export function placeIn(error: unknown, { file }: FoundModule): string {
-  if (file === undefined || !(error instanceof Error)) return "";
-  const name = basename(file);
-  const [, place] =
-    /([^\s/\\]+\.[cm]?[jt]sx?(?:\?version=\d+)?:\d+(?::\d+)?)/.exec(fromOwnFile(error.stack ?? "", name)) ?? [];
-  return place === undefined ? "" : ` (${place.replace(/\?version=\d+/, "")})`;
-}
-
-/** Node tells an importer what is wrong with a module's syntax, and only its own check tells where. */
-async function placeOfSyntaxError({ file }: FoundModule): Promise<string> {
-  if (file === undefined) return "";
-  const { execFile } = await import("node:child_process");
-  const said = await new Promise<string>((done) => {
-    execFile(process.execPath, ["--check", file], { timeout: SYNTAX_CHECK_MS }, (_, _out, stderr) => done(stderr));
-  });
-  const [, line] = /^\S.*:(\d+)\r?$/m.exec(said) ?? [];
-  return line === undefined ? "" : ` (${basename(file)}:${line})`;
-}
-
-const SYNTAX_CHECK_MS = 5_000;
-
-function fromOwnFile(stack: string, name: string): string {
-  const at = stack.indexOf(`/${name}`);
-  return at < 0 ? "" : stack.slice(at + 1);
 }
 
 /** `version` makes Node read a file anew instead of giving the module that it has. (What the file itself imports stays.) */

@@ -9,12 +9,13 @@ import type { HookRegistry, Problem } from "../hooks/registry.js";
 import { isError } from "../hooks/validate.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import { placeIn } from "../lib/module-place.js";
 import { within } from "../lib/within.js";
 import { createApi } from "./api.js";
 import type { HookBreaker } from "./breaker.js";
 import type { PluginEntry } from "./config.js";
 import type { PluginDefinition, PluginEnd } from "./define.js";
-import { type FoundModule, failure, importPlugin, parsePluginConfig, placeIn } from "./load.js";
+import { type FoundModule, failure, importPlugin, parsePluginConfig } from "./load.js";
 import { Slots } from "./slots.js";
 import { type ApiParts, createStage, type Stage } from "./stage.js";
 

@@ -7,26 +7,11 @@ import { startApp } from "../../src/app.js";
 import { examine } from "../../src/cli/examine.js";
 import { formatProblem, loadConfig } from "../../src/config/load.js";
 import { silentLogger } from "../../src/lib/logger.js";
+import { gatewayProcess, TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
+import { HOOK_MISTAKES, hook, type Json, type Mistake, TRUE } from "./hook-mistakes.js";
 import { runCli } from "./run-cli.js";
 
-type Json = Record<string, unknown>;
-
-interface Mistake {
-  config?: Json;
-  files?: Record<string, string>;
-  env?: Record<string, string>;
-  found: RegExp;
-  /** It makes other mistakes of the table unreadable, so it is not in the file that has them all. */
-  alone?: true;
-}
-
-const TRUE = { shell: { command: ["true"] } };
-let number = 0;
-const hook = (changes: Json, found: RegExp): Mistake => ({
-  config: { hooks: [{ id: `h${++number}`, run: TRUE, ...changes }] },
-  found,
-});
 const received = { on: "message_received" };
 const claim = { on: "inbound_claim" };
 const plugin = (name: string, code: string, found: RegExp): Mistake => ({
@@ -37,6 +22,7 @@ const plugin = (name: string, code: string, found: RegExp): Mistake => ({
 const reply = { for: "conversation", measure: "first_response", target: "1h" };
 
 const MISTAKES: Record<string, Mistake> = {
+  ...HOOK_MISTAKES,
   // The whole configuration.
   "a word for a duration": {
     config: { gateway: { ttl: "soon" } },
@@ -333,10 +319,10 @@ async function started(env?: Record<string, string>): Promise<string> {
   }
 }
 
-async function listed(url: string): Promise<string> {
+async function listed(url: string, token = "the-token-of-the-owner-0001"): Promise<string> {
   const answer = await fetch(`${url}/api/command`, {
     method: "POST",
-    headers: { authorization: "Bearer the-token-of-the-owner-0001", "content-type": "application/json" },
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: JSON.stringify({ line: "/status" }),
   });
   const { data } = (await answer.json()) as { data: { problems: string[] } };
@@ -408,6 +394,21 @@ test("a plugin that is no JavaScript is reported with its line", async () => {
   });
   const { code, err } = await runCli(["check"], { cwd: folder });
   expect([code, err]).toEqual([2, expect.stringMatching(/\.\/syntax\.mjs: .*\(syntax\.mjs:\d/)]);
+});
+
+test("a module of a hook that is no JavaScript is reported with its line, and by a running gateway, too", async () => {
+  const config = { hooks: [{ id: "a", ...received, run: { module: { path: "./syntax.mjs" } } }] };
+  write({ config, files: { "syntax.mjs": "export default () => {\n  return (;\n};\n" } });
+  const words = /hook a: the module \.\/syntax\.mjs cannot be loaded: .*\(syntax\.mjs:2\)/;
+  expect((await runCli(["check"], { cwd: folder })).err).toMatch(words);
+  const gateway = await gatewayProcess({ folder, config });
+  try {
+    await gateway.start();
+    await gateway.ready();
+    expect(await listed(gateway.url, TOKEN)).toMatch(words);
+  } finally {
+    await gateway.kill();
+  }
 });
 
 test("keys without a value count as absent", async () => {

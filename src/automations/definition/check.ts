@@ -34,6 +34,8 @@ export interface Surroundings {
   readonly models: readonly string[];
   /** The one that is asked when none is named. */
   readonly defaultModel?: string | undefined;
+  /** Of the models, those that have no price. */
+  readonly unpriced?: readonly string[];
 }
 
 export type Checked = { issues: Issue[] } | { definition: Definition };
@@ -59,6 +61,7 @@ export function checkDefinition(
   if (trigger === undefined || point === undefined) return { issues };
   const phase = phaseOf(form, trigger, point, issues);
   const execution = executionOf(form, trigger, point, phase, issues);
+  checkDecides(body.run, execution, point, phase, issues);
   const match = matchOf(form, trigger, point, issues);
   const payload = schemaOf(point);
   if (form.match !== undefined) {
@@ -70,6 +73,7 @@ export function checkDefinition(
   checkConversation(chats, body.run, trigger, point, payload, issues);
   if (!unsure.has("execution") && !unsure.has("on_failure") && !unsure.has("fallback"))
     checkPolicies(form, execution, issues);
+  const hasHere = hasConversation(payload);
   const compiled = compileTemplates(body, point, issues);
   if (issues.length > 0 || unsure.size > 0 || compiled === undefined) return { issues };
   return {
@@ -108,7 +112,11 @@ export function checkDefinition(
         .concat((form.notify?.to ?? []).map((text) => ({ path: ["notify", "to"], text })))
         .filter(({ text }) => text !== HERE && !isTemplate(text)),
       missing: (machine) =>
-        used.flatMap(({ needs, options }) => needs.missing?.(options, { ...machine, folder: where.folder }) ?? []),
+        used.flatMap(({ needs, options }, index) => {
+          const isAfterProgram = used.slice(0, index).some((before) => before.needs.ownerOnly === true);
+          return needs.missing?.(options, { ...machine, folder: where.folder, isAfterProgram, hasHere }) ?? [];
+        }),
+      faults: async () => (await body.run?.handler.faults?.(body.run.options, where.folder)) ?? [],
       ownerOnly: used.some(({ needs }) => needs.ownerOnly === true),
     },
   };
@@ -311,11 +319,29 @@ function checkConversation(
     if (text === HERE)
       issues.push({
         path: ["run", run.handler.name, ...path],
-        message: `${what} is about no conversation, so there is no "here": name a chat, such as to: "web:web:general"`,
+        message: `${what} is about no conversation, so there is no "here": name a chat, such as ${path[0]}: ${path[0] === "send_to" ? '["web:web:general"]' : '"web:web:general"'}`,
       });
 }
 
-function checkModel(run: ParsedBody["run"], { models, defaultModel }: Surroundings, issues: Issue[]): void {
+/** A decision that has no effect makes every run fail. */
+function checkDecides(
+  run: ParsedBody["run"],
+  execution: Execution,
+  { name, model }: AnyPoint,
+  phase: LifecyclePhase | undefined,
+  issues: Issue[],
+): void {
+  if (run === undefined || run.handler.decides?.(run.options) !== true) return;
+  const isOver = model === "void" || phase === "after";
+  if (isWaitedFor(execution) && !isOver) return;
+  const why = isOver
+    ? `nothing can be decided at ${name}${phase === undefined ? "" : ` (${phase})`}`
+    : `nothing waits for a hook that is ${execution}`;
+  const path = ["run", run.handler.name, "decides"];
+  issues.push({ path, message: `${why}, so a decision has no effect: remove \`decides\`` });
+}
+
+function checkModel(run: ParsedBody["run"], { models, defaultModel, unpriced }: Surroundings, issues: Issue[]): void {
   if (run === undefined) return;
   if (run.handler.needsModel?.(run.options) && defaultModel === undefined && models.length !== 1) {
     const message =
@@ -325,6 +351,12 @@ function checkModel(run: ParsedBody["run"], { models, defaultModel }: Surroundin
     issues.push({ path: ["run", run.handler.name], message });
   }
   const model = run.handler.model?.(run.options);
+  const asked = model ?? defaultModel ?? "";
+  if (run.handler.needsPrice?.(run.options) && unpriced?.includes(asked))
+    issues.push({
+      path: ["run", run.handler.name, "max_cost_usd"],
+      message: `a cost limit needs a price, and the model "${asked}" has none: set models.available.${asked}.price`,
+    });
   if (model === undefined || models.includes(model)) return;
   issues.push({ path: ["run"], message: `there is no model "${model}" under \`models:\`${suggestion(model, models)}` });
 }

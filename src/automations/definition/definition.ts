@@ -106,8 +106,10 @@ export interface Definition {
   readonly secrets: readonly string[];
   /** Chats that its handler and `notify` name; `here` and templates are not among them. */
   readonly chats: readonly ChatRef[];
-  /** What it names and this machine lacks now: a program, a module, a plan. Looked up on each call. */
-  missing(machine: Omit<Machine, "folder">): readonly string[];
+  /** What it names and the gateway lacks now: a program, a module, a plan. Looked up on each call. */
+  missing(machine: Omit<Machine, "folder" | "isAfterProgram" | "hasHere">): readonly string[];
+  /** What is wrong with the code that it names, which is loaded for that. */
+  faults(): Promise<readonly string[]>;
   /** A step or its handler runs what only an owner may run. */
   readonly ownerOnly: boolean;
 }

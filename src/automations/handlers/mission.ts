@@ -20,7 +20,7 @@ export const missionHandler: Handler<z.output<typeof missionOptions>> = {
   verbatim: ["plan"],
   chats: ({ at }) => (at === undefined ? [] : [{ path: ["at"], text: at }]),
   missing: ({ plan }, { plans }) =>
-    plans.includes(plan) ? undefined : `there is no plan "${plan}" in the folder missions${suggestion(plan, plans)}`,
+    plans.includes(plan) ? [] : [`there is no plan "${plan}" in the folder missions${suggestion(plan, plans)}`],
   ownerOnly: true,
   async run({ plan, at }, { reach, hookId, runId, cause, event, dryRun }) {
     const rendered = `mission ${plan}`;

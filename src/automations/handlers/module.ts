@@ -8,7 +8,9 @@ import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
+import { systemClock, wait } from "../../lib/clock.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
+import { placeIn, placeOfSyntaxError } from "../../lib/module-place.js";
 import type { Handler, HandlerResult } from "../handler.js";
 import type { RunContext } from "../run-context.js";
 import { isTemplate } from "../template/is-template.js";
@@ -48,7 +50,17 @@ export const moduleHandler: Handler<ModuleOptions> = {
   verbatim: ["path", "export"],
   missing({ path }, { folder }) {
     const file = resolve(folder, path);
-    return existsSync(file) ? undefined : `there is no module ${file}`;
+    return existsSync(file) ? [] : [`there is no module ${file}`];
+  },
+  async faults(options, folder) {
+    const file = resolve(folder, options.path);
+    const version = await versionOf(file).catch(() => undefined); // not there: it is listed as missing
+    if (version === undefined) return [];
+    const known = examined.get(options);
+    if (known?.version === version) return known.faults;
+    const faults = await faultsOf(options, folder, file);
+    examined.set(options, { version, faults });
+    return faults;
   },
   ownerOnly: true,
   async run(options, context) {
@@ -89,15 +101,31 @@ function judge(returned: unknown): HandlerResult {
 
 type Call = (event: unknown, context: ModuleContext) => unknown;
 
+/** What was found, so that a file is examined once for each time that it changes. */
+const examined = new WeakMap<ModuleOptions, { version: string; faults: readonly string[] }>();
+
+async function faultsOf(options: ModuleOptions, folder: string, file: string): Promise<string[]> {
+  const late = new AbortController();
+  try {
+    await Promise.race([load(options, { folder }), tooLate(late.signal)]);
+    return [];
+  } catch (error) {
+    if (error instanceof HookgateError) return [error.message];
+    const place = error instanceof SyntaxError ? await placeOfSyntaxError({ file }) : placeIn(error, { file });
+    return [`the module ${options.path} cannot be loaded: ${errorMessage(error)}${place}`];
+  } finally {
+    late.abort();
+  }
+}
+
 /** Node keeps a module for good under its address: the file's time and size in it make a changed file a new one. */
-async function load(options: ModuleOptions, { folder }: RunContext): Promise<Call> {
+async function load(options: ModuleOptions, { folder }: Pick<RunContext, "folder">): Promise<Call> {
   const path = resolve(folder, options.path);
-  const found = await stat(path).catch((error: unknown) => {
+  const version = await versionOf(path).catch((error: unknown) => {
     throw new HookgateError({ code: "MODULE_MISSING", message: `there is no module ${path}`, cause: error });
   });
   // What `require` would load is kept under its path alone.
   delete createRequire(path).cache[path];
-  const version = `${found.mtimeMs}-${found.size}-${found.ino}`;
   const loaded = (await import(`${pathToFileURL(path).href}?version=${version}`)) as Record<string, unknown>;
   const call = loaded[options.export];
   if (typeof call === "function") return call as Call;
@@ -107,6 +135,21 @@ async function load(options: ModuleOptions, { folder }: RunContext): Promise<Cal
     message: `${options.path} exports no function "${options.export}"${known.length === 0 ? "" : `; it exports ${known.join(", ")}`}`,
   });
 }
+
+async function versionOf(path: string): Promise<string> {
+  const { mtimeMs, size, ino } = await stat(path);
+  return `${mtimeMs}-${size}-${ino}`;
+}
+
+/** A module that waits for ever while it is loaded is not waited for. */
+function tooLate(signal: AbortSignal): Promise<never> {
+  const message = `its module is not loaded after ${LOADED_WITHIN_MS / 1000} s`;
+  return wait(systemClock, LOADED_WITHIN_MS, signal).then(() => {
+    throw new HookgateError({ code: "MODULE_LATE", message });
+  });
+}
+
+const LOADED_WITHIN_MS = 5_000;
 
 /** Its own to change. */
 function copyOf(event: unknown): unknown {

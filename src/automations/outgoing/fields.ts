@@ -1,5 +1,8 @@
 /** Option fields of whatever sends a request: the `http` handler and the `http` step. */
+import { isIP } from "node:net";
 import { z } from "zod";
+import { whyNotPublic } from "../../lib/outgoing/destinations.js";
+import type { Machine } from "../handler.js";
 import { isTemplate } from "../template/is-template.js";
 
 export const variableName = z
@@ -9,9 +12,13 @@ export const variableName = z
 /** One with a template in it can only be judged when it runs. */
 export const webAddress = z.string().superRefine((text, context) => {
   if (isTemplate(text)) return;
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return;
+  if (isWebAddress(text)) return;
   context.addIssue({ code: "custom", message: `expected an address that begins with https: or http:, got "${text}"` });
 });
+
+export function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
 
 /** Where a request goes: written down, or in a variable when the address itself is a secret, as those of many chat webhooks are. */
 export const target = {
@@ -65,6 +72,20 @@ export const auth = z
   ])
   .optional();
 export type Auth = NonNullable<z.output<typeof auth>>;
+
+/** Why the request is refused, as far as its address shows: a private one is let through by the configuration only. */
+export function targetProblems({ url }: Target, { destinations }: Pick<Machine, "destinations">): string[] {
+  if (url === undefined || isTemplate(url) || !URL.canParse(url)) return [];
+  const { protocol, hostname, port: written } = new URL(url);
+  const port = Number(written || (protocol === "https:" ? 443 : 80));
+  const host = hostname.replace(/^\[|\]$/g, "");
+  const address = /^(.+\.)?localhost\.?$/.test(host) ? "127.0.0.1" : host;
+  const why = isIP(address) === 0 ? undefined : whyNotPublic(address);
+  if (why === undefined || destinations.allowsHost(host, port) || destinations.allowsAddress(address, port)) return [];
+  return [
+    `${hostname}:${port} is refused, because its address is ${why}: add "${hostname}:${port}" to outgoing.allow, and restart Hookgate`,
+  ];
+}
 
 /** The variables of address and login. */
 export function variablesOf({ url_env, auth: given }: Target & { auth?: Auth | undefined }): string[] {

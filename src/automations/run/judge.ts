@@ -18,6 +18,7 @@ export function judge(result: HandlerResult, start: RunStart): RunOutcome {
       ...(disable === undefined ? {} : { disable }),
     };
   }
+  if (result.kind === "skipped") return { status: "skipped", by: result.by, reason: result.reason };
   return judgeDecision(result.decision, start);
 }
 

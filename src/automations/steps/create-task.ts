@@ -3,8 +3,10 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { parseDuration } from "../../lib/duration.js";
 import { HookgateError } from "../../lib/errors.js";
+import { parseInstant } from "../../lib/instant.js";
 import { conversationOf } from "../outgoing/chat-address.js";
 import type { Step } from "../step.js";
+import { isTemplate } from "../template/is-template.js";
 
 const createTaskOptions = z.strictObject({
   title: z.string().min(1).describe("What is to be done, in a line."),
@@ -13,7 +15,14 @@ const createTaskOptions = z.strictObject({
   group: z.string().optional().describe("A word that it goes under."),
   priority: z.int().optional().describe("Higher goes first; 0 when absent."),
   retries: z.int().min(0).max(100).optional().describe("How often it is tried again when it fails."),
-  due: z.string().optional().describe("Its deadline: `2h` from now, or a time with its offset."),
+  due: z
+    .string()
+    .refine((due) => isTemplate(due) || isDeadline(due), {
+      error: ({ input }) =>
+        `expected a duration above 0 such as 2h, or a time such as 2026-11-21T18:00Z, got "${String(input)}"`,
+    })
+    .optional()
+    .describe("Its deadline: `2h` from now, or a time with its offset."),
   input: z.record(z.string(), z.unknown()).optional().describe("What the runner is given, with templates."),
   draft: z.boolean().default(false).describe("It is only written down."),
 });
@@ -23,6 +32,10 @@ export const createTaskStep: Step<z.output<typeof createTaskOptions>> = {
   summary: "Gives a runner or a person a task.",
   options: createTaskOptions,
   fields: ["id", "status", "title"],
+  missing({ to }, { assigneeProblem }) {
+    const problem = isTemplate(to) ? undefined : assigneeProblem(to);
+    return problem === undefined ? [] : [problem];
+  },
   async run(options, context) {
     const { title, to, description, group, priority, retries, due, input, draft } = options;
     if (context.dryRun)
@@ -62,6 +75,11 @@ export const createTaskStep: Step<z.output<typeof createTaskOptions>> = {
 /** The same for every attempt of a run. */
 function idOf(runId: string, what: string): string {
   return `t_${createHash("sha256").update(`${runId}:${what}`).digest("hex").slice(0, 20)}`;
+}
+
+function isDeadline(due: string): boolean {
+  const ms = parseDuration(due);
+  return ms === undefined ? parseInstant(due, "UTC") !== undefined : ms > 0;
 }
 
 /** Anything but a duration is held against what a time looks like when the task is created. */

@@ -2,9 +2,12 @@
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
 import { nearest } from "../../lib/nearest.js";
+import { PLAIN_MANY } from "../../lib/plain-issues.js";
+import { issuesOf } from "../../lib/schema-issues.js";
 import { valueProblem } from "../../lib/value-problem.js";
 import { queries } from "../queries.js";
 import type { Step, StepContext, StepResult } from "../step.js";
+import { isTemplate } from "../template/is-template.js";
 
 const NAMES = Object.keys(queries);
 
@@ -19,14 +22,19 @@ const dbQueryOptions = z
   .superRefine(({ query, args }, context) => {
     const problem = queryProblem(query);
     if (problem !== undefined) return context.addIssue({ code: "custom", message: problem, path: ["query"] });
-    const known = Object.keys(queries[query as keyof typeof queries].args.shape);
+    const { args: schema } = queries[query as keyof typeof queries];
+    const known = Object.keys(schema.shape);
     for (const name of Object.keys(args))
       if (!known.includes(name))
         context.addIssue({
           code: "custom",
-          message: `${query} takes ${known.join(", ")}${suggest(name, known)}`,
+          message: `${query} takes ${known.join(", ") || "no arguments"}${suggest(name, known)}`,
           path: ["args", name],
         });
+    const literal = Object.entries(args).filter(([name, value]) => known.includes(name) && !isTemplate(String(value)));
+    const { error } = schema.safeParse(Object.fromEntries(literal), PLAIN_MANY);
+    for (const { path, message } of error === undefined ? [] : issuesOf(error, ["args"]))
+      context.addIssue({ code: "custom", message, path: [...path] });
   });
 
 export const dbQueryStep: Step<z.output<typeof dbQueryOptions>> = {

@@ -1,7 +1,7 @@
 /** `- file_diff:`: what changed in a file, against another one or against what this hook saw when it ran before. */
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
-import { locate, openFile, readStart, rootField } from "../paths.js";
+import { locate, openFile, pathProblems, readStart, rootField } from "../paths.js";
 import type { Step, StepContext } from "../step.js";
 
 const fileDiffOptions = z.strictObject({
@@ -32,6 +32,8 @@ export const fileDiffStep: Step<z.output<typeof fileDiffOptions>> = {
   options: fileDiffOptions,
   verbatim: ["root"],
   fields: ["diff", "added", "removed", "changed", "isFirst", "truncated"],
+  missing: ({ path, against = path, root }, machine) =>
+    [...new Set([path, against])].flatMap((one) => pathProblems(one, "file", { ...machine, root })),
   async run({ path, against, lines, root }, context) {
     const after = await textOf(path, root, context);
     const before =

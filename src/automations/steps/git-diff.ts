@@ -1,5 +1,6 @@
 /** `- git_diff:`: what changed in a git repository. Read-only: nothing that the repository configures is run. */
-import { resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import type { SimpleGit } from "simple-git";
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
@@ -36,6 +37,11 @@ export const gitDiffStep: Step<GitDiffOptions> = {
   options: gitDiffOptions,
   verbatim: ["repo"],
   fields: ["diff", "files", "added", "removed", "count", "branch", "commit", "truncated"],
+  missing({ repo }, { folder, isAfterProgram }) {
+    const place = resolve(folder, repo ?? ".");
+    if (isAfterProgram || isRepository(place)) return [];
+    return [`there is no git repository in ${place}: name its folder with \`repo\``];
+  },
   async run(options, context) {
     const git = await repository(options, context);
     const range = rangeOf(options);
@@ -71,6 +77,15 @@ export const gitDiffStep: Step<GitDiffOptions> = {
     };
   },
 };
+
+/** Of a work tree, or of a folder in it; or one without a work tree. */
+function isRepository(place: string): boolean {
+  if (existsSync(join(place, "HEAD")) && existsSync(join(place, "objects"))) return true;
+  for (let folder = place; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, ".git"))) return existsSync(place);
+    if (dirname(folder) === folder) return false;
+  }
+}
 
 const MAX_FILES = 1000;
 /** No program that the repository's configuration names is run. */

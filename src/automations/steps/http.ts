@@ -5,7 +5,16 @@
 import { z } from "zod";
 import { authHeaders } from "../outgoing/authorize.js";
 import { type Composed, compose, targetOf } from "../outgoing/compose.js";
-import { auth, body, hasOneTarget, headers, ONE_TARGET, target, variablesOf } from "../outgoing/fields.js";
+import {
+  auth,
+  body,
+  hasOneTarget,
+  headers,
+  ONE_TARGET,
+  target,
+  targetProblems,
+  variablesOf,
+} from "../outgoing/fields.js";
 import type { Step, StepResult } from "../step.js";
 
 const httpStepOptions = z
@@ -26,6 +35,7 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
   okWord: "status_ok",
   fields: ["status", "ok", "headers", "body", "json", "truncated"],
   secrets: (options) => variablesOf(options),
+  missing: targetProblems,
   async run(options, { reach, signal, timeoutMs, maxBytes, dryRun }) {
     const request = compose(options.body, options.headers);
     const login = authHeaders(options.auth, reach);

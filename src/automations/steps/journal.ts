@@ -1,6 +1,8 @@
 /** `- journal:`: what happened lately: runs of hooks, or messages. */
 import { z } from "zod";
+import { since } from "../queries.js";
 import type { Step } from "../step.js";
+import { isTemplate } from "../template/is-template.js";
 import { askRows } from "./db-query.js";
 
 const journalOptions = z
@@ -11,7 +13,9 @@ const journalOptions = z
     since: z.string().min(1).optional().describe("Not older than this: `1h`, or a time."),
     limit: z.int().min(1).max(200).default(10).describe("How many, newest first."),
   })
-  .superRefine(({ of, hook, chat }, context) => {
+  .superRefine(({ of, hook, chat, since: from = "" }, context) => {
+    const problem = isTemplate(from) ? undefined : since.safeParse(from || undefined).error?.issues[0]?.message;
+    if (problem !== undefined) context.addIssue({ code: "custom", message: problem, path: ["since"] });
     if (hook !== undefined && of === "messages")
       context.addIssue({
         code: "custom",

@@ -4,7 +4,7 @@ import { lstat, readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import picomatch from "picomatch";
 import { z } from "zod";
-import { locate, rootField } from "../paths.js";
+import { locate, pathProblems, rootField } from "../paths.js";
 import type { Step } from "../step.js";
 
 const globs = z.array(z.string().min(1));
@@ -29,6 +29,7 @@ export const listFilesStep: Step<z.output<typeof listFilesOptions>> = {
   options: listFilesOptions,
   verbatim: ["root"],
   fields: ["files", "paths", "count", "truncated"],
+  missing: ({ path, root }, machine) => pathProblems(path, "folder", { ...machine, root }),
   async run({ path, root, glob, ignore, limit }, { folder, maxBytes, signal }) {
     const { path: top } = await locate(path, root, folder);
     const isWanted = picomatch(glob, { dot: true });

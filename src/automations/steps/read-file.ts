@@ -1,6 +1,6 @@
 /** `- read_file:`: the text of a file in the definition's folder. */
 import { z } from "zod";
-import { locate, openFile, readStart, rootField } from "../paths.js";
+import { locate, openFile, pathProblems, readStart, rootField } from "../paths.js";
 import type { Step } from "../step.js";
 
 const readFileOptions = z.strictObject({
@@ -14,6 +14,7 @@ export const readFileStep: Step<z.output<typeof readFileOptions>> = {
   options: readFileOptions,
   verbatim: ["root"],
   fields: ["path", "text", "json", "sizeBytes", "modifiedAt", "truncated"],
+  missing: ({ path, root }, machine) => pathProblems(path, "file", { ...machine, root }),
   async run({ path, root }, { folder, maxBytes }) {
     const place = await locate(path, root, folder);
     const file = await openFile(place);

@@ -136,7 +136,10 @@ describe("the chat handler", () => {
   });
 
   it("says nothing when its template printed nothing, and nothing in a dry run", async () => {
-    expect((await say({ text: " \n", to: "web:web:ops" })).said).toEqual([]);
+    const made = handlerContext();
+    const options = chatOptions.parse({ text: "{{ event.words }}", to: "web:web:ops" });
+    expect(await chatHandler.run({ ...options, text: " \n" }, made.context)).toMatchObject({ kind: "skipped" });
+    expect(made.said).toEqual([]);
     const { said, result } = await say({ text: "would say", to: "web:web:ops" }, { dryRun: true });
     expect(said).toEqual([]);
     expect(result.rendered).toBe("would say");

@@ -74,7 +74,8 @@ export class World {
   readonly roles: { id: string; name: string; permissions: string }[] = [];
 
   constructor() {
-    const botId = this.snowflake();
+    // The one in FAKE_TOKEN: a token begins with the id of its account.
+    const botId = "1".repeat(18);
     this.bot = { id: botId, username: "hookgate", isBot: true, roleIds: [] };
     this.applicationId = botId;
     this.users.set(botId, this.bot);

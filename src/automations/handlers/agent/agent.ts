@@ -13,7 +13,13 @@ export const agentHandler: Handler<AgentOptions> = {
   forModel: ["prompt", "system"],
   model: ({ model }) => model,
   needsModel: ({ model }) => model === undefined,
+  needsPrice: ({ max_cost_usd }) => max_cost_usd !== undefined,
+  decides: ({ decides }) => decides,
   chats: ({ send_to }) => send_to.map((text, index) => ({ path: ["send_to", index], text })),
+  missing: ({ tools, send_to }, { hasHere }) =>
+    tools.includes("send_message") && send_to.length === 0 && !hasHere
+      ? ['the tool send_message has no chat, because the event is about none: add `send_to: ["web:web:general"]`']
+      : [],
   async run(options, context) {
     const fence = newFence();
     const prompt = fence.apply(options.prompt);

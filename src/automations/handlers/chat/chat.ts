@@ -5,7 +5,8 @@ import { errorMessage, HookgateError } from "../../../lib/errors.js";
 import type { Handler, HandlerResult } from "../../handler.js";
 import { placeOf } from "../../outgoing/chat-address.js";
 import type { RunContext } from "../../run-context.js";
-import { type ChatOptions, chatOptions } from "./options.js";
+import { buttonProblems, cleanLabel, commandProblems } from "./buttons.js";
+import { type ChatOptions, chatOptions, isEmpty } from "./options.js";
 import { findThread } from "./thread.js";
 
 export const chatHandler: Handler<ChatOptions> = {
@@ -15,16 +16,14 @@ export const chatHandler: Handler<ChatOptions> = {
   chats: ({ to }) =>
     typeof to === "string" ? [{ path: ["to"], text: to }] : to.map((text, index) => ({ path: ["to", index], text })),
   buttons: ["buttons"],
+  missing: ({ buttons }, { commands }) => commandProblems(buttons, commands),
   async run(options, context) {
     const message = messageOf(options);
     const rendered = preview(message);
-    if (isEmpty(message))
-      return {
-        kind: "decided",
-        decision: { kind: "pass" },
-        rendered,
-        output: { said: [], reason: "there is nothing to say" },
-      };
+    if (isEmpty(options)) return { kind: "skipped", by: "empty", reason: "there is nothing to say", rendered };
+    const [wrong] = (message.buttons ?? []).flat().flatMap((one) => buttonProblems(one, true));
+    if (wrong !== undefined)
+      return { kind: "failed", error: `a button: ${wrong.message}`, isRetryable: false, rendered };
     if (context.dryRun) return { kind: "decided", decision: { kind: "pass" }, rendered, output: { dryRun: true } };
     const said: Said[] = [];
     for (const to of addressesOf(options, context)) said.push(await say(to, message, options, context));
@@ -102,15 +101,10 @@ function messageOf({ text = "", card, buttons, silent, mentions }: ChatOptions):
   return {
     text,
     ...(card === undefined ? {} : { card }),
-    ...(buttons === undefined ? {} : { buttons }),
+    buttons: buttons?.map((row) => row.map((one) => ({ ...one, label: cleanLabel(one.label) }))),
     ...(silent === undefined ? {} : { silent }),
     ...(mentions === undefined ? {} : { mentions }),
   };
-}
-
-function isEmpty({ text, card }: OutboundMessage): boolean {
-  const parts = [text, card?.title, card?.text, ...(card?.fields?.map(({ value }) => value) ?? [])];
-  return parts.every((part) => part === undefined || part.trim() === "");
 }
 
 function preview({ text, card }: OutboundMessage): string {

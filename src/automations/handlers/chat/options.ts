@@ -1,37 +1,60 @@
 /** Options of the `chat` handler. */
 import { z } from "zod";
 import { button, card, outboundMessage } from "../../../domain/message.js";
+import { isBlank } from "../../../lib/markdown/clean.js";
 import { timezone } from "../../../lib/timezone.js";
 import { chatAddress } from "../../outgoing/chat-address.js";
+import { isWebAddress } from "../../outgoing/fields.js";
+import { isTemplate } from "../../template/is-template.js";
+import { buttonProblems } from "./buttons.js";
 
-export const chatOptions = z
-  .strictObject({
-    to: z
-      .union([chatAddress, z.array(chatAddress).min(1).max(50)])
-      .default("here")
-      .describe("Addresses (platform:bot:chat[:thread]), or here: the conversation that the event is about."),
-    text: z.string().optional().describe("Markdown."),
-    card: card.strict().optional().describe("A framed block: title, text, url, tone, fields, footer."),
-    buttons: z
-      .array(z.array(button.omit({ token: true }).strict()))
-      .optional()
-      .describe("Rows of buttons."),
-    silent: z.boolean().optional().describe("Without a sound."),
-    mentions: outboundMessage.shape.mentions.describe("Who may be pinged; nobody by default."),
-    thread: z
-      .enum(["none", "run", "day"])
-      .default("none")
-      .describe("A thread for each run or each day, where the platform can; in the chat itself where it cannot."),
-    timezone: timezone
-      .optional()
-      .describe("Where a day of `thread: day` begins, such as Europe/Berlin. Default: the machine's zone."),
-    update: z
-      .boolean()
-      .default(false)
-      .describe("Edits what this hook said last at an address, instead of saying more."),
-  })
+const chatForm = z.strictObject({
+  to: z
+    .union([chatAddress, z.array(chatAddress).min(1).max(50)])
+    .default("here")
+    .describe("Addresses (platform:bot:chat[:thread]), or here: the conversation that the event is about."),
+  text: z.string().optional().describe("Markdown."),
+  card: card.strict().optional().describe("A framed block: title, text, url, tone, fields, footer."),
+  buttons: z
+    .array(z.array(button.omit({ token: true }).strict()))
+    .optional()
+    .describe("Rows of buttons."),
+  silent: z.boolean().optional().describe("Without a sound."),
+  mentions: outboundMessage.shape.mentions.describe("Who may be pinged; nobody by default."),
+  thread: z
+    .enum(["none", "run", "day"])
+    .default("none")
+    .describe("A thread for each run or each day, where the platform can; in the chat itself where it cannot."),
+  timezone: timezone
+    .optional()
+    .describe("Where a day of `thread: day` begins, such as Europe/Berlin. Default: the machine's zone."),
+  update: z.boolean().default(false).describe("Edits what this hook said last at an address, instead of saying more."),
+});
+
+export const chatOptions = chatForm
   .refine(({ text, card: frame }) => text !== undefined || frame !== undefined, {
     path: ["text"],
     message: "expected a text, a card or both",
+  })
+  .superRefine((options, context) => {
+    const { text, card: frame, buttons = [] } = options;
+    const refuse = (message: string, ...path: (string | number)[]) =>
+      context.addIssue({ code: "custom", message, path });
+    if ((text !== undefined || frame !== undefined) && isEmpty(options))
+      refuse(
+        "there is nothing to say: the message needs a text, or a card with a title, a text or a field that is not empty",
+        text === undefined ? "card" : "text",
+      );
+    if (frame?.url !== undefined && !isTemplate(frame.url) && !isWebAddress(frame.url))
+      refuse(`expected an address that begins with https: or http:, got "${frame.url}"`, "card", "url");
+    for (const [row, several] of buttons.entries())
+      for (const [index, one] of several.entries())
+        for (const { path, message } of buttonProblems(one)) refuse(message, "buttons", row, index, ...path);
   });
-export type ChatOptions = z.output<typeof chatOptions>;
+export type ChatOptions = z.output<typeof chatForm>;
+
+/** Nothing that a reader would see. A template may fill in something. */
+export function isEmpty({ text, card: frame }: Pick<ChatOptions, "text" | "card">): boolean {
+  const parts = [text, frame?.title, frame?.text, ...(frame?.fields?.map(({ value }) => value) ?? [])];
+  return parts.every((part) => part === undefined || isBlank(part));
+}

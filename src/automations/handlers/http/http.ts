@@ -5,7 +5,7 @@ import { errorMessage, HookgateError } from "../../../lib/errors.js";
 import type { Handler, HandlerFacts, HandlerResult } from "../../handler.js";
 import { authHeaders } from "../../outgoing/authorize.js";
 import { compose, targetOf } from "../../outgoing/compose.js";
-import { variablesOf } from "../../outgoing/fields.js";
+import { targetProblems, variablesOf } from "../../outgoing/fields.js";
 import type { RunContext } from "../../run-context.js";
 import { requestFollowing, type Sendable } from "./follow.js";
 import { type Judgement, judge, judgeThrown } from "./judge.js";
@@ -18,6 +18,7 @@ export const httpHandler: Handler<HttpOptions> = {
   options: httpOptions,
   signingSecrets: secretVariables,
   secrets: (options) => [...secretVariables(options), ...variablesOf(options)],
+  missing: targetProblems,
   async run(options, context) {
     let request: Prepared;
     try {
