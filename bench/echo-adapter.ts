@@ -16,6 +16,8 @@ export async function runEcho(adapter: Adapter): Promise<void> {
   await adapter.run(
     {
       gateway: {
+        pause: () => undefined,
+        paused: () => undefined,
         async accept(event) {
           if (event.kind !== "message") return OK;
           const address = addressOf(event);

@@ -2,20 +2,23 @@
  * One life of the connection: open, keep watch, close. Small breaks are resumed inside; what takes longer than the connect
  * timeout ends the run with a retryable error, and the supervisor tries again with back-off.
  */
-import type { REST } from "@discordjs/rest";
+import { RateLimitError, type REST } from "@discordjs/rest";
 import { GatewayCloseCodes, GatewayIntentBits, GatewayOpcodes, Routes } from "discord-api-types/v10";
+import type { GatewayPort } from "../../src/domain/adapter.js";
 import type { Clock, Timer } from "../../src/lib/clock.js";
-import { errorMessage, HookgateError } from "../../src/lib/errors.js";
+import { HookgateError } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import type { Intake } from "./intake.js";
 import type { DiscordOptions } from "./options.js";
-import { isTokenRefused } from "./outcome.js";
+import { describeFailure, isTokenRefused, limitedForMs } from "./outcome.js";
+import { InvalidRequestPause } from "./refusals.js";
 import type { Session } from "./session.js";
 import { openSocket } from "./socket.js";
 
 interface Context {
   options: DiscordOptions;
   rest: REST;
+  pause: GatewayPort["pause"];
   intake: Intake;
   clock: Clock;
   logger: Logger;
@@ -85,7 +88,7 @@ export async function connect(context: Context, signal: AbortSignal): Promise<vo
   watch.start();
   try {
     const connecting = socket.connect();
-    connecting.catch((error) => fail(connectError(error)));
+    connecting.catch(async (error) => fail(await connectError(error, context, signal)));
     await Promise.race([aborted, failed, context.failure]);
   } finally {
     watch.stop();
@@ -240,19 +243,41 @@ function fatalClose(code: number): HookgateError | undefined {
   }
 }
 
+/** A token that is refused may be accepted again: it is tried so often. */
+const TOKEN_PAUSE_MS = 60_000;
+
 export function wrongToken(): HookgateError {
   return new HookgateError({
     code: "DISCORD_TOKEN",
     message: "Discord refuses the bot token",
-    hint: "Copy the token anew from the developer portal (Bot → Reset Token) into DISCORD_TOKEN.",
+    hint: "Copy the token anew from the developer portal (Bot → Reset Token) into DISCORD_TOKEN, then restart Hookgate. Without a restart it tries the same token again every minute.",
+    retryAfterMs: TOKEN_PAUSE_MS,
   });
 }
 
-/** What kept the connection from being tried: the token, the network, or the daily limit of sessions. */
-function connectError(error: unknown): HookgateError {
+/** Whether Discord refuses the token also where another server answers: one 401 may be a mistake. */
+export function isRefusedAgain(rest: REST, signal: AbortSignal): Promise<boolean> {
+  return rest.get(Routes.user(), { signal }).then(() => false, isTokenRefused);
+}
+
+/** What kept the connection from being tried: the token, a limit, the network, or the daily number of sessions. */
+async function connectError(
+  error: unknown,
+  { rest, pause }: Pick<Context, "rest" | "pause">,
+  signal: AbortSignal,
+): Promise<HookgateError> {
   if (error instanceof HookgateError) return error;
-  if (isTokenRefused(error)) return wrongToken();
-  const message = errorMessage(error);
+  if (isTokenRefused(error) && (await isRefusedAgain(rest, signal))) return wrongToken();
+  const message = describeFailure(error);
+  if (error instanceof RateLimitError) pause(limitedForMs(error), message);
+  if (error instanceof RateLimitError || error instanceof InvalidRequestPause)
+    return new HookgateError({
+      code: "DISCORD_PAUSED",
+      message,
+      hint: "Hookgate connects by itself after the pause; /pauses shows how long it lasts.",
+      retryable: true,
+      cause: error,
+    });
   if (message.startsWith("Not enough sessions"))
     return new HookgateError({
       code: "DISCORD_SESSIONS",

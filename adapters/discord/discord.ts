@@ -1,6 +1,5 @@
 /** The Discord adapter: puts the parts together for one run, and tears them down after it. */
 
-import { Routes } from "discord-api-types/v10";
 import type {
   Adapter,
   AdapterContext,
@@ -18,7 +17,7 @@ import { InFlight } from "../../src/lib/in-flight.js";
 import { CatchUp } from "./catch-up.js";
 import { Channels } from "./channels.js";
 import { registerCommands } from "./commands.js";
-import { connect, wrongToken } from "./connect.js";
+import { connect, isRefusedAgain, wrongToken } from "./connect.js";
 import { isForUs, type Self } from "./decode/message.js";
 import { dmChatId } from "./dm.js";
 import { encode, plainPart } from "./encode.js";
@@ -27,7 +26,7 @@ import { Interactions } from "./interactions.js";
 import { inviteUrl } from "./invite.js";
 import { Ledger } from "./ledger.js";
 import type { DiscordOptions } from "./options.js";
-import { isTokenRefused } from "./outcome.js";
+import { describeFailure } from "./outcome.js";
 import { openRest } from "./rest.js";
 import { parseSelf } from "./self.js";
 import { notConnected, send } from "./send.js";
@@ -106,7 +105,7 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
   failure.catch(() => {}); // it is also raced in connect(); a failure after that is moot
   const ended = new AbortController();
   const runSignal = AbortSignal.any([signal, ended.signal]);
-  const { rest, posts, close } = openRest(options, clock, logger);
+  const { rest, posts, close } = openRest(options, gateway, clock, logger);
   const ledger = new Ledger(cursors, clock, fail);
   const channels = new Channels(rest, ledger, clock, runSignal);
   const interactions = new Interactions({ gateway, rest, channels, clock, logger });
@@ -149,9 +148,8 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
   function checkToken(): void {
     if (isChecking) return;
     isChecking = true;
-    rest
-      .get(Routes.user(), { signal: runSignal })
-      .catch((error: unknown) => isTokenRefused(error) && fail(wrongToken()))
+    isRefusedAgain(rest, runSignal)
+      .then((isRefused) => isRefused && fail(wrongToken()))
       .finally(() => {
         isChecking = false;
       });
@@ -175,6 +173,7 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
         {
           options,
           rest,
+          pause: gateway.pause,
           intake,
           clock,
           logger,
@@ -252,7 +251,7 @@ async function register(
       return;
     } catch (error) {
       if (signal.aborted) return;
-      logger.warn({ attempt, error: errorMessage(error) }, "could not register the slash commands with Discord");
+      logger.warn({ attempt, error: describeFailure(error) }, "could not register the slash commands with Discord");
     }
     try {
       await wait(clock, backoffMs({ firstMs: 2000, maxMs: 60_000 }, attempt), signal);

@@ -103,16 +103,27 @@ export async function exchange(
   return responseOf(await ask(agent, { ...request, body: body ?? null }, signal ?? undefined));
 }
 
-/** The same refusal with a shorter wait, for the library, which would keep to the one that it is told. */
-export function limited(response: ResponseLike, seconds: number): ResponseLike {
+/** The same 429 with its text read, and with a shorter wait where one is given: the library would keep to the one that it is told. */
+export function limited(response: ResponseLike, text: string, seconds?: number): ResponseLike {
   const { status, statusText, ok } = response;
-  const names = ["x-ratelimit-scope", "x-ratelimit-global", "x-ratelimit-bucket", "x-ratelimit-limit", "via"];
-  const headers = new Headers({ "retry-after": String(seconds), "x-ratelimit-reset-after": String(seconds) });
+  const names = [
+    "x-ratelimit-scope",
+    "x-ratelimit-global",
+    "x-ratelimit-bucket",
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "via",
+    "content-type",
+  ];
+  const headers = new Headers();
+  for (const name of ["retry-after", "x-ratelimit-reset-after"]) {
+    const value = seconds === undefined ? response.headers.get(name) : String(seconds);
+    if (value !== null) headers.set(name, value);
+  }
   for (const name of names) {
     const value = response.headers.get(name);
     if (value !== null) headers.set(name, value);
   }
-  const read = () => response.text();
   return {
     status,
     statusText,
@@ -120,9 +131,9 @@ export function limited(response: ResponseLike, seconds: number): ResponseLike {
     headers,
     body: null,
     bodyUsed: false,
-    json: async () => JSON.parse(await read()),
-    text: read,
-    arrayBuffer: () => response.arrayBuffer(),
+    json: async () => JSON.parse(text),
+    text: async () => text,
+    arrayBuffer: async () => new TextEncoder().encode(text).buffer,
   };
 }
 

@@ -55,12 +55,31 @@ export function isTokenRefused(error: unknown): boolean {
   return error instanceof DiscordAPIError && error.status === 401 && isDiscordsOwn(error);
 }
 
+/** Why a request failed, in words for the operator. */
+export function describeFailure(error: unknown): string {
+  if (error instanceof RateLimitError) return `Discord limits requests to ${error.route}`;
+  if (error instanceof DiscordAPIError && !isDiscordsOwn(error)) return notDiscordsAnswer(error.status);
+  if (error instanceof HTTPError) return `Discord answered ${error.status}`;
+  if (isUnreadable(error)) return "the answer cannot be read: a proxy may stand in between";
+  return errorMessage(error);
+}
+
+/** Not all limits have a bucket whose end is named. */
+export function limitedForMs({ timeToReset, retryAfter }: RateLimitError): number {
+  return Math.max(1, Math.ceil(timeToReset), Math.ceil(retryAfter));
+}
+
+/** What we or the library could not parse, or whose fields are missing. */
+function isUnreadable(error: unknown): boolean {
+  return error instanceof UnreadableAnswer || error instanceof SyntaxError || error instanceof TypeError;
+}
+
 export function outcomeOf(error: unknown, sent: Sent): SendResult {
   if (error instanceof RateLimitError)
     return {
       kind: "retry",
       error: "rate limited by Discord",
-      afterMs: Math.max(1, Math.ceil(error.timeToReset)),
+      afterMs: limitedForMs(error),
       scope: error.global ? "bot" : "chat",
     };
   if (error instanceof Limited)
@@ -106,9 +125,13 @@ function refused(refusal: DiscordAPIError, sent: Sent): SendResult {
 function notDiscords(status: number, sent: Sent): SendResult {
   // Discord's network refuses uploads with a page of its own.
   if (status === TOO_LARGE) return { kind: "permanent", error: "the upload is too large for Discord (HTTP 413)" };
-  const error = `the answer was not Discord's (HTTP ${status}): a proxy or a login page of the network may stand in between`;
+  const error = notDiscordsAnswer(status);
   if (status === 408) return unknownOutcome(error, sent);
   return { kind: "retry", error, afterMs: PAGE_PAUSE_MS, scope: "chat" };
+}
+
+function notDiscordsAnswer(status: number): string {
+  return `the answer was not Discord's (HTTP ${status}): a proxy or a login page of the network may stand in between`;
 }
 
 /** It may have been done. */

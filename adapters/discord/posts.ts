@@ -81,7 +81,7 @@ export class Posts {
     const { status, found, header } = answer;
     buckets.note(channelId, header);
     if (status >= 200 && status < 300) return found ?? idIn(answer.body);
-    refusals.count(status, header);
+    refusals.count(status, header, answer.body);
     if (status === 429) refusals.check(); // banned: no limit of this channel
     throw status === 429
       ? this.#limited(channelId, answer)

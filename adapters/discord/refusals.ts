@@ -2,13 +2,15 @@
  * Refused requests of the last ten minutes, in a window that starts with the first: Discord bans an address after 10,000.
  * https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
  */
+
+import type { GatewayPort } from "../../src/domain/adapter.js";
 import type { Clock } from "../../src/lib/clock.js";
 import { MAX_LIMIT_MS } from "./message-buckets.js";
 
 const WINDOW_MS = 10 * 60_000;
 
 const TOO_MANY = "too many refused requests in ten minutes; pausing before Discord bans this address";
-const BANNED = "Discord's network (Cloudflare) blocks this address for a while (HTTP 429 without a limit of Discord's)";
+const BANNED = "Discord's network (Cloudflare) blocks this address for a while (HTTP 429 that is not Discord's)";
 /** When a ban does not say how long it lasts. */
 const BAN_MS = 60_000;
 
@@ -22,35 +24,33 @@ export class InvalidRequestPause extends Error {
   }
 }
 
+/** The pauses themselves are the gateway's: stored, shown, and lifted by an operator. */
+type Pauses = Pick<GatewayPort, "pause" | "paused">;
+
 export class Refusals {
   readonly #limit: number;
   readonly #clock: Clock;
-  /** On the monotonic clock, as is the end of a ban. */
+  readonly #pauses: Pauses;
+  /** On the monotonic clock. */
   #since = Number.NEGATIVE_INFINITY;
   #count = 0;
-  #bannedUntil = 0;
 
-  constructor(limit: number, clock: Clock) {
+  constructor(limit: number, clock: Clock, pauses: Pauses) {
     this.#limit = limit;
     this.#clock = clock;
+    this.#pauses = pauses;
   }
 
   check(): void {
-    if (this.#bannedUntil > 0) {
-      const leftMs = this.#bannedUntil - this.#clock.monotonic();
-      if (leftMs > 0) throw new InvalidRequestPause(leftMs, BANNED);
-      this.#bannedUntil = 0;
-    }
-    if (this.#count < this.#limit) return;
-    const leftMs = this.#since + WINDOW_MS - this.#clock.monotonic();
-    if (leftMs > 0) throw new InvalidRequestPause(leftMs, TOO_MANY);
+    const pause = this.#pauses.paused();
+    if (pause) throw new InvalidRequestPause(pause.leftMs, pause.reason);
   }
 
-  /** Takes note of an answer. 429s of a shared resource are not held against us. */
-  count(status: number, header: (name: string) => string | null): void {
+  /** Takes note of an answer. 429s of a shared resource are not held against us. `body`: read of a 429 only. */
+  count(status: number, header: (name: string) => string | null, body: string): void {
     const scope = header("x-ratelimit-scope");
-    // Discord's own 429s all name their scope: https://discord.com/developers/docs/topics/rate-limits#header-format
-    if (status === 429 && scope === null && header("x-ratelimit-global") === null) this.#ban(header("retry-after"));
+    if (status === 429 && scope === null && header("x-ratelimit-global") === null && !isDiscordsLimit(body))
+      this.#ban(header("retry-after"));
     if (status !== 401 && status !== 403 && (status !== 429 || scope === "shared")) return;
     const now = this.#clock.monotonic();
     if (now - this.#since >= WINDOW_MS) {
@@ -58,11 +58,24 @@ export class Refusals {
       this.#count = 0;
     }
     this.#count++;
+    if (this.#count < this.#limit) return;
+    this.#pauses.pause(this.#since + WINDOW_MS - now, TOO_MANY);
+    this.#count = 0;
   }
 
   #ban(retryAfter: string | null): void {
     const seconds = Number(retryAfter);
     const askedMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : BAN_MS;
-    this.#bannedUntil = this.#clock.monotonic() + Math.min(askedMs, MAX_LIMIT_MS);
+    this.#pauses.pause(Math.min(askedMs, MAX_LIMIT_MS), BANNED);
+  }
+}
+
+/** Some limits name no scope (20028 of a channel's writes, 30046 of edits), but say as JSON how long they last. Cloudflare answers a page. */
+function isDiscordsLimit(body: string): boolean {
+  try {
+    const told: unknown = JSON.parse(body);
+    return typeof told === "object" && told !== null && "retry_after" in told && typeof told.retry_after === "number";
+  } catch {
+    return false;
   }
 }

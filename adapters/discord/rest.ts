@@ -4,6 +4,7 @@
  */
 import { REST, type RESTOptions } from "@discordjs/rest";
 import { Agent } from "undici";
+import type { GatewayPort } from "../../src/domain/adapter.js";
 import type { Clock } from "../../src/lib/clock.js";
 import type { Logger } from "../../src/lib/logger.js";
 import { exchange, limited } from "./exchange.js";
@@ -21,24 +22,32 @@ export interface DiscordRest {
   close(): Promise<void>;
 }
 
-export function openRest(options: DiscordOptions, clock: Clock, logger: Logger): DiscordRest {
+export function openRest(
+  options: DiscordOptions,
+  pauses: Pick<GatewayPort, "pause" | "paused">,
+  clock: Clock,
+  logger: Logger,
+): DiscordRest {
   const agent = agentFor(options.requestTimeoutMs);
   // A line that is slow to take a file is no server that is slow to answer.
   const uploads = agentFor(options.uploadTimeoutMs);
-  const refusals = new Refusals(options.maxInvalidRequests, clock);
+  const refusals = new Refusals(options.maxInvalidRequests, clock, pauses);
   const buckets = new MessageBuckets(clock);
   const makeRequest: RESTOptions["makeRequest"] = async (url, init) => {
     refusals.check();
     const channelId = init.method === "POST" ? MESSAGES.exec(url)?.[1] : undefined;
     if (channelId !== undefined) buckets.take(channelId);
-    const response = await exchange(agent, uploads, url, init);
+    const answered = await exchange(agent, uploads, url, init);
+    // Read here, because an upload's answer can be read only once.
+    const text = answered.status === 429 ? await answered.text() : "";
+    const response = answered.status === 429 ? limited(answered, text) : answered;
     if (channelId !== undefined) buckets.note(channelId, (name) => response.headers.get(name));
-    refusals.count(response.status, (name) => response.headers.get(name));
+    refusals.count(response.status, (name) => response.headers.get(name), text);
     if (response.status === 429) refusals.check(); // banned: said as such, and not as a limit of this route
     const asked = Number(response.headers.get("retry-after")) * 1000;
     if (response.status !== 429 || !(asked > MAX_LIMIT_MS)) return response;
     logger.warn({ askedMs: asked }, "Discord asks for a pause beyond reason; it is tried again after an hour");
-    return limited(response, MAX_LIMIT_MS / 1000);
+    return limited(answered, text, MAX_LIMIT_MS / 1000);
   };
   const rest = new TokenKeepingRest({
     version: "10",

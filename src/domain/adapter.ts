@@ -52,6 +52,10 @@ export interface GatewayPort {
    * cost less there; `accept` takes them without it, and reads them back from the disk when their turn comes. Absent: always.
    */
   room?(): Promise<void> | undefined;
+  /** The platform asks for a pause of all requests, connecting included. It is stored, shown in /pauses, and can be lifted. */
+  pause(askedMs: number, reason: string): void;
+  /** Such a pause while it lasts, also one from before a restart. Nothing is asked of the platform meanwhile. */
+  paused(): { leftMs: number; reason: string } | undefined;
   complete(query: CompletionQuery): Promise<Choice[]>;
   /** The command table, to register with the platform. */
   commands(): readonly CommandSpec[];

@@ -1,5 +1,6 @@
 /** Keeps the platforms running: starts each adapter, restarts it with back-off, and knows its state. One that fails never touches the others. */
 import type { Adapter, AdapterContext, AdapterState, CursorStore, GatewayPort } from "../domain/adapter.js";
+import type { Pause } from "../domain/store.js";
 import { type Backoff, pauseAfter } from "../lib/backoff.js";
 import { type Clock, wait } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
@@ -14,6 +15,8 @@ export interface SupervisorOptions {
   adapters: readonly Adapter[];
   port(platform: string): Omit<GatewayPort, "state">;
   cursors(platform: string): CursorStore;
+  /** The pause of all requests to a platform, while it lasts. */
+  pauseOf(platform: string): Pause | undefined;
   /** A platform came online: what waited for it may go. */
   onOnline(platform: string): void;
   clock: Clock;
@@ -27,6 +30,8 @@ interface Supervised {
   restarts: number;
   /** The link that invites the bot account was logged. */
   isInvited?: true;
+  /** Ends its wait for a pause. */
+  wake?: (() => void) | undefined;
   /** Set while `run` is under way. */
   stopped?: Promise<void>;
 }
@@ -70,6 +75,17 @@ export class Adapters {
     return one?.state.phase === "online" && !this.#stop.signal.aborted ? one.adapter : undefined;
   }
 
+  /** The pause of all requests to a platform, while it lasts. */
+  paused(platform: string): ReturnType<GatewayPort["paused"]> {
+    const pause = this.#options.pauseOf(platform);
+    return pause && { leftMs: pause.until - this.#options.clock.now(), reason: pause.reason };
+  }
+
+  /** An operator lifted pauses: platforms that wait for one connect now, unless theirs still lasts. */
+  pausesLifted(): void {
+    for (const { wake } of this.#all.values()) wake?.();
+  }
+
   /** The id of the bot account, once it is known. */
   botId(platform: string): string | undefined {
     return this.#all.get(platform)?.state.botId;
@@ -93,6 +109,8 @@ export class Adapters {
     const { signal } = this.#stop;
     const { platform } = one.adapter;
     for (let failures = 0; !signal.aborted; ) {
+      await this.#waitForPause(one, signal);
+      if (signal.aborted) break;
       const startedAt = clock.now();
       this.#move(one, { phase: "connecting" });
       const { error, reason, hint, phase } = await this.#run(one, signal);
@@ -114,6 +132,22 @@ export class Adapters {
       });
     }
     this.#move(one, { phase: "off" });
+  }
+
+  /** A platform that asked for a pause is not connected to before its end, not even after a restart. */
+  async #waitForPause(one: Supervised, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const { platform } = one.adapter;
+    for (let pause = this.paused(platform); pause && !signal.aborted; pause = this.paused(platform)) {
+      const hint = `Hookgate connects after the pause. To end the pause now: /pauses lift ${platform}`;
+      this.#move(one, { phase: "reconnecting", reason: pause.reason, hint });
+      const woken = new AbortController();
+      one.wake = () => woken.abort();
+      await wait(clock, Math.max(1, pause.leftMs), AbortSignal.any([signal, woken.signal])).catch(() => {
+        // Stopping, or lifted: the loop's condition sees it.
+      });
+      one.wake = undefined;
+    }
   }
 
   /** One run of the adapter. Gives why it ended, what to do about it, and the phase that follows: offline when the same call cannot work. */

@@ -131,7 +131,8 @@ class RunningGateway implements Gateway {
       registry,
       adapters: new Adapters({
         adapters,
-        port: () => this.#port(),
+        port: (platform) => this.#port(platform),
+        pauseOf: (platform) => this.#outbound?.pauses.ofAllRequests(platform, clock.now()),
         cursors: (platform) => store.cursors(platform),
         onOnline: (platform) => this.#wake(platform),
         clock,
@@ -344,15 +345,20 @@ class RunningGateway implements Gateway {
 
   async liftPauses(key?: string): Promise<string[]> {
     const lifted = await this.#out.pauses.lift(key);
-    const { store, clock } = this.#parts;
+    const { store, clock, adapters } = this.#parts;
+    adapters.pausesLifted();
     await Promise.all(lifted.map((one) => store.outbox.dueNow(one, clock.now())));
     if (lifted.length > 0) for (const { queue } of await store.outbox.pending()) this.#lookAnew(queue);
     return lifted;
   }
 
   /** What adapters are given. */
-  #port(): Omit<GatewayPort, "state"> {
+  #port(platform: string): Omit<GatewayPort, "state"> {
+    const { background, clock, adapters } = this.#parts;
     return {
+      pause: (askedMs, reason) =>
+        background.run("a pause", this.#out.pauses.setForAllRequests(platform, askedMs, reason, clock.now())),
+      paused: () => adapters.paused(platform),
       accept: (event) => accept(event, this.#intake, this.#in),
       room: () => this.#pressure.room(true),
       complete: (query) => complete(query, this.#commands, this.identify, this.#parts),

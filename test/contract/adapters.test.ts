@@ -52,6 +52,8 @@ describe.each(Object.keys(rigs) as (keyof typeof rigs)[])("the %s adapter", (nam
       .run(
         {
           gateway: {
+            pause: () => undefined,
+            paused: () => undefined,
             accept: async (event) => {
               const accepted = await accept(event);
               events.push(event);

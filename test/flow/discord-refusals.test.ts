@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { FaultAction } from "../fakes/discord/faults.js";
 import { until } from "../support/until.js";
-import { type Stack, startStack } from "./stack.js";
+import { allOnline, invoke, readiness, type Stack, startStack } from "./stack.js";
 
 let stack: Stack;
 beforeAll(async () => {
@@ -27,5 +27,52 @@ describe("an acknowledgement that fails once", () => {
     expect(edits()).toHaveLength(1);
     const calls = discord.calls.slice(before);
     expect(calls.some(({ path }) => path === "/users/@me/channels")).toBe(false);
+  });
+});
+
+describe("a pause that Discord asks for", () => {
+  const asked = () => stack.discord.calls.filter(({ path }) => path === "/gateway/bot").length;
+  const reason = async () =>
+    (await readiness(stack.gateway.url).catch(() => undefined))?.platforms.discord?.reason ?? "";
+  const paused = (part: RegExp) => until(async () => part.test(await reason()), `Discord being paused for ${part}`);
+
+  it.each<[string, FaultAction, RegExp]>([
+    ["its network's ban", { kind: "page", status: 429, headers: { "retry-after": "1200" } }, /Cloudflare/],
+    ["its own limit", { kind: "rate-limit", retryAfterS: 1200, scope: "user" }, /limits requests to \/gateway\/bot/],
+  ])(
+    "is kept while connecting, over a restart, and ends when an operator lifts it: %s",
+    async (_, action, why) => {
+      const { gateway, discord } = stack;
+      await gateway.stop();
+      const before = asked();
+      discord.fail({ path: "^/gateway/bot$", action });
+      await gateway.start();
+      await paused(why);
+      expect((await invoke(gateway.url, "/pauses")).text).toMatch(why);
+      await gateway.stop();
+      await gateway.start();
+      await paused(why);
+      expect(asked()).toBe(before + 1);
+      expect((await invoke(gateway.url, "/pauses lift discord")).text).toContain("1 pause lifted");
+      await allOnline(gateway.url, 30_000, ["discord"]);
+      expect((await invoke(gateway.url, "/pauses")).text).toContain("Nothing is paused");
+    },
+    60_000,
+  );
+
+  it("for a ban met by a message ends when an operator lifts it: the message goes out", async () => {
+    const { gateway, discord, platforms } = stack;
+    const action: FaultAction = { kind: "page", status: 429, headers: { "retry-after": "1200" } };
+    discord.fail({ method: "POST", path: "/messages$", action });
+    const [room] = platforms.discord.places;
+    await platforms.discord.say(room, "guest", "echo after the ban");
+    const list = async () => (await invoke(gateway.url, "/pauses")).text;
+    await until(async () => (await list()).includes("Cloudflare"), "the pause");
+    expect(await list()).toContain("1 pause");
+    expect((await invoke(gateway.url, "/pauses lift discord")).text).toContain("1 pause lifted");
+    await until(
+      async () => (await platforms.discord.seen(room)).some(({ text }) => text.includes("after the ban")),
+      "the answer",
+    );
   });
 });

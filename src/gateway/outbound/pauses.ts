@@ -23,17 +23,33 @@ export class Pauses {
   /** When sending to this chat may go on; 0 when nothing holds it back. */
   until(at: Address, now: number): number {
     if (this.#pauses.size === 0) return 0;
-    return Math.max(this.#lasting(platformKey(at), now), this.#lasting(chatKey(at), now));
+    return Math.max(this.untilOfBot(at, now), this.#lasting(chatKey(at), now));
   }
 
   /** The same for what is not limited with its chat. */
   untilOfBot(at: Address, now: number): number {
-    return this.#pauses.size === 0 ? 0 : this.#lasting(platformKey(at), now);
+    if (this.#pauses.size === 0) return 0;
+    return Math.max(this.#lasting(at.platform, now), this.#lasting(botKey(at), now));
+  }
+
+  /** The pause of all requests to a platform, connecting included. */
+  ofAllRequests(platform: string, now: number): Pause | undefined {
+    return this.#pauses.size > 0 && this.#lasting(platform, now) > 0 ? this.#pauses.get(platform) : undefined;
   }
 
   /** Sets a pause; a longer one that is already there stays. */
   async set(at: Address, scope: "chat" | "bot", askedMs: number, reason: string, now: number): Promise<void> {
-    const key = scope === "bot" ? platformKey(at) : chatKey(at);
+    // Shown once: it ends with the pause of all requests.
+    if (scope === "bot" && this.ofAllRequests(at.platform, now)) return;
+    await this.#set(scope === "bot" ? botKey(at) : chatKey(at), askedMs, reason, now);
+  }
+
+  /** Pauses all requests to a platform, connecting included. */
+  setForAllRequests(platform: string, askedMs: number, reason: string, now: number): Promise<void> {
+    return this.#set(platform, askedMs, reason, now);
+  }
+
+  async #set(key: string, askedMs: number, reason: string, now: number): Promise<void> {
     const until = now + askedMs;
     if ((this.#pauses.get(key)?.until ?? 0) >= until) return;
     const pause: Pause = { key, until, askedMs, reason };
@@ -62,7 +78,8 @@ export class Pauses {
 
   /** The pause of a whole platform. */
   ofPlatform(platform: string, now: number): Pause | undefined {
-    return this.lasting(now).find(({ key }) => key.startsWith(`${platform}:`) && key.split(":").length === 2);
+    const isOfPlatform = (key: string) => key.startsWith(`${platform}:`) && key.split(":").length === 2;
+    return this.ofAllRequests(platform, now) ?? this.lasting(now).find(({ key }) => isOfPlatform(key));
   }
 
   #lasting(key: string, now: number): number {
@@ -75,5 +92,5 @@ export class Pauses {
   }
 }
 
-const platformKey = ({ platform, botId }: Address) => `${platform}:${botId}`;
+const botKey = ({ platform, botId }: Address) => `${platform}:${botId}`;
 const chatKey = ({ platform, botId, chatId }: Address) => formatAddress({ platform, botId, chatId });

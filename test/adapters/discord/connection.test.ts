@@ -402,6 +402,28 @@ describe("the watch", () => {
     expect(await failureOf(rig)).toMatchObject({ code: "DISCORD_TOKEN", retryable: false });
   });
 
+  const REFUSED = { kind: "status", status: 401, body: { message: "401: Unauthorized", code: 0 } } as const;
+
+  it("one refused start is tried again soon; a token refused twice is tried again after a minute", async () => {
+    fake.fail({ path: "/gateway/bot", action: REFUSED });
+    const once = await start({ isOnlineAwaited: false });
+    expect(await failureOf(once)).toMatchObject({ code: "DISCORD_UNREACHABLE", retryable: true });
+    expect(fake.calls.map(({ path }) => path)).toContain("/users/@me");
+    const wrong = await start({ isOnlineAwaited: false, options: { token: "wrong" } });
+    expect(await failureOf(wrong)).toMatchObject({ code: "DISCORD_TOKEN", retryable: false, retryAfterMs: 60_000 });
+  });
+
+  it.each([
+    ["an answer without its fields", { kind: "garble", body: "{}" }, "cannot be read"],
+    ["a login page", { kind: "page", status: 403 }, "was not Discord's (HTTP 403)"],
+  ] as const)("%s instead of the gateway's address is named as what it is", async (_, action, why) => {
+    fake.fail({ path: "/gateway/bot", action });
+    const rig = await start({ isOnlineAwaited: false });
+    const error = await failureOf(rig);
+    expect(error).toMatchObject({ code: "DISCORD_UNREACHABLE", retryable: true });
+    expect(error.message).toContain(why);
+  });
+
   it("a missing privileged intent is final and says what to switch on", async () => {
     fake.gateway.behaviour.messageContentAllowed = false;
     const rig = await start({ isOnlineAwaited: false });

@@ -348,6 +348,22 @@ describe("trouble", () => {
     expect(banned.calls.length).toBe(asked);
   });
 
+  it.each([
+    ["text", []],
+    ["an upload", [{ type: "file" as const, ref: "", url: "data:text/plain,hi", mimeType: "text/plain" }]],
+  ])("a limit of Discord's own that names no scope is its channel's, and no ban: %s", async (_, attachments) => {
+    const limited = fake.world.addChannel({ type: 0 }).id;
+    const body = { message: "The write action hit the write rate limit", code: 20028, retry_after: 2 };
+    const action = { kind: "status", status: 429, body, headers: { "retry-after": "2" } } as const;
+    fake.fail({ method: "POST", path: `/${limited}/messages$`, action });
+    expect(await rig.say({ text: "x", attachments }, { chatId: limited })).toMatchObject({
+      kind: "retry",
+      scope: "chat",
+      afterMs: expect.closeTo(2000, -3),
+    });
+    expect(await rig.say({ text: "elsewhere" })).toMatchObject({ kind: "sent" });
+  });
+
   it("a ban met by an upload is known as one, too; without a time it lasts a minute", async () => {
     const banned = await startFakeDiscord();
     const other = await startRig(banned);

@@ -53,6 +53,19 @@ export class RecordingGateway implements GatewayPort {
     return { kind: "accepted", acknowledge };
   }
 
+  clock: Clock = systemClock;
+  pauses: { until: number; reason: string }[] = [];
+
+  pause = (askedMs: number, reason: string): void => {
+    this.pauses.push({ until: this.clock.now() + askedMs, reason });
+  };
+
+  paused(): { leftMs: number; reason: string } | undefined {
+    const now = this.clock.now();
+    const lasting = this.pauses.find(({ until }) => until > now);
+    return lasting && { leftMs: lasting.until - now, reason: lasting.reason };
+  }
+
   async complete(query: CompletionQuery): Promise<Choice[]> {
     this.completions.push(query);
     return this.choices;
@@ -139,6 +152,7 @@ export async function startRig(fake: FakeDiscord, given: RigOptions = {}): Promi
   const controller = new AbortController();
   const states = gateway.states.length;
   const clock = given.clock ?? systemClock;
+  gateway.clock = clock;
   const ended = adapter.run({ gateway, cursors, clock, logger }, controller.signal).then(
     () => ({}),
     (error: unknown) => ({ error }),

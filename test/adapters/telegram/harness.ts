@@ -29,6 +29,12 @@ export const COMMANDS: CommandSpec[] = [
 
 /** Stands where the gateway stands: keeps what is accepted, by the same key as the inbox. */
 export class Recorder implements GatewayPort {
+  pause(): void {}
+
+  paused(): undefined {
+    return undefined;
+  }
+
   readonly events: InboundEvent[] = [];
   readonly states: AdapterState[] = [];
   commandTable: CommandSpec[] = COMMANDS;

@@ -80,6 +80,8 @@ export async function openWebChat(): Promise<WebChat & { close(): Promise<void> 
           logger: silentLogger,
           cursors: { ...cursors, set: async (key, value) => (mine === life ? cursors.set(key, value) : undefined) },
           gateway: {
+            pause: () => undefined,
+            paused: () => undefined,
             async accept(event) {
               offered++;
               if (chat.gatewayFails)
