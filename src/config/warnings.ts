@@ -10,7 +10,7 @@ export function configWarnings({ http, outgoing }: Config, env: Environment): st
     isLoopback(env.HOOKGATE_HOST) || (isHttps && http.behind_proxy)
       ? []
       : [
-          `HOOKGATE_HOST is ${env.HOOKGATE_HOST}: other machines can connect, and without TLS they send tokens and messages in clear. Put a proxy with TLS in front, and set http.public_url (https) and http.behind_proxy. See SECURITY.md.`,
+          `HOOKGATE_HOST is ${env.HOOKGATE_HOST}: other machines can connect, and without TLS they send tokens and messages in clear. Put a proxy with TLS in front, and set http.public_url (https) and http.behind_proxy. Browsers can open the page under localhost, the host of http.public_url and the names in http.trusted_hosts. See SECURITY.md.`,
         ];
   const wide = outgoing.allow.flatMap((text) => {
     const why = whyTooWide(text);

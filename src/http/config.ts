@@ -9,7 +9,7 @@ export const httpConfig = z.strictObject({
     )
     .default([])
     .describe(
-      "Host names that browsers may use besides localhost and the address that is listened on; needed behind a proxy.",
+      "Host names and addresses that browsers may use besides localhost, the host of public_url and the address in HOOKGATE_HOST. With HOOKGATE_HOST=0.0.0.0, list the machine's name or address.",
     ),
   public_url: z
     .url({ protocol: /^https?$/ })
@@ -21,7 +21,9 @@ export const httpConfig = z.strictObject({
   behind_proxy: z
     .boolean()
     .default(false)
-    .describe("Believe X-Forwarded-For and X-Forwarded-Proto. Only behind a proxy that sets them itself."),
+    .describe(
+      "Use X-Forwarded-For and X-Forwarded-Proto of a proxy on this machine or in a private network. Only behind a proxy that sets them itself.",
+    ),
   session_life: duration("30d").describe("How long a login in the browser lasts."),
   max_upload_mb: z
     .number()

@@ -71,6 +71,8 @@ export interface HttpServer {
 
 const JSON_LIMIT_BYTES = 4 * 1024 * 1024;
 const BODY_WITHIN_MS = 30_000;
+/** Where a proxy of ours can be: this machine and private networks. */
+const PROXIES = ["loopback", "linklocal", "uniquelocal"];
 const HEADERS_WITHIN_MS = 5_000;
 /** Files that were sent up and are in no message. */
 const UNSENT_KEPT_MS = 24 * 3_600_000;
@@ -124,7 +126,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
   const app = Fastify({
     bodyLimit: JSON_LIMIT_BYTES,
-    trustProxy: config.behind_proxy,
+    // Who connects from elsewhere is no proxy of ours, whatever its headers say.
+    trustProxy: config.behind_proxy && PROXIES,
     // The longest that any request may take to arrive; most have less (see limitBodies).
     requestTimeout: UPLOAD_WITHIN_MS,
     // A connection that sends nothing holds a place of `max_connections`: it ends after seconds, not after a minute.

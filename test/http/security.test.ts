@@ -1,10 +1,11 @@
 /** What strangers and people without a role try on the running product over HTTP: tokens, sessions, floods, slow and deep bodies. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { errorAnswer } from "../../src/http/errors.js";
 import { createUploads } from "../../src/http/uploads.js";
 import { storeError } from "../../src/store/errors.js";
@@ -74,6 +75,74 @@ describe("wrong tokens", () => {
     const metrics = (await app.call(OWNER, "GET", "/metrics")).body;
     expect(metrics).toContain('hookgate_failed_tokens_total{way="bearer",answer="refused"} 20');
     expect(metrics).toContain('hookgate_failed_tokens_total{way="login",answer="limited"} 1');
+  });
+});
+
+describe("a gateway that other machines reach", () => {
+  const PUBLIC = "chat.example.org";
+  const ask = (url: string, path: string, headers: Record<string, string>, body?: unknown) =>
+    new Promise<{ status: number; cookie: string }>((done, failed) => {
+      const { port } = new URL(url);
+      const method = body === undefined ? "GET" : "POST";
+      const sent = request({ host: "127.0.0.1", port, path, method, headers }, (response) => {
+        response.resume();
+        done({ status: response.statusCode ?? 0, cookie: String(response.headers["set-cookie"] ?? "") });
+      });
+      sent.once("error", failed);
+      sent.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  const json = { "content-type": "application/json" };
+
+  it("answers under listed names only, asks for a token at /metrics, and believes forwarded headers of a proxy only", async () => {
+    const bare = await runApp({}, { HOOKGATE_HOST: "0.0.0.0" });
+    onTestFinished(() => bare.close());
+    expect((await ask(bare.url, "/", { host: PUBLIC })).status).toBe(403);
+    expect((await ask(bare.url, "/", { host: "192.0.2.7" })).status).toBe(403);
+    expect((await ask(bare.url, "/metrics", { host: "localhost" })).status).toBe(401);
+    const login = await ask(
+      bare.url,
+      "/api/login",
+      { ...json, host: "localhost", "x-forwarded-proto": "https" },
+      { token: BOB },
+    );
+    expect(login.cookie).toContain("HttpOnly");
+    expect(login.cookie).not.toContain("Secure");
+  });
+
+  it("behind a proxy: secure cookies, and limits by the address that the proxy saw", async () => {
+    const behind = await runApp(
+      { http: { public_url: `https://${PUBLIC}`, behind_proxy: true } },
+      { HOOKGATE_HOST: "0.0.0.0" },
+    );
+    onTestFinished(() => behind.close());
+    const proxied = { host: PUBLIC, "x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.9" };
+    expect((await ask(behind.url, "/", proxied)).status).toBe(200);
+    const login = await ask(
+      behind.url,
+      "/api/login",
+      { ...json, ...proxied, origin: `https://${PUBLIC}` },
+      { token: BOB },
+    );
+    expect(login).toMatchObject({ status: 200, cookie: expect.stringContaining("Secure") });
+    const evil = await ask(
+      behind.url,
+      "/api/login",
+      { ...json, ...proxied, origin: "https://evil.example" },
+      { token: BOB },
+    );
+    expect(evil.status).toBe(403);
+    const statuses: number[] = [];
+    for (let i = 0; i < 25; i++) {
+      // What the visitor wrote is in front; the proxy adds the address that it saw.
+      const headers = {
+        ...proxied,
+        "x-forwarded-for": `198.51.100.${i}, 203.0.113.77`,
+        authorization: `Bearer wrong-${i}`,
+      };
+      statuses.push((await ask(behind.url, "/api/me", headers)).status);
+    }
+    expect(statuses.filter((status) => status === 401)).toHaveLength(20);
+    expect(statuses.at(-1)).toBe(429);
   });
 });
 
