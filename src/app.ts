@@ -70,7 +70,16 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     newDatabase: options.newDatabase,
   });
   const closers: (() => Promise<void>)[] = [() => store.close(), async () => clock.stop()];
-  const stop = () => closeAll(closers, logger);
+  /** The stages of a stop share its time. */
+  let stopBy: number | undefined;
+  const stopLeftMs = () => {
+    const limitMs = config.gateway.shutdown_timeout;
+    return stopBy === undefined ? limitMs : Math.max(1_000, Math.min(limitMs, stopBy - clock.monotonic()));
+  };
+  const stop = () => {
+    stopBy ??= clock.monotonic() + config.orchestrator.shutdown_timeout + config.gateway.shutdown_timeout;
+    return closeAll(closers, logger);
+  };
 
   try {
     const consoleToken = env.HOOKGATE_TOKEN ?? store.consoleToken();
@@ -250,7 +259,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       keyValue: store.keyValue,
       reservedCommands: new Set(commands.map(({ name }) => name)),
       breaker: automations.pluginBreaker,
-      teardownTimeoutMs: config.gateway.shutdown_timeout,
+      teardownTimeoutMs: stopLeftMs,
       clock,
       logger,
     });

@@ -55,6 +55,8 @@ export interface Orchestrator extends Transitions, Pick<Finish, "handIn" | "fail
 }
 
 /** Looked through for those that nobody was there to do; more than that wait for people. */
+/** At a stop whose time is used up. */
+const LAST_WORDS_MS = 1_000;
 const MOST_BLOCKED = 10_000;
 const PAGE = 500;
 
@@ -191,7 +193,10 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     },
     async stop() {
       if (phase !== "running") return;
-      await registry
+      const stopBy = clock.monotonic() + config().shutdown_timeout;
+      // One time limit for all; what was ended has a moment to be reported.
+      const leftMs = () => Math.max(LAST_WORDS_MS, stopBy - clock.monotonic());
+      const before = registry
         .runBefore("orchestrator:shutdown", {})
         .catch((error: unknown) =>
           logger.warn(
@@ -199,14 +204,19 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
             "a hook at orchestrator:shutdown failed; the gateway stops all the same",
           ),
         );
+      if (!(await within(clock, leftMs(), before)))
+        logger.warn(
+          {},
+          "The hooks at orchestrator:shutdown take longer than orchestrator.shutdown_timeout: the stop goes on.",
+        );
       phase = "stopping";
       ticking?.cancel();
       stopping.abort(new Error("the gateway stopped"));
-      await Promise.all([dispatch.stop(), running.stop(config().shutdown_timeout)]);
+      await Promise.all([dispatch.stop(), running.stop(leftMs())]);
       // A hook that does not end keeps nobody here: what was not told to all is told by the next start.
-      await within(clock, config().shutdown_timeout, telling.drained());
+      await within(clock, leftMs(), telling.drained());
       show.stop();
-      await registry.runAfter("orchestrator:shutdown", {});
+      await within(clock, leftMs(), registry.runAfter("orchestrator:shutdown", {}));
     },
     drained: telling.drained,
     sweep: () => store.sweep(clock.now() - config().keep),

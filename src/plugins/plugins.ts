@@ -28,7 +28,7 @@ export interface PluginsOptions {
   /** Keeps a hook that never answers from being called each time. */
   breaker?: HookBreaker;
   /** How long the teardown of a plugin is waited for. Default: 10 seconds. */
-  teardownTimeoutMs?: number;
+  teardownTimeoutMs?: () => number;
   clock: Clock;
   logger: Logger;
   /** Reload a plugin when its file changes. Default: true. */
@@ -106,7 +106,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
   };
 
   const commands = new Map<string, readonly Command[]>();
-  const { breaker, reservedCommands = new Set(), teardownTimeoutMs = 10_000 } = options;
+  const { breaker, reservedCommands = new Set(), teardownTimeoutMs = () => 10_000 } = options;
   const around: Surroundings = {
     ...options,
     breaker,

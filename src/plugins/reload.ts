@@ -33,7 +33,7 @@ export interface Surroundings extends Omit<ApiParts, "id" | "config" | "commandO
   /** Names of the product's own commands. */
   reservedCommands: ReadonlySet<string>;
   /** How long the function that `setup` returned is waited for. */
-  teardownTimeoutMs: number;
+  teardownTimeoutMs: () => number;
 }
 
 /** A version that is set up but not yet in place. */
@@ -253,10 +253,11 @@ export async function over(
   { clock, logger, teardownTimeoutMs }: Pick<Surroundings, "clock" | "logger" | "teardownTimeoutMs">,
 ): Promise<void> {
   stage.isOver = true;
+  const waitedMs = teardownTimeoutMs();
   try {
-    if (await within(clock, teardownTimeoutMs, Promise.resolve(end?.()))) return;
+    if (await within(clock, waitedMs, Promise.resolve(end?.()))) return;
     logger.warn(
-      { plugin: id, waitedMs: teardownTimeoutMs },
+      { plugin: id, waitedMs },
       `The teardown of plugin "${id}" (the function that its setup returned) does not end: it is not waited for any longer.`,
     );
   } catch (error) {

@@ -1,4 +1,5 @@
 /** A stop (SIGTERM) and a pause (SIGSTOP) of the whole product while both platforms are slow to answer: nothing is left in doubt. */
+import { resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { discordPlatform } from "../flow/discord-platform.js";
 import type { FlowPlatform } from "../flow/platform.js";
@@ -122,5 +123,25 @@ it("waits for a platform's answer that takes longer than shutdown_timeout, up to
     expect((await invoke(gateway.url, "/outbox list held")).text).toContain("Nothing is held.");
   } finally {
     await slowStop.stop();
+  }
+});
+
+it("shares its time between its stages: hooks, handlers and teardowns that never end do not have it one after the other", async () => {
+  const stuck = await startStack({
+    config: { gateway: { shutdown_timeout: "2s", send_timeout: "2s" }, orchestrator: { shutdown_timeout: "2s" } },
+    plugins: [{ module: resolve(import.meta.dirname, "../fixtures/plugins/stuck.mjs") }],
+  });
+  try {
+    const { gateway, platforms } = stuck;
+    await platforms.web.say(platforms.web.places[0], "guest", "stuck");
+    await until(() => stuck.noted("message_received").some(({ payload }) => payload.message.text === "stuck"), "it");
+    expect(await gateway.stop()).toBe(0);
+    const lines = gateway.output();
+    expect(lines).toContain("The hooks at orchestrator:shutdown take longer than orchestrator.shutdown_timeout");
+    const waitedMs = Number(/"plugin":"stuck","waitedMs":(\d+)/.exec(lines)?.[1]);
+    // The shortest wait: the stages before have used the time up.
+    expect(waitedMs).toBe(1_000);
+  } finally {
+    await stuck.stop();
   }
 });
