@@ -33,5 +33,10 @@ export function requireSound(
 }
 
 function corrupt(file: string, problem: string): HookgateError {
-  return storeError(Object.assign(new Error(problem.replaceAll("\n", " ")), { code: "SQLITE_CORRUPT" }), file);
+  return storeError(
+    Object.assign(new Error(problem.replace(/^\*{3} in database \w+ \*{3}\s*/, "").replaceAll("\n", " ")), {
+      code: "SQLITE_CORRUPT",
+    }),
+    file,
+  );
 }
