@@ -124,7 +124,7 @@ export async function count(stack: Stack, written: Written[], heldByStop: Set<st
       ...[
         ...stored.dead,
         ...stored.held.filter(({ id, address }) => address.platform !== "telegram" || heldByStop.has(id)),
-      ].map(({ id, operation, reason, message }) => `${id}, ${operation}, ${reason}: ${message?.text}`),
+      ].map(({ id, conversation, reason, message }) => `${id}, ${conversation}, ${reason}: ${message?.text}`),
     ];
     return { platforms, ...attempts(stack), untold, givenUp };
   } finally {

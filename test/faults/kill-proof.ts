@@ -79,11 +79,12 @@ export async function killProof({ plan, attempts, perLife, onEnding }: KillOptio
       // Some are killed during their start.
       const isUp = (next !== "SIGKILL" || Math.random() > 0.15) && (await upOrGone(stack));
       await sleep(Math.random() * 350);
-      if (isUp && ++lives % 2 === 0) await noticed(stack, clock.step);
+      if (isUp && ++lives % 2 === 0) await stepNoticed(stack, clock);
       await sleep(Math.random() * 350);
       await end(run, next);
-      if ((await ended(next)) === next || next === "crash") wanted.pop();
-      if (next === "SIGTERM") for (const id of inDoubt(gateway.folder)) if (!before.has(id)) heldByStop.add(id);
+      const ending = await ended(next);
+      if (ending === next || next === "crash") wanted.pop();
+      if (ending === "SIGTERM") for (const id of inDoubt(gateway.folder)) if (!before.has(id)) heldByStop.add(id);
     }
     stack.discord.faults.clear();
     stack.telegram.faults.clear();
@@ -141,34 +142,44 @@ function steppingClock() {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-soak-clock-"));
   const file = join(folder, "offset");
   let offsetMs = 0;
-  writeFileSync(file, "0");
+  const set = (ms: number) => {
+    offsetMs = ms;
+    // Never half written.
+    writeFileSync(`${file}.new`, String(ms));
+    renameSync(`${file}.new`, file);
+  };
+  set(0);
   const steps = { backward: 0, forward: 0 };
   return {
     env: { HOOKGATE_TEST_CLOCK: file, NODE_OPTIONS: `--import=${CLOCK}` },
     steps,
-    /** Backward and forward in turn. */
+    /** Backward and forward in turn. Gives what undoes it. */
     step() {
-      const isForward = steps.backward > steps.forward;
-      steps[isForward ? "forward" : "backward"]++;
-      const room = isForward ? MAX_OFFSET_MS - offsetMs : MAX_OFFSET_MS + offsetMs;
+      const before = offsetMs;
+      const way = steps.backward > steps.forward ? "forward" : "backward";
+      const sign = way === "forward" ? 1 : -1;
       // Small steps, too.
-      offsetMs += Math.round((isForward ? 1 : -1) * Math.max(2_000, room * Math.random() ** 4));
-      // Never half written.
-      writeFileSync(`${file}.new`, String(offsetMs));
-      renameSync(`${file}.new`, file);
+      set(before + sign * Math.round(Math.max(2_000, (MAX_OFFSET_MS - sign * before) * Math.random() ** 4)));
+      steps[way]++;
+      return () => {
+        set(before);
+        steps[way]--;
+      };
     },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 
-/** A step that the gateway has noticed, so that it counts as one: after a kill it would look like time that passed. */
-async function noticed({ gateway }: Stack, step: () => void): Promise<void> {
-  const times = () => gateway.output().split("The system clock moved").length;
-  const before = times();
-  step();
-  await until(() => !gateway.running() || times() > before, "the step being noticed");
-  // Its times are on disk by then.
+/** Undone when a crash is quicker than the notice: a step between two lives looks like time that passed. */
+async function stepNoticed({ gateway }: Stack, { step }: ReturnType<typeof steppingClock>): Promise<void> {
+  // Of a long output only the end is kept.
+  const before = gateway.output().slice(-2_000);
+  const isNoticed = () => gateway.output().split(before).at(-1)?.includes("The system clock moved") === true;
+  const undo = step();
+  await until(() => !gateway.running() || isNoticed(), "the step being noticed");
+  // The times in the store are moved by then.
   await sleep(100);
+  if (!isNoticed()) undo();
 }
 
 let serial = 0;
