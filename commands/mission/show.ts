@@ -25,7 +25,7 @@ export async function showMission(deps: CommandDeps, context: CommandContext): P
       factsOf(mission, deps, now),
       link && `[its card](${link})`,
       mission.hold && `${code(mission.hold.point ?? "a hook")} was vetoed by ${code(mission.hold.by)}.`,
-      tasks.length > 0 && tableOf(mission, tasks, now),
+      tasks.length > 0 && tableOf(mission, tasks, deps, now),
       mission.gates.length > 0 && mission.gates.map((gate) => `- ${gateLine(gate)}`).join("\n"),
     ],
     data: {
@@ -40,7 +40,7 @@ export async function showMission(deps: CommandDeps, context: CommandContext): P
 function factsOf(mission: Mission, deps: CommandDeps, now: number): string {
   const { planId, createdBy, startedAt, endedAt, deadline, scheduleId } = mission;
   return [
-    `Plan ${code(planId)}, ${scheduleId === undefined ? `started by ${plain(deps.tasks === undefined ? createdBy : nameOf(createdBy, deps.tasks))}` : `by the schedule ${code(scheduleId)}`}`,
+    `Plan ${code(planId)}, ${scheduleId === undefined ? `started by ${byOf(createdBy, deps)}` : `by the schedule ${code(scheduleId)}`}`,
     startedAt !== undefined &&
       `since ${clockTime(startedAt, now)} UTC, ${formatDuration((endedAt ?? now) - startedAt)}`,
     deadline !== undefined && `due ${clockTime(deadline, now)} UTC`,
@@ -49,7 +49,9 @@ function factsOf(mission: Mission, deps: CommandDeps, now: number): string {
     .join(", ");
 }
 
-function tableOf({ plan, taskIds }: Mission, tasks: readonly Task[], now: number): string {
+const byOf = (ref: string, { tasks }: CommandDeps) => plain(tasks === undefined ? ref : nameOf(ref, tasks));
+
+function tableOf({ plan, taskIds }: Mission, tasks: readonly Task[], deps: CommandDeps, now: number): string {
   const byId = new Map(tasks.map((task) => [task.id, task]));
   const rows = plan.groups.flatMap((group) =>
     group.tasks.flatMap(({ id: name }, index) => {
@@ -59,7 +61,15 @@ function tableOf({ plan, taskIds }: Mission, tasks: readonly Task[], now: number
       const score = assessment?.globalScore?.toFixed(2) ?? "";
       const time = startedAt === undefined ? "" : formatDuration((endedAt ?? now) - startedAt);
       return [
-        [index === 0 ? group.name : "", title, status, assignTo, attempt > 1 ? String(attempt) : "", score, time],
+        [
+          index === 0 ? group.name : "",
+          title,
+          status,
+          byOf(assignTo, deps),
+          attempt > 1 ? String(attempt) : "",
+          score,
+          time,
+        ],
       ];
     }),
   );

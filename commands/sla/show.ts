@@ -8,6 +8,7 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, missing, notFound, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { nameOf } from "../tasks/rows.js";
 import { code, plain, table } from "../text.js";
 import { clockData, deskOf, dueText, percent, standing, timeText } from "./texts.js";
 
@@ -21,7 +22,9 @@ export async function showClock(deps: CommandDeps, { options }: CommandContext):
   const histories = await Promise.all(found.map(({ clock }) => desk.announcements(clock.id)));
   const open = found.find(({ clock }) => clock.state !== "ended");
   return answer({
-    text: found.flatMap((view, index) => describe(view, histories[index] ?? [], deps.clock.now())),
+    text: found.flatMap((view, index) =>
+      describe(view, histories[index] ?? [], deps.clock.now(), (ref) => (deps.tasks ? nameOf(ref, deps.tasks) : ref)),
+    ),
     data: {
       clocks: found.map((view, index) => ({ ...clockData(view), announcements: histories[index]?.map(asData) })),
     },
@@ -48,7 +51,12 @@ function closeButton({ entity }: ClockView["clock"]): Button {
   return { label: title, style: "secondary", action: { kind: "command", line, form: { title, fields } } };
 }
 
-function describe(view: ClockView, history: readonly SlaAnnouncement[], now: number): (string | false)[] {
+function describe(
+  view: ClockView,
+  history: readonly SlaAnnouncement[],
+  now: number,
+  called: (ref: string) => string,
+): (string | false)[] {
   const { clock, usedMs, percentUsed, timezone } = view;
   const { entity, course } = clock;
   const facts: [string, string | undefined][] = [
@@ -62,7 +70,7 @@ function describe(view: ClockView, history: readonly SlaAnnouncement[], now: num
     ["extended", extensionText(clock)],
     ["pauses", course.pauses.length === 0 ? undefined : String(course.pauses.length)],
     ["state", entity.status],
-    ["owner", entity.owner],
+    ["owner", entity.owner === undefined ? undefined : called(entity.owner)],
   ];
   return [
     `**${plain(entity.title)}** · ${entity.type} ${code(entity.id)}`,

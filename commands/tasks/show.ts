@@ -47,14 +47,26 @@ function withoutReason({ reason: _, ...event }: TaskEvent): TaskEvent {
 }
 
 function factsOf(task: Task, desk: TaskDesk, now: number, link: string | undefined): string {
-  const { id, assignTo, createdBy, createdAt, attempt, retryPolicy, dependsOn, group, missionId, startedAt, endedAt } =
-    task;
+  const {
+    id,
+    assignTo,
+    createdBy,
+    createdAt,
+    attempt,
+    retryPolicy,
+    dependsOn,
+    group,
+    missionId,
+    startedAt,
+    endedAt,
+    hold,
+  } = task;
   const due = dueText(task, now);
   return [
     `${code(id)}, for ${plain(nameOf(assignTo, desk))}, created by ${plain(nameOf(createdBy, desk))} ${ago(createdAt, now)}`,
     ...(attempt > 0
       ? [
-          `${startedAt === undefined ? "not started yet" : `attempt ${attempt}`}, ${retryPolicy.maxRetries} retries allowed`,
+          `attempt ${attempt}${startedAt === undefined || hold?.wanted === "in_progress" ? ", not started" : ""}, ${retryPolicy.maxRetries} retries allowed`,
         ]
       : []),
     ...(startedAt !== undefined && endedAt !== undefined ? [`took ${formatDuration(endedAt - startedAt)}`] : []),

@@ -114,6 +114,7 @@ export async function standingOf(
     entity: await linked(clock.entity, linkOf),
     elapsedMs: usedMs,
     leftMs,
+    targetMs: clock.targetMs,
     percentUsed,
     given: desk.standOf(clock),
     extension: extensionText(clock),

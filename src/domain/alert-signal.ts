@@ -38,6 +38,8 @@ export interface ClockStanding {
   /** Working time; `leftMs` is negative when it is overdue. */
   elapsedMs: number;
   leftMs: number;
+  /** With what people added; the signal may be older. */
+  targetMs: number;
   percentUsed: number;
   /** What people have given it so far: a date, or time on top. Another one: it was moved. */
   given: number;

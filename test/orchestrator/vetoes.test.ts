@@ -90,6 +90,9 @@ describe("hooks at the points of a task", () => {
         by: expect.stringContaining("guard"),
       });
       expect(waysOf(task).at(-1)).toBe(`${from}>blocked`);
+      const { text } = await app.command(`/task show ${id}`);
+      if (point === "task:spawn") expect(text).toContain("attempt 1, not started");
+      else expect(text).not.toContain("not started");
       const hook = point.split(">")[0] as string;
       const asked = of(app, hook, "before").length;
       await threeTicks(app);

@@ -124,7 +124,8 @@ function byHook<T>(check: () => T, what: string): T {
   } catch (error) {
     if (!(error instanceof HookgateError)) throw error;
     throw new HookgateError({
-      code: error.code,
+      // Not TASK_ASSIGNEE: the names that it offers are no answer to what the person wrote.
+      code: "TASK_INVALID",
       message: `A hook at task:create ${what}. ${error.message}`,
       hint: "`/runs task:create` shows which hook. Its author corrects it.",
     });

@@ -138,6 +138,34 @@ it("watches tasks from their creation to their end, says so in /sla, and takes o
   }
 }, 120_000);
 
+it("shows more time beside the target, and people by name", async () => {
+  const short = { id: "short", for: "task", target: "60s", warn_at: ["1%"] };
+  const gateway = await gatewayProcess({ folder: join(folder, "extended"), config: config([short]) });
+  try {
+    await gateway.start();
+    await gateway.ready();
+    await invoke(gateway.url, '/task add person:web:1 "Paint it"');
+    const alert = await until(async () => {
+      const { data } = await invoke(gateway.url, "/alerts all");
+      return (data as { alerts: { id: string }[] }).alerts[0];
+    }, "the warning");
+    // Past one per cent of the longer target too, so that the alert stays open.
+    await until(async () => {
+      const { data } = await invoke(gateway.url, '/sla show "Paint it"');
+      return ((data as { clocks: { usedMs: number }[] }).clocks[0]?.usedMs ?? 0) > 1_500;
+    }, "the warning holding for the longer target as well");
+    await invoke(gateway.url, '/sla extend "Paint it" 30s');
+    const shown = (await invoke(gateway.url, '/sla show "Paint it"')).text;
+    expect(shown).toMatch(/extended +1 min \+ 30 s given by Owner/);
+    expect(shown).toMatch(/owner +Owner/);
+    const { text } = await invoke(gateway.url, `/alerts show ${alert.id}`);
+    expect(text).toMatch(/Used: .* of 1 min 30 s /);
+    expect(text).toContain("Extended: 1 min + 30 s given by Owner");
+  } finally {
+    await gateway.stop();
+  }
+});
+
 it("refuses to start with a policy that cannot be, and says where it stands and what was expected", async () => {
   const gateway = await gatewayProcess({
     folder: join(folder, "wrong"),
