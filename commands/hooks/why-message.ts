@@ -1,5 +1,6 @@
 /** Why a hook ran or did not run for one message: what ran is in the journal, what did not follows from the message's path. */
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
+import type { Button } from "../../src/domain/message.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
@@ -22,16 +23,34 @@ export async function explainMessage(deps: CommandDeps, hook: HookInfo, journey:
   const here = journey.dispatches.filter(
     ({ point, phase }) => point === hook.hook && (hook.phase === undefined || phase === hook.phase),
   );
-  const ran = here.flatMap((dispatch) =>
-    dispatch.runs.filter(({ hookId }) => hookId === hook.id).map((run) => ({ dispatch, run })),
-  );
+  const ran = runsOf(hook.id, here);
   const isRunning = journey.running.some(({ hookId }) => hookId === hook.id);
-  if (ran.length > 0 && !isRunning) return showRuns(deps, hook, journey, ran);
+  if (ran.length > 0 && !isRunning)
+    return showRuns(deps, hook.id, journey, ran, nextButtons(hook, ran.at(-1)?.dispatch));
   if (journey.origin?.hookId === hook.id) return sentIt(hook, journey, journey.origin.text);
   const dispatch = here.at(-1);
   if (hook.enabled && isOpenAt(hook, journey, dispatch)) return notKnownYet(hook, journey);
   return dispatch ? didNotRun(deps, hook, journey, dispatch) : didNotFire(deps, hook, journey);
 }
+
+/** A hook that was removed since: its runs are on record. */
+export function explainGone(deps: CommandDeps, hookId: string, journey: Journey): CommandAnswer | undefined {
+  const ran = runsOf(hookId, journey.dispatches);
+  const last = ran.at(-1)?.dispatch;
+  if (last === undefined) return undefined;
+  const button = commandButton("The dispatch", `/run ${word(last.id)}`);
+  return showRuns(deps, hookId, journey, ran, [button], "This hook is no longer registered.");
+}
+
+interface RanIn {
+  dispatch: DispatchRecord;
+  run: RunRecord;
+}
+
+const runsOf = (id: string, dispatches: readonly DispatchRecord[]): RanIn[] =>
+  dispatches.flatMap((dispatch) =>
+    dispatch.runs.filter(({ hookId }) => hookId === id).map((run) => ({ dispatch, run })),
+  );
 
 /** Its point is firing now, or may fire yet, for a message or a delivery that hooks are at work on. */
 function isOpenAt(hook: HookInfo, { row, running }: Journey, recorded: DispatchRecord | undefined): boolean {
@@ -71,19 +90,22 @@ function sentIt(hook: HookInfo, { asked, dispatches }: Journey, origin: string):
 
 function showRuns(
   deps: CommandDeps,
-  hook: HookInfo,
+  hookId: string,
   { asked }: Journey,
-  ran: readonly { dispatch: DispatchRecord; run: RunRecord }[],
+  ran: readonly RanIn[],
+  buttons: readonly Button[],
+  remark?: string,
 ): CommandAnswer {
   const now = deps.clock.now();
   return answer({
     text: [
-      `${code(hook.id)} and ${code(asked)}:`,
+      `${code(hookId)} and ${code(asked)}:`,
+      remark,
       ...ran.slice(-MAX_RUNS).map(({ dispatch, run }) => `${runText(run)}\n${dispatchLine(dispatch, now)}`),
       ran.length > MAX_RUNS && `${count(ran.length - MAX_RUNS, "earlier run")} left out.`,
     ],
     data: {
-      id: hook.id,
+      id: hookId,
       message: asked,
       found: true,
       ran: ran.some(({ run }) => run.outcome !== "skipped"),
@@ -94,7 +116,7 @@ function showRuns(
         error: run.error,
       })),
     },
-    buttons: [nextButtons(hook, ran.at(-1)?.dispatch)],
+    buttons: [buttons],
   });
 }
 

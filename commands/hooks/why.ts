@@ -18,7 +18,7 @@ import { placeText } from "../who.js";
 import { brokenText } from "./broken.js";
 import { readHookRow, skipText } from "./rows.js";
 import { showBrokenHook } from "./show.js";
-import { checkLines, endedEarlier, explain, explainMessage, nextButtons } from "./why-message.js";
+import { checkLines, endedEarlier, explain, explainGone, explainMessage, nextButtons } from "./why-message.js";
 
 /** Points that fire for the one hook whose trigger came. */
 const OWN_POINTS: ReadonlySet<string> = new Set(["hook.due"]);
@@ -43,6 +43,11 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
     return whatHappened(deps, context, named);
   const broken = brokenOf(deps, named);
   if (broken && deps.automations?.get(named) === undefined) return showBrokenHook(broken, deps);
+  if (asked !== undefined && !deps.registry.get(named)) {
+    const found = await readJourney(deps, context, asked);
+    const gone = "journey" in found ? explainGone(deps, named, found.journey) : undefined;
+    if (gone) return gone;
+  }
   const hook = resolveHook(deps.registry, named);
   if (asked === undefined && (context.at === undefined || !OF_MESSAGES.has(hook.hook))) return explainNow(deps, hook);
   const found = await readJourney(deps, context, asked ?? "last");

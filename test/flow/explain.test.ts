@@ -246,6 +246,16 @@ describe("an answer that was not sent", () => {
   });
 });
 
+describe("a hook that was removed since", () => {
+  it("is explained for the message that it ran for", async () => {
+    const asked = await platformOf("web").say(roomOf("web"), "owner", addressed("web", "only once"));
+    await rowOf("web", asked);
+    const answer = await ask("web", "/hooks why mine.once", asked);
+    expect(answer).toContain("This hook is no longer registered.");
+    expect(answer).toContain("It ran, ✋ claimed");
+  });
+});
+
 describe("a hook that is alone at its point", () => {
   it("and disabled, is named as disabled, with who did it", async () => {
     await run("/hooks disable mine.sent");
