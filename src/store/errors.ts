@@ -38,6 +38,12 @@ const OTHER_SCHEMA: Remedy = {
   hint: "The file is damaged, or another program changed it. Stop the gateway and restore a backup with `hookgate restore FILE`.",
   retryable: false,
 };
+const CANNOT_OPEN: Remedy = {
+  code: "STORE_FAILED",
+  message: (file) => `the database ${file} cannot be opened`,
+  hint: "Check that the path names a file and not a directory, and that the gateway's user may read and write the file and its folder.",
+  retryable: false,
+};
 const FAILED: Remedy = {
   code: "STORE_FAILED",
   message: (file) => `the database ${file} failed`,
@@ -49,6 +55,7 @@ const FAILED: Remedy = {
 const REMEDIES: readonly [RegExp, Remedy][] = [
   [/^SQLITE_(BUSY|LOCKED|PROTOCOL)/, LOCKED],
   [/^(SQLITE_(READONLY|PERM|AUTH)|EACCES|EPERM|EROFS)/, READ_ONLY],
+  [/^SQLITE_CANTOPEN/, CANNOT_OPEN],
   [/^(SQLITE_FULL|ENOSPC|EDQUOT)/, FULL],
   [/^SQLITE_(CORRUPT|NOTADB|FORMAT)/, CORRUPT],
 ];

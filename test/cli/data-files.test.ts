@@ -309,19 +309,21 @@ function replaceByFolder(file: string): void {
 }
 
 describe("a damaged history", () => {
-  it.each<[string, (file: string) => void]>([
+  it.each<[string, (file: string) => void, string?]>([
     ["whose header is overwritten", (file) => overwrite(file, 0, Buffer.alloc(100, "garbage "))],
     ["that is a text", (file) => writeFileSync(file, "notes ".repeat(1000))],
-    ["that is a folder", replaceByFolder],
+    ["that is a folder", replaceByFolder, "was a directory"],
     ["of which half is missing", (file) => truncateSync(file, Math.floor(statSync(file).size / 2))],
-  ])("%s is moved aside, and the gateway starts and reports it", async (_how, damage) => {
+  ])("%s is moved aside, and the gateway starts and reports it", async (_how, damage, state = "was damaged") => {
     const gateway = await usedInstallation();
     damage(gateway.journal);
     await gateway.start();
     await gateway.ready();
     expect(gateway.output()).toContain("the history");
-    expect(readdirSync(gateway.data).some((name) => name.startsWith("hookgate-journal.db.damaged-"))).toBe(true);
-    expect((await gateway.cli("status")).out).toContain("was damaged and is now");
+    expect(readdirSync(gateway.data).some((name) => /^hookgate-journal\.db\.(damaged|replaced)-/.test(name))).toBe(
+      true,
+    );
+    expect((await gateway.cli("status")).out).toContain(`${state} and is now`);
     await gateway.post("second");
     await until(async () => (await gateway.texts()).includes("echo second"), "the reply");
   });

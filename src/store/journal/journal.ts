@@ -2,7 +2,7 @@
  * The journal: takes records without ever making anybody wait, hands them to the writer in batches, and reads them back.
  * When records come faster than the disk takes them, the oldest that did not fail are dropped, counted and reported.
  */
-import { existsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import type { DispatchRecord, Journal, RunNames } from "../../domain/journal.js";
 import type { Clock } from "../../lib/clock.js";
@@ -85,10 +85,11 @@ async function openOrReplace(options: JournalOptions): Promise<Database> {
     return await openForReading(options);
   } catch (thrown) {
     const error = storeError(thrown, file);
-    if (readonly || (error.code !== "STORE_CORRUPT" && !isFolder(file))) throw error;
-    const aside = moveAside(file, "damaged", clock.now());
+    const state = error.code === "STORE_CORRUPT" ? "was damaged" : stateOf(file);
+    if (readonly || state === undefined) throw error;
+    const aside = moveAside(file, error.code === "STORE_CORRUPT" ? "damaged" : "replaced", clock.now());
     remark?.(
-      `the history ${file} was damaged and is now ${aside}: earlier runs of hooks cannot be shown, no message is lost`,
+      `the history ${file} ${state} and is now ${aside}: earlier runs of hooks cannot be shown, no message is lost`,
       {
         error: error.message,
       },
@@ -97,8 +98,17 @@ async function openOrReplace(options: JournalOptions): Promise<Database> {
   }
 }
 
-function isFolder(file: string): boolean {
-  return statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? false;
+/** Why a file that is there cannot be opened at all. */
+function stateOf(file: string): string | undefined {
+  try {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats === undefined) return undefined;
+    if (stats.isDirectory()) return "was a directory";
+    accessSync(file, constants.R_OK);
+    return undefined;
+  } catch {
+    return "could not be read by the gateway's user";
+  }
 }
 
 async function openForReading({ file, readonly }: JournalOptions): Promise<Database> {
