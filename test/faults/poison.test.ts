@@ -122,3 +122,97 @@ it.each([1, 6])(
   },
   300_000,
 );
+
+it.each([
+  ["at once", "poison.message_sending", 8],
+  ["later", "poison.message_sending", 9],
+] as const)(
+  "an answer whose hook ends the process (%s) is held, the others are sent, and the log names the hook",
+  async (when, hookId, code) => {
+    const gateway = await startGateway();
+    await gateway.ready();
+    let isOver = false;
+    const supervised = supervise(gateway, () => isOver);
+    try {
+      const rooms = ROOMS.slice(0, 6);
+      await Promise.all([
+        say(gateway, ROOMS[6] as string, `leave ${when}`, () => isOver),
+        ...rooms.map((room) => say(gateway, room, `in ${room}`, () => isOver)),
+      ]);
+      const reason = await until(
+        async () => {
+          const answer = await invoke(gateway.url, "/outbox list held").catch(() => undefined);
+          const held = (answer?.data as { letters?: { reason?: string }[] } | undefined)?.letters ?? [];
+          return held.length > 0 && held.map((letter) => letter.reason).join();
+        },
+        "the answer being held",
+        180_000,
+      );
+      expect(reason).toBe("the gateway ended 3 times while hooks decided about it: they may crash the gateway");
+      for (const room of rooms)
+        await until(
+          async () => (await textsOf(gateway, room)).includes(`answer to in ${room}`),
+          `the answer in ${room}`,
+        );
+      expect(gateway.output()).toContain(`"plugin":"poison","hooks":["${hookId}"],"code":${code}`);
+      expect(gateway.output()).toMatch(
+        /the plugin \\"poison\\" ended the gateway with code \d+, in its hook poison\.message_sending/,
+      );
+      expect(gateway.output()).toMatch(/"place":".*poison\.mjs.*:\d+:\d+\)?"/);
+    } finally {
+      isOver = true;
+    }
+    expect(await supervised).toBe(3);
+  },
+  300_000,
+);
+
+it("a message that failed before it ended the process is left out of /outbox retry all, and its reason has both", async () => {
+  const gateway = await startGateway();
+  await gateway.ready();
+  let isOver = false;
+  const supervised = supervise(gateway, () => isOver);
+  try {
+    await say(gateway, ROOMS[0] as string, "fail then end the process", () => isOver);
+    const [letter] = await until(
+      async () => {
+        const { letters = [] } = (await lettersOf(gateway)) ?? {};
+        return letters.length > 0 && letters;
+      },
+      "the dead letter",
+      180_000,
+    );
+    const { data, text } = await invoke(gateway.url, "/outbox retry all");
+    expect(data).toMatchObject({ retried: [], leftOut: [letter?.id] });
+    expect(text).toContain("1 message left out: handling it may crash the gateway");
+    expect((letter as { reason?: string }).reason).toMatch(
+      /^its last attempt was cut off: handling it may crash the gateway; an earlier attempt failed: .*the first try failed/,
+    );
+  } finally {
+    isOver = true;
+  }
+  await supervised;
+}, 300_000);
+
+it("a hook that ends the process when it is notified of a sent message is not notified for ever", async () => {
+  const gateway = await startGateway();
+  await gateway.ready();
+  let isOver = false;
+  const supervised = supervise(gateway, () => isOver);
+  try {
+    await say(gateway, ROOMS[0] as string, "leave when sent", () => isOver);
+    await until(
+      () => gateway.output().includes("they are not notified of it again"),
+      "the end of the notices",
+      180_000,
+    );
+    await say(gateway, ROOMS[1] as string, "after it", () => isOver);
+    const answered = async () => (await textsOf(gateway, ROOMS[1] as string)).includes("answer to after it");
+    await until(answered, "the answer after it");
+    expect(await textsOf(gateway, ROOMS[0] as string)).toEqual(["leave when sent", "answer to leave when sent"]);
+    expect(gateway.output()).toContain('"hooks":["poison.message_sent"],"code":10');
+  } finally {
+    isOver = true;
+  }
+  await supervised;
+}, 300_000);

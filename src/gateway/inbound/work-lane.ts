@@ -58,8 +58,7 @@ async function workRow(row: LaneRow, lane: Lane, intake: Intake, inbound: Inboun
   const { config } = inbound;
   if (!row.handled) {
     if (!row.isStarted) {
-      if (attemptsMade(row) >= config.inbox_attempts)
-        return bury(row, row.error ?? `it was cut off ${attemptsMade(row)} times: ${MAY_CRASH}`, inbound);
+      if (attemptsMade(row) >= config.inbox_attempts) return bury(row, cutOffReason(row), inbound);
       await start(row, inbound);
     }
     row.isStarted = false;
@@ -136,6 +135,14 @@ function waitUntil(row: LaneRow, dueAt: number, clock: Clock): number {
   row.dueMs = clock.monotonic() + (dueAt - clock.now());
   delete row.handled;
   return dueAt;
+}
+
+/** An error of an earlier attempt does not hide that the last one was cut off: `/outbox retry all` leaves such a message out. */
+function cutOffReason(row: LaneRow): string {
+  if (row.error === undefined) return `it was cut off ${attemptsMade(row)} times: ${MAY_CRASH}`;
+  return row.isCutOff
+    ? `its last attempt was cut off: ${MAY_CRASH}; an earlier attempt failed: ${row.error}`
+    : row.error;
 }
 
 async function bury(row: LaneRow, error: string, { store, clock, logger, observe }: Inbound): Promise<undefined> {
