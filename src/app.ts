@@ -5,8 +5,10 @@ import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
 import { createSla } from "./alerts/sla/sla.js";
 import { assembleAlerts, tellingAlerts } from "./app/alerts.js";
+import { followClock } from "./app/clock-between.js";
 import type { App, AppOptions } from "./app/contract.js";
 import { endCause } from "./app/end-cause.js";
+import { logExits } from "./app/exit-cause.js";
 import { codeForFirstOwner, reportListening } from "./app/first-steps.js";
 import { adminsOf, sweepAll, threadsOf } from "./app/hooks.js";
 import { assembleHttp } from "./app/http.js";
@@ -100,6 +102,9 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       logger,
     });
     closers.push(async () => registry.close());
+    const stopExitLog = logExits({ plugins: () => plugins, running: () => registry.running(), logger });
+    closers.push(async () => stopExitLog());
+    closers.push(await followClock(store, clock, logger));
     for (const warning of configWarnings(config, env)) logger.warn({}, warning);
     const keepSwitch = (hookId: string, enabled: boolean) => {
       overrides.keep(hookId, enabled);

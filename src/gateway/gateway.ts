@@ -7,6 +7,7 @@ import type { ConversationWatch } from "../domain/sla.js";
 import type { Delivery, NewDelivery } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
+import { inTurn } from "../lib/in-turn.js";
 import { createPerMinute } from "../lib/per-minute.js";
 import { within } from "../lib/within.js";
 import { KeyedWork } from "../lib/work.js";
@@ -187,6 +188,7 @@ class RunningGateway implements Gateway {
       requests: this.#requests,
       parking: this.#parking,
       unsaved: new Map(),
+      inTurn: inTurn(),
       isStopping: () => this.#phase === "stopping",
       startedAt: this.#parts.clock.now(),
       owed: this.#owed,

@@ -23,7 +23,31 @@ export interface HookBreaker {
 /** Failures under these policies stop nothing, so a hook that is not called is skipped. */
 const OPEN_POLICIES: ReadonlySet<FailurePolicy> = new Set(["fail-open", "best-effort", "skip"]);
 
-export function guarded(hookId: string, handler: Handler, registry: HookRegistry, breaker: HookBreaker): Handler {
+/** The hook whose handler has the processor at this moment; none while handlers are waited for. */
+export interface CallNow {
+  hookId: string | undefined;
+}
+
+export function guarded(
+  hookId: string,
+  handler: Handler,
+  registry: HookRegistry,
+  breaker: HookBreaker,
+  now: CallNow,
+): Handler {
+  const call = checked(hookId, handler, registry, breaker);
+  return (first, second) => {
+    const outer = now.hookId;
+    now.hookId = hookId;
+    try {
+      return call(first, second);
+    } finally {
+      now.hookId = outer;
+    }
+  };
+}
+
+function checked(hookId: string, handler: Handler, registry: HookRegistry, breaker: HookBreaker): Handler {
   return (first, second) => {
     if (!breaker.isWatched(hookId)) return handler(first, second);
     const refusal = breaker.enter(hookId);

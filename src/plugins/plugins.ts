@@ -7,8 +7,9 @@ import type { HookRegistry, Problem } from "../hooks/registry.js";
 import { isError } from "../hooks/validate.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
+import { inTurn } from "../lib/in-turn.js";
 import type { Logger } from "../lib/logger.js";
-import type { HookBreaker } from "./breaker.js";
+import type { CallNow, HookBreaker } from "./breaker.js";
 import type { PluginEntry } from "./config.js";
 import { failure, findModule } from "./load.js";
 import { type Candidate, LivePlugin, over, type Placement, prepare, problemText, type Surroundings } from "./reload.js";
@@ -70,6 +71,8 @@ export interface Plugins {
    */
   reload(change?: PluginsChange, accept?: () => void): Promise<PluginInfo[]>;
   list(): PluginInfo[];
+  /** The hook whose handler has the processor at this moment. */
+  calling(): string | undefined;
   /** For the gateway's default route. */
   readonly routes: Routes;
   /** The commands of those at work. */
@@ -93,23 +96,18 @@ export function createPlugins(options: PluginsOptions): Plugins {
   let holders = options.entries.map(holderFor);
   let version = 0;
   let isStopped = false;
-  let queue: Promise<unknown> = Promise.resolve();
   const watch = options.watch === false ? undefined : watchFiles(clock, (file) => void reload({ file }));
 
   /** Loads and reloads follow each other, never mix. */
-  const inTurn = <T>(step: () => Promise<T>): Promise<T> => {
-    const result = queue.then(step);
-    queue = result.catch(() => {
-      // whoever asked for that step has the rejection
-    });
-    return result;
-  };
+  const takeTurn = inTurn();
 
   const commands = new Map<string, readonly Command[]>();
   const { breaker, reservedCommands = new Set(), teardownTimeoutMs = () => 10_000 } = options;
+  const callNow: CallNow = { hookId: undefined };
   const around: Surroundings = {
     ...options,
     breaker,
+    callNow,
     routes,
     commands,
     reservedCommands,
@@ -254,7 +252,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
   }
 
   function reload(change: PluginsChange = {}, accept: () => void = () => {}): Promise<PluginInfo[]> {
-    return inTurn(async () => (isStopped ? list() : exchange(change, accept)));
+    return takeTurn(async () => (isStopped ? list() : exchange(change, accept)));
   }
 
   function list(): PluginInfo[] {
@@ -274,7 +272,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
   let isLoaded = false;
   return {
     load: () =>
-      inTurn(async () => {
+      takeTurn(async () => {
         const infos = isLoaded ? await exchange({}, () => {}) : await loadAll();
         isLoaded = true;
         const broken = infos.filter((info) => info.critical && info.state === "broken");
@@ -289,12 +287,13 @@ export function createPlugins(options: PluginsOptions): Plugins {
       }),
     reload,
     list,
+    calling: () => callNow.hookId,
     routes,
     commands: () => [...commands.values()].flat(),
     async stop() {
       isStopped = true;
       await watch?.stop();
-      await inTurn(async () => {
+      await takeTurn(async () => {
         // At once: teardowns that do not end hold up the stop once, not one after the other.
         await Promise.all(holders.map((holder) => holder.live?.remove()));
       });

@@ -12,7 +12,7 @@ import type { Logger } from "../lib/logger.js";
 import { placeIn } from "../lib/module-place.js";
 import { within } from "../lib/within.js";
 import { createApi } from "./api.js";
-import type { HookBreaker } from "./breaker.js";
+import type { CallNow, HookBreaker } from "./breaker.js";
 import type { PluginEntry } from "./config.js";
 import type { PluginDefinition, PluginEnd } from "./define.js";
 import { type FoundModule, failure, importPlugin, parsePluginConfig } from "./load.js";
@@ -26,6 +26,7 @@ export interface Surroundings extends Omit<ApiParts, "id" | "config" | "commandO
   registry: HookRegistry;
   pointsAside: HookPoint[];
   breaker: HookBreaker | undefined;
+  callNow: CallNow;
   /** Default routes by plugin id. */
   routes: Map<string, Route>;
   /** Commands by plugin id. */
@@ -141,7 +142,7 @@ export class LivePlugin {
   constructor(id: string, around: Surroundings) {
     this.id = id;
     this.#around = around;
-    this.#slots = new Slots(id, around.registry, around.breaker);
+    this.#slots = new Slots(id, around.registry, around.breaker, around.callNow);
   }
 
   get hooks(): string[] {

@@ -119,6 +119,39 @@ it("an interval goes on when the clock moves backward", async () => {
   await until(async () => (await runs()) > before, "a run after the step", 15_000);
 }, 90_000);
 
+it("a clock that was set back while the gateway was dead delays no retry", async () => {
+  // Less than the longest retry: the row alone does not show that the clock was set.
+  const { stack, step } = await setUp({ gateway: { retry_first: "1s", retry_max: "1h" } });
+  const { telegram } = stack.platforms;
+  refuse(stack, 15);
+  await telegram.say(telegram.places[0], "guest", "echo after a crash");
+  await until(async () => (await invoke(stack.gateway.url, "/pauses")).text.includes("1 pause"), "the pause");
+  await stack.gateway.kill();
+  step(-30 * MINUTE_MS);
+  await stack.gateway.start();
+  await until(() => answersOf(stack, "after a crash").length === 2, "the second try", 90_000);
+  expect(stack.gateway.output()).toContain("The system clock moved backward by at least");
+}, 180_000);
+
+it("a clock that was set back between a stop and a start lengthens no pause", async () => {
+  const { stack, step } = await setUp();
+  const { telegram } = stack.platforms;
+  // The step is shorter than the pause: its row alone does not show that the clock was set.
+  refuse(stack, 3600);
+  await telegram.say(telegram.places[0], "guest", "echo in a pause");
+  const pauseEnd = async () => {
+    const { data } = await invoke(stack.gateway.url, "/pauses");
+    return (data as { pauses: { until: number }[] } | undefined)?.pauses[0]?.until;
+  };
+  const before = await until(pauseEnd, "the pause");
+  await stack.gateway.stop();
+  step(-30 * MINUTE_MS);
+  await stack.gateway.start();
+  const after = await until(() => pauseEnd().catch(() => undefined), "the pause after the restart");
+  expect(before - after).toBeGreaterThan(10 * MINUTE_MS);
+  expect(answersOf(stack, "in a pause")).toHaveLength(1);
+}, 180_000);
+
 it("a pause that was set under another clock is void after a restart, and an operator can lift one that is too long", async () => {
   const { stack, step } = await setUp();
   const { telegram } = stack.platforms;

@@ -13,6 +13,20 @@ export type Decision =
 
 export async function decide(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
   if (delivery.skipsHooks) return { kind: "send", message };
+  // Hooks of an earlier process never decided about it.
+  if (delivery.asked === 0 || delivery.createdAt >= out.startedAt) return askHooks(delivery, message, out);
+  if (delivery.asked >= MAX_ASKED) return { kind: "held", reason: neverDecided(delivery.asked) };
+  // One after the other: the next crash then counts for the one that may cause it.
+  return out.inTurn(() => askHooks(delivery, message, out));
+}
+
+/** Less than the attempts of the inbox, so that no message that is handled meanwhile is taken for the cause. */
+export const MAX_ASKED = 3;
+
+const neverDecided = (times: number) =>
+  `the gateway ended ${times} times while hooks decided about it: they may crash the gateway`;
+
+async function askHooks(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
   const { registry } = out;
   // Counted on disk before they are asked: a hook that a crash cuts off is called again, and knows it.
   if (registry.isHeard("before_dispatch") || registry.isHeard("message_sending"))

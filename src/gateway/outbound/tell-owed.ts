@@ -1,5 +1,6 @@
 /** What hooks are owed since the process before. The journal knows what it came to, up to its last moments. */
 import type { Delivery } from "../../domain/store.js";
+import { MAX_ASKED } from "./decide.js";
 import { dispatchIdOf } from "./hook-target.js";
 import { reportFailed } from "./report-failed.js";
 import { tellSent } from "./report-sent.js";
@@ -11,6 +12,14 @@ export async function tellOwed(deliveries: readonly Delivery[], out: Outbound): 
     const isEnded = delivery.status === "sent" || delivery.status === "dead" || delivery.status === "cancelled";
     // Released since, by an operator: its next end is told.
     if (!isEnded || (await out.store.journal.get(dispatchIdOf(delivery, point))) !== undefined) {
+      out.owed.settle(delivery.id);
+      continue;
+    }
+    if (delivery.told >= MAX_ASKED) {
+      out.logger.error(
+        { delivery: delivery.id, point, told: delivery.told },
+        "the gateway ended each time that hooks were notified of the end of a delivery: they are not notified of it again",
+      );
       out.owed.settle(delivery.id);
       continue;
     }

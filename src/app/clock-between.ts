@@ -1,0 +1,46 @@
+/**
+ * Notices a clock that was set back between two runs: the time that the last run saw is on disk, and the new run starts before it. A
+ * clock that was set forward looks like a longer stop.
+ */
+import type { Store } from "../domain/store.js";
+import type { Clock } from "../lib/clock.js";
+import { errorMessage } from "../lib/errors.js";
+import type { Logger } from "../lib/logger.js";
+
+/** After a crash the step is known up to this much. */
+const NOTE_EVERY_MS = 10_000;
+const SEEN = "clock-seen";
+
+type Stored = Pick<Store, "cursors" | "pauses" | "inbox" | "outbox">;
+
+/** To be called before the queues start. Moves what they wait for, and notes the time from then on. Gives what ends that. */
+export async function followClock(store: Stored, clock: Clock, logger: Logger): Promise<() => Promise<void>> {
+  const seen = store.cursors("app");
+  const stepMs = clock.now() - Number(seen.get(SEEN) ?? 0);
+  if (stepMs < 0) {
+    logger.warn(
+      { stepMs },
+      `The system clock moved backward by at least ${-stepMs} ms since the last stop: pauses and retries keep their length.`,
+    );
+    const pauses = await store.pauses.list();
+    await Promise.all([
+      store.outbox.shift(stepMs),
+      store.inbox.shift(stepMs),
+      ...pauses.map((pause) => store.pauses.set({ ...pause, until: pause.until + stepMs })),
+    ]);
+  }
+  const note = () =>
+    seen
+      .set(SEEN, String(clock.now()))
+      .catch((error: unknown) => logger.warn({ error: errorMessage(error) }, "the time could not be noted"));
+  const noteAgain = () => {
+    timer = clock.after(NOTE_EVERY_MS, noteAgain);
+    void note();
+  };
+  let timer = clock.after(NOTE_EVERY_MS, noteAgain);
+  await note();
+  return async () => {
+    timer.cancel();
+    await note();
+  };
+}
