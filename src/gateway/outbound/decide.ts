@@ -13,8 +13,9 @@ export type Decision =
 
 export async function decide(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
   if (delivery.skipsHooks) return { kind: "send", message };
-  // Hooks of an earlier process never decided about it.
-  if (delivery.asked === 0 || delivery.createdAt >= out.startedAt) return askHooks(delivery, message, out);
+  // Hooks of an earlier process were asked about it and never decided.
+  const wasCutOff = delivery.asked > 0 && delivery.createdAt < out.startedAt;
+  if (!wasCutOff || !hasHooks(out)) return askHooks(delivery, message, out);
   if (delivery.asked >= MAX_ASKED) return { kind: "held", reason: neverDecided(delivery.asked) };
   // One after the other: the next crash then counts for the one that may cause it.
   return out.inTurn(() => askHooks(delivery, message, out));
@@ -26,11 +27,12 @@ export const MAX_ASKED = 3;
 const neverDecided = (times: number) =>
   `the gateway ended ${times} times while hooks decided about it: they may crash the gateway`;
 
+const hasHooks = ({ registry }: Outbound) => registry.isHeard("before_dispatch") || registry.isHeard("message_sending");
+
 async function askHooks(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
   const { registry } = out;
   // Counted on disk before they are asked: a hook that a crash cuts off is called again, and knows it.
-  if (registry.isHeard("before_dispatch") || registry.isHeard("message_sending"))
-    delivery.asked = await out.store.outbox.asking(delivery.id);
+  if (hasHooks(out)) delivery.asked = await out.store.outbox.asking(delivery.id);
   const attempt = Math.max(1, delivery.asked);
   try {
     const claim = registry.claim(
