@@ -225,6 +225,32 @@ describe("the page", () => {
     await page.locator(".thread-pane").waitFor({ state: "hidden" });
   });
 
+  it("shows the end of the list after an own picture, however high it is", async () => {
+    for (let i = 0; i < 30; i++) await say(`line ${i}`);
+    const picture = await page.evaluate<string>(`(() => {
+      const canvas = Object.assign(document.createElement("canvas"), { width: 300, height: 900 });
+      return canvas.toDataURL("image/png").split(",")[1];
+    })()`);
+    // The browser reports our own scrolling after the picture has made the list longer.
+    await page.evaluate(`(() => {
+      const scroller = document.querySelector(".room-pane .scroller");
+      scroller.addEventListener("load", () => scroller.dispatchEvent(new Event("scroll")), true);
+    })()`);
+    await page
+      .locator(".room-pane input[type=file]")
+      .setInputFiles([{ name: "high.png", mimeType: "image/png", buffer: Buffer.from(picture, "base64") }]);
+    await until(async () => (await page.locator(".chip.done").count()) === 1);
+    await say("my picture");
+    const image = message("my picture").locator("img.picture");
+    await until(async () => (await image.evaluate((img) => "naturalHeight" in img && img.naturalHeight)) === 900);
+    await until(
+      async () =>
+        await page
+          .locator(".room-pane .scroller")
+          .evaluate((one) => one.scrollHeight - one.scrollTop - one.clientHeight < 4),
+    );
+  });
+
   it("replies to a message, and sends files", async () => {
     await say("the question");
     await message("the question").hover();
@@ -354,10 +380,10 @@ describe("the page, where only operators and mentions are answered", () => {
       await login(bob, BOB);
       await bob.getByRole("heading", { name: "Only operators get answers here" }).waitFor();
       const offered = () => texts(".empty button", bob);
-      expect(await offered()).toEqual(["/whoami"]);
+      expect(await offered()).toEqual(["/help", "/whoami"]);
       await bob.getByRole("button", { name: "General" }).click();
       await bob.getByRole("heading", { name: "Mention @Hookgate to talk to it" }).waitFor();
-      expect(await offered()).toEqual(["@Hookgate hello", "/whoami"]);
+      expect(await offered()).toEqual(["@Hookgate hello", "/help", "/whoami"]);
       await strict.call(BOB, "POST", "/api/rooms", { name: "Elsewhere" });
       await bob.getByRole("button", { name: "Elsewhere" }).click();
       await bob.getByRole("heading", { name: "Hookgate does not answer here" }).waitFor();

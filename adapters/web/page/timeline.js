@@ -24,8 +24,13 @@ export function createTimeline({ chat, place, act, problems, empty, onOlder, onR
   let isAtEnd = true;
   let newest = 0;
 
+  let top = 0;
   scroller.addEventListener("scroll", () => {
-    isAtEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_PX;
+    const isUp = scroller.scrollTop < top;
+    top = scroller.scrollTop;
+    // Only a person scrolls up. The event of our own scrolling may come when a picture has made the list longer already.
+    const isNear = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_PX;
+    isAtEnd = isNear || (isAtEnd && !isUp);
     if (isAtEnd) seen();
     if (scroller.scrollTop < NEAR_PX && scroller.scrollHeight > scroller.clientHeight) onOlder?.();
   });
@@ -33,6 +38,7 @@ export function createTimeline({ chat, place, act, problems, empty, onOlder, onR
   list.addEventListener("load", () => isAtEnd && toEnd(), true);
   const resize = new ResizeObserver(() => isAtEnd && toEnd());
   resize.observe(scroller);
+  resize.observe(list);
   list.addEventListener("keydown", walk);
 
   function toEnd() {
