@@ -12,12 +12,12 @@ import { until } from "../support/until.js";
 const TITLE = "Water the plants";
 const STEPS = 4;
 const MOMENTS = [
-  { name: "card", when: "before", words: "Firing since" },
-  { name: "card-sent", when: "after", words: "Firing since" },
-  { name: "step-1", when: "before", words: "step 1 of 4" },
-  { name: "step-1-sent", when: "after", words: "step 1 of 4" },
-  { name: "step-2", when: "before", words: "step 2 of 4" },
-  { name: "step-3", when: "after", words: "step 3 of 4" },
+  { name: "card", when: "before", words: "Overdue since" },
+  { name: "card-sent", when: "after", words: "Overdue since" },
+  { name: "step-1", when: "before", words: "Escalated: step 1 of 4" },
+  { name: "step-1-sent", when: "after", words: "Escalated: step 1 of 4" },
+  { name: "step-2", when: "before", words: "Escalated: step 2 of 4" },
+  { name: "step-3", when: "after", words: "Escalated: step 3 of 4" },
   { name: "end", when: "before", words: "Resolved" },
 ] as const;
 
@@ -89,6 +89,7 @@ const living = (condition: () => Promise<boolean>, what: string) =>
 const killed = () => MOMENTS.filter(({ name }) => existsSync(join(folder, `killed-${name}`))).map(({ name }) => name);
 
 interface Shown {
+  id: number;
   text: string;
   card?: { title: string };
 }
@@ -99,6 +100,7 @@ async function said(room: string): Promise<Shown[]> {
   return ((await answer.json()) as { messages: Shown[] }).messages;
 }
 const cardsIn = (all: readonly Shown[]) => all.filter(({ card }) => card?.title.includes(TITLE));
+const stepsIn = (all: readonly Shown[]) => all.filter(({ card, text }) => card === undefined && text.includes(TITLE));
 
 it("each step is said once, whenever it was killed", async () => {
   await gateway.start();
@@ -107,6 +109,17 @@ it("each step is said once, whenever it was killed", async () => {
   const { id } = data as { id: string };
   await living(async () => called.length > 1, "the last step being taken");
   await living(async () => (await said("ops")).some(({ text }) => text.includes("step 3 of")), "step 3 in its chat");
+  await living(
+    async () => (await said("general")).some(({ text }) => text.includes("This was the last step")),
+    "the last step in its chat",
+  );
+  const steps = { general: stepsIn(await said("general")), ops: stepsIn(await said("ops")) };
+  for (const step of [1, 2, 4])
+    expect(
+      steps.general.filter(({ text }) => text.includes(`step ${step} of ${STEPS}`)),
+      `step ${step}`,
+    ).toHaveLength(1);
+  expect(steps.ops.filter(({ text }) => text.includes("step 3 of"))).toHaveLength(1);
   await living(async () => {
     await invoke(gateway.url, `/task cancel ${id} done`);
     return ((await invoke(gateway.url, `/task show ${id}`)).data as { status: string }).status === "cancelled";
@@ -120,14 +133,9 @@ it("each step is said once, whenever it was killed", async () => {
   const [general, ops] = [await said("general"), await said("ops")];
   expect(cardsIn(general)).toHaveLength(1);
   expect(cardsIn(ops)).toHaveLength(1);
-  const calls = general.filter(({ card }) => card === undefined);
-  for (const step of [1, 2, 4])
-    expect(
-      calls.filter(({ text }) => text.includes(`step ${step} of ${STEPS}`)),
-      `step ${step}`,
-    ).toHaveLength(1);
-  expect(ops.filter(({ text, card }) => card === undefined && text.includes("step 3 of"))).toHaveLength(1);
-  expect(calls.filter(({ text }) => text.includes("This was the last step"))).toHaveLength(1);
+  // The end is written into each step's message; it posts none.
+  expect(stepsIn(general).map(({ id }) => id)).toEqual(steps.general.map(({ id }) => id));
+  expect(stepsIn(ops).map(({ id }) => id)).toEqual(steps.ops.map(({ id }) => id));
   expect(new Set(called.map((one) => one.id)).size).toBe(1);
   expect(called.every(({ text }) => text.includes(`step 4 of ${STEPS}`))).toBe(true);
   const { data: shown } = await invoke(gateway.url, "/alerts all");
