@@ -14,15 +14,14 @@ import type { Button, OutboundMessage } from "../domain/message.js";
 import type { Store } from "../domain/store.js";
 import type { Work } from "../domain/work.js";
 import type { Clock } from "../lib/clock.js";
-import { nextCron } from "../lib/cron.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
 import { guardedRequest } from "../lib/outgoing/request.js";
-import { localTimezone } from "../lib/timezone.js";
 import { createWork } from "../lib/work.js";
 import type { PersonAction } from "./act.js";
 import type { Alerting } from "./alerting.js";
+import { nextBusinessHour, zoneOf } from "./business-hours.js";
 import { snoozing } from "./card/buttons.js";
 import { renderDetails } from "./card/render.js";
 import type { AlertsConfig } from "./config.js";
@@ -33,7 +32,6 @@ import { matcherProblem, matchesUnknown } from "./matchers.js";
 import { type RotaView, viewRotas, warnOfGaps } from "./on-call.js";
 import { knownAs } from "./people.js";
 import { type Occasion, type Outcome, pipeline } from "./pipeline.js";
-import { reachesNoOne } from "./reach.js";
 import { eachOpen, reexamine } from "./reexamine.js";
 import { createSilences } from "./silences.js";
 import { type GatewayFacts, watchGateway } from "./sources/gateway.js";
@@ -41,8 +39,8 @@ import { routeAt } from "./steps/route.js";
 import { createBudget } from "./tell/budget.js";
 import type { Telling } from "./tell/telling.js";
 import { noteTest, retest, sendTest, testedBy } from "./tell/test-arrival.js";
-import { endUnreached } from "./tell/undelivered.js";
 import { tell } from "./tell.js";
+import { endUnusedGaps, watchRotas } from "./watch-rotas.js";
 
 export interface AlertsParts {
   config: AlertsConfig;
@@ -186,7 +184,10 @@ export function createAlerts(parts: AlertsParts): Alerts {
         return undefined;
       case "settings":
         await reexamine(telling, "all", run);
-        await eachOpen(telling, (page) => retest(page, telling));
+        await eachOpen(telling, async (page) => {
+          await retest(page, telling);
+          await endUnusedGaps(page, telling);
+        });
         for (const destination of await store.busyDestinations()) telling.lookAt(destination);
         return undefined;
       case "silences":
@@ -197,16 +198,8 @@ export function createAlerts(parts: AlertsParts): Alerts {
       case "heartbeat":
         return heartbeat.look();
       default:
-        await endAllUnreached();
+        await watchRotas(telling);
         return gatewayWatch.look();
-    }
-  }
-
-  /** The rota has someone again, or the settings changed. */
-  async function endAllUnreached(): Promise<void> {
-    for (const [route, { to, escalate }] of Object.entries(config.routes)) {
-      const there = to.length > 0 ? to : parts.admins().map(formatAddress);
-      if (!escalate.some((step) => reachesNoOne(step, there, telling, clock.now()))) await endUnreached(route, telling);
     }
   }
 
@@ -299,13 +292,8 @@ export function createAlerts(parts: AlertsParts): Alerts {
     },
     digest: () => digests.now(),
     onCall: () => viewRotas(config, clock.now()),
-    timezone: () => config.business_hours.timezone ?? localTimezone(),
-    nextBusinessHour() {
-      const { days, from, timezone = localTimezone() } = config.business_hours;
-      const [hour, minute] = from.split(":").map(Number);
-      const now = clock.now();
-      return nextCron({ cron: `${minute} ${hour} * * ${days.join(",")}`, timezone }, now) ?? now + 86_400_000;
-    },
+    timezone: () => zoneOf(config.business_hours),
+    nextBusinessHour: () => nextBusinessHour(config.business_hours, clock.now()),
     async test(id) {
       const destination = testedBy(await needAlert(id));
       if (destination === undefined) return undefined;

@@ -4,7 +4,7 @@ import { alertsConfig, type RotaConfig } from "../../src/alerts/config.js";
 import { dutyEnds, gapsOf, nextShift } from "../../src/alerts/shifts.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
 import { until } from "../support/until.js";
-import { ADMINS, HOUR, MINUTE, OPS, START, watch } from "./watch.js";
+import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, START, watch } from "./watch.js";
 
 const rotaOf = (rota: unknown) => alertsConfig.parse({ rotas: { one: rota } }).rotas.one as RotaConfig;
 
@@ -111,6 +111,59 @@ describe("a shift begins", () => {
     const alone = rotaOf({ timezone: "UTC", rotate: { people: ["ann"], from: "2026-01-05T09:00", every: "1d" } });
     expect(starts(alone, "2026-01-01T00:00Z", 2)).toEqual(["2026-01-05T09:00", "2026-01-06T09:00"]);
     expect(starts(rotaOf({ shifts: [] }), "2026-01-01T00:00Z", 1)).toEqual(["never"]);
+  });
+});
+
+describe("the start of a gap of a rota that an escalation mentions", () => {
+  const shift = (from: string, to: string, person: string) => ({ from, to, person });
+  const config = (shifts: unknown[], mention = "oncall:support") => ({
+    people: { ann: ["loop:7"], ben: ["other:8"] },
+    rotas: { support: { timezone: "UTC", shifts }, unused: { timezone: "UTC" } },
+    routes: { default: { to: [ROOM], escalate: [{ after: "5m", mention: [mention] }] } },
+    fallback: [OPS],
+  });
+  const days = [shift("09:00", "11:00", "ann"), shift("13:00", "15:00", "ben")];
+  const seconds = (at: number) => Math.floor(at / 1000);
+
+  it("is reported once at the fallback, with its end and who is next, also across a restart; the next gap is reported anew", async () => {
+    const on = await watch(config(days));
+    await on.advance(30 * MINUTE);
+    expect(on.posted(OPS)).toEqual([]);
+    await on.advance(31 * MINUTE);
+    const [gap] = on.posted(OPS);
+    expect(gap?.text).toContain("No one is on call: rota support");
+    expect(gap?.text).toContain(`No one is on call until <t:${seconds(START + 3 * HOUR)}:f>. ben is next`);
+    await on.crash(MINUTE);
+    await on.advance(20 * MINUTE);
+    expect(on.posted(OPS)).toHaveLength(1);
+    await on.advance(START + 3 * HOUR + MINUTE - on.clock.now());
+    expect(on.posted(OPS)).toHaveLength(1);
+    expect(on.posted(OPS)[0]?.text).toContain("ben is on call");
+    // The gap from 15:00 on starts and ends while the gateway is stopped; so does the shift after it.
+    await on.crash(START + 25 * HOUR + 5 * MINUTE - on.clock.now());
+    await on.advance(MINUTE);
+    expect(on.posted(OPS).map(({ text }) => /until <t:(\d+)/.exec(text)?.[1])).toEqual([
+      undefined,
+      String(seconds(START + 27 * HOUR)),
+    ]);
+    expect(on.posted(ROOM)).toEqual([]);
+  });
+
+  it("stays reported once when an operator resolves the alert; it ends when no escalation mentions the rota", async () => {
+    const on = await watch(config(days));
+    await on.advance(HOUR + MINUTE);
+    const open = async () => (await on.alerts.list({ open: true, limit: 10 })).map(({ signal }) => signal.title);
+    expect(await open()).toEqual(["No one is on call: rota support"]);
+    const [alert] = await on.alerts.list({ open: true, limit: 1 });
+    await on.alerts.act(alert?.id ?? "", { kind: "resolve" }, ANN);
+    await on.advance(10 * MINUTE);
+    expect(await open()).toEqual([]);
+    await on.reload(config([shift("09:00", "10:00", "ann")]));
+    await on.advance(MINUTE);
+    expect(await open()).toEqual(["No one is on call: rota support"]);
+    await on.reload(config([shift("09:00", "10:00", "ann")], "ann"));
+    await on.advance(MINUTE);
+    expect(await open()).toEqual([]);
   });
 });
 

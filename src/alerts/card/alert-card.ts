@@ -46,7 +46,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
       `${capital(stateLine(alert, late, at, facts.history))}.${again}`,
       isOpen(state) && (owner ? `Owner: ${inline(owner)}.` : "No owner."),
     ],
-    [isOpen(state) && late === undefined && inline(around.mask(signal.reason))],
+    [isOpen(state) && late === undefined && withMoments(inline(around.mask(signal.reason)), at)],
     [isOpen(state) && facts.quiet && quietOf(facts.quiet, at)],
     [notesOf(alert)],
     [isOpen(state) && nextOf(alert, { late, quietUntil: facts.quiet?.until, route }, at)],

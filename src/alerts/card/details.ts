@@ -81,12 +81,18 @@ export function alertDetails(alert: Alert, facts: CardFacts, around: Around): Ou
       .join("\n\n"),
     false,
   );
-  add("Next", isOpen(state) && nextOf(alert, { late, quietUntil: facts.quiet?.until, route }, at), false);
+  add(
+    "Next",
+    isOpen(state) && nextOf(alert, { late, quietUntil: facts.quiet?.until, route }, at)?.replace(/^Next: /, ""),
+    false,
+  );
   add("Runbook", signal.runbook && inline(signal.runbook), false);
   add("History", historyOf(facts.history, at), false);
   const card: Card = {
     title: `${signOf(alert)}${headline(alert, facts.standing, around.clock.now())}`.slice(0, 250),
-    text: [wordsOf(alert, facts.standing, around), inline(around.mask(signal.reason))].filter(Boolean).join("\n\n"),
+    text: [wordsOf(alert, facts.standing, around), withMoments(inline(around.mask(signal.reason)), at)]
+      .filter(Boolean)
+      .join("\n\n"),
     tone: toneOf(alert),
     fields,
     footer: alert.id,

@@ -20,6 +20,8 @@ export type Routing = Pick<Alerting, "config" | "admins" | "policy">;
 export const OWN_KIND = "alerts";
 /** Of an alert about an escalation that notified no one. */
 export const UNREACHED_KIND = "unreached";
+/** Of an alert about a rota that has no one on call. */
+export const GAP_KIND = "gap";
 
 export function route(plan: Plan, routing: Routing): Route[] {
   return routesFor(plan.alert, routing);
@@ -33,8 +35,11 @@ export function routesFor(alert: Pick<Alert, "id" | "severity" | "signal">, rout
     const elsewhere = fallbacks(config, toAdmins).filter((one) => one !== labels.destination);
     const settings = config.routes.default ?? defaultRoute;
     // The people of an escalation cannot be reached: another escalation to them only hides the cause.
-    const isUnreached = labels.kind === UNREACHED_KIND;
-    return [{ name: "default", settings: isUnreached ? { ...settings, escalate: [] } : settings, to: elsewhere }];
+    const isUnreached = labels.kind === UNREACHED_KIND || labels.kind === GAP_KIND;
+    const remind = labels.kind === GAP_KIND ? { ...settings.remind, times: 0 } : settings.remind;
+    return [
+      { name: "default", settings: isUnreached ? { ...settings, remind, escalate: [] } : settings, to: elsewhere },
+    ];
   }
   const policy = routing.policy?.(source.policyId);
   return namesFor(alert, policy ? (policy.routes ?? []) : alert.signal.routes, config).map(([name, settings]) => ({

@@ -1,0 +1,68 @@
+/** Alerts about rotas: a rota of a route has no one on call; an escalation that notified no one would reach its people again. */
+import { formatAddress } from "../domain/address.js";
+import { type Alert, isOpen } from "../domain/alert.js";
+import type { AlertsConfig } from "./config.js";
+import { type RotaView, viewRotas } from "./on-call.js";
+import { accountsOf } from "./people.js";
+import { reachesNoOne } from "./reach.js";
+import { GAP_KIND, OWN_KIND } from "./steps/route.js";
+import type { Telling } from "./tell/telling.js";
+import { endUnreached } from "./tell/undelivered.js";
+
+type Watching = Pick<Telling, "config" | "admins" | "direct" | "clock" | "store" | "raiseOwn" | "nameOf">;
+
+/** Safe to repeat: a gap is reported when it starts, and not again after a restart or when an operator has resolved its alert. */
+export async function watchRotas(watching: Watching): Promise<void> {
+  const { config, clock } = watching;
+  const now = clock.now();
+  for (const [route, { to, escalate }] of Object.entries(config.routes)) {
+    const there = to.length > 0 ? to : watching.admins().map(formatAddress);
+    if (!escalate.some((step) => reachesNoOne(step, there, watching, now))) await endUnreached(route, watching);
+  }
+  const used = usedRotas(config);
+  for (const view of viewRotas(config, now)) if (used.has(view.rota)) await noteGap(view, watching);
+}
+
+/** After the settings changed: a rota that no escalation mentions any more needs no one on call. */
+export async function endUnusedGaps(page: readonly Alert[], { config, raiseOwn }: Watching): Promise<void> {
+  const used = usedRotas(config);
+  for (const { signal } of page)
+    if (signal.source.kind === OWN_KIND && signal.labels.kind === GAP_KIND && !used.has(signal.labels.rota ?? ""))
+      await raiseOwn({ ...signal, state: "resolved", reason: "no escalation mentions this rota" });
+}
+
+async function noteGap(view: RotaView, { store, raiseOwn, config, nameOf, clock }: Watching): Promise<void> {
+  const { rota, person, until, next } = view;
+  const gap = {
+    fingerprint: `alerts:${GAP_KIND}:${rota}`,
+    severity: "warning" as const,
+    title: `No one is on call: rota ${rota}`,
+    source: { kind: OWN_KIND, id: rota },
+    labels: { kind: GAP_KIND, rota },
+    runbook: "/oncall who",
+  };
+  const known = await store.latest(gap.fingerprint);
+  const isKnown = known !== undefined && isOpen(known.state);
+  if (person !== undefined) {
+    if (isKnown) await raiseOwn({ ...gap, state: "resolved", reason: `${nameOf(person)} is on call` });
+    return;
+  }
+  const standIn = next && accountsOf([next.person], config, clock.now()).length > 0;
+  const reason = [
+    until === undefined
+      ? "No one is on call from now on: add a person under alerts.rotas"
+      : `No one is on call until ${new Date(until).toISOString()}`,
+    next && `${nameOf(next.person)} is next${standIn ? " and is mentioned by escalations until then" : ""}`,
+  ].filter(Boolean);
+  const text = reason.join(". ");
+  if (known?.signal.state === "firing" && known.signal.reason === text) return;
+  // Another gap: the former one ended while the gateway was stopped, or the rota was changed.
+  if (isKnown) await raiseOwn({ ...gap, state: "resolved", reason: "the rota has another gap now" });
+  await raiseOwn({ ...gap, state: "firing", reason: text });
+}
+
+/** Those that a step of an escalation mentions. */
+function usedRotas({ routes }: Pick<AlertsConfig, "routes">): ReadonlySet<string> {
+  const mentions = Object.values(routes).flatMap(({ escalate }) => escalate.flatMap(({ mention }) => mention));
+  return new Set(mentions.flatMap((one) => (one.startsWith("oncall:") ? [one.slice("oncall:".length)] : [])));
+}
