@@ -168,6 +168,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       store,
       gateway: () => gateway,
       linkTo: posted.linkTo,
+      placeName: (at) => traitsOf(at.platform)?.placeName?.(at),
       standing: (clockId) => standingOf(sla.desk, clockId, linkOf),
       end: (alert, by, reason) => endCause(alert, by, reason, sla.desk),
       taken: (alert, by) => takeOver(alert, by, { sla: sla.desk, store, orchestrator }),

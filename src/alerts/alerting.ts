@@ -25,6 +25,8 @@ export interface Alerting {
   admins(): readonly Address[];
   /** The private chat of an account (`platform:id`), as a formatted address; undefined where its platform is not switched on. */
   direct(ref: string): string | undefined;
+  /** How people call a chat; undefined when it is not known. */
+  placeName?(at: Address): string | undefined;
   /** Something is to be told there. */
   lookAt(destination: string): void;
   /** An alert has to be looked at then. */

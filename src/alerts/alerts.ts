@@ -28,11 +28,12 @@ import type { AlertsConfig } from "./config.js";
 import { createDigests, DIGEST, type Digest } from "./digests.js";
 import { createHeartbeat } from "./heartbeat.js";
 import { createInhibitors } from "./inhibitors.js";
-import { matcherProblem, matchesUnknown } from "./matchers.js";
+import { lastPosted } from "./last-posted.js";
+import { matcherProblem, matchesUnknown, unknownLabel } from "./matchers.js";
 import { type RotaView, viewRotas, warnOfGaps } from "./on-call.js";
 import { knownAs } from "./people.js";
 import { type Occasion, type Outcome, pipeline } from "./pipeline.js";
-import { eachOpen, reexamine } from "./reexamine.js";
+import { eachOpen, idsOn, reexamine } from "./reexamine.js";
 import { createSilences } from "./silences.js";
 import { type GatewayFacts, watchGateway } from "./sources/gateway.js";
 import { routeAt } from "./steps/route.js";
@@ -45,12 +46,13 @@ import { endUnusedGaps, watchRotas } from "./watch-rotas.js";
 export interface AlertsParts {
   config: AlertsConfig;
   store: Pick<Store, "alerts" | "keyValue" | "outbox">;
-  gateway: Pick<Telling, "send" | "edit">;
+  gateway: Pick<Telling, "send" | "edit" | "discard">;
   policy?: NonNullable<Alerting["policy"]>;
   /** Where admins are told when the configuration names no place. */
   admins(): readonly Address[];
   /** The private chat of an account (`platform:id`); undefined where its platform is not switched on. */
   direct?(ref: string): Address | undefined;
+  placeName?: Alerting["placeName"];
   /** How the platforms and the outbox are. */
   status(): Promise<GatewayFacts>;
   /** A link to the message that a delivery posted. */
@@ -86,6 +88,8 @@ export interface Alerts {
   /** The buttons that snooze it. Throws NOT_FOUND. */
   snoozeButtons(id: string, destination: string): Promise<Button[]>;
   list(filter: AlertFilter): Promise<Alert[]>;
+  /** The open alert that was posted last in this chat (a formatted address), else anywhere; about work before about the gateway. */
+  last(destination: string | undefined): Promise<Alert | undefined>;
   counts: Store["alerts"]["counts"];
   history(id: string): Promise<AlertEvent[]>;
   silences: {
@@ -96,6 +100,8 @@ export interface Alerts {
     problemOf(matcher: string): string | undefined;
     /** No alert that is kept matches it, and nothing in the configuration does: it may be misspelt. */
     isUnknown(matcher: string): Promise<boolean>;
+    /** The label that it asks for, when no alert that is kept has it. */
+    unknownLabel(matcher: string): Promise<{ name: string; known: string[] } | undefined>;
   };
   digest(): Promise<Digest>;
   /** By rota. `until`: when that changes; `gaps`: the first stretches of the next 90 days without anyone. */
@@ -144,6 +150,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
     silences,
     ...(parts.policy === undefined ? {} : { policy: parts.policy }),
     admins: parts.admins,
+    placeName: (at) => parts.placeName?.(at),
     direct(ref) {
       const at = parts.direct?.(ref);
       return at && formatAddress(at);
@@ -235,7 +242,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
   return {
     raise: async (signal) => void (await run({ kind: "signal", signal })),
     async act(id, action, by) {
-      const ids = id.startsWith("ac_") ? await openOn(id) : [id];
+      const ids = id.startsWith("ac_") ? await idsOn(id, store) : [id];
       const ended = new Set<string>();
       if (action.kind === "resolve") for (const one of ids) if (await endCause(one, action.reason, by)) ended.add(one);
       const alerts: Alert[] = [];
@@ -272,12 +279,14 @@ export function createAlerts(parts: AlertsParts): Alerts {
       return snoozing(alert, routeAt(alert, destination, telling).settings);
     },
     list: (filter) => store.list(filter),
+    last: (destination) => lastPosted(destination, store),
     counts: (filter) => store.counts(filter),
     history: (id) => store.history(id, HISTORY_MAX),
     silences: {
       list: () => silences.list(),
       problemOf: matcherProblem,
       isUnknown: async (one) => matchesUnknown(one, await store.list({ limit: 1_000 }), (id) => !!parts.policy?.(id)),
+      unknownLabel: async (one) => unknownLabel(one, await store.list({ limit: 1_000 })),
       async add(matchers, forMs, comment, by) {
         const now = clock.now();
         const added = await silences.add({ matchers, until: now + forMs, comment, by }, now);
@@ -291,7 +300,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
       },
     },
     digest: () => digests.now(),
-    onCall: () => viewRotas(config, clock.now()),
+    onCall: () => viewRotas(telling, clock.now()),
     timezone: () => zoneOf(config.business_hours),
     nextBusinessHour: () => nextBusinessHour(config.business_hours, clock.now()),
     async test(id) {
@@ -371,16 +380,6 @@ export function createAlerts(parts: AlertsParts): Alerts {
         { alert: alertId, error: errorMessage(error) },
         "what was said of an alert could not be looked after",
       );
-    }
-  }
-
-  async function openOn(cardId: string): Promise<string[]> {
-    const ids: string[] = [];
-    for (let afterId = ""; ; ) {
-      const page = await store.list({ cardId, afterId, limit: PAGE });
-      ids.push(...page.map(({ id }) => id));
-      afterId = page.at(-1)?.id ?? afterId;
-      if (page.length < PAGE) return ids;
     }
   }
 }

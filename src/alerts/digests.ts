@@ -6,12 +6,15 @@ import type { OutboundMessage } from "../domain/message.js";
 import type { KeyValueStore } from "../domain/store.js";
 import { nextCron } from "../lib/cron.js";
 import { localTimezone } from "../lib/timezone.js";
-import { inline, moment, titleOf } from "./card/words.js";
+import { headline, wordsOf } from "./card/alert-card.js";
+import { standingOf } from "./card/render.js";
+import { inline, markOf, moment, titleOf } from "./card/words.js";
 import type { AlertsConfig, DigestConfig } from "./config.js";
 import { accountsOf, onCall } from "./people.js";
 import { nextShift } from "./shifts.js";
 import { fallbacks } from "./steps/route.js";
 import { mentionsFor } from "./tell/mentions.js";
+import { shownAs } from "./tell/shown-as.js";
 import type { Telling } from "./tell/telling.js";
 import { nowhere, raiseUndelivered } from "./tell/undelivered.js";
 
@@ -122,7 +125,7 @@ export function createDigests(
   async function postElsewhere({ to, deliveryId, duty, message, isElsewhere }: Unsettled, reason: string) {
     await raiseUndelivered(to, reason, parts);
     if (isElsewhere) return;
-    const text = `${message.text} This digest did not arrive at \`${to}\`.`.trim();
+    const text = `${message.text} This digest did not arrive at \`${shownAs(to, parts.placeName)}\`.`.trim();
     for (const other of fallbacks(parts.config, () => admins().map(formatAddress)))
       if (other !== to) {
         const at = parseAddress(other);
@@ -193,10 +196,27 @@ function digestId(key: string, dueAt: number, at: Address): string {
   return `d_${digest.slice(0, 24)}`;
 }
 
+/** Who waits how long, and their last words. */
+async function lineOf(alert: Alert, telling: Telling): Promise<string> {
+  const standing = await standingOf(alert, telling);
+  const now = headline(alert, standing, telling.clock.now());
+  const words = wordsOf(alert, standing, telling)?.replace(/^> /, "");
+  // A headline of what waits does not say that an operator has it.
+  const what = now === alert.signal.title ? titleOf(alert) : `${markOf(alert)} **${inline(now, 200)}**${heldBy(alert)}`;
+  return `- ${what}${words === undefined ? "" : `: “${words}”`} \`${alert.id}\``;
+}
+
+function heldBy({ state, ack, snooze }: Alert): string {
+  if (state === "acked") return `, acknowledged by ${inline(ack?.by ?? "an operator", 60)}`;
+  if (state === "snoozed") return `, snoozed by ${inline(snooze?.by ?? "an operator", 60)}`;
+  return state === "firing" || state === "warned" ? "" : `, ${STATE_WORDS[state]}`;
+}
+
 async function write(
-  { store }: Pick<Telling, "store">,
+  telling: Telling,
   { title, since, timezone }: { title: string; since: number; timezone: string | undefined },
 ): Promise<Digest> {
+  const { store } = telling;
   const open = await store.list({ open: true, limit: SHOWN });
   const all = await store.counts({});
   const counts = Object.fromEntries(Object.entries(all).filter(([state]) => isOpen(state as Alert["state"])));
@@ -210,7 +230,7 @@ async function write(
     title: total === 0 ? `${title}: nothing is open` : `${title}: ${total} open`,
     text: [
       states.join(" · "),
-      open.map((alert) => `- ${titleOf(alert)} \`${alert.id}\``).join("\n") + more,
+      (await Promise.all(open.map((alert) => lineOf(alert, telling)))).join("\n") + more,
       `Since ${moment(since, timezone)}: ${raised} raised, ${ended.length} over.`,
       total === 0 ? "`/alerts all` lists what is over, `/sla list` what is due next." : "",
     ]

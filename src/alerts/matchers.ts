@@ -80,6 +80,19 @@ export function matchesUnknown(
   return !alerts.some((alert) => matches(labelsOf(alert)));
 }
 
+/** Labels that every alert may have besides its own. */
+const LABEL_NAMES = ["id", "fingerprint", "severity", "source", "source.id", "policy", "entity", "entity.id", "clock"];
+
+/** The label that a matcher asks for, when none of these alerts has it; with all that there are. */
+export function unknownLabel(
+  text: string,
+  alerts: readonly Pick<Alert, "id" | "severity" | "signal">[],
+): { name: string; known: string[] } | undefined {
+  const name = FORM.exec(text)?.[1];
+  const known = new Set([...LABEL_NAMES, ...alerts.flatMap((alert) => Object.keys(labelsOf(alert)))]);
+  return name === undefined || known.has(name) ? undefined : { name, known: [...known] };
+}
+
 /** The policy that a matcher names, `policy=replies`; undefined when it names none, or by a pattern. */
 export function policyOf(text: string): string | undefined {
   const [, name, operator, quoted, bare] = FORM.exec(text) ?? [];

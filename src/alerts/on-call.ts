@@ -1,8 +1,12 @@
 /** Who is on call by rota, for people; and what the log says of rotas that leave a stretch without anyone. */
+
+import { formatAddress } from "../domain/address.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
+import type { Alerting } from "./alerting.js";
 import type { AlertsConfig } from "./config.js";
 import { onCall } from "./people.js";
+import { reachesNoOne } from "./reach.js";
 import { dutyEnds, type Gap, gapsOf, nextOnCall } from "./shifts.js";
 
 export interface RotaView {
@@ -14,16 +18,34 @@ export interface RotaView {
   next: { person: string; at: number } | undefined;
   /** The first stretches of the next 90 days without anyone. */
   gaps: Gap[];
+  /** Steps of escalations (the first is 1) that mention this rota and would not notify the person on call. */
+  unreached: { route: string; step: number }[] | undefined;
 }
 
-export function viewRotas({ rotas }: Pick<AlertsConfig, "rotas">, now: number): RotaView[] {
-  return Object.entries(rotas).map(([name, rota]) => ({
+type Around = Pick<Alerting, "config" | "admins" | "direct">;
+
+export function viewRotas(around: Around, now: number): RotaView[] {
+  return Object.entries(around.config.rotas).map(([name, rota]) => ({
     rota: name,
     person: onCall(rota, now),
     until: dutyEnds(rota, now),
     next: nextOnCall(rota, now),
     gaps: gapsOf(rota, now),
+    unreached: onCall(rota, now) === undefined ? undefined : unreachedSteps(name, around, now),
   }));
+}
+
+function unreachedSteps(rota: string, around: Around, now: number): RotaView["unreached"] {
+  const mention = `oncall:${rota}`;
+  const found = Object.entries(around.config.routes).flatMap(([route, { to, escalate }]) => {
+    const there = to.length > 0 ? to : around.admins().map(formatAddress);
+    return escalate.flatMap((step, index) =>
+      step.mention.includes(mention) && reachesNoOne({ ...step, mention: [mention] }, there, around, now)
+        ? [{ route, step: index + 1 }]
+        : [],
+    );
+  });
+  return found.length === 0 ? undefined : found;
 }
 
 /** At a start and after a reload. */

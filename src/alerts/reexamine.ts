@@ -43,3 +43,14 @@ export async function eachOpen(
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
 }
+
+/** All alerts of a card. */
+export async function idsOn(cardId: string, store: Pick<Alerting["store"], "list">): Promise<string[]> {
+  const ids: string[] = [];
+  for (let afterId = ""; ; ) {
+    const page = await store.list({ cardId, afterId, limit: PAGE });
+    ids.push(...page.map(({ id }) => id));
+    afterId = page.at(-1)?.id ?? afterId;
+    if (page.length < PAGE) return ids;
+  }
+}

@@ -20,7 +20,7 @@ export async function watchRotas(watching: Watching): Promise<void> {
     if (!escalate.some((step) => reachesNoOne(step, there, watching, now))) await endUnreached(route, watching);
   }
   const used = usedRotas(config);
-  for (const view of viewRotas(config, now)) if (used.has(view.rota)) await noteGap(view, watching);
+  for (const view of viewRotas(watching, now)) if (used.has(view.rota)) await noteGap(view, watching);
 }
 
 /** After the settings changed: a rota that no escalation mentions any more needs no one on call. */
@@ -54,7 +54,7 @@ async function noteGap(view: RotaView, { store, raiseOwn, config, nameOf, clock 
       : `No one is on call until ${new Date(until).toISOString()}`,
     next && `${nameOf(next.person)} is next${standIn ? " and is mentioned by escalations until then" : ""}`,
   ].filter(Boolean);
-  const text = reason.join(". ");
+  const text = `${reason.join(". ")}.`;
   if (known?.signal.state === "firing" && known.signal.reason === text) return;
   // Another gap: the former one ended while the gateway was stopped, or the rota was changed.
   if (isKnown) await raiseOwn({ ...gap, state: "resolved", reason: "the rota has another gap now" });

@@ -11,7 +11,10 @@ import { adminsOf } from "./hooks.js";
 import { nameIn } from "./people.js";
 
 interface Parts
-  extends Pick<AlertsParts, "linkTo" | "standing" | "taken" | "end" | "policy" | "mask" | "clock" | "logger"> {
+  extends Pick<
+    AlertsParts,
+    "linkTo" | "placeName" | "standing" | "taken" | "end" | "policy" | "mask" | "clock" | "logger"
+  > {
   config: Config;
   store: AlertsParts["store"] & Pick<Store, "health">;
   env: Environment;
@@ -27,6 +30,7 @@ export function assembleAlerts({ config, env, consoleId, owners, gateway, ...par
     config: config.alerts,
     gateway: {
       send: (at, message, sending) => gateway().send(at, message, sending),
+      discard: (deliveryIds) => gateway().discard(deliveryIds),
       edit: (deliveryId, message, sending) => gateway().edit(deliveryId, message, sending),
     },
     nameOf: (ref) => nameIn(config, ref),

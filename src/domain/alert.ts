@@ -48,6 +48,8 @@ export interface Urging {
   /** The time to the next is counted from here: the last one, or since it is to be reminded of. */
   remindFrom?: number;
   steps: number;
+  /** The last step, when it reached no one who is on call. */
+  unreached?: number;
   /** When the alert took this route, if that was later than it began to fire. */
   since?: number;
 }
@@ -187,7 +189,7 @@ export interface Notice extends NewNotice {
   id: number;
   /** Which delivery says it, once that is decided. */
   deliveryId?: string;
-  /** When it was handed to the outbox. */
+  /** When it was handed to the outbox, the first time. */
   sentAt?: number;
 }
 
@@ -278,6 +280,8 @@ export interface AlertStore {
   assignNotices(ids: readonly number[], deliveryId: string | undefined): Promise<void>;
   /** They are with the outbox, and looked after until they are settled. */
   noticesSent(ids: readonly number[], now: number): Promise<void>;
+  /** Their delivery waited too long: they are said anew. */
+  requeueNotices(ids: readonly number[]): Promise<void>;
   /** Those that are not known to have arrived, oldest first; a thousand at most. */
   unsettledNotices(destination: string): Promise<Notice[]>;
   /** What was posted there about this alert, with all else that the same messages are about; oldest first. */

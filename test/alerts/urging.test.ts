@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { parseAddress } from "../../src/domain/address.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
 import { until } from "../support/until.js";
-import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, START, type Watch, watch } from "./watch.js";
+import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, START, signal, type Watch, watch } from "./watch.js";
 
 const route = (more: Record<string, unknown>) => ({ routes: { default: { to: [ROOM], ...more } } });
 
@@ -178,6 +178,7 @@ describe("escalation", () => {
       expect(call?.text).toMatch(/The rota nights has no one on call now; ann is next and is mentioned instead/);
       expect(call?.body.mentions).toEqual({ users: ["7"] });
     }
+    expect(on.posted()[0]?.text).toContain("Escalation step 1 reached no one who is on call");
     const own = () =>
       on.posted(OPS).find(({ text }) => text.includes("Escalation notified no one (rota nights): Reply to Bob"));
     expect(own()?.text).toContain("nights has no one on call");
@@ -193,10 +194,12 @@ describe("escalation", () => {
 
   it("that finds no account of its person on the platform says so, and is posted at the fallback", async () => {
     const on = await watch({
-      ...route({ escalate: [{ mention: ["olaf"] }] }),
+      ...route({ escalate: [{ mention: ["oncall:support"] }] }),
       fallback: [OPS],
       people: { olaf: ["other:8"] },
+      rotas: { support: { timezone: "UTC", rotate: { people: ["olaf"], from: "2025-12-25T09:00", every: "7d" } } },
     });
+    expect(on.alerts.onCall()[0]?.unreached).toEqual([{ route: "default", step: 1 }]);
     await on.raise();
     await on.advance(5_000);
     const call = (place: string) => on.posted(place).find(({ text }) => text.includes("Escalated"))?.text;
@@ -242,6 +245,84 @@ describe("escalation", () => {
     expect(taken[0]?.id).toMatch(/^d_/);
     expect(taken[1]).toEqual(taken[0]);
     expect(taken[0]?.body).toMatchObject({ kind: "escalation", alerts: [{ title: "Reply to Bob", state: "firing" }] });
+  });
+});
+
+describe("a page that goes out late", () => {
+  const config = { ...route({ remind: { times: 0 }, escalate: [{ after: "10m", mention: ["loop:7"] }] }) };
+  const pages = (on: Watch, place = ROOM) => on.posted(place).filter(({ text }) => text.includes("Escalated"));
+
+  it("because the gateway was not running says how late it is; one that is on time does not", async () => {
+    const on = await watch(config);
+    await on.raise();
+    await on.raise({ fingerprint: "b", title: "Reply to Cid" });
+    await on.advance(MINUTE);
+    await on.crash(3 * HOUR);
+    await on.advance(MINUTE);
+    expect(pages(on).map(({ text }) => /This message is .* late.*?due/.exec(text)?.[0])).toEqual(
+      Array(2).fill("This message is 2 h 51 min late: the gateway was not running when it was due"),
+    );
+    await on.raise({ fingerprint: "c", title: "Reply to Dan" });
+    await on.advance(11 * MINUTE);
+    expect(pages(on).find(({ text }) => text.includes("Reply to Dan"))?.text).not.toContain("late:");
+  });
+
+  /** The chat takes nothing for an hour from the first page on. */
+  async function pausedChat(): Promise<Watch> {
+    const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
+    let isPaused = true;
+    platform.script = (operation) => {
+      const isPage = operation.kind === "create" && operation.part.text.includes("Escalated");
+      if (!isPaused || !isPage || operation.address.chatId !== "room") return undefined;
+      isPaused = false;
+      return { kind: "retry", error: "429", afterMs: HOUR, scope: "chat" };
+    };
+    const on = await watch(config, platform);
+    await on.raise();
+    await pass(on, 11);
+    expect(isPaused).toBe(false);
+    return on;
+  }
+
+  /** A paused chat is never idle. */
+  async function pass(on: Watch, minutes: number): Promise<void> {
+    for (let n = 0; n < minutes; n++) {
+      await on.clock.advance(MINUTE);
+      let calm = 0;
+      await until(async () => {
+        await on.clock.advance(0);
+        const { sending } = await on.rig.gateway.status();
+        const { active, waiting } = on.alerts.depth;
+        calm = sending.active + sending.waiting + active + waiting === 0 ? calm + 1 : 0;
+        return calm > 3;
+      }, "everything that can be told being told");
+    }
+  }
+
+  it("because its chat took nothing is at the fallback in time, and in the chat once, with how late it is", async () => {
+    const on = await pausedChat();
+    await pass(on, 10);
+    await until(() => pages(on, ADMINS).length > 0, "the page at the fallback");
+    expect(pages(on)).toEqual([]);
+    await pass(on, 60);
+    await on.settle();
+    expect(pages(on).map(({ text }) => /This message is .* late.*?before/.exec(text)?.[0])).toEqual([
+      expect.stringMatching(/is (4\d|5\d|60) min late: it could not be posted before$|is 1 h.* late: it could/),
+    ]);
+    expect(pages(on)[0]?.body.mentions).toEqual({ users: ["7"] });
+    expect(pages(on, ADMINS)).toHaveLength(1);
+    expect((await on.rig.store.outbox.counts()).dead).toBe(0);
+  });
+
+  it("is not sent when its alert has ended meanwhile", async () => {
+    const on = await pausedChat();
+    await pass(on, 30);
+    await on.alerts.raise(signal({ state: "resolved", reason: "answered", at: on.clock.now() }));
+    await pass(on, 40);
+    await on.settle();
+    expect(on.posted()[0]?.text).toContain("Resolved");
+    expect(pages(on)).toEqual([]);
+    expect(on.posted().filter(({ body }) => body.mentions !== undefined)).toEqual([]);
   });
 });
 
@@ -613,7 +694,19 @@ describe("regular messages", () => {
       ...route({}),
       digests: [{ cron: "0 11 * * *", timezone: "UTC", to: [OPS], title: "Morning" }],
     });
-    await on.raise({ fingerprint: "a" });
+    await on.raise({
+      fingerprint: "a",
+      entity: {
+        type: "conversation",
+        id: "c1",
+        title: "Bob",
+        status: "waiting",
+        createdAt: START,
+        lastWords: "Where is it?",
+        facts: {},
+      },
+      clock: { name: "first response", dueAt: START, targetMs: HOUR, elapsedMs: HOUR, percentUsed: 1 },
+    });
     await on.raise({ fingerprint: "b", title: "Reply to Cid" });
     await on.raise({ fingerprint: "b", state: "resolved", reason: "answered" });
     await on.settle();
@@ -621,7 +714,9 @@ describe("regular messages", () => {
     await on.crash();
     await on.settle();
     expect(on.posted(OPS)).toHaveLength(1);
-    expect(on.posted(OPS)[0]?.text).toMatch(/Morning: 1 open[\s\S]*2 raised, 1 over/);
+    expect(on.posted(OPS)[0]?.text).toMatch(
+      /Morning: 1 open[\s\S]*Bob waits 2 h for a first response \(target 1 h\).*“Where is it\?”[\s\S]*2 raised, 1 over/,
+    );
   });
 
   it("a heartbeat in a chat is one message that is kept up to date", async () => {

@@ -105,6 +105,7 @@ export async function watch(
       store: rig.store,
       gateway: {
         send: (at, message, sending) => handedOver(message, rig.gateway.send(at, message, sending)),
+        discard: (deliveryIds) => rig.gateway.discard(deliveryIds),
         edit: (deliveryId, message, sending) => handedOver(message, rig.gateway.edit(deliveryId, message, sending)),
       },
       ...(policy === undefined ? {} : { policy }),

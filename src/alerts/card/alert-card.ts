@@ -26,14 +26,14 @@ export interface Around extends Routing {
   clock: { now(): number };
 }
 
-export type At = (ms: number) => string;
+export type At = (ms: number, style?: "f" | "t") => string;
 
 const WORDS_MAX = 200;
 
 export function alertCard(alert: Alert, facts: CardFacts, around: Around): OutboundMessage {
   const { signal, state } = alert;
   const timezone = around.config.destinations[facts.destination]?.timezone;
-  const at: At = (ms) => moment(ms, timezone);
+  const at: At = (ms, style) => moment(ms, timezone, style);
   const route = routeAt(alert, facts.destination, around);
   const late = lateOf(alert, facts.standing, around.clock.now());
   const tone = toneOf(alert);
@@ -50,6 +50,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
     [isOpen(state) && facts.quiet && quietOf(facts.quiet, at)],
     [notesOf(alert)],
     [isOpen(state) && nextOf(alert, { late, quietUntil: facts.quiet?.until, route }, at)],
+    [isOpen(state) && unreachedOf(alert, route)],
     [signal.runbook && `Runbook: ${inline(signal.runbook)}`],
     [chatLink(entity, facts.destination)],
   ].map((line) => (Array.isArray(line) ? line.filter(Boolean).join(" ") : line));
@@ -144,7 +145,7 @@ export function stateLine(alert: Alert, late: Late | undefined, at: At, history:
     case "acked":
       return `${word} by ${inline(ack?.by ?? "an operator")} ${at(ack?.at ?? since)}`;
     case "snoozed":
-      return `${word} until ${at(snooze?.until ?? since)} by ${inline(snooze?.by ?? "an operator")}`;
+      return `${word} until ${at(snooze?.until ?? since, isSoon(snooze) ? "t" : "f")} by ${inline(snooze?.by ?? "an operator")}`;
     case "silenced":
     case "inhibited":
       return `${word} (${inline(quietBy ?? "")}), else ${STATE_WORDS[condition]}`;
@@ -157,6 +158,9 @@ export function stateLine(alert: Alert, late: Late | undefined, at: At, history:
       return `${word} since ${at(late && late.dueAt <= since ? late.dueAt : since)}`;
   }
 }
+
+/** Its time of day is enough to know when. */
+const isSoon = (snooze: Alert["snooze"]) => snooze !== undefined && snooze.until - snooze.at < 20 * 3_600_000;
 
 /** ` by Ann: the customer called`, or what its source said. */
 function endingOf({ state }: Alert, history: readonly AlertEvent[], at: At): string {
@@ -194,9 +198,10 @@ export function nextOf(
   { late, quietUntil, route }: { late: Late | undefined; quietUntil: number | undefined; route: Route },
   at: At,
 ): string | undefined {
-  const { state, ack, snooze } = alert;
+  const { state, ack } = alert;
   if (state === "acked") return ack?.until === undefined ? undefined : `Acknowledgement ends ${at(ack.until)}.`;
-  if (state === "snoozed") return snooze && `Snooze ends ${at(snooze.until)}.`;
+  // The first line says until when.
+  if (state === "snoozed") return undefined;
   if (late?.pausedFor !== undefined)
     return `Reminders and escalations wait: the clock is paused (${inline(late.pausedFor.replaceAll("_", " "))}).`;
   if (state === "silenced") return quietUntil === undefined ? undefined : `Mute ends ${at(quietUntil)}.`;
@@ -214,6 +219,12 @@ export function nextOf(
     steps > 0 && step === undefined && "no further escalation",
   ].filter((part) => part !== false);
   return parts.length === 0 ? undefined : `Next: ${parts.join(", ")}.`;
+}
+
+/** An escalation that was sent is not one that anybody read. */
+function unreachedOf(alert: Alert, route: Route): string | undefined {
+  const { unreached } = urgingOf(alert, route);
+  return unreached === undefined ? undefined : `⚠ Escalation step ${unreached} reached no one who is on call.`;
 }
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

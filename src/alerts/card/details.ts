@@ -49,7 +49,8 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
 
 export function alertDetails(alert: Alert, facts: CardFacts, around: Around): OutboundMessage {
   const { signal, state, severity } = alert;
-  const at: At = (ms) => moment(ms, around.config.destinations[facts.destination]?.timezone);
+  const timezone = around.config.destinations[facts.destination]?.timezone;
+  const at: At = (ms, style) => moment(ms, timezone, style);
   const late = lateOf(alert, facts.standing, around.clock.now());
   const route = routeAt(alert, facts.destination, around);
   const entity = facts.standing?.entity ?? signal.entity;

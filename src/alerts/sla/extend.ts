@@ -85,7 +85,7 @@ function notLater(due: number, calendar = ALWAYS.name): HookgateError {
   const working = calendar === ALWAYS.name ? "" : ` in the working hours of "${calendar}"`;
   return new HookgateError({
     code: "SLA_NOT_LATER",
-    message: `That is no later than it is due now${working}: ${new Date(due).toISOString()}.`,
+    message: `That is no later than it is due now${working}: ${shown(due)}.`,
     hint: "Give a length of time, such as 2h, or a later time. `/task deadline ID WHEN` sets a task's deadline to any.",
   });
 }

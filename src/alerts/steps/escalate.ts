@@ -6,6 +6,7 @@ import type { RouteConfig } from "../config.js";
 import type { Mentioned } from "../people.js";
 import { CLOCK, type Plan } from "../plan.js";
 import { destinationsOf, directOf, isReached, reachesNoOne, reachOf, standInsAt } from "../reach.js";
+import { lateText } from "../tell/late.js";
 import { placesOf, urgingOf } from "../urging.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
 import { fallbacks, type Route } from "./route.js";
@@ -48,7 +49,10 @@ function escalateBy(
       if (alert.state === "firing") plan.lookAt(dueAt);
       return;
     }
-    take(plan, step, { route, routes, urging, by: by ?? CLOCK }, alerting);
+    // Only a step that falls due by time can be late: nothing looked at the alert when it was to be.
+    const isTimed = by === undefined && step.after !== undefined && dueAt !== undefined;
+    const lateMs = isTimed ? now - Math.max(dueAt, plan.was.nextAt ?? now) : 0;
+    take(plan, step, { route, routes, urging, by: by ?? CLOCK, lateMs }, alerting);
   }
 }
 
@@ -63,12 +67,15 @@ function dueAtOf({ after, reminders }: Step, from: number, reminded: number): nu
   return reminders === undefined ? from : undefined;
 }
 
-function take(
-  plan: Plan,
-  step: Step,
-  { route, routes, urging, by }: { route: Route; routes: readonly Route[]; urging: Urging; by: Actor },
-  alerting: Alerting,
-): void {
+interface Taking {
+  route: Route;
+  routes: readonly Route[];
+  urging: Urging;
+  by: Actor;
+  lateMs: number;
+}
+
+function take(plan: Plan, step: Step, { route, routes, urging, by, lateMs }: Taking, alerting: Alerting): void {
   const { alert, now } = plan;
   const count = route.settings.escalate.length;
   const there = placesOf(plan, route, routes);
@@ -77,12 +84,16 @@ function take(
   const { mentioned, missing } = reachOf(step, alerting.config, now);
   const names = [...new Set(mentioned.map(({ name }) => name))].join(", ");
   const of = routes.length === 1 ? "" : ` of ${route.name}`;
+  const late = lateText(lateMs, "the gateway was not running when it was due");
   const sentences = [
     `Escalated: step ${number} of ${count}${of}${names ? ` (${names})` : ""}`,
     ...missing,
     ...(number === count ? ["This was the last step"] : []),
+    ...(late === undefined ? [] : [late]),
   ];
   const isUnreached = reachesNoOne(step, there, alerting, now);
+  if (isUnreached) urging.unreached = number;
+  else delete urging.unreached;
   const key = `escalation:${alert.escalateFrom}:${route.name}:${number}${isUnreached ? UNREACHED : ""}`;
   const destinations = destinationsOf(step, there);
   const group = `${route.name}|escalated`;

@@ -3,6 +3,7 @@ import { formatAddress } from "../../domain/address.js";
 import { isOpen, type NewNotice } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
 import type { Plan } from "../plan.js";
+import { shownAs } from "../tell/shown-as.js";
 import { quietHours } from "./quiet-hours.js";
 import { fallbacks } from "./route.js";
 
@@ -22,7 +23,7 @@ export const LOST = "it did not arrive at";
 export function fallback(
   plan: Plan,
   { destination, reason, notice, isAgain = false }: Undelivered,
-  { config, admins }: Alerting,
+  { config, admins, placeName }: Alerting,
 ): void {
   const { alert, now, told } = plan;
   if (!isOpen(alert.state)) return;
@@ -35,8 +36,14 @@ export function fallback(
   // Under its own key: a place that has it already does not get it twice.
   if (notice?.kind === "escalation")
     for (const one of elsewhere) {
-      const text = notice.text.includes(LOST) ? notice.text : `${notice.text} (${LOST} ${destination})`;
+      const text = notice.text.includes(LOST)
+        ? notice.text
+        : `${notice.text} (${LOST} ${shownAs(destination, placeName)})`;
       plan.notices.push({ ...notice, alertId: alert.id, destination: one, text, dueAt: now });
     }
-  plan.record("undelivered", { id: destination, name: "the outbox", source: "gateway" }, `${destination}: ${reason}`);
+  plan.record(
+    "undelivered",
+    { id: destination, name: "the outbox", source: "gateway" },
+    `${shownAs(destination, placeName)}: ${reason}`,
+  );
 }

@@ -1,21 +1,40 @@
 /** Looks after reminders and escalations on their way. What does not arrive is told elsewhere, whom it calls called there, and is an alert itself. */
 import type { Notice } from "../../domain/alert.js";
+import type { Delivery } from "../../domain/store.js";
 import { OWN_KIND } from "../steps/route.js";
 import { groupBy } from "./group-by.js";
+import { waitsUntil } from "./late.js";
 import type { Telling } from "./telling.js";
 import { arrivesAgain, raiseUnsaid, saidAgain } from "./undelivered.js";
 
 const ASK_AGAIN_MS = 15_000;
+const HISTORY_MAX = 200;
+const EXPIRED = "it waits for its platform";
+/** The outbox ends what has expired a moment later. What is still under way then may have been posted. */
+const PATIENCE_MS = 2 * ASK_AGAIN_MS;
 
 export async function checkNotices(destination: string, telling: Telling): Promise<number | undefined> {
   const { store, clock, config } = telling;
   const now = clock.now();
   let next: number | undefined;
   for (const notices of groupBy(await store.unsettledNotices(destination), (one) => one.deliveryId ?? "")) {
-    const [{ deliveryId = "", sentAt = now }] = notices as [Notice];
+    const [{ deliveryId = "" }] = notices as [Notice];
     const delivery = await telling.deliveryOf(deliveryId);
     const isUnderWay = delivery?.status === "waiting" || delivery?.status === "sending";
-    if (isUnderWay && now < sentAt + config.fallback_after) {
+    if (delivery && hasExpired(delivery)) {
+      if (!(await isElsewhere(notices, telling)))
+        await lose(destination, notices, delivery.reason ?? delivery.status, telling);
+      await store.requeueNotices(notices.map(({ id }) => id));
+      await telling.discard([deliveryId]);
+      continue;
+    }
+    if (isUnderWay && now < waitsUntil(delivery, config) + PATIENCE_MS) {
+      next = now + ASK_AGAIN_MS;
+      continue;
+    }
+    // It stands behind others of its chat, and ends as expired when it is their turn.
+    if (delivery?.status === "waiting" && (delivery.expiresAt ?? now + 1) <= now) {
+      if (!(await isElsewhere(notices, telling))) await lose(destination, notices, EXPIRED, telling);
       next = now + ASK_AGAIN_MS;
       continue;
     }
@@ -29,6 +48,19 @@ export async function checkNotices(destination: string, telling: Telling): Promi
     await store.settleNotices(notices.map(({ id }) => id));
   }
   return next;
+}
+
+/** It waited for its platform until its words were old. */
+const hasExpired = ({ status, expiresAt, settledAt = 0 }: Delivery) =>
+  status === "dead" && expiresAt !== undefined && expiresAt <= settledAt;
+
+/** The fallback has it since its first delivery was given up. */
+async function isElsewhere(notices: readonly Notice[], { store }: Telling): Promise<boolean> {
+  const [{ alertId, sentAt = 0 }] = notices as [Notice];
+  const alert = await store.get(alertId);
+  if (alert?.signal.source.kind === OWN_KIND) return true;
+  const history = await store.history(alertId, HISTORY_MAX);
+  return history.some(({ event, at }) => event === "undelivered" && at > sentAt);
 }
 
 /** Said elsewhere, and told as an alert. */

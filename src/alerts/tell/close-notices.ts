@@ -55,7 +55,12 @@ async function close(
 }
 
 async function endOf(alert: Alert, timezone: string | undefined, { store }: Telling): Promise<string> {
-  const state = stateLine(alert, undefined, (ms) => moment(ms, timezone), await store.history(alert.id, 200));
+  const state = stateLine(
+    alert,
+    undefined,
+    (ms, style) => moment(ms, timezone, style),
+    await store.history(alert.id, 200),
+  );
   const ended = `${state.charAt(0).toUpperCase()}${state.slice(1)}`;
   return `${markOf(alert)} **${inline(alert.signal.title, 200)}**\n${ended}. \`${alert.id}\``;
 }

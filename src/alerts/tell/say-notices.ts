@@ -15,6 +15,7 @@ import { LOST } from "../steps/fallback.js";
 import { OWN_KIND, routeAt } from "../steps/route.js";
 import { lose } from "./check-notices.js";
 import { groupBy } from "./group-by.js";
+import { lateText, waitMs } from "./late.js";
 import { mentionsFor } from "./mentions.js";
 import { isWebhook, type Telling } from "./telling.js";
 import { endUnreached, isAboutDelivery, nowhere, raiseUnsaid, saidAgain, unreached } from "./undelivered.js";
@@ -45,7 +46,13 @@ export async function sayNotices(destination: string, telling: Telling): Promise
       waiting.filter((one) => one.deliveryId !== undefined),
       (one) => one.deliveryId ?? "",
     )) {
-      const again = await say(destination, await sayingsOf(group, destination, telling), telling);
+      const sayings = await sayingsOf(group, destination, telling);
+      if (await isEndedUnsaid(sayings, destination, telling)) {
+        const ids = group.map(({ id }) => id);
+        await store.assignNotices(ids, undefined);
+        continue;
+      }
+      const again = await say(destination, sayings, telling);
       if (again !== undefined) return again;
     }
     const fresh: Notice[] = [];
@@ -99,8 +106,16 @@ async function sayingsOf(notices: readonly Notice[], destination: string, { stor
   return sayings;
 }
 
+/** Its alerts ended before a webhook took it, or before it was enqueued. */
+async function isEndedUnsaid(sayings: readonly Saying[], destination: string, telling: Telling): Promise<boolean> {
+  if (sayings.some((one) => isTimely(one, telling.clock.now()))) return false;
+  return isWebhook(destination) || (await telling.deliveryOf(sayings[0]?.notice.deliveryId ?? "")) === undefined;
+}
+
 /** It was acknowledged or is over meanwhile, or its card was reminded of just now. */
 function isTimely({ notice, alert, card }: Saying, now: number): boolean {
+  // It waited for its platform: who has the alert meanwhile needs no page.
+  if (notice.sentAt !== undefined && alert.state !== "firing") return false;
   if (notice.kind !== "reminder") return alert.state !== "resolved" && alert.state !== "expired";
   if (alert.state !== "firing" || alert.signal.clock?.pausedFor !== undefined) return false;
   return card === undefined || card.kind === "alert" || now >= (card.remindedAt ?? 0) + REMIND_LIST_EVERY_MS;
@@ -116,6 +131,16 @@ function messages(sayings: readonly Saying[]): Saying[][] {
   const byCard = groupBy(keyed, ({ called, card }) => `${called}|${card}`);
   const groups = byCard.length <= APART ? byCard : groupBy(keyed, ({ called }) => called);
   return groups.map((group) => group.flatMap(({ some }) => some));
+}
+
+/** Of the one that was due last: what waited longer is said with it. */
+const lateOfNotices = (sayings: readonly Saying[], now: number) =>
+  now - Math.max(...sayings.map(({ notice }) => notice.dueAt));
+
+/** Why this message comes only now. */
+function latenessOf(sayings: readonly Saying[], { clock }: Telling): string {
+  const late = lateText(lateOfNotices(sayings, clock.now()), "it could not be posted before");
+  return late === undefined ? "" : ` ${late}.`;
 }
 
 const mentionsOf = (sayings: readonly Saying[]) => [...new Set(sayings.flatMap(({ notice }) => notice.mentions))];
@@ -160,7 +185,8 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
     const cause = { kind: "alert" as const, id: first.alert.id, depth: 0 };
     const isCourtesy = sayings.every(({ alert }) => isAboutDelivery(alert));
     try {
-      await telling.send(at, await messageOf(sayings, telling), { cause, deliveryId, isCourtesy });
+      const ttlMs = waitMs(lateOfNotices(sayings, clock.now()), telling.config);
+      await telling.send(at, await messageOf(sayings, telling), { cause, deliveryId, isCourtesy, ttlMs });
     } catch (error) {
       const reason = nowhere(error);
       if (reason === undefined) throw error;
@@ -203,7 +229,8 @@ async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<
   const posted = root?.parts.find(({ operation, status }) => operation === "create" && status === "sent")?.messageId;
   const isSameChat = root !== undefined && formatAddress(root.address) === notice.destination;
   const alerts = alertsOf(sayings);
-  const words = alerts.length === 1 ? await aboutOne(alert, sayings, telling) : aboutMany(alerts, sayings, card);
+  const words =
+    alerts.length === 1 ? await aboutOne(alert, sayings, telling) : aboutMany(alerts, sayings, card, telling);
   return {
     text: `${prefix}${words.text}`,
     buttons: words.buttons,
@@ -221,17 +248,22 @@ async function aboutOne(alert: Alert, sayings: readonly Saying[], telling: Telli
     wordsOf(alert, standing, telling),
     // A quotation ends with an empty line.
     wordsOf(alert, standing, telling) && "",
-    `${inline(saidOf(sayings, alert))}. \`${alert.id}\``,
+    `${inline(saidOf(sayings, alert))}.${latenessOf(sayings, telling)} \`${alert.id}\``,
   ];
   const url = urlOf(standing?.entity.link ?? alert.signal.entity?.link);
   const buttons = isOpen(alert.state) ? cardButtons(alert, settings, url) : [];
   return { text: lines.filter((line) => line !== undefined).join("\n"), buttons };
 }
 
-function aboutMany(alerts: readonly Alert[], sayings: readonly Saying[], card: AlertCard | undefined) {
+function aboutMany(
+  alerts: readonly Alert[],
+  sayings: readonly Saying[],
+  card: AlertCard | undefined,
+  telling: Telling,
+) {
   const { common, of } = textOf(sayings);
   const lines = [
-    `**${alerts.length} alerts**${common === undefined ? "" : ` · ${inline(common)}.`}`,
+    `**${alerts.length} alerts**${common === undefined ? "" : ` · ${inline(common)}.`}${latenessOf(sayings, telling)}`,
     ...alerts
       .slice(0, TITLES)
       .map((one) => `- ${titleOf(one)}${common === undefined ? ` · ${inline(of(one), 200)}` : ""}`),
@@ -275,9 +307,11 @@ async function bodyOf(sayings: readonly Saying[], telling: Telling): Promise<unk
     }),
   );
   const all = [...new Map(alerts.map((one) => [one.id, one] as const)).values()];
+  const text = common ?? all.map((one) => `${one.title}: ${one.text}`).join("; ");
+  const late = latenessOf(sayings, telling);
   return {
     kind: sayings[0]?.notice.kind,
-    text: common ?? all.map(({ title, text }) => `${title}: ${text}`).join("; "),
+    text: late === "" ? text : `${text}.${late}`,
     alerts: all,
   };
 }

@@ -13,11 +13,15 @@ export interface TellingOptions {
   deliveryId: string;
   /** When it cannot be sent it is cancelled, and is no dead letter. */
   isCourtesy?: boolean;
+  /** It becomes a dead letter when it is not sent within this time. */
+  ttlMs?: number;
 }
 
 export interface Telling extends Alerting {
   send(at: Address, message: OutboundMessage, options: TellingOptions): Promise<string>;
   edit(deliveryId: string, message: OutboundMessage, options: TellingOptions): Promise<string>;
+  /** Deletes dead letters: what they said is said anew. */
+  discard(deliveryIds: readonly string[]): Promise<unknown>;
   deliveryOf(deliveryId: string): Promise<Delivery | undefined>;
   /** POSTs a JSON body; rejects when it was not taken. */
   post(url: string, id: string, body: unknown): Promise<void>;

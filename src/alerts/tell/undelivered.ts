@@ -2,26 +2,33 @@
 import { type Alert, isOpen } from "../../domain/alert.js";
 import { HookgateError } from "../../lib/errors.js";
 import { OWN_KIND, UNREACHED_KIND } from "../steps/route.js";
+import { shownAs } from "./shown-as.js";
 import { isWebhook, type Telling } from "./telling.js";
 
-export function undelivered(destination: string) {
-  return about(destination, "undelivered", (shown) => `Alerts do not reach ${shown}`);
+export function undelivered(destination: string, shown = shownAs(destination)) {
+  return about(destination, "undelivered", `Alerts do not reach ${shown}`);
 }
 
 /** A chat may take cards and their changes, and no new message with a mention. */
-export function unsaid(destination: string) {
-  return about(destination, "unsaid", (shown) => `Reminders and escalations do not reach ${shown}`);
+export function unsaid(destination: string, shown = shownAs(destination)) {
+  return about(destination, "unsaid", `Reminders and escalations do not reach ${shown}`);
 }
 
 /** One alert per cause: it includes that reminders and escalations do not arrive there. */
-export async function raiseUndelivered(destination: string, reason: string, { raiseOwn }: Telling): Promise<void> {
-  await raiseOwn({ ...undelivered(destination), state: "firing", reason });
+export async function raiseUndelivered(
+  destination: string,
+  reason: string,
+  { raiseOwn, placeName }: Telling,
+): Promise<void> {
+  await raiseOwn({ ...undelivered(destination, shownAs(destination, placeName)), state: "firing", reason });
   await raiseOwn({ ...unsaid(destination), state: "resolved", reason: "no alert arrives there at all" });
 }
 
-export async function raiseUnsaid(destination: string, reason: string, { store, raiseOwn }: Telling): Promise<void> {
+export async function raiseUnsaid(destination: string, reason: string, telling: Telling): Promise<void> {
+  const { store, raiseOwn, placeName } = telling;
   const known = await store.latest(undelivered(destination).fingerprint);
-  if (known === undefined || !isOpen(known.state)) await raiseOwn({ ...unsaid(destination), state: "firing", reason });
+  if (known === undefined || !isOpen(known.state))
+    await raiseOwn({ ...unsaid(destination, shownAs(destination, placeName)), state: "firing", reason });
 }
 
 /** An escalation whose mentions notified no one. `route`: whose step it was; `cause`: what was escalated, and whom it mentions. */
@@ -46,10 +53,9 @@ export async function endUnreached(route: string, { store, raiseOwn }: Pick<Tell
 
 /** A card, or a test message, has arrived there. */
 export async function arrivesAgain(destination: string, { store, raiseOwn }: Telling): Promise<void> {
-  const signal = undelivered(destination);
-  const known = await store.latest(signal.fingerprint);
+  const known = await store.latest(undelivered(destination).fingerprint);
   if (known && isOpen(known.state))
-    await raiseOwn({ ...signal, state: "resolved", reason: "alerts arrive there again" });
+    await raiseOwn({ ...known.signal, state: "resolved", reason: "alerts arrive there again" });
 }
 
 /** An alert about messages that were not delivered must not become one of them. */
@@ -61,10 +67,9 @@ const ABOUT_DELIVERY: ReadonlySet<string> = new Set(["letters", "undelivered", "
 
 /** A message with a mention, or any other that is new, has arrived there. */
 export async function saidAgain(destination: string, { store, raiseOwn }: Telling): Promise<void> {
-  const signal = unsaid(destination);
-  const known = await store.latest(signal.fingerprint);
+  const known = await store.latest(unsaid(destination).fingerprint);
   if (known && isOpen(known.state))
-    await raiseOwn({ ...signal, state: "resolved", reason: "reminders and escalations arrive there again" });
+    await raiseOwn({ ...known.signal, state: "resolved", reason: "reminders and escalations arrive there again" });
 }
 
 /** Why nothing can be handed over for that place at all: its platform is not switched on. Undefined for what may pass. */
@@ -72,14 +77,12 @@ export function nowhere(error: unknown): string | undefined {
   return error instanceof HookgateError && error.code === "PLATFORM_UNKNOWN" ? error.message : undefined;
 }
 
-function about(destination: string, kind: string, title: (shown: string) => string) {
-  // An address may hold a secret in its path.
-  const shown = isWebhook(destination) ? new URL(destination).host : destination;
+function about(destination: string, kind: string, title: string) {
   return {
     fingerprint: `alerts:${kind}:${destination}`,
     severity: "high" as const,
-    title: title(shown),
-    source: { kind: OWN_KIND, id: shown },
+    title,
+    source: { kind: OWN_KIND, id: shownAs(destination) },
     labels: {
       kind,
       destination,

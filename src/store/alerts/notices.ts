@@ -23,7 +23,7 @@ export function createNotices({
   write,
 }: Connection): Pick<
   AlertStore,
-  "notices" | "assignNotices" | "noticesSent" | "unsettledNotices" | "settleNotices" | "postedWith"
+  "notices" | "assignNotices" | "noticesSent" | "requeueNotices" | "unsettledNotices" | "settleNotices" | "postedWith"
 > {
   const waiting = database.prepare<[string, number], NoticeRecord>(
     `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
@@ -32,7 +32,12 @@ export function createNotices({
   const assign = database.prepare<[string | null, number, number, number]>(
     "UPDATE alert_notices SET delivery_id = ?, is_sent = ?, is_settled = ? WHERE id = ? AND NOT is_sent",
   );
-  const sent = database.prepare<[number, number]>("UPDATE alert_notices SET is_sent = 1, sent_at = ? WHERE id = ?");
+  const sent = database.prepare<[number, number]>(
+    "UPDATE alert_notices SET is_sent = 1, sent_at = coalesce(sent_at, ?) WHERE id = ?",
+  );
+  const requeue = database.prepare<[number]>(
+    "UPDATE alert_notices SET is_sent = 0, delivery_id = NULL WHERE id = ? AND NOT is_settled",
+  );
   const unsettled = database.prepare<[string, number], NoticeRecord>(
     `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
      WHERE destination = ? AND NOT is_settled AND is_sent ORDER BY id LIMIT ?`,
@@ -53,6 +58,10 @@ export function createNotices({
     noticesSent: (ids, now) =>
       write(() => {
         for (const id of ids) sent.run(now, id);
+      }),
+    requeueNotices: (ids) =>
+      write(() => {
+        for (const id of ids) requeue.run(id);
       }),
     unsettledNotices: (destination) => read(() => unsettled.all(destination, UNSETTLED_MAX).map(noticeOf)),
     postedWith: (alertId, destination) => read(() => postedWith.all(alertId, destination).map(noticeOf)),

@@ -1,0 +1,37 @@
+/** Which alert people mean by `last`: the one that was posted last in their chat. */
+
+import type { AlertStore } from "../domain/alert.js";
+import { type Alert, isOpen } from "../domain/alert.js";
+import { OWN_KIND } from "./steps/route.js";
+
+const REACH = 500;
+/** The gateway's alerts about itself come among those of customers, and are rarely meant. */
+const ABOUT_ITSELF: ReadonlySet<string> = new Set([OWN_KIND, "gateway"]);
+
+/** Open ones only; an alert about work before one about the gateway. `destination`: a formatted address; without it the newest anywhere. */
+export async function lastPosted(
+  destination: string | undefined,
+  store: Pick<AlertStore, "list" | "placesOf" | "postedWith">,
+): Promise<Alert | undefined> {
+  const found: { alert: Alert; isWork: boolean; at: number }[] = [];
+  for (const alert of await store.list({ open: true, limit: REACH })) {
+    const at = destination === undefined ? alert.raisedAt : await postedAt(alert, destination, store);
+    const isWork = !ABOUT_ITSELF.has(alert.signal.source.kind);
+    if (at !== undefined && isOpen(alert.state)) found.push({ alert, isWork, at });
+  }
+  return found.sort((a, b) => Number(b.isWork) - Number(a.isWork) || b.at - a.at)[0]?.alert;
+}
+
+/** Of its card, or of the last reminder or escalation; undefined when nothing was posted there. */
+async function postedAt(
+  { id, raisedAt, firedAt }: Alert,
+  destination: string,
+  store: Pick<AlertStore, "placesOf" | "postedWith">,
+): Promise<number | undefined> {
+  const places = await store.placesOf(id);
+  const isPlaced = places.some((place) => place.destination === destination && place.cardId !== undefined);
+  const posted = await store.postedWith(id, destination);
+  const times = posted.flatMap(({ alertId, sentAt }) => (alertId === id && sentAt !== undefined ? [sentAt] : []));
+  if (isPlaced) times.push(firedAt ?? raisedAt);
+  return times.length === 0 ? undefined : Math.max(...times);
+}
