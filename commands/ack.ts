@@ -28,7 +28,7 @@ export function ack(deps: CommandDeps): Command {
         assign: options.assign === true,
         ...(untilAt === undefined ? {} : { untilAt }),
       };
-      const acted = await desk.act(await idOf(desk, options.id), action, actorOf(context));
+      const acted = await desk.act(await idOf(desk, options.id, context), action, actorOf(context));
       return done(acted, { verb: "Acknowledged", event: "ack" }, { desk, clock: deps.clock });
     },
   };

@@ -1,5 +1,6 @@
 /** `/alerts [open|mine|all]`: what is open; `show` one; and what people do with one besides `/ack` and `/snooze`. */
 
+import { parseAddress } from "../src/domain/address.js";
 import { type Actor, isOpen } from "../src/domain/alert.js";
 import type { CommandSpec } from "../src/domain/command.js";
 import { hasRole } from "../src/domain/identity.js";
@@ -59,27 +60,27 @@ export function alerts(deps: CommandDeps): Command {
         case "all":
           return listAlerts(deps, context, action);
         case "show":
-          return showAlert(deps, context, await idOf(desk, options.id));
+          return showAlert(deps, context, await idOf(desk, options.id, context));
         case "assign":
           context.need("operator");
-          return done(await desk.act(await idOf(desk, options.id), { kind: "assign" }, by), TAKEN, answering);
+          return done(await desk.act(await idOf(desk, options.id, context), { kind: "assign" }, by), TAKEN, answering);
         case "escalate":
           context.need("operator");
-          return escalate(await idOf(desk, options.id), by, answering);
+          return escalate(await idOf(desk, options.id, context), by, answering);
         case "resolve": {
           context.need("operator");
           const reason = typeof options.text === "string" ? options.text : undefined;
-          const acted = await desk.act(await idOf(desk, options.id), { kind: "resolve", reason }, by);
+          const acted = await desk.act(await idOf(desk, options.id, context), { kind: "resolve", reason }, by);
           return done(acted, { verb: "Resolved", event: "resolve" }, answering);
         }
         case "test":
           context.need("operator");
-          return test(desk, await idOf(desk, options.id));
+          return test(deps, desk, await idOf(desk, options.id, context));
         case "note": {
           context.need("operator");
           if (typeof options.text !== "string")
             throw badUsage("Missing: the note.", `Write it: \`/alerts note ${String(options.id ?? "ID")} your words\``);
-          const acted = await desk.act(await idOf(desk, options.id), { kind: "note", text: options.text }, by);
+          const acted = await desk.act(await idOf(desk, options.id, context), { kind: "note", text: options.text }, by);
           return done(acted, { verb: "Noted", event: "note" }, answering);
         }
       }
@@ -105,10 +106,12 @@ async function escalate(
   return done(acted, { verb: "Escalated", event: "escalate" }, answering);
 }
 
-async function test(desk: AlertDesk, id: string): Promise<CommandAnswer> {
+async function test({ placeName }: CommandDeps, desk: AlertDesk, id: string): Promise<CommandAnswer> {
   const destination = await desk.test(id);
   if (destination === undefined)
     throw badUsage("A test message is for alerts about a chat that alerts do not reach.", "`/alerts` lists them.");
-  const text = `✓ A test message is on its way to ${code(destination)}. The alert ends when it arrives.`;
+  const at = parseAddress(destination);
+  const name = at && placeName?.(at);
+  const text = `✓ A test message is on its way to ${name ? plain(name) : code(destination)}. The alert ends when it arrives.`;
   return { ...answer({ text: [text], data: { id, destination } }), isNote: true };
 }

@@ -30,6 +30,7 @@ export type AlertDesk = Pick<
   | "details"
   | "snoozeButtons"
   | "list"
+  | "last"
   | "counts"
   | "history"
   | "silences"

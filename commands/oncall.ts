@@ -48,7 +48,7 @@ export function oncall(deps: CommandDeps): Command {
 }
 
 /** `**support**: Ann until Mon; then Ben. ⚠ No one is on call from …`. */
-function lineOf({ rota, person, until, next, gaps }: RotaView): string {
+function lineOf({ rota, person, until, next, gaps, unreached = [] }: RotaView): string {
   const who = person === undefined ? "⚠ no one is on call" : plain(person);
   const then =
     next === undefined ? "" : `; next: ${plain(next.person)}${next.at === until ? "" : ` from ${time(next.at)}`}`;
@@ -57,6 +57,11 @@ function lineOf({ rota, person, until, next, gaps }: RotaView): string {
   const holes = coming.map(({ from, to }) => `${time(from)}${to === undefined ? " on" : ` to ${time(to)}`}`);
   return [
     `**${plain(rota)}**: ${who}${until === undefined ? "" : `, until ${time(until)}`}${then}`,
+    ...(unreached.length === 0
+      ? []
+      : [
+          `⚠ Escalations do not reach ${plain(person ?? "")} (${unreached.map(({ route, step }) => `${plain(route)}, step ${step}`).join("; ")}): add an account under \`alerts.people\`.`,
+        ]),
     ...(holes.length === 0 ? [] : [`⚠ No one is on call: ${holes.join("; ")}`]),
   ].join("\n");
 }

@@ -10,7 +10,7 @@ import { actorOf, needAlerts } from "./alerts/need.js";
 import { answer, badUsage, commandButton, missing, notFound } from "./answer.js";
 import type { AlertDesk, CommandDeps } from "./deps.js";
 import { clip, code, count, plain } from "./text.js";
-import { momentOf, readWhen } from "./when.js";
+import { momentOf, readWhenAndWhy } from "./when.js";
 
 const ACTIONS = {
   list: "Silences in force",
@@ -20,7 +20,7 @@ const ACTIONS = {
 type Action = keyof typeof ACTIONS;
 const MOST_MS = 90 * 86_400_000;
 const LABELS =
-  "Labels of every alert: policy, severity, source, entity, id; `/alerts show ID` names the others. Such as `/silence add policy=replies 2h moving the queue`.";
+  "Labels of every alert: policy, severity, source, entity, id; `/alerts show ID` names the others. Such as `/silence add policy=replies severity!=critical 2h moving the queue`.";
 
 export const silenceSpec: CommandSpec = {
   name: "silence",
@@ -64,17 +64,17 @@ async function add(deps: CommandDeps, desk: AlertDesk, context: CommandContext):
   const now = deps.clock.now();
   if (typeof options.matchers !== "string")
     throw badUsage("Missing: what to silence.", 'Such as `/silence add "policy=replies" 2h moving the queue`.');
-  const matchers = splitMatchers(options.matchers);
+  const { matchers, by, reason } = withoutQuotes(splitMatchers(options.matchers), options, desk);
   const [problem] = matchers.flatMap((one) => desk.silences.problemOf(one) ?? []);
   if (problem !== undefined) throw badUsage(`${clip(problem, 200)}.`, LABELS);
-  const forMs = momentOf(readWhen(options.for, now, desk.timezone()), now, desk.nextBusinessHour) - now;
+  if (by === undefined)
+    throw badUsage("Missing: for how long.", `Such as \`/silence add ${matchers.join(" ")} 2h why\`.`);
+  const { when, reason: comment } = readWhenAndWhy({ by, reason }, now, desk.timezone());
+  const forMs = momentOf(when, now, desk.nextBusinessHour) - now;
   if (forMs > MOST_MS) throw badUsage("A silence lasts 90 days at most.");
-  if (typeof options.comment !== "string")
-    throw badUsage(
-      "Missing: a comment that says why.",
-      `It stands behind the time: \`… ${String(options.for)} moving the queue\`.`,
-    );
-  const added = await desk.silences.add(matchers, forMs, options.comment, actorOf(context));
+  if (comment === undefined)
+    throw badUsage("Missing: a comment that says why.", `It stands behind the time: \`… ${by} moving the queue\`.`);
+  const added = await desk.silences.add(matchers, forMs, comment, actorOf(context));
   return answer({
     text: [
       `✓ Silenced for ${formatDuration(forMs)}: ${added.matchers.map(code).join(" ")}`,
@@ -86,8 +86,28 @@ async function add(deps: CommandDeps, desk: AlertDesk, context: CommandContext):
   });
 }
 
+/** `policy=replies severity!=critical 2h moving the queue`: matchers in a row are read as they are meant. */
+function withoutQuotes(
+  first: string[],
+  { for: by, comment }: CommandContext["options"],
+  { silences }: Pick<AlertDesk, "silences">,
+): { matchers: string[]; by: string | undefined; reason: string | undefined } {
+  const matchers = [...first];
+  const words = [by, comment].flatMap((part) => (typeof part === "string" ? part.trim().split(/\s+/) : []));
+  for (let [word] = words; word !== undefined && silences.problemOf(word) === undefined; [word] = words)
+    matchers.push(...splitMatchers(words.shift() ?? ""));
+  const [length, ...why] = words;
+  return { matchers, by: length, reason: why.length === 0 ? undefined : why.join(" ") };
+}
+
 /** A silence may be for alerts to come, so a value that nothing has is no mistake for sure. */
 async function warningOf(matcher: string, { sla }: CommandDeps, desk: AlertDesk): Promise<string | undefined> {
+  const label = await desk.silences.unknownLabel(matcher);
+  if (label !== undefined) {
+    const near = nearest(label.name, label.known);
+    const meant = near === undefined ? ` ${LABELS}` : ` Did you mean ${code(near)}?`;
+    return `⚠ No alert so far has the label ${code(label.name)}.${meant}`;
+  }
   if (!(await desk.silences.isUnknown(matcher))) return undefined;
   const policy = /^policy=(.*)$/.exec(matcher)?.[1]?.replaceAll('"', "");
   if (policy === undefined) return `⚠ No alert so far matches ${code(matcher)}. ${LABELS}`;

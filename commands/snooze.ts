@@ -34,7 +34,7 @@ export function snooze(deps: CommandDeps): Command {
       const given = context.options.for;
       const by = actorOf(context);
       const answering = { desk, clock: deps.clock };
-      const id = await idOf(desk, context.options.id);
+      const id = await idOf(desk, context.options.id, context);
       if (given === undefined && context.at !== undefined && id.startsWith("al_")) {
         const alert = await desk.get(id);
         return answer({

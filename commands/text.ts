@@ -28,6 +28,9 @@ export function block(text: string, language = ""): string {
   return `${fence}${language}\n${text}\n${fence}`;
 }
 
+/** A line of a code block holds about so many characters on a phone; a longer one wraps. */
+export const PHONE_WIDTH = 40;
+
 export interface Column {
   title: string;
   right?: boolean;
@@ -78,6 +81,11 @@ export function clockTime(atMs: number, nowMs: number): string {
   return iso.slice(0, 10) === new Date(nowMs).toISOString().slice(0, 10)
     ? iso.slice(11, 19)
     : iso.slice(0, 16).replace("T", " ");
+}
+
+/** The largest unit only, for narrow columns: `47 s`, `14 min`, `3 h`, `2 d`. */
+export function shortDuration(ms: number): string {
+  return formatDuration(ms).replace(/^(\S+ \S+) .*$/, "$1");
 }
 
 /** `1 hook`, `2 hooks`. */

@@ -1,6 +1,7 @@
 /** Lengths and times as people write them into commands: `2h`, `17:00`, `tomorrow 9:30`, `fri 12:00`, a date, or the next business hour. */
 import { parseDuration } from "../src/lib/duration.js";
 import { parseInstant } from "../src/lib/instant.js";
+import { writeMoment } from "../src/lib/markdown/tokens.js";
 import { dayIn } from "../src/lib/timezone.js";
 import { badUsage } from "./answer.js";
 
@@ -26,7 +27,8 @@ export function readWhen(given: unknown, now: number, timezone: string): When {
   if (ms !== undefined && ms > 0) return { kind: "length", ms };
   const at = parseInstant(text, timezone) ?? clockTime(text, now, timezone);
   if (at === undefined) throw badUsage(`"${text.slice(0, 80)}" is no time and no length of time.`, WHEN_FORMS);
-  if (at <= now) throw badUsage(`${new Date(at).toISOString()} is over already.`, WHEN_FORMS);
+  if (at <= now)
+    throw badUsage(`${writeMoment({ kind: "moment", atMs: at, style: "f", timezone })} is over already.`, WHEN_FORMS);
   return { kind: "at", at };
 }
 

@@ -1,15 +1,21 @@
-/** `/alerts [open|mine|all]`: the worst first. */
-import { ALERT_STATES, type Alert, STATE_WORDS, stateWord } from "../../src/domain/alert.js";
+/** `/alerts [open|mine|all]`: what fires first, then what an operator has or put off; in each the worst first. */
+import { ALERT_STATES, type Alert, isOpen, STATE_WORDS, stateWord } from "../../src/domain/alert.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
-import { count, plain, table } from "../text.js";
+import { count, PHONE_WIDTH, plain, shortDuration, table } from "../text.js";
 import { actorOf, alertData, needAlerts } from "./need.js";
 
 const PAGE_SIZE = 10;
 const REACH = 2_000;
+/** `acknowledged`, `14 min`. */
+const STATE_WIDTH = 12;
+const AGE_WIDTH = 6;
+
+/** What no operator has comes before what one has, that before what one put off. What has ended keeps its order. */
+const URGENCY: readonly Alert["state"][] = ["firing", "warned", "acked", "snoozed", "silenced", "inhibited"];
+const urgencyOf = ({ state }: Alert) => (isOpen(state) ? URGENCY.indexOf(state) : URGENCY.length);
 
 export async function listAlerts(
   deps: CommandDeps,
@@ -18,13 +24,14 @@ export async function listAlerts(
 ): Promise<CommandAnswer> {
   const { options } = context;
   const desk = needAlerts(deps);
-  const found = await desk.list(
+  const listed = await desk.list(
     which === "all"
       ? { limit: REACH }
       : which === "mine"
         ? { open: true, assignee: actorOf(context).id, limit: REACH }
         : { open: true, limit: REACH },
   );
+  const found = [...listed].sort((a, b) => urgencyOf(a) - urgencyOf(b));
   const counts = await desk.counts({});
   const totals = ALERT_STATES.flatMap((state) =>
     counts[state] ? [`${counts[state]} ${STATE_WORDS[state]}`] : [],
@@ -53,16 +60,14 @@ export async function listAlerts(
       `**${count(found.length, "alert")}**${which === "open" ? " open" : which === "mine" ? " of yours" : ""}${pageText(page)}`,
       table(
         [
-          { title: "what", maxCharacters: 60 },
-          { title: "state" },
-          { title: "severity" },
-          { title: "age", right: true },
+          { title: "what", maxCharacters: PHONE_WIDTH - STATE_WIDTH - AGE_WIDTH - 4 },
+          { title: "state", maxCharacters: STATE_WIDTH },
+          { title: "age", right: true, maxCharacters: AGE_WIDTH },
         ],
         page.entries.map((alert) => [
-          alert.signal.title,
+          alert.signal.entity?.title ?? alert.signal.title,
           stateWord(alert),
-          alert.severity,
-          formatDuration(Math.max(0, now - alert.raisedAt)),
+          shortDuration(Math.max(0, now - alert.raisedAt)),
         ]),
       ),
       page.entries
@@ -81,5 +86,5 @@ export async function listAlerts(
 
 function line(alert: Alert, index: number, page: number, size: number): string {
   const owner = alert.assignee ? ` (${plain(alert.assignee.name, 40)})` : "";
-  return `${(page - 1) * size + index + 1}. \`${alert.id}\` ${plain(alert.signal.title, 80)}${owner}`;
+  return `${(page - 1) * size + index + 1}. \`${alert.id}\` ${plain(alert.signal.title, 80)} · ${alert.severity}${owner}`;
 }

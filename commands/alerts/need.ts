@@ -1,4 +1,5 @@
 /** What the alert commands have in common: the desk, who acts, and naming an alert. */
+import { formatAddress } from "../../src/domain/address.js";
 import type { Actor, Alert } from "../../src/domain/alert.js";
 import type { OptionSpec } from "../../src/domain/command.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
@@ -26,18 +27,28 @@ export function actorOf({ operator, source }: Pick<CommandContext, "operator" | 
   return { id: `${platform}:${userId}`, name: displayName ?? `${platform}:${userId}`, source };
 }
 
-/** An id as cards show it, of an alert or of a card of many; `last`: the newest that is open. */
-export async function idOf(alerts: AlertDesk, given: unknown): Promise<string> {
+/** An id as cards show it, of an alert or of a card of many; `last`: the open alert that was posted last in this chat. */
+export async function idOf(alerts: AlertDesk, given: unknown, { at }: Pick<CommandContext, "at">): Promise<string> {
   const id = typeof given === "string" ? given.trim() : "";
-  if (id === "") throw missing("which alert", "/alerts lists them; `last` is the newest.", "id");
+  if (id === "") throw missing("which alert", "/alerts lists them; `last` is the one posted last in this chat.", "id");
   if (id !== "last") {
     if (isCard(id) || (await alerts.get(id))) return id;
-    throw notFound("alert", id, [], "/alerts lists those that are open; `last` is the newest.", "id");
+    throw notFound(
+      "alert",
+      id,
+      [],
+      "/alerts lists those that are open; `last` is the one posted last in this chat.",
+      "id",
+    );
   }
-  const open = await alerts.list({ open: true, limit: 500 });
-  const newest = open.sort((a, b) => b.raisedAt - a.raisedAt)[0];
-  if (newest) return newest.id;
-  throw new HookgateError({ code: "NOT_FOUND", message: "No alert is open." });
+  const last = await alerts.last(at && formatAddress(at));
+  if (last) return last.id;
+  const where = at === undefined ? "" : " that was posted in this chat";
+  throw new HookgateError({
+    code: "NOT_FOUND",
+    message: `No alert${where} is open.`,
+    hint: "/alerts lists those that are open.",
+  });
 }
 
 /** All of one card: what is open of it is looked up when something is done with it. */

@@ -13,7 +13,7 @@ export function triggerText({ trigger, point, phase }: Definition): string {
     case "cron":
       return `cron ${code(trigger.cron)} (${trigger.timezone})`;
     case "at":
-      return `once, at ${new Date(trigger.at).toISOString()}`;
+      return `once, at <t:${Math.floor(trigger.at / 1000)}:f>`;
     case "event":
       return `the event ${code(trigger.event)}`;
     case "files":

@@ -1,13 +1,16 @@
 /** `/sla [list] [open|overdue|paused|ended|POLICY]`: the most urgent first. */
+import type { ClockView } from "../../src/alerts/sla/desk-views.js";
 import { SLA_MEASURE_NAMES, type SlaFilter } from "../../src/domain/sla.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, notFound, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, sizeOf } from "../page.js";
-import { code, count, table } from "../text.js";
+import { code, count, PHONE_WIDTH, plain, table } from "../text.js";
 import { clockData, deskOf, dueText, percent, standing } from "./texts.js";
 
 const PAGE_SIZE = 10;
+/** `1 min 47 s overdue`. */
+const STATUS_WIDTH = 20;
 const STATES = ["open", "overdue", "running", "paused", "ended"] as const;
 
 export async function listClocks(deps: CommandDeps, { options }: CommandContext): Promise<CommandAnswer> {
@@ -18,6 +21,7 @@ export async function listClocks(deps: CommandDeps, { options }: CommandContext)
   const wanted = Math.max(1, Math.trunc(Number(options.page ?? 1)));
   const { clocks, total } = await desk.list({ ...filter, limit: size, offset: (wanted - 1) * size });
   if (total === 0) return nothing(deps, asked);
+  const now = deps.clock.now();
   const pages = Math.max(1, Math.ceil(total / size));
   const page = { entries: clocks, number: wanted, pages, total };
   return answer({
@@ -25,21 +29,12 @@ export async function listClocks(deps: CommandDeps, { options }: CommandContext)
       `**${count(total, `${filter.state ?? "open"} clock`)}**${filter.policyId ? ` of ${code(filter.policyId)}` : ""}${pages > 1 ? ` · page ${wanted} of ${pages}` : ""}`,
       table(
         [
-          { title: "what", maxCharacters: 48 },
-          { title: "clock" },
-          { title: "status", maxCharacters: 80 },
-          { title: "elapsed", right: true },
-          { title: "due" },
+          { title: "what", maxCharacters: PHONE_WIDTH - STATUS_WIDTH - 2 },
+          { title: "status", maxCharacters: STATUS_WIDTH },
         ],
-        clocks.map((view) => [
-          view.clock.entity.title,
-          SLA_MEASURE_NAMES[view.clock.measure],
-          standing(view, deps.clock.now()),
-          percent(view.percentUsed),
-          dueText(view),
-        ]),
+        clocks.map((view) => [view.clock.entity.title, standing(view, now)]),
       ),
-      clocks.map(({ clock }, index) => `${index + 1 + (wanted - 1) * size}. ${code(clock.id)}`).join("\n"),
+      clocks.map((view, index) => line(view, index + 1 + (wanted - 1) * size, now)).join("\n"),
       `${code("/sla show ID")} shows one.`,
     ],
     data: { clocks: clocks.map(clockData), total, page: wanted, pages },
@@ -51,6 +46,14 @@ export async function listClocks(deps: CommandDeps, { options }: CommandContext)
       ],
     ],
   });
+}
+
+/** What the narrow table has no room for. */
+function line(view: ClockView, number: number, now: number): string {
+  const { clock, percentUsed } = view;
+  const facts = [SLA_MEASURE_NAMES[clock.measure], standing(view, now), percent(percentUsed)];
+  const due = clock.dueAt === undefined ? [] : [`due ${dueText(view)}`];
+  return `${number}. ${plain(clock.entity.title, 80)} · ${[...facts, ...due].join(", ")} ${code(clock.id)}`;
 }
 
 async function filterOf(deps: CommandDeps, asked: string): Promise<Omit<SlaFilter, "limit">> {

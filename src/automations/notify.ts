@@ -151,7 +151,7 @@ function textOf(
 ): string {
   const isSecret = !maySay && (outcome.status === "failed" || outcome.status === "timed_out");
   const reason = isSecret ? undefined : (run.statusReason ?? reasonOf(outcome));
-  const often = count > 1 ? ` (${times(count)} since ${new Date(since).toISOString().slice(0, 16)}Z)` : "";
+  const often = count > 1 ? ` (${times(count)} since <t:${Math.floor(since / 1000)}:f>)` : "";
   const word = outcome.status.replace("_", " ");
   return [`⚠ **${run.hookId}** ${word}${often}`, reason && `> ${reason.slice(0, 500)}`, `run \`${run.id}\``]
     .filter(Boolean)

@@ -14,7 +14,18 @@ interface Shown {
 
 let app: RunningApp;
 beforeAll(async () => {
-  app = await runApp({ alerts: { routes: { default: { to: ["web:web:general"] } } } });
+  app = await runApp({
+    web: {
+      rooms: [
+        { id: "general", name: "General" },
+        { id: "side", name: "Side" },
+      ],
+    },
+    alerts: {
+      routes: { default: { to: ["web:web:general"] }, side: { match: ["queue=side"], to: ["web:web:side"] } },
+      fallback: ["web:web:general"],
+    },
+  });
 });
 afterAll(() => app.close());
 
@@ -79,7 +90,7 @@ describe("a card in the web chat", () => {
     expect(acked.buttons?.flat().map(({ label }) => label)).not.toContain("Acknowledge");
     await press(OWNER, acked, "Snooze ▾");
     await press(OWNER, await offering("Snooze 1h"), "Snooze 1h");
-    await press(OWNER, await cardOf("ann", /Snoozed until/), "More…");
+    await press(OWNER, await cardOf("ann", /Snoozed until \d\d:\d\d \S+ by \S+\. /), "More…");
     await press(OWNER, await offering("Resolve"), "Resolve");
     expect((await cardOf("ann", /Resolved/)).id).toBe(card.id);
   });
@@ -112,6 +123,59 @@ describe("/api/v1/alerts", () => {
     ]);
     expect((await api("GET", "/al_none")).status).toBe(404);
     await cardOf("ben", /Resolved/);
+  });
+});
+
+describe("/ack last", () => {
+  const say = async (text: string) => {
+    const before = (await messages()).at(-1)?.id ?? 0;
+    await app.call(OWNER, "POST", "/api/rooms/general/messages", { text, nonce: randomUUID() });
+    return until(
+      async () =>
+        (await messages()).find((one) => one.id > before && /Acknowledged:|Nothing to do|No alert/.test(one.text)),
+      `the answer to ${text}`,
+    );
+  };
+
+  it("takes the alert about work that was posted last in that chat, and names it", async () => {
+    await app.app.alerts.raise(signal("eve"));
+    await cardOf("eve", /Firing/);
+    const own = { source: { kind: "gateway", id: "outbox" }, at: Date.now() + 1 };
+    await app.app.alerts.raise(signal("the gateway itself", own));
+    await cardOf("the gateway itself", /Firing/);
+    await app.app.alerts.raise(signal("another room", { labels: { queue: "side" }, at: Date.now() + 2 }));
+    expect((await say("/ack last")).text).toMatch(/Acknowledged: Reply to eve is acknowledged/);
+    for (const title of ["eve", "the gateway itself", "another room"]) {
+      const { alerts } = (await run("/alerts open limit=100")).data;
+      const { id } = alerts.find((one: { title: string }) => one.title === `Reply to ${title}`);
+      await run(`/alerts resolve ${id} done`);
+    }
+    expect((await say("/ack last")).text).toContain("No alert that was posted in this chat is open");
+  });
+});
+
+describe("the table of /alerts", () => {
+  it("fits a phone, and lists what fires before what is acknowledged before what is snoozed", async () => {
+    const titles = ["snoozed critical", "acknowledged critical", "firing warning of the night shift in Hamburg"];
+    for (const title of titles) {
+      const severity = title.includes("warning") ? ("warning" as const) : ("critical" as const);
+      await app.app.alerts.raise(signal(title, { severity }));
+    }
+    const { alerts } = (await run("/alerts open limit=100")).data;
+    const idOf = (part: string) => alerts.find(({ title }: { title: string }) => title.includes(part)).id;
+    await run(`/snooze ${idOf("snoozed")} 2h`);
+    await run(`/ack ${idOf("acknowledged")}`);
+    const { text } = await run("/alerts open limit=100");
+    const rows: string[] = /```\n([\s\S]*?)\n```/.exec(text)?.[1]?.split("\n") ?? [];
+    const ours = rows.filter((row) => /firing|acknowledged|snoozed/.test(row));
+    expect(ours.map((row) => /(firing|acknowledged|snoozed) +\d+ m?s/.exec(row)?.[1])).toEqual([
+      "firing",
+      "acknowledged",
+      "snoozed",
+    ]);
+    expect(rows.filter((row) => row.length > 40)).toEqual([]);
+    expect(text).toContain("firing warning of the night shift in Hamburg · warning");
+    for (const title of titles) await run(`/alerts resolve ${idOf(title)} done`);
   });
 });
 

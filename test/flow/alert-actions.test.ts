@@ -124,6 +124,7 @@ describe("a card of what is late", () => {
         /History/,
       ])
         expect(shown(details), name).toMatch(part);
+      expect(shown(details), name).not.toMatch(/Next\W+Next/);
       expect(details.buttons, name).toEqual([
         ...["Acknowledge", "Assign to me", "Escalate", "Note"],
         ...["Snooze 15m", "Snooze 1h", "Snooze 4h", "Next business hour", "Snooze…"],
@@ -468,7 +469,11 @@ describe("a command that lacks something", () => {
     ["/silence add policy=dates soonish because", /no time and no length/],
     ["/silence add policy=dates 2h", /comment that says why/],
     ["/silence add policy=dats 2h because", /Silenced[\s\S]*no policy dats,[\s\S]*Did you mean dates/],
-    ["/silence add queue=nosuch 2h because", /Silenced[\s\S]*No alert so far matches queue=nosuch/],
+    ["/silence add queue=nosuch 2h because", /Silenced[\s\S]*No alert so far has the label queue[\s\S]*Labels/],
+    ["/silence add polcy=dates 2h because", /Silenced[\s\S]*No alert so far has the label polcy. Did you mean policy/],
+    ["/silence add severity!=critical id=none tomorrow 9:00 why", /✓ Silenced for .*: severity!=critical id=none/],
+    ["/silence add severity!=critical", /Missing: for how long[\s\S]*\/silence add severity!=critical 2h why/],
+    ["/snooze last 2020-01-01T10:00Z", /^✗ 1 Jan 2020, \d\d:00 \S+ is over already/],
     ["/silence add severity=critical 1m because", /^(?![\s\S]*⚠)[\s\S]*Silenced/],
     ["/sla show nope", /no clock "nope"[\s\S]*\/sla list/],
     ["/sla extend nope 2h", /no open clock "nope"[\s\S]*\/sla list/],
