@@ -265,7 +265,7 @@ describe("what cannot be told at its chat", () => {
     await leapTo("10:55");
     const call = await shows("web", /Calling[\s\S]*Escalated: step 1 of 1[\s\S]*did not arrive/);
     expect(call.text).toMatch(/@/);
-    await shows("web", /Reminders and escalations do not reach discord[\s\S]*Missing Permissions/);
+    await shows("web", /Reminders and escalations do not reach .*\(discord\)[\s\S]*Missing Permissions/);
     discord.faults.clear();
   });
 });
