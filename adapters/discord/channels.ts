@@ -36,6 +36,8 @@ export class Channels {
   readonly #dms = new Set<string>();
   /** Channels in which we may not reply, and until when that is believed. */
   readonly #noHistory = new Map<string, number>();
+  /** Channels in which Discord refused a card, and until when that is believed. */
+  readonly #noEmbeds = new Map<string, number>();
   readonly #reopened = new Map<string, number>();
   readonly #lookups = new Map<string, Promise<KnownChannel | undefined>>();
 
@@ -108,6 +110,15 @@ export class Channels {
 
   noteNoHistory(channelId: string): void {
     this.#noHistory.set(channelId, this.#clock.now() + WORD_HOLDS_MS);
+  }
+
+  /** False where Discord refused a card lately. */
+  mayEmbedIn(channelId: string): boolean {
+    return !holds(this.#noEmbeds, channelId, this.#clock.now());
+  }
+
+  noteNoEmbeds(channelId: string): void {
+    this.#noEmbeds.set(channelId, this.#clock.now() + WORD_HOLDS_MS);
   }
 
   wasReopened(threadId: string): boolean {

@@ -165,7 +165,8 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
       const sending = { rest, posts, channels, applicationId, outgoing, acknowledged, unauthorized: checkToken };
       return sends.add(send(sending, operation, sendSignal, aborts));
     },
-    openThread: (at: Address, messageId: string, name: string) => openThread({ rest, channels }, at, messageId, name),
+    openThread: (at: Address, messageId: string, name: string) =>
+      openThread({ rest, channels, clock, signal: runSignal }, at, messageId, name),
     serve(): Promise<void> {
       gateway.state({ phase: "connecting", ...known(self) });
       catchUp.resume();

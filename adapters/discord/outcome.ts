@@ -26,6 +26,10 @@ const UNKNOWN_MESSAGE = 10008;
 const INVALID_FORM = 50035;
 const MISSING_PERMISSIONS = 50013;
 const TOO_LARGE = 413;
+/** A file, or all that is uploaded together, is too large. */
+const FILE_TOO_LARGE: ReadonlySet<number | string> = new Set([40005, 50045]);
+/** Sending is disabled for a while; an error inside Discord. */
+const TEMPORARY: ReadonlySet<number | string> = new Set([40004, 40333]);
 /** Unknown webhook, unknown interaction, already acknowledged, invalid webhook token. */
 const INTERACTION_CLOSED: ReadonlySet<number | string> = new Set([10015, 10062, 40060, 50027]);
 /** Errors before anything was written to the wire, of those that do not say so themselves. */
@@ -69,6 +73,23 @@ export function limitedForMs({ timeToReset, retryAfter }: RateLimitError): numbe
   return Math.max(1, Math.ceil(timeToReset), Math.ceil(retryAfter));
 }
 
+/** Why Discord refuses the files of an upload; undefined when the refusal is not about them. */
+export function fileRefusal(error: unknown): string | undefined {
+  if (!(error instanceof DiscordAPIError)) return undefined;
+  if (error.status === TOO_LARGE || FILE_TOO_LARGE.has(error.code)) return "it is too large for Discord";
+  if (error.code === MISSING_PERMISSIONS) return "the bot needs the permission Attach Files";
+  return undefined;
+}
+
+/** Also what stands for the message of a button, or shows "thinking…", may have been deleted. */
+export function isOriginalGone(error: unknown): boolean {
+  return error instanceof DiscordAPIError && error.code === UNKNOWN_MESSAGE;
+}
+
+export function isCardRefused(error: unknown): boolean {
+  return error instanceof DiscordAPIError && error.code === MISSING_PERMISSIONS;
+}
+
 /** What we or the library could not parse, or whose fields are missing. */
 function isUnreadable(error: unknown): boolean {
   return error instanceof UnreadableAnswer || error instanceof SyntaxError || error instanceof TypeError;
@@ -108,6 +129,7 @@ function refused(refusal: DiscordAPIError, sent: Sent): SendResult {
   if (!isDiscordsOwn(refusal)) return notDiscords(status, sent);
   const error = `${message} (${code})`;
   if (sent.isInteraction && INTERACTION_CLOSED.has(code)) return { kind: "interaction-closed", error };
+  if (TEMPORARY.has(code)) return { kind: "retry", error, scope: "chat" };
   if (code === UNKNOWN_MESSAGE) return { kind: "gone", error };
   if (status === 401)
     return { kind: "retry", error: "Discord refuses the token (401)", afterMs: UNREACHABLE_PAUSE_MS, scope: "bot" };

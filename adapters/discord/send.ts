@@ -4,21 +4,29 @@
  * A public answer beyond the first goes to the channel with a nonce, not through the interaction's webhook: follow-ups have
  * no nonce, so an unknown outcome could not be repeated. A private one has no other way.
  */
-import { DiscordAPIError, type RawFile, type REST } from "@discordjs/rest";
+import { DiscordAPIError, type REST } from "@discordjs/rest";
 import { Routes } from "discord-api-types/v10";
 import { z } from "zod";
 import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
 import type { InteractionRef } from "../../src/domain/event.js";
 import type { Aborts } from "../../src/lib/aborts.js";
-import { errorMessage } from "../../src/lib/errors.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import type { Channels } from "./channels.js";
 import { DM_PREFIX } from "./dm.js";
-import { isPlainText, type PartBody, partBody } from "./encode.js";
-import { readFiles } from "./files.js";
-import { isTokenRefused, outcomeOf, type Sent } from "./outcome.js";
+import { isOriginalGone, isTokenRefused, outcomeOf, type Sent } from "./outcome.js";
 import { idOf } from "./posted.js";
 import type { Posts } from "./posts.js";
+import {
+  CARD_REFUSED,
+  isCardKnownRefused,
+  noteCard,
+  plainText,
+  prepare,
+  traitsOf,
+  type Upload,
+  whole,
+  withoutFiles,
+} from "./upload.js";
 
 const EPHEMERAL = 64;
 /** Cannot send messages in a non-text channel: a forum takes threads. */
@@ -28,6 +36,8 @@ const NO_HISTORY = 160002;
 /** A tag is required to create a forum post in this channel. */
 const TAG_REQUIRED = 40067;
 const ARCHIVED = 50083;
+/** Cannot edit a message of another author. */
+const NOT_OURS = 50005;
 /** Missing access, missing permissions: where the interaction may still speak. */
 const MAY_NOT_POST: ReadonlySet<number | string> = new Set([50001, 50013]);
 const MAX_THREAD_NAME = 100;
@@ -86,7 +96,8 @@ async function acknowledgedFirst(
   return signal.aborted ? notConnected("the adapter is stopping") : request(context, operation, signal);
 }
 
-function request(context: SendContext, operation: SendOperation, signal: AbortSignal): Promise<SendResult> {
+function request(context: SendContext, asked: SendOperation, signal: AbortSignal): Promise<SendResult> {
+  const operation = inItsThread(asked);
   if (operation.address.chatId.startsWith(DM_PREFIX)) return openDm(context, operation);
   switch (operation.kind) {
     case "create":
@@ -96,6 +107,12 @@ function request(context: SendContext, operation: SendOperation, signal: AbortSi
     case "delete":
       return remove(context, operation);
   }
+}
+
+/** A thread is a channel of its own. */
+function inItsThread(operation: SendOperation): SendOperation {
+  const { threadId, ...address } = operation.address;
+  return threadId === undefined ? operation : { ...operation, address: { ...address, chatId: threadId } };
 }
 
 /** What is known of a request that was left to itself. */
@@ -114,7 +131,7 @@ type Create = SendOperation & { kind: "create" };
 function create(context: SendContext, operation: Create, signal: AbortSignal): Promise<SendResult> {
   const upload = plainText(operation.part.body);
   if (upload) return created(context, operation, upload);
-  return prepare(context, operation.part.body, signal).then((prepared) =>
+  return prepare(context.outgoing, operation.part.body, signal).then((prepared) =>
     "kind" in prepared ? prepared : created(context, operation, prepared),
   );
 }
@@ -128,6 +145,7 @@ function created(context: SendContext, operation: Create, upload: Upload): Promi
 
 async function post(context: SendContext, operation: Create, upload: Upload): Promise<SendResult> {
   const { chatId } = operation.address;
+  if (isCardKnownRefused(context.channels, chatId, upload)) return CARD_REFUSED;
   if (context.channels.isForum(chatId)) return startThread(context, chatId, upload);
   const replyToId = context.channels.mayReplyIn(chatId) ? upload.body.replyToId : undefined;
   const body = {
@@ -149,6 +167,9 @@ async function post(context: SendContext, operation: Create, upload: Upload): Pr
     if (isArchived(error) && (await reopen(context, chatId))) return post(context, operation, upload);
     if (operation.interaction && error instanceof DiscordAPIError && MAY_NOT_POST.has(error.code))
       return followUp(context, operation.interaction, upload);
+    const textOnly = withoutFiles(upload, error);
+    if (textOnly) return post(context, operation, textOnly);
+    noteCard(context.channels, chatId, upload, error);
     return failed(context, error, { repeat: "by-nonce", isInteraction: false, ...traitsOf(upload) });
   }
 }
@@ -169,6 +190,9 @@ async function answer(context: SendContext, interaction: InteractionRef, upload:
   try {
     return sentMessage(await context.rest.patch(route, { body: whole(upload), ...upload.extra, auth: false }));
   } catch (error) {
+    if (isOriginalGone(error)) return { kind: "interaction-closed", error: "its message was deleted (10008)" };
+    const textOnly = withoutFiles(upload, error);
+    if (textOnly) return answer(context, interaction, textOnly);
     return failed(context, error, { repeat: "harmless", isInteraction: true, ...traitsOf(upload) });
   }
 }
@@ -180,6 +204,8 @@ async function followUp(context: SendContext, interaction: InteractionRef, uploa
     const body = { ...upload.request, flags };
     return sentMessage(await context.rest.post(route, { body, ...upload.extra, auth: false }));
   } catch (error) {
+    const textOnly = withoutFiles(upload, error);
+    if (textOnly) return followUp(context, interaction, textOnly);
     return failed(context, error, { repeat: "harmful", isInteraction: true, isPlain: upload.isPlain });
   }
 }
@@ -198,6 +224,9 @@ async function startThread(
   } catch (error) {
     if (error instanceof DiscordAPIError && error.code === TAG_REQUIRED && !applied_tags)
       return startTaggedThread(context, forumId, upload);
+    const textOnly = withoutFiles(upload, error);
+    if (textOnly) return startThread(context, forumId, textOnly, applied_tags);
+    noteCard(context.channels, forumId, upload, error);
     return failed(context, error, { repeat: "harmful", isInteraction: false, ...traitsOf(upload) });
   }
 }
@@ -226,18 +255,32 @@ async function edit(
   operation: SendOperation & { kind: "edit" },
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const upload = await prepare(context, operation.part.body, signal);
-  if ("kind" in upload) return upload;
+  const upload = await prepare(context.outgoing, operation.part.body, signal);
+  return "kind" in upload ? upload : change(context, operation, upload);
+}
+
+async function change(
+  context: SendContext,
+  operation: SendOperation & { kind: "edit" },
+  upload: Upload,
+): Promise<SendResult> {
   const { route, isInteraction } = messageRoute(context, operation);
+  const chatId = chatOf(context, operation);
+  if (!isInteraction && isCardKnownRefused(context.channels, chatId, upload)) return CARD_REFUSED;
   try {
     idOf(await context.rest.patch(route, { body: whole(upload), ...upload.extra, auth: !isInteraction }));
     return { kind: "sent", messageId: operation.messageId };
   } catch (error) {
     if (isArchived(error)) {
-      if (await reopen(context, chatOf(context, operation))) return edit(context, operation, signal);
+      if (await reopen(context, chatId)) return change(context, operation, upload);
       // To post in it reopens a thread that is not locked.
       return { kind: "gone", error: "its thread is archived" };
     }
+    if (error instanceof DiscordAPIError && error.code === NOT_OURS)
+      return { kind: "gone", error: "the bot did not write it" };
+    const textOnly = withoutFiles(upload, error);
+    if (textOnly) return change(context, operation, textOnly);
+    if (!isInteraction) noteCard(context.channels, chatId, upload, error);
     return failed(context, error, { repeat: "harmless", isInteraction, ...traitsOf(upload) });
   }
 }
@@ -301,56 +344,6 @@ async function openDm(context: SendContext, { address }: SendOperation): Promise
   } catch (error) {
     return failed(context, error, { repeat: "harmless", isInteraction: false, isPlain: true });
   }
-}
-
-interface Upload {
-  body: PartBody;
-  isPlain: boolean;
-  /** Discord's fields only. */
-  request: Record<string, unknown>;
-  extra: { files?: RawFile[] };
-}
-
-function plainText(body: Record<string, unknown>): Upload | undefined {
-  if (!isPlainText(body)) return undefined;
-  if (body.replyToId === undefined) return { body, isPlain: false, request: body, extra: {} };
-  const { replyToId: _reply, ...request } = body;
-  return { body, isPlain: false, request, extra: {} };
-}
-
-/** Reads the files; those that cannot be read become lines of text. */
-async function prepare(
-  { outgoing }: SendContext,
-  raw: Record<string, unknown>,
-  signal: AbortSignal,
-): Promise<Upload | SendResult> {
-  const parsed = partBody.safeParse(raw);
-  if (!parsed.success) return { kind: "permanent", error: `a stored part does not parse: ${parsed.error.message}` };
-  const body = parsed.data;
-  const { attachments, replyToId: _reply, plain, ...request } = body;
-  if (!attachments?.length) return { body, isPlain: plain === true, request, extra: {} };
-  try {
-    const { files, missing } = await readFiles(attachments, outgoing, signal);
-    const content = [request.content, ...missing].filter(Boolean).join("\n").slice(0, 2000);
-    return {
-      body,
-      isPlain: plain === true,
-      request: { ...request, content },
-      extra: files.length > 0 ? { files } : {},
-    };
-  } catch (error) {
-    return { kind: "retry", error: `attachments could not be read (${errorMessage(error)})`, scope: "chat" };
-  }
-}
-
-function traitsOf({ isPlain, request }: Upload): Pick<Sent, "isPlain" | "hasEmbed"> {
-  return { isPlain, hasEmbed: request.embeds !== undefined };
-}
-
-/** An edit replaces everything: what the new version lacks goes away. */
-function whole({ request, extra }: Upload): Record<string, unknown> {
-  const { flags: _flags, ...rest } = request; // notifications cannot be suppressed after the fact
-  return { embeds: [], components: [], ...rest, ...(extra.files ? { attachments: [] } : {}) };
 }
 
 function sentMessage(message: unknown): SendResult {

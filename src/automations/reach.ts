@@ -80,7 +80,11 @@ export function createReachOf(parts: ReachParts): (definition: Reaching) => Reac
         }
         const deliveryId = await gateway.send(at, opener, { cause, deliveryId: deliveryOf(once) });
         const messageId = await posted(deliveryId, parts, signal);
-        return parts.openThread(at, messageId, opener.text);
+        // A message is not lost to its thread: it goes to the chat.
+        return parts.openThread(at, messageId, opener.text).catch((error: unknown) => {
+          if (error instanceof HookgateError && error.code === NOT_OPENED) return undefined;
+          throw error;
+        });
       },
     };
   };
@@ -104,6 +108,7 @@ function deliveryOf(once: string): string {
   return `d_once_${createHash("sha256").update(once).digest("base64url").slice(0, 27)}`;
 }
 
+const NOT_OPENED = "THREAD_NOT_OPENED";
 const LOOK_EVERY_MS = 50;
 const POSTED_WITHIN_MS = 20_000;
 
@@ -117,7 +122,7 @@ async function posted(deliveryId: string, { outbox, clock }: ReachParts, signal:
     const isOver = delivery === undefined || !["waiting", "sending"].includes(delivery.status);
     if (isOver || clock.now() > until)
       throw new HookgateError({
-        code: "THREAD_NOT_OPENED",
+        code: NOT_OPENED,
         message: `the first message of a thread was not posted${delivery?.reason === undefined ? "" : `: ${delivery.reason}`}`,
         retryable: !isOver,
       });

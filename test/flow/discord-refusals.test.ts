@@ -6,7 +6,13 @@ import { allOnline, invoke, readiness, type Stack, startStack } from "./stack.js
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startStack();
+  const hook = {
+    id: "in-thread",
+    on: "message_received",
+    match: { when: 'payload.message.text.contains("open a thread")' },
+    run: { chat: { thread: "run", text: "the words of the hook" } },
+  };
+  stack = await startStack({ config: { hooks: [hook] } });
 });
 afterAll(() => stack.stop());
 afterEach(() => stack.discord.faults.clear());
@@ -28,6 +34,16 @@ describe("an acknowledgement that fails once", () => {
     const calls = discord.calls.slice(before);
     expect(calls.some(({ path }) => path === "/users/@me/channels")).toBe(false);
   });
+});
+
+it("a hook's message whose thread cannot be opened goes to the chat", async () => {
+  const { discord, platforms } = stack;
+  const [room] = platforms.discord.places;
+  discord.fail({ path: "/threads$", times: 100, action: { kind: "status", status: 500 } });
+  await platforms.discord.say(room, "guest", "open a thread");
+  const said = async () =>
+    (await platforms.discord.seen(room)).some(({ text }) => text.includes("the words of the hook"));
+  await until(said, "the words of the hook in the chat");
 });
 
 describe("a pause that Discord asks for", () => {

@@ -187,6 +187,19 @@ describe("a message", () => {
     expect(await rig.send({ kind: "delete", address: forum, messageId: id })).toMatchObject({ kind: "sent" });
   });
 
+  it("to an address with a thread goes to the thread, and is edited and deleted there", async () => {
+    const at = { ...address(), threadId: fake.threadId };
+    const sent = await rig.send({ kind: "create", address: at, part: part({ text: "in it" }), nonce: "in-thread" });
+    if (sent.kind !== "sent") throw new Error(sent.kind);
+    const content = () => fake.world.channels.get(fake.threadId)?.messages.get(sent.messageId)?.content;
+    expect(content()).toBe("in it");
+    const { messageId } = sent;
+    await rig.send({ kind: "edit", address: at, messageId, part: part({ text: "changed" }) });
+    expect(content()).toBe("changed");
+    await rig.send({ kind: "delete", address: at, messageId });
+    expect(content()).toBeUndefined();
+  });
+
   it("to a person opens the DM and says where it is; the next one knows", async () => {
     const bob = fake.world.addUser({ username: "bob" });
     const at = rig.adapter.traits.privateAddress(address(), bob.id);
@@ -404,10 +417,66 @@ describe("trouble", () => {
   it("a web page that refuses an upload reads as what it is", async () => {
     fake.fail({ method: "POST", path: "/messages$", action: { kind: "page", status: 413 } });
     const file = { type: "file" as const, ref: "", url: "data:text/plain,hi", mimeType: "text/plain" };
-    expect(await rig.say({ text: "x", attachments: [file] })).toEqual({
-      kind: "permanent",
-      error: "the upload is too large for Discord (HTTP 413)",
+    await sentId({ text: "the report", attachments: [file] });
+    expect(ownTexts().at(-1)).toBe(
+      "the report\n[file: file-1.plain could not be attached: it is too large for Discord]",
+    );
+  });
+
+  describe("files that Discord refuses", () => {
+    const attachments = [
+      { type: "file" as const, ref: "", url: "data:text/plain,hi", mimeType: "text/plain", filename: "a.txt" },
+    ];
+    const permission = "[file: a.txt could not be attached: the bot needs the permission Attach Files]";
+
+    it("for want of a permission are named, and the words and the card go out", async () => {
+      const channel = fake.world.addChannel({ type: 0, noFiles: true });
+      await sentId({ text: "the report", attachments }, channel.id);
+      await sentId({ text: "a card", card: { title: "T" }, attachments }, channel.id);
+      const sent = [...channel.messages.values()];
+      expect(sent.map(({ content }) => content)).toEqual([`the report\n${permission}`, `a card\n${permission}`]);
+      expect(sent[1]?.embeds).toMatchObject([{ title: "T" }]);
+      const id = await sentId({ text: "before" }, channel.id);
+      const change = { kind: "edit" as const, address: { ...address(), chatId: channel.id }, messageId: id };
+      expect(await rig.send({ ...change, part: part({ text: "after", attachments }) })).toMatchObject({ kind: "sent" });
+      expect(channel.messages.get(id)?.content).toBe(`after\n${permission}`);
     });
+
+    it.each([
+      [413, 40005],
+      [400, 50045],
+    ])("as too large (%i, %i) are named, and the words go out", async (status, code) => {
+      const channel = fake.world.addChannel({ type: 0 });
+      const body = { message: "too large", code };
+      fake.fail({ method: "POST", path: "/messages$", isUpload: true, action: { kind: "status", status, body } });
+      await sentId({ text: "the report", attachments }, channel.id);
+      expect([...channel.messages.values()].map(({ content }) => content)).toEqual([
+        "the report\n[file: a.txt could not be attached: it is too large for Discord]",
+      ]);
+    });
+  });
+
+  it("a card that Discord refused is text at once for ten minutes, new or edited", async () => {
+    const channel = fake.world.addChannel({ type: 0, noEmbeds: true });
+    const id = await sentId({ text: "plain" }, channel.id);
+    const at = { ...address(), chatId: channel.id };
+    const card = part({ text: "", card: { title: "T" } });
+    const create = { kind: "create" as const, address: at, part: card };
+    expect(await rig.send({ ...create, nonce: "card-1" })).toMatchObject({ kind: "format" });
+    const asked = fake.calls.length;
+    expect(await rig.send({ ...create, nonce: "card-2" })).toMatchObject({ kind: "format" });
+    expect(await rig.send({ kind: "edit", address: at, messageId: id, part: card })).toMatchObject({ kind: "format" });
+    expect(fake.calls.length).toBe(asked);
+  });
+
+  it.each([40333, 40004])("a trouble that Discord says passes (%i) is a retry", async (code) => {
+    const body = { message: "for a while", code };
+    fake.fail({ method: "POST", path: "/messages$", action: { kind: "status", status: 403, body } });
+    expect(await rig.say({ text: "x" })).toMatchObject({ kind: "retry", scope: "chat" });
+  });
+
+  it("an edit of what the bot did not write asks for a new message", async () => {
+    expect(await edit(fake.people.says("mine", { isSilent: true }).id, { text: "x" })).toMatchObject({ kind: "gone" });
   });
 
   it("without the permission to read history a reply goes without its reference, and the next one knows", async () => {
@@ -702,6 +771,17 @@ describe("interactions", () => {
     expect(await rig.say({ text: "x" }, { interaction: unknown })).toMatchObject({ kind: "interaction-closed" });
   });
 
+  it("an answer whose place was deleted closes the interaction", async () => {
+    rig.gateway.acknowledge = () => ({ kind: "defer-update" });
+    const id = await sentId({ text: "card", buttons: [[{ label: "Go", token: "tok-8" }]] });
+    const press = fake.people.presses(id, "tok-8");
+    await fake.people.answerTo(press.token);
+    fake.world.channels.get(fake.channelId)?.messages.delete(id);
+    expect(await rig.say({ text: "x" }, { interaction: { ...ref(press, false), first: true } })).toMatchObject({
+      kind: "interaction-closed",
+    });
+  });
+
   it("a press is acknowledged in place, and its answer replaces the message of the button", async () => {
     rig.gateway.acknowledge = () => ({ kind: "defer-update" });
     const id = await sentId({ text: "card", buttons: [[{ label: "Go", token: "tok-9" }]] });
@@ -800,6 +880,16 @@ describe("threads", () => {
     expect(await rig.adapter.openThread?.(address(), messageId, "again")).toEqual(thread);
     await sentId({ text: "all is quiet" }, messageId);
     expect(ownTexts(messageId)).toEqual(["all is quiet"]);
+  });
+
+  it.each([
+    ["was refused for trouble", { kind: "status", status: 503 }],
+    ["was opened and not confirmed", { kind: "drop-after" }],
+  ] as const)("are found by a second try when the first %s", async (_, action) => {
+    const messageId = await sentId({ text: "the night watch begins" });
+    fake.fail({ path: "/threads$", action });
+    expect(await rig.adapter.openThread?.(address(), messageId, "x")).toEqual({ ...address(), chatId: messageId });
+    expect(fake.world.channels.get(messageId)).toMatchObject({ parentId: fake.channelId });
   });
 
   it("are not opened where there are none", async () => {

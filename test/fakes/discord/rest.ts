@@ -124,7 +124,8 @@ function changeThread({ world }: RestContext, { body }: RestRequest, channel: Fa
 }
 
 /** What the bot may not do here, and what state forbids; `isNew`: a message, which reopens a thread that is not locked. */
-function placeProblem(channel: FakeChannel, body: Record<string, unknown>, isNew: boolean): ApiError | undefined {
+function placeProblem(channel: FakeChannel, { body, files }: RestRequest, isNew: boolean): ApiError | undefined {
+  if (channel.noFiles && files.length > 0) return missingPermissions;
   if (channel.noEmbeds && Array.isArray(body.embeds) && body.embeds.length > 0) return missingPermissions;
   if (channel.isArchived && isNew && !channel.isLocked) channel.isArchived = false;
   return channel.isArchived ? archived : undefined;
@@ -175,7 +176,7 @@ function create(context: RestContext, request: RestRequest, channel: FakeChannel
   const problem =
     messageProblem(request.body, request.files.length > 0, false) ??
     fileProblem(context, request) ??
-    placeProblem(channel, request.body, true);
+    placeProblem(channel, request, true);
   if (problem) return failed(problem, "send");
   if (channel.noHistory && request.body.message_reference)
     return failed(
@@ -251,7 +252,7 @@ function edit(
   const problem =
     messageProblem(request.body, request.files.length > 0, true) ??
     fileProblem(context, request) ??
-    placeProblem(channel, request.body, false);
+    placeProblem(channel, request, false);
   if (problem) return failed(problem, kind);
   const { content, embeds, components } = request.body;
   Object.assign(message, {

@@ -27,6 +27,8 @@ export interface FakeChannel {
   noHistory?: boolean;
   /** The bot lacks Embed Links: an embed is refused with 50013. */
   noEmbeds?: boolean;
+  /** The bot lacks Attach Files: an upload is refused with 50013. */
+  noFiles?: boolean;
   /** A thread: changes are refused with 50083, a message reopens it. */
   isArchived?: boolean;
   /** Only who manages threads reopens it; the bot does not. */

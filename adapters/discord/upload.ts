@@ -1,0 +1,87 @@
+/** What of a part goes to Discord: its fields, its files, and what is left of both when Discord refuses the files or the card. */
+import type { RawFile } from "@discordjs/rest";
+import type { SendResult } from "../../src/domain/adapter.js";
+import { errorMessage } from "../../src/lib/errors.js";
+import type { Destinations } from "../../src/lib/outgoing/destinations.js";
+import type { Channels } from "./channels.js";
+import { isPlainText, type PartBody, partBody } from "./encode.js";
+import { readFiles } from "./files.js";
+import { CONTENT_MAX } from "./format.js";
+import { fileRefusal, isCardRefused, type Sent } from "./outcome.js";
+
+export interface Upload {
+  body: PartBody;
+  isPlain: boolean;
+  /** Discord's fields only. */
+  request: Record<string, unknown>;
+  extra: { files?: RawFile[] };
+}
+
+export function plainText(body: Record<string, unknown>): Upload | undefined {
+  if (!isPlainText(body)) return undefined;
+  if (body.replyToId === undefined) return { body, isPlain: false, request: body, extra: {} };
+  const { replyToId: _reply, ...request } = body;
+  return { body, isPlain: false, request, extra: {} };
+}
+
+/** Reads the files; those that cannot be read become lines of text. */
+export async function prepare(
+  outgoing: Destinations,
+  raw: Record<string, unknown>,
+  signal: AbortSignal,
+): Promise<Upload | SendResult> {
+  const parsed = partBody.safeParse(raw);
+  if (!parsed.success) return { kind: "permanent", error: `a stored part does not parse: ${parsed.error.message}` };
+  const body = parsed.data;
+  const { attachments, replyToId: _reply, plain, ...request } = body;
+  if (!attachments?.length) return { body, isPlain: plain === true, request, extra: {} };
+  try {
+    const { files, missing } = await readFiles(attachments, outgoing, signal);
+    const content = withLines(request.content, missing);
+    return {
+      body,
+      isPlain: plain === true,
+      request: { ...request, content },
+      extra: files.length > 0 ? { files } : {},
+    };
+  } catch (error) {
+    return { kind: "retry", error: `attachments could not be read (${errorMessage(error)})`, scope: "chat" };
+  }
+}
+
+const withLines = (content: unknown, lines: readonly string[]) =>
+  [content, ...lines].filter(Boolean).join("\n").slice(0, CONTENT_MAX);
+
+export function traitsOf({ isPlain, request }: Upload): Pick<Sent, "isPlain" | "hasEmbed"> {
+  return { isPlain, hasEmbed: request.embeds !== undefined };
+}
+
+/** Without its files, and a note for each, when Discord refused them: a message is not lost to its attachment. */
+export function withoutFiles(upload: Upload, error: unknown): Upload | undefined {
+  const why = upload.extra.files && fileRefusal(error);
+  if (why === undefined || !upload.extra.files) return undefined;
+  const notes = upload.extra.files.map(({ name }) => `[file: ${name} could not be attached: ${why}]`);
+  const content = withLines(upload.request.content, notes);
+  const { attachments: _files, ...body } = upload.body;
+  return { ...upload, body: { ...body, content }, request: { ...upload.request, content }, extra: {} };
+}
+
+export const CARD_REFUSED: SendResult = {
+  kind: "format",
+  error: "the bot needs the permission Embed Links (Discord refused a card with 50013 in the last ten minutes)",
+};
+
+export function isCardKnownRefused(channels: Channels, chatId: string, { isPlain, request }: Upload): boolean {
+  return request.embeds !== undefined && !isPlain && !channels.mayEmbedIn(chatId);
+}
+
+/** Each refusal counts towards Discord's ban, so the next card is text at once. */
+export function noteCard(channels: Channels, chatId: string, { isPlain, request }: Upload, error: unknown): void {
+  if (request.embeds !== undefined && !isPlain && isCardRefused(error)) channels.noteNoEmbeds(chatId);
+}
+
+/** An edit replaces everything: what the new version lacks goes away. */
+export function whole({ request, extra }: Upload): Record<string, unknown> {
+  const { flags: _flags, ...rest } = request; // notifications cannot be suppressed after the fact
+  return { embeds: [], components: [], ...rest, ...(extra.files ? { attachments: [] } : {}) };
+}
