@@ -111,6 +111,13 @@ They run in order, before the handler; each sees the results of those before. Be
 
 ${settings(commonStepForm)}
 
+These settings stand inside the step, beside its own:
+
+\`\`\`yaml
+context:
+  - shell: { command: [git, diff, --quiet], skip_if: exit_zero }
+\`\`\`
+
 \`skip_if\` is \`exit_zero\`, \`empty\`, \`status_ok\`, or a CEL expression over \`step\` (this one), \`steps\` and \`event\`. The handler is skipped
 only when nothing is red: a step that failed, or is not ok (an exit code, a status, a test) without its own expression asking for that,
 keeps it running. What failed is neither empty nor ok. Every step has \`ok\`, \`empty\`, \`error\` and \`timedOut\`, too.

@@ -147,6 +147,7 @@ function needs(examined: Examined): ListedProblem[] {
       ...(faults.get(id) ?? []),
       ...chats.flatMap(({ text }) => chatProblem(text, on, rooms, accountsOf(env)) ?? []),
       ...unknownHooks(definition, examined),
+      ...unknownPlaces(definition, examined),
       ...(isOff ? [`it is for ${off.join(" and ")}, which ${off.length === 1 ? "is" : "are"} off`] : []),
     ];
     const list = (of: ListedProblem["of"], message: string): ListedProblem => {
@@ -174,6 +175,18 @@ function unknownHooks({ match, trigger }: Definition, examined: Examined): strin
     const problem = hookProblem(name, examined);
     return problem === undefined ? [] : [`${field}: ${problem}, so this never matches`];
   });
+}
+
+/** Rooms and people of the web chat that its matcher names: those that there are not. Other platforms' are not known. */
+function unknownPlaces({ match }: Definition, { config, rooms }: Examined): string[] {
+  const own = (texts: readonly string[] = []) => texts.flatMap((text) => /^web:([^:]+)$/.exec(text)?.[1] ?? []);
+  const accounts = { web: undefined, discord: undefined, telegram: undefined };
+  return [
+    ...own(match?.chats).map(
+      (room) => ["match.chats", chatProblem(`web:web:${room}`, ["web"], rooms, accounts)] as const,
+    ),
+    ...own(match?.users).map((id) => ["match.users", personProblem(`person:web:${id}`, config)] as const),
+  ].flatMap(([field, problem]) => (problem === undefined ? [] : [`${field}: ${problem}, so this never matches`]));
 }
 
 function hookProblem(id: string, { hookIds, broken, plugins }: Examined): string | undefined {

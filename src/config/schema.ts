@@ -12,7 +12,7 @@ import { accessConfig } from "../domain/access.js";
 import { PLATFORMS, type PlatformName } from "../domain/platform.js";
 import { gatewayConfig, operatorsConfig } from "../gateway/config.js";
 import { httpConfig } from "../http/config.js";
-import { someDuration } from "../lib/config-fields.js";
+import { someDeadline } from "../lib/config-fields.js";
 import { outgoingConfig } from "../lib/outgoing/config.js";
 import { orchestratorConfig } from "../orchestrator/config.js";
 import { pluginsConfig } from "../plugins/config.js";
@@ -32,7 +32,7 @@ const webAccess = accessConfig.extend({
 
 const hookOverride = z.strictObject({
   enabled: z.boolean().optional().describe("Off or on, before anything said in chat."),
-  timeout: someDuration().optional().describe("The hook's deadline."),
+  timeout: someDeadline().optional().describe("The hook's deadline."),
   failure_policy: z
     .enum(["fail-open", "fail-closed"])
     .optional()

@@ -8,6 +8,11 @@ export function duration(fallback: string) {
 }
 
 /** The same without a default. */
+/** A deadline: none is 0. */
+export function someDeadline() {
+  return someDuration().refine((ms) => ms > 0, "expected a duration above 0, such as 30s");
+}
+
 export function someDuration() {
   return durationText().transform(toMs);
 }

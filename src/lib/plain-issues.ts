@@ -115,6 +115,8 @@ export function shown(value: unknown): string {
 export function flatIssues(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[] {
   return issues.flatMap((issue): z.core.$ZodIssue[] => {
     if (issue.code !== "invalid_union" || !issue.errors?.length) return [issue];
+    const kind = unknownKind(issue.errors);
+    if (kind !== undefined) return [{ ...kind, path: [...issue.path, ...kind.path] }];
     const [meant] = issue.errors.filter((errors) => !errors.some(isOfWhole)).sort((a, b) => a.length - b.length);
     if (meant !== undefined)
       return flatIssues(meant.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })));
@@ -125,6 +127,23 @@ export function flatIssues(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssu
     );
     return [{ ...issue, message: [...new Set(messages)].join(", or: ") || issue.message }];
   });
+}
+
+/** Every alternative expects another word in the same field, such as `kind`: one issue with all the words. */
+function unknownKind(alternatives: readonly (readonly z.core.$ZodIssue[])[]): z.core.$ZodIssue | undefined {
+  const words = alternatives.flatMap((issues) => {
+    const found = issues.find(({ code, path }) => code === "invalid_value" && path.length === 1);
+    return found?.code === "invalid_value" ? found : [];
+  });
+  const [first] = words;
+  if (first === undefined || words.length < alternatives.length) return undefined;
+  if (words.some(({ path }) => path[0] !== first.path[0])) return undefined;
+  const values = words.flatMap((one) => one.values);
+  const message = first.message.replace(
+    /expected (one of )?[^:]*?(?=, got |$)/,
+    `expected ${oneOf(values.map(String))}`,
+  );
+  return { ...first, values, message };
 }
 
 /** The alternative takes no value of this kind at all. */

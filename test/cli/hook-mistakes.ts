@@ -42,7 +42,7 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a missing folder to list": step({ list_files: { path: "nowhere" } }, /there is no folder .*nowhere/),
   "a folder for a file": step({ file_diff: { path: "." } }, /is no file/),
   "a folder without a repository": step({ git_diff: { repo: "/" } }, /there is no git repository in \//),
-  "a task for no runner": step({ create_task: { title: "x", to: "nobdy" } }, /nobody "nobdy" to give tasks to/),
+  "a task for no runner": step({ create_task: { title: "x", to: "nobdy" } }, /There is no runner or person "nobdy"/),
   "a task for no person": step(
     { create_task: { title: "x", to: "person:web:99" } },
     /there is no person 99 in the web chat \(there is Owner: person:web:1/,
@@ -76,6 +76,11 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { ...received, run: { http: { url: "http://localhost:9/" } } },
     /localhost:9 is refused, because its address is loopback/,
   ),
+  "a condition beside its step": hook(
+    { ...received, context: [{ ...TRUE, skip_if: "exit_zero" }] },
+    /expected exactly one step, got shell and skip_if: skip_if belongs inside, as in \{ shell: \{ …, skip_if: … \} \}/,
+  ),
+  "a deadline of no time": hook({ ...received, timeout: "0s" }, /timeout: .*expected a duration above 0/),
   // Agents.
   "a tool without a chat": agent(
     { trigger: { every: "1h" } },
@@ -117,6 +122,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { label: "Go", url: "javascript:alert(1)" },
     /buttons\.0\.0\.url: .*expected an address that begins with https: or http:, got "javascript:alert\(1\)"/,
   ),
+  "a button with an unknown kind of action": press(
+    { label: "Go", action: { kind: "open", line: "/status" } },
+    /action\.kind: .*expected one of command, say, got "open"/,
+  ),
   "a button without a slash": press(
     { label: "Go", action: { kind: "command", line: "status" } },
     /action\.line: .*expected a command line that begins with "\/", such as \/status, got "status"/,
@@ -152,6 +161,14 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a fallback that changes what cannot be changed": hook(
     { on: "task:complete", phase: "before", on_failure: "fallback", fallback: { taskId: "t_other" } },
     /fallback: unknown field "taskId"/,
+  ),
+  "a matcher of no room": hook(
+    { ...received, match: { chats: ["web:nowhere"] } },
+    /match\.chats: there is no room "nowhere" in the web chat.*so this never matches/,
+  ),
+  "a matcher of no person": hook(
+    { ...received, match: { users: ["web:99"] } },
+    /match\.users: there is no person 99 in the web chat.*so this never matches/,
   ),
   "a matcher of no hook": hook(
     { on: "hook_run_completed", match: { hooks: ["nosuch"] } },

@@ -119,7 +119,10 @@ function onlyEntry<T>(
   const keys = Object.keys(value);
   const [name] = keys;
   if (name === undefined || keys.length > 1) {
-    issues.push({ path, message: `expected exactly one ${what}, got ${keys.join(" and ") || "none"}` });
+    const step = what === "step" && keys.find((key) => Object.hasOwn(table, key));
+    const beside = keys.find((key) => COMMON_STEP_KEYS.includes(key));
+    const hint = step && beside ? `: ${beside} belongs inside, as in { ${step}: { …, ${beside}: … } }` : "";
+    issues.push({ path, message: `expected exactly one ${what}, got ${keys.join(" and ") || "none"}${hint}` });
     return undefined;
   }
   const entry = Object.hasOwn(table, name) ? table[name] : undefined;

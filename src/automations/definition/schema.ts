@@ -1,7 +1,7 @@
 /** The form of a definition, but for its steps and its handler, which bring their own options (parse.ts). */
 import { z } from "zod";
 import { CONTRIBUTION_KINDS } from "../../hooks/contribution.js";
-import { duration, someDuration } from "../../lib/config-fields.js";
+import { duration, someDeadline, someDuration } from "../../lib/config-fields.js";
 import { chatAddress } from "../outgoing/chat-address.js";
 import { triggerOptions } from "../triggers/index.js";
 import { NOTIFIED } from "./definition.js";
@@ -65,7 +65,7 @@ export const definitionForm = z.strictObject({
     .enum(["blocking", "deadline", "fire_and_record", "background"])
     .optional()
     .describe("Default: blocking where the point can be vetoed, else background."),
-  timeout: someDuration().optional().describe("The deadline of the whole run."),
+  timeout: someDeadline().optional().describe("The deadline of the whole run."),
   on_failure: z.enum(["open", "closed", "fallback"]).default("open"),
   fallback: z
     .unknown()
