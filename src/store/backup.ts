@@ -57,8 +57,7 @@ export function backupDatabase(file: string, target: string, at: number): Backup
 
 /** Writes one snapshot of `source` into the new file `target`, which only this user can read. Throws what SQLite throws. */
 export function copyDatabase(source: string, target: string): void {
-  // An interrupted one may have left a journal, too.
-  for (const suffix of ["", "-journal"]) rmSync(target + suffix, { force: true });
+  rmSync(target, { force: true });
   const database = openDatabase(source, { durability: "normal", readonly: true });
   try {
     makePrivateFile(target);
