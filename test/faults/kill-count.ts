@@ -34,6 +34,8 @@ export interface PlatformCount {
   doubled: number;
   /** Replies that came before the reply to an earlier message of the same conversation. */
   reordered: number;
+  /** The same of deliveries in doubt that let later ones pass, as they do after three errors or five seconds. */
+  aside: number;
   /** Telegram only: sends without an answer, held for an operator, and not on the platform twice. */
   held: number;
   /** Those of them that a SIGTERM left in doubt. */
@@ -103,19 +105,21 @@ export async function count(stack: Stack, written: Written[], heldByStop: Set<st
     exclusive: false,
   });
   try {
+    const sent = (await store.outbox.list({ status: "sent", limit: 100_000 })).filter(
+      ({ operation }) => operation !== "delete",
+    );
+    const aside = sent.filter(({ isApart }) => isApart).map(({ message }) => message?.text.split(" ").at(-1));
     const stored: Stored = {
       store,
       held: await store.outbox.list({ status: "held", limit: 100_000 }),
       dead: await store.outbox.list({ status: "dead", limit: 100_000 }),
       deadRows: await store.inbox.list({ status: "dead", limit: 100_000 }),
+      aside: new Set(aside),
       heldByStop,
     };
     const platforms = {} as Record<PlatformName, PlatformCount>;
     for (const name of NAMES) platforms[name] = await countPlatform(stack, name, written, stored);
     const told = new Set(stack.noted("message_sent").map(({ dispatchId }) => dispatchId));
-    const sent = (await store.outbox.list({ status: "sent", limit: 100_000 })).filter(
-      ({ operation }) => operation !== "delete",
-    );
     const untold = sent.filter(({ id }) => !told.has(`${id}:message_sent`)).length;
     const givenUp = [
       ...stored.deadRows
@@ -137,6 +141,8 @@ interface Stored {
   held: Delivery[];
   dead: Delivery[];
   deadRows: InboxRow[];
+  /** Keys of the replies that stepped aside. */
+  aside: Set<string | undefined>;
   heldByStop: Set<string>;
 }
 
@@ -153,7 +159,7 @@ async function countPlatform(
   stack: Stack,
   name: PlatformName,
   written: Written[],
-  { store, held, dead, deadRows, heldByStop }: Stored,
+  { store, held, dead, deadRows, aside, heldByStop }: Stored,
 ): Promise<PlatformCount> {
   const platform = stack.platforms[name];
   const onPlatform = written.filter((one) => one.platform === name);
@@ -170,6 +176,7 @@ async function countPlatform(
     unanswered: 0,
     doubled: 0,
     reordered: 0,
+    aside: 0,
     held: 0,
     heldByStop: held.filter(({ id, address }) => address.platform === name && heldByStop.has(id)).length,
     deadLetters:
@@ -196,7 +203,7 @@ async function countPlatform(
     let last = 0;
     for (const key of replies) {
       const at = rows.get(key)?.id ?? 0;
-      if (at < last) total.reordered++;
+      if (at < last) total[aside.has(key) ? "aside" : "reordered"]++;
       last = Math.max(last, at);
     }
   }
