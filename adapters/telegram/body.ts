@@ -34,8 +34,6 @@ const partBody = z.object({
   keyboard: z.array(z.array(keyboardButton)).optional(),
   /** The file that the text is the caption of. */
   file: attachment.optional(),
-  /** Images go as plain files, because Telegram refused one as a photo. */
-  asDocument: z.boolean().optional(),
   replyToId: z.int().optional(),
   silent: z.boolean().optional(),
   /** A reply is asked for; what stands in the box until somebody types. */

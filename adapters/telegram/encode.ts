@@ -2,7 +2,7 @@
 import type { EncodedPart } from "../../src/domain/adapter.js";
 import type { OutboundMessage, Prompt } from "../../src/domain/message.js";
 import { type PartBody, readBody } from "./body.js";
-import { formatTelegram, type TelegramPart } from "./format.js";
+import { CAPTION_MAX, formatTelegram, TEXT_MAX, type TelegramPart, withoutLinks } from "./format.js";
 
 /** https://core.telegram.org/bots/api#forcereply */
 const PLACEHOLDER_MAX = 64;
@@ -15,7 +15,6 @@ export function encode(message: OutboundMessage, options: { plain: boolean }): E
     if (part.keyboard) body.keyboard = part.keyboard;
     const file = part.attachments?.[0];
     if (file) body.file = file;
-    if (file?.type === "image" && options.plain) body.asDocument = true;
     if (i === 0 && Number.isSafeInteger(replyToId) && replyToId > 0) body.replyToId = replyToId;
     if (message.silent) body.silent = true;
     if (i === 0 && message.prompt) body.placeholder = placeholderOf(message.prompt);
@@ -23,12 +22,23 @@ export function encode(message: OutboundMessage, options: { plain: boolean }): E
   });
 }
 
-/** The same part without entities, its image as a plain file. */
+/** The same part without entities, its links to press as lines of text; in a message of their own where they do not fit. */
 export function plainPart(part: EncodedPart): EncodedPart[] | undefined {
-  const { entities, ...body } = readBody(part.body);
-  const isPhoto = body.file?.type === "image" && !body.asDocument;
-  if (!entities && !isPhoto) return undefined;
-  return [{ ...part, body: isPhoto ? { ...body, asDocument: true } : body }];
+  const { entities, keyboard, ...body } = readBody(part.body);
+  const { kept, lines } = withoutLinks(keyboard ?? []);
+  if (!entities && lines.length === 0) return undefined;
+  const buttons = kept.length > 0 ? { keyboard: kept } : {};
+  const text = [body.text, ...lines].filter((line) => line !== "").join("\n");
+  if (text.length <= (body.file ? CAPTION_MAX : TEXT_MAX))
+    return [{ ...part, text: [part.text, ...lines].join("\n"), body: { ...body, text, ...buttons } }];
+  const more = formatTelegram({ text: lines.join("\n"), format: "plain" }, { plain: true });
+  return [
+    { ...part, body },
+    ...more.map((piece, i) => ({
+      text: piece.text,
+      body: { text: piece.text, ...(i === more.length - 1 ? buttons : {}) },
+    })),
+  ];
 }
 
 function placeholderOf({ form, values }: Prompt): string {

@@ -1,28 +1,63 @@
-/** Files on their way out: Telegram's own by reference, all others as bytes. Fetched before anything is sent. */
+/** Files on their way out: Telegram's own by reference, all others as bytes. Fetched before anything is sent. What becomes of a refused one. */
 import { basename } from "node:path";
 import { InputFile } from "grammy";
 import type { Attachment } from "../../src/domain/message.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { type FileLimits, fileBytes, missingFileLine } from "../../src/lib/outgoing/file-bytes.js";
+import { readFailure } from "./errors.js";
 
 export type FileMethod = "photo" | "document" | "audio" | "video" | "animation" | "sticker";
 
 /** https://core.telegram.org/bots/api#sending-files */
 const PHOTO_MAX = 10_000_000;
 
+/** Telegram refuses the file, or files of its kind in this chat. Rights are per kind: https://core.telegram.org/bots/api#chatpermissions */
+const FILE_REFUSED =
+  /not enough rights to send (?!text)|CHAT_SEND_(?!PLAIN)\w+_FORBIDDEN|(PHOTO|VIDEO|AUDIO|DOCUMENT|STICKER|GIF|MEDIA|FILE|IMAGE)_\w*(INVALID|FAILED|EMPTY|TOO_BIG)|too big for a photo|file is too big|wrong (remote )?file|file must be non-empty|can't use file of type/i;
+const TOO_LARGE = 413;
+
 export interface OutgoingFile {
   method: FileMethod;
   media: InputFile | string;
 }
 
-/** The file, or a line that stands for it when it cannot be had. Throws FILE_UNAVAILABLE when it may be had later. */
-export async function fileOrLine(
+/**
+ * Posts with the file; when Telegram refuses it, as a document; when that is refused as well, with a line instead of the file. A
+ * refusal posts nothing, so each is one message. Throws FILE_UNAVAILABLE when the file may be had later.
+ */
+export async function withFile<T>(
   file: Attachment,
-  asDocument: boolean,
   limits: FileLimits,
-): Promise<OutgoingFile | string> {
+  post: (file: OutgoingFile | string) => Promise<T>,
+): Promise<T> {
+  const opened = await fileOrLine(file, limits);
   try {
-    return await openFile(file, asDocument, limits);
+    return await post(opened);
+  } catch (thrown) {
+    if (typeof opened === "string" || !isFileRefused(thrown)) throw thrown;
+  }
+  // A file_id keeps its kind.
+  if (opened.method !== "document" && typeof opened.media !== "string")
+    try {
+      return await post({ ...opened, method: "document" });
+    } catch (thrown) {
+      if (!isFileRefused(thrown)) throw thrown;
+    }
+  return post(`[file: ${fileName(file)} could not be attached]`);
+}
+
+function isFileRefused(thrown: unknown): boolean {
+  const failure = readFailure(thrown);
+  if (failure.kind === "unanswered") return false;
+  // Telegram's own server refuses large uploads with a page.
+  if (failure.status === TOO_LARGE) return true;
+  return failure.kind === "refused" && failure.status < TOO_LARGE && FILE_REFUSED.test(failure.description);
+}
+
+/** The file, or a line that stands for it when it cannot be had. */
+async function fileOrLine(file: Attachment, limits: FileLimits): Promise<OutgoingFile | string> {
+  try {
+    return await openFile(file, limits);
   } catch (thrown) {
     if (!(thrown instanceof HookgateError) || thrown.retryable) throw thrown;
     return missingFileLine(fileName(file), file.url, thrown);
@@ -30,14 +65,14 @@ export async function fileOrLine(
 }
 
 /** Throws FILE_UNAVAILABLE (retryable when it was the network) or OUTGOING_REFUSED. */
-export async function openFile(file: Attachment, asDocument: boolean, limits: FileLimits): Promise<OutgoingFile> {
+async function openFile(file: Attachment, limits: FileLimits): Promise<OutgoingFile> {
   // Telegram's own files have no address; a file_id keeps its kind, so it goes as what it came.
   if (file.url === "") return { method: ownMethod(file), media: file.ref };
   const bytes = await fileBytes(file.url, limits);
   // Telegram refuses empty files.
   if (bytes.length === 0) throw new HookgateError({ code: "FILE_UNAVAILABLE", message: "a file to send is empty" });
   const name = fileName(file);
-  return { method: asDocument ? "document" : methodOf(file, bytes.length), media: new InputFile(bytes, name) };
+  return { method: methodOf(file, bytes.length), media: new InputFile(bytes, name) };
 }
 
 /** What Telegram shows in place; the rest are documents. */

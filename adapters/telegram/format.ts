@@ -11,8 +11,8 @@ import { splitRich } from "../../src/lib/markdown/split.js";
 import type { ShowToken } from "../../src/lib/markdown/tokens.js";
 
 /** https://core.telegram.org/bots/api#sendmessage and https://limits.tginfo.me/en: UTF-16 units after entities are parsed. */
-const TEXT_MAX = 4096;
-const CAPTION_MAX = 1024;
+export const TEXT_MAX = 4096;
+export const CAPTION_MAX = 1024;
 /** Further entities of a message are dropped by the server. */
 const ENTITIES_MAX = 100;
 const ROW_MAX = 8;
@@ -63,7 +63,7 @@ export function formatTelegram(message: OutboundMessage, { plain }: { plain: boo
   )
     return [{ text, entities: [] }];
   const options = { canLink: plain ? () => false : canLink, show: showPeople(message.mentions?.users ?? []) };
-  const { keyboards, leftover } = keyboardsOf(buttons ?? []);
+  const { keyboards, leftover } = keyboardsOf(buttons ?? [], options.canLink);
   const rich = joinRich([
     readRich(text, format, options),
     ...(card ? [flatten(cardTree(card), options)] : []),
@@ -100,8 +100,11 @@ function showPeople(allowed: readonly string[]): ShowToken {
       : undefined;
 }
 
+/** Telegram refuses a message for one address whose host has no dot ("Wrong HTTP URL"): localhost, or a name of the local network. */
+const LINK = /^((tg|ton):\/\/|https?:\/\/([^\s/?#@]*@)?(\[[^\s\]]+\]|[^\s/?#:]*\.[^\s/?#:]*)([:/?#]|$))\S*$/i;
+
 function canLink(url: string): boolean {
-  return /^(https?|tg|ton):\/\/\S+$/i.test(url) && url.length <= 2048;
+  return LINK.test(url) && url.length <= 2048;
 }
 
 const TYPES = {
@@ -187,14 +190,17 @@ function capped(entities: TelegramEntity[]): TelegramEntity[] {
 }
 
 /** Rows of at most eight, a hundred buttons a message; a button that cannot be pressed becomes a line of text. */
-function keyboardsOf(buttons: readonly (readonly Button[])[]): { keyboards: TelegramButton[][][]; leftover: string[] } {
+function keyboardsOf(
+  buttons: readonly (readonly Button[])[],
+  canPress: (url: string) => boolean,
+): { keyboards: TelegramButton[][][]; leftover: string[] } {
   const keyboards: TelegramButton[][][] = [];
   const leftover: string[] = [];
   let count = KEYBOARD_MAX;
   for (const row of buttons) {
     const made: TelegramButton[] = [];
     for (const button of row) {
-      const pressable = telegramButton(button);
+      const pressable = telegramButton(button, canPress);
       if (pressable) made.push(pressable);
       else leftover.push(button.url ? `${button.label}: ${button.url}` : button.label);
     }
@@ -211,7 +217,22 @@ function keyboardsOf(buttons: readonly (readonly Button[])[]): { keyboards: Tele
   return { keyboards, leftover };
 }
 
-function telegramButton({ label, url, token }: Button): TelegramButton | undefined {
-  if (url !== undefined) return /^(https?|tg):\/\/\S+$/i.test(url) ? { text: label, url } : undefined;
+function telegramButton({ label, url, token }: Button, canPress: (url: string) => boolean): TelegramButton | undefined {
+  if (url !== undefined) return canPress(url) ? { text: label, url } : undefined;
   return token === undefined ? undefined : { text: label, callback_data: token };
+}
+
+/** The buttons that bring a token back, and the links as lines of text. */
+export function withoutLinks(keyboard: readonly (readonly TelegramButton[])[]): {
+  kept: TelegramButton[][];
+  lines: string[];
+} {
+  const lines: string[] = [];
+  const kept: TelegramButton[][] = [];
+  for (const row of keyboard) {
+    for (const button of row) if ("url" in button) lines.push(`${button.text}: ${button.url}`);
+    const pressed = row.filter((button) => !("url" in button));
+    if (pressed.length > 0) kept.push(pressed);
+  }
+  return { kept, lines };
 }

@@ -3,11 +3,12 @@ import type { SendResult } from "../../src/domain/adapter.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { type ApiFailure, describeFailure, isTokenRefused, readFailure, TOKEN_PAUSE_MS } from "./errors.js";
 
-/** Formatting, length, a button or an image that Telegram does not take: as plain text it will. */
-const FORMAT =
-  /can't parse|entit(y|ies)|ENTITY_|is too long|BUTTON_|keyboard button|IMAGE_PROCESS_FAILED|PHOTO_\w*INVALID/i;
+/** Formatting, length or a link to press that Telegram does not take: as plain text it will. */
+const FORMAT = /can't parse|entit(y|ies)|ENTITY_|is too long|BUTTON_|keyboard button|REPLY_MARKUP_/i;
 const GONE =
   /message to (edit|delete) not found|message can't be edited|MESSAGE_ID_INVALID|there is no (text|caption) in the message to edit|message identifier is not specified/i;
+/** The message stays, and Telegram lets nobody change it: its topic is closed, or another account wrote it. */
+const NOT_EDITABLE = /TOPIC_(CLOSED|DELETED)|MESSAGE_AUTHOR_REQUIRED/i;
 const NOT_MODIFIED = /message is not modified/i;
 /** A proxy's page may be another one in a moment. */
 const PAGE_PAUSE_MS = 10_000;
@@ -84,6 +85,7 @@ function refused(
   if (status === 404) return { kind: "retry", error, scope: "chat" };
   if (status === 400 && attempt.kind === "edit" && NOT_MODIFIED.test(description))
     return { kind: "sent", messageId: attempt.messageId ?? "" };
+  if (attempt.kind === "edit" && NOT_EDITABLE.test(description)) return { kind: "gone", error };
   if (status === 400 && attempt.kind !== "create" && GONE.test(description)) return { kind: "gone", error };
   if (status === 400 && attempt.kind !== "delete" && FORMAT.test(description)) return { kind: "format", error };
   return { kind: "permanent", error };

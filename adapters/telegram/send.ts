@@ -7,7 +7,8 @@ import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import type { FileLimits } from "../../src/lib/outgoing/file-bytes.js";
 import { type PartBody, readBody } from "./body.js";
 import { describeFailure, isTokenRefused, isTokenWrong, readFailure } from "./errors.js";
-import { fileOrLine, openFile } from "./files.js";
+import { type OutgoingFile, withFile } from "./files.js";
+import { CAPTION_MAX, TEXT_MAX } from "./format.js";
 import { type Attempt, type Floods, readOutcome } from "./outcome.js";
 import { type BotApi, type Transport, TransportError } from "./transport.js";
 
@@ -21,15 +22,14 @@ export interface SendContext {
   outgoing: Destinations;
 }
 
-/** https://core.telegram.org/bots/api#sendmessage */
-const TEXT_MAX = 4096;
 /** https://core.telegram.org/bots/api#answercallbackquery */
 const NOTICE_MAX = 200;
 
-/** https://core.telegram.org/bots/api#editmessagecaption */
-const CAPTION_MAX = 1024;
 /** The topic is closed or gone. */
 const NO_TOPIC = /message thread not found|TOPIC_CLOSED|TOPIC_DELETED|TOPIC_ID_INVALID/i;
+/** Also refused where `allow_sending_without_reply` is set: a message of another topic. */
+const NO_REPLY = /message to be replied not found|REPLY_MESSAGE_ID_INVALID/i;
+const NO_BUTTONS = /BUTTON_|keyboard button|REPLY_MARKUP_|reply markup is too long/i;
 const NO_TEXT = /there is no text in the message to edit/i;
 
 type Create = Extract<SendOperation, { kind: "create" }>;
@@ -64,29 +64,45 @@ async function create(
 ): Promise<SendResult> {
   const body = readBody(part.body);
   if (interaction) return notice(context, interaction, body, signal);
-  try {
-    return await post(context, address, body, signal);
-  } catch (thrown) {
-    // Nothing was posted. The chat's General is where its members look first.
-    if (threadOf(address) && isRefused(thrown, NO_TOPIC)) return post(context, withoutThread(address), body, signal);
-    throw thrown;
+  let to = address;
+  let left = body;
+  for (;;) {
+    try {
+      return await post(context, to, left, signal);
+    } catch (thrown) {
+      // Refused, so nothing was posted. Each way out takes something away, so this ends.
+      const isOut = (description: RegExp) => isRefused(thrown, description);
+      // The chat's General is where its members look first.
+      if (threadOf(to) && isOut(NO_TOPIC)) to = withoutThread(to);
+      else if (left.replyToId !== undefined && isOut(NO_REPLY)) left = { ...left, replyToId: undefined };
+      else if (hasTokensOnly(left.keyboard) && isOut(NO_BUTTONS)) left = withoutKeyboard(left);
+      else throw thrown;
+    }
   }
 }
 
-async function post(context: SendContext, address: Address, body: PartBody, signal: AbortSignal): Promise<SendResult> {
+/** Links become lines of text another way: see plainPart. */
+function hasTokensOnly(keyboard: PartBody["keyboard"]): boolean {
+  return keyboard?.every((row) => row.every((button) => !("url" in button))) === true;
+}
+
+function withoutKeyboard({ keyboard: _, ...body }: PartBody): PartBody {
+  const text = withLine(body.text, "[the buttons could not be attached]");
+  return text.length <= (body.file ? CAPTION_MAX : TEXT_MAX) ? { ...body, text } : body;
+}
+
+const withLine = (text: string, line: string) => (text === "" ? line : `${text}\n${line}`);
+
+function post(context: SendContext, address: Address, body: PartBody, signal: AbortSignal): Promise<SendResult> {
   const common = { chat_id: chatIdOf(address), ...threadOf(address), ...optionsOf(body) };
   const call = <T>(request: (api: BotApi) => Promise<T>) => context.transport.call(request, signal);
-  const file = body.file && (await fileOrLine(body.file, body.asDocument === true, fileLimits(context, signal)));
-  if (file === undefined || typeof file === "string") {
-    const text = file === undefined || body.text === "" ? (file ?? body.text) : `${body.text}\n${file}`;
-    const message = await call((api) =>
-      api.sendMessage(Object.assign(common, textOf({ ...body, text: text.slice(0, TEXT_MAX) }))),
+  const words = (text: string) =>
+    call((api) => api.sendMessage(Object.assign(common, textOf({ ...body, text: text.slice(0, TEXT_MAX) })))).then(
+      posted,
     );
-    return posted(message);
-  }
-  const { method, media } = file;
+  if (!body.file) return words(body.text);
   const caption = captionOf(body);
-  const message = await (() => {
+  const upload = ({ method, media }: OutgoingFile) => {
     switch (method) {
       case "photo":
         return call((api) => api.sendPhoto({ ...common, ...caption, photo: media }));
@@ -101,8 +117,10 @@ async function post(context: SendContext, address: Address, body: PartBody, sign
       case "sticker":
         return call((api) => api.sendSticker({ ...common, sticker: media }));
     }
-  })();
-  return posted(message);
+  };
+  return withFile(body.file, fileLimits(context, signal), (file) =>
+    typeof file === "string" ? words(withLine(body.text, file)) : upload(file).then(posted),
+  );
 }
 
 /** Throws when the answer names no message: it may have been posted all the same. */
@@ -148,20 +166,25 @@ async function edit(
     message_id: Number(messageId),
     ...(body.keyboard ? { reply_markup: { inline_keyboard: body.keyboard } } : {}),
   };
-  if (!body.file) {
+  const words = async (text: string) => {
+    const changed = { ...body, text };
     try {
-      await call((api) => api.editMessageText({ ...common, ...textOf(body) }));
+      await call((api) => api.editMessageText({ ...common, ...textOf(changed) }));
     } catch (thrown) {
-      if (body.text.length > CAPTION_MAX || !isRefused(thrown, NO_TEXT)) throw thrown;
+      if (text.length > CAPTION_MAX || !isRefused(thrown, NO_TEXT)) throw thrown;
       // What was posted is a file: its caption is what can change.
-      await call((api) => api.editMessageCaption({ ...common, ...captionOf(body) }));
+      await call((api) => api.editMessageCaption({ ...common, ...captionOf(changed) }));
     }
-  } else {
-    const { method, media } = await openFile(body.file, body.asDocument === true, fileLimits(context, signal));
-    // A message cannot become a sticker.
-    const type = method === "sticker" ? "document" : method;
-    await call((api) => api.editMessageMedia({ ...common, media: { type, media, ...captionOf(body) } }));
-  }
+  };
+  if (!body.file) await words(body.text);
+  else
+    await withFile(body.file, fileLimits(context, signal), async (file) => {
+      if (typeof file === "string") return words(withLine(body.text, file).slice(0, TEXT_MAX));
+      // A message cannot become a sticker.
+      const type = file.method === "sticker" ? "document" : file.method;
+      const media = { type, media: file.media, ...captionOf(body) };
+      await call((api) => api.editMessageMedia({ ...common, media }));
+    });
   return { kind: "sent", messageId };
 }
 

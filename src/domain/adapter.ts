@@ -169,7 +169,7 @@ export interface Adapter {
   /** Pure: a message as the platform's requests, in order; never empty. `plain` drops all formatting. Cards and buttons that the platform lacks become text. */
   encode(message: OutboundMessage, at: Address, options: { plain: boolean }): EncodedPart[];
   /**
-   * Pure: one part without formatting, with its files and buttons; a photo becomes a plain file. For a part that the platform refused
+   * Pure: one part without formatting, with its files and buttons; links to press may become text. For a part that the platform refused
    * after others of its message were sent. Undefined when it is as plain as it can be. Absent: its readable text is all there is to it.
    */
   plainPart?(part: EncodedPart): EncodedPart[] | undefined;

@@ -1,6 +1,8 @@
 /** What platforms refuse, or answer with errors, on the whole product: what is to be seen all the same. */
 import { resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { buttonsOf } from "../fakes/telegram/people.js";
+import type { FakeChat, FakeMessage } from "../fakes/telegram/world.js";
 import { invoke, type Stack, startStack } from "../flow/stack.js";
 import { until } from "../support/until.js";
 
@@ -77,4 +79,62 @@ it("one refused token on each of Telegram's methods costs neither the connection
   await until(() => telegram.callsOf("getUpdates").some(({ status }) => status === 401), "the refused poll");
   telegram.people.says("echo after a refused poll", { dm: true });
   await until(() => answers().some((text) => text.startsWith("after a refused poll")), "the second answer");
+});
+
+/** What the bot posted in a new group of Telegram in answer to this. */
+async function answerTo(text: string, prepare: (chat: FakeChat) => void): Promise<FakeMessage[]> {
+  const { world, people } = stack.telegram;
+  const chat = world.chats.get(stack.telegram.chatId);
+  if (!chat) throw new Error("no chat");
+  prepare(chat);
+  const before = chat.messages.size;
+  people.says(text, { chatId: chat.id });
+  const count = text === "pictures" ? 3 : 1;
+  const answers = () => [...chat.messages.values()].slice(before + 1);
+  await until(() => answers().length === count, `the answer to ${text}`);
+  delete chat.noRightsTo;
+  return answers();
+}
+
+it("where Telegram allows no photos they go as documents; where it allows no files, the words and a note go", async () => {
+  const documents = await answerTo("pictures", (chat) => {
+    chat.noRightsTo = ["photo"];
+  });
+  expect(documents.map(({ document }) => document)).toMatchObject([1, 2, 3].map((n) => ({ file_name: `p${n}.png` })));
+  expect(documents[0]?.caption).toContain("three");
+  const notes = await answerTo("pictures", (chat) => {
+    chat.noRightsTo = ["photo", "document"];
+  });
+  expect(notes.map(({ text }) => text)).toEqual([
+    expect.stringMatching(/^three[\s\S]*\n\[file: p1\.png could not be attached\]$/),
+    "[file: p2.png could not be attached]",
+    "[file: p3.png could not be attached]",
+  ]);
+});
+
+it("a link that Telegram refuses as a button stands in the text, and the other buttons stay", async () => {
+  const [first] = await answerTo("links", () => {});
+  expect(first?.text).toContain("Here: http://localhost:8787/x");
+  expect(buttonsOf(first as FakeMessage).map(({ text }) => text)).toEqual(["There", "Say"]);
+  const refuse = (description: string, times: number) =>
+    stack.telegram.fail({ method: "sendMessage", times, action: { kind: "refuse", status: 400, description } });
+  const [second] = await answerTo("links", () => refuse("Bad Request: BUTTON_URL_INVALID", 1));
+  expect(second?.text).toMatch(
+    /^some links[\s\S]*\nHere: http:\/\/localhost:8787\/x\nThere: https:\/\/example\.org\/$/,
+  );
+  expect(buttonsOf(second as FakeMessage).map(({ text }) => text)).toEqual(["Say"]);
+  const [third] = await answerTo("links", () => refuse("Bad Request: REPLY_MARKUP_TOO_LONG", 2));
+  expect(third?.text).toMatch(/There: https:\/\/example\.org\/\n\[the buttons could not be attached\]$/);
+  expect(third?.reply_markup).toBeUndefined();
+});
+
+it("an answer to a message that Telegram does not find goes without the reference", async () => {
+  const [answer] = await answerTo("links", () =>
+    stack.telegram.fail({
+      method: "sendMessage",
+      action: { kind: "refuse", status: 400, description: "Bad Request: message to be replied not found" },
+    }),
+  );
+  expect(answer?.text).toContain("some links");
+  expect(answer?.reply_to_message).toBeUndefined();
 });

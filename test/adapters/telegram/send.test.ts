@@ -258,27 +258,111 @@ describe("files", () => {
     expect(texts.join()).not.toContain("nowhere");
   });
 
-  it("that Telegram refuses as photos go as plain files in the second form", async () => {
+  const attach = (type: Attachment["type"], mimeType: string, url: string, filename: string): OutboundMessage => ({
+    text: "**see**",
+    attachments: [{ type, ref: "", url, mimeType, filename }],
+    buttons: [[{ label: "Ok", token: "t" }]],
+  });
+  const IMAGE = attach("image", "image/png", PNG, "p.png");
+  const badRequest = (why: string): Fault["action"] => ({
+    kind: "refuse",
+    status: 400,
+    description: `Bad Request: ${why}`,
+  });
+
+  it("that are refused as what they are go as documents, with their caption and buttons", async () => {
     const running = await startAdapter();
-    const image: Attachment = {
-      type: "image",
-      ref: "",
-      url: "data:,not an image",
-      mimeType: "image/png",
-      filename: "x.png",
-    };
-    const message = { text: "see", attachments: [image] };
-    expect(await running.send(create(running, message))).toMatchObject({ kind: "format" });
-    const plain = part(running, message, true);
-    expect(await running.send({ kind: "create", address: running.at, part: plain, nonce: "n" })).toMatchObject({
-      kind: "sent",
+    const refused: [string, OutboundMessage, Fault["action"] | undefined][] = [
+      ["sendPhoto", attach("image", "image/png", "data:,not an image", "x.png"), undefined],
+      ["sendPhoto", IMAGE, badRequest("not enough rights to send photos to the chat")],
+      ["sendPhoto", IMAGE, badRequest("CHAT_SEND_PHOTOS_FORBIDDEN")],
+      ["sendPhoto", IMAGE, badRequest("too big for a photo")],
+      ["sendPhoto", IMAGE, { kind: "refuse", status: 413, description: "Request Entity Too Large" }],
+      ["sendPhoto", IMAGE, { kind: "proxy-error", status: 413 }],
+      ["sendVideo", attach("video", "video/mp4", "data:,abc", "v.mp4"), badRequest("VIDEO_CONTENT_TYPE_INVALID")],
+    ];
+    for (const [method, message, action] of refused) {
+      if (action) running.fake.fail({ method, action });
+      expect(await running.say(message)).toMatchObject([{ kind: "sent" }]);
+    }
+    expect(posted(running)).toHaveLength(refused.length);
+    for (const [i, message] of posted(running).entries())
+      expect(message).toMatchObject({
+        caption: "see",
+        caption_entities: [{ type: "bold" }],
+        document: { file_name: refused[i]?.[1].attachments?.[0]?.filename },
+        reply_markup: { inline_keyboard: [[{ text: "Ok" }]] },
+      });
+  });
+
+  it.each([
+    ["no rights to send documents", badRequest("not enough rights to send documents to the chat")],
+    ["a file too large", { kind: "refuse", status: 413, description: "Request Entity Too Large" }],
+    ["a page about a file too large", { kind: "proxy-error", status: 413 }],
+  ] as const)("that are refused as documents too (%s) leave their words and a note", async (_, action) => {
+    const running = await startAdapter();
+    running.fake.fail({ method: "sendDocument|editMessageMedia", times: 9, action });
+    running.fake.fail({ method: "sendPhoto", times: 9, action });
+    expect(await running.say(attach("file", "text/plain", "data:,abc", "a.txt"))).toMatchObject([{ kind: "sent" }]);
+    expect(await running.say(IMAGE)).toMatchObject([{ kind: "sent" }]);
+    expect(await running.send(edit(running, "1", { ...IMAGE, text: "later" }))).toMatchObject({ kind: "sent" });
+    expect(posted(running)).toMatchObject([
+      { text: "later\n[file: p.png could not be attached]", reply_markup: expect.anything() },
+      {
+        text: "see\n[file: p.png could not be attached]",
+        entities: [{ type: "bold" }],
+        reply_markup: expect.anything(),
+      },
+    ]);
+  });
+
+  it("of a chat where words are not allowed either are refused for good", async () => {
+    const running = await startAdapter();
+    running.fake.fail({ method: "send.*", times: 9, action: badRequest("not enough rights to send text messages") });
+    expect(await running.say(IMAGE)).toMatchObject([{ kind: "permanent" }]);
+    expect(running.fake.contentCalls()).toHaveLength(1);
+  });
+});
+
+describe("a link that Telegram refuses", () => {
+  const row = (...urls: string[]) => [
+    [...urls.map((url, i) => ({ label: `Link ${i}`, url })), { label: "Ok", token: "t" }],
+  ];
+
+  it("to a host without a dot is a line of text, as a button and in the text", async () => {
+    const running = await startAdapter();
+    const urls = ["http://localhost:8787/a.b", "http://me@intranet/x", "http://[::1]/", "http://127.0.0.1:8787/"];
+    expect(await running.say({ text: "[here](http://intranet/y)", buttons: row(...urls) })).toMatchObject([
+      { kind: "sent" },
+    ]);
+    const [message] = posted(running);
+    expect(message?.text).toBe(
+      "here (http://intranet/y)\n\nLink 0: http://localhost:8787/a.b\nLink 1: http://me@intranet/x",
+    );
+    expect(message?.reply_markup).toMatchObject({
+      inline_keyboard: [[{ text: "Link 2" }, { text: "Link 3" }, { text: "Ok" }]],
     });
-    expect(posted(running)[0]).toMatchObject({ caption: "see", document: { file_name: "x.png" } });
+  });
+
+  it.each([10, 4090])("stands in the text of the second form, after %i characters of one part", async (length) => {
+    const running = await startAdapter();
+    const text = `**${"x".repeat(length)}**`;
+    const plain = running.adapter.plainPart?.(part(running, { text, buttons: row("https://example.org/") })) ?? [];
+    for (const one of plain)
+      expect(await running.send({ kind: "create", address: running.at, part: one, nonce: "n" })).toMatchObject({
+        kind: "sent",
+      });
+    const messages = posted(running);
+    expect(messages.map((message) => message.text).join("\n")).toBe(
+      `${"x".repeat(length)}\nLink 0: https://example.org/`,
+    );
+    expect(messages.at(-1)?.reply_markup).toMatchObject({ inline_keyboard: [[{ text: "Ok" }]] });
+    expect(plain.map((one) => running.adapter.plainPart?.(one))).toEqual(plain.map(() => undefined));
   });
 });
 
 describe("one part of several that Telegram refuses", () => {
-  it("is sent without its formatting, its image as a plain file, with caption and buttons", async () => {
+  it("is sent without its formatting, with its image, caption and buttons", async () => {
     const running = await startAdapter();
     const attachments: Attachment[] = [{ type: "image", ref: "", url: PNG, mimeType: "image/png", filename: "p.png" }];
     const refused = part(running, { text: "**see**", attachments, buttons: [[{ label: "Ok", token: "t" }]] });
@@ -287,9 +371,10 @@ describe("one part of several that Telegram refuses", () => {
     await running.send({ kind: "create", address: running.at, part: plain, nonce: "n" });
     expect(posted(running)[0]).toMatchObject({
       caption: "see",
-      document: { file_name: "p.png" },
+      photo: expect.anything(),
       reply_markup: { inline_keyboard: [[{ text: "Ok" }]] },
     });
+    expect(posted(running)[0]).not.toHaveProperty("caption_entities");
     expect(running.adapter.plainPart?.(plain)).toBeUndefined();
   });
 });
@@ -379,6 +464,19 @@ describe("an edit", () => {
   });
 });
 
+describe("an edit that Telegram does not allow", () => {
+  it.each(["Bad Request: TOPIC_CLOSED", "Forbidden: MESSAGE_AUTHOR_REQUIRED"])("(%s) is reported gone", async (why) => {
+    const running = await startAdapter();
+    await running.say({ text: "before" });
+    const status = why.startsWith("Forbidden") ? 403 : 400;
+    running.fake.fail({ method: "editMessageText", action: { kind: "refuse", status, description: why } });
+    expect(await running.send(edit(running, "1", { text: "after" }))).toMatchObject({ kind: "gone" });
+    running.fake.fail({ method: "deleteMessage", action: { kind: "refuse", status, description: why } });
+    const remove: SendOperation = { kind: "delete", address: running.at, messageId: "1" };
+    expect(await running.send(remove)).toMatchObject({ kind: "permanent" });
+  });
+});
+
 describe("a delete", () => {
   it("takes the message away, and knows when it was gone", async () => {
     const running = await startAdapter();
@@ -407,6 +505,7 @@ describe("what a send reports", () => {
       { kind: "format" },
     ],
     ["a bad button", refuse(400, "Bad Request: BUTTON_URL_INVALID"), { kind: "format" }],
+    ["buttons that are no buttons", refuse(400, "Bad Request: REPLY_MARKUP_INVALID"), { kind: "format" }],
     ["a long text", refuse(400, "Bad Request: message is too long"), { kind: "format" }],
     ["a block", refuse(403, "Forbidden: bot was blocked by the user"), { kind: "permanent" }],
     ["a lost chat", refuse(400, "Bad Request: chat not found"), { kind: "permanent" }],

@@ -253,6 +253,7 @@ function captionOf(item: Record<string, unknown>): Record<string, unknown> {
 
 function sendMedia(context: MethodContext, request: Request, kind: string): MethodResult {
   const chat = openChat(context, request.payload, true);
+  if (chat.noRightsTo?.includes(kind)) throw badRequest(`not enough rights to send ${kind}s to the chat`);
   const content = mediaContent(context, request, kind, request.payload[kind]);
   return posted(send(context, chat, request.payload, { ...content, ...captionOf(request.payload) }));
 }

@@ -79,8 +79,19 @@ function checkEntities(text: string, given: unknown): FakeEntity[] {
     if (splitsPair(text, to))
       throw badRequest(`entity beginning at UTF-16 offset ${from} ends in a middle of a UTF-16 symbol`);
     if (type === "text_link" && typeof rest.url !== "string") throw badRequest("ENTITY_TEXTURL_INVALID");
+    if (type === "text_link") checkUrl("entity URL", String(rest.url));
     return { type, offset: from, length: to - from, ...rest };
   });
+}
+
+/** As Telegram's own library checks links: a host without a dot is refused, unless it is an address of IPv6. */
+function checkUrl(what: string, url: string): void {
+  const refuse = (why: string) => badRequest(`${what} '${url}' is invalid: ${why}`);
+  const [, scheme = "http", rest = ""] = /^(?:([a-z][a-z\d+.-]*):\/\/)?(\S+)$/i.exec(url) ?? [];
+  if (/^(tg|ton)$/i.test(scheme)) return;
+  if (!/^https?$/i.test(scheme)) throw refuse("Unsupported URL protocol");
+  const host = rest.split(/[/?#]/)[0]?.split("@").at(-1) ?? "";
+  if (!host.startsWith("[") && !host.split(":")[0]?.includes(".")) throw refuse("Wrong HTTP URL");
 }
 
 function splitsPair(text: string, at: number): boolean {
@@ -179,10 +190,7 @@ export function parseKeyboard(given: unknown): FakeMarkup | undefined {
         const size = Buffer.byteLength(button.callback_data);
         if (size < 1 || size > 64) throw badRequest("BUTTON_DATA_INVALID");
       }
-      if (button.url !== undefined && !/^(https?|tg|ton):\/\/[^\s]+$/i.test(button.url))
-        throw badRequest(
-          `inline keyboard button URL '${button.url}' is invalid: Wrong port number specified in the URL`,
-        );
+      if (button.url !== undefined) checkUrl("inline keyboard button URL", button.url);
     }
   if (count > 100) throw badRequest("reply markup is too long");
   return { inline_keyboard: (rows as FakeButton[][]).filter((row) => row.length > 0) };
