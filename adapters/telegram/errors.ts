@@ -63,13 +63,13 @@ export function isPassing(failure: ApiFailure): boolean {
   return failure.status >= 500 || failure.status === 429 || /temporarily unavailable/i.test(failure.description);
 }
 
-/** Why a file of Telegram's cannot be read, now or for good. */
-export function fileError(thrown: unknown): HookgateError {
+/** Why a request that is no send failed, and whether it may work later. */
+export function requestError(thrown: unknown, code: string, what: string): HookgateError {
   if (thrown instanceof HookgateError) return thrown;
   const failure = readFailure(thrown);
   return new HookgateError({
-    code: "FILE_UNAVAILABLE",
-    message: `Telegram does not give the file: ${describeFailure(failure)}`,
+    code,
+    message: `${what}: ${describeFailure(failure)}`,
     retryable: isPassing(failure),
     retryAfterMs: retryAfterOf(failure),
     cause: thrown,

@@ -7,11 +7,12 @@ import type {
   SendOperation,
   SendResult,
 } from "../../src/domain/adapter.js";
+import type { Address } from "../../src/domain/address.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { InFlight } from "../../src/lib/in-flight.js";
 import { registerCommands } from "./commands.js";
 import { encode, plainPart } from "./encode.js";
-import { describeFailure, fileError, isTokenRefused, isTokenWrong, readFailure, runError } from "./errors.js";
+import { describeFailure, isTokenRefused, isTokenWrong, readFailure, requestError, runError } from "./errors.js";
 import { Intake } from "./intake.js";
 import type { TelegramOptions } from "./options.js";
 import { Floods } from "./outcome.js";
@@ -40,6 +41,7 @@ interface Running {
   transport: Transport;
   intake: Intake;
   send(operation: SendOperation, signal: AbortSignal): Promise<SendResult>;
+  openTopic(at: Address, name: string): Promise<Address | undefined>;
 }
 
 export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter {
@@ -71,10 +73,15 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
       const transport = openTransport(options, context.logger);
       try {
         await serve(options, context, transport, signal, (intake) => {
-          const { clock } = context;
+          const { clock, logger } = context;
           const { uploadTimeoutMs, maxFileBytes, outgoing } = options;
           const sending = { transport, floods, clock, uploadTimeoutMs, maxFileBytes, outgoing };
-          running = { transport, intake, send: (operation, stop) => send(sending, operation, stop) };
+          running = {
+            transport,
+            intake,
+            send: (operation, stop) => send(sending, operation, stop),
+            openTopic: (at, name) => openTopic({ transport, clock, logger, signal }, at, name),
+          };
         });
       } finally {
         running = undefined;
@@ -94,7 +101,7 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
           throw new HookgateError({ code: "FILE_UNAVAILABLE", message: "Telegram gives no way to the file" });
         return await transport.download(path, Math.min(options.maxFileBytes, DOWNLOAD_MAX), signal);
       } catch (thrown) {
-        throw fileError(thrown);
+        throw requestError(thrown, "FILE_UNAVAILABLE", "Telegram does not give the file");
       }
     },
     send(operation, signal) {
@@ -103,7 +110,7 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
     },
     async openTopic(at, name) {
       if (!running) throw notConnected();
-      return openTopic(running.transport, at, name);
+      return running.openTopic(at, name);
     },
     async webhook(headers, body) {
       // Not 2xx: Telegram keeps the update and calls again.

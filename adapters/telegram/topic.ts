@@ -1,26 +1,48 @@
 /** A topic of a forum group: Telegram's threads hang under no message, so one is opened by its name. https://core.telegram.org/bots/api#createforumtopic */
 import type { Address } from "../../src/domain/address.js";
-import { HookgateError } from "../../src/lib/errors.js";
-import { describeFailure, readFailure } from "./errors.js";
+import { pauseAfter } from "../../src/lib/backoff.js";
+import { type Clock, wait } from "../../src/lib/clock.js";
+import type { Logger } from "../../src/lib/logger.js";
+import { isPassing, readFailure, requestError } from "./errors.js";
 import type { Transport } from "./transport.js";
 
 const MAX_NAME = 128;
+const ATTEMPTS = 3;
+const RETRY = { firstMs: 500, maxMs: 2_000 };
+/** A run of a hook waits for the topic. A message in the chat itself is better than one that comes late or never. */
+const MAX_WAIT_MS = 10_000;
 
-/** Undefined: the chat is no forum, or we may not open topics there. */
-export async function openTopic(transport: Transport, at: Address, name: string): Promise<Address | undefined> {
-  try {
-    const { message_thread_id: id } = await transport.call((api) =>
-      api.createForumTopic({ chat_id: at.chatId, name: [...name].slice(0, MAX_NAME).join("") }),
-    );
-    return { platform: at.platform, botId: at.botId, chatId: at.chatId, threadId: String(id) };
-  } catch (thrown) {
-    const failure = readFailure(thrown);
-    if (failure.kind === "refused" && failure.status < 500 && failure.status !== 429) return undefined;
-    throw new HookgateError({
-      code: "THREAD_NOT_OPENED",
-      message: `Telegram opened no topic: ${describeFailure(failure)}`,
-      retryable: true,
-      cause: thrown,
-    });
+export interface TopicContext {
+  transport: Transport;
+  clock: Clock;
+  logger: Logger;
+  /** Of the adapter's run. */
+  signal: AbortSignal;
+}
+
+/**
+ * Undefined: the chat is no forum, we may not open topics there, or Telegram does not open one now. A request whose answer was lost
+ * may leave an empty topic behind.
+ */
+export async function openTopic(context: TopicContext, at: Address, name: string): Promise<Address | undefined> {
+  const { transport, clock, logger, signal } = context;
+  const topic = { chat_id: at.chatId, name: [...name].slice(0, MAX_NAME).join("") };
+  const startedMs = clock.monotonic();
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const { message_thread_id: id } = await transport.call((api) => api.createForumTopic(topic), signal);
+      return { platform: at.platform, botId: at.botId, chatId: at.chatId, threadId: String(id) };
+    } catch (thrown) {
+      if (!isPassing(readFailure(thrown))) return undefined;
+      const error = requestError(thrown, "THREAD_NOT_OPENED", "Telegram opened no topic");
+      // Told as it is: the run goes on after the next start.
+      if (signal.aborted) throw error;
+      const pauseMs = pauseAfter(error, RETRY, attempt);
+      if (attempt === ATTEMPTS || clock.monotonic() - startedMs + pauseMs > MAX_WAIT_MS) {
+        logger.warn({ chat: at.chatId, error: error.message }, "the message goes to the chat itself");
+        return undefined;
+      }
+      await wait(clock, pauseMs, signal);
+    }
   }
 }

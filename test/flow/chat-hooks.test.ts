@@ -116,3 +116,25 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", (name) => {
     await until(async () => (await texts(platform, place)).some((text) => text.includes("count 4")), "count 4", 30_000);
   });
 });
+
+describe("a topic that Telegram does not open", () => {
+  it("is asked for again after an error page, and else the hook speaks in the chat itself", async () => {
+    const { telegram, platforms } = stack;
+    const place = { chatId: String(telegram.forumId) };
+    const action = { kind: "proxy-error", status: 502 } as const;
+    telegram.faults.clear();
+    telegram.fail({ method: "createForumTopic", action });
+    await platforms.telegram.say(place, "guest", "report after one error page");
+    const inTopic = () =>
+      telegram.callsOf("sendMessage").find(({ payload }) => String(payload.text).includes("after one error page"));
+    const sent = await until(inTopic, "the answer in a topic");
+    expect(sent.payload.message_thread_id).toBeDefined();
+    telegram.fail({ method: "createForumTopic", times: 9, action });
+    await platforms.telegram.say(place, "guest", "report without a topic");
+    await until(
+      async () => (await texts(platforms.telegram, place)).some((text) => text.includes("without a topic")),
+      "the answer in the chat",
+    );
+    telegram.faults.clear();
+  });
+});

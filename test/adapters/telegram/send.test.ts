@@ -643,13 +643,16 @@ describe("a topic", () => {
       expect(await adapter.openTopic?.({ ...at, chatId: String(chatId) }, "x")).toBeUndefined();
   });
 
-  it("that may be opened later is a failure that passes", async () => {
-    const { adapter, at, fake } = await startAdapter();
+  it("is opened after a limit or a lost answer; else the chat itself has to do", async () => {
+    const { adapter, at, fake, lines } = await startAdapter();
     const forum = { ...at, chatId: String(fake.forumId) };
     fake.fail({ method: "createForumTopic", action: { kind: "rate-limit", retryAfterS: 1 } });
-    await expect(adapter.openTopic?.(forum, "x")).rejects.toMatchObject({ code: "THREAD_NOT_OPENED", retryable: true });
+    expect(await adapter.openTopic?.(forum, "x")).toMatchObject({ threadId: expect.any(String) });
     fake.fail({ method: "createForumTopic", action: { kind: "drop-before" } });
-    await expect(adapter.openTopic?.(forum, "x")).rejects.toMatchObject({ retryable: true });
+    expect(await adapter.openTopic?.(forum, "y")).toMatchObject({ threadId: expect.any(String) });
+    fake.fail({ method: "createForumTopic", action: { kind: "rate-limit", retryAfterS: 600 } });
+    expect(await adapter.openTopic?.(forum, "z")).toBeUndefined();
+    expect(lines.join("\n")).toContain("Telegram opened no topic: 429");
   });
 });
 
