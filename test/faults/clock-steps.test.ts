@@ -94,8 +94,8 @@ it("a send under way is repeated, and not held, when the clock moves forward by 
 it("a message that a hook put off is handled after a restart under an earlier clock", async () => {
   const { stack, step } = await setUp();
   const { telegram } = stack.platforms;
-  const tries = () => stack.noted("inbound_claim").filter(({ text }) => text === "later 1800000").length;
-  await telegram.say(telegram.places[0], "guest", "later 1800000");
+  const tries = () => stack.noted("inbound_claim").filter(({ text }) => text === "later 5000").length;
+  await telegram.say(telegram.places[0], "guest", "later 5000");
   const metrics = async () => (await fetch(`${stack.gateway.url}/metrics`)).text();
   await until(async () => /inbox_rows\{status="deferred"\} 1/.test(await metrics()), "the message being put off");
   await stack.gateway.kill();
