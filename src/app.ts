@@ -9,7 +9,7 @@ import { followClock } from "./app/clock-between.js";
 import type { App, AppOptions } from "./app/contract.js";
 import { endCause } from "./app/end-cause.js";
 import { logExits } from "./app/exit-cause.js";
-import { codeForFirstOwner, reportListening } from "./app/first-steps.js";
+import { firstSteps } from "./app/first-steps.js";
 import { adminsOf, sweepAll, threadsOf } from "./app/hooks.js";
 import { assembleHttp } from "./app/http.js";
 import { linksOf } from "./app/links.js";
@@ -378,17 +378,18 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       closers.push(await watchConfig(loaded.file, { reread, reload, isWanted, clock, logger }));
     }
     hasStarted = true;
-    await reportListening(gateway, logger);
     const swept = { automations, orchestrator, missions: planned.sweepMissions, sla, alerts };
     closers.push(keepSwept({ sweep: sweepAll(store, swept), verify: store.verify }, clock, logger));
     // orchestrator:shutdown comes before anything closes. (The one above is for a start that fails on the way.)
     closers.push(() => orchestrator.stop());
 
+    const chatUrl = config.http.public_url ?? http.url;
     return {
       url: http.url,
+      chatUrl,
       newToken: env.HOOKGATE_TOKEN ? undefined : await firstTime(store, consoleToken),
-      loginLink: `${http.url.replace(/\/+$/, "")}/#token=${encodeURIComponent(consoleToken)}`,
-      ownerCode: await codeForFirstOwner(gateway, claims),
+      loginLink: `${chatUrl.replace(/\/+$/, "")}/#token=${encodeURIComponent(consoleToken)}`,
+      firstSteps: (signal) => firstSteps({ gateway, claims, clock, logger }, signal),
       gateway,
       logger,
       automations,

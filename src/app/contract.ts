@@ -9,6 +9,7 @@ import type { Logger } from "../lib/logger.js";
 import type { Resolve } from "../lib/outgoing/connect.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import type { PluginInfo } from "../plugins/plugins.js";
+import type { FirstSteps } from "./first-steps.js";
 import type { TakenOver } from "./reload.js";
 
 export interface AppOptions {
@@ -27,13 +28,16 @@ export interface AppOptions {
 }
 
 export interface App {
+  /** Of the server in this process. */
   readonly url: string;
+  /** The address that people open: `http.public_url` when it is set. */
+  readonly chatUrl: string;
   /** The login token, when this installation made it just now and nobody has been told. */
   readonly newToken: string | undefined;
   /** Opens the web chat logged in. It holds the token: for the terminal only. */
   readonly loginLink: string;
-  /** The one-time code for `/claim`, while a platform has nobody with a role. */
-  readonly ownerCode: string | undefined;
+  /** Waits a few seconds at most for the platforms to connect; what the start then shows. Rejects when `signal` aborts. */
+  firstSteps(signal: AbortSignal): Promise<FirstSteps>;
   readonly gateway: Gateway;
   readonly logger: Logger;
   readonly plugins: readonly PluginInfo[];

@@ -1,21 +1,54 @@
-/** What a start reports for the person who sets the gateway up: what each platform listens to, and how the first owner is made. */
+/** What a start shows the person who sets the gateway up: what each platform listens to, why one is offline, and how the first owner is made. */
 import type { Gateway } from "../gateway/gateway.js";
 import type { OwnerClaims } from "../gateway/owner-claims.js";
+import type { AdapterStatus } from "../gateway/status.js";
+import { type Clock, wait } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 
+export interface FirstSteps {
+  /** The one-time code for `/claim`, while a platform that can be reached has no person with a role. */
+  ownerCode: string | undefined;
+  /** Platforms that cannot connect, with the reason and what to do. */
+  offline: Pick<AdapterStatus, "platform" | "reason" | "hint">[];
+}
+
+interface FirstStepsParts {
+  gateway: Gateway;
+  claims: OwnerClaims;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** A platform that has not answered by then is shown like one that works: most are only slow. */
+const VERDICT_WITHIN_MS = 5_000;
+const POLL_MS = 50;
+
+/** Waits until each platform is known to be online or not, logs what the platforms listen to, and returns what the start prints. */
+export async function firstSteps(parts: FirstStepsParts, signal: AbortSignal): Promise<FirstSteps> {
+  const adapters = await afterVerdicts(parts, signal);
+  const offline = adapters.filter(({ phase }) => phase === "offline");
+  const reachable = adapters.filter(({ phase }) => phase !== "offline");
+  reportListening(reachable, parts.logger);
+  const needsOwner = reachable.some(({ listening }) => listening?.people === 0);
+  return { ownerCode: needsOwner ? parts.claims.newCode() : undefined, offline };
+}
+
+async function afterVerdicts({ gateway, clock }: FirstStepsParts, signal: AbortSignal): Promise<AdapterStatus[]> {
+  const until = clock.monotonic() + VERDICT_WITHIN_MS;
+  for (;;) {
+    const { adapters } = await gateway.status();
+    const isKnown = adapters.every(({ phase }) => phase !== "off" && phase !== "connecting");
+    if (isKnown || clock.monotonic() >= until) return adapters;
+    await wait(clock, POLL_MS, signal);
+  }
+}
+
 /** One line per platform: a bot that listens to nothing is a warning, with what to do. */
-export async function reportListening(gateway: Gateway, logger: Logger): Promise<void> {
-  const { adapters } = await gateway.status();
-  for (const { platform, phase, listening } of adapters) {
-    if (listening === undefined || phase === "offline") continue;
+function reportListening(adapters: readonly AdapterStatus[], logger: Logger): void {
+  for (const { platform, listening } of adapters) {
+    if (listening === undefined) continue;
     if (listening.isNothing)
       logger.warn({ platform, hint: listening.hint }, `${platform} listens to ${listening.text}`);
     else logger.info({ platform, hint: listening.hint }, `${platform} listens to ${listening.text}`);
   }
-}
-
-/** While a platform has nobody with a role, nobody there can be answered: its first owner is claimed with this code. */
-export async function codeForFirstOwner(gateway: Gateway, claims: OwnerClaims): Promise<string | undefined> {
-  const { adapters } = await gateway.status();
-  return adapters.some(({ listening }) => listening?.people === 0) ? claims.newCode() : undefined;
 }

@@ -1,4 +1,4 @@
-/** `hookgate start`: the gateway, until a signal ends it. SIGINT and SIGTERM stop it well, a second one at once; SIGHUP takes over the configuration. */
+/** `hookgate start`: the gateway, until a signal ends it. SIGINT and SIGTERM stop it well, a second one at once; SIGHUP applies the configuration. */
 import type { App } from "../app.js";
 import { startApp } from "../app.js";
 import { loadConfig } from "../config/load.js";
@@ -16,11 +16,15 @@ export async function start(
   const reread = () => loadConfig(options);
   const app = await startApp(reread(), { version: version(), pretty: terminal.isTty, reread, newDatabase });
   goOnAfterStrays(app);
-  greet(app, terminal);
   const stopping = new AbortController();
   reloadOnHangup(app, options, terminal, stopping.signal);
+  const greeting = greet(app, terminal, stopping.signal).catch((error: unknown) => {
+    if (!stopping.signal.aborted)
+      app.logger.error({ error: errorMessage(error) }, "the addresses and codes of this start could not be shown");
+  });
   await stopSignal;
   stopping.abort();
+  await greeting;
   await app.stop();
   return EXIT.done;
 }
@@ -39,10 +43,12 @@ function goOnAfterStrays({ logger }: App): void {
 }
 
 /** Beside the log when a person reads it; on standard error when a program reads the log's JSON lines. */
-function greet({ url, newToken, loginLink, ownerCode }: App, terminal: Terminal): void {
+async function greet(app: App, terminal: Terminal, stopping: AbortSignal): Promise<void> {
+  const { chatUrl, newToken, loginLink } = app;
+  const { ownerCode, offline } = await app.firstSteps(stopping);
   const say = terminal.isTty ? terminal.out : terminal.error;
   const bold = (text: string) => (terminal.isTty ? `\u001b[1m${text}\u001b[22m` : text);
-  const lines = ["", `  ${bold("Hookgate")} ${version()}`, `  chat         ${bold(url)}`];
+  const lines = ["", `  ${bold("Hookgate")} ${version()}`, `  chat         ${bold(chatUrl)}`];
   if (newToken !== undefined)
     lines.push(
       `  login token  ${bold(newToken)}`,
@@ -54,6 +60,10 @@ function greet({ url, newToken, loginLink, ownerCode }: App, terminal: Terminal)
       `  owner code   ${bold(ownerCode)}`,
       `               Send /claim ${ownerCode} to the bot to become its owner. It works once.`,
     );
+  for (const { platform, reason, hint } of offline) {
+    lines.push(`  ${platform.padEnd(12)} ${bold("offline")}: ${reason ?? "it cannot connect"}`);
+    if (hint !== undefined) lines.push(`               ${hint}`);
+  }
   if (terminal.isTty) lines.push("  stop         Ctrl-C");
   say([...lines, ""].join("\n"));
 }
