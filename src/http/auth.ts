@@ -19,8 +19,11 @@ import type { Session, Sessions } from "./session.js";
 export interface Auth {
   /** Rejects with UNAUTHORIZED, TOKEN_WRONG, SIGNATURE_STALE, RATE_LIMITED or ORIGIN_WRONG. */
   need(request: FastifyRequest): Promise<Person>;
-  /** Rejects with TOKEN_WRONG, RATE_LIMITED, or ORIGIN_WRONG for a page that is not ours. */
-  login(request: FastifyRequest, reply: FastifyReply, token: string): Promise<Person>;
+  /**
+   * Logs in, under another name when one is given. Rejects with TOKEN_WRONG, RATE_LIMITED, NAME_REFUSED, NAME_TAKEN, or
+   * ORIGIN_WRONG for a page that is not ours.
+   */
+  login(request: FastifyRequest, reply: FastifyReply, token: string, name?: string): Promise<Person>;
   /** Revokes the session; with `everywhere` all sessions of its person. Gives whose it was. */
   logout(request: FastifyRequest, reply: FastifyReply, everywhere: boolean): Promise<string | undefined>;
   /** For the answer to a signed call: shows the caller that this gateway has the token. Undefined for every other request. */
@@ -89,11 +92,13 @@ export function createAuth(parts: AuthParts): Auth {
       return person;
     },
 
-    async login(request, reply, token) {
+    async login(request, reply, token, name) {
       // A program sends no Origin; a page of another site must not log a browser in.
       if (request.headers.origin !== undefined) guard.checkOrigin(request);
       failedTokens.check(request);
-      const person = await people.byToken(token);
+      const known = await people.byToken(token);
+      // Before the session: a login whose name is refused leaves no cookie.
+      const person = known && name !== undefined ? await people.rename(known.id, name) : known;
       const value = person && (await sessions.start(person.id));
       if (!person || value === undefined) throw failedTokens.failed(request, "login");
       reply.setCookie(cookieName(request), value, {

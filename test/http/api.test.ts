@@ -78,7 +78,11 @@ describe("who may come in", () => {
     const refused = { error: { code: "NAME_REFUSED" } };
     for (const name of ["Gra\u200bce", "\u202eecarG", "Bo\u2066b", "\u3164", "\u2800 ", "G\u00adrace", "Gra\u200dce"])
       expect(await rename(name)).toMatchObject(refused);
-    expect((await app.call(undefined, "POST", "/api/login", { token: BOB, name: "Grace" })).status).toBe(409);
+    for (const [name, status] of [
+      ["Grace", 409],
+      ["\u3164", 400],
+    ] as const)
+      expect(await login(BOB, { name })).toMatchObject({ status, cookie: "" });
     for (const name of ["Bob", "Bob  B.", "José", "علی\u200cرضا", "👩\u200d🔬 Ann"])
       expect(await rename(name)).toMatchObject({ person: { id: "2" } });
     expect(await rename("Bob")).toEqual({ person: { id: "2", name: "Bob" } });

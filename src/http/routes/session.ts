@@ -13,10 +13,8 @@ export const sessionRoutes = [
     summary: "`{ token, name? }`: logs in with a token, sets the session cookie; `name` is what others see.",
     perMinute: 10,
     body: z.strictObject({ token: z.string().min(1).max(500), name: name.optional() }),
-    async handle({ auth, people }, { body, request, reply }) {
-      const person = await auth.login(request, reply, body.token);
-      const renamed = body.name === undefined ? undefined : await people.rename(person.id, body.name);
-      return { person: renamed ?? person };
+    async handle({ auth }, { body, request, reply }) {
+      return { person: await auth.login(request, reply, body.token, body.name) };
     },
   }),
   openRoute({
