@@ -1,7 +1,7 @@
 /** `/claim CODE`: the first owner on a platform, by the one-time code that the gateway prints. Owners list and remove claims, and get new codes. */
 import type { CommandSpec } from "../src/domain/command.js";
 import { hasRole } from "../src/domain/identity.js";
-import type { Command, CommandContext } from "../src/gateway/commands.js";
+import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import type { ClaimResult } from "../src/gateway/owner-claims.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { answer } from "./answer.js";
@@ -50,7 +50,7 @@ async function claimed(claims: Claims, typed: string, { operator, at, from, logg
   const result = await claims.claim(person, operator.displayName, typed);
   if (result !== "claimed") {
     logger.warn({ person, result }, "an owner code was not accepted");
-    throw new HookgateError({ code: "CLAIM_REFUSED", ...REFUSALS[result] });
+    return refused(result);
   }
   logger.info({ person }, "a new owner was claimed in chat");
   const here = from?.isDm === false && at !== undefined;
@@ -84,6 +84,16 @@ const REFUSALS: Record<Exclude<ClaimResult, "claimed">, { message: string; hint:
     hint: "`hookgate claim` on the gateway's machine prints a new one.",
   },
 };
+
+/** A refusal, not a failure: it is answered privately, because everybody in a room may read what is wrong with a code. */
+function refused(result: keyof typeof REFUSALS): CommandAnswer {
+  const { message, hint } = REFUSALS[result];
+  return answer({
+    text: [`✗ ${message}\n${hint}`],
+    data: { error: { code: "CLAIM_REFUSED", message, hint } },
+    outcome: "refused",
+  });
+}
 
 async function removed(claims: Claims, person: string, { need, operator, logger }: CommandContext) {
   need("owner");

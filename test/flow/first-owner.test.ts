@@ -70,6 +70,25 @@ it("a bot that listens to nothing is reported at the start and in /status, with 
   expect(status).not.toContain("All is well");
 });
 
+it("a start with a wrong token names the platform with its reason, offers no code for it, and prints the public address", async () => {
+  const wrong = await gatewayProcess({
+    folder: join(folder, "wrong-token"),
+    config: { http: { public_url: "https://chat.example.org" } },
+    env: { LOG_LEVEL: "info", DISCORD_TOKEN: `${DISCORD_TOKEN}x`, DISCORD_API_URL: discord.apiUrl },
+  });
+  try {
+    await wrong.start();
+    const banner = await until(() => /^ {2}Hookgate [\s\S]*?\n\n/m.exec(wrong.output())?.[0], "the banner");
+    expect(banner).toMatch(/^ {2}chat {9}https:\/\/chat\.example\.org\/?$/m);
+    expect(banner).toMatch(/^ {2}discord {6}offline: .*token.*\n {15}\S/im);
+    expect(banner).not.toContain("owner code");
+    expect(wrong.output()).not.toContain("discord listens to");
+    expect(wrong.output()).toContain("web listens to");
+  } finally {
+    await wrong.kill();
+  }
+});
+
 it("a person without a role is told once what this account is, and each ignored message leaves a line and a count", async () => {
   const mallory = discord.world.addUser({ username: "mallory2", globalName: "\u202eMal\u200blory\u3164" }).id;
   discord.people.says("hello bot", { dm: true, userId: mallory });
@@ -103,6 +122,13 @@ it("the first owner is made in chat by the printed code, which works once", asyn
   const ben = discord.world.addUser({ username: "ben" }).id;
   discord.people.says("/claim WRONGONE", { dm: true, userId: ann });
   await until(() => directTo(ann).some((text) => text.includes("not the current code")), "the refusal");
+  discord.people.says("/claim WRONGTWO", { channelId: discord.channelId, userId: ann });
+  await until(
+    () => directTo(ann).filter((text) => text.includes("not the current code")).length === 2,
+    "the refusal of the code in the room, sent directly",
+  );
+  const inRoom = [...(discord.world.channels.get(discord.channelId)?.messages.values() ?? [])];
+  expect(inRoom.filter(({ author }) => author.id === discord.world.bot.id)).toEqual([]);
   const answers = async (text: string, answer: string) => {
     discord.people.says(text, { dm: true, userId: ann });
     await until(() => directTo(ann).at(-1)?.includes(answer), `the answer to ${text}`);
@@ -150,6 +176,8 @@ it("a claimed owner holds after a crash; `hookgate claim` prints another code, a
     "the claim",
   );
   expect(await statusText()).not.toContain("listens to nothing");
+  telegram.people.says("/start", { dm: true, userId: telegram.userId });
+  await until(() => directOnTelegram(telegram.userId).at(-1)?.includes("Press a subject"), "the welcome");
 
   discord.people.says(`/claim remove=telegram:${telegram.userId}`, { dm: true, userId: ann });
   await until(() => directTo(ann).at(-1)?.includes("is no longer an owner"), "the removal");

@@ -2,21 +2,28 @@
 import type { Operator } from "../../domain/identity.js";
 import type { InboundMessage } from "../../domain/message.js";
 import { nearest } from "../../lib/nearest.js";
-import { note } from "./answer-command.js";
+import { answerCommand, note } from "./answer-command.js";
 import { type Handling, settled } from "./handling.js";
 import type { LaneRow } from "./lanes.js";
 import type { Inbound } from "./receiving.js";
 
-/** Undefined when it is none of this; a text that goes on to somebody (`default_route`) is theirs to answer. */
+/** `/start` shows what `/help` shows. Undefined when it is none of this; a text that goes on to somebody (`default_route`) is theirs to answer. */
 export function unknownCommand(
   row: LaneRow,
   message: InboundMessage,
-  { role }: Operator,
+  operator: Operator,
   inbound: Inbound,
-): Handling | undefined {
+): Promise<Handling> | Handling | undefined {
   const name = /^\/([a-z][a-z0-9_-]{0,31})(?:\s|$)/i.exec(message.text)?.[1];
+  const { role } = operator;
   if (name === undefined || role === undefined || !message.isDm || inbound.config.default_route !== "none")
     return undefined;
+  const help = name.toLowerCase() === "start" ? inbound.commands.find("help") : undefined;
+  // Telegram's own button sends it: the first thing that a person there sends to a bot.
+  if (help) {
+    const call = { command: help, parsed: { kind: "options" as const, options: {} }, operator, message };
+    return answerCommand(row, call, inbound);
+  }
   const near = nearest(
     name,
     inbound.commands.all.map((command) => command.name),
