@@ -8,7 +8,8 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
 /** All candidates that are near enough to be a likely slip, the nearest first. */
 export function nearestOf(name: string, candidates: Iterable<string>): string[] {
   const wanted = name.toLowerCase();
-  const limit = Math.max(2, Math.floor(wanted.length / 2.5));
+  // Of three letters, two wrong ones are another word: "red" is no slip for "bad".
+  const limit = Math.max(1, Math.floor(wanted.length / 2.5));
   return [...candidates]
     .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
     .filter(({ distance }) => distance <= limit)
@@ -16,16 +17,22 @@ export function nearestOf(name: string, candidates: Iterable<string>): string[] 
     .map(({ candidate }) => candidate);
 }
 
+/** Letters to insert, remove, replace or swap with their neighbour. */
 function editDistance(a: string, b: string): number {
+  let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
-    for (let j = 1; j <= b.length; j++)
+    for (let j = 1; j <= b.length; j++) {
+      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
       row[j] = Math.min(
         (previous[j] as number) + 1,
         (row[j - 1] as number) + 1,
         (previous[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1),
+        isSwapped ? (beforePrevious[j - 2] as number) + 1 : Number.POSITIVE_INFINITY,
       );
+    }
+    beforePrevious = previous;
     previous = row;
   }
   return previous[b.length] as number;

@@ -190,17 +190,19 @@ describe("loadConfig", () => {
 alerts:
   routes: { default: { buttons: [ack, esclate], snooze: [15m, soon], mute: [1h, 2h, 3h, 4h, 5h] } }
 sla:
-  policies: [{ id: dates, for: task, buttons: [asign] }]
+  policies: [{ id: dates, for: task, buttons: [asign] }, { id: late, for: mission, buttons: [out] }]
 `);
     expect(problems.map(({ path, message }) => [path, message])).toEqual(
       expect.arrayContaining([
         ["sla.policies.0.buttons.0", '"asign" is not known here (did you mean "assign"?)'],
+        // Two of three letters differ from a known button: all are listed.
+        ["sla.policies.1.buttons.0", expect.stringMatching(/^expected one of .*ack.*, got "out"$/)],
         ["alerts.routes.default.buttons.1", '"esclate" is not known here (did you mean "escalate"?)'],
         ["alerts.routes.default.snooze.1", "expected a length of time such as 15m, 2h or 1d, or business"],
         ["alerts.routes.default.mute", expect.stringContaining("4")],
       ]),
     );
-    expect(problems).toHaveLength(4);
+    expect(problems).toHaveLength(5);
   });
 
   it("finds routes of alerts and people on call that nobody has written down", () => {
