@@ -11,11 +11,14 @@ import { needTask, type TaskDesk, textOf } from "./parts.js";
 import { dueText, nameOf, taskData, taskLine } from "./rows.js";
 
 const HISTORY = 30;
+const REACH = 500;
 const LONGEST_OUTPUT = 1_500;
 
 export async function showTask(desk: TaskDesk, context: CommandContext, now: number): Promise<CommandAnswer> {
   const given = textOf(context.options.id);
-  const found = given === undefined ? undefined : await desk.store.get(given);
+  const byId = given === undefined ? undefined : await desk.store.get(given);
+  const mayList = hasRole(context.operator.role, "viewer");
+  const found = byId ?? (mayList ? await taskNamed(desk, context.options) : undefined);
   // Nobody learns whether a task is there without being allowed to see it.
   if (found === undefined || !isWorker(found, context.operator)) context.need("viewer");
   const task = found ?? (await needTask(desk, given));
@@ -39,6 +42,16 @@ export async function showTask(desk: TaskDesk, context: CommandContext, now: num
     },
     buttons: [buttonsOf(task, context)],
   });
+}
+
+/** By its title or a part of it, when that fits one task only. Words behind the first one belong to the title. */
+async function taskNamed(desk: TaskDesk, { id, text }: CommandContext["options"]): Promise<Task | undefined> {
+  const name = [textOf(id), textOf(text)].filter((part) => part !== undefined).join(" ");
+  if (name === "") return undefined;
+  const fits = await desk.store.list({ text: name, limit: REACH });
+  const exact = fits.filter(({ title }) => title.trim().toLowerCase() === name.toLowerCase());
+  const [only, ...others] = exact.length > 0 ? exact : fits;
+  return others.length === 0 ? only : undefined;
 }
 
 /** A failure's reason quotes the program. */

@@ -76,7 +76,10 @@ describe("a command that leaves out what it is about", () => {
     expect(labels(await asked(app, "/task cancel"))).toEqual(["Call Ann · assigned"]);
     expect(labels(await asked(app, "/task retry"))).toEqual(["Water the roses · cancelled"]);
     // A word of the title narrows it.
-    expect(labels(await asked(app, "/task show rose"))).toEqual(["Water the roses · cancelled"]);
+    expect(labels(await asked(app, "/task assign call"))).toEqual(["Call Ann · assigned"]);
+    // To show the only one that the words fit changes nothing.
+    for (const line of ["/task show rose", "/task show water the roses", `/task show ${roses}`])
+      expect((await asked(app, line)).text).toMatch(/Water the roses[\s\S]*History/);
     expect(labels(await asked(app, "/task assign"))).toEqual(["Call Ann · assigned"]);
 
     const begun = await press(app, await asked(app, "/mission run"), "Release");
@@ -179,7 +182,7 @@ describe("/task add", () => {
       ["/task add", "Missing: what is to be done", "/add-task"],
       ["/task add ok", "Missing: what is to be done"],
       ['/task add "Call Ann"', "Missing: who, or what"],
-      ["/task add okk Do it", 'nobody "okk"'],
+      ["/task add okk Do it", 'no runner or person "okk"'],
       ["/task add ok Do it due=tomorrow", '"tomorrow" is no time'],
       ["/task add ok Do it due=2020-01-01T00:00", "is over already"],
       ["/task add ok Do it timeout=soon", "`timeout` is a length of time"],
