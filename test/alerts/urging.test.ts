@@ -329,7 +329,12 @@ describe("a page that goes out late", () => {
 describe("many at once", () => {
   it("share a card when there are more than a few of a group; one press acknowledges all", async () => {
     const on = await watch(route({ remind: { every: "10m", times: 3 } }));
-    for (let n = 0; n < 12; n++) await on.raise({ fingerprint: `replies:${n}`, title: `Reply to ${n}` });
+    const raise = (n: number) => on.raise({ fingerprint: `replies:${n}`, title: `Reply to ${n}` });
+    for (let n = 0; n < 4; n++) await raise(n);
+    await on.advance(10_000);
+    // Of one alert, the card has the title of the alert.
+    expect(on.posted()[3]?.text).toMatch(/^\W*🗂 Reply to 3/);
+    for (let n = 4; n < 12; n++) await raise(n);
     await on.advance(10_000);
     const cards = on.posted();
     expect(cards).toHaveLength(4);

@@ -43,14 +43,16 @@ export async function listCard(card: AlertCard, { store, config, clock }: Tellin
 
 function titleFor({ kind, key }: AlertCard, total: number, open: number, first: Alert | undefined): string {
   const count = `${total.toLocaleString("en-US")} alert${total === 1 ? "" : "s"}`;
+  // One alert is called by its own title: the group's key means nothing to people.
+  const only = total === 1 && first ? first.signal.title : undefined;
   const left = open === 0 ? ", all ended" : open < total ? `, ${open.toLocaleString("en-US")} open` : "";
   switch (kind) {
     case "catch-up":
-      return `🌙 While it was quiet: ${count}${left}`;
+      return `🌙 While it was quiet: ${only ?? `${count}${left}`}`.slice(0, 250);
     case "rest":
-      return total === 1 && first ? `🗂 ${first.signal.title}`.slice(0, 250) : `🗂 ${count} at once${left}`;
+      return `🗂 ${only ?? `${count} at once${left}`}`.slice(0, 250);
     default:
-      return `🗂 ${count}${left}: ${key.split("|").slice(1).join(" ").slice(0, 120)}`;
+      return `🗂 ${only ?? `${count}${left}: ${key.split("|").slice(1).join(" ").slice(0, 120)}`}`.slice(0, 250);
   }
 }
 
