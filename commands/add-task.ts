@@ -7,7 +7,7 @@ import { addTask } from "./tasks/add.js";
 
 export const addTaskSpec: CommandSpec = {
   name: "add-task",
-  summary: "Give somebody a task; yourself when you name nobody",
+  summary: "Give a task to a runner or a person, or to yourself when you name no one",
   role: "operator",
   options: [
     { name: "title", summary: "What is to be done, in a line", type: "string", required: true, rest: true },

@@ -33,7 +33,7 @@ const ACTING: ReadonlySet<string> = new Set(["assign", "escalate", "resolve", "n
 
 export const alertsSpec: CommandSpec = {
   name: "alerts",
-  summary: "What is late or broken, and what is done about it",
+  summary: "Alerts: overdue or broken work, and who handles it",
   role: "viewer",
   options: [
     actionOption(ACTIONS, "open"),

@@ -139,8 +139,8 @@ function whyNobody({ registry }: CommandDeps, target: Target, payload: unknown):
   if (target.kind === "point") {
     const hooks = registry.order(target.point.name);
     return hooks.length === 0
-      ? "Nobody ran: no hook is registered here."
-      : `Nobody ran: ${hooks.every(({ enabled }) => !enabled) ? "every hook here is disabled" : "no hook here wants this payload"}.`;
+      ? "No hook ran: none is registered here."
+      : `No hook ran: ${hooks.every(({ enabled }) => !enabled) ? "every hook here is disabled" : "no hook here wants this payload"}.`;
   }
   const reasons = registry.explain(target.hook.id, payload).checks.filter(({ passed }) => !passed);
   return `It did not run: ${reasons.length > 0 ? reasons.map(({ detail }) => plain(detail)).join("; ") : "the payload is not for it"}.`;

@@ -92,7 +92,7 @@ async function release(deps: CommandDeps, context: CommandContext): Promise<Comm
   });
   return answer({
     text: [
-      `The gate **${plain(name)}** of ${plain(mission.title)} is open; what is behind it begins. ${code(mission.id)}`,
+      `The gate **${plain(name)}** of ${plain(mission.title)} is open; the groups after it start. ${code(mission.id)}`,
     ],
     data: { missionId: mission.id, gate: mission.gates.find((one) => one.name === name) },
   });

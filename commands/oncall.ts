@@ -30,13 +30,13 @@ export function oncall(deps: CommandDeps): Command {
           "rota",
           String(options.rota),
           all.map(({ rota }) => rota),
-          "They stand under `alerts.rotas` in the configuration.",
+          "Rotas are configured under `alerts.rotas`.",
           "rota",
         );
       return answer({
         text: [
           asked.length === 0
-            ? "There is no rota. They stand under `alerts.rotas` in the configuration."
+            ? "There is no rota. Rotas are configured under `alerts.rotas`."
             : asked.map(lineOf).join("\n"),
         ],
         data: {

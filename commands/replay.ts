@@ -48,7 +48,7 @@ export function replay(deps: CommandDeps): Command {
         text: [
           `**${isLive ? "Replayed live" : "Dry run"}**: ${code(past.id)}.`,
           `Then: ${dispatchLine(past, deps.clock.now())}\nNow: ${dispatchLine(record, deps.clock.now())}`,
-          record.runs.length > 0 ? runTable(record.runs) : "Nobody ran.",
+          record.runs.length > 0 ? runTable(record.runs) : "No hook ran.",
           changes.length > 0
             ? `**Different from then**\n${changes.join("\n")}`
             : "Every hook came to the same outcome as then.",

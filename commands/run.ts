@@ -88,7 +88,7 @@ export function showDispatch(deps: CommandDeps, dispatch: DispatchRecord, isOpen
         ...(dispatch.conversation ? [`in ${code(dispatch.conversation)}`] : []),
         ...(dispatch.messageId ? [`message ${code(dispatch.messageId)}`] : []),
       ].join("\n"),
-      runs.length > 0 ? runTable(runs) : "Nobody ran.",
+      runs.length > 0 ? runTable(runs) : "No hook ran.",
       ...runDetails(runs, isOpen),
       isOpen
         ? `**Payload**\n${jsonBlock(open(dispatch.payload, true))}`

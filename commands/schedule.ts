@@ -24,7 +24,7 @@ type Action = keyof typeof ACTIONS;
 
 export const scheduleSpec: CommandSpec = {
   name: "schedule",
-  summary: "Schedules: when missions begin by themselves",
+  summary: "Schedules that start missions",
   role: "viewer",
   options: [
     actionOption(ACTIONS, "list"),
@@ -86,7 +86,7 @@ function describe(one: Schedule, now: number): string {
 
 function lastly({ kind, at, missionId, by, reason }: ScheduleOutcome, now: number): string {
   const when = ago(at, now);
-  if (kind === "started") return `last begun ${when}: ${code(missionId ?? "")}`;
+  if (kind === "started") return `last started ${when}: ${code(missionId ?? "")}`;
   if (kind === "vetoed") return `last refused ${when} by ${plain(by ?? "")}: ${plain(reason ?? "")}`;
   return `last ${kind === "failed" ? "failed" : "passed by"} ${when}: ${plain(reason ?? "")}`;
 }
@@ -135,13 +135,13 @@ async function runNow(deps: CommandDeps, context: CommandContext): Promise<Comma
   const outcome = await choosing("id", id, schedulesOf(deps).run(id, whoIs(context.operator), context.causeId));
   if (outcome.kind === "started")
     return answer({
-      text: [`${code(id)} begins ${code(outcome.missionId ?? "")}; its own times stay as they are.`],
+      text: [`${code(id)} starts ${code(outcome.missionId ?? "")}; its next times do not change.`],
       data: outcome,
       buttons: [[commandButton("Show", `/mission show ${outcome.missionId}`)]],
     });
-  const why = outcome.kind === "vetoed" ? `${plain(outcome.by ?? "a hook")} refused` : "it could not begin";
+  const why = outcome.kind === "vetoed" ? `${plain(outcome.by ?? "a hook")} refused` : "it could not start";
   return answer({
-    text: [`${code(id)} did not begin: ${why}: ${plain(outcome.reason ?? "", 1500)}`],
+    text: [`${code(id)} did not start: ${why}: ${plain(outcome.reason ?? "", 1500)}`],
     data: outcome,
     outcome: outcome.kind === "vetoed" ? "refused" : "failed",
   });

@@ -73,7 +73,7 @@ async function add(deps: CommandDeps, desk: AlertDesk, context: CommandContext):
   const forMs = momentOf(when, now, desk.nextBusinessHour) - now;
   if (forMs > MOST_MS) throw badUsage("A silence lasts 90 days at most.");
   if (comment === undefined)
-    throw badUsage("Missing: a comment that says why.", `It stands behind the time: \`… ${by} moving the queue\`.`);
+    throw badUsage("Missing: a comment that says why.", `Write it after the time: \`… ${by} moving the queue\`.`);
   const added = await desk.silences.add(matchers, forMs, comment, actorOf(context));
   return answer({
     text: [
@@ -134,7 +134,7 @@ async function expire(desk: AlertDesk, { options }: CommandContext): Promise<Com
       "/silence list shows them.",
       "matchers",
     );
-  return answer({ text: [`✓ ${code(id)} is over.`], data: { id, expired: true } });
+  return answer({ text: [`✓ ${code(id)} ended.`], data: { id, expired: true } });
 }
 
 function listSilences(desk: AlertDesk, now: number): CommandAnswer {

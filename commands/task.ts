@@ -65,16 +65,16 @@ export const taskOptions: CommandSpec["options"] = [
   {
     name: "expect",
     also: ["expectations"],
-    summary: 'add: what must be so, as in a plan: "when: result.ok", "judge: It is polite"; several as a list',
+    summary: 'add: what must be true at its end: "when: result.ok", "judge: It is polite"; several as a list',
     type: "string",
   },
-  { name: "approve", summary: "add: it waits until somebody lets it start", type: "boolean", spelled: true },
-  { name: "draft", summary: "add: it is only written down", type: "boolean", spelled: true },
+  { name: "approve", summary: "add: it waits until a person approves it", type: "boolean", spelled: true },
+  { name: "draft", summary: "add: save it as a draft that does not start", type: "boolean", spelled: true },
 ];
 
 export const taskSpec: CommandSpec = {
   name: "task",
-  summary: "Give work to programs, agents and people, and see what becomes of it",
+  summary: "Give work to programs, agents and people, and follow it",
   // Whoever was given a task may report on it; everything else asks for more.
   role: "anyone",
   options: [

@@ -28,7 +28,7 @@ export function readWhen(given: unknown, now: number, timezone: string): When {
   const at = parseInstant(text, timezone) ?? clockTime(text, now, timezone);
   if (at === undefined) throw badUsage(`"${text.slice(0, 80)}" is no time and no length of time.`, WHEN_FORMS);
   if (at <= now)
-    throw badUsage(`${writeMoment({ kind: "moment", atMs: at, style: "f", timezone })} is over already.`, WHEN_FORMS);
+    throw badUsage(`${writeMoment({ kind: "moment", atMs: at, style: "f", timezone })} is in the past.`, WHEN_FORMS);
   return { kind: "at", at };
 }
 

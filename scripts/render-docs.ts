@@ -156,7 +156,7 @@ function configuration(): string {
     environmentSettings().map(({ name, description }) => [`\`${name}\``, description]),
   );
   return `# Configuration\n\n${GENERATED}
-Secrets and places come from the environment (or \`.env\`); everything else from \`hookgate.yaml\`. \`hookgate check\` tells every
+Secrets and places come from the environment (or \`.env\`); everything else from \`hookgate.yaml\`. \`hookgate check\` shows every
 problem at once, with its line. Durations are written \`500ms\`, \`10s\`, \`5m\`, \`2h\`, \`1d\`.\n\n## Environment\n\n${variables}\n\n## hookgate.yaml\n\n${settingsTable(
     describeSettings(configSchema).filter(({ type }) => type !== "settings"),
   )}\n`;
@@ -229,7 +229,7 @@ const SHIPPED_PLUGINS = [
  */
 function exampleConfig(): string {
   const lines = [
-    "# Hookgate's settings, each with its default (but for two example plugins). Uncomment what you change; `npx hookgate check` tells every problem at once.",
+    "# Hookgate's settings, each with its default (but for two example plugins). Uncomment what you change; `npx hookgate check` shows every problem at once.",
   ];
   const settings = describeSettings(configSchema);
   const isSection = (path: string) => settings.some((one) => one.path === path && one.type === "settings");

@@ -67,7 +67,7 @@ export function renderHooks(generated: string, table: Table): string {
     ([name, handler]) => `### \`${name}\`\n\n${handler.summary}\n\n${settings(handler.options)}`,
   );
   const asked = table(
-    ["query", "what it tells", "arguments"],
+    ["query", "what it returns", "arguments"],
     Object.entries(queries).map(([name, { summary, args }]) => [
       `\`${name}\``,
       summary,
@@ -111,7 +111,7 @@ They run in order, before the handler; each sees the results of those before. Be
 
 ${settings(commonStepForm)}
 
-These settings stand inside the step, beside its own:
+These settings go inside the step, next to its own:
 
 \`\`\`yaml
 context:

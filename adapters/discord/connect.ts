@@ -206,7 +206,7 @@ class Watch {
     for (const shardId of this.#greeted)
       if (!this.#online.has(shardId) && this.#context.session(shardId).id !== undefined)
         this.#context.session(shardId).resumeHung();
-    const step = this.#greeted.size === 0 ? "did not greet" : "neither resumed nor began a session";
+    const step = this.#greeted.size === 0 ? "did not greet" : "neither resumed nor started a session";
     this.#fail(
       new HookgateError({
         code: "DISCORD_TIMEOUT",

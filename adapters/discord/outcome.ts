@@ -64,7 +64,7 @@ export function describeFailure(error: unknown): string {
   if (error instanceof RateLimitError) return `Discord limits requests to ${error.route}`;
   if (error instanceof DiscordAPIError && !isDiscordsOwn(error)) return notDiscordsAnswer(error.status);
   if (error instanceof HTTPError) return `Discord answered ${error.status}`;
-  if (isUnreadable(error)) return "the answer cannot be read: a proxy may stand in between";
+  if (isUnreadable(error)) return "the answer cannot be read: a proxy may be in between";
   return errorMessage(error);
 }
 
@@ -153,7 +153,7 @@ function notDiscords(status: number, sent: Sent): SendResult {
 }
 
 function notDiscordsAnswer(status: number): string {
-  return `the answer was not Discord's (HTTP ${status}): a proxy or a login page of the network may stand in between`;
+  return `the answer was not Discord's (HTTP ${status}): a proxy or a login page of the network may be in between`;
 }
 
 /** It may have been done. */

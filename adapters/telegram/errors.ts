@@ -43,7 +43,7 @@ function floodWaitOf(description: string): number | undefined {
 }
 
 function page(status: number): ApiFailure {
-  const error = `the answer was not Telegram's (HTTP ${status}): a proxy or a login page of the network may stand in between`;
+  const error = `the answer was not Telegram's (HTTP ${status}): a proxy or a login page of the network may be in between`;
   return { kind: "page", status, error };
 }
 

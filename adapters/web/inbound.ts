@@ -245,7 +245,7 @@ async function needPlace(parts: InboundParts, person: WebPerson, place: Place & 
 
 function needOwn(person: WebPerson, row: WebChatMessage): void {
   if (row.userId === person.id) return;
-  throw new HookgateError({ code: "NOT_YOURS", message: "this message is somebody else's" });
+  throw new HookgateError({ code: "NOT_YOURS", message: "this message was written by another person" });
 }
 
 function needAlive(row: WebChatMessage): void {

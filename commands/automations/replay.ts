@@ -23,7 +23,7 @@ export async function replayConfigured(
     throw new HookgateError({
       code: "NOT_FOUND",
       message: `The hook ${past.hookId} is not in force any more.`,
-      hint: "/hooks broken tells whether its file is broken.",
+      hint: "/hooks broken shows whether its file is broken.",
     });
   const payload = await payloadThen(deps, definition, past);
   const whole = await fireConfigured({ ...deps, automations }, context, definition, {

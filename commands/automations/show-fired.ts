@@ -31,7 +31,7 @@ export async function showFired(
       ...(attempt ? attemptDetails(attempt, reading, dryRun ? 700 : 300) : []),
       dryRun
         ? "Its steps ran, but no request other than GET and HEAD went out; its handler was not called, and nothing was stored."
-        : run.status === "queued" && `It is tried again; ${code(`/run ${run.id}`)} tells.`,
+        : run.status === "queued" && `It is tried again; ${code(`/run ${run.id}`)} shows its state.`,
     ],
     data: { ...automationRunData(run, reading), kind: "run", dryRun, source },
     outcome: hasFailedRun(run) || run.status === "queued" ? "failed" : "done",

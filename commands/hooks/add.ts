@@ -15,9 +15,9 @@ export function explainAdding(): CommandAnswer {
   return answer({
     text: [
       "Hooks are not added from chat: a definition may run programs, so it is written where only the owner of this machine can, and stays under version control.",
-      `Put this into a file under ${code("hooks/")} beside the configuration (or below ${code("hooks:")} in it), and save. It is checked and taken over at once; what is wrong with it is told here.`,
+      `Put this into a file under ${code("hooks/")} beside the configuration (or below ${code("hooks:")} in it), and save. Hookgate checks and applies it at once, and reports problems here.`,
       block(SNIPPET, "yaml"),
-      `${code("hookgate check")} tells every problem before you save, ${code("hookgate points")} what hooks can listen to.`,
+      `${code("hookgate check")} shows every problem before you save, and ${code("hookgate points")} what hooks can listen to.`,
     ],
     data: { snippet: SNIPPET },
     buttons: [[commandButton("Hooks", "/hooks list"), commandButton("Broken ones", "/hooks broken")]],

@@ -37,7 +37,7 @@ export async function listHooks(deps: CommandDeps, context: CommandContext): Pro
       ...familiesOf(page.entries).map((family) => familyText(family, deps.clock.now())),
       ...[remark, pausedText(deps)].map((text) => text && `⚠ ${plain(text)}`),
       ...brokenLines(brokenOf(deps)),
-      never > 0 && `${count(never, "enabled hook")} never fired. ${code("/hooks why ID")} tells why.`,
+      never > 0 && `${count(never, "enabled hook")} never fired. ${code("/hooks why ID")} shows why.`,
     ],
     data: {
       hooks: page.entries,
@@ -62,7 +62,7 @@ function brokenLines(broken: readonly BrokenHook[]): string[] {
     return `✗ ${code(id)} broken: ${plain(first?.message ?? "")}`;
   });
   const more = broken.length > MAX_NAMED ? `, and ${broken.length - MAX_NAMED} more` : "";
-  return [[...lines, `${code("/hooks broken")} tells everything that is wrong${more}.`].join("\n")];
+  return [[...lines, `${code("/hooks broken")} lists all problems${more}.`].join("\n")];
 }
 
 const MAX_NAMED = 5;

@@ -12,7 +12,7 @@ export async function pauseHooks(deps: CommandDeps, context: CommandContext): Pr
   return answer({
     text: [
       changed ? "All configured hooks are paused, after a restart too." : pausedText(deps),
-      "Meanwhile a time that comes passes by, background runs wait, and where somebody waits for a hook it is skipped. `/fire-hook` still fires one.",
+      "While hooks are paused, scheduled times are skipped, background runs wait, and hooks that a message waits for are skipped. `/fire-hook` still fires one.",
     ],
     data: { paused: true, changed },
     buttons: [[commandButton("Resume", "/hooks resume", "success")]],

@@ -25,7 +25,7 @@ export async function runMission(deps: CommandDeps, context: CommandContext): Pr
   const mission = await choosing("id", planId, begin);
   return answer({
     text: [
-      `**${plain(mission.title)}** begins: ${count(Object.keys(mission.taskIds).length, "task")} in ${count(mission.groups.length, "group")}. ${code(mission.id)}`,
+      `**${plain(mission.title)}** starts: ${count(Object.keys(mission.taskIds).length, "task")} in ${count(mission.groups.length, "group")}. ${code(mission.id)}`,
     ],
     data: missionData(mission),
     buttons: [

@@ -29,7 +29,7 @@ export async function listMissions(deps: CommandDeps, context: CommandContext): 
     { title: "id" },
     { title: "mission", maxCharacters: 28 },
     { title: "state" },
-    { title: "begun (UTC)" },
+    { title: "started (UTC)" },
   ];
   return answer({
     text: [

@@ -48,7 +48,7 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
     throw new HookgateError({
       code: "NOT_HELD",
       message: `${id} was decided upon meanwhile.`,
-      hint: `/outbox show ${id} tells.`,
+      hint: `/outbox show ${id} shows why.`,
     });
   return answer({
     text: [

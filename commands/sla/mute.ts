@@ -47,7 +47,7 @@ export async function unmutePolicy(deps: CommandDeps, context: CommandContext): 
   const ago = formatDuration(Math.max(1_000, now - before.from));
   return {
     ...answer({
-      text: [`✓ ${code(policy)} is heard again. It was muted by ${plain(before.by.name, 60)} ${ago} ago.`],
+      text: [`✓ ${code(policy)} is no longer muted. It was muted by ${plain(before.by.name, 60)} ${ago} ago.`],
       data: { policy, muted: false },
     }),
     isNote: true,

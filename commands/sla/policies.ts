@@ -25,7 +25,7 @@ export async function listPolicies(deps: CommandDeps): Promise<CommandAnswer> {
   return answer({
     text: [
       policies.length === 0
-        ? `**There are no SLA policies.** They stand under ${code("sla:")} in the configuration.`
+        ? `**There are no SLA policies.** Add them under ${code("sla:")} in the configuration.`
         : `**${count(policies.length, "policy", "policies")}**; of each measure the first that matches holds.`,
       ...policies.map((policy) => describe(policy, mute(policy))),
     ],

@@ -161,7 +161,7 @@ function told(came: Transitioned): CommandAnswer {
   const error =
     came.kind === "vetoed"
       ? { code: "TASK_VETOED", message: `${came.by} refused (${came.point}): ${came.reason}` }
-      : { code: "TASK_BUSY", message: "Somebody was quicker." };
+      : { code: "TASK_BUSY", message: "Another person was faster." };
   const text = [`✗ ${plain(error.message, 600)}`, taskLine(task)];
   return answer({ text, data: { ...data, error }, buttons, outcome: "failed" });
 }

@@ -45,7 +45,7 @@ function expectationFrom(value: unknown, name: string, context: CommandContext, 
   if (kind === "command" || kind === "sh")
     throw badUsage(
       `${name}: a program that checks is named in a file, never in chat.`,
-      "Put the task into a plan in the folder missions, and begin it with /mission run.",
+      "Put the task into a plan in the folder missions, and start it with /mission run.",
     );
   context.need(ROLES[kind]);
   const problem = desk.expectationProblem(parsed.data);

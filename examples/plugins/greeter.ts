@@ -1,4 +1,4 @@
-/** Greets a person on their first message ever, once, whatever happens in between. Whoever is not listened to is not greeted. */
+/** Greets a person on their first message ever, once, whatever happens in between. A sender that Hookgate ignores is not greeted. */
 import { z } from "zod";
 import { definePlugin } from "../../src/index.js";
 

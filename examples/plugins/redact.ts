@@ -15,7 +15,7 @@ const SECRETS = [
   /\beyJ[\w-]{8,999}\.eyJ[\w-]{8,}\.[\w-]{8,}/g, // JSON Web Token
   /\b[\w-]{23,28}\.[\w-]{6}\.[\w-]{27,}\b|\b\d{6,12}:[A-Za-z0-9_-]{30,}/g, // Discord and Telegram bot tokens
 ];
-/** 13 to 16 digits, as the card networks begin them; longer ones would be mistaken for Discord ids. */
+/** 13 to 16 digits, as the card networks start them; longer ones would be mistaken for Discord ids. */
 const CARD_NUMBER = /(?<![\d+-])[2-6]\d{3}(?:[ -]?\d){9,12}(?![\d-])/g;
 
 export default definePlugin({

@@ -1,7 +1,7 @@
 /**
  * Sends the same text to the same chat once in a while only: an alert that fires every minute says it once an hour.
  * Two answers are never repeats of each other: a person who asks what another has just asked gets the same answer. What counts
- * as "the same" is therefore text and chat for what nobody asked for (alerts, API), and also the cause for all else.
+ * as "the same" is therefore text and chat for messages that answer no person (alerts, API), and also the cause for all else.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";

@@ -22,7 +22,7 @@ const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, "expected a time
 const SHORTEST_TURN_MS = 60_000;
 const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"] as const;
 const zone = (what: string) => timezone.optional().describe(`The time zone of ${what}. Default: the machine's.`);
-const web = z.string().refine((text) => /^https?:\/\/\S+$/.test(text), "expected an address that begins with https://");
+const web = z.string().refine((text) => /^https?:\/\/\S+$/.test(text), "expected an address that starts with https://");
 const mention = z
   .string()
   .regex(/^\S+$/, "expected platform:id, platform:role:id, oncall:rota, the name of a person, or everyone");
@@ -44,14 +44,17 @@ const lengths = (usual: string[]) =>
     .default(usual);
 
 const step = z.strictObject({
-  after: someDuration().optional().describe("So long after it began to fire, unacknowledged."),
+  after: someDuration().optional().describe("How long after the alert started firing, if it is not acknowledged."),
   reminders: z.int().min(1).optional().describe("Or after so many reminders."),
-  to: z.array(address).default([]).describe("Chats that get the alert from now on. Default: where it is told already."),
+  to: z
+    .array(address)
+    .default([])
+    .describe("Chats that get the alert from this step on. Default: the chats that have it already."),
   mention: z
     .array(mention)
     .default([])
     .describe("Who is pinged: platform:id, platform:role:id, oncall:ROTA, a name of `people`, or everyone."),
-  webhook: web.optional().describe("Told by POST, as JSON."),
+  webhook: web.optional().describe("URL that the alert is sent to by POST, as JSON."),
 });
 
 const route = z.strictObject({
@@ -61,7 +64,7 @@ const route = z.strictObject({
     .describe(
       "Alerts that take this route when their source named none, such as severity=critical or policy=~first.*.",
     ),
-  to: z.array(address).default([]).describe("Where they are told. Default: direct messages to admins."),
+  to: z.array(address).default([]).describe("Where alerts of this route go. Default: direct messages to admins."),
   group_by: z
     .array(z.string())
     .default(["source", "policy"])
@@ -71,7 +74,7 @@ const route = z.strictObject({
     .min(0)
     .default(3)
     .describe("How many alerts of a group have a card of their own before the others share one."),
-  hold: duration("0s").describe("How long a trouble must last before it is told (against flapping)."),
+  hold: duration("0s").describe("How long a problem must last before it is reported (against flapping)."),
   reopen_within: duration("10m").describe(
     "A trouble that comes back within this time changes its old card instead of posting a new one.",
   ),
@@ -85,8 +88,11 @@ const route = z.strictObject({
       at_least: severity.default("high").describe("The least severity that is reminded of."),
     })
     .prefault({})
-    .describe("Reminders while nobody acknowledges."),
-  escalate: z.array(step).default([]).describe("Steps, in order, while nobody acknowledges. Each is a new message."),
+    .describe("Reminders until the alert is acknowledged."),
+  escalate: z
+    .array(step)
+    .default([])
+    .describe("Steps, in order, until the alert is acknowledged. Each is a new message."),
   buttons: z
     .array(z.enum(BUTTONS))
     .default([...BUTTONS])
@@ -100,16 +106,16 @@ const route = z.strictObject({
 export type RouteConfig = z.output<typeof route>;
 
 const quiet = z.strictObject({
-  from: timeOfDay.describe("When it begins."),
-  to: timeOfDay.describe("When it ends."),
-  days: z.array(z.enum(DAYS)).optional().describe("Days on which it begins. Default: all."),
+  from: timeOfDay.describe("When the quiet hours start."),
+  to: timeOfDay.describe("When the quiet hours end."),
+  days: z.array(z.enum(DAYS)).optional().describe("Days on which the quiet hours start. Default: all."),
   timezone: zone("these times"),
-  bypass: severity.default("critical").describe("From this severity on alerts are told all the same."),
+  bypass: severity.default("critical").describe("Alerts of this severity or higher are sent during quiet hours too."),
 });
 export type QuietConfig = z.output<typeof quiet>;
 
 const destination = z.strictObject({
-  quiet: quiet.optional().describe("Quiet hours: what comes then is told in one message when they end."),
+  quiet: quiet.optional().describe("Quiet hours: alerts that arrive then are sent in one message when they end."),
   timezone: zone("times written out, where the platform cannot show the reader's"),
   per_minute: z.int().min(1).default(10).describe("New messages about alerts at most; what is more shares one card."),
 });
@@ -118,9 +124,9 @@ export type DestinationConfig = z.output<typeof destination>;
 const window = z
   .strictObject({
     match: z.array(matcher).min(1).describe("Which alerts it is about."),
-    from: z.string().optional().describe("When it begins, such as 2026-12-24T18:00; once."),
+    from: z.string().optional().describe("Start of a single window, such as 2026-12-24T18:00."),
     until: z.string().optional().describe("When it ends."),
-    cron: z.string().optional().describe("Or when it begins again and again."),
+    cron: z.string().optional().describe("Start of a recurring window, as a cron expression."),
     for: someDuration().optional().describe("How long each of those is."),
     timezone: zone("these times"),
     comment: z.string().default("maintenance").describe("Why; shown on cards."),
@@ -147,7 +153,7 @@ const rota = z
     rotate: z
       .strictObject({
         people: z.array(z.string()).min(1).describe("In turn; names of `people` or platform:id."),
-        from: z.string().describe("When the first turn began, such as 2026-01-05T09:00."),
+        from: z.string().describe("When the first turn started, such as 2026-01-05T09:00."),
         every: someDuration().describe("How long a turn is, such as 7d."),
       })
       .optional()
@@ -158,9 +164,9 @@ const rota = z
           days: z
             .array(z.enum(DAYS))
             .default([...DAYS])
-            .describe("Days on which it begins."),
-          from: timeOfDay.describe("When it begins."),
-          to: timeOfDay.describe("When it ends."),
+            .describe("Days on which the shift starts."),
+          from: timeOfDay.describe("When the shift starts."),
+          to: timeOfDay.describe("When the shift ends."),
           person: z.string().describe("A name of `people`, or platform:id."),
         }),
       )
@@ -200,12 +206,12 @@ export const alertsConfig = z.strictObject({
   routes: z
     .record(z.string(), route)
     .default({})
-    .describe("Where alerts are told and how, by name; `default` is for those that no other route takes."),
+    .describe("Where alerts are sent and how, by name; `default` is for alerts that match no other route."),
   destinations: z.record(address, destination).default({}).describe("What holds for single chats, by address."),
   fallback: z
     .array(address)
     .default([])
-    .describe("Where an alert is told that cannot be told where it should. Default: direct messages to admins."),
+    .describe("Where an alert is sent when its own destination cannot be reached. Default: direct messages to admins."),
   fallback_after: duration("5m").describe(
     "How long to wait for the primary platform before the fallback is used as well.",
   ),
@@ -213,16 +219,13 @@ export const alertsConfig = z.strictObject({
     .array(
       z.strictObject({
         by: z.array(matcher).min(1).describe("While an alert like this is open,"),
-        mutes: z.array(matcher).min(1).describe("alerts like this are not told,"),
+        mutes: z.array(matcher).min(1).describe("alerts like this are not sent,"),
         equal: z.array(z.string()).default([]).describe("if these labels are the same in both."),
       }),
     )
     .default([])
     .describe("Outages that keep what follows from them quiet."),
-  maintenance: z
-    .array(window)
-    .default([])
-    .describe("Windows in which alerts are not told; what is resolved in them is."),
+  maintenance: z.array(window).default([]).describe("Windows in which alerts are not sent; resolutions are."),
   digests: z
     .array(digest)
     .default([])
@@ -252,7 +255,9 @@ export const alertsConfig = z.strictObject({
         .describe("An address that is called by POST, or a chat with one message that is kept up to date."),
     })
     .prefault({})
-    .describe("A sign of life of the alerts themselves: when it stays away, nobody would tell. Off without `to`."),
+    .describe(
+      "A regular request that shows that alerting works; a monitor of yours reports when it stops. Off without `to`.",
+    ),
   watch_gateway: z
     .strictObject({
       offline_after: duration("2m").describe("A platform that is away for so long is an alert."),
@@ -263,7 +268,7 @@ export const alertsConfig = z.strictObject({
     .prefault({})
     .describe("What the gateway knows about itself."),
   expire_after: duration("30d").describe("An open alert that its source has not spoken of for so long has expired."),
-  keep: duration("90d").describe("How long alerts that are over are kept."),
+  keep: duration("90d").describe("How long ended alerts are kept."),
 });
 export type AlertsConfig = z.output<typeof alertsConfig>;
 

@@ -232,7 +232,7 @@ async function write(
       states.join(" · "),
       (await Promise.all(open.map((alert) => lineOf(alert, telling)))).join("\n") + more,
       `Since ${moment(since, timezone)}: ${raised} raised, ${ended.length} over.`,
-      total === 0 ? "`/alerts all` lists what is over, `/sla list` what is due next." : "",
+      total === 0 ? "`/alerts all` lists ended alerts, `/sla list` what is due next." : "",
     ]
       .filter((part) => part !== "")
       .join("\n\n"),

@@ -197,7 +197,8 @@ export function createAutomations(options: AutomationsOptions): Automations {
       ).finally(joined.release);
     });
     return (
-      claimed ?? Promise.reject(new HookgateError({ code: "HOOK_RUN_LOST", message: "its run is held by nobody" }))
+      claimed ??
+      Promise.reject(new HookgateError({ code: "HOOK_RUN_LOST", message: "its run is no longer in the queue" }))
     );
   };
 

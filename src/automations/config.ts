@@ -13,7 +13,7 @@ export const automationsConfig = z.strictObject({
     .array(address)
     .default([])
     .describe(
-      "Where admins are told of rejected reloads, hooks that set themselves off and opened breakers. Default: direct messages to admins, to those who are named by their ids.",
+      "Where admins are notified of rejected reloads, hooks that trigger themselves and opened circuit breakers. Default: direct messages to the admins who are listed by id.",
     ),
   breaker: z
     .strictObject({
@@ -30,9 +30,6 @@ export const automationsConfig = z.strictObject({
     .prefault({})
     .describe("History, for hooks that do not say it themselves."),
   lease: duration("30s").describe("Lease: another worker may take a run after this long without a heartbeat."),
-  watch: z
-    .boolean()
-    .default(true)
-    .describe("Take over changes of the configuration and of `hooks/` as they are saved."),
+  watch: z.boolean().default(true).describe("Apply changes of the configuration and of `hooks/` when they are saved."),
 });
 export type AutomationsConfig = z.output<typeof automationsConfig>;

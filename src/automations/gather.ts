@@ -87,7 +87,7 @@ async function runStep(
   let isOver = false;
   const timer = context.clock.after(timeoutMs, () => {
     isOver = true;
-    deadline.abort(new DOMException("the step's time is over", "TimeoutError"));
+    deadline.abort(new DOMException("the step's time has run out", "TimeoutError"));
   });
   const late = lateness(context, deadline.signal);
   try {
@@ -107,7 +107,7 @@ async function runStep(
 function whyNot(error: unknown, over: { timedOut: boolean; timeoutMs: number; isRunOver: boolean }): string {
   if (!over.timedOut) return over.isRunOver ? "the run was ended before the step was done" : errorMessage(error);
   // A program says what it printed last; what an interrupted request or file says tells nobody anything.
-  return `${over.timeoutMs} ms are over${isTimeout(error) ? `: ${errorMessage(error)}` : ""}`;
+  return `${over.timeoutMs} ms have passed${isTimeout(error) ? `: ${errorMessage(error)}` : ""}`;
 }
 
 /** Rejects a while after the signal aborts. */

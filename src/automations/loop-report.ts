@@ -46,7 +46,10 @@ export function createLoopReport({ keyValue, notifier, mask, clock, logger }: Pa
     try {
       if (!(await isNews(definition))) return;
     } catch (error) {
-      logger.warn({ hook: definition.id, error: errorMessage(error) }, "that a loop was told could not be noted");
+      logger.warn(
+        { hook: definition.id, error: errorMessage(error) },
+        "a loop was reported, and this could not be stored",
+      );
     }
     const { id, trigger } = definition;
     const advice =

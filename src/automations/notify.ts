@@ -58,7 +58,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
   /** One after the other for each key, so that two outcomes at once do not make two messages. */
   const inTurn = (key: string, step: () => Promise<void>): Promise<void> => {
     const next = (last.get(key) ?? Promise.resolve()).then(step).catch((error: unknown) => {
-      logger.warn({ key, error: errorMessage(error) }, "people could not be told about a hook");
+      logger.warn({ key, error: errorMessage(error) }, "people could not be notified about a hook");
     });
     last.set(key, next);
     void next.then(() => {

@@ -153,7 +153,7 @@ export function createQueue(options: QueueOptions): Queue {
     if (over !== undefined) return close(row, over);
     if (row.pendingPayload === undefined)
       return close(row, { status: "interrupted", reason: "what it was to run with cannot be read in the store" });
-    if (runner === undefined) return close(row, { status: "interrupted", reason: "nobody runs hooks here" });
+    if (runner === undefined) return close(row, { status: "interrupted", reason: "hooks do not run in this process" });
     const end = await runner(backgroundOf(row), row.attempt);
     const claimed = active.get(row.id)?.work;
     // A configured hook's run writes its own end; at its deadline the kernel goes on, and we wait for what it still does.
@@ -166,7 +166,7 @@ export function createQueue(options: QueueOptions): Queue {
     if (definition?.whenBusy !== "coalesce" || row.attempt > 1) return undefined;
     const newer = await runs.newestWaiting(row.hookId);
     if (newer === undefined || newer.createdAt < row.createdAt || newer.dueAt > clock.now()) return undefined;
-    return { status: "skipped", by: "coalesce", reason: `run ${newer.id} stands for it` };
+    return { status: "skipped", by: "coalesce", reason: `run ${newer.id} replaces it` };
   }
 
   async function close(row: AutomationRun, outcome: RunOutcome): Promise<RunOutcome> {

@@ -108,7 +108,7 @@ function failed(path: readonly (string | number)[], message: string, cause?: unk
 
 function refuseNewOption({ path, source }: Compiled, text: string): void {
   if (text.startsWith("-") && !source.startsWith("-"))
-    throw failed(path, `it begins with "-" and would be an option: ${text.slice(0, 60)}`);
+    throw failed(path, `it starts with "-" and would be an option: ${text.slice(0, 60)}`);
 }
 
 const firstLine = (error: unknown) => errorMessage(error).split("\n")[0] as string;

@@ -36,7 +36,7 @@ const LABEL_LENGTH = 28;
 export function ganttChart(title: string, rows: readonly GanttRow[], timezone: string, dueAt?: number): Chart {
   const shown = rows.slice(0, MOST_ROWS);
   const bars = shown.flatMap((row, index) => row.bars.map((bar) => ({ ...bar, index })));
-  if (bars.length === 0) return nothingYet(title, "No task has begun.");
+  if (bars.length === 0) return nothingYet(title, "No task has started.");
   const from = Math.min(...bars.map((bar) => bar.from));
   const ended = Math.max(...bars.map((bar) => bar.to), from + 1000);
   // A deadline far away would make the bars too small to see; the subtitle names it then.

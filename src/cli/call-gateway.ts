@@ -42,7 +42,7 @@ export function gatewayPlace(): GatewayPlace {
     throw new HookgateError({
       code: "CONFIG_INVALID",
       message: problems.map(({ variable, message }) => `${variable}: ${message}`).join("; "),
-      hint: "`hookgate check` tells every problem.",
+      hint: "`hookgate check` shows every problem.",
     });
   const host = reachable(env.HOOKGATE_HOST);
   return { url: `http://${host.includes(":") ? `[${host}]` : host}:${env.HOOKGATE_PORT}`, token: tokenOf(env, host) };

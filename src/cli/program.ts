@@ -246,7 +246,7 @@ function addLive(program: Command, terminal: Terminal, done: (code: ExitCode) =>
   json(
     program
       .command("do")
-      .description("any operator command, as in chat: `hookgate do task list`; `hookgate do help` tells which")
+      .description("any operator command, as in chat: `hookgate do task list`; `hookgate do help` lists them")
       .argument("<command...>", "its name and what follows it"),
   ).action(async (words: string[], flags: JsonFlag) =>
     live({ line: (await import("./command-line.js")).commandLine(words) }, flags),
@@ -290,7 +290,7 @@ function addOutbox(
   json(
     outbox
       .command("show")
-      .description("one message: where it stands and why")
+      .description("one message: its state and why")
       .argument("<id>")
       .option("--reveal", "show what it says; recorded"),
   ).action((id: string, flags: { reveal?: boolean } & JsonFlag) =>

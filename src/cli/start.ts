@@ -36,7 +36,7 @@ export async function start(
 function goOnAfterStrays({ logger }: App): void {
   const report = (thrown: unknown) => {
     const stack = thrown instanceof Error ? thrown.stack : undefined;
-    logger.error({ error: errorMessage(thrown), stack }, "an error that nobody caught");
+    logger.error({ error: errorMessage(thrown), stack }, "an uncaught error");
   };
   process.on("uncaughtException", report);
   process.on("unhandledRejection", report);

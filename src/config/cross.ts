@@ -86,7 +86,7 @@ function webhook({ telegram }: Config, env: Environment): CrossProblem[] {
     problems.push({
       path: ["telegram", "mode"],
       message: "webhook mode needs TELEGRAM_WEBHOOK_SECRET",
-      expected: "a secret in that environment variable, so that nobody else can call",
+      expected: "a secret in that environment variable, so that only your callers can call",
     });
   return problems;
 }
@@ -182,7 +182,7 @@ function alertPeople({ alerts }: Config): CrossProblem[] {
     .filter(({ name }) => !isKnown(name))
     .map(({ name, path }) => ({
       path,
-      message: `nobody is known as "${name}"`,
+      message: `there is no person "${name}"`,
       expected: "platform:id, platform:role:id, oncall: and a name of `alerts.rotas`, or a name of `alerts.people`",
     }));
   return [...nobody, ...noRota];

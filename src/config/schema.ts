@@ -40,7 +40,7 @@ const hookOverride = z.strictObject({
 });
 
 export const configSchema = z.strictObject({
-  operators: section(operatorsConfig, "Who may run commands. Nobody but the local console's token by default."),
+  operators: section(operatorsConfig, "Who may run commands. Default: only the holder of the local console's token."),
   gateway: section(gatewayConfig, "The flow of messages in and out."),
   store: section(storeConfig, "What is kept, how safely and for how long."),
   http: section(httpConfig, "The server of the web chat, the API and the probes."),
@@ -63,7 +63,7 @@ export const configSchema = z.strictObject({
   automations: section(automationsConfig, "Operator-defined hooks, all together."),
   orchestrator: section(orchestratorConfig, "Tasks, and who does them."),
   sla: section(slaConfig, "SLAs: clocks of tasks, missions and conversations."),
-  alerts: section(alertsConfig, "Where alerts are told, to whom, when and how often. Without it: to admins."),
+  alerts: section(alertsConfig, "Where alerts are sent, to whom, when and how often. Without it: to admins."),
   hooks: z
     .array(z.unknown())
     .default([])

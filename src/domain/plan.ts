@@ -68,7 +68,7 @@ export const planGroup = z.strictObject({
     .optional()
     .describe("Groups that must be through first; the one above when absent, [] for none."),
   tasks: z.array(planTask).min(1).max(500),
-  gate: gateSpec.optional().describe("What must hold before the groups behind this one begin."),
+  gate: gateSpec.optional().describe("What must be true before the groups after this one start."),
 });
 export type PlanGroup = z.output<typeof planGroup>;
 

@@ -80,7 +80,7 @@ export const taskSpec = z.object({
   title: z.string().trim().min(1, "a task needs a title").max(300),
   description: z.string().max(20_000).default(""),
   /** A runner of `orchestrator.runners`, or `person:<platform>:<user id>`. */
-  assignTo: z.string().min(1, "a task needs somebody to do it"),
+  assignTo: z.string().min(1, "a task needs an assignee"),
   /** Judged by `Assess` when the work is handed in; what they may be is its business (domain/expectation.ts). */
   expectations: z.array(z.unknown()).optional(),
   /** Ids of tasks that must be done first. */

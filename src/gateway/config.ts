@@ -25,15 +25,15 @@ export const gatewayConfig = z.strictObject({
       z.strictObject({
         forward: addressText.describe("Forward to this address: platform:bot:chat or platform:bot:chat:thread."),
       }),
-      z.strictObject({ plugin: z.string().min(1).describe("Hand over to the default route of this plugin.") }),
+      z.strictObject({ plugin: z.string().min(1).describe("Send the message to the default route of this plugin.") }),
     ])
     .default("none")
-    .describe("What becomes of a message that no hook claimed: none, forward (to an address) or plugin (by id)."),
+    .describe("What to do with a message that no hook claimed: none, forward (to an address) or plugin (by id)."),
   unanswered_note: z
     .boolean()
     .default(true)
     .describe(
-      "Answer direct messages that nothing else answers: people with a role are pointed to /hooks why, a person without a role is told once that this account answers people with a role. In rooms, operators who mention the gateway get the same note privately, once per hour and room.",
+      "Answer direct messages that nothing else answers: people with a role are pointed to /hooks why, a person without a role is informed once that this account answers people with a role. In rooms, operators who mention the gateway get the same note privately, once per hour and room.",
     ),
   allowed_plugins: z
     .record(z.string().min(1), z.array(z.string().min(1)))
@@ -68,7 +68,7 @@ export const gatewayConfig = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      "Tell somebody whose command is refused in a group, and who cannot be written to privately, in the group: one short line, at most every ten minutes.",
+      "When a command is refused in a group and the sender cannot be reached privately, answer in the group: one short line, at most every ten minutes.",
     ),
   button_life: duration("7d").describe("How long the buttons of a message work."),
   prompt_life: duration("15m").describe(
@@ -111,6 +111,6 @@ export const operatorsConfig = z.strictObject({
   console: z
     .enum([...ROLES, "none"])
     .default("owner")
-    .describe("The role of whoever holds the token of the local web console."),
+    .describe("The role of the person who holds the token of the local web console."),
 });
 export type OperatorsConfig = z.output<typeof operatorsConfig>;

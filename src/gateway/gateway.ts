@@ -314,7 +314,7 @@ class RunningGateway implements Gateway {
     const { inbox, outbox } = this.#parts.store;
     // Read before anything new ends.
     const owed = await outbox.owed();
-    this.#parts.background.run("owed hooks", tellOwed(owed, this.#out));
+    this.#parts.background.run("pending notifications", tellOwed(owed, this.#out));
     for (let afterId = 0; ; ) {
       const rows = await inbox.unfinished(afterId, RESUME_PAGE);
       for (const row of rows) {

@@ -240,9 +240,8 @@ function checkFallback(
   capabilities: ReadonlySet<ContributionKind>,
   execution: Execution,
 ): void {
-  if (point.model === "void")
-    throw invalid(id, "failurePolicy: a void hook has no result for a fallback to stand in for");
-  if (fallback === undefined) throw invalid(id, "fallback: expected the result that stands in");
+  if (point.model === "void") throw invalid(id, "failurePolicy: a void hook has no result for a fallback to replace");
+  if (fallback === undefined) throw invalid(id, "fallback: expected the result to use instead");
   try {
     if (point.model === "modifying") checkPatch(fallback, point.result, () => undefined);
     if (point.model === "claiming") checkClaim(fallback, point.result);

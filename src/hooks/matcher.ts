@@ -89,7 +89,7 @@ function nonEmpty(field: keyof Matcher, wanted: readonly string[]): readonly str
 
 const checkAccess: Check = (payload, access) =>
   (access ?? payload.access) === "denied"
-    ? { field: "access", reason: "it was caused by somebody without access, and the hook sees allowed people only" }
+    ? { field: "access", reason: "it was caused by a person without access, and the hook sees allowed people only" }
     : undefined;
 
 function checkList(field: (typeof LISTS)[number], wanted: readonly string[]): Check {

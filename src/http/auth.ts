@@ -85,7 +85,7 @@ export function createAuth(parts: AuthParts): Auth {
       if (!person)
         throw new HookgateError({
           code: "UNAUTHORIZED",
-          message: "nobody is logged in",
+          message: "you are not logged in",
           hint: "Log in on the page, or send the token: Authorization: Bearer …",
         });
       guard.checkOrigin(request);

@@ -117,7 +117,7 @@ function known(thrown: unknown): HookgateError {
   return new HookgateError({
     code: "INTERNAL",
     message: "something went wrong inside Hookgate",
-    hint: "The log tells more.",
+    hint: "The gateway's log has the details.",
     cause: thrown,
   });
 }

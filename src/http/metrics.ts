@@ -43,7 +43,7 @@ export function createMetrics(): Metrics {
   const dispatchTime = timer("dispatch_seconds", "How long a hook point took, all its hooks together.", "point");
   const runs = counter("hook_runs_total", "Executions of hooks, by outcome.", ["hook", "outcome"]);
 
-  const failedTokens = counter("failed_tokens_total", "Tokens that are nobody's, by way and answer.", [
+  const failedTokens = counter("failed_tokens_total", "Requests with an unknown token, by way and answer.", [
     "way",
     "answer",
   ]);

@@ -135,7 +135,7 @@ export function createAsked(parts: AskedParts): Asked {
     const task = await need(id);
     const still = sameAs(task);
     const change = () => ({ assignTo, owner });
-    if (task.status === "done" || task.status === "cancelled") throw cannot(task, "given to anybody", "It is over.");
+    if (task.status === "done" || task.status === "cancelled") throw cannot(task, "given to anybody", "It has ended.");
     if (task.status !== "assigned" && task.status !== "in_progress") {
       const note = `${task.assignTo} → ${assignTo}`;
       return {
@@ -189,7 +189,7 @@ export function createAsked(parts: AskedParts): Asked {
     },
     async setDeadline(id, deadline, actor) {
       if (deadline !== undefined && !(deadline > clock.now()))
-        throw new HookgateError({ code: "TASK_INVALID", message: "That deadline is over already." });
+        throw new HookgateError({ code: "TASK_INVALID", message: "That deadline is in the past." });
       const note = deadline === undefined ? "no deadline" : `deadline ${new Date(deadline).toISOString()}`;
       return amend(id, actor, { kind: "changed", note, change: () => ({ deadline }) });
     },

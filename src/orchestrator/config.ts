@@ -14,7 +14,11 @@ const chat = z
 
 const shell = z
   .strictObject({
-    command: z.array(z.string()).min(1).optional().describe("The program and its arguments; no shell reads them."),
+    command: z
+      .array(z.string())
+      .min(1)
+      .optional()
+      .describe("The program and its arguments, passed as written: no shell is used."),
     sh: z
       .string()
       .min(1)
@@ -73,7 +77,7 @@ const runner = z
       .enum(["restart", "hold", "fail"])
       .default("restart")
       .describe(
-        "What becomes of a run that the end of the gateway cuts off. restart: it is started again, under the same run id; hold: for work that must not be done twice, it waits for a person; fail: it counts as a failed attempt.",
+        "What to do with a run that was interrupted because the gateway ended. restart: start it again, under the same run id; hold: wait for a person, for work that must not be done twice; fail: count it as a failed attempt.",
       ),
   })
   .refine(
@@ -104,8 +108,8 @@ const settings = z.strictObject({
     .describe(
       "How often in a row a crash may cut a run off before its task waits for a person; an orderly stop does not count.",
     ),
-  lease: duration("30s").describe("After how long without a sign of life a run counts as lost."),
-  keep: duration("90d").describe("How long tasks are kept that are over."),
+  lease: duration("30s").describe("A run without a heartbeat for this long counts as lost."),
+  keep: duration("90d").describe("How long ended tasks are kept."),
   shutdown_timeout: duration("10s").describe("How long a stop waits for what is running; then it is ended."),
 });
 

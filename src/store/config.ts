@@ -12,7 +12,7 @@ export const storeConfig = z.strictObject({
       "`full`: what was acknowledged survives a power cut. `normal`: it survives a crash of the process only, and is faster.",
     ),
   dedup_for: duration("48h").describe(
-    "How long an event's id is remembered at least, so that one handed over again is not handled twice.",
+    "How long an event's id is remembered at least, so that an event delivered again is not handled twice.",
   ),
   retention: z
     .strictObject({

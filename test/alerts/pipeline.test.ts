@@ -135,7 +135,7 @@ describe("what keeps an alert quiet", () => {
     expect((await on.alerts.history(id)).map(({ event, reason }) => [event, reason?.replace(/si_\w+/, "ID")])).toEqual([
       ["fire", "100 % of 1 h passed"],
       ["silence", "ID: moving the queue (Ann)"],
-      ["unsilence", "the silence is over"],
+      ["unsilence", "the silence ended"],
     ]);
   });
 

@@ -201,7 +201,7 @@ describe("steps", () => {
     const started = performance.now();
     const { outcomes, records } = await gatherSteps(written, { table });
     expect(performance.now() - started).toBeLessThan(5000);
-    expect(outcomes).toEqual([{ error: "300 ms are over", timedOut: true }]);
+    expect(outcomes).toEqual([{ error: "300 ms have passed", timedOut: true }]);
     expect(records[0]).toMatchObject({ outcome: "timed_out" });
   });
 

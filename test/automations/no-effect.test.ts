@@ -106,7 +106,7 @@ describe("a hook with nothing to do", { timeout: 60_000 }, () => {
     expect(JSON.stringify(posted)).toContain('"label":"Deny \u{1F469}\u200D\u{1F4BB}"');
     await product.event({ url: "javascript:alert(1)//{{ x }}" }, { name: "linked" });
     expect(await product.ended("linked")).toMatchObject([
-      { status: "failed", statusReason: expect.stringContaining("begins with https: or http:") },
+      { status: "failed", statusReason: expect.stringContaining("starts with https: or http:") },
     ]);
   });
 

@@ -134,10 +134,10 @@ describe("a template prints", () => {
   it("that a step failed, wherever one of its fields is quoted", () => {
     const failed = [
       { error: "no such program", timedOut: false },
-      { error: "2000 ms are over", timedOut: true },
+      { error: "2000 ms have passed", timedOut: true },
     ];
     expect(render("{{ steps[0].stdout }}|{{ steps[1] }}|{{ step_0.error }}", { steps: failed })).toBe(
-      "[step 0 failed: no such program]|[step 1 timed out: 2000 ms are over]|no such program",
+      "[step 0 failed: no such program]|[step 1 timed out: 2000 ms have passed]|no such program",
     );
     expect(render("{% if steps[0].ok or steps[0].empty %}fine{% else %}not fine{% endif %}", { steps: failed })).toBe(
       "not fine",
@@ -256,7 +256,7 @@ describe("a rendering", () => {
   it("makes no option of what was none", () => {
     const compiled = compileOptions({ command: ["rm", "{{ event.taskId }}"] }, names, { argumentLists: ["command"] });
     expect(compiled.render(scope).command).toEqual(["rm", "t1"]);
-    expect(() => compiled.render({ ...scope, event: { taskId: "-rf" } })).toThrow(/command\[1\]: it begins with "-"/);
+    expect(() => compiled.render({ ...scope, event: { taskId: "-rf" } })).toThrow(/command\[1\]: it starts with "-"/);
   });
 
   describe("of an event whose fields are not declared", () => {

@@ -81,7 +81,7 @@ const MISTAKES: Record<string, Mistake> = {
   },
   "an unknown person on call": {
     config: { alerts: { rotas: { night: { shifts: [{ from: "22:00", to: "06:00", person: "ben" }] } } } },
-    found: /nobody is known as "ben"/,
+    found: /there is no person "ben"/,
   },
   "a list that is text": { config: { plugins: "yes" }, alone: true, found: /plugins: expected a list, got "yes"/ },
   "hooks that are no list": { config: { hooks: "yes" }, alone: true, found: /hooks: expected a list/ },

@@ -107,7 +107,7 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a card with nothing in it": chat({ card: { footer: "x" } }, /run\.chat\.card: .*there is nothing to say/),
   "a card with an address that is none": chat(
     { card: { title: "x", url: "javascript:alert(1)" } },
-    /card\.url: .*begins with https: or http:/,
+    /card\.url: .*starts with https: or http:/,
   ),
   "a chat of another account": chat(
     { to: "web:other:general", text: "x" },
@@ -120,7 +120,7 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   ),
   "a button that runs code": press(
     { label: "Go", url: "javascript:alert(1)" },
-    /buttons\.0\.0\.url: .*expected an address that begins with https: or http:, got "javascript:alert\(1\)"/,
+    /buttons\.0\.0\.url: .*expected an address that starts with https: or http:, got "javascript:alert\(1\)"/,
   ),
   "a button with an unknown kind of action": press(
     { label: "Go", action: { kind: "open", line: "/status" } },
@@ -128,7 +128,7 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   ),
   "a button without a slash": press(
     { label: "Go", action: { kind: "command", line: "status" } },
-    /action\.line: .*expected a command line that begins with "\/", such as \/status, got "status"/,
+    /action\.line: .*expected a command line that starts with "\/", such as \/status, got "status"/,
   ),
   "a button with an unknown command": press(
     { label: "Go", action: { kind: "command", line: "/stauts now" } },

@@ -14,7 +14,7 @@ afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 const NOBODY = { HOOKGATE_PORT: "1" };
 
 describe("hookgate check", () => {
-  it("tells every problem at once, each with file, line, expected and got, and exits with 2", async () => {
+  it("shows every problem at once, each with file, line, expected and got, and exits with 2", async () => {
     const file = join(cwd, "broken.yaml");
     writeFileSync(file, "operators:\n  ownr: []\ngateway:\n  ambiguous: maybe\n  ttl: 5 fortnights\n");
     const { code, out, err } = await runCli(["check", "--config", file], { cwd, env: { HOOKGATE_PORT: "eighty" } });

@@ -209,8 +209,9 @@ describe("the table", () => {
     }
   });
 
-  it("gives /whoami and /claim to anyone, /task for what they were given themselves, and nothing else", () => {
+  it("gives /help, /whoami and /claim to anyone, /task for what they were given themselves, and nothing else", () => {
     expect(commandSpecs.filter(({ role }) => role === "anyone").map(({ name }) => name)).toEqual([
+      "help",
       "whoami",
       "claim",
       "task",

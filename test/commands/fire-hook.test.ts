@@ -119,7 +119,7 @@ describe("/fire-hook", () => {
       message: [
         "This is no payload of `message_sent`:",
         '- cause.kind: "hok" is not known here (did you mean "hook"?)',
-        '- message.card.tone: "red" is not known here (did you mean "bad"?)',
+        '- message.card.tone: expected one of neutral, good, warning, bad, got "red"',
         "- message.buttons: expected a list, got {}",
       ].join("\n"),
       hint: 'To start from the point\'s example: `/fire-hook note example {"message":{"text":"hi"}}`',
@@ -262,7 +262,7 @@ describe("/fire-hook", () => {
   it("tells why nobody ran", async () => {
     desk.registry.registerVoid("message_sent", () => {}, { id: "note", enabled: false });
     expect((await desk.say("/fire-hook note")).shown).toMatch(/did not run: .*disabled/);
-    expect((await desk.say("/fire-hook message_deleted")).shown).toContain("no hook is registered here");
+    expect((await desk.say("/fire-hook message_deleted")).shown).toContain("No hook ran: none is registered here");
   });
 
   it("is journalled like any other dispatch, and can be looked up", async () => {

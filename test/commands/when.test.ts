@@ -30,7 +30,7 @@ it.each([
   ["someday 9:00", "is no time"],
   ["25:00", "is no time"],
   ["2026-02-31T09:00", "is no time"],
-  ["today 9:00", "is over already"],
+  ["today 9:00", "is in the past"],
   ["0m", "is no time"],
 ])('"%s" is refused with what may be written', (text, message) => {
   expect(() => readWhen(text, NOW, ZONE)).toThrow(

@@ -18,7 +18,7 @@ function load(yaml: string, env: Record<string, string> = {}) {
 }
 
 describe("loadConfig", () => {
-  it("tells every problem at once, each with its line, what was expected and what was found", () => {
+  it("shows every problem at once, each with its line, what was expected and what was found", () => {
     const { config, problems } = load(
       ["gateway:", "  ttl: soon", "  max_waitin: 5", "discord:", "  access:", "    dms: nobody", "plugins: yes"].join(
         "\n",
@@ -216,8 +216,8 @@ sla:
 `);
     expect(problems.map(({ path, message }) => [path, message])).toEqual([
       ["sla.policies.0.routes.0", 'there is no route "supprot" (did you mean "support"?)'],
-      ["alerts.routes.support.escalate.0.mention.1", 'nobody is known as "oncall:nihgt"'],
-      ["alerts.rotas.night.shifts.0.person", 'nobody is known as "ben"'],
+      ["alerts.routes.support.escalate.0.mention.1", 'there is no person "oncall:nihgt"'],
+      ["alerts.rotas.night.shifts.0.person", 'there is no person "ben"'],
     ]);
   });
 

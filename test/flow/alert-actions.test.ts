@@ -473,7 +473,7 @@ describe("a command that lacks something", () => {
     ["/silence add polcy=dates 2h because", /Silenced[\s\S]*No alert so far has the label polcy. Did you mean policy/],
     ["/silence add severity!=critical id=none tomorrow 9:00 why", /✓ Silenced for .*: severity!=critical id=none/],
     ["/silence add severity!=critical", /Missing: for how long[\s\S]*\/silence add severity!=critical 2h why/],
-    ["/snooze last 2020-01-01T10:00Z", /^✗ 1 Jan 2020, \d\d:00 \S+ is over already/],
+    ["/snooze last 2020-01-01T10:00Z", /^✗ 1 Jan 2020, \d\d:00 \S+ is in the past/],
     ["/silence add severity=critical 1m because", /^(?![\s\S]*⚠)[\s\S]*Silenced/],
     ["/sla show nope", /no clock "nope"[\s\S]*\/sla list/],
     ["/sla extend nope 2h", /no open clock "nope"[\s\S]*\/sla list/],

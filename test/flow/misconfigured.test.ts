@@ -160,11 +160,12 @@ describe("what is broken", () => {
       async () => /latest version was rejected/.test((await invoke(gateway.url, "/status")).text),
       "the rejection",
     );
-    const history = await fetch(`${gateway.url}/api/rooms/dm-1/messages`, {
-      headers: { authorization: `Bearer ${TOKEN}` },
-    });
-    const alerts = (await history.text()).replaceAll("\\", "");
-    expect(alerts).toContain("hookgate.yaml:1");
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const alerts = await until(async () => {
+      const history = await fetch(`${gateway.url}/api/rooms/dm-1/messages`, { headers });
+      const text = (await history.text()).replaceAll("\\", "");
+      return text.includes("hookgate.yaml:1") && text;
+    }, "the alert about the rejection");
     expect(`${alerts}${(await invoke(gateway.url, "/status")).text}`.replaceAll("\\", "")).not.toContain(folder);
     expect(gateway.output()).toContain(join(folder, "hooks/wrong.yaml"));
   });

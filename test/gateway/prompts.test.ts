@@ -113,7 +113,7 @@ it("keeps the question when its value was no good, until there is a good one", a
 it("only who pressed may answer", async () => {
   const rig = await asked();
   await answer(rig, "30", { userId: "2" });
-  expect(rig.platform.texts().at(-1)).toBe("Somebody else was asked that.");
+  expect(rig.platform.texts().at(-1)).toBe("Another person was asked that.");
   expect(rig.platform.texts().join()).not.toContain("Why?");
 });
 

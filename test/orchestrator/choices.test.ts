@@ -83,7 +83,7 @@ describe("a command that leaves out what it is about", () => {
     expect(labels(await asked(app, "/task assign"))).toEqual(["Call Ann · assigned"]);
 
     const begun = await press(app, await asked(app, "/mission run"), "Release");
-    expect(begun.text).toContain("begins");
+    expect(begun.text).toContain("starts");
     const { missions } = (await app.command("/mission list")).data as { missions: { id: string }[] };
     const missionId = missions[0]?.id;
     expect(labels(await asked(app, "/mission cancel"))).toEqual(["Release · running"]);
@@ -184,7 +184,7 @@ describe("/task add", () => {
       ['/task add "Call Ann"', "Missing: who, or what"],
       ["/task add okk Do it", 'no runner or person "okk"'],
       ["/task add ok Do it due=tomorrow", '"tomorrow" is no time'],
-      ["/task add ok Do it due=2020-01-01T00:00", "is over already"],
+      ["/task add ok Do it due=2020-01-01T00:00", "is in the past"],
       ["/task add ok Do it timeout=soon", "`timeout` is a length of time"],
       ["/task add ok Do it retries=-1", "`retries` is a number from 0 to 100"],
       ["/task add ok Do it backoff=5s", "say `retries` too"],

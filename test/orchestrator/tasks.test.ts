@@ -179,7 +179,7 @@ describe("what starts when", () => {
     const app = await taskedApp({ orchestrator: { runners: { build: sh("true") } } });
     const wrong = async (line: string) => (await app.command(line)).text;
     expect(await wrong("/task add biuld Something")).toContain('Did you mean "build"?');
-    expect(await wrong("/task add build Late due=2020-01-01T00:00Z")).toContain("is over already");
+    expect(await wrong("/task add build Late due=2020-01-01T00:00Z")).toContain("is in the past");
     expect(await wrong("/task add build Never due=2026-02-31T00:00Z")).toContain("is no time");
     expect(await wrong("/task add build After after=t_none")).toContain('there is no task "t_none"');
     expect((await app.command("/task list all")).data.total).toBe(0);

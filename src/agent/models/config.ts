@@ -22,7 +22,7 @@ const modelConfig = z.strictObject({
       output: z.number().nonnegative().describe("US dollars for a million tokens out."),
     })
     .optional()
-    .describe("For the cost, where the provider does not tell it."),
+    .describe("Used to compute the cost when the provider does not report it."),
   timeout: duration("2m").describe("For one request."),
   retries: z
     .number()

@@ -61,7 +61,7 @@ const policyConfig = z
       .array(z.string())
       .optional()
       .describe(
-        "States in which it does not run: paused, awaiting_approval, pending_customer, … Default: whenever what it watches says that it waits for somebody else.",
+        "States in which the clock does not run: paused, awaiting_approval, pending_customer, … Default: every state in which the work waits for another person.",
       ),
     severity: z
       .union([
@@ -113,7 +113,7 @@ const conversationsConfig = z.strictObject({
         .enum(ROLES)
         .or(z.literal("none"))
         .default("operator")
-        .describe("Whoever has this role or a higher one answers for us; `none`: only the people listed."),
+        .describe("People with this role or a higher one answer for us; `none`: only the people listed."),
       people: z
         .array(z.string().regex(/^[a-z]+:.+$/, "expected platform:user id"))
         .default([])
@@ -132,7 +132,7 @@ const conversationsConfig = z.strictObject({
       "What hooks say in a conversation on their own, not as the reply of a claim (an agent that takes its time): an answer; or nothing, as an automatic receipt is.",
     ),
   resolved_after: duration("24h").describe(
-    "A conversation is over when the customer stays silent so long after our last word.",
+    "A conversation ends when the customer is silent for this long after our last message.",
   ),
   resolved_by: z.array(z.string()).default(["✅"]).describe("Reactions by which one of us ends a conversation."),
 });
@@ -149,7 +149,7 @@ export const slaConfig = z
       .default("95%")
       .describe("The share of targets that you want to meet: the line in the picture of `/sla report`."),
     after_start: duration("5s").describe(
-      "How long platforms may bring what was written while nobody listened, before what is overdue is announced.",
+      "After a start: how long to wait for messages sent while the gateway was down, before overdue work is announced.",
     ),
     keep: duration("400d").describe("How long clocks that ended are kept, for reports."),
   })

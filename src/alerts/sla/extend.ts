@@ -73,7 +73,7 @@ function moreTime(clock: SlaClock, { byMs, toAt }: Extension, { policies, now }:
   if (dueAt === undefined)
     throw new HookgateError({
       code: "SLA_PAUSED",
-      message: "It is paused, so nobody knows when it is due.",
+      message: "It is paused, so it has no due time now.",
       hint: "Give it a length of time, such as 2h.",
     });
   const ms = calendar.between(dueAt, toAt ?? dueAt);

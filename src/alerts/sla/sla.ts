@@ -131,7 +131,7 @@ export function createSla(parts: SlaParts): Sla {
   const extendParts: ExtendParts = {
     policies: () => policies,
     async moveDeadline(found, at, { by, reason }) {
-      if (!parts.moveDeadline) throw new Error(`nobody sets the deadline of a ${found.entity.type}`);
+      if (!parts.moveDeadline) throw new Error(`the deadline cannot be set for a ${found.entity.type}`);
       await parts.moveDeadline(found.entity, at, by, reason);
       await clocks.lookAtWork(found, { clockId: found.id, ms: 0, by: by.name });
     },

@@ -17,7 +17,7 @@ export function age(plan: Plan, { config }: Alerting): void {
   plan.lookAt(expiresAt);
   if (alert.snooze && now >= alert.snooze.until) {
     delete alert.snooze;
-    plan.move("wake", CLOCK, "the snooze is over");
+    plan.move("wake", CLOCK, "the snooze ended");
   }
   plan.lookAt(alert.snooze?.until);
   if (alert.ack?.until !== undefined && now >= alert.ack.until) {

@@ -87,7 +87,7 @@ async function endReplaced(known: Alert, alerting: Alerting): Promise<void> {
   const { store, clock, inhibitors, lookAt } = alerting;
   const now = clock.now();
   const plan = new Plan(known, { now, told: await store.placesOf(known.id), isNew: false });
-  plan.move("resolve", sourceOf(known.signal), "it began anew");
+  plan.move("resolve", sourceOf(known.signal), "it started again");
   plan.alert.endedAt = now;
   const change = plan.change();
   if (change === undefined) return;

@@ -11,6 +11,6 @@ export function inhibit(plan: Plan, { inhibitors }: Alerting): void {
   if (by !== undefined && plan.move("inhibit", RULE, `${by} explains it`)) alert.quietBy = by;
   else if (by === undefined && alert.state === "inhibited") {
     delete alert.quietBy;
-    plan.move("release", RULE, "what explained it is over");
+    plan.move("release", RULE, "the alert that explained it ended");
   }
 }

@@ -14,6 +14,6 @@ export function silence(plan: Plan, { silences }: Alerting): void {
     plan.lookAt(found.until);
   } else if (alert.state === "silenced") {
     delete alert.quietBy;
-    plan.move("unsilence", RULE, "the silence is over");
+    plan.move("unsilence", RULE, "the silence ended");
   }
 }

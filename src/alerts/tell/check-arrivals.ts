@@ -75,7 +75,7 @@ export async function tellElsewhere(card: AlertCard, reason: string, telling: Te
   const { store, logger, run } = telling;
   const { destination } = card;
   const isAgain = card.failedAt !== undefined;
-  logger.error({ card: card.id, destination, reason }, "an alert could not be told");
+  logger.error({ card: card.id, destination, reason }, "an alert could not be sent");
   const [first] = await store.list({ cardId: card.id, limit: 1 });
   // What stood on it is told elsewhere by now; or nobody is left to tell that nobody can be told.
   if (first === undefined || first.signal.source.kind === OWN_KIND) return;

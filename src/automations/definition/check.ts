@@ -138,7 +138,7 @@ function triggerOf({ on, trigger, phase }: DefinitionForm, issues: Issue[]): Tri
   if (on !== undefined && trigger !== undefined)
     issues.push({
       path: ["trigger"],
-      message: "on and trigger cannot stand together: one of them starts the hook",
+      message: "on and trigger cannot be used together: one of them starts the hook",
       ofKey: true,
     });
   else if (on !== undefined) return { kind: "on", hook: on, ...optional("phase", phase) };
@@ -161,7 +161,10 @@ function pointOf(
   const brokenEvent = event === undefined ? undefined : brokenEvents?.get(event);
   if (brokenEvent !== undefined) return missing(path, `the event "${event}" is broken: ${brokenEvent}`);
   if (event !== undefined && !events.includes(event))
-    return missing(path, `nobody declares the event "${event}": name it under \`events:\`${suggestion(event, events)}`);
+    return missing(
+      path,
+      `no configuration declares the event "${event}": name it under \`events:\`${suggestion(event, events)}`,
+    );
   if (wanted === DUE_POINT) return missing(path, `${DUE_POINT} is no point for others: use \`trigger:\``);
   const aliases = Object.entries(ALIASES).flatMap(([alias, { hook }]) => (points.has(hook) ? [alias] : []));
   return found ?? missing(path, `there is no hook point "${wanted}"${near(wanted, [...points.keys(), ...aliases])}`);
@@ -220,7 +223,7 @@ function executionOf(
   if (trigger.kind !== "on" && isWaitedFor(execution))
     issues.push({
       path: ["execution"],
-      message: `nobody waits for a hook with a trigger: expected background, got ${execution}`,
+      message: `a hook with a trigger always runs in the background: expected background, got ${execution}`,
     });
   else if (point.name === DUE_POINT && execution !== "background")
     issues.push({
@@ -279,14 +282,14 @@ function checkPolicies(form: DefinitionForm, execution: Execution, issues: Issue
   if (form.on_failure !== "open" && isDetached)
     issues.push({
       path: ["on_failure"],
-      message: `nobody waits for a hook that is ${execution}, so its failure can only be open`,
+      message: `no event waits for a hook that is ${execution}, so on_failure can only be open`,
     });
   if ((form.on_failure === "fallback") !== (form.fallback !== undefined))
     issues.push({ path: ["fallback"], message: "on_failure: fallback and `fallback:` belong together" });
   if (form.when_busy === "coalesce" && execution !== "background")
     issues.push({
       path: ["when_busy"],
-      message: `only background runs can stand for each other, and this hook is ${execution}`,
+      message: `only background runs can be merged, and this hook is ${execution}`,
     });
 }
 

@@ -70,7 +70,7 @@ export const definitionForm = z.strictObject({
   fallback: z
     .unknown()
     .optional()
-    .describe("With on_failure fallback: the result that stands in, in the point's own fields."),
+    .describe("With on_failure fallback: the result to use instead, in the point's own fields."),
   cooldown: duration("0s").describe("The least time between two starts."),
   concurrency: z.int().min(1).max(100).default(1).describe("How many of its runs may be under way at once."),
   max_per_hour: z.int().min(1).optional().describe("How many of its runs may start in an hour."),
@@ -78,11 +78,11 @@ export const definitionForm = z.strictObject({
     .enum(["skip", "queue", "coalesce"])
     .optional()
     .describe(
-      "When as many run as may: skip, wait, or let one run stand for all that came. Default: skip for every, cron and manual, else queue.",
+      "When as many run as may: skip, wait, or let one run handle all waiting events. Default: skip for every, cron and manual, else queue.",
     ),
   max_queued: z.int().min(1).max(10_000).default(10_000).describe("With when_busy queue: how many may wait."),
   retry: retry.optional().describe("Background only: tries a failed run again."),
-  notify: notify.optional().describe("Tells people about its outcomes, in one message that is edited in place."),
+  notify: notify.optional().describe("Notifies people of its outcomes, in one message that is edited in place."),
   keep: keep.prefault({}).describe("How much of its history is kept."),
   priority: z.int().optional(),
   after: ids.describe("Ids of hooks at the same point that run before it."),

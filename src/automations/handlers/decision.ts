@@ -26,7 +26,7 @@ export function readDecision(text: string): ReadDecision {
     value = JSON.parse(trimmed);
   } catch {
     if (!trimmed.includes('"decision"')) return { kind: "none" };
-    return { kind: "unreadable", error: "it begins with { and is no JSON" };
+    return { kind: "unreadable", error: "it starts with { and is not JSON" };
   }
   return decisionFromValue(value);
 }

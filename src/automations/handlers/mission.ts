@@ -14,7 +14,7 @@ const missionOptions = z.strictObject({
 
 export const missionHandler: Handler<z.output<typeof missionOptions>> = {
   name: "mission",
-  summary: "Begins a mission by its plan.",
+  summary: "Starts a mission by its plan.",
   options: missionOptions,
   // What happened chooses no plan: plans may start programs.
   verbatim: ["plan"],

@@ -13,7 +13,7 @@ const jsonSchema = z.record(z.string(), z.json()).superRefine((schema, context) 
 });
 
 const eventConfig = z.strictObject({
-  description: z.string().optional().describe("What it tells."),
+  description: z.string().optional().describe("What the event reports."),
   secret_env: z
     .union([variableName, z.array(variableName).min(1).max(2)])
     .describe("The environment variable with the secret that signs it; two while it is changed."),

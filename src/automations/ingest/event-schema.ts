@@ -64,7 +64,7 @@ function withoutPatterns(schema: unknown, reading: Reading, isChecked: boolean):
 function notePattern(pattern: string, { patterns }: Reading, isChecked: boolean): void {
   if (!isChecked)
     throw new Error(
-      `the pattern ${pattern} stands under ${CHOICES.slice(0, 4).join(", ")} or the like; move it out of there`,
+      `the pattern ${pattern} is used under ${CHOICES.slice(0, 4).join(", ")} or the like; move it out of there`,
     );
   try {
     patterns.set(pattern, RE2JS.compile(pattern));

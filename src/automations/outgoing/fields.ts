@@ -13,7 +13,7 @@ export const variableName = z
 export const webAddress = z.string().superRefine((text, context) => {
   if (isTemplate(text)) return;
   if (isWebAddress(text)) return;
-  context.addIssue({ code: "custom", message: `expected an address that begins with https: or http:, got "${text}"` });
+  context.addIssue({ code: "custom", message: `expected an address that starts with https: or http:, got "${text}"` });
 });
 
 export function isWebAddress(text: string): boolean {

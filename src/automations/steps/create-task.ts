@@ -24,7 +24,7 @@ const createTaskOptions = z.strictObject({
     .optional()
     .describe("Its deadline: `2h` from now, or a time with its offset."),
   input: z.record(z.string(), z.unknown()).optional().describe("What the runner is given, with templates."),
-  draft: z.boolean().default(false).describe("It is only written down."),
+  draft: z.boolean().default(false).describe("The task is saved as a draft that does not start."),
 });
 
 export const createTaskStep: Step<z.output<typeof createTaskOptions>> = {

@@ -9,7 +9,7 @@ const DEFAULT_IGNORE = ["**/.git/**", "**/node_modules/**"];
 const glob = z
   .string()
   .min(1)
-  .refine((text) => !text.startsWith("!"), "what is left out stands under `ignore`")
+  .refine((text) => !text.startsWith("!"), "list what to leave out under `ignore`")
   .refine((text) => !isBadGlob(text), "expected a file, a folder or a glob with balanced brackets");
 const globs = z.union([glob.transform((one) => [one]), z.array(glob).min(1)]);
 

@@ -39,7 +39,7 @@ function kindOf(value: unknown): Kind | { problem: string } {
   const expected = `expected manual, or one of ${KINDS.join(", ")}`;
   if (typeof value !== "object" || value === null || Array.isArray(value)) return { problem: expected };
   const given = KINDS.filter((kind) => Object.hasOwn(value, kind));
-  if (given.length > 1) return { problem: `${given.join(" and ")} cannot stand together: ${expected}` };
+  if (given.length > 1) return { problem: `${given.join(" and ")} cannot be used together: ${expected}` };
   const [kind] = given;
   if (kind !== undefined) return kind;
   const near = Object.keys(value).flatMap((key) => nearest(key, KINDS) ?? [])[0];

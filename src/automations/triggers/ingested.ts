@@ -59,11 +59,11 @@ export function createIngested({ store, begun, runs, registry, clock, logger }: 
     const { id, name, payload } = event;
     const point = registry.points.find((one): one is EventPoint => one.name === eventName(name));
     if (point === undefined) {
-      logger.warn({ event: id, name }, `event ${name} is not declared any more: nobody gets it`);
+      logger.warn({ event: id, name }, `event ${name} is no longer declared: no hook gets it`);
       return;
     }
     if (payload === undefined) {
-      logger.error({ event: id, name }, `an event ${name} cannot be read in the store: nobody gets it`);
+      logger.error({ event: id, name }, `an event ${name} cannot be read in the store: no hook gets it`);
       return;
     }
     const body = typeof payload === "object" && payload !== null ? { ...payload } : { value: payload };

@@ -56,7 +56,7 @@ export function createWatches(parts: WatchParts): Watches {
   async function inPatience(ready: Promise<unknown>): Promise<void> {
     const enough = new AbortController();
     const late = wait(parts.clock, PATIENCE_MS, enough.signal).then(
-      () => parts.logger.warn({}, "watches of files take long to begin; the start goes on without them"),
+      () => parts.logger.warn({}, "file watches are slow to start; the gateway starts without waiting for them"),
       () => {}, // all were ready in time
     );
     await Promise.race([ready, late]);

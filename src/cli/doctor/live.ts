@@ -42,7 +42,7 @@ export async function checkLive(): Promise<Finding[]> {
           {
             name: "gateway",
             state: "warning",
-            detail: "it runs, and told nothing about itself",
+            detail: "it runs, but did not report its state",
             hint: "It may be of another version.",
           },
         ];
@@ -123,7 +123,7 @@ function findingsOf({
       name: "hooks",
       state: "warning",
       detail: `never fired: ${hooks.neverFired.join(", ")}`,
-      hint: "`hookgate hooks why ID` tells why.",
+      hint: "`hookgate hooks why ID` shows why.",
     });
   for (const { id, runs, reason } of hooks.alwaysSkipped)
     findings.push({

@@ -156,7 +156,7 @@ export function stopping(): HookgateError {
   return new HookgateError({
     code: "GATEWAY_STOPPING",
     message: "The gateway is stopping and takes nothing in.",
-    hint: "Do not acknowledge the event: the platform will hand it over again.",
+    hint: "Do not acknowledge the event: the platform will deliver it again.",
     retryable: true,
   });
 }

@@ -27,7 +27,7 @@ export async function takeAnswer(
   if (question === undefined || prompt === undefined) return undefined;
   const say = (text: string, ...more: NewDelivery[]) =>
     settled("command", [note(row, message, undefined, text, inbound), ...more]);
-  if (prompt.userId !== message.userId) return say("Somebody else was asked that.");
+  if (prompt.userId !== message.userId) return say("Another person was asked that.");
   if (await isOver(question, inbound)) return say("That has been answered already; press the button again.");
   if (prompt.until <= inbound.clock.now())
     return say(`That question has expired: press the button again, or type \`${prompt.line} …\`.`);

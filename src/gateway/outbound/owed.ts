@@ -42,7 +42,7 @@ export class Owed {
     await this.#outbox
       .told(told)
       .catch((error: unknown) =>
-        this.#logger.warn({ error: errorMessage(error) }, "told hooks were not noted as told"),
+        this.#logger.warn({ error: errorMessage(error) }, "notifications of hooks could not be marked as done"),
       );
   }
 }

@@ -77,7 +77,7 @@ function begin(part: DeliveryPart): void {
   part.attempts++;
 }
 
-const CLOSED = { kind: "interaction-closed", error: "the time to answer it is over" } as const;
+const CLOSED = { kind: "interaction-closed", error: "the time to answer it has run out" } as const;
 
 function isClosing({ interaction }: Delivery, now: number): boolean {
   return interaction !== undefined && interaction.expiresAt - CLOSING_MS <= now;

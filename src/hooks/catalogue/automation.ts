@@ -22,7 +22,7 @@ export const fileChanged = ownPoint({
   model: "void",
   payload: z.object({ ...change, watchId: z.string() }),
   summary:
-    "Once for every file that a watch saw change, when it has been quiet for a moment; also for what changed while nobody watched.",
+    "Once for every file that a watch saw change, when it has been quiet for a moment; also for files that changed while the gateway was down.",
   example: { ...example, watchId: "site-check" },
 });
 

@@ -78,7 +78,7 @@ export const missionExecute = ownPoint({
   model: "lifecycle",
   mutable: ["mission.title", "mission.plan", "mission.deadline"],
   payload: z.object({ missionId: z.string(), mission, taskCount: z.number().int() }),
-  summary: "A mission is about to begin. A veto leaves it blocked, with who and why; /mission retry asks again.",
+  summary: "A mission is about to start. A veto leaves it blocked, with who and why; /mission retry asks again.",
   example: { missionId: "m_1", mission: { ...exampleMission, status: "pending" as const }, taskCount: 1 },
 });
 
@@ -88,7 +88,7 @@ export const missionComplete = ownPoint({
   mutable: [],
   payload: z.object({ missionId: z.string(), mission, allPassed: z.boolean(), report: missionReport }),
   summary:
-    "All tasks of a mission are over, or it was cancelled; with the report. A veto leaves it blocked; nothing vetoes a cancellation.",
+    "All tasks of a mission ended, or it was cancelled; with the report. A veto leaves it blocked; nothing vetoes a cancellation.",
   example: { missionId: "m_1", mission: exampleMission, allPassed: true, report: exampleReport },
 });
 
@@ -129,7 +129,7 @@ export const qualityGate = ownPoint({
     reason: z.string().optional(),
   }),
   summary:
-    "A quality gate was looked at and its verdict changed. A veto holds it until a person releases it or the verdict changes again; `after` is told of verdicts that stand only.",
+    "A quality gate was checked and its verdict changed. A veto holds it until a person releases it or the verdict changes again; `after` gets only verdicts that no veto holds.",
   example: {
     missionId: "m_1",
     gateName: "quality",

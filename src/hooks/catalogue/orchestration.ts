@@ -53,7 +53,7 @@ export const taskTransition = ownPoint({
     reason: z.string().optional(),
   }),
   summary:
-    "Every change of a task's state. `before` may stop it: the task is blocked, with the reason, or, when a person asked, stays as it is. A step into `blocked` that follows from a veto is told `after` only.",
+    "Every change of a task's state. `before` may stop it: the task is blocked, with the reason, or, when a person asked, stays as it is. A step into `blocked` that follows from a veto reaches `after` only.",
   example: {
     taskId: "t_1",
     from: "assigned",

@@ -185,7 +185,7 @@ export class BeforeSyncDispatch extends Dispatch {
   }
 
   private letGo(entry: Entry, promise: PromiseLike<unknown>): void {
-    this.warn(entry, "it returned a promise, which nobody waits for at a synchronous point");
+    this.warn(entry, "it returned a promise, and a synchronous point does not wait for promises");
     this.data = copyOf(this.data);
     promiseOf(promise).catch((error: unknown) => this.ignoreLate(entry, error));
   }

@@ -120,7 +120,7 @@ export class TurnDispatch extends Dispatch {
     this.#say(outcome, entry.id, error instanceof Error ? error.message : String(error));
     if (entry.closing === "fallback") {
       this.#keep(entry, checkContributions(entry.options.fallback, entry.capabilities, entry.execution));
-      this.#say("fallback", entry.id, `the fallback of "${entry.id}" stands in`);
+      this.#say("fallback", entry.id, `the fallback of "${entry.id}" is used instead`);
     }
     if (this.failure !== undefined) this.#abandonAll(this.failure);
   }

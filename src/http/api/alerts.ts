@@ -96,7 +96,7 @@ export const alertEndpoints = [
     method: "POST",
     path: "/alerts/:id/resolve",
     id: "resolveAlert",
-    summary: "It is over.",
+    summary: "It has ended.",
     params: id,
     body: z.strictObject({ reason: z.string().min(1).max(1_000).optional() }).prefault({}),
     answer: done,

@@ -51,7 +51,7 @@ const newTask = z.strictObject({
     .array(z.record(z.string(), z.unknown()))
     .max(50)
     .optional()
-    .describe("As in a plan; programs stand in plans only."),
+    .describe("As in a plan; checks by programs are allowed in plans only."),
   dependsOn: z.array(z.string()).max(200).optional().describe("Ids of tasks that must be done first."),
   group: z.string().max(200).optional(),
   maxDuration: length.optional().describe("What one attempt may take: 10m."),
@@ -62,7 +62,7 @@ const newTask = z.strictObject({
   deadline: due.optional(),
   priority: z.int().optional().describe("Higher goes first; 0 when absent."),
   needsApproval: z.boolean().optional(),
-  draft: z.boolean().optional().describe("It is only written down, until it is started."),
+  draft: z.boolean().optional().describe("The task is saved as a draft until it is started."),
 });
 
 /** Something done with one task, and the words for it that the body holds. */
@@ -130,7 +130,7 @@ export const taskEndpoints = [
     method: "POST",
     path: "/tasks",
     id: "addTask",
-    summary: "Gives somebody a task.",
+    summary: "Creates a task.",
     creates: true,
     body: newTask,
     answer: task,
@@ -163,17 +163,21 @@ export const taskEndpoints = [
     answer: detail,
     command: ({ params }) => ({ name: "task", options: { action: "show", id: params.id } }),
   }),
-  decides("startTask", "Lets a draft go, approves, ends a pause; a person begins.", "start"),
+  decides(
+    "startTask",
+    "Starts a task: starts a draft, approves, ends a pause, or records that the assignee started.",
+    "start",
+  ),
   acts("finishTask", "The work is done, or accepted.", "done", withResult, ({ result }) => result),
   decides("declineTask", "Declines a task.", "decline"),
   decides("refuseTask", "Refuses an approval, or work that was handed in.", "refuse"),
   decides("cancelTask", "Ends it, and what runs of it.", "cancel"),
   decides("retryTask", "Has it done again, or asks again for what a hook refused.", "retry"),
-  decides("pauseTask", "Takes it from whoever has it, until it is resumed.", "pause"),
+  decides("pauseTask", "Pauses it: its assignee stops until it is resumed.", "pause"),
   decides("resumeTask", "Ends a pause.", "resume"),
   acts(
     "assignTask",
-    "Gives it to somebody else.",
+    "Assigns it to another runner or person.",
     "assign",
     z.strictObject({ assignTo: who }),
     ({ assignTo }) => assignTo,
@@ -185,7 +189,7 @@ export const taskEndpoints = [
     z.strictObject({ deadline: due.nullable().describe("null: none.") }),
     ({ deadline }) => dueText(deadline ?? undefined) ?? "none",
   ),
-  says("askAboutTask", "A question of whoever does it, or to them.", "ask"),
+  says("askAboutTask", "A question from the assignee, or to the assignee.", "ask"),
   says("noteOnTask", "A word on it, passed on to the other side.", "note"),
 ];
 

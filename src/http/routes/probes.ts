@@ -16,7 +16,7 @@ export const probeRoutes = [
     path: "/readyz",
     access: "probe",
     summary:
-      "200 when all has started, the store takes writes and a platform is online (one that is down takes nobody away from the others); else 503. Shows the state of each platform, with the reason and what to do about it; `degraded` while a platform is away or the configuration has problems (`/hooks broken` lists them).",
+      "200 when all has started, the store takes writes and a platform is online (one that is down does not affect the others); else 503. Shows the state of each platform, with the reason and what to do about it; `degraded` while a platform is away or the configuration has problems (`/hooks broken` lists them).",
     async handle(parts, { reply }) {
       const answer = await readiness(parts);
       reply.code(answer.ready ? 200 : 503);

@@ -51,7 +51,7 @@ export const sessionRoutes = [
     body: z.strictObject({ name }),
     async handle({ people }, { person, body }) {
       const renamed = await people.rename(person.id, body.name);
-      if (!renamed) throw new HookgateError({ code: "UNAUTHORIZED", message: "nobody is logged in" });
+      if (!renamed) throw new HookgateError({ code: "UNAUTHORIZED", message: "you are not logged in" });
       return { person: renamed };
     },
   }),

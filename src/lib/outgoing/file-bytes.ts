@@ -20,7 +20,7 @@ export async function fileBytes(url: string, limits: FileLimits): Promise<Buffer
   if (url.startsWith("data:")) return within(dataBytes(url), maxBytes);
   if (url.startsWith("file:")) return await localBytes(url, maxBytes, signal);
   if (/^https?:/.test(url)) return await fetched(url, limits);
-  throw unavailable(`its address begins with "${url.slice(0, 12)}"; expected https:, http:, file: or data:`);
+  throw unavailable(`its address starts with "${url.slice(0, 12)}"; expected https:, http:, file: or data:`);
 }
 
 /**

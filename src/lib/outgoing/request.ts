@@ -129,7 +129,7 @@ function webAddress(text: string, base?: URL): URL {
   if (url && (url.protocol === "http:" || url.protocol === "https:")) return url;
   throw new HookgateError({
     code: "OUTGOING_REFUSED",
-    message: `expected an address that begins with https: or http:, got "${text.slice(0, 40)}"`,
+    message: `expected an address that starts with https: or http:, got "${text.slice(0, 40)}"`,
   });
 }
 

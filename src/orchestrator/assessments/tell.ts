@@ -36,7 +36,7 @@ export function createAssessmentTellings({ store, registry, now, logger }: Parts
       .then(() => store.told(one))
       // It stays untold, and the next start tells it.
       .catch((error: unknown) =>
-        logger.error({ task: one.taskId, error: errorMessage(error) }, `${one.point} was not told`),
+        logger.error({ task: one.taskId, error: errorMessage(error) }, `${one.point} hooks could not be notified`),
       )
       .finally(() => open.delete(dispatchId));
     open.set(dispatchId, told);

@@ -186,7 +186,7 @@ function assigneeIssues(seen: Seen, { assigneeProblem }: PlanSurroundings): Issu
   const issues = allTasks(seen).flatMap(({ task, path }): Issue[] => {
     if (task.assignTo === undefined)
       return usual === undefined
-        ? [{ path: [...path], message: "nobody is to do it: give it assignTo, or the plan defaults.assignTo" }]
+        ? [{ path: [...path], message: "it has no assignee: give it assignTo, or the plan defaults.assignTo" }]
         : [];
     const problem = assigneeProblem(task.assignTo);
     return problem === undefined ? [] : [{ path: [...path, "assignTo"], message: problem }];

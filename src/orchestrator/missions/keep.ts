@@ -74,7 +74,10 @@ export async function needRow(id: string, { store }: Pick<Parts, "store">): Prom
 /** The commit holds; a watcher that failed is told again at the next start. */
 export async function tellWatchers(mission: Mission, { changed, logger }: Pick<Parts, "changed" | "logger">) {
   await changed(watchedMission(mission)).catch((error: unknown) =>
-    logger.error({ mission: mission.id, error: errorMessage(error) }, "a mission's clocks were not told of its change"),
+    logger.error(
+      { mission: mission.id, error: errorMessage(error) },
+      "the clocks of a mission were not updated after its change",
+    ),
   );
 }
 

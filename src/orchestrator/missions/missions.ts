@@ -106,7 +106,7 @@ export function createMissions(parts: MissionParts): Missions {
         .dispatch(point, payload, { phase: "after", ...firing(mission, dispatchId) })
         .then(() => settleOwed(id, dispatchId, parts))
         .catch((error: unknown) => {
-          logger.error({ mission: id, error: errorMessage(error) }, `${point} was not told`);
+          logger.error({ mission: id, error: errorMessage(error) }, `${point} hooks could not be notified`);
           work.look(id, clock.now() + RETRY_DELAY_MS);
         })
         .finally(() => telling.delete(dispatchId));
@@ -248,7 +248,7 @@ function over({ id, status }: Mission): HookgateError {
   return new HookgateError({
     code: "MISSION_OVER",
     message: `${id} is ${status}.`,
-    hint: "/mission run begins the plan anew.",
+    hint: "/mission run starts the plan again.",
   });
 }
 

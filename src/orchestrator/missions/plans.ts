@@ -44,7 +44,7 @@ export function createPlans(folder: string | undefined, around: PlanSurroundings
       throw new HookgateError({
         code: "PLAN_INVALID",
         message: `The plan "${id}" has ${found.problems.length} problem${found.problems.length === 1 ? "" : "s"}:\n${found.problems.map(problemText).join("\n")}`,
-        hint: "Nothing was begun. Mend the file and run it again.",
+        hint: "Nothing was started. Fix the file and run it again.",
       });
     },
   };

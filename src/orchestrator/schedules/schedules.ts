@@ -146,7 +146,7 @@ export function createSchedules(parts: ScheduleParts): Schedules {
       if (source === "plan")
         throw new HookgateError({
           code: "IN_PLAN",
-          message: `"${id}" stands in the plan "${planId}"; it goes when it is taken out of there.`,
+          message: `"${id}" is part of the plan "${planId}"; remove it there.`,
           hint: `/schedule pause ${id} lets its times pass by.`,
         });
       await store.forget(id);

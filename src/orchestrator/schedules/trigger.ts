@@ -57,7 +57,7 @@ export async function begin(
     return { outcome: { ...facts, kind: "started", missionId }, row: { mission, owed: [told] } };
   } catch (error) {
     // A broken plan, or a guard that failed closed: said where it is seen, and the schedule goes on.
-    parts.logger.error({ schedule: scheduleId, error: errorMessage(error) }, "a schedule could not begin its mission");
+    parts.logger.error({ schedule: scheduleId, error: errorMessage(error) }, "a schedule could not start its mission");
     return { outcome: { ...facts, kind: "failed", reason: errorMessage(error) } };
   }
 }

@@ -141,7 +141,7 @@ function checked(input: unknown, now: number): TaskSpec {
         .join("; "),
     );
   if (read.data.deadline !== undefined && read.data.deadline <= now)
-    throw invalid(`deadline: ${new Date(read.data.deadline).toISOString()} is over already`);
+    throw invalid(`deadline: ${new Date(read.data.deadline).toISOString()} is in the past`);
   return read.data;
 }
 

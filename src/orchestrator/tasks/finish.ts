@@ -150,7 +150,7 @@ export function createFinish(
         timing: () => ({ dueAt: clock.now() }),
         onVeto: "hold",
       });
-    const reason = `${lastError}, and ${waits}: a person has to say what becomes of it`;
+    const reason = `${lastError}, and ${waits}: a person has to decide what to do`;
     return transition(id, {
       to: "blocked",
       actor: { ...actor, reason },

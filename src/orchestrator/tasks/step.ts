@@ -155,7 +155,7 @@ export function limitOf(task: Task, parts: Pick<StepParts, "config">): number | 
 
 /** Its runner was taken out of the configuration, maybe by a slip: nothing of it is lost, and it goes on when there is somebody again. */
 async function nobody(task: Task, { transitions, clock }: StepParts): Promise<void> {
-  const reason = `there is nobody "${task.assignTo}" any more to do it`;
+  const reason = `its assignee "${task.assignTo}" does not exist any more`;
   await transitions.transition(task.id, {
     to: "blocked",
     actor: { ...SELF, reason },
@@ -183,7 +183,7 @@ async function freedBy(task: Task, parts: StepParts): Promise<string | undefined
     case "dependency":
       return (await dependenciesOf(task, parts.store)).kind === "failed" ? undefined : "what it waits for goes on";
     case "assignee":
-      return assigneeOrNone(task, parts) === undefined ? undefined : "there is somebody to do it";
+      return assigneeOrNone(task, parts) === undefined ? undefined : "it has an assignee again";
     default:
       return undefined; // a person's turn
   }

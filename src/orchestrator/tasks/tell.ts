@@ -52,7 +52,7 @@ export function createTelling(parts: TellParts): Telling {
         // It stays untold, and the next start tells it.
         logger.error(
           { task: task.id, event: event.id, error: errorMessage(error) },
-          "a task's change was not told to all",
+          "not every part was notified of a task's change",
         ),
       )
       .finally(() => open.delete(event.id));
@@ -107,7 +107,7 @@ export function createTelling(parts: TellParts): Telling {
       await say();
       return true;
     } catch (error) {
-      logger.error({ task: task.id, error: errorMessage(error) }, `of a task's change ${whom} could not be told`);
+      logger.error({ task: task.id, error: errorMessage(error) }, `${whom} could not be notified of a task's change`);
       return false;
     }
   }

@@ -36,7 +36,7 @@ function pauseOf({ status, reason }: Task): string | undefined {
     case "awaiting_approval":
       return "awaiting approval";
     case "draft":
-      return "not let go yet";
+      return "not started yet";
     default:
       return undefined;
   }

@@ -117,6 +117,6 @@ function single(begin: number): unknown {
     case ABSENT:
       return undefined;
     default:
-      throw new Error(`a record of the journal is damaged: it has a value that begins with ${begin}`);
+      throw new Error(`a record of the journal is damaged: it has a value that starts with ${begin}`);
   }
 }

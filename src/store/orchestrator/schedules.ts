@@ -1,4 +1,4 @@
-/** When missions begin by themselves. The next time moves together with the mission that it begins, or not at all. */
+/** Schedules that start missions. The next time moves together with the mission that it starts, or not at all. */
 import type { Schedule, ScheduleStore } from "../../domain/schedule.js";
 import type { Connection } from "../connection.js";
 import type { InsertMission } from "./missions.js";

@@ -156,7 +156,9 @@ hooks:
     [
       "an event that nobody declares",
       `id: a\ntrigger: { event: deplyo }\n${RUN}`,
-      ['3 trigger.event: nobody declares the event "deplyo": name it under `events:` (did you mean "deploy"?)'],
+      [
+        '3 trigger.event: no configuration declares the event "deplyo": name it under `events:` (did you mean "deploy"?)',
+      ],
     ],
     [
       "a bad cron expression",
@@ -245,7 +247,7 @@ hooks:
     [
       "two triggers",
       `id: a\non: message_received\ntrigger: { every: 5m }\n${RUN}`,
-      ["4 trigger: on and trigger cannot stand together: one of them starts the hook"],
+      ["4 trigger: on and trigger cannot be used together: one of them starts the hook"],
     ],
     ["no trigger", `id: a\n${RUN}`, ["2 : nothing starts it: expected `on:` with a hook point, or `trigger:`"]],
     [
@@ -256,7 +258,7 @@ hooks:
     [
       "a failure that cannot close anything",
       `id: a\non: message_sent\non_failure: closed\n${RUN}`,
-      ["4 on_failure: nobody waits for a hook that is background, so its failure can only be open"],
+      ["4 on_failure: no event waits for a hook that is background, so on_failure can only be open"],
     ],
     [
       "a fallback that is not there",

@@ -53,7 +53,7 @@ describe("the settings under trigger:", () => {
 
   it("wants exactly one kind, and suggests the nearest", () => {
     expect(problems({ every: "5m", cron: "@daily" })).toEqual([
-      ": every and cron cannot stand together: expected manual, or one of every, cron, at, event, files",
+      ": every and cron cannot be used together: expected manual, or one of every, cron, at, event, files",
     ]);
     expect(problems({ evry: "5m" })).toEqual([
       ': expected manual, or one of every, cron, at, event, files (did you mean "every"?)',

@@ -75,7 +75,7 @@ groups:
     [15, "expected at most 1, got 2"],
     [15, expect.stringContaining("not yes or no")],
     [17, 'there is no group "mak" (did you mean "make"?)'],
-    [19, expect.stringContaining("nobody is to do it")],
+    [19, expect.stringContaining("it has no assignee")],
     [19, expect.stringContaining("expected a duration")],
   ]);
 });

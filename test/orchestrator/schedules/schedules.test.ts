@@ -189,7 +189,7 @@ it("a plan that was broken meanwhile fails at its time, visibly, and is carried 
   );
   app.clock.leapTo(at("2026-01-11T03:00:00Z"));
   const failed = await last(app, "nightly", at("2026-01-11T03:00:00Z"));
-  expect(failed.last).toMatchObject({ kind: "failed", reason: expect.stringContaining('nobody "gone"') });
+  expect(failed.last).toMatchObject({ kind: "failed", reason: expect.stringContaining('no runner or person "gone"') });
   app.write("missions/nightly.json", JSON.stringify({ schedule: { cron: "30 3 * * *", timezone: "UTC" }, groups }));
   const mended = await until(async () => {
     const found = await schedule(app, "nightly");

@@ -202,5 +202,5 @@ function conclude(
   else if (wasBreached || clock.violatedAt !== undefined) clock.outcome = "late";
   else clock.outcome = isMet ? "met" : "withdrawn";
   if (isMet) says.push({ kind: "met", episode: clock.episode, at: endedAt });
-  else if (isSaid) says.push({ kind: "cleared", episode: clock.episode, at: endedAt, reason: how ?? "it is over" });
+  else if (isSaid) says.push({ kind: "cleared", episode: clock.episode, at: endedAt, reason: how ?? "it has ended" });
 }

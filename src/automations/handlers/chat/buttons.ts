@@ -28,9 +28,9 @@ export function buttonProblems({ label, url, action }: Wanted, isRendered = fals
   if (url === undefined && action === undefined) add("a press of this button does nothing: add a `url` or an `action`");
   if (url !== undefined && action !== undefined) add("a button has a `url` or an `action`, not both");
   if (url !== undefined && !isOpen(url) && !isWebAddress(url))
-    add(`expected an address that begins with https: or http:, got "${url}"`, "url");
+    add(`expected an address that starts with https: or http:, got "${url}"`, "url");
   if (action?.kind === "command" && !action.line.startsWith("/") && !isOpen(action.line))
-    add(`expected a command line that begins with "/", such as /status, got "${action.line}"`, "action", "line");
+    add(`expected a command line that starts with "/", such as /status, got "${action.line}"`, "action", "line");
   if (action?.kind === "say" && isBlank(action.text)) add("the text is empty: a press says nothing", "action", "text");
   return problems;
 }

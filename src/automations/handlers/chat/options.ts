@@ -20,14 +20,16 @@ const chatForm = z.strictObject({
     .optional()
     .describe("Rows of buttons."),
   silent: z.boolean().optional().describe("Without a sound."),
-  mentions: outboundMessage.shape.mentions.describe("Who may be pinged; nobody by default."),
+  mentions: outboundMessage.shape.mentions.describe("Who may be pinged. Default: no one."),
   thread: z
     .enum(["none", "run", "day"])
     .default("none")
     .describe("A thread for each run or each day, where the platform can; in the chat itself where it cannot."),
   timezone: timezone
     .optional()
-    .describe("Where a day of `thread: day` begins, such as Europe/Berlin. Default: the machine's zone."),
+    .describe(
+      "The time zone in which a day of `thread: day` starts, such as Europe/Berlin. Default: the machine's zone.",
+    ),
   update: z.boolean().default(false).describe("Edits what this hook said last at an address, instead of saying more."),
 });
 
@@ -46,7 +48,7 @@ export const chatOptions = chatForm
         text === undefined ? "card" : "text",
       );
     if (frame?.url !== undefined && !isTemplate(frame.url) && !isWebAddress(frame.url))
-      refuse(`expected an address that begins with https: or http:, got "${frame.url}"`, "card", "url");
+      refuse(`expected an address that starts with https: or http:, got "${frame.url}"`, "card", "url");
     for (const [row, several] of buttons.entries())
       for (const [index, one] of several.entries())
         for (const { path, message } of buttonProblems(one)) refuse(message, "buttons", row, index, ...path);

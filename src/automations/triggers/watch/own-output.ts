@@ -238,7 +238,7 @@ export function createOwnOutput(parts: OwnOutputParts): OwnOutput {
         case "proven":
           return `its own output started it again and again${state.via.length > 0 ? `, through ${state.via.join(", ")}` : ""}: what is written while it runs does not start it any more`;
         default:
-          return "its own output seems to start it again and again: it stands still until that is known";
+          return "its own output seems to start it again and again: it is paused until that is known";
       }
     },
   };

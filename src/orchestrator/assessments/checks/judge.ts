@@ -12,7 +12,7 @@ const BOUNDS = { rounds: 3, outputTokens: 2_000, totalTokens: 100_000 };
 
 const verdict = z.object({
   score: z.number().min(0).max(1).describe("0: nothing of the rubric is met; 1: all of it is."),
-  reason: z.string().max(4_000).describe("What is missing and how to mend it, for whoever does the work again."),
+  reason: z.string().max(4_000).describe("What is missing and how to fix it, for the next attempt."),
 });
 
 export async function checkByJudge(

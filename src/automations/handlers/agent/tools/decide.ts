@@ -16,7 +16,7 @@ export function decideTool(): { tool: ModelTool<z.output<typeof args>>; decision
     decision: () => decision,
     tool: {
       name: "decide",
-      description: "Decides what becomes of the event. Call it exactly once, when you know.",
+      description: "Decides what to do with the event. Call it exactly once, when you know.",
       args,
       async run(given) {
         if (decision) throw new Error(`it was decided already: ${decision.kind}`);

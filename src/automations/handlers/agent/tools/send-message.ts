@@ -9,7 +9,7 @@ import type { AgentOptions } from "../options.js";
 
 const args = z.strictObject({
   text: z.string().min(1).max(20_000).describe("Markdown."),
-  to: z.string().max(500).optional().describe("One of the addresses that you were told; the first when absent."),
+  to: z.string().max(500).optional().describe("One of the addresses that you were given; the first when absent."),
 });
 
 export function sendMessage({ send_to }: AgentOptions, context: RunContext): ModelTool<z.output<typeof args>> {
