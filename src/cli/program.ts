@@ -67,7 +67,7 @@ function addLocal(program: Command, terminal: Terminal, done: (code: ExitCode) =
     .argument("<file>", "the backup")
     .option("--hold", "hold everything that was unfinished, so that nothing is sent again by itself")
     .action(async (file: string, { hold }: { hold?: boolean }) =>
-      done((await import("./restore.js")).restore(file, { hold: hold === true }, terminal)),
+      done(await (await import("./restore.js")).restore(file, { hold: hold === true }, terminal)),
     );
   program
     .command("check")

@@ -6,10 +6,10 @@ import { EXIT, type ExitCode } from "./exit.js";
 import { ownFiles } from "./own-files.js";
 import type { Terminal } from "./terminal.js";
 
-export function restore(source: string, { hold }: { hold: boolean }, terminal: Terminal): ExitCode {
+export async function restore(source: string, { hold }: { hold: boolean }, terminal: Terminal): Promise<ExitCode> {
   const files = ownFiles();
   const backup = resolve(source);
-  const restored = restoreDatabase(files, backup, { hold, at: systemClock.now() });
+  const restored = await restoreDatabase(files, backup, { hold, clock: systemClock });
   const { madeAt, replaced, messages, deliveries } = restored;
   terminal.out(`Restored ${files.database} from ${backup}${madeAt ? `, made at ${madeAt}` : ""}.`);
   if (replaced) terminal.out(`The earlier database is now ${replaced}.`);

@@ -37,7 +37,7 @@ export async function openOwnDatabase(
   const log = readLog(`${file}-wal`);
   const database = openDatabase(file, { durability: options.durability, readonly: false });
   try {
-    const wasOpen = wasLeftOpen(database, file);
+    const wasOpen = await wasLeftOpen(database, file, options.clock);
     const isSmall = sizeOf(file) <= CHECKED_AT_START_BYTES;
     if (isSmall) requireSound(database, file);
     await migrate(database, file, migrations);

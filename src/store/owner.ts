@@ -1,6 +1,7 @@
 /** Which process has the database open: named when a second gateway is refused, and noticed when it did not close the database. */
 import { readFileSync, statSync } from "node:fs";
 import type Database from "better-sqlite3";
+import { type Clock, wait } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import { openSqlite } from "./driver.js";
 import { storeError } from "./errors.js";
@@ -8,6 +9,9 @@ import { storeError } from "./errors.js";
 const OWNER = "owner";
 /** Present while the database is open, and after a crash. */
 const OPENED_BY = "opened-by";
+/** A killed process closes its files, and with them its lock, before the process itself is gone. */
+const ENDS_WITHIN_MS = 2_000;
+const ENDED_CHECK_MS = 50;
 
 /** Writes both facts into the file itself, so that a lost log does not take them along. */
 export function writeOwner(database: Database.Database, file: string, at: number): void {
@@ -28,28 +32,32 @@ export function forgetOwner(database: Database.Database): () => void {
 }
 
 /**
- * True when the last gateway did not close the database. Throws STORE_IN_USE when that gateway still runs: then its lock file was
- * deleted, and the lock does not protect the database. Only Linux tells for sure whether a process is the same as before.
+ * True when the last gateway did not close the database. Throws STORE_IN_USE when that gateway still runs after a short wait: then its
+ * lock file was deleted, and the lock does not protect the database. Only Linux shows whether a process is the same as before.
  */
-export function wasLeftOpen(database: Database.Database, file: string): boolean {
+export async function wasLeftOpen(database: Database.Database, file: string, clock: Clock): Promise<boolean> {
   const fact = factReader(database);
   const mark = fact(OPENED_BY);
   const pid = Number(mark?.split(" ")[0]);
-  if (mark && pid !== process.pid && ownerMark(pid, file) === mark)
-    throw new HookgateError({
-      code: "STORE_IN_USE",
-      message: `another gateway has the database ${file} open (${fact(OWNER)}), although its lock file was deleted`,
-      hint: "Stop that one first, or give this one a database of its own with DATABASE_URL.",
-    });
+  const isRunning = () => Boolean(mark) && pid !== process.pid && ownerMark(pid, file) === mark;
+  for (let waitedMs = 0; isRunning(); waitedMs += ENDED_CHECK_MS) {
+    if (waitedMs >= ENDS_WITHIN_MS)
+      throw new HookgateError({
+        code: "STORE_IN_USE",
+        message: `another gateway still runs and has the database ${file} open (${fact(OWNER)}), but the lock is free: its lock file was deleted, or that process cannot end`,
+        hint: "Stop that process first, or give this gateway a database of its own with DATABASE_URL.",
+      });
+    await wait(clock, ENDED_CHECK_MS);
+  }
   return mark !== undefined;
 }
 
 /** The same refusal, for a file that may be missing or damaged. Throws STORE_IN_USE. */
-export function refuseRunningOwner(file: string): void {
+export async function refuseRunningOwner(file: string, clock: Clock): Promise<void> {
   let database: Database.Database | undefined;
   try {
     database = openSqlite(file, { readonly: true, fileMustExist: true, timeout: 100 });
-    wasLeftOpen(database, file);
+    await wasLeftOpen(database, file, clock);
   } catch (thrown) {
     if (thrown instanceof HookgateError) throw thrown;
     // It cannot be read: that is why a backup is restored.
@@ -85,7 +93,10 @@ function ownerMark(pid: number, file: string): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The name of the program, in parentheses, may contain spaces. The start is field 22, the 20th after the name.
-    const startTicks = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+    const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    // It has ended, and its parent process has not collected it yet: it may stay like that for as long as the parent runs.
+    if (state === "Z" || state === "X") return undefined;
+    const startTicks = fields[18];
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
     const { dev, ino } = statSync(file);
     return `${pid} ${startTicks} ${boot} ${dev}:${ino}`;

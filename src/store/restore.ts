@@ -1,6 +1,7 @@
 /** Puts a backup in the place of the database. The earlier database and its history stay beside it under other names. */
 import { existsSync, rmSync } from "node:fs";
 import type { Database } from "better-sqlite3";
+import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import {
   backupTime,
@@ -31,11 +32,12 @@ const HELD = "unfinished in the backup that was restored: it may have been handl
  * `hold`: unfinished messages and deliveries wait for an operator. Throws STORE_IN_USE while a gateway runs, BACKUP_MISSING,
  * BACKUP_UNKNOWN, or a STORE_… error; then the database is as it was.
  */
-export function restoreDatabase(
+export async function restoreDatabase(
   files: DatabaseFiles,
   backup: string,
-  { hold, at }: { hold: boolean; at: number },
-): Restored {
+  { hold, clock }: { hold: boolean; clock: Clock },
+): Promise<Restored> {
+  const at = clock.now();
   if (!existsSync(backup))
     throw new HookgateError({
       code: "BACKUP_MISSING",
@@ -45,7 +47,7 @@ export function restoreDatabase(
   const lock = takeExclusiveLock(files, () => readOwner(files.database));
   const partial = `${files.database}.restoring`;
   try {
-    refuseRunningOwner(files.database);
+    await refuseRunningOwner(files.database, clock);
     read(backup, () => copyDatabase(backup, partial));
     const restored = withDatabase(partial, (copy) => {
       read(backup, () => requireComplete(copy, backup));

@@ -1,4 +1,6 @@
 /** The files on disk, as a user of the same machine and an operator with a damaged disk meet them: real processes, real files. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   chmodSync,
   closeSync,
@@ -243,6 +245,33 @@ describe("one gateway per database", () => {
     expect(second.err).toContain("its lock file was deleted");
     // Its own crash is no reason to refuse it.
     await gateway.kill();
+    await gateway.start();
+    await gateway.ready();
+  });
+
+  it("starts after a crash while the parent process has not collected the killed gateway yet", async () => {
+    const gateway = await installation();
+    const env = { PATH: process.env.PATH, HOOKGATE_TOKEN: TOKEN, HOOKGATE_PORT: new URL(gateway.url).port };
+    // `sleep` never collects its child processes, so the killed gateway stays in the process table.
+    const script = '"$0" "$1" start >/dev/null 2>&1 & echo $!; exec sleep 600';
+    const parent = spawn("sh", ["-c", script, process.execPath, join(import.meta.dirname, "../../dist/src/cli.js")], {
+      cwd: gateway.folder,
+      env,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    cleanUps.push(() => parent.kill("SIGKILL"));
+    const [line] = (await once(parent.stdout, "data")) as [Buffer];
+    const pid = Number(line.toString());
+    cleanUps.push(() => process.kill(pid, "SIGKILL"));
+    await until(
+      () =>
+        fetch(`${gateway.url}/readyz`).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      "the first gateway being ready",
+    );
+    process.kill(pid, "SIGKILL");
     await gateway.start();
     await gateway.ready();
   });

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { systemClock } from "../../src/lib/clock.js";
 import { backupDatabase } from "../../src/store/backup.js";
 import { filesBeside } from "../../src/store/files.js";
 import { openStore } from "../../src/store/open.js";
@@ -26,7 +27,7 @@ async function backupOfUnfinished(): Promise<{ backup: string; file: string }> {
 describe("a restored backup", () => {
   test("continues what was unfinished when it was made, and knows nothing of what came later", async () => {
     const { backup, file } = await backupOfUnfinished();
-    const restored = restoreDatabase(filesBeside(file), backup, { hold: false, at: NOW });
+    const restored = await restoreDatabase(filesBeside(file), backup, { hold: false, clock: systemClock });
     expect(restored).toMatchObject({ messages: 1, deliveries: 1, madeAt: new Date(NOW).toISOString() });
     const store = await openTestStore({ file });
     expect((await store.inbox.unfinished(0, 9)).map(({ event }) => event.eventId)).toEqual(["1"]);
@@ -36,7 +37,7 @@ describe("a restored backup", () => {
 
   test("with hold, leaves everything that was unfinished to an operator", async () => {
     const { backup, file } = await backupOfUnfinished();
-    restoreDatabase(filesBeside(file), backup, { hold: true, at: NOW });
+    await restoreDatabase(filesBeside(file), backup, { hold: true, clock: systemClock });
     const { inbox, outbox } = await openTestStore({ file });
     expect(await inbox.counts()).toMatchObject({ waiting: 0, dead: 1 });
     expect(await outbox.counts()).toMatchObject({ waiting: 0, held: 1 });
@@ -47,7 +48,8 @@ describe("a restored backup", () => {
   test("of a database that is not Hookgate's is refused, and nothing changes", async () => {
     const { file } = await backupOfUnfinished();
     const journal = filesBeside(file).journal;
-    expect(() => restoreDatabase(filesBeside(file), journal, { hold: false, at: NOW })).toThrow("not one of Hookgate");
+    const restoring = restoreDatabase(filesBeside(file), journal, { hold: false, clock: systemClock });
+    await expect(restoring).rejects.toThrow("not one of Hookgate");
     expect(existsSync(`${file}.restoring`)).toBe(false);
     const { inbox } = await openTestStore({ file });
     expect(await inbox.counts()).toMatchObject({ waiting: 2 });
