@@ -1,9 +1,8 @@
 /** `/sla show ID`: one clock with its history, or all clocks of one task, mission or conversation. */
 
 import type { ClockView } from "../../src/alerts/sla/desk-views.js";
-import { extensionText } from "../../src/alerts/sla/extend.js";
 import type { Button } from "../../src/domain/message.js";
-import { SLA_MEASURE_NAMES, type SlaAnnouncement } from "../../src/domain/sla.js";
+import { extensionText, SLA_MEASURE_NAMES, type SlaAnnouncement } from "../../src/domain/sla.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, missing, notFound, word } from "../answer.js";

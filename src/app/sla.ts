@@ -2,10 +2,10 @@
 import type { AlertPolicy } from "../alerts/alerting.js";
 import type { SlaConfig } from "../alerts/sla/config.js";
 import type { SlaDesk } from "../alerts/sla/desk.js";
-import { extensionText } from "../alerts/sla/extend.js";
 import type { SlaParts } from "../alerts/sla/sla.js";
 import type { Actor } from "../domain/alert.js";
 import type { ClockStanding } from "../domain/alert-signal.js";
+import { extensionText } from "../domain/sla.js";
 import type { Store } from "../domain/store.js";
 import { isEnded } from "../domain/task.js";
 import type { WatchedEntity } from "../domain/watched.js";

@@ -2,6 +2,8 @@
  * SLA clocks: how long something may take, how much of that has passed, and what was said about it. A clock is a row with its next
  * due time; what it announces is a row of its own, so that a crash neither loses an announcement nor repeats one.
  */
+
+import { formatDuration } from "../lib/duration.js";
 import type { Address } from "./address.js";
 import type { AlertSignal } from "./alert-signal.js";
 import type { Role } from "./identity.js";
@@ -295,4 +297,11 @@ export interface SlaStore {
   /** Open cases that end by themselves. */
   nextClosing(): Promise<{ id: string; conversation: string; closesAt: number } | undefined>;
   sweep(endedBefore: number): Promise<number>;
+}
+
+/** `20 s + 30 s given by Olga`: what the policy gives, and what people added. Undefined: they added nothing. */
+export function extensionText({ targetMs, addedMs = 0, extendedBy = [] }: SlaClock): string | undefined {
+  if (addedMs === 0) return undefined;
+  const by = extendedBy.length === 0 ? "" : ` by ${extendedBy.join(", ")}`;
+  return `${formatDuration(targetMs - addedMs)} + ${formatDuration(addedMs)} given${by}`;
 }

@@ -18,7 +18,7 @@ beforeAll(async () => {
     plugins: [{ module: resolve(import.meta.dirname, "../fixtures/plugins/explain.mjs"), critical: true }],
     config: ({ discord, telegram }) => ({
       // Much longer than anything takes here, apart from what is to expire.
-      gateway: { ttl: "15s" },
+      gateway: { ttl: "15s", unanswered_note: false },
       operators: {
         owner: ["web:1", `discord:${discord.userId}`, `telegram:${telegram.userId}`],
         viewer: ["web:3"],

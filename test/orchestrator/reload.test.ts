@@ -29,7 +29,7 @@ it("runners, their room and their bounds hold for what starts from then on", asy
   await until(() => began(live) === 1, "the first running");
   const second = await add("work The second");
   const early = await command(live, "/task add other Nobody does it yet");
-  expect([early.outcome, early.text]).toEqual(["failed", expect.stringContaining('nobody "other"')]);
+  expect([early.outcome, early.text]).toEqual(["failed", expect.stringContaining('no runner or person "other"')]);
 
   // There is room for two now, and somebody else to do things.
   const runners = { work: sh(waitsFor("new"), { concurrency: 2 }), other: sh("echo other") };
@@ -61,7 +61,7 @@ it("what its runner was taken away from waits, and goes on when it is there agai
       const shown = await command(live, `/task show ${id}`);
       return shown.data.status === "blocked" && shown;
     }, "it being blocked");
-    expect(text).toContain('there is nobody "work" any more to do it');
+    expect(text).toContain('its assignee "work" does not exist any more');
   }
   await command(live, `/task assign ${second} other`);
   expect((await ends(live, second)).result?.output.trim()).toBe("other");

@@ -41,13 +41,6 @@ export function standOf({ measure, entity, extendedMs }: SlaClock): number {
   return measure === "deadline" ? (entity.deadline ?? 0) : extendedMs;
 }
 
-/** `20 s + 30 s given by Olga`: what the policy gives, and what people added. Undefined: they added nothing. */
-export function extensionText({ targetMs, addedMs = 0, extendedBy = [] }: SlaClock): string | undefined {
-  if (addedMs === 0) return undefined;
-  const by = extendedBy.length === 0 ? "" : ` by ${extendedBy.join(", ")}`;
-  return `${formatDuration(targetMs - addedMs)} + ${formatDuration(addedMs)} given${by}`;
-}
-
 /** The clock as it is then. Throws SLA_MOVED, SLA_NOT_LATER and what the owner of a deadline throws. */
 export async function extend(clock: SlaClock, extension: Extension, parts: ExtendParts): Promise<SlaClock> {
   if (extension.was !== undefined && extension.was !== standOf(clock)) throw await moved(clock, parts);
