@@ -146,7 +146,7 @@ function decider({ runs, outcome }: DispatchRecord, isFailed: boolean): string {
     (isEnd ? failed : undefined) ??
     decided ??
     failed ??
-    ran.find((run) => run.outcome !== "passed") ??
+    ran.find((run) => run.outcome !== "passed" && run.outcome !== "backgrounded") ??
     (ran.length === 1 ? ran[0] : undefined);
   return one?.hookId ?? (ran.length === 0 ? "" : count(ran.length, "hook"));
 }

@@ -1,4 +1,5 @@
 /** Why a hook ran or did not run for one message: what ran is in the journal, what did not follows from the message's path. */
+import type { AutomationRun } from "../../src/domain/automation.js";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
 import type { Button } from "../../src/domain/message.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
@@ -8,6 +9,7 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { heldAt, type Switching, switchesOf } from "../journey/audit.js";
+import { backgroundText, hasNotRun, isAttempt, isJournalled, isOfBackground } from "../journey/background.js";
 import type { Journey } from "../journey/find.js";
 import { isBlock, isPutOff } from "../journey/put-off.js";
 import { runningText } from "../journey/surroundings.js";
@@ -23,19 +25,21 @@ export async function explainMessage(deps: CommandDeps, hook: HookInfo, journey:
   const here = journey.dispatches.filter(
     ({ point, phase }) => point === hook.hook && (hook.phase === undefined || phase === hook.phase),
   );
-  const ran = runsOf(hook.id, here);
-  const isRunning = journey.running.some(({ hookId }) => hookId === hook.id);
-  if (ran.length > 0 && !isRunning)
-    return showRuns(deps, hook.id, journey, ran, nextButtons(hook, ran.at(-1)?.dispatch));
+  if (journey.running.some(({ hookId }) => hookId === hook.id)) return notKnownYet(hook, journey);
+  const ran = runsOf(hook.id, here, journey);
+  if (ran.length > 0) {
+    const remark = await whyGone(deps, hook, ran);
+    return showRuns(deps, hook.id, journey, ran, nextButtons(hook, ran.at(-1)?.dispatch), remark);
+  }
   if (journey.origin?.hookId === hook.id) return sentIt(hook, journey, journey.origin.text);
-  const dispatch = here.at(-1);
+  const dispatch = here.filter((one) => !isAttempt(one)).at(-1);
   if (hook.enabled && isOpenAt(hook, journey, dispatch)) return notKnownYet(hook, journey);
   return dispatch ? didNotRun(deps, hook, journey, dispatch) : didNotFire(deps, hook, journey);
 }
 
 /** A hook that was removed since: its runs are on record. */
 export function explainGone(deps: CommandDeps, hookId: string, journey: Journey): CommandAnswer | undefined {
-  const ran = runsOf(hookId, journey.dispatches);
+  const ran = runsOf(hookId, journey.dispatches, journey);
   const last = ran.at(-1)?.dispatch;
   if (last === undefined) return undefined;
   const button = commandButton("The dispatch", `/run ${word(last.id)}`);
@@ -45,17 +49,29 @@ export function explainGone(deps: CommandDeps, hookId: string, journey: Journey)
 interface RanIn {
   dispatch: DispatchRecord;
   run: RunRecord;
+  /** Of a background run, while the store has it. */
+  stored: AutomationRun | undefined;
 }
 
-const runsOf = (id: string, dispatches: readonly DispatchRecord[]): RanIn[] =>
+const runsOf = (id: string, dispatches: readonly DispatchRecord[], { stored }: Journey): RanIn[] =>
   dispatches.flatMap((dispatch) =>
-    dispatch.runs.filter(({ hookId }) => hookId === id).map((run) => ({ dispatch, run })),
+    dispatch.runs
+      .filter((run) => run.hookId === id && !isJournalled(run, stored.get(run.id), dispatches))
+      .map((run) => ({ dispatch, run, stored: stored.get(run.id) })),
   );
+
+/** Who disabled a hook whose background run was dropped for that. */
+async function whyGone(deps: CommandDeps, hook: HookInfo, ran: readonly RanIn[]): Promise<string | undefined> {
+  const stored = ran.at(-1)?.stored;
+  if (stored?.endedAt === undefined || stored.statusReason?.startsWith("gone:") !== true) return undefined;
+  return disabledReason(deps, hook, await switchesOf(deps, hook.id), stored.endedAt);
+}
 
 /** Its point is firing now, or may fire yet, for a message or a delivery that hooks are at work on. */
 function isOpenAt(hook: HookInfo, { row, running }: Journey, recorded: DispatchRecord | undefined): boolean {
-  if (running.some(({ dispatchId }) => dispatchId.split(":")[1] === hook.hook)) return true;
-  return recorded === undefined && (row?.status === "running" || running.length > 0);
+  const awaited = running.filter(({ dispatchId }) => !isOfBackground(dispatchId));
+  if (awaited.some(({ dispatchId }) => dispatchId.split(":")[1] === hook.hook)) return true;
+  return recorded === undefined && (row?.status === "running" || awaited.length > 0);
 }
 
 /** A dispatch is recorded at its end: until then it is not known which hooks had their turn. */
@@ -101,18 +117,19 @@ function showRuns(
     text: [
       `${code(hookId)} and ${code(asked)}:`,
       remark,
-      ...ran.slice(-MAX_RUNS).map(({ dispatch, run }) => `${runText(run)}\n${dispatchLine(dispatch, now)}`),
+      ...ran.slice(-MAX_RUNS).map((one) => `${runText(deps, one, now)}\n${dispatchLine(one.dispatch, now)}`),
       ran.length > MAX_RUNS && `${count(ran.length - MAX_RUNS, "earlier run")} left out.`,
     ],
     data: {
       id: hookId,
       message: asked,
       found: true,
-      ran: ran.some(({ run }) => run.outcome !== "skipped"),
-      runs: ran.map(({ dispatch, run }) => ({
+      ran: ran.some(({ run, stored }) => !hasNotRun(run, stored)),
+      runs: ran.map(({ dispatch, run, stored }) => ({
         dispatchId: dispatch.id,
         outcome: run.outcome,
-        reason: run.reason,
+        status: stored?.status,
+        reason: stored?.statusReason ?? run.reason,
         error: run.error,
       })),
     },
@@ -120,7 +137,8 @@ function showRuns(
   });
 }
 
-function runText(run: RunRecord): string {
+function runText(deps: CommandDeps, { run, stored }: RanIn, now: number): string {
+  if (run.outcome === "backgrounded") return backgroundText(deps, stored, now);
   const why = [run.reason && plain(run.reason), run.error && errorText(run)].filter(
     (text) => text !== undefined && text !== "",
   );

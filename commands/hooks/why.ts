@@ -6,7 +6,7 @@ import type { DispatchRecord } from "../../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { answer, commandButton, word } from "../answer.js";
-import { readableDispatch } from "../automations/owner-only.js";
+import { readableDispatch, readableRun } from "../automations/owner-only.js";
 import { explainGates } from "../automations/why.js";
 import type { CommandDeps } from "../deps.js";
 import { type Candidate, findJourney, type Journey } from "../journey/find.js";
@@ -74,7 +74,8 @@ async function readJourney(
   switch (found.kind) {
     case "found": {
       const dispatches = found.journey.dispatches.map((dispatch) => readableDispatch(deps, context, dispatch));
-      return { journey: { ...found.journey, dispatches } };
+      const stored = new Map([...found.journey.stored].map(([id, run]) => [id, readableRun(deps, context, run)]));
+      return { journey: { ...found.journey, dispatches, stored } };
     }
     case "several":
       return { answer: whichChat(deps, asked, found.places) };

@@ -9,6 +9,7 @@ import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { type Purge, purgeOf } from "./audit.js";
+import { type StoredRuns, storedRunsOf } from "./background.js";
 import { type Surroundings, surroundingsOf } from "./surroundings.js";
 
 /** Of one message or delivery. */
@@ -18,7 +19,7 @@ const LAST_ROWS = 500;
 /** What the ids of answers, notes, copies and early answers end with. Their rows may be purged while the journal knows them. */
 const MARKS = ["r", "a", "f", "p"];
 
-export type Journey = Path & Surroundings;
+export type Journey = Path & Surroundings & { stored: StoredRuns };
 
 interface Path {
   /** As it was named. */
@@ -63,7 +64,11 @@ export async function findJourney(
   const { journey } = found;
   return {
     kind: "found",
-    journey: { ...journey, ...(await surroundingsOf(deps, journey.row, journey.own, journey.deliveries)) },
+    journey: {
+      ...journey,
+      ...(await surroundingsOf(deps, journey.row, journey.own, journey.deliveries)),
+      stored: await storedRunsOf(deps, journey.dispatches),
+    },
   };
 }
 

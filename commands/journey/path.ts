@@ -10,6 +10,7 @@ import { errorText, hasFailed } from "../show-dispatch.js";
 import { ago, clockTime, code, count, plain } from "../text.js";
 import { operatorName, placeText } from "../who.js";
 import type { Decision } from "./audit.js";
+import { hasNotRun, isAttempt, type StoredRuns } from "./background.js";
 import { type Journey, POINT_OF_CHANGE } from "./find.js";
 import { isBlock, putOffs } from "./put-off.js";
 import { runningText } from "./surroundings.js";
@@ -104,7 +105,7 @@ function inboundLines(deps: CommandDeps, journey: Journey, row: InboxRow, now: n
   const change = POINT_OF_CHANGE[row.event.kind];
   // A press fires the points of what it stands for; a move of a chat fires none.
   const point = change ?? (row.event.kind === "action" || row.event.kind === "moved" ? undefined : "message_received");
-  const ran = point && ranAt(point, mine, row.status === "done");
+  const ran = point && ranAt(point, mine, row.status === "done", journey.stored);
   return [
     `${clockTime(row.receivedAt, now)} received${ran ? ` · ${ran}` : ""}`,
     ...putOffLines(journey, row),
@@ -136,7 +137,7 @@ function inboundEnd(journey: Journey, row: InboxRow, mine: readonly DispatchReco
   const open = whyUnhandled(journey, now);
   if (open !== undefined) return open;
   if (POINT_OF_CHANGE[row.event.kind] !== undefined) return plain(row.outcome ?? "settled");
-  const asked = ranAt("inbound_claim", mine, true);
+  const asked = ranAt("inbound_claim", mine, true, journey.stored);
   const by = row.claimedBy ? ` by ${code(row.claimedBy)}` : "";
   switch (row.outcome) {
     case "denied":
@@ -159,12 +160,18 @@ function inboundEnd(journey: Journey, row: InboxRow, mine: readonly DispatchReco
 }
 
 /** Who ran at a point in its last dispatch. Undefined when none is recorded and one may still come. */
-function ranAt(point: string, dispatches: readonly DispatchRecord[], isSettled: boolean): string | undefined {
-  const last = dispatches.filter((one) => one.point === point && one.runs.length > 0).at(-1);
+function ranAt(
+  point: string,
+  dispatches: readonly DispatchRecord[],
+  isSettled: boolean,
+  stored: StoredRuns,
+): string | undefined {
+  const last = dispatches.filter((one) => one.point === point && one.runs.length > 0 && !isAttempt(one)).at(-1);
   if (last === undefined) return isSettled ? `no hook was enabled at ${code(point)}` : undefined;
-  const ran = last.runs.filter(({ outcome }) => outcome !== "skipped");
-  const skipped = last.runs.length - ran.length;
-  return `${code(point)}: ${count(ran.length, "hook")} ran${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+  const ran = last.runs.filter((run) => !hasNotRun(run, stored.get(run.id)));
+  const waiting = last.runs.filter(({ id }) => stored.get(id)?.status === "backgrounded").length;
+  const skipped = last.runs.length - ran.length - waiting;
+  return `${code(point)}: ${count(ran.length, "hook")} ran${skipped > 0 ? `, ${skipped} skipped` : ""}${waiting > 0 ? `, ${waiting} waiting in the background` : ""}`;
 }
 
 function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, now: number): string {

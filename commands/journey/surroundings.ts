@@ -92,7 +92,7 @@ async function ofRun({ automations, store }: CommandDeps, id: string): Promise<O
 export function runningText(running: readonly RunningHook[]): string {
   return running
     .map(({ hookId, dispatchId, forMs }) => {
-      const [, point = ""] = dispatchId.split(":");
+      const [, point = ""] = dispatchId.split(/[:/]/);
       return `${code(hookId)} has been running at ${code(point)} for ${formatDuration(forMs)}`;
     })
     .join(", ");

@@ -1,0 +1,74 @@
+/** Background runs: the journal has the dispatch that stored one and each attempt; its stored run says what became of it. */
+import type { AutomationRun } from "../../src/domain/automation.js";
+import { isUnfinished } from "../../src/domain/automation.js";
+import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
+import { formatDuration } from "../../src/lib/duration.js";
+import { statusText, tookMs } from "../automations/show-run.js";
+import type { CommandDeps } from "../deps.js";
+import { clockTime, plain } from "../text.js";
+import { nameIn } from "../who.js";
+
+/** By the id that the dispatch gave the run. */
+export type StoredRuns = ReadonlyMap<string, AutomationRun>;
+
+export async function storedRunsOf(
+  { automations }: CommandDeps,
+  dispatches: readonly DispatchRecord[],
+): Promise<StoredRuns> {
+  const ids = dispatches.flatMap(({ runs }) =>
+    runs.filter(({ outcome }) => outcome === "backgrounded").map(({ id }) => id),
+  );
+  const found = await Promise.all(ids.map((id) => automations?.runs.get(id)));
+  return new Map(found.flatMap((run) => (run === undefined ? [] : [[run.id, run] as const])));
+}
+
+/** A dispatch of one attempt of a background run, and not of the whole point. */
+export function isAttempt({ id, cause }: DispatchRecord): boolean {
+  return cause?.kind === "hook" && id.startsWith(`${cause.id}/`);
+}
+
+/** By the id of an attempt, `m5:message_received/3:1`: the message does not wait for it. */
+export const isOfBackground = (dispatchId: string) => dispatchId.includes("/");
+
+/** The attempt that ended the run is in the journal, with more than the stored run has. */
+export function isJournalled(
+  run: RunRecord,
+  stored: AutomationRun | undefined,
+  all: readonly DispatchRecord[],
+): boolean {
+  if (run.outcome !== "backgrounded" || (stored && isUnfinished(stored.status))) return false;
+  return all.some(({ id }) => (stored ? id === `${run.id}:${stored.attempt}` : id.startsWith(`${run.id}:`)));
+}
+
+/** It waits for its first attempt, or it ended without one. */
+export function hasNotRun(run: RunRecord, stored: AutomationRun | undefined): boolean {
+  if (run.outcome === "skipped") return true;
+  if (run.outcome !== "backgrounded" || stored === undefined) return false;
+  return stored.status === "backgrounded" || (stored.status === "skipped" && stored.attempts.length === 0);
+}
+
+/** A sentence, in Markdown. */
+export function backgroundText({ automations }: CommandDeps, stored: AutomationRun | undefined, now: number): string {
+  if (stored === undefined)
+    return "It was stored as a background run, and what became of the run is no longer on record.";
+  const { status, statusReason, dueAt } = stored;
+  const why = statusReason === undefined ? "." : `: ${plain(statusReason.replace(/^gone: /, ""))}.`;
+  const took = tookMs(stored, now);
+  const paused = automations?.paused();
+  switch (status) {
+    case "backgrounded":
+      return paused
+        ? `It has **not run yet**: it waits in the background, because ${nameIn(paused.by)} paused all hooks.`
+        : "It has **not run yet**: it waits in the background for its turn.";
+    case "queued":
+      return `It is tried again at ${clockTime(dueAt, now)}${why}`;
+    case "running":
+      return `It is running now, in the background${took === undefined ? "" : `, for ${formatDuration(took)}`}.`;
+    case "skipped":
+      return `It did **not** run${why}`;
+    case "interrupted":
+      return `It was **interrupted**${why}`;
+    default:
+      return `It ran in the background, ${statusText(status)}${took === undefined ? "" : `, ${formatDuration(took)}`}${why}`;
+  }
+}

@@ -1,0 +1,136 @@
+/** What `/hooks why`, `/run` and `/runs` answer about hooks that run in the background, as the stored runs and the person who sent the message know it. */
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openSqlite } from "../../src/store/driver.js";
+import { until } from "../support/until.js";
+import { allOnline, invoke, type Stack, startStack } from "./stack.js";
+
+const WEB = ["web"];
+const WAITS = { shell: { sh: "while [ ! -e go-lineup ]; do sleep 0.05; done" } };
+const QUICK = { shell: { command: ["true"] } };
+const isLine = { when: 'payload.message.text.startsWith("line")' };
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack({
+    withFlow: false,
+    online: WEB,
+    config: {
+      operators: { owner: ["web:1"], admin: ["web:3"] },
+      web: {
+        access: { dms: "everyone", chats: ["general"], mention: "always" },
+        rooms: [
+          { id: "general", name: "General" },
+          { id: "second", name: "Second" },
+        ],
+        people: [{ id: "3", name: "Grace", token_env: "GUEST_TOKEN" }],
+      },
+      hooks: [
+        { id: "lineup", on: "message_received", match: isLine, run: WAITS },
+        { id: "before", on: "message_received", priority: 10, execution: "deadline", run: QUICK },
+        { id: "after", on: "message_received", priority: 900, execution: "deadline", run: QUICK },
+      ],
+    },
+  });
+});
+afterAll(() => stack.stop());
+
+const bare = (text: string) => text.replace(/[\\`*]/g, "");
+const why = async (line: string) => bare((await invoke(stack.gateway.url, line)).text);
+const go = () => writeFileSync(join(stack.gateway.folder, "go-lineup"), "");
+const stop = () => rmSync(join(stack.gateway.folder, "go-lineup"), { force: true });
+
+function rows<T>(sql: string, ...values: unknown[]): T[] {
+  const database = openSqlite(join(stack.gateway.folder, "data/hookgate.db"), { readonly: true });
+  try {
+    return database.prepare(sql).all(...values) as T[];
+  } finally {
+    database.close();
+  }
+}
+
+/** Sends it; resolves with the gateway's own id when the message was handled. */
+async function say(text: string, place = stack.platforms.web.places[0]): Promise<string> {
+  const id = await stack.platforms.web.say(place, "owner", text);
+  return until(() => {
+    const [found] = rows<{ id: number }>(
+      "SELECT id FROM inbox WHERE platform = 'web' AND chat = ? AND event_id = ? AND status = 'done'",
+      place.chatId,
+      id,
+    );
+    return found && `m${found.id}`;
+  }, `"${text}" being handled`);
+}
+
+/** The stored run of `lineup` for this message has this status. */
+const lineupIs = (row: string, status: string) =>
+  until(
+    () =>
+      rows(
+        "SELECT 1 FROM automation_runs WHERE hook_id = 'lineup' AND status = ? AND id GLOB ?",
+        status,
+        `${row}:message_received/*`,
+      ).length > 0,
+    `the run of lineup for ${row} being ${status}`,
+  );
+
+describe("a hook that runs in the background", () => {
+  it("is running, waiting, paused or switched off as its stored run is, and its point counts every hook", async () => {
+    const first = await say("line one");
+    const second = await say("line two");
+    try {
+      await lineupIs(first, "running");
+      expect(await why(`/hooks why lineup ${first}`)).toContain("It is running now");
+      const waiting = await why(`/hooks why lineup ${second}`);
+      expect(waiting).toContain("It has not run yet");
+      expect(waiting).not.toContain("It ran");
+      await invoke(stack.gateway.url, "/hooks pause", "the-token-of-a-guest-0001");
+      expect(await why(`/hooks why lineup ${second}`)).toContain("because Grace paused all hooks");
+      await invoke(stack.gateway.url, "/hooks resume");
+      expect(await why(`/run ${second}`)).toContain("message_received: 2 hooks ran, 1 waiting in the background");
+      await invoke(stack.gateway.url, "/hooks disable lineup");
+    } finally {
+      go();
+    }
+    await lineupIs(second, "skipped");
+    const skipped = await why(`/hooks why lineup ${second}`);
+    expect(skipped).toContain("It did not run: its hook is switched off");
+    expect(skipped).toMatch(/disabled.*, by Owner/);
+    expect(skipped).not.toContain("It ran");
+    expect(await why(`/run ${second}`)).toContain("message_received: 2 hooks ran, 1 skipped");
+    await lineupIs(first, "succeeded");
+    const ended = await why(`/hooks why lineup ${first}`);
+    expect(ended).toMatch(/It ran(, ✓ passed| in the background, ✓ succeeded)/);
+    expect(ended).not.toContain("backgrounded");
+    expect(await why(`/run ${first}`)).toContain("message_received: 3 hooks ran");
+    expect(await why(`/hooks why before ${first}`)).toContain("3 runs");
+    await invoke(stack.gateway.url, "/hooks enable lineup");
+  });
+
+  it("does not hide the hooks that ran beside it in the list of runs", async () => {
+    const row = await say("line in the list");
+    await lineupIs(row, "succeeded");
+    const { text, data } = await invoke(stack.gateway.url, "/runs message_received limit=2");
+    const { dispatches } = data as { dispatches: { id: string }[] };
+    const index = dispatches.findIndex(({ id }) => id === `${row}:message_received`);
+    expect(text.split("\n").find((line) => new RegExp(`^ *${index + 1} {2}`).test(line))).toContain("3 hooks");
+  });
+});
+
+// The last of the suite: it kills the gateway.
+describe("a background run that the end of the process cut off", () => {
+  it("was interrupted, and did not run to its end", async () => {
+    stop();
+    const row = await say("line to the end");
+    await lineupIs(row, "running");
+    await why("/runs");
+    await stack.gateway.kill();
+    await stack.gateway.start();
+    await allOnline(stack.gateway.url, 30_000, WEB);
+    await lineupIs(row, "interrupted");
+    const answer = await why(`/hooks why lineup ${row}`);
+    expect(answer).toContain("It was interrupted: the gateway ended while it ran");
+    expect(answer).not.toContain("It ran");
+  });
+});
