@@ -7,7 +7,6 @@ import type { ConversationWatch } from "../domain/sla.js";
 import type { Delivery, NewDelivery } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
-import { inTurn } from "../lib/in-turn.js";
 import { createPerMinute } from "../lib/per-minute.js";
 import { within } from "../lib/within.js";
 import { KeyedWork } from "../lib/work.js";
@@ -188,7 +187,7 @@ class RunningGateway implements Gateway {
       requests: this.#requests,
       parking: this.#parking,
       unsaved: new Map(),
-      inTurn: inTurn(),
+      decideSuspect: (decision) => this.#suspects.decide(decision),
       isStopping: () => this.#phase === "stopping",
       startedAt: this.#parts.clock.now(),
       owed: this.#owed,

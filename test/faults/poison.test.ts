@@ -167,6 +167,29 @@ it.each([
   300_000,
 );
 
+it("answers whose hook ends the process cost no attempt of a message that takes its time", async () => {
+  const gateway = await startGateway();
+  await gateway.ready();
+  let isOver = false;
+  const supervised = supervise(gateway, () => isOver);
+  try {
+    await Promise.all([
+      ...[0, 1, 2].map((n) => say(gateway, ROOMS[n] as string, `leave slowly ${n}`, () => isOver)),
+      say(gateway, ROOMS[3] as string, "work", () => isOver),
+    ]);
+    const texts = async () => textsOf(gateway, ROOMS[3] as string).catch((): string[] => []);
+    await until(
+      async () => (await texts()).includes("answer to work") || ((await lettersOf(gateway))?.inbox.dead ?? 0) > 0,
+      "the work being done, or given up",
+      180_000,
+    );
+    expect(await texts()).toEqual(["work", "answer to work"]);
+  } finally {
+    isOver = true;
+  }
+  await supervised;
+}, 300_000);
+
 it("a message that failed before it ended the process is left out of /outbox retry all, and its reason has both", async () => {
   const gateway = await startGateway();
   await gateway.ready();

@@ -31,6 +31,22 @@ it("an upload that Discord always answers with an error holds up neither slash c
   await until(() => texts().some(({ attachments }) => attachments.length > 0), "the upload, at last");
 });
 
+it("one quick error keeps the order, however long the message waited behind others", async () => {
+  const { discord } = stack;
+  const { id: channelId } = discord.people.opensThread(discord.channelId, "order");
+  const send = { method: "POST", path: `/channels/${channelId}/messages$` };
+  const channel = discord.world.channels.get(channelId);
+  discord.fail({ ...send, action: { kind: "rate-limit", retryAfterS: 6, scope: "user" } });
+  discord.fail({ ...send, skip: 1, action: { kind: "status", status: 503 } });
+  for (const n of [0, 1, 2, 3]) discord.people.says(`echo ordered ${n}`, { channelId });
+  const answers = () =>
+    [...(channel?.messages.values() ?? [])].filter(({ author }) => author.id === discord.world.bot.id);
+  await until(() => answers().length === 4, "the answers", 30_000);
+  expect(answers().map(({ content }) => /ordered \d/.exec(content)?.[0])).toEqual(
+    [0, 1, 2, 3].map((n) => `ordered ${n}`),
+  );
+}, 60_000);
+
 it("a picture that Telegram refuses after the first goes as a file, in its place", async () => {
   const { telegram } = stack;
   telegram.fail({

@@ -2,6 +2,8 @@
  * Keeps a message that crashes the process apart from the others. A row that was under way when an earlier process ended is a suspect:
  * suspects are handled one at a time, so that the next crash counts an attempt for one of them only. A suspect that was cut off twice, or
  * that makes its last attempt, is handled alone: nothing else is under way then, except commands, so that operators are never locked out.
+ * A delivery that an earlier process did not get through its hooks is decided while no row is under way, so that its crash counts for no
+ * message.
  */
 import { COMMAND_LANE, type Lane, type LaneRow } from "./lanes.js";
 
@@ -18,6 +20,9 @@ export class Suspects {
   /** Id of the suspect that waits for the rows under way; no other row starts before it. */
   #next: number | undefined;
   #waiting: Lane[] = [];
+  /** Decisions that wait until no row is under way. The first one runs when `#isDeciding`. */
+  readonly #decisions: (() => void)[] = [];
+  #isDeciding = false;
 
   constructor(maxAttempts: number, look: (lane: Lane) => void) {
     this.#maxAttempts = maxAttempts;
@@ -26,11 +31,30 @@ export class Suspects {
 
   /** Rows may be counted as started before their turn. */
   get isIdle(): boolean {
-    return this.#current === undefined && this.#next === undefined && this.#waiting.length === 0;
+    return this.#isFree && this.#waiting.length === 0;
+  }
+
+  /** Runs the decision about a suspect delivery when no row is under way; rows that come meanwhile wait. One at a time. */
+  async decide<T>(decision: () => Promise<T>): Promise<T> {
+    await new Promise<void>((begin) => {
+      this.#decisions.push(begin);
+      this.#beginDecision();
+    });
+    try {
+      return await decision();
+    } finally {
+      this.#isDeciding = false;
+      this.#beginDecision();
+      this.#wake();
+    }
   }
 
   /** True when the row may be handled now, until `leave`. Else its lane is woken when it may. */
   enter(row: LaneRow, lane: Lane): boolean {
+    if (this.#hasDecision && !isCommand(lane.key)) {
+      this.#waiting.push(lane);
+      return false;
+    }
     const rule = this.#ruleOf(row);
     if (this.#next === row.id) this.#next = undefined;
     if (rule === "alone" && this.#isFree && this.#shared > 0) this.#next = row.id;
@@ -48,13 +72,30 @@ export class Suspects {
     if (this.#current === row && this.#isAlone) this.#isAlone = false;
     else if (!isCommand(row.lane)) this.#shared--;
     if (this.#current === row) this.#current = undefined;
-    if (this.#waiting.length === 0 || this.#isAlone) return;
+    this.#beginDecision();
+    this.#wake();
+  }
+
+  #wake(): void {
+    if (this.#waiting.length === 0 || this.#isAlone || this.#hasDecision) return;
     if (this.#current !== undefined || (this.#next !== undefined && this.#shared > 0)) return;
     for (const lane of this.#waiting.splice(0)) this.#look(lane);
   }
 
+  #beginDecision(): void {
+    if (this.#isDeciding || this.#isAlone || this.#shared > 0) return;
+    const begin = this.#decisions.shift();
+    if (!begin) return;
+    this.#isDeciding = true;
+    begin();
+  }
+
+  get #hasDecision(): boolean {
+    return this.#isDeciding || this.#decisions.length > 0;
+  }
+
   get #isFree(): boolean {
-    return this.#current === undefined && this.#next === undefined;
+    return this.#current === undefined && this.#next === undefined && !this.#hasDecision;
   }
 
   #isOpenFor({ lane }: LaneRow, rule: Rule): boolean {

@@ -17,8 +17,8 @@ export async function decide(delivery: Delivery, message: OutboundMessage, out: 
   const wasCutOff = delivery.asked > 0 && delivery.createdAt < out.startedAt;
   if (!wasCutOff || !hasHooks(out)) return askHooks(delivery, message, out);
   if (delivery.asked >= MAX_ASKED) return { kind: "held", reason: neverDecided(delivery.asked) };
-  // One after the other: the next crash then counts for the one that may cause it.
-  return out.inTurn(() => askHooks(delivery, message, out));
+  // Apart from all others: the next crash then counts for the one that may cause it.
+  return out.decideSuspect(() => askHooks(delivery, message, out));
 }
 
 /** Less than the attempts of the inbox, so that no message that is handled meanwhile is taken for the cause. */

@@ -33,7 +33,7 @@ export async function sendParts(delivery: Delivery, adapter: Adapter, out: Outbo
         begin(part);
       }
       const startedAt = out.clock.now();
-      if (isClosing(delivery, startedAt)) return takeResult(CLOSED, delivery, part, adapter, out);
+      if (isClosing(delivery, startedAt)) return takeResult(CLOSED, delivery, part, adapter, out, 0);
       const startedMs = out.clock.monotonic();
       out.limiter.writing(ticket, startedMs);
       const result = await out.requests.send(adapter, operationOf(delivery, part));
@@ -42,7 +42,7 @@ export async function sendParts(delivery: Delivery, adapter: Adapter, out: Outbo
       if (result.kind === "sent") messageId = result.messageId;
       else if (result.kind === "gone" && part.operation === "delete")
         messageId = part.messageId ?? ""; // as was wanted
-      else return takeResult(result, delivery, part, adapter, out);
+      else return takeResult(result, delivery, part, adapter, out, out.clock.monotonic() - startedMs);
     }
     const now = out.clock.now();
     const next = parts.find((other, i) => i > at && other.status !== "sent");

@@ -19,8 +19,8 @@ export interface Outbound extends Parts {
   tokens: ActionTokens;
   /** Message ids by nonce of parts that the platform confirmed and the store could not take yet. */
   unsaved: Map<string, string>;
-  /** Deliveries that an earlier process did not get through the hooks are decided one at a time. */
-  inTurn<T>(work: () => Promise<T>): Promise<T>;
+  /** Deliveries that an earlier process did not get through the hooks are decided one at a time, while no message is handled. */
+  decideSuspect<T>(decision: () => Promise<T>): Promise<T>;
   isStopping(): boolean;
   /** When this process started (ms since the epoch, by the clock as it is set now). */
   startedAt: number;

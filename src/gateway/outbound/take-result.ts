@@ -26,17 +26,18 @@ export async function takeResult(
   part: DeliveryPart,
   adapter: Adapter,
   out: Outbound,
+  tookMs: number,
 ): Promise<Then> {
   switch (result.kind) {
     case "retry":
       if (result.afterMs !== undefined) return waitAsTold(delivery, result.afterMs, result.scope, result.error, out);
       return result.scope === "bot"
         ? waitForPlatform(delivery, result.error, out)
-        : tryAgain(delivery, "dead", result.error, out);
+        : tryAgain(delivery, "dead", result.error, tookMs, out);
     case "ambiguous":
       return (result.mayRepeat !== false || out.config.ambiguous === "resend") &&
         mayRepeat(delivery, part, adapter, out)
-        ? tryAgain(delivery, "held", `it may or may not have arrived: ${result.error}`, out)
+        ? tryAgain(delivery, "held", `it may or may not have arrived: ${result.error}`, tookMs, out)
         : finish(tried(delivery), "held", `it may or may not have arrived: ${result.error}`, out);
     case "format":
       return withoutFormat(delivery, part, result.error, adapter, out);
@@ -94,7 +95,13 @@ function waitForPlatform(delivery: Delivery, error: string, out: Outbound): Prom
 }
 
 /** Later, with growing pauses; after the last attempt it ends as `ending`. */
-async function tryAgain(delivery: Delivery, ending: "dead" | "held", error: string, out: Outbound): Promise<Then> {
+async function tryAgain(
+  delivery: Delivery,
+  ending: "dead" | "held",
+  error: string,
+  tookMs: number,
+  out: Outbound,
+): Promise<Then> {
   const attempts = delivery.attempts + 1;
   const { outbox_attempts: max, retry_first: firstMs, retry_max: maxMs } = out.config;
   if (attempts >= max) return finish(tried(delivery), ending, withPartCount(delivery, error), out);
@@ -104,9 +111,8 @@ async function tryAgain(delivery: Delivery, ending: "dead" | "held", error: stri
   // Time before this start does not count: a crash keeps the order.
   const wasTriedLong =
     attempts >= ATTEMPTS_IN_ORDER && now - Math.max(delivery.createdAt, out.startedAt) >= IN_ORDER_MS;
-  const isSlow = now - Math.max(delivery.createdAt, delivery.dueAt, out.startedAt) >= PATIENCE_MS;
-  const isLong = wasTriedLong || isSlow;
-  if (mayPass && isLong && queueOf(delivery) === delivery.conversation) return stepAside(delivery, dueAt, error, out);
+  if (mayPass && (wasTriedLong || tookMs >= PATIENCE_MS) && queueOf(delivery) === delivery.conversation)
+    return stepAside(delivery, dueAt, error, out);
   await out.store.outbox.retryAt(delivery.id, dueAt, error);
   return orExpiry(delivery, dueAt);
 }
