@@ -88,9 +88,13 @@ function nonEmpty(field: keyof Matcher, wanted: readonly string[]): readonly str
 }
 
 const checkAccess: Check = (payload, access) =>
-  (access ?? payload.access) === "denied"
-    ? { field: "access", reason: "it was caused by a person without access, and the hook sees allowed people only" }
-    : undefined;
+  (access ?? payload.access) === "denied" ? { field: "access", reason: denialReason(payload) } : undefined;
+
+/** Also the owner's message is denied, when it is not addressed or its place is not listed: only the payload knows why. */
+function denialReason({ access, reason }: Facts): string {
+  const why = access === "denied" ? text(reason) : undefined;
+  return `the message or its sender was denied${why === undefined ? "" : ` (${why})`}, and the hook sees allowed messages only`;
+}
 
 function checkList(field: (typeof LISTS)[number], wanted: readonly string[]): Check {
   const set = new Set(wanted);
