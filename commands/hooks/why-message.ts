@@ -1,6 +1,6 @@
 /** Why a hook ran or did not run for one message: what ran is in the journal, what did not follows from the message's path. */
 import type { AutomationRun } from "../../src/domain/automation.js";
-import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
+import { type DispatchRecord, type RunRecord, rootOf } from "../../src/domain/journal.js";
 import type { Button } from "../../src/domain/message.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
@@ -10,7 +10,7 @@ import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { heldAt, type Switching, switchesOf } from "../journey/audit.js";
 import { backgroundText, hasNotRun, isAttempt, isJournalled, isOfBackground } from "../journey/background.js";
-import type { Journey } from "../journey/find.js";
+import { type Journey, posterOf } from "../journey/find.js";
 import { isBlock, isPutOff } from "../journey/put-off.js";
 import { runningText } from "../journey/surroundings.js";
 import { whyNotReached } from "../journey/why-not-reached.js";
@@ -107,17 +107,24 @@ function sentIt(hook: HookInfo, { asked, dispatches }: Journey, origin: string):
 function showRuns(
   deps: CommandDeps,
   hookId: string,
-  { asked }: Journey,
+  { asked, row, deliveries, dispatches }: Journey,
   ran: readonly RanIn[],
   buttons: readonly Button[],
   remark?: string,
 ): CommandAnswer {
   const now = deps.clock.now();
+  const posted = ({ dispatch }: RanIn) => {
+    const post = row && deliveries.find(({ id }) => id === rootOf(dispatch.id));
+    const poster = post && posterOf(post, dispatches);
+    return poster ? ` · for ${code(post.id)}, which ${code(poster)} posted because of the message` : "";
+  };
   return answer({
     text: [
       `${code(hookId)} and ${code(asked)}:`,
       remark,
-      ...ran.slice(-MAX_RUNS).map((one) => `${runText(deps, one, now)}\n${dispatchLine(one.dispatch, now)}`),
+      ...ran
+        .slice(-MAX_RUNS)
+        .map((one) => `${runText(deps, one, now)}\n${dispatchLine(one.dispatch, now)}${posted(one)}`),
       ran.length > MAX_RUNS && `${count(ran.length - MAX_RUNS, "earlier run")} left out.`,
     ],
     data: {

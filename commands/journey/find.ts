@@ -16,6 +16,8 @@ import { type Surroundings, surroundingsOf } from "./surroundings.js";
 const MAX_DISPATCHES = 50;
 /** How far `last` looks back. */
 const LAST_ROWS = 500;
+/** How far posts of hooks are looked for. */
+const LAST_DELIVERIES = 500;
 /** What the ids of answers, notes, copies and early answers end with. Their rows may be purged while the journal knows them. */
 const MARKS = ["r", "a", "f", "p"];
 
@@ -28,7 +30,7 @@ interface Path {
   row: InboxRow | undefined;
   /** The gateway's own message, when that was named. */
   own: Delivery | undefined;
-  /** What was sent because of `row`, oldest first; `own` alone when that was named. */
+  /** What was sent because of `row`: the answers, then what hooks posted, each oldest first; `own` alone when that was named. */
   deliveries: readonly Delivery[];
   /** Oldest first. */
   dispatches: readonly DispatchRecord[];
@@ -142,7 +144,8 @@ async function anywhere(deps: CommandDeps, asked: string): Promise<Found> {
 /** `missing`: a delivery of it that was named, and that the outbox does not have. */
 async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined, missing?: string): Promise<Found> {
   if (row === undefined) return { kind: "none" };
-  const deliveries = await deps.store.outbox.answersTo(`m${row.id}`);
+  const answers = await deps.store.outbox.answersTo(`m${row.id}`);
+  const deliveries = [...answers, ...(await postsOf(deps, row, answers))];
   const roots = new Set([
     `m${row.id}`,
     ...MARKS.map((mark) => `d_m${row.id}${mark}`),
@@ -164,6 +167,25 @@ async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined
     })),
   );
   return { kind: "found", journey: { asked, row, own: undefined, deliveries, dispatches, gone } };
+}
+
+/** What hooks posted because of it, oldest first: the cause of such a delivery is the run of the hook. */
+async function postsOf(
+  { store }: CommandDeps,
+  { id, receivedAt }: InboxRow,
+  answers: readonly Delivery[],
+): Promise<Delivery[]> {
+  const roots = new Set([`m${id}`, ...answers.map((one) => one.id)]);
+  const newest = await store.outbox.list({ limit: LAST_DELIVERIES });
+  return newest
+    .filter(
+      (one) =>
+        one.createdAt >= receivedAt &&
+        (one.cause.kind === "hook" || one.cause.kind === "agent") &&
+        roots.has(rootOf(one.cause.id)) &&
+        !roots.has(one.id),
+    )
+    .reverse();
 }
 
 async function ofDelivery(deps: CommandDeps, asked: string, own: Delivery): Promise<Found> {
@@ -228,6 +250,12 @@ export const POINT_OF_CHANGE: Readonly<Partial<Record<InboundEvent["kind"], stri
 /** Of points that fire in the same millisecond. */
 const ORDER = ["message_received", "inbound_claim", "before_dispatch", "message_sending", "message_sent"];
 const orderOf = ({ point }: DispatchRecord) => (ORDER.includes(point) ? ORDER.indexOf(point) : ORDER.length);
+
+/** The hook that posted a delivery because of the message; undefined for an answer. */
+export function posterOf({ cause }: Delivery, dispatches: readonly DispatchRecord[]): string | undefined {
+  if (cause.kind !== "hook" && cause.kind !== "agent") return undefined;
+  return dispatches.flatMap(({ runs }) => runs).find(({ id }) => id === cause.id)?.hookId;
+}
 
 function messageIdOf(event: InboundEvent): string | undefined {
   if ("message" in event) return event.message.messageId;

@@ -11,7 +11,7 @@ import { ago, clockTime, code, count, plain } from "../text.js";
 import { operatorName, placeText } from "../who.js";
 import type { Decision } from "./audit.js";
 import { hasNotRun, isAttempt, type StoredRuns } from "./background.js";
-import { type Journey, POINT_OF_CHANGE } from "./find.js";
+import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { isBlock, putOffs } from "./put-off.js";
 import { runningText } from "./surroundings.js";
 import { behindText, deniedText, goneText, statusText, whyUnhandled } from "./why-not-reached.js";
@@ -187,12 +187,14 @@ function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, n
   const as = posted.length > 0 ? ` as ${posted.slice(0, 3).map(code).join(", ")}` : "";
   const when = settledAt === undefined ? "" : `${clockTime(settledAt, now)} `;
   const isForward = delivery.cause.kind === "forward";
-  const to = isForward ? ` to ${placeText(deps, delivery.address)}` : "";
+  const poster = delivery === journey.own ? undefined : posterOf(delivery, journey.dispatches);
+  const to = isForward || poster ? ` to ${placeText(deps, delivery.address)}` : "";
+  const postedBy = poster ? ` · posted by ${code(poster)}` : "";
   const what = operation === "send" ? code(id) : `${operation} ${code(id)}`;
   if (status === "sent") {
     const isConfirmed = journey.decisions.some((one) => one.id === id && one.kind === "confirmed");
     const verb = isConfirmed ? "counts as sent" : isForward ? "forwarded" : "sent";
-    return `${when}${what} ${verb}${to}${as}${reason ? ` (${plain(reason)})` : ""}${changed}`;
+    return `${when}${what} ${verb}${to}${as}${reason ? ` (${plain(reason)})` : ""}${changed}${postedBy}`;
   }
   const by = mine.flatMap(({ runs }) => runs).find(({ outcome }) => outcome === "cancelled");
   const tried = tries(delivery);
@@ -202,7 +204,7 @@ function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, n
   const running = journey.running.filter(({ dispatchId }) => dispatchId.startsWith(`${id}:`));
   const blocker = journey.blockers.get(id);
   const open = `${running.length > 0 ? ` · ${runningText(running)}` : ""}${blocker ? ` · ${behindText(blocker)}` : ""}`;
-  return `${when}${what}${to} ${ended}${open}${tried > 0 ? ` · tried ${tried === 1 ? "once" : `${tried} times`}` : ""}${as}${changed}`;
+  return `${when}${what}${to} ${ended}${open}${tried > 0 ? ` · tried ${tried === 1 ? "once" : `${tried} times`}` : ""}${as}${status === "cancelled" ? "" : changed}${postedBy}`;
 }
 
 const DECISIONS: Readonly<Record<Decision["kind"], (id: string) => string>> = {

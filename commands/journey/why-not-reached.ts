@@ -3,7 +3,7 @@ import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { isAmbiguous } from "../outbox/letter.js";
 import { ago, clockTime, code, plain } from "../text.js";
-import { type Journey, POINT_OF_CHANGE } from "./find.js";
+import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { putOffs } from "./put-off.js";
 import { runningText } from "./surroundings.js";
 
@@ -139,7 +139,12 @@ function whyNotOutbound(point: OutboundPoint, journey: Journey, now: number): st
   }
   const reasons = deliveries.map((delivery) => whyNotAt(point, delivery, journey.blockers.get(delivery.id)));
   if (reasons.some((reason) => reason === undefined)) return undefined;
-  return deliveries.map(({ id }, index) => `${code(id)}: ${reasons[index]}`).join("\n");
+  return deliveries
+    .map((delivery, index) => {
+      const poster = row && posterOf(delivery, journey.dispatches);
+      return `${code(delivery.id)}${poster ? `, which ${code(poster)} posted because of the message` : ""}: ${reasons[index]}`;
+    })
+    .join("\n");
 }
 
 /** `**suppressed** by x: reason`; a reason that begins with the status is not said twice. */

@@ -1,6 +1,6 @@
 /** What `/hooks why`, `/run` and `/runs` answer about hooks that run in the background, as the stored runs and the person who sent the message know it. */
 import { rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openSqlite } from "../../src/store/driver.js";
 import { until } from "../support/until.js";
@@ -16,6 +16,7 @@ beforeAll(async () => {
   stack = await startStack({
     withFlow: false,
     online: WEB,
+    plugins: [{ module: resolve(import.meta.dirname, "../fixtures/plugins/explain.mjs"), critical: true }],
     config: {
       operators: { owner: ["web:1"], admin: ["web:3"] },
       web: {
@@ -30,6 +31,12 @@ beforeAll(async () => {
         { id: "lineup", on: "message_received", match: isLine, run: WAITS },
         { id: "before", on: "message_received", priority: 10, execution: "deadline", run: QUICK },
         { id: "after", on: "message_received", priority: 900, execution: "deadline", run: QUICK },
+        {
+          id: "sayer",
+          on: "message_received",
+          match: { when: 'payload.message.text.startsWith("post")' },
+          run: { chat: { to: "web:web:second", text: "{{ event.message.text | remove_first: 'post ' }}" } },
+        },
       ],
     },
   });
@@ -88,7 +95,9 @@ describe("a hook that runs in the background", () => {
       await invoke(stack.gateway.url, "/hooks pause", "the-token-of-a-guest-0001");
       expect(await why(`/hooks why lineup ${second}`)).toContain("because Grace paused all hooks");
       await invoke(stack.gateway.url, "/hooks resume");
-      expect(await why(`/run ${second}`)).toContain("message_received: 2 hooks ran, 1 waiting in the background");
+      expect(await why(`/run ${second}`)).toContain(
+        "message_received: 2 hooks ran, 1 skipped, 1 waiting in the background",
+      );
       await invoke(stack.gateway.url, "/hooks disable lineup");
     } finally {
       go();
@@ -98,13 +107,13 @@ describe("a hook that runs in the background", () => {
     expect(skipped).toContain("It did not run: its hook is switched off");
     expect(skipped).toMatch(/disabled.*, by Owner/);
     expect(skipped).not.toContain("It ran");
-    expect(await why(`/run ${second}`)).toContain("message_received: 2 hooks ran, 1 skipped");
+    expect(await why(`/run ${second}`)).toContain("message_received: 2 hooks ran, 2 skipped");
     await lineupIs(first, "succeeded");
     const ended = await why(`/hooks why lineup ${first}`);
     expect(ended).toMatch(/It ran(, ✓ passed| in the background, ✓ succeeded)/);
     expect(ended).not.toContain("backgrounded");
-    expect(await why(`/run ${first}`)).toContain("message_received: 3 hooks ran");
-    expect(await why(`/hooks why before ${first}`)).toContain("3 runs");
+    expect(await why(`/run ${first}`)).toContain("message_received: 3 hooks ran, 1 skipped");
+    expect(await why(`/hooks why before ${first}`)).toContain("4 runs");
     await invoke(stack.gateway.url, "/hooks enable lineup");
   });
 
@@ -115,6 +124,47 @@ describe("a hook that runs in the background", () => {
     const { dispatches } = data as { dispatches: { id: string }[] };
     const index = dispatches.findIndex(({ id }) => id === `${row}:message_received`);
     expect(text.split("\n").find((line) => new RegExp(`^ *${index + 1} {2}`).test(line))).toContain("3 hooks");
+  });
+});
+
+describe("a message that a hook posted because of another", () => {
+  it.each([
+    ["money now", "cancelled", "It ran, ⊘ cancelled", "talks about money"],
+    ["coffee and money", "cancelled", "It ran, ⊘ cancelled", "talks about money"],
+    ["coffee", "sent", "It ran, ✓ passed", "posted because of the message"],
+  ])("is explained by that other, too: %s is %s", async (text, status, ran, reason) => {
+    const row = await say(`post ${text}`);
+    const id = await until(
+      () =>
+        rows<{ id: string }>(
+          "SELECT id FROM deliveries WHERE status = ? AND json_extract(data, '$.cause.id') GLOB ?",
+          status,
+          `${row}:message_received/*`,
+        )[0]?.id,
+      "the post",
+    );
+    const path = await why(`/run ${row}`);
+    expect(path).toMatch(
+      new RegExp(`${id} to Second .*${status}.* · posted by sayer|${id} sent to Second .* · posted by sayer`),
+    );
+    if (status === "cancelled") expect(path).not.toContain("changed by");
+    const answer = await why(`/hooks why mine.guard ${row}`);
+    expect(answer).toContain(ran);
+    expect(answer).toContain(reason);
+    expect(answer).toContain(`for ${id}, which sayer posted because of the message`);
+    if (status === "cancelled")
+      expect(await why(`/hooks why mine.sent ${row}`)).toContain(
+        `${id}, which sayer posted because of the message: it was not sent`,
+      );
+  });
+});
+
+describe("a message of the owner in a place that is not listed", () => {
+  it("is skipped by hooks with that reason, and not for the sender", async () => {
+    const row = await say("line elsewhere", stack.platforms.web.places[1]);
+    const answer = await why(`/hooks why before ${row}`);
+    expect(answer).toContain("was denied (this place is not listed)");
+    expect(answer).not.toContain("person without access");
   });
 });
 
