@@ -10,6 +10,7 @@ import { errorMessage } from "../src/lib/errors.js";
 import type { PluginInfo } from "../src/plugins/plugins.js";
 import { answer, commandButton } from "./answer.js";
 import type { CommandDeps } from "./deps.js";
+import { pausedText } from "./hooks/pause.js";
 import { type HookRow, readHookRows } from "./hooks/rows.js";
 import { code, count, plain } from "./text.js";
 
@@ -51,6 +52,7 @@ export function status(deps: CommandDeps): Command {
           hooks: {
             total: hooks.all.length,
             enabled: hooks.enabled.length,
+            paused: deps.automations?.paused(),
             failing: hooks.failing.map(({ id }) => id),
             breakers: hooks.breakers,
             neverFired: hooks.never.map(({ id }) => id),
@@ -96,6 +98,8 @@ interface Health {
 interface HookHealth {
   all: HookRow[];
   enabled: HookRow[];
+  /** `/hooks pause` is in force: since when, and by whom. */
+  paused: string | undefined;
   failing: HookRow[];
   never: HookRow[];
   /** Started, and skipped each time. */
@@ -121,6 +125,7 @@ async function examine(deps: CommandDeps): Promise<Health> {
     hooks: {
       all,
       enabled,
+      paused: pausedText(deps),
       // A disabled hook fails no more.
       failing: enabled.filter((hook) => hook.failures > 0),
       never: enabled.filter((hook) => hook.neverFired),
@@ -155,6 +160,7 @@ function verdict({
     deaf.length > 0 &&
       `${deaf.map(({ platform }) => platform).join(" and ")} ${deaf.length === 1 ? "listens" : "listen"} to nothing`,
     attention > 0 && `${count(attention, "message")} ${attention === 1 ? "waits" : "wait"} for an operator`,
+    hooks.paused !== undefined && "configured hooks are paused",
     hooks.breakers.length > 0 && `${count(hooks.breakers.length, "hook")} stopped after failures`,
     hooks.failing.length > 0 && `${count(hooks.failing.length, "hook")} failing`,
     hooks.problems.length > 0 && `${count(hooks.problems.length, "problem")} with hooks`,
@@ -224,13 +230,7 @@ function queueLines({ gateway, oldestOpen, now }: Health): string {
     `out: ${outbox.waiting + outbox.sending} open${openMs < SLOW_MS ? "" : ` (⚠ the oldest for ${formatDuration(openMs)}: ${code("/outbox list waiting")}, ${code("/outbox list sending")})`}, ${outbox.held} held, ${outbox.dead} dead`,
     `now: ${count(lanes.active, "conversation")} handled (${lanes.waiting} waiting), ${sending.active} sent to (${sending.waiting} waiting)`,
   ];
-  if (ignored.length > 0)
-    lines.push(
-      `ignored since the start: ${ignored
-        .slice(0, 4)
-        .map(({ platform, reason, count: times }) => `${times} on ${plain(platform)} (${plain(reason, 60)})`)
-        .join(", ")}`,
-    );
+  if (ignored.length > 0) lines.push(ignoredLine(ignored));
   const lasting = pauses.filter(({ until }) => until > now);
   if (lasting.length > 0)
     lines.push(
@@ -242,9 +242,26 @@ function queueLines({ gateway, oldestOpen, now }: Health): string {
   return lines.join("\n");
 }
 
-function hookLines({ all, enabled, failing, never, skipped, problems, breakers }: HookHealth, now: number): string {
+/** The most frequent reason of each platform, then the most frequent of the rest. */
+function ignoredLine(ignored: GatewayStatus["ignored"]): string {
+  const platforms = new Set(ignored.map(({ platform }) => platform));
+  const first = [...platforms].flatMap((name) => ignored.find(({ platform }) => platform === name) ?? []);
+  const others = ignored.filter((one) => !first.includes(one));
+  const room = Math.max(0, MAX_IGNORED - first.length);
+  const more = others.slice(room).reduce((sum, { count: times }) => sum + times, 0);
+  const shown = [...first, ...others.slice(0, room)]
+    .map(({ platform, reason, count: times }) => `${times} on ${plain(platform)} (${plain(reason, 60)})`)
+    .join(", ");
+  return `ignored since the start: ${shown}${more === 0 ? "" : ` and ${more} more for other reasons (${code("hookgate doctor")} lists them)`}`;
+}
+
+function hookLines(
+  { all, enabled, paused, failing, never, skipped, problems, breakers }: HookHealth,
+  now: number,
+): string {
   return [
     `${count(all.length, "hook")}, ${enabled.length} enabled`,
+    ...(paused === undefined ? [] : [`⏸ ${paused} ${code("/hooks resume")} runs them again.`]),
     ...breakers
       .slice(0, MAX_NAMED)
       .map(
@@ -281,6 +298,7 @@ function storeLines({ storeError, storeRemarks, journalRemark }: Health): string
 }
 
 const MAX_NAMED = 5;
+const MAX_IGNORED = 4;
 /** A delivery that is open for longer hides something. */
 const SLOW_MS = 120_000;
 

@@ -65,6 +65,19 @@ describe("/status", () => {
     expect((await desk.say("/status")).message.card).toMatchObject({ title, tone });
   });
 
+  it("shows the most frequent reason of each platform for ignored messages, and how many more there are", async () => {
+    const status = await desk.deps.status();
+    const reasons = ["not addressed", "not listed", "direct messages are for operators", "banned", "a bot"];
+    const ignored = reasons.map((reason, index) => ({ platform: "discord", reason, count: 10 - index }));
+    desk.deps.status = () => ({
+      ...status,
+      ignored: [...ignored, { platform: "telegram", reason: "not listed", count: 1 }],
+    });
+    expect((await desk.say("/status")).shown).toContain(
+      "10 on discord (not addressed), 1 on telegram (not listed), 9 on discord (not listed), 8 on discord (direct messages are for operators) and 13 more for other reasons",
+    );
+  });
+
   it("says that the store cannot be written, instead of failing", async () => {
     desk.deps.store = { ...desk.store, check: () => Promise.reject(new Error("the disk is full")) };
     const { shown, data } = await desk.say("/status");

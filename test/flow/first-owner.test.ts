@@ -102,6 +102,12 @@ it("a person without a role is told once what this account is, and each ignored 
     async () => (await statusText()).includes("2 on discord (direct messages are for operators)"),
     "the count",
   );
+  const env = { HOOKGATE_PORT: new URL(gateway.url).port, HOOKGATE_TOKEN: TOKEN };
+  expect(JSON.parse((await runCli(["doctor", "--json"], { cwd: folder, env })).out).findings).toContainEqual({
+    name: "discord",
+    state: "ok",
+    detail: "messages ignored since the start: 2 (direct messages are for operators)",
+  });
   expect(directTo(mallory)).toHaveLength(1);
   discord.people.says("/help", { dm: true, userId: mallory });
   await until(() => directTo(mallory).at(-1)?.includes("You have no role here. You can use:"), "the help");

@@ -15,6 +15,7 @@ const statusData = z.object({
       listening: listeningData.optional(),
     }),
   ),
+  ignored: z.array(z.object({ platform: z.string(), reason: z.string(), count: z.number() })).default([]),
   inbox: z.object({ dead: z.number() }),
   outbox: z.object({ dead: z.number(), held: z.number() }),
   hooks: z.object({
@@ -69,6 +70,7 @@ export async function checkLive(): Promise<Finding[]> {
 
 function findingsOf({
   adapters,
+  ignored,
   inbox,
   outbox,
   hooks,
@@ -85,6 +87,13 @@ function findingsOf({
         detail: `listens to ${listening.text}`,
         hint: listening.hint,
       });
+  for (const { platform } of adapters) {
+    const reasons = ignored
+      .filter((one) => one.platform === platform)
+      .map(({ reason, count }) => `${count} (${reason})`);
+    if (reasons.length > 0)
+      findings.push({ name: platform, state: "ok", detail: `messages ignored since the start: ${reasons.join(", ")}` });
+  }
   for (const { platform, phase, reason } of adapters)
     if (phase !== "online")
       findings.push({
