@@ -27,6 +27,8 @@ export interface Alerting {
   direct(ref: string): string | undefined;
   /** How people call a chat; undefined when it is not known. */
   placeName?(at: Address): string | undefined;
+  /** `platform:id` as people write it; as it is when its name is not known. */
+  nameOf(ref: string): string;
   /** Something is to be told there. */
   lookAt(destination: string): void;
   /** An alert has to be looked at then. */

@@ -242,7 +242,7 @@ describe("what cannot be told at its chat", () => {
   it("because its platform is not switched on, is told at the fallback, once, with whom it calls; so are digests elsewhere", async () => {
     await raise("Nowhere", { host: "nowhere" });
     await shows("web", /Nowhere[\s\S]*Firing since/);
-    await shows("web", /Nowhere[\s\S]*Escalated: step 1 of 1[\s\S]*did not arrive at matrix/);
+    await shows("web", /Nowhere[\s\S]*Escalated: step 1 of 1 \(Owner\)[\s\S]*did not arrive at matrix/);
     await shows("web", /Alerts do not reach matrix:bot:room[\s\S]*"matrix" is not switched on/);
     await leapTo("10:25");
     const [alert] = (await app.alerts.list({ open: true, limit: 100 })).filter(
@@ -263,7 +263,7 @@ describe("what cannot be told at its chat", () => {
     const body = { code: 50_013, message: "Missing Permissions" };
     discord.fail({ method: "POST", path: "/messages", times: 99, action: { kind: "status", status: 403, body } });
     await leapTo("10:55");
-    const call = await shows("web", /Calling[\s\S]*Escalated: step 1 of 1[\s\S]*did not arrive/);
+    const call = await shows("web", /Calling[\s\S]*Escalated: step 1 of 1 \(Owner\)[\s\S]*did not arrive/);
     expect(call.text).toMatch(/@/);
     await shows("web", /Reminders and escalations do not reach .*\(discord\)[\s\S]*Missing Permissions/);
     discord.faults.clear();

@@ -81,7 +81,8 @@ function take(plan: Plan, step: Step, { route, routes, urging, by, lateMs }: Tak
   const there = placesOf(plan, route, routes);
   const number = ++urging.steps;
   alert.steps++;
-  const { mentioned, missing } = reachOf(step, alerting.config, now);
+  const { mentioned: accounts, missing } = reachOf(step, alerting.config, now);
+  const mentioned = named(accounts, alerting);
   const names = [...new Set(mentioned.map(({ name }) => name))].join(", ");
   const of = routes.length === 1 ? "" : ` of ${route.name}`;
   const late = lateText(lateMs, "the gateway was not running when it was due");
@@ -112,6 +113,11 @@ function take(plan: Plan, step: Step, { route, routes, urging, by, lateMs }: Tak
   plan.record("escalate", by, sentences.join(". "));
 }
 
+/** An account that the configuration mentions by its id has the name of its person. */
+function named(accounts: readonly Mentioned[], { nameOf }: Alerting): Mentioned[] {
+  return accounts.map(({ ref, name }) => ({ ref, name: name === ref ? nameOf(ref) : name }));
+}
+
 const DIRECTLY = "You have no account where this alert is posted, so you are notified here";
 
 interface Call {
@@ -122,10 +128,10 @@ interface Call {
 }
 
 /** Where the people of a step have no account, the next on call who has one is mentioned. */
-function callAt(destination: string, { step, mentioned, names, isDirect }: Call, { config }: Alerting, now: number) {
+function callAt(destination: string, { step, mentioned, names, isDirect }: Call, alerting: Alerting, now: number) {
   if (mentioned.length === 0 || isReached(destination, mentioned)) return { mentioned, sentences: [] };
   const platform = destination.split(":")[0];
-  const instead = standInsAt(destination, step, config, now);
+  const instead = named(standInsAt(destination, step, alerting.config, now), alerting);
   const next = [...new Set(instead.map(({ name }) => name))].join(", ");
   const missing = `${names} has no ${platform} account${isDirect ? " and is notified in a private chat" : ""}`;
   const sentences = [

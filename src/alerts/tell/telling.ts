@@ -30,8 +30,6 @@ export interface Telling extends Alerting {
   raiseOwn(signal: Omit<AlertSignal, "episode" | "at">): Promise<void>;
   /** Takes out what must not be shown: secrets. */
   mask(text: string): string;
-  /** `platform:id` as people write it; as it is when nobody knows. */
-  nameOf(ref: string): string;
   /** A link to the message that a delivery posted, where its platform has links. */
   linkTo(deliveryId: string): Promise<string | undefined>;
   standing(clockId: string): Promise<ClockStanding | undefined>;
