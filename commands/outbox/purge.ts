@@ -26,13 +26,18 @@ export async function purgeOutbox(deps: CommandDeps, context: CommandContext): P
   const statuses = what === "all" ? PURGEABLE : PURGEABLE.filter((one) => one === what);
   const isInbox = what === "all" || what === "dead" || what === "inbox";
   if (statuses.length === 0 && !isInbox) return deleted(await purgeOne(deps, asked), `Nothing is ${asked}.`);
-  const [letters, rows] = await Promise.all([
-    statuses.length === 0 ? [] : deps.store.outbox.letters(statuses, chosen),
+  const [found, rows] = await Promise.all([
+    Promise.all(statuses.map(async (one) => ({ one, letters: await deps.store.outbox.letters([one], chosen) }))),
     isInbox ? deps.store.inbox.letters(chosen) : [],
   ]);
+  const letters = found.flatMap((one) => one.letters);
   const amount = letters.length + rows.length;
+  const kinds = [
+    ...found.map(({ one, letters: { length } }) => (length === 0 ? "" : `${length} ${one}`)),
+    rows.length === 0 ? "" : `${rows.length} dead in the inbox`,
+  ].filter(Boolean);
   const nothing = `${what === "all" ? "There is nothing to delete" : what === "inbox" ? "No inbox message is dead" : `Nothing is ${what}`}${chosen.words}.`;
-  if (amount > 0 && context.options.yes !== true) return confirmPurge(amount, what, chosen);
+  if (amount > 0 && context.options.yes !== true) return confirmPurge(amount, what, kinds, chosen);
   const [deliveries, inbox] = [
     await deps.discard(letters.map(({ id }) => id)),
     await deps.store.inbox.discard(rows.map(({ id }) => id)),
@@ -47,12 +52,14 @@ function deleted(purged: number, nothing: string): CommandAnswer {
   });
 }
 
-function confirmPurge(amount: number, what: string, { line, words }: Chosen): CommandAnswer {
+function confirmPurge(amount: number, what: string, kinds: readonly string[], { line, words }: Chosen): CommandAnswer {
   const are = amount === 1 ? "is" : "are";
   const which = what === "all" ? "" : what === "inbox" ? ` that ${are} dead in the inbox` : ` that ${are} ${what}`;
+  // `/outbox` alone lists what waits for an operator; the question covers more.
+  const shares = what === "all" || kinds.length > 1 ? ` (${kinds.join(", ")})` : "";
   return answer({
     text: [
-      `Delete ${count(amount, "message")}${which}${words}? They will be neither sent nor handled, and this cannot be undone. \`yes=true\` deletes without asking.`,
+      `Delete ${count(amount, "message")}${which}${words}${shares}? They will be neither sent nor handled, and this cannot be undone. \`yes=true\` deletes without asking.`,
     ],
     data: { purged: 0, wouldPurge: amount, what },
     outcome: "refused",

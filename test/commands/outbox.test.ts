@@ -144,6 +144,9 @@ describe("many messages", () => {
   it("are retried and purged by chat, age or reason, all of them at once", async () => {
     await fill();
     expect((await desk.say("/outbox purge all older=30m")).data).toMatchObject({ purged: 0, wouldPurge: 3 });
+    expect((await desk.say("/outbox purge all older=30m")).shown).toContain(
+      "Delete 3 messages older than 30 min (3 dead)?",
+    );
     expect((await desk.say("/outbox retry all chat=web:web:lobby")).data).toMatchObject({ retried: [] });
     expect((await desk.say("/outbox retry all older=30m")).data).toMatchObject({ retried: ["d_x1", "d_x2", "d_x3"] });
     expect((await desk.say("/outbox purge all yes=true")).data).toMatchObject({ purged: 250 });
@@ -299,6 +302,15 @@ describe("/outbox purge", () => {
     expect(await status("d_1")).toBe("dead");
     expect((await desk.say("/outbox purge dead yes=true")).data).toMatchObject({ purged: 2 });
     expect(await desk.store.outbox.list({ limit: 10 })).toEqual([]);
+  });
+
+  it("names the kinds of all messages that it would delete, also of those that /outbox does not list", async () => {
+    await dead("d_1");
+    await guarded("d_2");
+    await desk.store.outbox.enqueue([delivery("d_3")], now());
+    await desk.store.outbox.finish("d_3", "cancelled", "a hook cancelled it", now());
+    const asked = await desk.say("/outbox purge all");
+    expect(asked.shown).toContain("Delete 3 messages (1 dead, 1 held, 1 cancelled)?");
   });
 
   it("asks what to delete when that was not said", async () => {
