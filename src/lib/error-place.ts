@@ -21,6 +21,8 @@ export function errorPlace(thrown: unknown): string | undefined {
 }
 
 function placeIn(line: string): string | undefined {
+  // A place inside Node, `at new DOMException (node:internal/per_context/domexception:53:5)`, is in no file of a plugin.
+  if (/(?:^|[\s(])node:\S+$/.test(line.trimEnd())) return undefined;
   // `at name (file:///x/y.mjs?version=3:12:9)`, `at /x/y.cjs:12:9`
   const [, url, at] =
     /(file:\/\/[^\s()]+?|\/[^\s()]+?|[A-Za-z]:\\[^\s()]+?)(?:\?[^\s():]*)?:(\d+:\d+)\)?$/.exec(line.trimEnd()) ?? [];
