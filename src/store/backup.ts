@@ -2,7 +2,7 @@
  * A copy of the database in one file, made beside a running gateway. SQLite writes it from one snapshot (`VACUUM INTO`), so the log is in
  * it, and free space is not.
  */
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Database } from "better-sqlite3";
 import { HookgateError } from "../lib/errors.js";
@@ -28,13 +28,21 @@ export interface Backup extends Unfinished {
   sizeBytes: number;
 }
 
-/** Throws BACKUP_EXISTS, or a STORE_… error; then there is no file of that name. */
+/** Throws BACKUP_EXISTS, BACKUP_FOLDER_MISSING, BACKUP_NO_ROOM, or a STORE_… error; then there is no new file of that name. */
 export function backupDatabase(file: string, target: string, at: number): Backup {
-  if (existsSync(target))
+  // A link that leads nowhere is a file of that name, too.
+  if (lstatSync(target, { throwIfNoEntry: false }))
     throw new HookgateError({
       code: "BACKUP_EXISTS",
       message: `${target} exists, and a backup never overwrites a file`,
       hint: "Choose another name, with the date for example.",
+    });
+  const folder = dirname(target);
+  if (!existsSync(folder))
+    throw new HookgateError({
+      code: "BACKUP_FOLDER_MISSING",
+      message: `there is no folder ${folder}`,
+      hint: "Create the folder, or choose another one.",
     });
   const partial = `${target}.partial`;
   try {
@@ -51,7 +59,14 @@ export function backupDatabase(file: string, target: string, at: number): Backup
     return { ...unfinished, sizeBytes: statSync(target).size };
   } catch (thrown) {
     rmSync(partial, { force: true });
-    throw storeError(thrown, file);
+    const error = storeError(thrown, file);
+    if (error.code !== "STORE_FULL") throw error;
+    throw new HookgateError({
+      code: "BACKUP_NO_ROOM",
+      message: `there is no room left for the backup ${target}`,
+      hint: "Free space on that disk, or choose a folder on another one. The backup needs as much room as the database.",
+      cause: thrown,
+    });
   }
 }
 

@@ -1,5 +1,5 @@
 /** Puts a backup in the place of the database. The earlier database and its history stay beside it under other names. */
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, realpathSync, rmSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
@@ -30,7 +30,7 @@ const HELD = "unfinished in the backup that was restored: it may have been handl
 
 /**
  * `hold`: unfinished messages and deliveries wait for an operator. Throws STORE_IN_USE while a gateway runs, BACKUP_MISSING,
- * BACKUP_UNKNOWN, or a STORE_… error; then the database is as it was.
+ * BACKUP_UNKNOWN, BACKUP_IS_DATABASE, or a STORE_… error; then the database is as it was.
  */
 export async function restoreDatabase(
   files: DatabaseFiles,
@@ -42,6 +42,12 @@ export async function restoreDatabase(
     throw new HookgateError({
       code: "BACKUP_MISSING",
       message: `there is no file ${backup}`,
+      hint: "Give the path of a file that `hookgate backup` created.",
+    });
+  if (existsSync(files.database) && realpathSync(backup) === realpathSync(files.database))
+    throw new HookgateError({
+      code: "BACKUP_IS_DATABASE",
+      message: `${backup} is the database itself`,
       hint: "Give the path of a file that `hookgate backup` created.",
     });
   const lock = takeExclusiveLock(files, () => readOwner(files.database));

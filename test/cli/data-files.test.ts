@@ -6,6 +6,7 @@ import {
   closeSync,
   copyFileSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   openSync,
@@ -453,6 +454,18 @@ describe("hookgate backup and restore", () => {
     writeFileSync(join(gateway.folder, "other.db"), "no database ".repeat(1000));
     expect((await gateway.cli("restore", "other.db")).code).toBe(1);
     expect((await gateway.cli("restore", "none.db")).err).toContain("there is no file");
+  });
+
+  it("refuses a link, a folder that does not exist, and the database itself, and names each", async () => {
+    const gateway = await usedInstallation();
+    symlinkSync(join(gateway.folder, "nowhere"), join(gateway.folder, "link.db"));
+    expect((await gateway.cli("backup", "link.db")).err).toContain("link.db exists");
+    expect(lstatSync(join(gateway.folder, "link.db")).isSymbolicLink()).toBe(true);
+    expect((await gateway.cli("backup", "none/copy.db")).err).toContain(
+      `there is no folder ${join(gateway.folder, "none")}`,
+    );
+    const { code, err } = await gateway.cli("restore", gateway.database);
+    expect([code, err]).toEqual([1, expect.stringContaining("is the database itself")]);
   });
 
   it("reports a database whose log was not copied with it", async () => {
