@@ -44,7 +44,7 @@ export async function sendNext(open: Open, out: Outbound): Promise<number | unde
 
 function sendOne(delivery: Delivery, out: Outbound): Then | Promise<Then> {
   const now = out.clock.now();
-  if (isExpired(delivery, now)) return finish(delivery, "dead", expiryReason(delivery), out);
+  if (isExpired(delivery, now)) return finish(delivery, "dead", expiryReason(delivery, out.config.ttl), out);
   // A time further off was set under another clock; what a platform asked for is a pause.
   const isBounded = delivery.interaction !== undefined || delivery.dueAt - now <= out.config.retry_max;
   if (delivery.dueAt > now && isBounded) return orExpiry(delivery, delivery.dueAt);

@@ -737,7 +737,7 @@ describe("other ways out", () => {
     const patient = await send(rig, "patient", { ttlMs: 600_000 });
     await until(async () => (await rig.gateway.status()).adapters[0]?.conversationsWaiting === 1);
     await rig.clock.advance(60_000);
-    expect(await ended(rig, late)).toMatchObject({ status: "dead", reason: "not sent in time" });
+    expect(await ended(rig, late)).toMatchObject({ status: "dead", reason: "not sent in time (the limit is 1 min)" });
     rig.adapter.context.gateway.state({ phase: "online" });
     expect(await ended(rig, patient)).toMatchObject({ status: "sent" });
     expect(rig.platform.texts()).toEqual(["patient"]);

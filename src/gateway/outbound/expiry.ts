@@ -1,15 +1,19 @@
 /** The time to live of a delivery. */
 import type { Delivery } from "../../domain/store.js";
+import { formatDuration } from "../../lib/duration.js";
 
 /** A part that may have been posted is not expired but in doubt: sending decides. */
 export function isExpired({ expiresAt, parts }: Delivery, now: number): boolean {
   return expiresAt !== undefined && expiresAt <= now && !parts.some((part) => part.status === "sending");
 }
 
-export function expiryReason({ reason, parts }: Delivery): string {
+/** `ttl`: of the configuration; some senders give a delivery less time. */
+export function expiryReason({ reason, parts, expiresAt, createdAt }: Delivery, ttl: number): string {
   const sent = parts.filter((part) => part.status === "sent").length;
   const partly = sent > 0 ? ` (${sent} of ${parts.length} parts were sent)` : "";
-  return `not sent in time${partly}${reason ? `; last: ${reason}` : ""}`;
+  const limit = (expiresAt ?? createdAt) - createdAt;
+  const allowed = limit === ttl ? `gateway.ttl is ${formatDuration(ttl)}` : `the limit is ${formatDuration(limit)}`;
+  return `not sent in time (${allowed})${partly}${reason ? `; last: ${reason}` : ""}`;
 }
 
 /** The next look: at that time, or when it expires, if that is sooner. */
