@@ -5,7 +5,8 @@ import { formatDuration } from "../src/lib/duration.js";
 import { actionOption } from "./action-option.js";
 import { answer, commandButton, missing, notFound, word } from "./answer.js";
 import type { CommandDeps } from "./deps.js";
-import { code, count, plain } from "./text.js";
+import { count, plain } from "./text.js";
+import { conversationText } from "./who.js";
 
 const ACTIONS = { list: "Pauses in force", lift: "End a pause now" } as const;
 type Action = keyof typeof ACTIONS;
@@ -42,7 +43,7 @@ async function list(deps: CommandDeps): Promise<CommandAnswer> {
         .slice(0, MAX_SHOWN)
         .map(
           ({ key, until, askedMs, reason }) =>
-            `- ${code(key)} for ${formatDuration(until - now)} more of ${formatDuration(askedMs)}: ${plain(reason, 160)}`,
+            `- ${conversationText(deps, key)} for ${formatDuration(until - now)} more of ${formatDuration(askedMs)}: ${plain(reason, 160)}`,
         )
         .join("\n"),
       lasting.length > MAX_SHOWN && `… and ${lasting.length - MAX_SHOWN} more`,
@@ -71,7 +72,10 @@ async function lift(deps: CommandDeps, context: CommandContext): Promise<Command
     text: [
       lifted.length === 0
         ? "Nothing is paused."
-        : `${count(lifted.length, "pause")} lifted: ${lifted.slice(0, MAX_SHOWN).map(code).join(", ")}. What waited is sent now; the platform may refuse it again.`,
+        : `${count(lifted.length, "pause")} lifted: ${lifted
+            .slice(0, MAX_SHOWN)
+            .map((one) => conversationText(deps, one))
+            .join(", ")}. What waited is sent now; the platform may refuse it again.`,
     ],
     data: { lifted },
   });

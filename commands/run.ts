@@ -13,6 +13,7 @@ import type { CommandDeps } from "./deps.js";
 import { whatHappened } from "./hooks/why.js";
 import { dispatchData, dispatchLine, hasFailed, open, resultText, runDetails, runTable } from "./show-dispatch.js";
 import { clip, code, jsonBlock } from "./text.js";
+import { conversationText } from "./who.js";
 
 export const runSpec: CommandSpec = {
   name: "run",
@@ -85,7 +86,7 @@ export function showDispatch(deps: CommandDeps, dispatch: DispatchRecord, isOpen
       [
         `dispatch ${code(dispatch.id)}`,
         ...(cause && cause.id !== dispatch.id ? [`because of ${cause.kind} ${code(cause.id)}`] : []),
-        ...(dispatch.conversation ? [`in ${code(dispatch.conversation)}`] : []),
+        ...(dispatch.conversation ? [`in ${conversationText(deps, dispatch.conversation)}`] : []),
         ...(dispatch.messageId ? [`message ${code(dispatch.messageId)}`] : []),
       ].join("\n"),
       runs.length > 0 ? runTable(runs) : "No hook ran.",

@@ -13,6 +13,7 @@ import type { CommandDeps } from "./deps.js";
 import { pausedText } from "./hooks/pause.js";
 import { type HookRow, readHookRows } from "./hooks/rows.js";
 import { code, count, plain } from "./text.js";
+import { conversationText } from "./who.js";
 
 export const statusSpec: CommandSpec = {
   name: "status",
@@ -39,7 +40,7 @@ export function status(deps: CommandDeps): Command {
               value: gateway.adapters.map((adapter) => adapterLine(adapter, now)).join("\n") || "none is switched on",
             },
             ...deafFields(gateway),
-            { name: "Queues", value: queueLines(health) },
+            { name: "Queues", value: queueLines(deps, health) },
             { name: "Hooks", value: hookLines(hooks, now) },
             ...(plugins.length > 0 ? [{ name: "Plugins", value: pluginLines(plugins) }] : []),
             ...(problems.length > 0 ? [{ name: "Configuration", value: problemLines(problems) }] : []),
@@ -222,7 +223,7 @@ function deafFields({ adapters }: GatewayStatus) {
   );
 }
 
-function queueLines({ gateway, oldestOpen, now }: Health): string {
+function queueLines(deps: CommandDeps, { gateway, oldestOpen, now }: Health): string {
   const { inbox, outbox, lanes, sending, pauses, ignored } = gateway;
   const openMs = oldestOpen === undefined ? 0 : now - oldestOpen;
   const lines = [
@@ -236,7 +237,7 @@ function queueLines({ gateway, oldestOpen, now }: Health): string {
     lines.push(
       `pauses: ${lasting
         .slice(0, 5)
-        .map(({ key, until }) => `${code(key)} ${formatDuration(until - now)}`)
+        .map(({ key, until }) => `${conversationText(deps, key)} ${formatDuration(until - now)}`)
         .join(", ")}${lasting.length > 5 ? ` and ${lasting.length - 5} more` : ""} (${code("/pauses")})`,
     );
   return lines.join("\n");

@@ -1,5 +1,5 @@
 /** People and chats by name. */
-import { type Address, formatAddress } from "../src/domain/address.js";
+import { type Address, formatAddress, parseAddress } from "../src/domain/address.js";
 import type { Operator } from "../src/domain/identity.js";
 import type { CommandDeps } from "./deps.js";
 import { code, plain } from "./text.js";
@@ -21,4 +21,16 @@ export function placeText({ placeName }: Pick<CommandDeps, "placeName">, at: Add
   const name = placeName?.(at);
   const address = code(formatAddress(at));
   return name === undefined || name === "" ? address : `${plain(name, 64)} (${address})`;
+}
+
+/** The same of a conversation by its key. */
+export function conversationText(deps: Pick<CommandDeps, "placeName">, conversation: string): string {
+  const at = parseAddress(conversation);
+  return at === undefined ? code(conversation) : placeText(deps, at);
+}
+
+/** Its name alone, for a cell of a table; the key where no name is known. */
+export function conversationName({ placeName }: Pick<CommandDeps, "placeName">, conversation: string): string {
+  const at = parseAddress(conversation);
+  return (at && placeName?.(at)) || conversation;
 }

@@ -17,7 +17,7 @@ import { assembleMissions, plansOf, startMission, surroundings } from "./app/mis
 import { offersOf } from "./app/offers.js";
 import { assembleOrchestrator } from "./app/orchestrator.js";
 import { createOverrides } from "./app/overrides.js";
-import { CONSOLE, keepFile, shownPaths, uploadsFolder } from "./app/people.js";
+import { CONSOLE, keepFile, placeNames, shownPaths, uploadsFolder } from "./app/people.js";
 import { platformOptions } from "./app/platforms.js";
 import { createPosted } from "./app/posted.js";
 import { createProblemList } from "./app/problem-list.js";
@@ -159,6 +159,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     });
     const posted = createPosted({ outbox: store.outbox, adapters: platforms.all, logger });
     const traitsOf = (platform: string) => platforms.all.find((one) => one.platform === platform)?.traits;
+    const placeName = placeNames(config, traitsOf);
     const linkOf = linksOf(store, posted);
     const alerts = assembleAlerts({
       config,
@@ -168,7 +169,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       store,
       gateway: () => gateway,
       linkTo: posted.linkTo,
-      placeName: (at) => traitsOf(at.platform)?.placeName?.(at),
+      placeName,
       standing: (clockId) => standingOf(sla.desk, clockId, linkOf),
       end: (alert, by, reason) => endCause(alert, by, reason, sla.desk),
       taken: (alert, by) => takeOver(alert, by, { sla: sla.desk, store, orchestrator }),
@@ -185,7 +186,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       ...watchedWork(store),
       linkTo: (at, ...message) => traitsOf(at.platform)?.linkTo?.(at, ...message),
       linkToPerson: (platform, userId) => traitsOf(platform)?.linkToPerson?.(userId),
-      placeName: (at) => traitsOf(at.platform)?.placeName?.(at),
+      placeName,
       fail: (taskId, policyId) => failLate(orchestrator, taskId, policyId, logger),
       moveDeadline: (...what) => moveDeadline(...what, { tasks: orchestrator, missions }),
       extended: alerts.extended,
@@ -245,7 +246,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       discard: (deliveryIds) => gateway.discard(deliveryIds),
       revive: (inboxId) => gateway.revive(inboxId),
       liftPauses: (key) => gateway.liftPauses(key),
-      placeName: (at) => traitsOf(at.platform)?.placeName?.(at),
+      placeName,
       plugins: () => plugins.list(),
       problems: () => problems.shown(mask),
       pluginCommands: () => plugins.commands(),

@@ -12,6 +12,7 @@ import { answer, badUsage, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText } from "../page.js";
 import { code, count, plain, table } from "../text.js";
+import { conversationName, conversationText } from "../who.js";
 import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
 import { isAmbiguous, tries } from "./letter.js";
 
@@ -68,7 +69,7 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
         page.entries.map((row, index) => [
           String(index + 1 + (page.number - 1) * PAGE_SIZE),
           row.ambiguous ? "held?" : row.box === "inbox" ? `${row.status} in` : row.status,
-          row.conversation,
+          conversationName(deps, row.conversation),
           formatDuration(Math.max(0, now - row.at)),
           String(row.attempts),
         ]),
@@ -76,7 +77,7 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
       page.entries
         .map(
           (row, index) =>
-            `${index + 1 + (page.number - 1) * PAGE_SIZE}. ${code(row.id)}${row.reason ? ` ${plain(row.reason, 120)}` : ""}`,
+            `${index + 1 + (page.number - 1) * PAGE_SIZE}. ${code(row.id)} in ${conversationText(deps, row.conversation)}${row.reason ? `: ${plain(row.reason, 120)}` : ""}`,
         )
         .join("\n"),
       page.entries.some((row) => row.ambiguous) &&

@@ -4,6 +4,7 @@ import { HookgateError } from "../../src/lib/errors.js";
 import { answer, badUsage, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, count } from "../text.js";
+import { conversationText } from "../who.js";
 import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
 import { findLetter, isAmbiguous } from "./letter.js";
 
@@ -32,7 +33,7 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
   if (ambiguous && typeof confirmed !== "boolean")
     return answer({
       text: [
-        `${code(id)} **may have arrived**: it was sent and no answer came. Look in ${code(delivery.conversation)}, then say which it is.`,
+        `${code(id)} **may have arrived**: it was sent and no answer came. Look in ${conversationText(deps, delivery.conversation)}, then say which it is.`,
       ],
       data: { id, ambiguous: true, released: false },
       outcome: "refused",

@@ -1,14 +1,16 @@
 /** `/outbox show ID`: one delivery or inbox message: where it stands and why. What it says stays masked unless revealed. */
 
-import { formatAddress } from "../../src/domain/address.js";
+import { parseAddress } from "../../src/domain/address.js";
 import { addressOf, type InboundEvent } from "../../src/domain/event.js";
 import { hasRole } from "../../src/domain/identity.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
+import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { open } from "../show-dispatch.js";
-import { ago, code, jsonBlock, plain, table } from "../text.js";
+import { ago, clockTime, code, jsonBlock, plain, table } from "../text.js";
+import { conversationText, placeText } from "../who.js";
 import { findLetter, isAmbiguous, tries } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
 
@@ -32,7 +34,12 @@ export async function showLetter(deps: CommandDeps, context: CommandContext): Pr
     : showInbox(deps, context, letter.row, isOpen);
 }
 
-function showDelivery(deps: CommandDeps, context: CommandContext, delivery: Delivery, isOpen: boolean): CommandAnswer {
+async function showDelivery(
+  deps: CommandDeps,
+  context: CommandContext,
+  delivery: Delivery,
+  isOpen: boolean,
+): Promise<CommandAnswer> {
   const { id, status, cause, parts, reason } = delivery;
   const ambiguous = isAmbiguous(delivery);
   const message = delivery.frozen ?? delivery.message;
@@ -41,9 +48,10 @@ function showDelivery(deps: CommandDeps, context: CommandContext, delivery: Deli
     text: [
       `${code(id)} · **${status}**${reason ? `: ${plain(reason)}` : ""}`,
       [
-        `${delivery.operation} to ${code(delivery.conversation)}`,
+        `${delivery.operation} to ${conversationText(deps, delivery.conversation)}`,
         `because of ${cause.kind} ${code(cause.id)}`,
         `made ${ago(delivery.createdAt, deps.clock.now())}, tried ${tries(delivery)} times`,
+        ...(await pauseLines(deps, delivery)),
       ].join("\n"),
       parts.length > 0 &&
         table(
@@ -87,13 +95,34 @@ function showDelivery(deps: CommandDeps, context: CommandContext, delivery: Deli
   });
 }
 
+/** An open delivery waits while its chat, its bot account or its platform is paused. */
+async function pauseLines(deps: CommandDeps, { status, address }: Delivery): Promise<string[]> {
+  if (status !== "waiting" && status !== "sending") return [];
+  const now = deps.clock.now();
+  const { pauses } = await deps.status();
+  return pauses
+    .filter(({ key, until }) => until > now && holds(key, address))
+    .map(
+      ({ key, until }) =>
+        `${conversationText(deps, key)} is paused until ${clockTime(until, now)} UTC (${formatDuration(until - now)} more): ${code("/pauses")}`,
+    );
+}
+
+/** A pause is of a platform, of a bot account, or of a chat with all its threads. */
+function holds(key: string, { platform, botId, chatId }: Delivery["address"]): boolean {
+  const of = parseAddress(key);
+  return of === undefined
+    ? key === platform || key === `${platform}:${botId}`
+    : of.platform === platform && of.botId === botId && of.chatId === chatId;
+}
+
 function showInbox(deps: CommandDeps, context: CommandContext, row: InboxRow, isOpen: boolean): CommandAnswer {
   const id = `m${row.id}`;
   return answer({
     text: [
       `${code(id)} · inbox · **${row.status}**${row.error ? `: ${plain(row.error)}` : ""}`,
       [
-        `${row.event.kind} in ${code(formatAddress(addressOf(row.event)))}`,
+        `${row.event.kind} in ${placeText(deps, addressOf(row.event))}`,
         `received ${ago(row.receivedAt, deps.clock.now())}, tried ${row.attempts} times${row.deferrals > 0 ? `, put off ${row.deferrals} times` : ""}`,
         ...(row.outcome ? [`${row.outcome}${row.claimedBy ? ` by ${code(row.claimedBy)}` : ""}`] : []),
       ].join("\n"),

@@ -23,3 +23,16 @@ export function directAddress(
     return { platform, botId: "", chatId: dmChatId(userId) };
   return undefined;
 }
+
+/** The account (`platform:id`) whose direct messages this chat holds; undefined for every other chat, or where it is not known. */
+export function directPerson({ platform, chatId }: Address): string | undefined {
+  const [, id] = PERSON_OF_CHAT[platform]?.exec(chatId) ?? [];
+  return id === undefined ? undefined : `${platform}:${id}`;
+}
+
+// The chats that `directAddress` gives.
+const PERSON_OF_CHAT: Readonly<Record<string, RegExp>> = {
+  web: new RegExp(`^${directRoomId("(.+)")}$`),
+  telegram: /^(\d+)$/,
+  discord: new RegExp(`^${dmChatId("(\\d+)")}$`),
+};

@@ -6,10 +6,13 @@ import { knownAs } from "../alerts/people.js";
 import type { Environment } from "../config/env.js";
 import { brokenPlatform, type LoadedConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
+import type { AdapterTraits } from "../domain/adapter.js";
+import type { Address } from "../domain/address.js";
 import { newToken } from "../lib/id.js";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../lib/private-files.js";
 import { type RelativePaths, relativePaths } from "../lib/relative-paths.js";
 import { databaseFiles } from "../store/files.js";
+import { directPerson } from "./direct.js";
 
 /** The person behind the console's token. */
 export const CONSOLE = { platform: "web", userId: "1", name: "Owner" } as const;
@@ -51,6 +54,18 @@ export function personProblem(assignTo: string, { web }: Pick<Config, "web">): s
 /** The same, or as `alerts.people` calls them. */
 export function accountName(config: Config, ref: string): string | undefined {
   return knownAs(ref, config.alerts) ?? nameIn(config, ref);
+}
+
+/** How people call a chat: direct messages by the person, other chats as their platform does. Undefined where no name is known. */
+export function placeNames(
+  config: Config,
+  traitsOf: (platform: string) => Pick<AdapterTraits, "placeName"> | undefined,
+): (at: Address) => string | undefined {
+  return (at) => {
+    const person = directPerson(at);
+    const name = person && accountName(config, person);
+    return name ? `direct messages with ${name}` : traitsOf(at.platform)?.placeName?.(at);
+  };
 }
 
 /** Beside the web chat's uploads, and swept with them. */

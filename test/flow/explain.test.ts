@@ -325,6 +325,16 @@ describe("an id", () => {
   });
 });
 
+describe("a chat of direct messages", () => {
+  it("is named by its person", async () => {
+    const asked = await platformOf("web").say({ chatId: "dm-3" }, "guest", "a direct message of Grace");
+    const row = await rowOf("web", asked, { chatId: "dm-3" });
+    expect(bare((await run(`/hooks why ${row}`)).text)).toContain("in direct messages with Grace (web:web:dm-3)");
+    expect(bare((await run(`/outbox show ${row}`)).text)).toContain("in direct messages with Grace (web:web:dm-3)");
+    expect(bare((await run(`/run ${row}:inbound_claim`)).text)).toContain("in direct messages with Grace");
+  });
+});
+
 describe("a hook that throws", () => {
   it("shows the plugin's file and line to the owner, and not to a viewer", async () => {
     const asked = await platformOf("web").say(roomOf("web"), "owner", addressed("web", "boom"));
@@ -439,9 +449,21 @@ describe("a delivery that was not sent in time", () => {
     stack.telegram.fail({ method: "sendMessage", times: 9, action: { kind: "rate-limit", retryAfterS: 600 } });
     const asked = await platformOf("telegram").say(roomOf("telegram"), "owner", addressed("telegram", "say late"));
     const row = await rowOf("telegram", asked);
+    const { title = "" } = stack.telegram.world.chats.get(stack.telegram.forumId) ?? {};
+    expect(title).not.toBe("");
+    const pauses = await until(async () => {
+      const { text } = await run("/pauses");
+      return text.includes("Nothing") ? undefined : bare(text);
+    }, "the pause");
+    const paused = new RegExp(`${title} \\(telegram:\\S+\\)`);
+    expect(pauses).toMatch(paused);
+    expect(bare((await run("/status")).text)).toMatch(paused);
+    const open = bare((await run(`/outbox show d_${row}r`)).text);
+    expect(open).toMatch(new RegExp(`${title} \\(telegram:\\S+\\) is paused until \\d\\d:\\d\\d:\\d\\d UTC`));
     await deliveryIs(`d_${row}r`, "dead");
     const path = bare((await run(`/hooks why ${row}`)).text);
-    expect(path).toContain(`d_${row}r dead: not sent in time`);
+    expect(path).toContain(`d_${row}r dead: not sent in time (gateway.ttl is 15 s)`);
+    expect(bare((await run("/outbox")).text)).toMatch(new RegExp(`d_${row}r in ${title} \\(telegram:`));
     expect(path).toMatch(/Too Many Requests/i);
     expect(bare((await run(`/hooks why mine.sent ${row}`)).text)).toContain(
       "it was not sent. It is dead: not sent in time",
