@@ -2,6 +2,7 @@
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { type DispatchRecord, type RunRecord, rootOf } from "../../src/domain/journal.js";
 import type { Button } from "../../src/domain/message.js";
+import type { InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
@@ -162,12 +163,12 @@ function runText(deps: CommandDeps, { run, stored }: RanIn, now: number): string
 async function didNotRun(
   deps: CommandDeps,
   hook: HookInfo,
-  { asked, dispatches }: Journey,
+  { asked, row, dispatches }: Journey,
   dispatch: DispatchRecord,
 ): Promise<CommandAnswer> {
   const now = deps.clock.now();
   const switches = await switchesOf(deps, hook.id);
-  const reason = disabledReason(deps, hook, switches, dispatch.at) ?? endedEarlier(deps, dispatch, hook);
+  const reason = disabledReason(deps, hook, switches, dispatch.at) ?? endedEarlier(deps, dispatch, hook, row);
   const explanation = explain(deps, hook, dispatch);
   return answer({
     text: [
@@ -254,7 +255,12 @@ function enabledLater(switches: readonly Switching[], at: number, now: number): 
 const nameOf = ({ by }: Switching) => operatorName(by);
 
 /** A claim ends a dispatch, and so does the failure of a fail-closed hook: hooks behind it do not get their turn. */
-export function endedEarlier({ registry }: CommandDeps, dispatch: DispatchRecord, hook: HookInfo): string | undefined {
+export function endedEarlier(
+  { registry }: CommandDeps,
+  dispatch: DispatchRecord,
+  hook: HookInfo,
+  row?: InboxRow,
+): string | undefined {
   const ender =
     dispatch.runs.find(({ outcome }) => outcome === "claimed") ??
     (dispatch.outcome === "failed" ? dispatch.runs.find(hasFailed) : undefined);
@@ -262,8 +268,12 @@ export function endedEarlier({ registry }: CommandDeps, dispatch: DispatchRecord
   const order = registry.order(hook.hook, hook.phase).map(({ id }) => id);
   // It is before the hook that ended the dispatch, and had no turn: it was not there.
   if (order.includes(ender.hookId) && order.indexOf(hook.id) < order.indexOf(ender.hookId)) return undefined;
-  if (isPutOff(ender))
-    return `${code(ender.hookId)} runs before it and put the message off${ender.reason ? ` (${plain(ender.reason)})` : ""}. Hooks after it get their turn when the message is offered again.`;
+  if (isPutOff(ender)) {
+    const putOff = `${code(ender.hookId)} runs before it and put the message off${ender.reason ? ` (${plain(ender.reason)})` : ""}`;
+    return row?.status !== "done"
+      ? `${putOff}. Hooks after it get their turn when the message is offered again.`
+      : `${putOff} more often than ${code("gateway.max_deferrals")} allows. The message went on to the default route, and the hooks after ${code(ender.hookId)} were not asked.`;
+  }
   return ender.outcome === "claimed"
     ? `${code(ender.hookId)} runs before it and ${isBlock(ender) ? "blocked" : "claimed"} the message${ender.reason ? ` (${plain(ender.reason)})` : ""}. Hooks after a claim do not run.`
     : `${code(ender.hookId)} runs before it and ${ender.outcome.replace("_", " ")}${ender.error ? ` (${plain(ender.error)})` : ""}. It is fail-closed, so the hooks after it did not run.`;

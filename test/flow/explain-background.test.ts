@@ -18,6 +18,7 @@ beforeAll(async () => {
     online: WEB,
     plugins: [{ module: resolve(import.meta.dirname, "../fixtures/plugins/explain.mjs"), critical: true }],
     config: {
+      gateway: { max_deferrals: 1 },
       operators: { owner: ["web:1"], admin: ["web:3"] },
       web: {
         access: { dms: "everyone", chats: ["general"], mention: "always" },
@@ -165,6 +166,43 @@ describe("a message of the owner in a place that is not listed", () => {
     const answer = await why(`/hooks why before ${row}`);
     expect(answer).toContain("was denied (this place is not listed)");
     expect(answer).not.toContain("person without access");
+  });
+});
+
+describe("a message that a hook puts off too often", () => {
+  it("went on to the default route, and is not said to be offered again", async () => {
+    const row = await say("never now");
+    const answer = await why(`/hooks why mine.late ${row}`);
+    expect(answer).toContain(
+      "mine.putter runs before it and put the message off (not yet) more often than gateway.max_deferrals allows",
+    );
+    expect(answer).toContain("the hooks after mine.putter were not asked");
+    expect(answer).not.toContain("offered again");
+    expect(await why(`/run ${row}`)).toContain(
+      "it went on to the default route, and the hooks after that one were not asked",
+    );
+  });
+});
+
+describe("a delivery that is held again after its release", () => {
+  it("is shown in the order of time, and its present state comes last", async () => {
+    const row = await say("say guarded again");
+    const id = `d_${row}r`;
+    const heldIn = (round: number) =>
+      until(
+        () => rows("SELECT 1 FROM deliveries WHERE id = ? AND status = 'held' AND round = ?", id, round).length > 0,
+        `${id} being held in round ${round}`,
+      );
+    await heldIn(1);
+    await invoke(stack.gateway.url, `/outbox release ${id}`);
+    await heldIn(2);
+    const lines = (await why(`/run ${row}`)).split("\n").filter((line) => /mine\.guard|released/.test(line));
+    expect(lines).toEqual([
+      expect.stringMatching(/✗ mine\.guard failed/),
+      expect.stringMatching(/released/),
+      expect.stringMatching(/✗ mine\.guard failed/),
+      expect.stringMatching(/held/),
+    ]);
   });
 });
 

@@ -46,8 +46,8 @@ async function putOff(claim: Claim, row: LaneRow, message: InboundMessage, inbou
   const { logger, config } = inbound;
   if (row.deferrals >= config.max_deferrals) {
     const facts = { row: row.id, by: claimedBy, deferrals: row.deferrals };
-    logger.warn(facts, "put off too often: goes on without its hook");
-    row.passedOver = `${claimedBy ?? "a hook"} put it off ${row.deferrals} times, more than max_deferrals allows, so it went on without that hook`;
+    logger.warn(facts, "put off too often: goes on to the default route");
+    row.passedOver = `${claimedBy ?? "a hook"} put it off ${row.deferrals} times, more than max_deferrals allows, so it went on to the default route, and the hooks after that one were not asked`;
     return undefined;
   }
   // "One moment, please": said once, though the message is offered again and again.
