@@ -6,7 +6,7 @@ import type { CommandDeps } from "../deps.js";
 const MAX_ENTRIES = 2_000;
 const PER_READ = 200;
 /** A command is recorded when it has ended, and what it settled may be settled just before. */
-const SETTLING_MS = 1_000;
+export const SETTLING_MS = 1_000;
 
 export interface Switching {
   at: number;

@@ -1,6 +1,6 @@
 /** What happened to a message, in about five lines: received, claimed, decided, sent. Nothing of what people wrote is shown. */
 import { addressOf } from "../../src/domain/event.js";
-import type { DispatchRecord } from "../../src/domain/journal.js";
+import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
@@ -9,7 +9,7 @@ import { tries } from "../outbox/letter.js";
 import { errorText, hasFailed } from "../show-dispatch.js";
 import { ago, clockTime, code, count, plain } from "../text.js";
 import { operatorName, placeText } from "../who.js";
-import type { Decision } from "./audit.js";
+import { type Decision, SETTLING_MS } from "./audit.js";
 import { hasNotRun, isAttempt, type StoredRuns } from "./background.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { isBlock, putOffs } from "./put-off.js";
@@ -23,19 +23,25 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
   const { row, own, deliveries, dispatches, gone, asked, decisions, origin } = journey;
   const now = deps.clock.now();
   const id = own?.id ?? (row ? `m${row.id}` : asked);
-  const failures = failureLines(dispatches, now);
+  const failures = failureLines(dispatches, decisions, now);
   const lines = [
     ...(own && origin ? [`sent by ${origin.text}`] : []),
     ...(row ? inboundLines(deps, journey, row, now) : []),
     ...(row === undefined && own === undefined ? ["The queues no longer have it. The journal has:"] : []),
     ...(row || own ? [] : dispatches.map(({ point, outcome }) => `${code(point)}: ${outcome}`)),
-    ...deliveries.slice(0, MAX_SHOWN).map((delivery) => deliveryLine(deps, delivery, journey, now)),
-    ...(deliveries.length > MAX_SHOWN ? [`… and ${deliveries.length - MAX_SHOWN} more deliveries`] : []),
-    ...decisions.map((decision) => decisionLine(decision, now)),
-    ...gone.map((one) => goneText(one, now)),
     ...(row?.status === "done" && deliveries.length === 0 && gone.length === 0 ? ["Nothing was sent in answer."] : []),
-    ...failures.slice(0, MAX_SHOWN),
+    ...inOrder([
+      ...decisions.map((one) => ({ at: decidedAt(one, journey), text: decisionLine(one, now) })),
+      ...failures.slice(0, MAX_SHOWN),
+      ...earlierEnds(journey, now),
+      ...deliveries.slice(0, MAX_SHOWN).map((delivery) => ({
+        at: delivery.settledAt ?? Number.POSITIVE_INFINITY,
+        text: deliveryLine(deps, delivery, journey, now),
+      })),
+    ]),
     ...(failures.length > MAX_SHOWN ? [`… and ${count(failures.length - MAX_SHOWN, "more failure")}`] : []),
+    ...(deliveries.length > MAX_SHOWN ? [`… and ${deliveries.length - MAX_SHOWN} more deliveries`] : []),
+    ...gone.map((one) => goneText(one, now)),
   ];
   return answer({
     text: [headline(deps, journey, id, now), lines.map((line, index) => `${index + 1}. ${line}`).join("\n")],
@@ -87,17 +93,51 @@ function headline(deps: CommandDeps, { row, own, asked }: Journey, id: string, n
   return `**What happened to ${code(id)}**: ${kind}${platformId === undefined ? "" : ` ${code(platformId)}`} in ${placeText(deps, addressOf(event))}, ${ago(row.receivedAt, now)}`;
 }
 
-/** Failures that repeat are one line, with how often and when last. */
-function failureLines(dispatches: readonly DispatchRecord[], now: number): string[] {
-  const found = new Map<string, { at: number; times: number }>();
-  for (const { point, at, runs } of dispatches)
+/** One line of what happened to it, and when. What is still open comes last; of one moment, decisions come first. */
+interface Happening {
+  at: number;
+  text: string;
+}
+
+const inOrder = (all: readonly Happening[]): string[] =>
+  [...all].sort((a, b) => (a.at === b.at ? 0 : a.at < b.at ? -1 : 1)).map(({ text }) => text);
+
+/** The audit has the end of the command; what the command set off may be recorded just before that. */
+function decidedAt({ at, id }: Decision, { dispatches, deliveries }: Journey): number {
+  const settled = deliveries.find((one) => one.id === id)?.settledAt ?? at;
+  const setOff = dispatches.filter((one) => rootOf(one.id) === id && /:\d+$/.test(one.id)).map((one) => one.at);
+  return Math.min(at, ...[settled, ...setOff].filter((one) => one >= at - SETTLING_MS));
+}
+
+/** How a delivery ended before an operator sent it again, as hooks were notified of it. */
+function earlierEnds({ dispatches, decisions }: Journey, now: number): Happening[] {
+  return dispatches
+    .filter(
+      ({ id, at, point }) =>
+        point === "delivery_failed" && decisions.some((one) => one.id === rootOf(id) && at < one.at),
+    )
+    .map(({ id, at, payload }) => {
+      const error = typeof payload === "object" && payload !== null && "error" in payload ? payload.error : undefined;
+      return {
+        at,
+        text: `${clockTime(at, now)} ${code(rootOf(id))} was given up${typeof error === "string" ? `: ${plain(error)}` : ""}`,
+      };
+    });
+}
+
+/** Failures that repeat are one line, with how often and when last; those before and after a decision of an operator are two. */
+function failureLines(dispatches: readonly DispatchRecord[], decisions: readonly Decision[], now: number): Happening[] {
+  const found = new Map<string, { at: number; times: number; line: string }>();
+  for (const { id, point, at, runs } of dispatches)
     for (const run of runs.filter(hasFailed)) {
       const line = `✗ ${code(run.hookId)} ${run.outcome.replace("_", " ")} at ${code(point)}${run.error ? `: ${errorText(run)}` : ""}`;
-      found.set(line, { at, times: (found.get(line)?.times ?? 0) + 1 });
+      const key = decisions.length === 0 ? line : `${line} ${id}`;
+      found.set(key, { at, times: (found.get(key)?.times ?? 0) + 1, line });
     }
-  return [...found].map(
-    ([line, { at, times }]) => `${clockTime(at, now)} ${line}${times > 1 ? ` (${times} times; this is the last)` : ""}`,
-  );
+  return [...found.values()].map(({ at, times, line }) => ({
+    at,
+    text: `${clockTime(at, now)} ${line}${times > 1 ? ` (${times} times; this is the last)` : ""}`,
+  }));
 }
 
 function inboundLines(deps: CommandDeps, journey: Journey, row: InboxRow, now: number): string[] {
