@@ -121,6 +121,13 @@ describe("a hook that runs in the background", () => {
   it("does not hide the hooks that ran beside it in the list of runs", async () => {
     const row = await say("line in the list");
     await lineupIs(row, "succeeded");
+    const runs = rows<{ runs: number }>(
+      "SELECT count(*) AS runs FROM automation_runs WHERE hook_id = 'lineup' AND status = 'succeeded'",
+    )[0]?.runs;
+    const fires = async () => ((await invoke(stack.gateway.url, "/hooks show lineup")).data as { fires: number }).fires;
+    // The journal has the end of a run a moment after its row.
+    await until(async () => (await fires()) >= (runs ?? 0), "the runs being counted");
+    expect(await fires()).toBe(runs);
     const { text, data } = await invoke(stack.gateway.url, "/runs message_received limit=2");
     const { dispatches } = data as { dispatches: { id: string }[] };
     const index = dispatches.findIndex(({ id }) => id === `${row}:message_received`);

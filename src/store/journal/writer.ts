@@ -57,8 +57,9 @@ function createWrite(database: Database, segments: SegmentWriter, session: strin
   );
   const count = ({ at, isDryRun, runs }: Header): void => {
     if (isDryRun) return;
+    // A background run is counted when it runs.
     for (const { hookId, outcome, latencyMs } of runs)
-      if (outcome !== "skipped") stats.add(hookId, at, outcome, latencyMs);
+      if (outcome !== "skipped" && outcome !== "backgrounded") stats.add(hookId, at, outcome, latencyMs);
   };
   const writeAll = database.transaction((batch: number, pack: Pack): void => {
     segments.add(pack);
