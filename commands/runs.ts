@@ -12,7 +12,7 @@ import type { CommandDeps } from "./deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "./page.js";
 import { resolveTarget } from "./resolve.js";
 import { showDispatch } from "./run.js";
-import { dispatchData, dispatchOutcome, hasFailed, outcomeText } from "./show-dispatch.js";
+import { dispatchData, dispatchOutcome, hasFailed, runOutcomeText } from "./show-dispatch.js";
 import { clockTime, code, count, plain, table } from "./text.js";
 
 const PAGE_SIZE = 10;
@@ -127,7 +127,7 @@ function rowOf(dispatch: DispatchRecord, hookId: string | undefined, isFailed: b
   return [
     clockTime(dispatch.at, now),
     dispatch.phase ? `${dispatch.point} ${dispatch.phase}` : dispatch.point,
-    `${own ? outcomeText(own.outcome) : dispatchOutcome(dispatch)}${dispatch.dryRun ? " (dry)" : ""}`,
+    `${own ? runOutcomeText(own) : dispatchOutcome(dispatch)}${dispatch.dryRun ? " (dry)" : ""}`,
     hookId === undefined ? decider(dispatch, isFailed) : "",
     formatDuration(own?.latencyMs ?? dispatch.latencyMs),
     failures > 0 ? `${failures}/${dispatch.runs.length}` : "",

@@ -2,6 +2,7 @@
 import type { DispatchRecord, Outcome, RunRecord } from "../src/domain/journal.js";
 import { formatDuration } from "../src/lib/duration.js";
 import { redact, reveal } from "../src/lib/redact.js";
+import { isBlock, isPutOff } from "./journey/put-off.js";
 import { ago, clip, code, count, jsonBlock, plain, table } from "./text.js";
 
 const SIGNS: Record<Outcome, string> = {
@@ -23,6 +24,12 @@ export function outcomeText(outcome: Outcome): string {
   return `${SIGNS[outcome]} ${outcome}`;
 }
 
+/** A claim that blocks or puts the message off is shown as that. */
+export function runOutcomeText(run: RunRecord): string {
+  if (isPutOff(run)) return `${SIGNS.deferred} put off`;
+  return outcomeText(isBlock(run) ? "blocked" : run.outcome);
+}
+
 export function hasFailed(run: Pick<RunRecord, "outcome">): boolean {
   return run.outcome === "failed" || run.outcome === "timed_out";
 }
@@ -38,7 +45,7 @@ export function runTable(runs: readonly RunRecord[]): string {
     ],
     runs.map((run, index) => [
       String(index + 1),
-      outcomeText(run.outcome),
+      runOutcomeText(run),
       run.hookId,
       run.outcome === "skipped" ? "" : formatDuration(run.latencyMs),
     ]),
@@ -87,6 +94,8 @@ export function open(value: unknown, isOpen: boolean): unknown {
 export function dispatchOutcome({ outcome, runs }: Pick<DispatchRecord, "outcome" | "runs">): string {
   const ran = runs.filter((run) => run.outcome !== "skipped");
   const failed = ran.filter(hasFailed).length;
+  const claim = outcome === "claimed" ? ran.find((run) => run.outcome === "claimed") : undefined;
+  if (claim && failed === 0) return runOutcomeText(claim);
   if (failed === 0 || outcome === "failed" || outcome === "timed_out") return outcomeText(outcome);
   return failed === ran.length ? outcomeText("failed") : `${outcomeText(outcome)}, ${failed} failed`;
 }

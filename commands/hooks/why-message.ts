@@ -15,7 +15,7 @@ import { type Journey, posterOf } from "../journey/find.js";
 import { isBlock, isPutOff } from "../journey/put-off.js";
 import { runningText } from "../journey/surroundings.js";
 import { whyNotReached } from "../journey/why-not-reached.js";
-import { dispatchLine, errorText, hasFailed, outcomeText } from "../show-dispatch.js";
+import { dispatchLine, errorText, hasFailed, outcomeText, runOutcomeText } from "../show-dispatch.js";
 import { ago, code, count, plain } from "../text.js";
 import { operatorName } from "../who.js";
 
@@ -155,7 +155,7 @@ function runText(deps: CommandDeps, { run, stored }: RanIn, now: number): string
       ? "It was skipped"
       : isPutOff(run)
         ? "It put the message off"
-        : `It ran, ${outcomeText(run.outcome)}, ${formatDuration(run.latencyMs)}`;
+        : `It ran, ${runOutcomeText(run)}, ${formatDuration(run.latencyMs)}`;
   return `${verb}${why.length > 0 ? `: ${why.join(" · ")}` : "."}`;
 }
 

@@ -128,6 +128,7 @@ describe("a message that a hook puts off", () => {
       expect(path).not.toContain("claimed");
       expect(await why(`/hooks why mine.later ${row}`)).toMatch(/It put the message off: not yet/);
       expect(await why(`/hooks why mine.words ${row}`)).toContain("mine.later runs before it and put the message off");
+      expect((await invoke(stack.gateway.url, "/runs mine.later")).text).toContain("… put off");
       const waiting = await why(`/hooks why ${behind}`);
       expect(waiting).toMatch(new RegExp(`waits for ${row}, which .*until \\d\\d:\\d\\d:\\d\\d`));
       expect(waiting).not.toContain("no hook was enabled");
@@ -145,6 +146,9 @@ describe("a message that a hook blocked", () => {
     const row = await rowOf(await say("block this"));
     expect(await why(`/hooks why ${row}`)).toContain("blocked by mine.bouncer: bad word");
     expect(await why(`/hooks why mine.behind ${row}`)).toContain("mine.bouncer runs before it and blocked");
+    expect(await why(`/hooks why mine.bouncer ${row}`)).toMatch(/It ran, ⊘ blocked.*: bad word/);
+    expect(await why(`/run ${row}:inbound_claim`)).toMatch(/⊘ blocked +mine\.bouncer/);
+    expect((await invoke(stack.gateway.url, "/runs mine.bouncer")).text).toContain("⊘ blocked");
   });
 });
 
