@@ -45,6 +45,7 @@ import { createLogger } from "./lib/pino-logger.js";
 import { createProcesses } from "./lib/process.js";
 import { secretMask } from "./lib/secret.js";
 import { createPlugins } from "./plugins/plugins.js";
+import { databaseFiles, ownFileTest } from "./store/files.js";
 import { openStore } from "./store/open.js";
 
 export type { App } from "./app/contract.js";
@@ -146,6 +147,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       admins: () => adminsOf(config, env, CONSOLE.userId, claims.owners),
       variable: env.variable,
       destinations,
+      isOwnFile: ownFileTest(databaseFiles(env.DATABASE_URL)),
       ...(options.resolve === undefined ? {} : { resolve: options.resolve }),
       processes,
       models,

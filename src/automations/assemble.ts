@@ -35,6 +35,8 @@ export interface AssemblyParts {
   admins(): readonly Address[];
   variable(name: string): string | undefined;
   destinations: Destinations;
+  /** A real path that the gateway itself writes: its database, uploads and so on. */
+  isOwnFile(path: string): boolean;
   /** Instead of the system's resolver. */
   resolve?: Resolve;
   processes: Processes;
@@ -87,7 +89,7 @@ export function assembleAutomations(parts: AssemblyParts): Assembly {
     keyValue: store.keyValue,
     queue: parts.queue,
     notifier,
-    triggers: createTriggers,
+    triggers: (needed) => createTriggers(needed, { isOwnFile: parts.isOwnFile }),
     reachOf,
     mask: parts.mask,
     async switchOff(hookId, by) {

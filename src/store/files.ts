@@ -1,6 +1,6 @@
 /** Where a database and the files beside it are, and who can read them. */
 import { readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { HookgateError } from "../lib/errors.js";
 import { isExposed, makePrivate } from "../lib/private-files.js";
@@ -109,6 +109,14 @@ function ownNames({ database, journal, lock, token, uploads }: DatabaseFiles): S
   const names = [lock, token, uploads];
   for (const file of [database, journal]) for (const suffix of SQLITE_SUFFIXES) names.push(file + suffix);
   return new Set(names.map((name) => basename(name)));
+}
+
+/** Whether the gateway itself writes a path. Every message changes such files, so a hook that watches them would start itself. */
+export function ownFileTest(files: DatabaseFiles): (path: string) => boolean {
+  const names = ownNames(files);
+  return (path) =>
+    path.startsWith(files.uploads + sep) ||
+    (dirname(path) === files.folder && names.has(basename(path).replace(ASIDE, "")));
 }
 
 function readdirIfAny(folder: string): string[] {

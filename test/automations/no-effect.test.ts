@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCli } from "../cli/run-cli.js";
 import { TOKEN } from "../support/gateway-process.js";
+import { jsonLines } from "../support/lines.js";
 import { until } from "../support/until.js";
 import { type Product, ROOM, startProduct } from "./product.js";
 
@@ -38,6 +39,11 @@ beforeAll(async () => {
           match: { when: 'payload.message.text == "anything"' },
           context: [{ shell: { command: ["true"], skip_if: "exit_zero" } }],
           run: { shell: { command: ["true"] } },
+        },
+        {
+          id: "everything",
+          trigger: { files: { paths: "./**", ignore: "*.log", debounce: "50ms" } },
+          run: { shell: { sh: "tr -d '\\n' >> everything.log; echo >> everything.log" } },
         },
         {
           id: "later",
@@ -108,6 +114,19 @@ describe("a hook with nothing to do", { timeout: 60_000 }, () => {
     expect(await product.ended("linked")).toMatchObject([
       { status: "failed", statusReason: expect.stringContaining("starts with https: or http:") },
     ]);
+  });
+
+  it("is not started by what the gateway itself writes, although it watches the folder", async () => {
+    const seen = () =>
+      jsonLines<{ relativePath: string }>(join(product.folder, "everything.log")).map(
+        ({ relativePath }) => relativePath,
+      );
+    await product.say("anything");
+    await product.ended("quiet", 1);
+    mkdirSync(join(product.folder, "data/in"));
+    writeFileSync(join(product.folder, "data/in/noted.txt"), "x");
+    await until(() => seen().includes("data/in/noted.txt"), "the run of a file beside the database");
+    expect(seen().filter((path) => path.startsWith("data/hookgate"))).toEqual([]);
   });
 
   it("waits for a folder that is not there yet: a note, and no problem", async () => {

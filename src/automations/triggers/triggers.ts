@@ -8,7 +8,16 @@ import { createWatches } from "./watches.js";
 /** Of one path of a watch. */
 const MAX_WATCHED = 20_000;
 
-export function createTriggers(parts: TriggerParts, { maxWatched = MAX_WATCHED } = {}): Triggers {
+interface WatchLimits {
+  maxWatched?: number;
+  /** A real path that the gateway itself writes: no watch reports it. */
+  isOwnFile?(path: string): boolean;
+}
+
+export function createTriggers(
+  parts: TriggerParts,
+  { maxWatched = MAX_WATCHED, isOwnFile = () => false }: WatchLimits = {},
+): Triggers {
   const { registry, store, clock, logger } = parts;
   const begun = createBegun(parts);
   const timed = createTimed({ ...parts, store: store.triggers });
@@ -17,6 +26,7 @@ export function createTriggers(parts: TriggerParts, { maxWatched = MAX_WATCHED }
     runs: store.runs,
     keyValue: parts.keyValue,
     maxWatched,
+    isOwnFile,
     clock,
     logger,
     async fire(change, dispatchId, cause) {

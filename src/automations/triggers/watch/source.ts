@@ -29,6 +29,8 @@ export interface SourceParts {
   gone(folder: string): void;
   /** Files and folders of one selection, at most: they take memory and handles. */
   maxWatched: number;
+  /** A real path that the gateway itself writes: it is never watched. */
+  isOwnFile(path: string): boolean;
   clock: Clock;
   logger: Logger;
 }
@@ -82,6 +84,7 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
     const { real } = at;
     const isFolder = at.kind === "folder";
     const shown = (path: string) => moved(path, real, selection.root);
+    const ignores = (path: string) => parts.isOwnFile(path) || selection.ignores(shown(path));
     const watchedRoot = isFolder ? real : dirname(real);
     // Loaded when there is something to watch: a start without files need not pay for it.
     const { watch } = await import("chokidar");
@@ -102,14 +105,15 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
       ignored: (path, stats) => {
         if (path === watchedRoot) return false;
         if (!isFolder) return path !== real;
-        return selection.ignores(shown(path)) || (stats?.isFile() === true && !selection.selects(shown(path)));
+        return ignores(path) || (stats?.isFile() === true && !selection.selects(shown(path)));
       },
     });
     watcher = opened;
     const counted = () => {
       if (++count === parts.maxWatched + 1) void inTurn(giveUp);
     };
-    const isSelected = (path: string) => (isFolder ? selection.selects(shown(path)) : path === real);
+    const isSelected = (path: string) =>
+      !parts.isOwnFile(path) && (isFolder ? selection.selects(shown(path)) : path === real);
     const isWithinDepth = (path: string) => relative(real, path).split(sep).length <= selection.depth;
     const touched = (path: string, stats: Stats | undefined) => {
       if (!stats || !isSelected(path)) return;
@@ -121,7 +125,7 @@ export function openSource(selection: Selection, parts: SourceParts): Source {
       file: touched,
       folder(path) {
         if (watcher !== opened || folders.knows(path)) return;
-        if (isWithinDepth(path) && !selection.ignores(shown(path))) opened.add(path);
+        if (isWithinDepth(path) && !ignores(path)) opened.add(path);
       },
       onError: (error) => onError(error, opened),
     });

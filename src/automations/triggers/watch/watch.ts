@@ -22,6 +22,8 @@ export type WatchParts = Pick<TriggerParts, "clock" | "logger"> & {
   keyValue: OwnOutputParts["keyValue"];
   /** Files and folders that one path may have. */
   maxWatched: number;
+  /** A real path that the gateway itself writes. */
+  isOwnFile(path: string): boolean;
   /** Resolves when all have settled; never rejects for what a hook does. */
   fire(change: WatchFiring, dispatchId: string, cause: Cause | undefined): Promise<void>;
   /** It is on disk that it was handed over. */
@@ -64,7 +66,7 @@ export function watchKey(hookId: string, { paths, ignore }: TriggerOf<"files">, 
 }
 
 export function openWatch(definition: Definition, trigger: TriggerOf<"files">, parts: WatchParts): Watch {
-  const { clock, logger, store, maxWatched } = parts;
+  const { clock, logger, store, maxWatched, isOwnFile } = parts;
   const key = watchKey(definition.id, trigger, definition.folder);
   const batches = createBatches(trigger);
   const { runs, keyValue } = parts;
@@ -82,7 +84,7 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
     .map((pattern) => selectionOf(pattern, trigger.ignore, definition.folder))
     .map((selection) => ({
       pattern: selection.pattern,
-      source: openSource(selection, { touched, gone, maxWatched, clock, logger }),
+      source: openSource(selection, { touched, gone, maxWatched, isOwnFile, clock, logger }),
     }));
 
   async function start(): Promise<void> {
@@ -95,7 +97,8 @@ export function openWatch(definition: Definition, trigger: TriggerOf<"files">, p
       known = there;
       return store.update(key, [...there.values()], []);
     }
-    known = new Map(stored.map((one) => [one.path, one]));
+    // A version before this one kept the gateway's own files, too.
+    known = new Map(stored.flatMap((one) => (isOwnFile(one.path) ? [] : [[one.path, one]])));
     for (const path of new Set([...known.keys(), ...there.keys()]))
       if (operationOf(known.get(path), there.get(path), false)) touch(path, { at: 0, wasDeleted: false });
   }
