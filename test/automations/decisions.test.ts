@@ -54,6 +54,17 @@ test("a modify that the point refuses is a failed run with the reason, whatever 
   expect(await live.ended("title")).toMatchObject({ status: "failed", statusReason: expect.stringMatching(/titel/) });
 });
 
+test("a decision with a field that does not exist is a failed run that names the nearest field", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": `hooks:\n  - { id: misspelt, on: inbound_claim, ${prints({ decision: "claim", replay: "oops" })} }\n`,
+  });
+  await live.say("hello");
+  expect(await live.ended("misspelt")).toMatchObject({
+    status: "failed",
+    statusReason: expect.stringContaining('there is no field "replay" (did you mean "reply"?)'),
+  });
+});
+
 test("a value that an earlier hook overruled is no success", async () => {
   const sets = (text: string) => `sees: original, ${patches({ message: { text } })}`;
   const live = await liveApp({

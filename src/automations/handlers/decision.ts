@@ -1,13 +1,14 @@
 /** Decisions as programs and servers write them: `{ "decision": "block", "reason": "…" }`. Shared by `shell` and `http`. */
 import { z } from "zod";
 import { flatIssues, PLAIN } from "../../lib/plain-issues.js";
+import { suggestion } from "../../lib/schema-issues.js";
 import type { Decision } from "../handler.js";
 
 const written = z.discriminatedUnion("decision", [
-  z.object({ decision: z.literal("pass") }),
-  z.object({ decision: z.literal("block"), reason: z.string().min(1) }),
-  z.object({ decision: z.literal("modify"), patch: z.record(z.string(), z.unknown()) }),
-  z.object({ decision: z.literal("claim"), reply: z.string().optional() }),
+  z.strictObject({ decision: z.literal("pass") }),
+  z.strictObject({ decision: z.literal("block"), reason: z.string().min(1) }),
+  z.strictObject({ decision: z.literal("modify"), patch: z.record(z.string(), z.unknown()) }),
+  z.strictObject({ decision: z.literal("claim"), reply: z.string().optional() }),
 ]);
 
 export type ReadDecision =
@@ -36,13 +37,21 @@ export function decisionFromValue(value: unknown): ReadDecision {
   if (typeof value !== "object" || value === null || !("decision" in value)) return { kind: "none" };
   const parsed = written.safeParse(value, PLAIN);
   if (parsed.success) return { kind: "decision", decision: decisionOf(parsed.data) };
-  const isKnown = written.options.some(({ shape }) => shape.decision.value === value.decision);
-  const problems = isKnown
+  const form = written.options.find(({ shape }) => shape.decision.value === value.decision);
+  const problems = form
     ? flatIssues(parsed.error.issues)
-        .map(({ path, message }) => `${path.join(".")}: ${message}`)
+        .flatMap((issue) =>
+          issue.code === "unrecognized_keys"
+            ? issue.keys.map((key) => unknownField(key, Object.keys(form.shape)))
+            : `${issue.path.join(".")}: ${issue.message}`,
+        )
         .join("; ")
     : `decision: expected pass, block, modify or claim, got ${JSON.stringify(value.decision) ?? "nothing"}`;
   return { kind: "unreadable", error: `its decision is not as expected: ${problems}` };
+}
+
+function unknownField(key: string, fields: readonly string[]): string {
+  return `there is no field "${key}"${suggestion(key, fields)}`;
 }
 
 function decisionOf(read: z.output<typeof written>): Decision {
