@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import type { ModelUsage, ToolCallRecord } from "../domain/automation.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
+import type { Issue } from "../lib/schema-issues.js";
 import type { RunContext } from "./run-context.js";
 
 export interface Handler<Options = unknown> {
@@ -25,6 +26,8 @@ export interface Handler<Options = unknown> {
   needsPrice?(options: Options): boolean;
   /** These options make it decide something; a hook whose decision has no effect is refused at load. */
   decides?(options: Options): boolean;
+  /** Why a run with these options has no effect; such a hook is refused at load. `isHeard`: the gateway waits for its decision. */
+  idle?(options: Options, isHeard: boolean): Pick<Issue, "path" | "message"> | undefined;
   /** Chats that these options name, templates among them. `to` is their path within the options. */
   chats?(options: Options): readonly ChatRef[];
   /**

@@ -102,6 +102,16 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { decides: true },
     /agent\.decides: .*nothing can be decided at message_received, so a decision has no effect/,
   ),
+  "an agent that can do nothing where it could decide": agent(
+    { on: "inbound_claim" },
+    { tools: ["run_history"] },
+    /run\.agent: .*its answer has no effect: set `decides: true`, or give it a tool that acts, `tools: \[send_message\]`/,
+  ),
+  "a place to send to without the tool": agent(
+    received,
+    { send_to: ["web:web:general"] },
+    /run\.agent\.send_to: .*nothing is sent there without the tool: add `tools: \[send_message\]`/,
+  ),
   // Messages.
   "an empty text": chat({ text: " " }, /run\.chat\.text: .*there is nothing to say/),
   "a card with nothing in it": chat({ card: { footer: "x" } }, /run\.chat\.card: .*there is nothing to say/),
@@ -152,6 +162,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     "throws-early",
     'throw new Error("no luck");',
     /the module \.\/throws-early\.mjs cannot be loaded: no luck \(throws-early\.mjs:1:\d+\)/,
+  ),
+  "a watch of the whole machine": hook(
+    { trigger: { files: { paths: "/" } } },
+    /trigger\.files\.paths\.0: .*"\/" is every file of this machine, so it cannot be watched: name a folder/,
   ),
   // Hooks that are named.
   "an unknown field of a fallback": hook(

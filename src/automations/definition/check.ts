@@ -1,5 +1,6 @@
 /** A definition whose form is right is held against what there is: hook points, events, payload fields, secrets, models. */
 import { createHash } from "node:crypto";
+import { dirname } from "node:path";
 import { platformProblem } from "../../domain/platform.js";
 import { ALIASES, resolveAlias } from "../../hooks/aliases.js";
 import { compileMatcher, type Matcher } from "../../hooks/matcher.js";
@@ -15,6 +16,7 @@ import { isTemplate } from "../template/is-template.js";
 import type { JsonSchema } from "../template/json-schema.js";
 import { eventName } from "../triggers/event-point.js";
 import { DUE_POINT } from "../triggers/trigger.js";
+import { selectionOf } from "../triggers/watch/selection.js";
 import { hasConversation, impossibleMatches } from "./check-match.js";
 import { compileTemplates, schemaOf } from "./check-templates.js";
 import type { Definition, Place, Trigger } from "./definition.js";
@@ -57,11 +59,13 @@ export function checkDefinition(
   // Where it is not known what starts it, nothing is known of payloads and phases.
   if (unsure.has("on") || unsure.has("trigger") || unsure.has("phase")) return { issues };
   const trigger = triggerOf(form, issues);
+  checkWatched(trigger, where.folder, issues);
   const point = trigger && pointOf(trigger, around, issues);
   if (trigger === undefined || point === undefined) return { issues };
   const phase = phaseOf(form, trigger, point, issues);
   const execution = executionOf(form, trigger, point, phase, issues);
   checkDecides(body.run, execution, point, phase, issues);
+  checkActs(body.run, execution, issues);
   const match = matchOf(form, trigger, point, issues);
   const payload = schemaOf(point);
   if (form.match !== undefined) {
@@ -172,6 +176,17 @@ function pointOf(
   function missing(at: (string | number)[], message: string): undefined {
     issues.push({ path: at, message });
   }
+}
+
+/** Everything on a machine changes all the time, and no limit of watched files would hold it. */
+function checkWatched(trigger: Trigger | undefined, folder: string, issues: Issue[]): void {
+  if (trigger?.kind !== "files") return;
+  trigger.paths.forEach((pattern, index) => {
+    const { root, depth } = selectionOf(pattern, trigger.ignore, folder);
+    if (root !== dirname(root) || depth !== Number.POSITIVE_INFINITY) return;
+    const message = `"${pattern}" is every file of this machine, so it cannot be watched: name a folder, such as ./in`;
+    issues.push({ path: ["trigger", "files", "paths", index], message });
+  });
 }
 
 /** The nearest only: there are too many to list. */
@@ -324,6 +339,13 @@ function checkConversation(
         path: ["run", run.handler.name, ...path],
         message: `${what} is about no conversation, so there is no "here": name a chat, such as ${path[0]}: ${path[0] === "send_to" ? '["web:web:general"]' : '"web:web:general"'}`,
       });
+}
+
+/** A run that can do nothing looks like a success, and what it was meant to decide is lost. */
+function checkActs(run: ParsedBody["run"], execution: Execution, issues: Issue[]): void {
+  if (run === undefined) return;
+  const found = run.handler.idle?.(run.options, isWaitedFor(execution));
+  if (found !== undefined) issues.push({ path: ["run", run.handler.name, ...found.path], message: found.message });
 }
 
 /** A decision that has no effect makes every run fail. */

@@ -15,6 +15,14 @@ export const agentHandler: Handler<AgentOptions> = {
   needsModel: ({ model }) => model === undefined,
   needsPrice: ({ max_cost_usd }) => max_cost_usd !== undefined,
   decides: ({ decides }) => decides,
+  idle({ decides, tools, send_to }, isHeard) {
+    if (send_to.length > 0 && !tools.includes("send_message"))
+      return { path: ["send_to"], message: "nothing is sent there without the tool: add `tools: [send_message]`" };
+    if (decides || !isHeard || tools.includes("send_message")) return undefined;
+    const message =
+      "its answer has no effect: set `decides: true`, or give it a tool that acts, `tools: [send_message]`";
+    return { path: [], message };
+  },
   chats: ({ send_to }) => send_to.map((text, index) => ({ path: ["send_to", index], text })),
   missing: ({ tools, send_to }, { hasHere }) =>
     tools.includes("send_message") && send_to.length === 0 && !hasHere
