@@ -98,3 +98,20 @@ test("a block where nothing can be blocked is a failed run", async () => {
     statusReason: "block has no effect here: nothing waits for a hook that is background (its reason: no)",
   });
 });
+
+test("the note that no hook answered is left out where a hook in the background answers", async () => {
+  const answers = (on: string, word: string) =>
+    `{ id: ${word}, on: ${on}, execution: background, match: { when: 'payload.message.text == "${word}"' }, run: { chat: { to: here, text: answer to ${word} } } }`;
+  const live = await liveApp({
+    "hookgate.yaml": `hooks:\n  - ${answers("message_received", "one")}\n  - ${answers("inbound_claim", "two")}\n`,
+  });
+  for (const text of ["one", "two", "three"])
+    await live.post("/api/rooms/dm-1/messages", { text, nonce: `nonce-${text}` });
+  const texts = () => live.room("dm-1");
+  const note = "No hook answered.";
+  await until(async () => (await texts()).some((text) => text.startsWith(note)), "the note to the last message");
+  await until(async () => (await texts()).includes("answer to two"), "the answer");
+  const said = await texts();
+  expect(said).toContain("answer to one");
+  expect(said.filter((text) => text.startsWith(note))).toHaveLength(1);
+});

@@ -3,15 +3,20 @@
  * role, who cannot know what this account is. In rooms: to operators who mentioned the gateway.
  */
 import { formatAddress } from "../../domain/address.js";
+import { isUnfinished } from "../../domain/automation.js";
 import { hasRole, type Operator } from "../../domain/identity.js";
+import { rootOf } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { note, orOpenly } from "./answer-command.js";
 import type { LaneRow } from "./lanes.js";
-import { type Inbound, messageAddress } from "./receiving.js";
+import { causeId, type Inbound, messageAddress } from "./receiving.js";
 
 /** People who were told once; plugins share the store, and their ids cannot begin so. */
 const SCOPE = "@introduced";
+
+/** A message is handled soon after its hooks started, so its runs and their deliveries are among the newest. */
+const RECENT = 100;
 
 /** When operators were told in a room, by its address. */
 const ROOMS = "@unanswered";
@@ -24,11 +29,21 @@ export async function unanswered(
   operator: Operator,
   inbound: Inbound,
 ): Promise<NewDelivery[]> {
-  if (!inbound.config.unanswered_note) return [];
+  if (!inbound.config.unanswered_note || (await isAnsweredByRun(row, message, inbound))) return [];
   if (!message.isDm) return inRoom(row, message, operator, inbound);
   if (operator.role !== undefined)
     return [note(row, message, undefined, "No hook answered. `/hooks why last` shows why.", inbound)];
   return introduced(row, message, inbound);
+}
+
+/** A hook in the background claims nothing, and still answers: it may be at work, or have posted in the conversation. */
+async function isAnsweredByRun(row: LaneRow, message: InboundMessage, { store }: Inbound): Promise<boolean> {
+  const recent = await store.automation.runs.list({ limit: RECENT });
+  const started = recent.filter(({ dispatchId }) => dispatchId !== undefined && rootOf(dispatchId) === causeId(row));
+  if (started.length === 0 || started.some(({ status }) => isUnfinished(status))) return started.length > 0;
+  const runs = new Set(started.map(({ id }) => id));
+  const posted = await store.outbox.list({ conversation: formatAddress(messageAddress(message)), limit: RECENT });
+  return posted.some(({ cause }) => cause.kind === "hook" && runs.has(cause.id));
 }
 
 /** Once per person: the note is stored before it is sent, so a crash in between loses it rather than repeating it. */
