@@ -138,7 +138,7 @@ describe("the start of a gap of a rota that an escalation mentions", () => {
     expect(on.posted(OPS)).toHaveLength(1);
     await on.advance(START + 3 * HOUR + MINUTE - on.clock.now());
     expect(on.posted(OPS)).toHaveLength(1);
-    expect(on.posted(OPS)[0]?.text).toContain("ben is on call");
+    await until(() => on.posted(OPS)[0]?.text.includes("ben is on call"), "the end of the gap on the card");
     // The gap from 15:00 on starts and ends while the gateway is stopped; so does the shift after it.
     await on.crash(START + 25 * HOUR + 5 * MINUTE - on.clock.now());
     await on.advance(MINUTE);

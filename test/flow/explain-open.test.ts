@@ -20,7 +20,7 @@ beforeAll(async () => {
         admin: ["web:3"],
         operator: ["web:2"],
       },
-      gateway: { retry_first: "100ms", retry_max: "200ms", inbox_attempts: 100 },
+      gateway: { unanswered_note: false, retry_first: "100ms", retry_max: "200ms", inbox_attempts: 100 },
       overrides: { "mine.off": { enabled: false } },
       hooks: [
         { id: "nightly", trigger: { cron: "0 3 * * *" }, run: { shell: { command: ["true"] } } },
