@@ -18,7 +18,7 @@ interface Parts {
   plugins(): Pick<Plugins, "list" | "commands">;
   automations: Pick<Automations, "list" | "broken" | "problems">;
   plans: Pick<Plans, "list">;
-  web: Pick<Store["web"], "rooms">;
+  web: Pick<Store["web"], "rooms" | "get">;
 }
 
 export interface ProblemList {
@@ -76,7 +76,8 @@ export function createProblemList(first: LoadedConfig, parts: Parts): ProblemLis
       const rooms = at.platform === "web" ? await parts.web.rooms() : [];
       // Platforms run as they were started.
       const on = platformsOn(config, env, first.problems);
-      return chatProblem(formatAddress(at), on, new Set(rooms.map(({ id }) => id)), accountsOf(env));
+      const problem = chatProblem(formatAddress(at), on, new Set(rooms.map(({ id }) => id)), accountsOf(env));
+      return problem ?? threadProblem(at, parts.web);
     },
     loaded(next) {
       inForce = next;
@@ -85,4 +86,15 @@ export function createProblemList(first: LoadedConfig, parts: Parts): ProblemLis
       rejection = why;
     },
   };
+}
+
+/** A thread of the web chat hangs under a message of its room, by whose id it is called. */
+async function threadProblem(
+  { platform, chatId, threadId }: Address,
+  web: Pick<Store["web"], "get">,
+): Promise<string | undefined> {
+  if (platform !== "web" || threadId === undefined) return undefined;
+  const message = /^\d{1,15}$/.test(threadId) ? await web.get(Number(threadId)) : undefined;
+  if (message?.roomId === chatId && message.threadId === undefined) return undefined;
+  return `there is no thread "${threadId}" in the room "${chatId}" of the web chat: name a message of the room by its id`;
 }

@@ -26,6 +26,7 @@ beforeAll(async () => {
           text: "pressed?",
           buttons: [[{ label: "{{ event.label }}", action: { kind: "command", line: "/status" } }]],
         }),
+        posting("threaded", { text: "unseen", to: "web:web:general:nosuchthread" }),
         posting("linked", { text: "look", buttons: [[{ label: "Go", url: "{{ event.url }}" }]] }),
         {
           id: "mute",
@@ -113,6 +114,16 @@ describe("a hook with nothing to do", { timeout: 60_000 }, () => {
     await product.event({ url: "javascript:alert(1)//{{ x }}" }, { name: "linked" });
     expect(await product.ended("linked")).toMatchObject([
       { status: "failed", statusReason: expect.stringContaining("starts with https: or http:") },
+    ]);
+  });
+
+  it("fails when the thread of its message is not there", async () => {
+    await product.event({}, { name: "threaded" });
+    expect(await product.ended("threaded")).toMatchObject([
+      {
+        status: "failed",
+        statusReason: expect.stringContaining('there is no thread "nosuchthread" in the room "general"'),
+      },
     ]);
   });
 
