@@ -17,7 +17,7 @@ import { errorMessage } from "../lib/errors.js";
 import { silentLogger } from "../lib/logger.js";
 import { createPlugins } from "../plugins/plugins.js";
 import { databaseFiles } from "../store/files.js";
-import { readRooms } from "../store/read-rooms.js";
+import { readRooms, readTriggers } from "../store/read-rooms.js";
 
 /** What can be said of the whole, and of what is right of it when something is wrong. `note` is called for what is no problem. */
 export async function examine(loaded: LoadedConfig, note: (text: string) => void = () => {}): Promise<ListedProblem[]> {
@@ -54,7 +54,9 @@ async function staged(
   const installed = install(registry, new Map(), hooks, nothing);
   const definitions = [...installed.live.values()].map(({ definition }) => definition);
   for (const { hookId, message } of definitions.flatMap(notThereYet)) note(`hook ${hookId}: ${message}.`);
-  const rooms = readRooms(databaseFiles(env.DATABASE_URL).database);
+  const { database } = databaseFiles(env.DATABASE_URL);
+  const rooms = readRooms(database);
+  const fired = readTriggers(database);
   const plans = plansOf(
     loaded.file,
     surroundings(
@@ -74,7 +76,7 @@ async function staged(
     commands: [...commandSpecs, ...plugins.commands()].map(({ name }) => name),
     faults: await faultsOf(definitions),
     rooms: rooms && new Set([...rooms, ...config.web.rooms.map(({ id }) => id)]),
-    stuck: definitions.flatMap((definition) => longPast(definition, systemClock.now()) ?? []),
+    stuck: definitions.flatMap((definition) => longPast(definition, systemClock.now(), fired.get(definition.id)) ?? []),
   });
   await plugins.stop();
   return problems.filter(

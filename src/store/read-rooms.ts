@@ -1,19 +1,30 @@
-/** The web chat's rooms, for a look from outside: `hookgate check` asks while a gateway may run. Writes nothing. */
+/** What `hookgate check` asks of the database, while a gateway may run. Writes nothing. */
 import { existsSync } from "node:fs";
+import type { TriggerState } from "../domain/automation.js";
+import { stateOf, type TriggerRow } from "./automation/triggers.js";
 import { openSqlite } from "./driver.js";
 
-/** Ids of rooms; undefined when the database cannot be read. No database is no rooms. */
+/** Ids of rooms of the web chat; undefined when the database cannot be read. No database is no rooms. */
 export function readRooms(file: string): string[] | undefined {
+  return readAll<{ id: string }>(file, "SELECT id FROM web_rooms")?.map(({ id }) => id);
+}
+
+/** When timed hooks fired last and fire next, by hook; none when the database cannot be read. */
+export function readTriggers(file: string): Map<string, TriggerState> {
+  const rows = readAll<TriggerRow>(file, "SELECT * FROM automation_triggers") ?? [];
+  return new Map(rows.map((row) => [row.hook_id, stateOf(row)]));
+}
+
+function readAll<Row>(file: string, query: string): Row[] | undefined {
   if (!existsSync(file)) return [];
   try {
     const database = openSqlite(file, { readonly: true, fileMustExist: true });
     try {
-      const rows = database.prepare<[], { id: string }>("SELECT id FROM web_rooms").all();
-      return rows.map(({ id }) => id);
+      return database.prepare<[], Row>(query).all();
     } finally {
       database.close();
     }
   } catch {
-    return undefined; // of another version, or locked: then nothing is known of its rooms
+    return undefined; // of another version, or locked: then nothing is known
   }
 }

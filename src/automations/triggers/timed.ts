@@ -165,9 +165,15 @@ function problemOf({ definition, trigger }: Timed, state: TriggerState | undefin
   return pastProblem(definition.id, trigger.at);
 }
 
-/** Of a hook whose one time is past already. A gateway that was down at that time may still make it good. */
-export function longPast({ id, trigger }: Definition, now: number): TriggerProblem | undefined {
+/** Of a hook whose one time is past already, by the rules of a start. `known`: its stored state; a time that is planned is made good. */
+export function longPast(
+  { id, trigger }: Definition,
+  now: number,
+  known: TriggerState | undefined,
+): TriggerProblem | undefined {
   if (trigger.kind !== "at" || firstTime(trigger, now) !== undefined) return undefined;
+  if (known?.lastAt !== undefined || (known?.schedule === scheduleOf(trigger) && known.nextAt !== undefined))
+    return undefined;
   return pastProblem(id, trigger.at);
 }
 

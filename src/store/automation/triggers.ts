@@ -3,7 +3,7 @@ import type { TriggerState, TriggerStore } from "../../domain/automation.js";
 import type { Connection } from "../connection.js";
 import type { InsertRun } from "./runs.js";
 
-interface TriggerRow {
+export interface TriggerRow {
   hook_id: string;
   schedule: string;
   last_at: number | null;
@@ -38,7 +38,7 @@ export function createTriggers({ database, read, write }: Connection, insertRun:
   };
 }
 
-function stateOf({ hook_id, schedule, last_at, next_at }: TriggerRow): TriggerState {
+export function stateOf({ hook_id, schedule, last_at, next_at }: TriggerRow): TriggerState {
   return {
     hookId: hook_id,
     schedule,

@@ -2,10 +2,11 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { runCli } from "../../cli/run-cli.js";
 import { TOKEN } from "../../support/gateway-process.js";
 import { jsonLines, linesOf } from "../../support/lines.js";
 import { until } from "../../support/until.js";
-import { type Product, startProduct } from "../product.js";
+import { EVENT_SECRET, type Product, startProduct } from "../product.js";
 
 let product: Product;
 
@@ -107,6 +108,8 @@ describe("what starts a hook", { timeout: 120_000 }, () => {
     await until(() => noted("often").length > before, "the next of the often");
     expect(product.runs("late").map(({ status }) => status)).toEqual(["succeeded"]);
     expect(noted("once")).toHaveLength(1);
+    const checked = await runCli(["check"], { cwd: product.folder, env: { EVENT_SECRET } });
+    expect(checked.err).not.toMatch(/hook (once|late): .*never fires/);
     expect(product.runs("not-late")).toEqual([]);
     expect(product.runs("hourly")).toEqual([]);
   });
