@@ -1,12 +1,14 @@
 /** Every trigger through the running product: real files, a real clock, signed events, restarts and kills. */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { runCli } from "../../cli/run-cli.js";
 import { TOKEN } from "../../support/gateway-process.js";
 import { jsonLines, linesOf } from "../../support/lines.js";
 import { until } from "../../support/until.js";
 import { EVENT_SECRET, type Product, startProduct } from "../product.js";
+
+const CLOCK = resolve(import.meta.dirname, "../../fixtures/step-clock.mjs");
 
 let product: Product;
 
@@ -108,8 +110,16 @@ describe("what starts a hook", { timeout: 120_000 }, () => {
     await until(() => noted("often").length > before, "the next of the often");
     expect(product.runs("late").map(({ status }) => status)).toEqual(["succeeded"]);
     expect(noted("once")).toHaveLength(1);
-    const checked = await runCli(["check"], { cwd: product.folder, env: { EVENT_SECRET } });
-    expect(checked.err).not.toMatch(/hook (once|late): .*never fires/);
+    // A day later their time is long past.
+    writeFileSync(join(product.folder, "offset"), String(86_400_000));
+    const env = {
+      EVENT_SECRET,
+      HOOKGATE_TEST_CLOCK: join(product.folder, "offset"),
+      NODE_OPTIONS: `--import=${CLOCK}`,
+    };
+    const checked = await runCli(["check"], { cwd: product.folder, env });
+    expect(checked.out + checked.err).not.toMatch(/hook (once|late): .*never fires/);
+    expect(checked.out + checked.err).toMatch(/hook not-late: .*never fires/);
     expect(product.runs("not-late")).toEqual([]);
     expect(product.runs("hourly")).toEqual([]);
   });
