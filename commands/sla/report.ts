@@ -25,12 +25,12 @@ export async function reportAttainment(deps: CommandDeps, { options, at }: Comma
     at === undefined || policies.length === 0
       ? []
       : await slaPictures({ days, policies, open: (await desk.list(OPEN)).clocks, now: to, goal: desk.goal() });
-  const { ended, met, metExtended } = totals(policies);
-  const share = (part: number) => percent(part / ended);
+  const { counted, met, metExtended, missed, missedOpen } = totals(policies);
+  const share = (part: number) => percent(part / counted);
   const duration = (ms: number | undefined) => (ms === undefined ? "" : formatDuration(ms));
   return answer({
     text: [
-      `**SLA, the last ${count(days, "day")}**: ${count(ended, "target")} ended${ended > 0 ? `, ${share(met)} met` : ""}${metExtended > 0 ? `, ${share(metExtended)} met after an extension` : ""}.`,
+      `**SLA, the last ${count(days, "day")}**: ${count(counted, "target")} met or missed${counted > 0 ? `, ${share(met)} met` : ""}${metExtended > 0 ? `, ${share(metExtended)} met after an extension` : ""}${missed > 0 ? `, ${missed} missed` : ""}${missedOpen > 0 ? ` (${missedOpen} of them still open)` : ""}.`,
       policies.length > 0 &&
         table(
           [
@@ -63,7 +63,7 @@ export async function reportAttainment(deps: CommandDeps, { options, at }: Comma
           ]),
         ),
       policies.length === 0 && `There are no policies: see ${code("sla:")} in the configuration.`,
-      "Times are working time. Unanswered: closed without an answer; that meets no target and is no response time. Met after an extension: the target of the policy had passed, but people had given more time before. A target that was missed once stays late, also when it got more time later or was withdrawn.",
+      "Times are working time. Unanswered: closed without an answer; that meets no target and is no response time. Met after an extension: the target of the policy had passed, but people had given more time before. An open target that is missed counts as missed. A target that was missed once stays late, also when it got more time later or was withdrawn.",
     ],
     data: { from, to, days, policies },
     attachments: pictures,
@@ -74,9 +74,11 @@ export async function reportAttainment(deps: CommandDeps, { options, at }: Comma
 }
 
 function totals(policies: readonly Attainment[]) {
-  const sum = (field: "met" | "metExtended" | "late") => policies.reduce((total, one) => total + one[field], 0);
-  const [met, metExtended] = [sum("met"), sum("metExtended")];
-  return { met, metExtended, ended: met + metExtended + sum("late") };
+  const sum = (field: "met" | "metExtended" | "late" | "missedOpen") =>
+    policies.reduce((total, one) => total + one[field], 0);
+  const [met, metExtended, missedOpen] = [sum("met"), sum("metExtended"), sum("missedOpen")];
+  const missed = sum("late") + missedOpen;
+  return { met, metExtended, missed, missedOpen, counted: met + metExtended + missed };
 }
 
 function daysOf(asked: unknown): number {

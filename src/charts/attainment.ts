@@ -15,7 +15,7 @@ export interface AttainmentDay {
 export function attainmentChart(title: string, days: readonly AttainmentDay[], goal: number): Chart {
   const met = days.reduce((sum, day) => sum + day.met, 0);
   const ended = days.reduce((sum, day) => sum + endedOn(day), 0);
-  if (ended === 0) return nothingYet(title, "No clock ended in this time.");
+  if (ended === 0) return nothingYet(title, "No target was met or missed in this time.");
   const percent = days.map((day) => (endedOn(day) === 0 ? null : Math.round((1000 * day.met) / endedOn(day)) / 10));
   const share = `${((100 * met) / ended).toFixed(1)} % met: ${met} of ${ended}`;
   const counts = (field: "met" | "metExtended" | "late") => days.map((day) => day[field]);

@@ -207,8 +207,8 @@ export interface SlaChange {
 
 export interface SlaFilter {
   policyId?: string;
-  /** `overdue`: violated and still open. */
-  state?: "open" | "running" | "paused" | "overdue" | "ended";
+  /** `overdue`: violated and still open · `missed`: open and violated at any time, also when it got more time afterwards. */
+  state?: "open" | "running" | "paused" | "overdue" | "missed" | "ended";
   entityId?: string;
   /** Rows to skip. */
   offset?: number;

@@ -1,5 +1,5 @@
 /** How well targets were met: numbers by policy and day, for `/sla report` and the charts. */
-import type { SlaMeasure, SlaStore } from "../../domain/sla.js";
+import type { SlaClock, SlaMeasure, SlaStore } from "../../domain/sla.js";
 import type { Policy } from "./policies/policies.js";
 
 export interface Attainment {
@@ -9,7 +9,10 @@ export interface Attainment {
   met: number;
   /** Only because people gave more time. */
   metExtended: number;
+  /** Of those that ended. */
   late: number;
+  /** Missed at any time and still open: the share counts them as missed. */
+  missedOpen: number;
   /** Closed without an answer, missed ones too. */
   unanswered: number;
   withdrawn: number;
@@ -18,13 +21,13 @@ export interface Attainment {
   /** Open ones that are overdue now. */
   overdue: number;
   open: number;
-  /** The fraction that met the target of the policy; absent when none ended. */
+  /** The fraction that met the target of the policy; absent when none ended and none was missed. */
   attained?: number;
   /** Working time used, of those that ended. */
   medianMs?: number;
   p90Ms?: number;
   maxMs?: number;
-  /** By day of the policy's zone, UTC without one. */
+  /** By day of the policy's zone, UTC without one. `late` has those that are still open on the day when they were missed. */
   days: { day: string; met: number; metExtended: number; late: number }[];
   /** Working times used, shortest first, for distributions; the newest `MAX_ENDED` at most. */
   ended: { usedMs: number; met: boolean }[];
@@ -55,24 +58,33 @@ export async function attainmentOf(
       const metExtended = sum("metExtended");
       const met = sum("met") - metExtended;
       const late = sum("late");
+      const missedOpen = await store.count({ policyId, state: "missed" });
+      const missed = await store.list({ policyId, state: "missed", limit: MAX_ENDED });
+      const counted = met + metExtended + late + missedOpen;
       return {
         policyId,
         measure: policy?.measure ?? tally[0]?.measure ?? "completion",
         met,
         metExtended,
         late,
+        missedOpen,
         unanswered: sum("unanswered"),
         withdrawn: sum("withdrawn"),
         extended: sum("extended"),
         open: await store.count({ policyId, state: "open" }),
         overdue: await store.count({ policyId, state: "overdue" }),
-        ...(met + metExtended + late > 0 ? { attained: met / (met + metExtended + late) } : {}),
+        ...(counted > 0 ? { attained: met / counted } : {}),
         ...quantiles(ended.map(({ usedMs }) => usedMs)),
-        days: byDay(own, policy?.calendar.timezone ?? "UTC"),
+        days: byDay([...own, ...missed.map((one) => missedAt(one, fromMs))], policy?.calendar.timezone ?? "UTC"),
         ended,
       };
     }),
   );
+}
+
+/** What was missed before the report starts counts on its first day. */
+function missedAt({ breachedAt, violatedAt, startedAt }: SlaClock, fromMs: number) {
+  return { endedAt: Math.max(breachedAt ?? violatedAt ?? startedAt, fromMs), met: false, isMetExtended: false };
 }
 
 function quantiles(sorted: readonly number[]): Pick<Attainment, "medianMs" | "p90Ms" | "maxMs"> {

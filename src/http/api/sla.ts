@@ -76,12 +76,18 @@ const attainment = z.object({
   measure,
   met: z.number().describe("Within the target of the policy."),
   metExtended: z.number().describe("Met only because people gave more time."),
-  late: z.number(),
+  late: z.number().describe("Ended after the target had passed."),
+  missedOpen: z.number().describe("Missed and still open; `attained` and `days` count them as missed."),
   unanswered: z.number().describe("Closed without an answer; those past their target are in `late` too."),
   withdrawn: z.number(),
   open: z.number(),
   overdue: z.number(),
-  attained: z.number().optional().describe("The fraction of those that ended within the target of the policy."),
+  attained: z
+    .number()
+    .optional()
+    .describe(
+      "The fraction within the target of the policy, of those that ended and those that are missed and still open.",
+    ),
   medianMs: length.optional(),
   p90Ms: length.optional(),
   maxMs: length.optional(),

@@ -124,6 +124,7 @@ const STATES: Record<NonNullable<SlaFilter["state"]>, string> = {
   running: "ended_at IS NULL AND state = 'running'",
   paused: "ended_at IS NULL AND state = 'paused'",
   overdue: "ended_at IS NULL AND violated_at IS NOT NULL",
+  missed: "ended_at IS NULL AND (violated_at IS NOT NULL OR json_extract(data, '$.breachedAt') IS NOT NULL)",
   ended: "ended_at IS NOT NULL",
 };
 

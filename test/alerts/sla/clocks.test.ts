@@ -393,9 +393,10 @@ describe("a report", () => {
     await rig.passUntil("2026-11-20T10:00:00Z");
     await rig.sla.changed(task({ deadline: at3 }));
     await rig.settled();
+    expect(await reported(rig)).toMatchObject({ late: 0, missedOpen: 1, overdue: 0, attained: 0 });
     await rig.sla.changed(task({ deadline: at3, status: "done", endedAt: rig.clock.now() }));
     await rig.settled();
-    expect(await reported(rig)).toMatchObject({ met: 0, late: 1, extended: 1, withdrawn: 0 });
+    expect(await reported(rig)).toMatchObject({ met: 0, late: 1, missedOpen: 0, extended: 1, withdrawn: 0 });
     expect((await rig.sla.desk.list({ state: "ended", limit: 1 })).clocks[0]?.clock.outcome).toBe("late");
   });
 

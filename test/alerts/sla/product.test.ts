@@ -76,6 +76,13 @@ it("watches tasks from their creation to their end, says so in /sla, and takes o
     }, "hooks being told");
     expect(shown.text).toContain("violated: the deadline has passed");
 
+    // An open target that is missed is in the share, and in the picture of its day.
+    const missed = await ask("/sla report 7");
+    expect(missed.text).toContain("1 target met or missed, 0 % met, 1 missed (1 of them still open)");
+    expect(missed.data).toMatchObject({
+      policies: [{ policyId: "on-time", attained: 0, late: 0, missedOpen: 1, days: [{ met: 0, late: 1 }] }, {}],
+    });
+
     // More time: another episode of the same clock. By the command of the clock, and by the task's own.
     expect((await ask(`/sla extend ${overdue?.id} 2h`)).text).toMatch(/has more time: due /);
     await until(async () => (await ask("/sla list overdue")).data.total === 0, "the release having time again");
