@@ -62,8 +62,12 @@ export function formatTelegram(message: OutboundMessage, { plain }: { plain: boo
     isPlainText(text)
   )
     return [{ text, entities: [] }];
-  const options = { canLink: plain ? () => false : canLink, show: showPeople(message.mentions?.users ?? []) };
-  const { keyboards, leftover } = keyboardsOf(buttons ?? [], options.canLink);
+  const mentioned = message.mentions?.users ?? [];
+  const options = {
+    canLink: (url: string) => !plain && canLink(url) && mayPing(url, mentioned),
+    show: showPeople(mentioned),
+  };
+  const { keyboards, leftover } = keyboardsOf(buttons ?? [], plain ? () => false : canLink);
   const rich = joinRich([
     readRich(text, format, options),
     ...(card ? [flatten(cardTree(card), options)] : []),
@@ -98,6 +102,12 @@ function showPeople(allowed: readonly string[]): ShowToken {
     token.kind === "person" && allowed.includes(token.id)
       ? { text: `@${token.name ?? token.id}`, url: `${PERSON}${token.id}` }
       : undefined;
+}
+
+/** A link to a person pings that person, so text of strangers must not bring one along. */
+function mayPing(url: string, allowed: readonly string[]): boolean {
+  if (!/^tg:\/\/(user|openmessage)\b/i.test(url)) return true;
+  return allowed.some((id) => url.toLowerCase() === `${PERSON}${id}`);
 }
 
 /** Telegram refuses a message for one address whose host has no dot ("Wrong HTTP URL"): localhost, or a name of the local network. */

@@ -11,7 +11,6 @@ export const sessionRoutes = [
     path: "/api/login",
     access: "anyone",
     summary: "`{ token, name? }`: logs in with a token, sets the session cookie; `name` is what others see.",
-    perMinute: 10,
     body: z.strictObject({ token: z.string().min(1).max(500), name: name.optional() }),
     async handle({ auth }, { body, request, reply }) {
       return { person: await auth.login(request, reply, body.token, body.name) };
