@@ -189,7 +189,9 @@ const digest = z
     rota: z
       .string()
       .optional()
-      .describe("Or at the start of every shift and turn of this rota; it mentions the person coming on call."),
+      .describe(
+        "Or at the start of every shift and turn of this rota; it notifies the person coming on call, if need be in a private chat.",
+      ),
     timezone: zone("it"),
     to: z.array(address).default([]).describe("Where. Default: direct messages to admins."),
     title: z.string().default("Alerts").describe("What it is called."),

@@ -11,6 +11,7 @@ import { standingOf } from "./card/render.js";
 import { inline, markOf, moment, titleOf } from "./card/words.js";
 import type { AlertsConfig, DigestConfig } from "./config.js";
 import { accountsOf, onCall } from "./people.js";
+import { isReached } from "./reach.js";
 import { nextShift } from "./shifts.js";
 import { fallbacks } from "./steps/route.js";
 import { mentionsFor } from "./tell/mentions.js";
@@ -76,9 +77,11 @@ export function createDigests(
     // It was missed, and that shift is over: whoever comes next is told.
     const isTold = digest.rota === undefined || duty !== undefined;
     const to = digest.to.length > 0 ? digest.to.flatMap((text) => parseAddress(text) ?? []) : admins();
-    for (const at of isTold ? to : [])
+    const direct = duty === undefined ? [] : directFor(duty, to.map(formatAddress), parts);
+    const sent = { sentAt: now, duty: duty && { ...duty, direct } };
+    for (const at of isTold ? [...to, ...direct.flatMap((text) => parseAddress(text) ?? [])] : [])
       try {
-        await post({ to: formatAddress(at), deliveryId: digestId(key, known.nextAt, at), sentAt: now, duty }, message);
+        await post({ ...sent, to: formatAddress(at), deliveryId: digestId(key, known.nextAt, at) }, message);
       } catch (error) {
         // The other chats get it all the same.
         if (nowhere(error) === undefined) throw error;
@@ -125,12 +128,14 @@ export function createDigests(
   async function postElsewhere({ to, deliveryId, duty, message, isElsewhere }: Unsettled, reason: string) {
     await raiseUndelivered(to, reason, parts);
     if (isElsewhere) return;
+    // A private chat that does not take it notifies no one.
+    const remaining = duty?.direct?.includes(to) ? { ...duty, direct: [] } : duty;
     const text = `${message.text} This digest did not arrive at \`${shownAs(to, parts.placeName)}\`.`.trim();
     for (const other of fallbacks(parts.config, () => admins().map(formatAddress)))
       if (other !== to) {
         const at = parseAddress(other);
         const id = at && digestId(deliveryId, 0, at);
-        const sent = { to: other, deliveryId: id ?? "", sentAt: clock.now(), duty, isElsewhere: true };
+        const sent = { to: other, deliveryId: id ?? "", sentAt: clock.now(), duty: remaining, isElsewhere: true };
         if (at)
           await post(sent, { ...message, text }).catch((error: unknown) => {
             if (nowhere(error) === undefined) throw error;
@@ -158,6 +163,8 @@ interface Duty {
   person: string;
   /** `platform:id|name`. */
   mentions: string[];
+  /** Private chats of the person, where no chat of the digest has their platform. */
+  direct?: string[];
 }
 
 /** `key`: another time makes it another digest, so that a changed rota is heeded at once. `duty`: who is on duty now. */
@@ -181,11 +188,31 @@ function timesOf(
   };
 }
 
-/** Called on the platform of the chat; named in any case. */
-function called(message: OutboundMessage, { rota, person, mentions: all }: Duty, at: Address): OutboundMessage {
-  const { prefix, mentions } = mentionsFor(all, formatAddress(at));
+/** Called on the platform of the chat; named in any case, and the text says so where that notifies no one. */
+function called(message: OutboundMessage, { rota, person, mentions: all, direct = [] }: Duty, at: Address) {
+  const to = formatAddress(at);
+  if (direct.includes(to)) {
+    const why = "You have no account where this digest is posted, so you are notified here.";
+    return { ...message, text: `You are on duty now (${inline(rota)}). ${why} ${message.text}`.trim() };
+  }
+  const { prefix, mentions } = mentionsFor(all, to);
   const who = prefix === "" ? `${inline(person)} ` : prefix;
-  return { ...message, text: `${who}is on duty now (${inline(rota)}). ${message.text}`.trim(), mentions };
+  const missing = prefix === "" ? ` ${missingAt(at, person, all, direct)}` : "";
+  return { ...message, text: `${who}is on duty now (${inline(rota)}).${missing} ${message.text}`.trim(), mentions };
+}
+
+function missingAt({ platform }: Address, person: string, accounts: readonly string[], direct: readonly string[]) {
+  const name = inline(person);
+  if (direct.length > 0) return `${name} has no ${platform} account and is notified in a private chat.`;
+  const missing = accounts.length === 0 ? "account in `alerts.people`" : `${platform} account`;
+  return `⚠ This message notifies no one: ${name} has no ${missing}.`;
+}
+
+/** Private chats of the person on duty, where no chat of the digest would notify them. */
+function directFor({ person, mentions }: Duty, to: readonly string[], { direct }: Pick<Telling, "direct">): string[] {
+  const accounts = mentions.map((mention) => ({ ref: mention.split("|")[0] ?? mention, name: person }));
+  if (to.some((destination) => isReached(destination, accounts))) return [];
+  return [...new Set(accounts.flatMap(({ ref }) => direct(ref) ?? []))];
 }
 
 /** The same digest at the same place is the same delivery, so a crash half-way says it once. */

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { alertsConfig, type RotaConfig } from "../../src/alerts/config.js";
 import { dutyEnds, gapsOf, nextShift } from "../../src/alerts/shifts.js";
+import { parseAddress } from "../../src/domain/address.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
 import { until } from "../support/until.js";
 import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, START, watch } from "./watch.js";
@@ -191,6 +192,25 @@ describe("a digest at the start of a shift", () => {
     await on.reload(config([shift("13:30", "20:00", "ann")]));
     await on.advance(HOUR);
     expect(on.posted(OPS)).toHaveLength(3);
+  });
+
+  it("notifies in a private chat who has no account where it is posted; without one it says that it notifies no one", async () => {
+    const shifts = [shift("11:00", "13:00", "ben"), shift("13:00", "15:00", "cid"), shift("15:00", "20:00", "dan")];
+    const given = { ...config(shifts), people: { ben: ["other:8"], cid: ["other:9"] } };
+    const direct = (ref: string) => (ref === "other:8" ? parseAddress("loop:bot:dm-ben") : undefined);
+    const on = await watch(given, { direct });
+    await on.advance(HOUR + MINUTE);
+    const [toAll] = on.posted(OPS);
+    expect(toAll?.text).toContain("ben is on duty now (support). ben has no loop account and is notified in a private");
+    const private_ = on.posted("loop:bot:dm-ben").map(({ text }) => text);
+    expect(private_).toEqual([
+      expect.stringMatching(/^You are on duty now \(support\)[\s\S]*Handover: nothing is open/),
+    ]);
+    await on.advance(2 * HOUR);
+    expect(on.posted(OPS)[1]?.text).toContain("This message notifies no one: cid has no loop account.");
+    await on.advance(2 * HOUR);
+    expect(on.posted(OPS)[2]?.text).toContain("This message notifies no one: dan has no account in `alerts.people`.");
+    expect(on.posted("loop:bot:dm-ben")).toHaveLength(1);
   });
 
   it("goes to the fallback, with who is on duty, when its chat refuses it; also after a crash, and once", async () => {
