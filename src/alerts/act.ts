@@ -2,7 +2,7 @@
 import type { Actor } from "../domain/alert.js";
 import { isOpen } from "../domain/alert.js";
 import type { Plan } from "./plan.js";
-import { beginAnew } from "./urging.js";
+import { beginAnew, resumeAfterSnooze } from "./urging.js";
 
 export type PersonAction =
   /** `untilAt`: it counts as not acknowledged from then on. */
@@ -44,12 +44,14 @@ export function act(plan: Plan, action: PersonAction, by: Actor, ackForMs: numbe
       return;
     case "snooze": {
       if (alert.snooze?.until === action.until) return;
+      resumeAfterSnooze(alert, now);
       alert.snooze = { by: by.name, at: now, until: action.until };
       if (!plan.move("snooze", by, `until ${new Date(action.until).toISOString()}`)) delete alert.snooze;
       return;
     }
     case "wake":
       if (alert.state !== "snoozed") return;
+      resumeAfterSnooze(alert, now);
       delete alert.snooze;
       plan.move("wake", by);
       return;

@@ -28,6 +28,16 @@ export function beginAnew(alert: Alert): void {
   }
 }
 
+/** A snooze that ends stops no step for good: each comes as long after it as it was away when the snooze started. */
+export function resumeAfterSnooze(alert: Alert, now: number): void {
+  if (alert.snooze === undefined || alert.firedAt === undefined) return;
+  const { at } = alert.snooze;
+  const later = (from: number) => from + now - Math.max(from, at);
+  alert.escalateFrom = later(alert.escalateFrom ?? alert.firedAt);
+  for (const urging of Object.values(alert.urged ?? {}))
+    if (urging.since !== undefined) urging.since = later(urging.since);
+}
+
 /** Where it is told because of this route. What no route leads to (a fallback, a former route) is the first one's. */
 export function placesOf(plan: Plan, route: Route, routes: readonly Route[]): string[] {
   const leads = (one: Route, destination: string) =>

@@ -123,6 +123,35 @@ describe("escalation", () => {
     for (const place of [ROOM, OPS]) expect(on.posted(place)[0]?.text).toContain("Acknowledged by Ann");
   });
 
+  it.each([
+    ["by itself", async (on: Watch) => on.advance(30 * MINUTE)],
+    [
+      "because an operator wakes the alert",
+      async (on: Watch, id: string) => {
+        await on.advance(30 * MINUTE);
+        await on.alerts.act(id, { kind: "wake" }, ANN);
+        await on.settle();
+      },
+    ],
+  ])("goes on after a snooze that ends %s, with the distances that its steps had", async (how, wait) => {
+    const on = await watch(config);
+    const { id } = await on.raise();
+    await on.advance(2 * MINUTE);
+    const length = how === "by itself" ? 30 * MINUTE : 2 * HOUR;
+    await on.alerts.act(id, { kind: "snooze", until: on.clock.now() + length }, ANN);
+    await wait(on, id);
+    const steps = () => [...on.posted(), ...on.posted(OPS)].filter(({ text }) => text.includes("Escalated")).length;
+    expect(steps()).toBe(0);
+    await on.advance(2 * MINUTE);
+    expect(steps()).toBe(0);
+    await on.advance(2 * MINUTE);
+    expect(steps()).toBe(1);
+    await on.advance(7 * MINUTE);
+    expect(steps()).toBe(1);
+    await on.advance(4 * MINUTE);
+    expect(steps()).toBe(2);
+  });
+
   it("comes at once when somebody asks for it, and not at all after an acknowledgement", async () => {
     const on = await watch(config);
     const { id } = await on.raise();
@@ -526,6 +555,22 @@ describe("what cannot be told", () => {
     await on.crash();
     await on.advance(5_000);
     expect((await own()).state).toBe("resolved");
+  });
+
+  it.each([
+    ["the admins", ["loop:bot:dead"], ADMINS],
+    ["the chat of the default route where the admins are the fallback", [], ROOM],
+  ])("at the fallback is an alert that goes to %s", async (_, fallback, to) => {
+    const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
+    const broken = fallback[0] ?? ADMINS;
+    platform.script = (operation) =>
+      operation.address.chatId === parseAddress(broken)?.chatId
+        ? { kind: "permanent", error: "Unknown Channel" }
+        : undefined;
+    const on = await watch({ routes: { default: { to: [ROOM], escalate: [{ to: [broken] }] } }, fallback }, platform);
+    await on.raise();
+    await on.advance(10_000);
+    expect(on.posted(to).some(({ text }) => text.includes(`Alerts do not reach ${broken}`))).toBe(true);
   });
 
   it("at its chat is told at the fallback, and that is an alert itself, which ends when it works again", async () => {

@@ -32,13 +32,20 @@ export function routesFor(alert: Pick<Alert, "id" | "severity" | "signal">, rout
   const toAdmins = () => admins().map(formatAddress);
   const { source, labels } = alert.signal;
   if (source.kind === OWN_KIND) {
-    const elsewhere = fallbacks(config, toAdmins).filter((one) => one !== labels.destination);
     const settings = config.routes.default ?? defaultRoute;
+    // The fallback itself may be what does not work.
+    const elsewhere = [config.fallback, toAdmins(), settings.to]
+      .map((places) => places.filter((one) => one !== labels.destination))
+      .find((places) => places.length > 0);
     // The people of an escalation cannot be reached: another escalation to them only hides the cause.
     const isUnreached = labels.kind === UNREACHED_KIND || labels.kind === GAP_KIND;
     const remind = labels.kind === GAP_KIND ? { ...settings.remind, times: 0 } : settings.remind;
     return [
-      { name: "default", settings: isUnreached ? { ...settings, remind, escalate: [] } : settings, to: elsewhere },
+      {
+        name: "default",
+        settings: isUnreached ? { ...settings, remind, escalate: [] } : settings,
+        to: elsewhere ?? [],
+      },
     ];
   }
   const policy = routing.policy?.(source.policyId);
