@@ -2,12 +2,13 @@
  * One plugin's life: a version is imported, checked and set up beside the one at work, then swapped in whole; when anything of
  * that fails, the old version goes on and the failure is reported.
  */
+import { writeSync } from "node:fs";
 import type { Command } from "../gateway/commands.js";
 import type { Route } from "../gateway/routes.js";
 import type { HookPoint } from "../hooks/point.js";
 import type { HookRegistry, Problem } from "../hooks/registry.js";
 import { isError } from "../hooks/validate.js";
-import { errorMessage } from "../lib/errors.js";
+import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { placeIn } from "../lib/module-place.js";
 import { within } from "../lib/within.js";
@@ -50,7 +51,7 @@ export async function prepare(
   around: Surroundings,
   version: string | undefined,
 ): Promise<Candidate> {
-  const definition = await importPlugin(found, version);
+  const definition = await load(entry, found, around, version);
   const config = parsePluginConfig(definition, entry);
   around.pointsAside.push(...(definition.points ?? []));
   const stage = createStage();
@@ -64,11 +65,27 @@ export async function prepare(
   };
   const api = createApi({ ...around, id: definition.id, config, logger, commandOwner }, stage);
   try {
-    const end = await runSetup(() => definition.setup(api), found, around);
+    const end = await bounded(() => definition.setup(api), entry, found, around);
     return { definition, stage, end: typeof end === "function" ? end : undefined };
   } catch (error) {
     stage.isOver = true;
     throw failure("PLUGIN_SETUP", `setup failed: ${errorMessage(error)}${placeIn(error, found)}`, undefined, error);
+  }
+}
+
+/** A module that awaits at its top level what never ends is given up, too. */
+async function load(
+  entry: PluginEntry,
+  found: FoundModule,
+  around: Surroundings,
+  version: string | undefined,
+): Promise<PluginDefinition> {
+  try {
+    return await bounded(() => importPlugin(found, version), entry, found, around);
+  } catch (error) {
+    if (error instanceof HookgateError) throw error;
+    const message = `the module was not loaded: ${errorMessage(error)}${placeIn(error, found)}`;
+    throw failure("PLUGIN_IMPORT", message, "Move what waits from the top level of the module into setup.", error);
   }
 }
 
@@ -97,10 +114,16 @@ function declarePoints(points: readonly HookPoint[], registry: HookRegistry, log
 }
 
 /**
- * Runs `setup` for at most 10 s. A rejection or an error in the plugin's file that nothing catches fails it, too, instead of ending the
- * process. One of another part of the process is logged, unless something else (a running gateway) listens for those.
+ * Runs a plugin's module or its `setup` for at most 10 s. A rejection or an error in the plugin's file that nothing catches fails it, too,
+ * instead of ending the process. One of another part of the process is logged, unless something else (a running gateway) listens for
+ * those. A plugin that ends the process is named, and the exit code is not 0.
  */
-function runSetup<T>(run: () => T | Promise<T>, found: FoundModule, { clock, logger }: Surroundings): Promise<T> {
+function bounded<T>(
+  run: () => T | Promise<T>,
+  { module }: PluginEntry,
+  found: FoundModule,
+  { clock, logger }: Surroundings,
+): Promise<T> {
   let stop = () => {};
   return new Promise<T>((resolve, reject) => {
     const isAlone = process.listenerCount("unhandledRejection") === 0;
@@ -109,6 +132,14 @@ function runSetup<T>(run: () => T | Promise<T>, found: FoundModule, { clock, log
       else if (isAlone) logger.error({ error: errorMessage(thrown) }, "an error that nothing caught");
     };
     process.on("uncaughtException", onStray).on("unhandledRejection", onStray);
+    const onExit = () => {
+      writeSync(
+        2,
+        `The plugin ${module} ended the process while it was loaded: a plugin must not call process.exit.\n`,
+      );
+      process.exitCode = 1;
+    };
+    process.on("exit", onExit);
     const timer = clock.after(SETUP_TIMEOUT_MS, () =>
       reject(new Error(`it did not finish within ${SETUP_TIMEOUT_MS} ms`)),
     );
@@ -116,7 +147,7 @@ function runSetup<T>(run: () => T | Promise<T>, found: FoundModule, { clock, log
     timer.ref?.();
     stop = () => {
       timer.cancel();
-      process.off("uncaughtException", onStray).off("unhandledRejection", onStray);
+      process.off("uncaughtException", onStray).off("unhandledRejection", onStray).off("exit", onExit);
     };
     Promise.resolve()
       .then(run)

@@ -432,6 +432,21 @@ test("a plugin that keeps timers going does not keep check from ending, and send
   expect(out).toContain("is good");
 });
 
+test.each([
+  ["setup", 'export default { id: "gone", setup() { process.exit(0); } };'],
+  ["its module", "process.exit(0);"],
+])(
+  "a plugin that ends the process in %s is named, by check and by a start, and neither ends well",
+  async (_, source) => {
+    write({ config: { plugins: ["./gone.mjs"] }, files: { "gone.mjs": source } });
+    for (const command of ["check", "start"]) {
+      const { code, err } = await runCli([command], { cwd: folder });
+      expect([command, code]).toEqual([command, 1]);
+      expect(err).toContain("The plugin ./gone.mjs ended the process while it was loaded");
+    }
+  },
+);
+
 /** Lists are joined, settings merged. */
 function merge(one: Json, other: Json): Json {
   const merged = { ...one };

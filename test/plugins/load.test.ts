@@ -248,12 +248,12 @@ describe("loading plugins", () => {
     ]);
   });
 
-  it("gives up on a setup that never ends, and goes on with the next plugin", async () => {
+  it.each([
+    ["setup", "export default { id: 'p', setup: () => new Promise(() => {}) };"],
+    ["top level", "await new Promise(() => {}); export default { id: 'p', setup() {} };"],
+  ])("gives up on a %s that never ends, and goes on with the next plugin", async (_, source) => {
     const clock = new ManualClock();
-    const rig = await pluginRig(
-      { "p.mjs": "export default { id: 'p', setup: () => new Promise(() => {}) };", "q.mjs": answering("q", "q") },
-      { clock },
-    );
+    const rig = await pluginRig({ "p.mjs": source, "q.mjs": answering("q", "q") }, { clock });
     const loading = rig.plugins.load();
     const moving = until(async () => {
       await clock.advance(1_000);
