@@ -115,6 +115,7 @@ export async function standingOf(
     elapsedMs: usedMs,
     leftMs,
     targetMs: clock.targetMs,
+    addedMs: clock.addedMs,
     percentUsed,
     given: desk.standOf(clock),
     extension: extensionText(clock),

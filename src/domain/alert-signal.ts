@@ -46,6 +46,8 @@ export interface ClockStanding {
   /** Absent while it is paused: nobody knows. */
   dueAt?: number;
   pausedFor?: string;
+  /** How much of `targetMs` people added. */
+  addedMs?: number | undefined;
   /** `20 s + 30 s given by Olga`; absent when people added nothing. */
   extension?: string | undefined;
 }

@@ -47,6 +47,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
       isOpen(state) && (owner ? `Owner: ${inline(owner)}.` : "No owner."),
     ],
     [isOpen(state) && late === undefined && withMoments(inline(around.mask(signal.reason)), at)],
+    [isOpen(state) && extendedOf(facts.standing, at)],
     [isOpen(state) && facts.quiet && quietOf(facts.quiet, at)],
     [notesOf(alert)],
     [isOpen(state) && nextOf(alert, { late, quietUntil: facts.quiet?.until, route }, at)],
@@ -75,9 +76,22 @@ export function headline(alert: Alert, standing: ClockStanding | undefined, now:
   const title = standing?.entity.title ?? signal.entity?.title ?? signal.title;
   if (late.pausedFor !== undefined) return `${title}: ${late.name}, paused (${late.pausedFor.replaceAll("_", " ")})`;
   if (isWaitingFor(late.name))
-    return `${title} waits ${formatDuration(late.elapsedMs)} for ${WAITED[late.name]} (target ${formatDuration(late.targetMs)})`;
+    return `${title} waits ${formatDuration(late.elapsedMs)} for ${WAITED[late.name]} (${targetText(late, standing)})`;
   const by = formatDuration(Math.max(1_000, Math.abs(late.leftMs)));
   return late.leftMs < 0 || condition === "firing" ? `${title}: ${by} overdue` : `${title}: due in ${by}`;
+}
+
+/** `target 20 s, extended by 30 s`: a title of Discord shows no moments. */
+function targetText({ targetMs }: Late, standing: ClockStanding | undefined): string {
+  const addedMs = standing?.addedMs ?? 0;
+  const extended = addedMs === 0 ? "" : `, extended by ${formatDuration(addedMs)}`;
+  return `target ${formatDuration(targetMs - addedMs)}${extended}`;
+}
+
+/** `Extended to 03:58: 20 s + 30 s given by Olga.` */
+function extendedOf(standing: ClockStanding | undefined, at: At): string | undefined {
+  const { extension, dueAt } = standing ?? {};
+  return extension && dueAt !== undefined ? `Extended to ${at(dueAt)}: ${inline(extension)}.` : undefined;
 }
 
 const WAITED: Readonly<Record<string, string>> = {
