@@ -51,7 +51,8 @@ export async function listClocks(deps: CommandDeps, { options }: CommandContext)
 /** What the narrow table has no room for. */
 function line(view: ClockView, number: number, now: number): string {
   const { clock, percentUsed } = view;
-  const facts = [SLA_MEASURE_NAMES[clock.measure], standing(view, now), percent(percentUsed)];
+  const used = clock.outcome === "late" ? [] : [percent(percentUsed)];
+  const facts = [SLA_MEASURE_NAMES[clock.measure], standing(view, now), ...used];
   const due = clock.dueAt === undefined ? [] : [`due ${dueText(view)}`];
   return `${number}. ${plain(clock.entity.title, 80)} · ${[...facts, ...due].join(", ")} ${code(clock.id)}`;
 }

@@ -11,10 +11,13 @@ export function deskOf({ sla }: CommandDeps): SlaDesk {
   throw new HookgateError({ code: "SLA_OFF", message: "SLA clocks are not available here." });
 }
 
-/** `45 min left`, `2 h overdue`, `paused: approval`, `met in 2 h`; outside working hours it says until when. */
+/** `45 min left`, `2 h overdue`, `paused: approval`, `met in 2 h`, `26 min late`; outside working hours it says until when. */
 export function standing({ clock, usedMs, leftMs, resumesAt, timezone }: ClockView, now: number): string {
   if (clock.outcome === "unanswered")
     return `closed without an answer${clock.breachedAt === undefined ? "" : ", target missed"}`;
+  // In time by now, because people gave more time after the target was missed.
+  if (clock.outcome === "late")
+    return leftMs < 0 ? `${formatDuration(Math.max(1_000, -leftMs))} late` : "late, then extended";
   if (clock.state === "ended")
     return `${clock.outcome ?? "ended"}${clock.outcome === "withdrawn" ? "" : ` in ${formatDuration(usedMs)}`}`;
   if (clock.state === "paused") return `paused${clock.pausedFor ? `: ${clock.pausedFor.replaceAll("_", " ")}` : ""}`;

@@ -83,6 +83,16 @@ it("watches tasks from their creation to their end, says so in /sla, and takes o
       policies: [{ policyId: "on-time", attained: 0, late: 0, missedOpen: 1, days: [{ met: 0, late: 1 }] }, {}],
     });
 
+    // Ended after its due time: how late it was, not how long it took.
+    await ask(`/task add person:web:1 "Call the bank" due=${soon()}`);
+    const late = await until(async () => {
+      const { data } = await ask("/sla list overdue");
+      return data.clocks.find(({ entity }) => entity.title === "Call the bank");
+    }, "the call being overdue");
+    await ask(`/task done ${late?.entity.id}`);
+    await until(async () => (await ask("/sla list overdue")).data.total === 1, "the call being done");
+    expect((await ask("/sla list ended")).text).toMatch(/Call the bank · deadline, \d+ s late, due /);
+
     // More time: another episode of the same clock. By the command of the clock, and by the task's own.
     expect((await ask(`/sla extend ${overdue?.id} 2h`)).text).toMatch(/has more time: due /);
     await until(async () => (await ask("/sla list overdue")).data.total === 0, "the release having time again");
@@ -94,7 +104,7 @@ it("watches tasks from their creation to their end, says so in /sla, and takes o
     expect(report.data).toMatchObject({
       days: 7,
       policies: [
-        { policyId: "on-time", late: 1, withdrawn: 0, extended: 1, open: 1 },
+        { policyId: "on-time", late: 2, withdrawn: 0, extended: 1, open: 1 },
         { policyId: "quick", withdrawn: 1 },
       ],
     });
@@ -105,7 +115,7 @@ it("watches tasks from their creation to their end, says so in /sla, and takes o
       expect(answer.status, path).toBe(200);
       return (await answer.json()) as Listed;
     };
-    expect((await api("/clocks?which=ended")).total).toBe(2);
+    expect((await api("/clocks?which=ended")).total).toBe(3);
     expect((await api(`/clocks/${overdue?.id}`)).clocks[0]?.announcements?.length).toBeGreaterThan(1);
     expect(await api("/policies")).toMatchObject({ policies: [{ id: "on-time" }, { id: "quick" }] });
     expect(await api("/report?days=7")).toMatchObject({ days: 7 });
