@@ -258,8 +258,34 @@ describe("escalation", () => {
       /ann has no loop account and is notified in a private chat; cid is next and is mentioned instead/,
     );
     expect(call(ROOM)?.body.mentions).toEqual({ users: ["9"] });
-    expect(call("loop:bot:dm-ann")?.text).toContain("so you are notified here");
+    expect(call("loop:bot:dm-ann")?.text).toContain("Sent to ann in a private chat");
     expect(on.posted(OPS)).toEqual([]);
+  });
+
+  it("that a private chat refuses is corrected where it was posted, marked on the card, and not posted there again", async () => {
+    const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
+    platform.script = (operation) =>
+      operation.address.chatId === "dm-ann"
+        ? { kind: "permanent", error: "the user did not start the bot" }
+        : undefined;
+    const on = await watch(
+      {
+        ...route({ escalate: [{ after: "5s", mention: ["ann"] }] }),
+        fallback: [OPS],
+        people: { ann: ["other:7"] },
+      },
+      { platform, direct: (ref) => (ref === "other:7" ? parseAddress("loop:bot:dm-ann") : undefined) },
+    );
+    await on.raise();
+    await on.advance(MINUTE);
+    const said = on.posted().map(({ text }) => text);
+    expect(said.join()).toContain("The private message to ann did not arrive: the user did not start the bot");
+    expect(said[0]).toContain("⚠ Escalation step 1 reached no one");
+    expect(on.posted(OPS).some(({ text }) => /Sent to ann in a private chat.*did not arrive/.test(text))).toBe(true);
+    const tried = JSON.stringify(
+      platform.requests.filter((one) => "address" in one && JSON.stringify(one.address).includes("dm-ann")),
+    );
+    expect(tried).not.toContain("Alerts do not reach");
   });
 
   it("reaches a webhook, again until it is taken, under the same id", async () => {

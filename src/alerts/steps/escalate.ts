@@ -9,7 +9,7 @@ import { destinationsOf, directOf, isReached, reachesNoOne, reachOf, standInsAt 
 import { lateText } from "../tell/late.js";
 import { placesOf, urgingOf } from "../urging.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
-import { fallbacks, type Route } from "./route.js";
+import { fallbacks, OWN_KIND, type Route } from "./route.js";
 
 /** Ends the key of a step that reached no one. */
 export const UNREACHED = ":unreached";
@@ -106,7 +106,7 @@ function take(plan: Plan, step: Step, { route, routes, urging, by, lateMs }: Tak
   };
   for (const destination of destinations) post(destination);
   for (const destination of directly)
-    notify(plan, destination, { key, group, mentioned: [], sentences: [...sentences, DIRECTLY] }, alerting);
+    notify(plan, destination, { key, group, mentioned: [], sentences: [...sentences, directlyTo(names)] }, alerting);
   const elsewhere = isUnreached ? fallbacks(alerting.config, () => alerting.admins().map(formatAddress)) : [];
   for (const destination of elsewhere.filter((one) => !destinations.includes(one)))
     post(destination, "It reached no one who is on call, so it is posted here as well");
@@ -118,7 +118,8 @@ function named(accounts: readonly Mentioned[], { nameOf }: Alerting): Mentioned[
   return accounts.map(({ ref, name }) => ({ ref, name: name === ref ? nameOf(ref) : name }));
 }
 
-const DIRECTLY = "You have no account where this alert is posted, so you are notified here";
+/** True wherever it is read: the fallback gets the same words when the private chat refuses them. */
+const directlyTo = (names: string) => `Sent to ${names} in a private chat: no account where this alert is posted`;
 
 interface Call {
   step: Step;
@@ -140,6 +141,9 @@ function callAt(destination: string, { step, mentioned, names, isDirect }: Call,
   return { mentioned: [...mentioned, ...instead], sentences };
 }
 
+/** Whom an escalation was sent to in a private chat; undefined when it was posted where the alert is. */
+export const sentDirectlyTo = (text: string) => /Sent to (.+) in a private chat: no account/.exec(text)?.[1];
+
 /** A message of its own there, and the alert's card, where that is not shown yet. */
 function notify(
   plan: Plan,
@@ -149,6 +153,8 @@ function notify(
 ): void {
   const { alert, now } = plan;
   const { key, mentioned, group, sentences } = notice;
+  // What does not reach a chat is not posted in that chat.
+  if (alert.signal.source.kind === OWN_KIND && alert.signal.labels.destination === destination) return;
   const isHook = /^https?:/.test(destination);
   if (!isHook && !plan.destinations.includes(destination))
     quietHours(plan, { alertId: alert.id, destination, group, kind: "now", dueAt: now }, alerting);

@@ -4,6 +4,7 @@ import { isOpen, type NewNotice } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
 import type { Plan } from "../plan.js";
 import { shownAs } from "../tell/shown-as.js";
+import { sentDirectlyTo } from "./escalate.js";
 import { quietHours } from "./quiet-hours.js";
 import { fallbacks } from "./route.js";
 
@@ -41,9 +42,32 @@ export function fallback(
         : `${notice.text} (${LOST} ${shownAs(destination, placeName)})`;
       plan.notices.push({ ...notice, alertId: alert.id, destination: one, text, dueAt: now });
     }
+  if (notice?.kind === "escalation") correct(plan, destination, notice, reason, elsewhere);
   plan.record(
     "undelivered",
     { id: destination, name: "the outbox", source: "gateway" },
     `${shownAs(destination, placeName)}: ${reason}`,
   );
+}
+
+/** A private message that was lost: the chats that read of it get a correction, and the card a mark. */
+function correct(plan: Plan, lostAt: string, notice: Unsaid, reason: string, informed: readonly string[]): void {
+  const names = sentDirectlyTo(notice.text);
+  if (names === undefined) return;
+  const { alert, now } = plan;
+  const [, route = "", step] = /^escalation:[^:]*:(.*):(\d+)$/.exec(notice.key) ?? [];
+  const urging = alert.urged?.[route];
+  // One of several people may have got theirs.
+  if (urging && !names.includes(", ")) urging.unreached = Number(step);
+  const text = `The private message to ${names} did not arrive: ${reason}`;
+  for (const destination of plan.destinations.filter((one) => one !== lostAt && !informed.includes(one)))
+    plan.notices.push({
+      alertId: alert.id,
+      destination,
+      kind: "escalation",
+      key: `${notice.key}:lost:${lostAt}`,
+      text,
+      mentions: [],
+      dueAt: now,
+    });
 }
