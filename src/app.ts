@@ -309,6 +309,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     clock.onStep((stepMs) => {
       gateway
         .clockStepped(stepMs)
+        .then(() => logger.info({ stepMs }, "Pauses and retries keep their length after the clock was set."))
         .catch((error: unknown) =>
           logger.error({ error: errorMessage(error) }, "the queues could not be planned anew after the clock was set"),
         );

@@ -32,7 +32,7 @@ export function noticingSteps(clock: Clock, logger: Logger): SteppingClock {
     known += stepMs;
     logger.warn(
       { stepMs },
-      `The system clock moved ${stepMs < 0 ? "backward" : "forward"} by ${Math.abs(stepMs)} ms: pauses, retries and intervals keep their length.`,
+      `The system clock moved ${stepMs < 0 ? "backward" : "forward"} by ${Math.abs(stepMs)} ms.`,
     );
     for (const listener of listeners) listener(stepMs);
   }
