@@ -105,7 +105,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     closers.push(async () => registry.close());
     const stopExitLog = logExits({ plugins: () => plugins, running: () => registry.running(), logger });
     closers.push(async () => stopExitLog());
-    closers.push(await followClock(store, clock, logger));
+    const followed = await followClock(store, clock, logger);
+    closers.push(followed.stop);
     for (const warning of configWarnings(config, env)) logger.warn({}, warning);
     const keepSwitch = (hookId: string, enabled: boolean) => {
       overrides.keep(hookId, enabled);
@@ -309,6 +310,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     clock.onStep((stepMs) => {
       gateway
         .clockStepped(stepMs)
+        .then(followed.note)
         .then(() => logger.info({ stepMs }, "Pauses and retries keep their length after the clock was set."))
         .catch((error: unknown) =>
           logger.error({ error: errorMessage(error) }, "the queues could not be planned anew after the clock was set"),

@@ -13,8 +13,14 @@ const SEEN = "clock-seen";
 
 type Stored = Pick<Store, "cursors" | "pauses" | "inbox" | "outbox">;
 
-/** To be called before the queues start. Moves what they wait for, and notes the time from then on. Gives what ends that. */
-export async function followClock(store: Stored, clock: Clock, logger: Logger): Promise<() => Promise<void>> {
+export interface FollowedClock {
+  /** To be called when the queues have followed a step of this run, so that the next start does not move them once more. */
+  note(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** To be called before the queues start. Moves what they wait for, and notes the time from then on. */
+export async function followClock(store: Stored, clock: Clock, logger: Logger): Promise<FollowedClock> {
   const seen = store.cursors("app");
   const stepMs = clock.now() - Number(seen.get(SEEN) ?? 0);
   if (stepMs < 0) {
@@ -29,7 +35,7 @@ export async function followClock(store: Stored, clock: Clock, logger: Logger): 
       ...pauses.map((pause) => store.pauses.set({ ...pause, until: pause.until + stepMs })),
     ]);
   }
-  const note = () =>
+  const note = (): Promise<void> =>
     seen
       .set(SEEN, String(clock.now()))
       .catch((error: unknown) => logger.warn({ error: errorMessage(error) }, "the time could not be noted"));
@@ -39,8 +45,11 @@ export async function followClock(store: Stored, clock: Clock, logger: Logger): 
   };
   let timer = clock.after(NOTE_EVERY_MS, noteAgain);
   await note();
-  return async () => {
-    timer.cancel();
-    await note();
+  return {
+    note,
+    async stop() {
+      timer.cancel();
+      await note();
+    },
   };
 }

@@ -28,7 +28,7 @@ async function setUp(config: StackConfig = {}): Promise<{ stack: Stack; step: (m
       gateway: { retry_first: "1s", retry_max: "2s" },
       ...(typeof config === "function" ? config(around) : config),
     }),
-    env: { HOOKGATE_TEST_CLOCK: file, NODE_OPTIONS: `--import=${PRELOAD}` },
+    env: { LOG_LEVEL: "info", HOOKGATE_TEST_CLOCK: file, NODE_OPTIONS: `--import=${PRELOAD}` },
   });
   closers.push(() => stack.stop());
   return { stack, step: (ms) => writeFileSync(file, String(ms)) };
@@ -132,6 +132,16 @@ it("a clock that was set back while the gateway was dead delays no retry", async
   await until(() => answersOf(stack, "after a crash").length === 2, "the second try", 90_000);
   expect(stack.gateway.output()).toContain("The system clock moved backward by at least");
 }, 180_000);
+
+it("a clock that was set back before a crash is not followed a second time by the next start", async () => {
+  const { stack, step } = await setUp();
+  step(-30 * MINUTE_MS);
+  await until(() => stack.gateway.output().includes("keep their length after the clock was set"), "the step", 10_000);
+  await stack.gateway.kill();
+  await stack.gateway.start();
+  await stack.gateway.ready();
+  expect(stack.gateway.output()).not.toContain("The system clock moved backward by at least");
+}, 90_000);
 
 it("a clock that was set back between a stop and a start lengthens no pause", async () => {
   const { stack, step } = await setUp();
