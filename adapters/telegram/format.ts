@@ -63,13 +63,12 @@ export function formatTelegram(message: OutboundMessage, { plain }: { plain: boo
   )
     return [{ text, entities: [] }];
   const mentioned = message.mentions?.users ?? [];
-  const options = {
-    canLink: (url: string) => !plain && canLink(url) && mayPing(url, mentioned),
-    show: showPeople(mentioned),
-  };
-  const { keyboards, leftover } = keyboardsOf(buttons ?? [], plain ? () => false : canLink);
+  const options = { canLink: plain ? () => false : canLink, show: showPeople(mentioned) };
+  // A card links to the person that it is about.
+  const inText = { ...options, canLink: (url: string) => options.canLink(url) && mayPing(url, mentioned) };
+  const { keyboards, leftover } = keyboardsOf(buttons ?? [], options.canLink);
   const rich = joinRich([
-    readRich(text, format, options),
+    readRich(text, format, inText),
     ...(card ? [flatten(cardTree(card), options)] : []),
     ...(leftover.length > 0 ? [plainRich(leftover.join("\n"))] : []),
   ]);
