@@ -30,10 +30,7 @@ export function noticingSteps(clock: Clock, logger: Logger): SteppingClock {
 
   function stepped(stepMs: number): void {
     known += stepMs;
-    logger.warn(
-      { stepMs },
-      `The system clock moved ${stepMs < 0 ? "backward" : "forward"} by ${Math.abs(stepMs)} ms.`,
-    );
+    logger.warn({ stepMs }, `The system clock moved ${stepMs < 0 ? "backward" : "forward"} by ${Math.abs(stepMs)} ms.`);
     for (const listener of listeners) listener(stepMs);
   }
 
