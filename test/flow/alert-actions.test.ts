@@ -245,23 +245,6 @@ describe("more time", () => {
     expect((data as { clocks: { extendedMs: number }[] }).clocks[0]?.extendedMs).toBe(10_800_000);
     await everywhere(["Grace", "on web"], /Resolved/);
   });
-
-  it("leaves the target of the policy in the title of a card, which says until when it is extended", async () => {
-    const [, desk] = platform("web").places;
-    await platform("web").say(desk, "stranger", "Do you open on Sundays?");
-    const { web } = await everywhere("Do you open on Sundays?", /Due soon/);
-    const { entity } = (await run(`/alerts show ${idIn(web)}`)).data as { entity: { id: string } };
-    // So late that the warning holds for the longer target as well.
-    const clock = await until(async () => {
-      const { clocks } = (await run(`/sla show "${entity.id}"`)).data as { clocks: { id: string; usedMs: number }[] };
-      return clocks.find(({ usedMs }) => usedMs > 3_000);
-    }, "three seconds being used");
-    await run(`/sla extend ${clock.id} 1s`);
-    const found = await everywhere("Do you open on Sundays?", /Extended to .+: 1 h \+ 1 s given by Owner/);
-    for (const name of NAMES) expect(shown(found[name]), name).toContain("(target 1 h, extended by 1 s)");
-    await run(`/sla close "${entity.id}" told by phone`);
-    await everywhere([idIn(web)], /Resolved/);
-  });
 });
 
 describe("an alert about a customer who waits", () => {
