@@ -53,7 +53,13 @@ beforeAll(async () => {
         },
         business_hours: { timezone: "Europe/Berlin" },
         people: { Olga: ["web:1", `discord:${around.discord.userId}`, `telegram:${around.telegram.userId}`] },
-        destinations: { [destinations(around).telegram]: { timezone: "Europe/Berlin" } },
+        // More alerts than a chat shows alone in a minute.
+        destinations: Object.fromEntries(
+          Object.entries(destinations(around)).map(([name, to]) => [
+            to,
+            name === "telegram" ? { per_minute: 100, timezone: "Europe/Berlin" } : { per_minute: 100 },
+          ]),
+        ),
       },
     }),
   });
@@ -244,6 +250,24 @@ describe("more time", () => {
     const { data } = await run("/sla list replies");
     expect((data as { clocks: { extendedMs: number }[] }).clocks[0]?.extendedMs).toBe(10_800_000);
     await everywhere(["Grace", "on web"], /Resolved/);
+  });
+
+  it("leaves the target of the policy in the title of a card, which says until when it is extended", async () => {
+    // A chat of its own: in the desk of the web chat a conversation is still open.
+    const [, desk] = platform("discord").places;
+    await platform("discord").say(desk, "stranger", "Do you open on Sundays?");
+    const { web } = await everywhere("Do you open on Sundays?", /Due soon/);
+    const { entity } = (await run(`/alerts show ${idIn(web)}`)).data as { entity: { id: string } };
+    // So late that the warning holds for the longer target as well.
+    const clock = await until(async () => {
+      const { clocks } = (await run(`/sla show "${entity.id}"`)).data as { clocks: { id: string; usedMs: number }[] };
+      return clocks.find(({ usedMs }) => usedMs > 3_000);
+    }, "three seconds being used");
+    await run(`/sla extend ${clock.id} 1s`);
+    const found = await everywhere("Do you open on Sundays?", /Extended to .+: 1 h \+ 1 s given by Owner/);
+    for (const name of NAMES) expect(shown(found[name]), name).toContain("(target 1 h, extended by 1 s)");
+    await run(`/sla close "${entity.id}" told by phone`);
+    await everywhere([idIn(web)], /Resolved/);
   });
 });
 
