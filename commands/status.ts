@@ -86,7 +86,7 @@ interface Health {
   oldestOpen: number | undefined;
   hooks: HookHealth;
   plugins: readonly PluginInfo[];
-  /** Of the configuration, one line each. */
+  /** Problems of the configuration, one line each. */
   problems: readonly string[];
   storeError: string | undefined;
   /** Losses that were noticed in the store's files. */

@@ -29,7 +29,7 @@ export function readFailure(thrown: unknown): ApiFailure {
   const inner = thrown instanceof HttpError ? thrown.error : thrown;
   if (inner instanceof TransportError) {
     const { message, status, isWritten } = inner;
-    // Of a success nobody knows what became of it.
+    // A success without an answer that can be read may have taken effect.
     if (status !== undefined && status >= 300 && status < 500) return page(status);
     return { kind: "unanswered", error: message, isWritten };
   }

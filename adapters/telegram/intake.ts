@@ -60,7 +60,7 @@ export class Intake {
     return tracked.then((accepted) => this.#acknowledge(callbackId, accepted));
   }
 
-  /** Of a group that has been heard of since the start. */
+  /** The title of a group that sent something since the start. */
   titleOf(chatId: string): string | undefined {
     return this.#titles.get(chatId);
   }

@@ -16,7 +16,7 @@ export interface TopicContext {
   transport: Transport;
   clock: Clock;
   logger: Logger;
-  /** Of the adapter's run. */
+  /** Aborts when the adapter's run ends. */
   signal: AbortSignal;
 }
 

@@ -24,7 +24,7 @@ export interface Rooms {
   need(person: WebPerson, roomId: string): Promise<WebRoom>;
   create(name: string): Promise<PageRoom>;
   find(roomId: string): Promise<WebRoom | undefined>;
-  /** Of a configured room; others are called by their id. */
+  /** The name of a configured room; the id of any other. */
   nameOf(roomId: string): string;
 }
 

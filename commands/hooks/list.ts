@@ -102,7 +102,7 @@ interface Family {
   rows: HookRow[];
 }
 
-/** Of rows that are sorted by place. */
+/** Expects rows that are sorted by place. */
 function familiesOf(rows: readonly HookRow[]): Family[] {
   const found: Family[] = [];
   for (const row of rows) {

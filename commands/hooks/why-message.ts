@@ -50,7 +50,7 @@ export function explainGone(deps: CommandDeps, hookId: string, journey: Journey)
 interface RanIn {
   dispatch: DispatchRecord;
   run: RunRecord;
-  /** Of a background run, while the store has it. */
+  /** The stored run of a background hook, while the store has it. */
   stored: AutomationRun | undefined;
 }
 

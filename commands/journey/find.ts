@@ -12,7 +12,7 @@ import { type Purge, purgeOf } from "./audit.js";
 import { type StoredRuns, storedRunsOf } from "./background.js";
 import { type Surroundings, surroundingsOf } from "./surroundings.js";
 
-/** Of one message or delivery. */
+/** How many dispatches of one message or delivery are read. */
 const MAX_DISPATCHES = 50;
 /** How far `last` looks back. */
 const LAST_ROWS = 500;
@@ -247,7 +247,7 @@ export const POINT_OF_CHANGE: Readonly<Partial<Record<InboundEvent["kind"], stri
   reaction: "reaction_added",
 };
 
-/** Of points that fire in the same millisecond. */
+/** The order of points that fire in the same millisecond. */
 const ORDER = ["message_received", "inbound_claim", "before_dispatch", "message_sending", "message_sent"];
 const orderOf = ({ point }: DispatchRecord) => (ORDER.includes(point) ? ORDER.indexOf(point) : ORDER.length);
 

@@ -17,7 +17,7 @@ import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
 import { isAmbiguous, tries } from "./letter.js";
 
 const PAGE_SIZE = 8;
-/** Of what is on its way or was sent, the newest. What waits for an operator is listed whole. */
+/** The newest open and sent deliveries that are listed. Those that wait for an operator are all listed. */
 const REACH = 200;
 
 /** One row of `/outbox --json`. */

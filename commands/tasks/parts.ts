@@ -29,7 +29,7 @@ export type TaskDesk = Pick<
   expectationProblem(one: Expectation): string | undefined;
   /** Where a task or mission can be read in chat. */
   linkOf(work: { id: string; type: "task" | "mission" }): Promise<string | undefined>;
-  /** Of an account, `platform:id`, as people write it. */
+  /** The name that people use for an account `platform:id`. */
   nameOf(ref: string): string | undefined;
   /** Who may give this runner work. */
   roleFor(assignTo: string): Role;

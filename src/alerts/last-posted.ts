@@ -22,7 +22,7 @@ export async function lastPosted(
   return found.sort((a, b) => Number(b.isWork) - Number(a.isWork) || b.at - a.at)[0]?.alert;
 }
 
-/** Of its card, or of the last reminder or escalation; undefined when nothing was posted there. */
+/** The time of the alert's card, or of its last reminder or escalation; undefined when nothing was posted there. */
 async function postedAt(
   { id, raisedAt, firedAt }: Alert,
   destination: string,

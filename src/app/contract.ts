@@ -28,7 +28,7 @@ export interface AppOptions {
 }
 
 export interface App {
-  /** Of the server in this process. */
+  /** The address of the server in this process. */
   readonly url: string;
   /** The address that people open: `http.public_url` when it is set. */
   readonly chatUrl: string;

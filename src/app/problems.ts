@@ -37,7 +37,7 @@ export interface Examined {
   commands: readonly string[];
   /** By hook: what is wrong with the code that it names; see `faultsOf`. */
   faults: ReadonlyMap<string, readonly string[]>;
-  /** Of the web chat; undefined: nobody knows. */
+  /** The rooms of the web chat; undefined when they are unknown. */
   rooms: ReadonlySet<string> | undefined;
   /** Triggers that cannot fire. */
   stuck: readonly TriggerProblem[];
@@ -126,7 +126,7 @@ function brokenHooks({ broken }: Examined): ListedProblem[] {
     );
 }
 
-/** Of hooks in force: what they need outside of their definition. */
+/** What hooks in force need outside of their definition. */
 function needs(examined: Examined): ListedProblem[] {
   const { definitions, plans, env, rooms, config, loaded, stuck, commands, faults } = examined;
   const machine = {
@@ -163,7 +163,7 @@ function needs(examined: Examined): ListedProblem[] {
   }
 }
 
-/** Of hooks and watches that its matcher names: those that there are not. */
+/** Hooks and watches that a matcher names and that do not exist. */
 function unknownHooks({ match, trigger }: Definition, examined: Examined): string[] {
   // The watch of a `files` hook is its own.
   const watches = trigger.kind === "files" ? [] : (match?.watches ?? []);

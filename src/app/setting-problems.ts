@@ -15,9 +15,9 @@ interface Examined {
   config: Config;
   plugins: readonly PluginInfo[];
   env: Environment;
-  /** Of the configuration. */
+  /** The configuration file. */
   file: string | undefined;
-  /** Of the web chat; undefined: nobody knows. */
+  /** The rooms of the web chat; undefined when they are unknown. */
   rooms: ReadonlySet<string> | undefined;
 }
 

@@ -219,7 +219,7 @@ export interface SlaFilter {
 export interface SlaTally {
   policyId: string;
   measure: SlaMeasure;
-  /** Of clocks that ended. `late`: violated at any time, whatever happened afterwards. */
+  /** `met` and `late` count ended clocks. `late`: violated at any time, whatever happened afterwards. */
   met: number;
   /** Among `met`: only because people gave more time. */
   metExtended: number;

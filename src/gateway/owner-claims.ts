@@ -25,7 +25,7 @@ const CODE_LENGTH = 8;
 /** Per person and hour, so that a stranger's attempts do not void the code for others. */
 const MAX_OF_PERSON = 5;
 const PERSON_WINDOW_MS = 3_600_000;
-/** Of all people. Guessing one of 2^40 codes in a thousand attempts is hopeless. */
+/** Wrong codes of all people. Guessing one of 2^40 codes in a thousand attempts is hopeless. */
 const MAX_WRONG_ATTEMPTS = 1_000;
 
 export class OwnerClaims {

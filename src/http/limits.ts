@@ -13,7 +13,7 @@ export interface Limits {
 
 interface LimitsParts {
   config: HttpConfig;
-  /** Of people without a role, who may ask for help and who they are. Requests to /api/v1 count too. */
+  /** For people without a role, who may use /help and /whoami. Requests to /api/v1 count too. */
   commandsPerMinute: number;
   gateway: Pick<Gateway, "identify">;
   perMinute: PerMinute;

@@ -44,7 +44,7 @@ export interface HttpServerOptions
   people: readonly PersonWithToken[];
   /** What the gateway is called in the web chat. */
   gatewayName: string;
-  /** Of one person, as for commands in chat. */
+  /** Commands of one person in a minute, as in chat. */
   commandsPerMinute: number;
   /** What becomes of the texts of errors: whole paths of files are shortened. */
   shown: (text: string) => string;

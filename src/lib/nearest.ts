@@ -8,7 +8,7 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
 /** All candidates that are near enough to be a likely slip, the nearest first. */
 export function nearestOf(name: string, candidates: Iterable<string>): string[] {
   const wanted = name.toLowerCase();
-  // Of three letters, two wrong ones are another word: "red" is no slip for "bad".
+  // A word of three letters with two wrong ones is another word: "red" is no slip for "bad".
   const limit = Math.max(1, Math.floor(wanted.length / 2.5));
   return [...candidates]
     .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))

@@ -93,7 +93,7 @@ interface View {
 
 /** The value without what is left out; lists close up. */
 function viewOf(raw: unknown, leftOut: ReadonlyMap<string, Path>): View {
-  /** Of lists that closed up: where their entries were. */
+  /** Where the entries were in lists that lost some of them. */
   const indexes = new Map<string, number[]>();
   return {
     value: build(raw, [], []),

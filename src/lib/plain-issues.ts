@@ -111,7 +111,7 @@ export function shown(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
 
-/** Of a union, the issues of the alternative that was meant; none is when their first steps all fail. */
+/** The issues of the alternative of a union that was meant; none when the first step of each fails. */
 export function flatIssues(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[] {
   return issues.flatMap((issue): z.core.$ZodIssue[] => {
     if (issue.code !== "invalid_union" || !issue.errors?.length) return [issue];

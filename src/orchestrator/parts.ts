@@ -39,7 +39,7 @@ export interface OrchestratorParts {
   /** Of the configuration file: where programs run. */
   folder: string;
   mask(text: string): string;
-  /** Of an account, `platform:id`, as people write it. */
+  /** The name that people use for an account `platform:id`. */
   nameOf?(ref: string): string | undefined;
   /** Absent: nobody judges, and what expects something waits in review for a person. */
   assess?: Assess;

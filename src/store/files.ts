@@ -18,7 +18,7 @@ export interface DatabaseFiles {
   folder: string;
 }
 
-/** Of `file:PATH` or `file:///PATH`, relative to the working directory. Throws STORE_FAILED for another kind of URL. */
+/** The files of `file:PATH` or `file:///PATH`, relative to the working directory. Throws STORE_FAILED for another kind of URL. */
 export function databaseFiles(url: string): DatabaseFiles {
   if (!url.startsWith("file:"))
     throw new HookgateError({
@@ -43,7 +43,7 @@ export function filesBeside(file: string): DatabaseFiles {
   };
 }
 
-/** Of a path that may not exist yet, also through a link to a file that does not exist yet. */
+/** The real path of a file that may not exist yet, also through a link to one. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);

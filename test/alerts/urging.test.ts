@@ -387,7 +387,7 @@ describe("many at once", () => {
     const raise = (n: number) => on.raise({ fingerprint: `replies:${n}`, title: `Reply to ${n}` });
     for (let n = 0; n < 4; n++) await raise(n);
     await on.advance(10_000);
-    // Of one alert, the card has the title of the alert.
+    // A card of one alert has the title of that alert.
     expect(on.posted()[3]?.text).toMatch(/^\W*🗂 Reply to 3/);
     for (let n = 4; n < 12; n++) await raise(n);
     await on.advance(10_000);

@@ -172,7 +172,7 @@ function steppingClock() {
 
 /** Undone when a crash is quicker than the store: a step between two lives looks like time that passed. */
 async function stepNoticed({ gateway }: Stack, { step }: ReturnType<typeof steppingClock>): Promise<void> {
-  // Of a long output only the end is kept.
+  // Only the end of a long output is kept.
   const before = gateway.output().slice(-2_000);
   const isNoticed = () => gateway.output().split(before).at(-1)?.includes("keep their length after the clock") === true;
   const undo = step();

@@ -4,7 +4,7 @@ import type { Clock, Timer } from "../../src/lib/clock.js";
 export class ManualClock implements Clock {
   #now: number;
   #next = 1;
-  /** Of the wall clock to the time that passes. */
+  /** The distance of the wall clock from the time that passes. */
   #setBy = 0;
   #listeners: ((stepMs: number) => void)[] = [];
   #timers = new Map<number, { at: number; fn: () => void }>();

@@ -9,7 +9,7 @@ export interface Attainment {
   met: number;
   /** Only because people gave more time. */
   metExtended: number;
-  /** Of those that ended. */
+  /** Ended clocks that missed their target at any time. */
   late: number;
   /** Missed at any time and still open: the share counts them as missed. */
   missedOpen: number;

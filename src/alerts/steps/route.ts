@@ -18,9 +18,9 @@ export type Routing = Pick<Alerting, "config" | "admins" | "policy">;
 
 /** What alerts about alerting are of: they go where nothing else failed. */
 export const OWN_KIND = "alerts";
-/** Of an alert about an escalation that notified no one. */
+/** The kind of an alert about an escalation that notified no one. */
 export const UNREACHED_KIND = "unreached";
-/** Of an alert about a rota that has no one on call. */
+/** The kind of an alert about a rota that has no one on call. */
 export const GAP_KIND = "gap";
 
 export function route(plan: Plan, routing: Routing): Route[] {

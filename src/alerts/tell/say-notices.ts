@@ -133,7 +133,7 @@ function messages(sayings: readonly Saying[]): Saying[][] {
   return groups.map((group) => group.flatMap(({ some }) => some));
 }
 
-/** Of the one that was due last: what waited longer is said with it. */
+/** The lateness of the notice that was due last; older notices are in the same message. */
 const lateOfNotices = (sayings: readonly Saying[], now: number) =>
   now - Math.max(...sayings.map(({ notice }) => notice.dueAt));
 
@@ -151,7 +151,7 @@ const alertsOf = (sayings: readonly Saying[]) => [
 const saidOf = (sayings: readonly Saying[], { id }: Alert) =>
   [...new Set(sayings.flatMap(({ notice, alert }) => (alert.id === id ? [notice.text] : [])))].join(". ");
 
-/** Of many: in common when it is the same for all, else for each. */
+/** One text for all when it is the same for all, else one for each. */
 function textOf(sayings: readonly Saying[]): { common?: string; of(alert: Alert): string } {
   const all = new Set(alertsOf(sayings).map((alert) => saidOf(sayings, alert)));
   const [first = ""] = all;

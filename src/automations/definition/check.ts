@@ -36,7 +36,7 @@ export interface Surroundings {
   readonly models: readonly string[];
   /** The one that is asked when none is named. */
   readonly defaultModel?: string | undefined;
-  /** Of the models, those that have no price. */
+  /** The models without a price. */
   readonly unpriced?: readonly string[];
 }
 

@@ -78,7 +78,7 @@ export const gitDiffStep: Step<GitDiffOptions> = {
   },
 };
 
-/** Of a work tree, or of a folder in it; or one without a work tree. */
+/** True for a work tree, a folder in one, and a repository without a work tree. */
 function isRepository(place: string): boolean {
   if (existsSync(join(place, "HEAD")) && existsSync(join(place, "objects"))) return true;
   for (let folder = place; ; folder = dirname(folder)) {

@@ -165,7 +165,7 @@ function problemOf({ definition, trigger }: Timed, state: TriggerState | undefin
   return pastProblem(definition.id, trigger.at);
 }
 
-/** Of a hook whose one time is past already, by the rules of a start. `known`: its stored state; a time that is planned is made good. */
+/** The problem of a hook whose only time is past, by the rules of a start. `known`: its stored state; a time that is planned is made good. */
 export function longPast(
   { id, trigger }: Definition,
   now: number,

@@ -35,7 +35,7 @@ export async function offerChoices(
   const all = await valuesOf(list, asking, commands, parts);
   const fitting = best(all, typed ?? "", MOST + 1);
   const similar = fitting.length > 0 ? fitting : near(all, typed ?? "");
-  // Of names, those that are unlike what was typed are no help; of things that are under way, the newest may be meant.
+  // Names unlike the typed one are no help. For running work, the newest may be meant.
   const found = fitting.length > 0 || NAMED.has(list) ? similar : [...new Set([...similar, ...all])];
   const shown = found.slice(0, MOST);
   if (shown.length === 0) return undefined;

@@ -32,7 +32,7 @@ export function unknownCommand(
   return settled("command", [note(row, message, undefined, text, inbound)]);
 }
 
-/** Of one person in a minute: more would be a flood. */
+/** Answers for one person in a minute; more would be a flood. */
 const MAX_SLIPS = 5;
 
 /** `claim CODE`, `/ claim CODE`, `"/claim CODE"`: the first message of many owners. Whoever writes it is told privately how it is written. */

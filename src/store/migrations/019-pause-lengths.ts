@@ -3,6 +3,6 @@ import { migrationOf } from "../migrate.js";
 
 export const pauseLengths = migrationOf([
   "ALTER TABLE pauses ADD COLUMN asked_ms INTEGER NOT NULL DEFAULT 0",
-  // Of those from before nobody knows: an hour is more than platforms usually ask for.
+  // The length of earlier pauses is unknown: an hour is more than platforms usually ask for.
   "UPDATE pauses SET asked_ms = 3600000",
 ]);

@@ -33,7 +33,7 @@ export interface FakeChannel {
   isArchived?: boolean;
   /** Only who manages threads reopens it; the bot does not. */
   isLocked?: boolean;
-  /** Of a forum; with them, a post without one is refused with 40067. */
+  /** Tags of a forum; a post without one is refused with 40067. */
   requiredTags?: { id: string; name: string; moderated?: boolean }[];
   messages: Map<string, APIMessage>;
 }

@@ -35,7 +35,7 @@ export function buttonProblems({ label, url, action }: Wanted, isRendered = fals
   return problems;
 }
 
-/** Of the commands that buttons run, those that there are not. */
+/** Commands that buttons run and that do not exist. */
 export function commandProblems(buttons: readonly (readonly Wanted[])[] = [], commands: readonly string[]): string[] {
   return buttons.flat().flatMap(({ label, action }) => {
     if (action?.kind !== "command") return [];

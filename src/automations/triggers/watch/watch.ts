@@ -43,7 +43,7 @@ export interface Watch {
   /** Resolves when what changed while nobody watched was found and no later change can be missed. */
   readonly ready: Promise<void>;
   problems(): string[];
-  /** Of its patterns, those whose folder is not there yet. */
+  /** The patterns whose folder does not exist yet. */
   waitsFor(): string[];
   stop(): Promise<void>;
 }
