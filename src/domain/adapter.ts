@@ -109,8 +109,10 @@ export type SendResult =
   | { kind: "sent"; messageId: string }
   /** Nothing was posted and the same request may work later. `afterMs` from the platform; `scope`: what must pause. */
   | { kind: "retry"; error: string; afterMs?: number; scope: "chat" | "bot" }
-  /** The request was written and no answer came: it may or may not have been posted. */
-  /** `mayRepeat: false`: not even where the platform's creates are idempotent (a private follow-up on Discord). */
+  /**
+   * The request was written and no answer came: it may or may not have been posted. `mayRepeat: false`: not even where the platform's
+   * creates are idempotent (a private follow-up on Discord).
+   */
   | { kind: "ambiguous"; error: string; mayRepeat?: false }
   /** The platform refused the formatting: the gateway encodes again as plain text. */
   | { kind: "format"; error: string }
@@ -149,11 +151,11 @@ export interface AdapterTraits {
   isGroup(chatId: string): boolean;
   /** Where a private answer to this person goes when the chat cannot show one in place; undefined = in place. */
   privateAddress(at: Address, userId: string): Address | undefined;
-  /** Where a browser shows a message to the members of its chat; undefined where nothing leads (a DM). Absent: nowhere. */
   /** Where a person can be found, for whoever may not read the DM that they wrote in. Its scheme may be the platform's own. */
   linkToPerson?(userId: string): string | undefined;
   /** How people call a chat (`#support`, `#support › order 12`, `Sales`), as far as it is known. Absent: chats have no names. */
   placeName?(at: Address): string | undefined;
+  /** Where a browser shows a message to the members of its chat; undefined where nothing leads (a DM). Absent: nowhere. */
   linkTo?(at: Address, messageId: string, guildId: string | undefined): string | undefined;
 }
 

@@ -22,6 +22,22 @@ function encoded(part: string): string {
   return part.includes(":") || part.includes("%") ? part.replace(/[%:]/g, encodeURIComponent) : part;
 }
 
+/** Why no chat of its platform can have this address; undefined when one can, as far as its form shows. */
+export function addressProblem({ platform, botId, chatId, threadId }: Address): string | undefined {
+  if (platform !== "discord" && platform !== "telegram") return undefined;
+  const wrong = (part: string, value: string, advice: string) =>
+    `"${value}" is no ${part} of ${platform}, which has numbers: ${advice}`;
+  if (!/^\d*$/.test(botId))
+    return wrong("account", botId, `write the id of the bot account, as in ${platform}:123456:…`);
+  if (!(platform === "telegram" ? /^-?\d+$/ : /^\d+$/).test(chatId))
+    return wrong("chat", chatId, "`/whoami` in that chat shows it");
+  if (threadId !== undefined && platform === "discord")
+    return `a thread of discord is a chat of its own: write ${platform}:${botId}:${threadId}`;
+  return threadId === undefined || /^\d+$/.test(threadId)
+    ? undefined
+    : wrong("topic", threadId, "`/whoami` in that topic shows it");
+}
+
 /** The inverse of `formatAddress`; undefined when the text is no address. */
 export function parseAddress(text: string): Address | undefined {
   const parts = text.split(":");

@@ -25,7 +25,16 @@ export interface AlertSignal {
   };
   entity?: WatchedEntity;
   /** For clocks. */
-  clock?: { name: string; dueAt: number; targetMs: number; elapsedMs: number; percentUsed: number; pausedFor?: string };
+  clock?: {
+    name: string;
+    dueAt: number;
+    targetMs: number;
+    elapsedMs: number;
+    percentUsed: number;
+    pausedFor?: string;
+    /** It ends because more time was given: what the clock waits for has not happened. */
+    isPostponed?: true;
+  };
   /** Names of routes (`alerts.routes`); the default route when absent. */
   routes?: readonly string[];
   runbook?: string;

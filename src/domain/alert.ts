@@ -48,8 +48,10 @@ export interface Urging {
   /** The time to the next is counted from here: the last one, or since it is to be reminded of. */
   remindFrom?: number;
   steps: number;
-  /** The last step, when it reached no one who is on call. */
+  /** The last step, when it notified none of its people. */
   unreached?: number;
+  /** Private chats of the last step that may have got it, when no other message of the step notifies its people. */
+  direct?: string[];
   /** When the alert took this route, if that was later than it began to fire. */
   since?: number;
 }
@@ -121,10 +123,16 @@ export const STATE_WORDS: Record<AlertState, string> = {
   expired: "expired",
 };
 
+/** It ended because more time was given, and not because anything was done. */
+export function isPostponed({ state, signal }: Pick<Alert, "state" | "signal">): boolean {
+  return state === "resolved" && signal.state === "resolved" && signal.clock?.isPostponed === true;
+}
+
 /** What has a clock is overdue or due soon; anything else fires. */
 export function stateWord({ state, signal }: Pick<Alert, "state" | "signal">): string {
   if (signal.clock !== undefined && state === "firing") return "overdue";
   if (signal.clock !== undefined && state === "warned") return "due soon";
+  if (isPostponed({ state, signal })) return "postponed";
   return STATE_WORDS[state];
 }
 
@@ -236,6 +244,8 @@ export interface AlertStore {
   get(id: string): Promise<Alert | undefined>;
   /** The newest episode. */
   latest(fingerprint: string): Promise<Alert | undefined>;
+  /** Open alerts whose fingerprint starts with this, oldest first. */
+  openWith(prefix: string): Promise<Alert[]>;
   /** Worst first, then oldest; with `afterId`, by id. */
   list(filter: AlertFilter): Promise<Alert[]>;
   counts(filter: { cardId?: string }): Promise<Partial<Record<AlertState, number>>>;

@@ -58,13 +58,13 @@ export interface ModelUsage {
 export interface AttemptRecord {
   attempt: number;
   startedAt: number;
+  /** Absent while it runs, and for one that the end of the process cut off: when that was is not known. */
   endedAt?: number;
   status: AutomationRunStatus;
   error?: string;
   steps: StepRecord[];
-  /** The rendered prompt, message, body or command, redacted; and the hash of the original. */
+  /** The rendered prompt, message, body or command, redacted. */
   rendered?: string;
-  renderedHash?: string;
   toolCalls?: ToolCallRecord[];
   usage?: ModelUsage;
   /** What the handler gave back, redacted and cut. */
@@ -88,9 +88,8 @@ export interface AutomationRun {
   status: AutomationRunStatus;
   /** Why it was skipped, blocked, interrupted or refused: `cooldown, 42 min left`; the gate's or condition's name comes first. */
   statusReason?: string;
-  /** What started it, redacted; and the hash of the original. */
+  /** What started it, redacted. */
   payload: unknown;
-  payloadHash: string;
   /** Kept for a run that must still happen (queued, backgrounded); dropped at its end. */
   pendingPayload?: unknown;
   /** What it decided, as the point takes it; a dispatch that runs again after a crash gets it instead of a second run. */

@@ -18,7 +18,7 @@ export interface InteractionRef {
 }
 
 interface EventBase {
-  /** Unique in its chat: the message id; for an edit `edit:<id>:<edited at>`; for an interaction `interaction:<id>`; … */
+  /** Unique in its chat: the message id; for an edit `edit:<id>:<edited at>`, for a deletion `delete:<id>`; for an interaction `interaction:<id>`; … */
   eventId: string;
 }
 

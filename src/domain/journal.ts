@@ -1,4 +1,5 @@
 /** The journal: what fired, who ran, what came of it. Written beside the message flow, never in its way. */
+import type { NamedBy } from "../lib/redact.js";
 
 export const OUTCOMES = [
   "passed",
@@ -64,6 +65,11 @@ export interface RunRecord {
 export function rootOf(dispatchId: string): string {
   const end = dispatchId.indexOf(":");
   return end < 0 ? dispatchId : dispatchId.slice(0, end);
+}
+
+/** Who named the fields of a point's payloads: events from outside and the points of plugins are not ours. */
+export function namedBy(point: string): NamedBy {
+  return /^(event|plugin):/.test(point) ? "others" : "us";
 }
 
 /** One firing of a hook point. */

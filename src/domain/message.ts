@@ -138,6 +138,8 @@ export const outboundMessage = z.object({
   /** Rows of buttons. */
   buttons: z.array(z.array(button)).optional(),
   silent: z.boolean().optional(),
+  /** Writes out the address of every link in the text: a stranger's words cannot hide where a link leads. */
+  showAddresses: z.boolean().optional(),
   /** Put in by the gateway. */
   prompt: prompt.optional(),
   /** Who may be pinged. Nobody by default: no @everyone, no roles, no users. */

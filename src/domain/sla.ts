@@ -141,8 +141,10 @@ export interface ConversationSight {
   /** `said`: what became of it, as in its inbox row. */
   outcome?: string;
   claimedBy?: string;
-  /** `said`: it was answered at once (a hook's reply, a plugin's). */
-  isAnswered?: boolean;
+  /** `said`: the reply of a claim or of a plugin's route, once it is sent. */
+  isReply?: boolean;
+  /** `said`: a copy, once it is sent; the platform on which its author wrote. */
+  copiedFrom?: string;
   /** `said`: a hook did, on its own and not as the reply of its claim. */
   byHook?: boolean;
   /** `moved`: where to. */
@@ -187,6 +189,8 @@ export interface SlaCase {
   /** Who of us spoke last. */
   owner?: string;
   lastWords?: string;
+  /** Who wrote them; in a group it may be another person than the customer. */
+  lastWordsBy?: { userId: string; name?: string };
   endedAt?: number;
   endedBy?: string;
   abandoned?: boolean;

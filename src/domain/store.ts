@@ -87,6 +87,8 @@ export interface InboxStore {
   get(id: number): Promise<InboxRow | undefined>;
   /** The row of a message, by its platform id. */
   find(at: Address, eventId: string): Promise<InboxRow | undefined>;
+  /** The edits, reactions and deletions of a message, by its platform id, oldest first. */
+  changesOf(at: Address, messageId: string): Promise<InboxRow[]>;
   /** The rows of this platform id in all chats: an id is unique in its chat only. */
   findAll(eventId: string): Promise<InboxRow[]>;
   /** Newest first. `before`: older than that row. */
@@ -140,6 +142,13 @@ export interface NewDelivery {
   openly?: { address: Address; message: OutboundMessage } | undefined;
   /** A forward: the message that it mirrors; the pair is stored as a link when it is sent. */
   mirrors?: { address: Address; messageId: string };
+  /** An answer through a bridge, or a message of a hook: what it means for SLA clocks once it is sent. */
+  sight?: ConversationSight | undefined;
+  /**
+   * It waits in a queue of its own and takes the next free place of its chat: a page is not to wait behind changes of cards. Later
+   * also one for which the platform keeps answering with an error, or not at all: others of its conversation do not wait for it.
+   */
+  isApart?: boolean;
 }
 
 export interface DeliveryPart {
@@ -154,8 +163,6 @@ export interface DeliveryPart {
 }
 
 export interface Delivery extends NewDelivery {
-  /** Later ones of its conversation do not wait for it: the platform keeps answering with an error, or not at all. */
-  isApart?: boolean;
   /** Order in its conversation. */
   seq: number;
   /** Formatted address: deliveries of one conversation go in order of seq, held ones stepped over. */
@@ -171,7 +178,7 @@ export interface Delivery extends NewDelivery {
   createdAt: number;
   dueAt: number;
   settledAt?: number;
-  /** Why it is held, suppressed, cancelled, dead or waiting for a retry. */
+  /** Why it is held, suppressed, cancelled, dead or waiting for a retry; of a sent one, why its try before failed. */
   reason?: string;
   /** Part of the decision that was frozen: the message after the hooks. */
   frozen?: OutboundMessage;
@@ -208,8 +215,7 @@ export interface LetterRef {
 export interface OutboxStore {
   /** All deliveries of these statuses (none that is open or sent) that the filter fits, oldest first. */
   letters(statuses: readonly DeliveryStatus[], filter: LetterFilter): Promise<LetterRef[]>;
-  /** `sights`: what they mean to conversations, in the same transaction. */
-  enqueue(deliveries: readonly NewDelivery[], at: number, sights?: readonly ConversationSight[]): Promise<void>;
+  enqueue(deliveries: readonly NewDelivery[], at: number): Promise<void>;
   /** The first delivery of a queue (see `outbox-queue.ts`) that is waiting or sending, whatever its dueAt. */
   next(queue: string): Promise<Delivery | undefined>;
   /** Queues with work, each with the dueAt of its first delivery: what a start resumes. */
@@ -251,6 +257,7 @@ export interface OutboxStore {
   ): Promise<void>;
   /** Later, at the head of its conversation; the attempt is counted. A part that was `sending` waits again: it was not posted, or may be repeated. */
   retryAt(id: string, dueAt: number, reason: string): Promise<void>;
+  /** Ends an open or held delivery; `superseded` also ends a dead one. */
   finish(
     id: string,
     status: "held" | "suppressed" | "cancelled" | "superseded" | "dead" | "sent",
@@ -331,6 +338,8 @@ export interface Pause {
   /** How long was asked for: a pause never lasts longer, whatever the clock does. */
   askedMs: number;
   reason: string;
+  /** A hook put off a message, and later ones wait for it: nothing is kept from being sent. */
+  isPutOff?: true;
 }
 
 /* ── operators, hooks, plugins ─────────────────────────────────────────────────────────────────────────────────── */
@@ -383,7 +392,7 @@ export interface WebRoom {
   name: string;
   /** A room of one person and the gateway. */
   isDm: boolean;
-  /** Whose DM it is. */
+  /** Whose DM it is, or who added the room; absent for configured rooms. */
   ownerId?: string;
 }
 

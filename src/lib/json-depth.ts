@@ -1,6 +1,16 @@
-/** Whether a JSON text is nested deeper than anything honest is: `JSON.stringify` and walks over it would overflow the stack. */
+/** JSON texts that are nested deeper than anything honest is: `JSON.stringify` and walks over their values would overflow the stack. */
 
 export const MAX_JSON_DEPTH = 100;
+
+/** The value of a JSON text that a program or a server wrote. Undefined when it is not JSON, or nested too deep. */
+export function readJson(text: string): unknown {
+  if (isTooDeep(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 export function isTooDeep(json: string, max = MAX_JSON_DEPTH): boolean {
   let depth = 0;

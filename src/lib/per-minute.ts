@@ -23,9 +23,13 @@ export function createPerMinute(clock: Clock): PerMinute {
     return minute && minute.endsAt > clock.now() && minute.endsAt <= clock.now() + MINUTE_MS ? minute : undefined;
   }
 
+  /** Keys are in the order in which their minutes started: the first ones have ended, or are the oldest. */
   function start(key: string) {
-    if (minutes.size >= MAX_KEYS) for (const other of minutes.keys()) if (!current(other)) minutes.delete(other);
-    if (minutes.size >= MAX_KEYS) minutes.clear();
+    minutes.delete(key);
+    for (const other of minutes.keys()) {
+      if (current(other) && minutes.size < MAX_KEYS) break;
+      minutes.delete(other);
+    }
     const minute = { count: 0, endsAt: clock.now() + MINUTE_MS };
     minutes.set(key, minute);
     return minute;

@@ -13,8 +13,10 @@ export async function createLogger({ level, pretty, mask }: LogOptions): Promise
   const options = { level, base: undefined, hooks: { streamWrite: mask } };
   if (!pretty) return plain(pino(options));
   // Loaded only for a terminal: a server under load never needs it.
-  const { default: prettyStream } = await import("pino-pretty");
-  return plain(pino(options, prettyStream({ colorize: true, translateTime: "SYS:HH:MM:ss", ignore: "pid,hostname" })));
+  const { prettyFactory } = await import("pino-pretty");
+  const format = prettyFactory({ colorize: true, translateTime: "SYS:HH:MM:ss", ignore: "pid,hostname" });
+  // Each line is written when it is logged. pino-pretty's own stream keeps lines for later turns, and a process that exits has none.
+  return plain(pino(options, { write: (line) => void process.stdout.write(format(line)) }));
 }
 
 /** Only what `Logger` promises: pino's own type has an index signature that looks like a promise. */

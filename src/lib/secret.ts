@@ -42,8 +42,22 @@ const TOKEN_SHAPES = /\b[\w-]{23,28}\.[\w-]{6}\.[\w-]{27,}|(?<!\d)\d{6,12}:[A-Za
 const DISCORD_TAIL = /\.[\w-]{6}\.[\w-]{27}/;
 const TELEGRAM_TAIL = /\d:[A-Za-z0-9_-]{30}/;
 
+const MIN_SECRET_CHARACTERS = 8;
+
 /**
- * A function that masks every known secret (4 characters or more), also as JSON writes it, and everything that looks like a
+ * Why a value is not masked; undefined when it is. A short word or number, such as `test`, stands in ordinary text, too: masking it would
+ * hide that text and show which word the secret is.
+ */
+export function whyNotMasked(secret: string): string | undefined {
+  if (secret.length >= MIN_SECRET_CHARACTERS || (secret.length >= 4 && !/^([a-z]+|\d+)$/i.test(secret)))
+    return undefined;
+  return secret.length < 4
+    ? "it has fewer than 4 characters"
+    : `it has fewer than ${MIN_SECRET_CHARACTERS} characters and is a plain word or number`;
+}
+
+/**
+ * A function that masks every known secret (but for `whyNotMasked`), also as JSON writes it, and everything that looks like a
  * platform token. Secrets that are added to the list later are masked from then on.
  */
 export function secretMask(secrets: readonly (string | undefined)[]): (text: string) => string {
@@ -61,6 +75,13 @@ export function secretMask(secrets: readonly (string | undefined)[]): (text: str
 }
 
 function forms(secrets: readonly (string | undefined)[]): string[] {
-  const known = secrets.filter((secret): secret is string => secret !== undefined && secret.length >= 4);
+  const known = secrets.filter(
+    (secret): secret is string => secret !== undefined && whyNotMasked(secret) === undefined,
+  );
   return [...new Set(known.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))];
+}
+
+/** A name of 16 letters and digits that does not give the secret away. */
+export function nameFromSecret(secret: string): string {
+  return createHash("sha256").update(secret).digest("base64url").replace(/\W/g, "").slice(0, 16);
 }

@@ -30,7 +30,7 @@ const message = {
 
 describe("redact", () => {
   it("masks what people wrote and what they are called, and keeps ids, times and structure", () => {
-    const shown = redact({ message, access: "allowed" });
+    const shown = redact({ message, access: "allowed" }, "us");
     expect(JSON.stringify(shown)).not.toMatch(/Ada|ada|card|4111|cdn/);
     expect(shown).toMatchObject({
       access: "allowed",
@@ -38,8 +38,8 @@ describe("redact", () => {
         platform: "web",
         chatId: "lobby",
         userId: "7",
-        text: "[30 characters]",
-        displayName: "[12 characters]",
+        text: "[text]",
+        displayName: "[text]",
         attachments: [{ type: "image", mimeType: "image/png", sizeBytes: 3 }],
         isDm: true,
         messageId: "42",
@@ -50,8 +50,22 @@ describe("redact", () => {
   });
 
   it("masks the texts of a payload that it has never heard of", () => {
-    expect(redact({ order: { note: "ring twice", lines: ["salad", "soup"], total: 3 } })).toEqual({
-      order: { note: "[10 characters]", lines: ["[5 characters]", "[4 characters]"], total: 3 },
+    expect(redact({ order: { note: "ring twice", lines: ["salad", "soup"], total: 3 } }, "us")).toEqual({
+      order: { note: "[text]", lines: ["[text]", "[text]"], total: 3 },
+    });
+  });
+
+  it("masks every text that others named, and what others named inside of ours", () => {
+    const names = ["status", "id", "kind", "type", "userId", "code", "chatId", "atAt", "point"];
+    const theirs = Object.fromEntries(names.map((name) => [name, "my PIN is 4711"]));
+    const masked = Object.fromEntries(names.map((name) => [name, "[text]"]));
+    expect(redact({ ...theirs, list: [theirs], at: "2026-01-01T00:00:00Z" }, "others")).toEqual({
+      ...masked,
+      list: [masked],
+      at: "[text]",
+    });
+    expect(redact({ task: { id: "t-1", status: "done", input: theirs } }, "us")).toEqual({
+      task: { id: "t-1", status: "done", input: masked },
     });
   });
 
@@ -69,7 +83,7 @@ describe("redact", () => {
     fc.assert(
       fc.property(
         fc.dictionary(name, tree),
-        (payload) => !harmless(payload) || !JSON.stringify(redact(payload)).includes(secretText),
+        (payload) => !harmless(payload) || !JSON.stringify(redact(payload, "us")).includes(secretText),
       ),
     );
   });
@@ -99,8 +113,8 @@ describe("redact", () => {
   it("survives a cycle-deep structure and hostile keys", () => {
     let deep: unknown = "end";
     for (let depth = 0; depth < 100; depth++) deep = { deep };
-    expect(JSON.stringify(redact(deep))).toContain("too deep");
-    expect(Object.keys(redact(JSON.parse('{"__proto__": {"text": "x"}}')) as object)).toEqual(["__proto__"]);
+    expect(JSON.stringify(redact(deep, "us"))).toContain("too deep");
+    expect(Object.keys(redact(JSON.parse('{"__proto__": {"text": "x"}}'), "us") as object)).toEqual(["__proto__"]);
   });
 });
 

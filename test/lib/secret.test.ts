@@ -10,6 +10,13 @@ describe("the mask", () => {
     expect(mask(JSON.stringify({ secret, other: "abc" }))).toBe('{"secret":"[secret]","other":"abc"}');
   });
 
+  it("leaves short words and numbers, which stand in ordinary text", () => {
+    const mask = secretMask(["test", "Secret", "123456", "p4ss", "hunter2", "password1"]);
+    expect(mask("the test of a Secret on 123456 with p4ss, hunter2 and password1")).toBe(
+      "the test of a Secret on 123456 with [secret], [secret] and [secret]",
+    );
+  });
+
   it("takes out one that became known later", () => {
     const secrets = ["the-first-one"];
     const mask = secretMask(secrets);

@@ -1,4 +1,5 @@
 /** What a message says, read once: its text in its format, and its card as blocks for platforms without cards. */
+import { writeAddresses } from "./addresses.js";
 import { clean, isBlank } from "./clean.js";
 import { type FlattenOptions, flatten } from "./flatten.js";
 import { parseHtml } from "./html.js";
@@ -26,23 +27,25 @@ const TONE_MARKS = { neutral: "", good: "✅ ", warning: "⚠️ ", bad: "❌ " 
 /** What the parser would make a link of. */
 const ADDRESS = /:\/\/|www\.|@/;
 
-export function readTree(text: string, format: TextFormat = "markdown"): Root {
-  if (format === "html") return parseHtml(text);
-  const isLiteral = format === "plain" || (isPlainText(text) && !ADDRESS.test(text));
+/** `showAddresses`: of every link; else only of those whose text is another address. */
+export function readTree(text: string, format: TextFormat = "markdown", showAddresses = false): Root {
+  const isLiteral = format === "plain" || (format === "markdown" && isPlainText(text) && !ADDRESS.test(text));
   if (isLiteral) return { type: "root", children: text === "" ? [] : [literal(clean(text))] };
-  return parseMarkdown(text);
+  const root = format === "html" ? parseHtml(text) : parseMarkdown(text);
+  if (format === "html" || text.includes("](")) writeAddresses(root, showAddresses);
+  return root;
 }
 
 /** Text as rich text; `tree` is the text where it was read before. A text that shows nothing though something was written (`*`, an empty fence) is shown as it was written. */
 export function readRich(
   text: string,
   format: TextFormat = "markdown",
-  options: FlattenOptions,
+  options: FlattenOptions & { showAddresses?: boolean | undefined },
   tree?: Root,
 ): RichText {
   if (format === "plain") return plainRich(clean(text));
   if (format === "markdown" && isPlainText(text)) return plainRich(text);
-  const rich = flatten(tree ?? readTree(text, format), options);
+  const rich = flatten(tree ?? readTree(text, format, options.showAddresses), options);
   return isBlank(rich.text) ? plainRich(clean(text)) : rich;
 }
 

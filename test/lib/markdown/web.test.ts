@@ -79,6 +79,22 @@ describe("text on the web page", () => {
     expect(html("```ts\na < b\n```")).toBe('<pre><code class="language-ts">a &lt; b</code></pre>');
   });
 
+  it.each([
+    ["[bank.com](https://evil.example)", 'bank.com (<a href="https://evil.example" X>https://evil.example</a>)'],
+    ["[ba\u200bnk\uff0ecom](https://evil.example)", 'com (<a href="https://evil.example" X>https://evil.example</a>)'],
+    ["[a@bank.com](mailto:b@evil.example)", 'a@bank.com (<a href="mailto:b@evil.example" X>b@evil.example</a>)'],
+    ["![bank.com](https://evil.example/a.png)", "bank.com (<a"],
+    ["[the bank](https://bank.com)", '<a href="https://bank.com" X>the bank</a>'],
+    ["[bank.com](https://www.bank.com/a)", '<a href="https://www.bank.com/a" X>bank.com</a>'],
+    ["[version 1.2, e.g. 3](https://bank.com)", '<a href="https://bank.com" X>version 1.2, e.g. 3</a>'],
+  ])("shows the address of a link whose text is another one: %s", (written, shown) => {
+    const attributes = 'target="_blank" rel="noopener noreferrer nofollow"';
+    expect(format({ text: written }).html).toContain(shown.replace("X", attributes));
+    const card = format({ text: "", card: { text: written, fields: [{ name: "a", value: written }] } }).card;
+    expect(card?.html).toContain(shown.replace("X", attributes));
+    expect(card?.fields?.[0]?.html).toContain(shown.replace("X", attributes));
+  });
+
   it("gives a plain form, a text for previews, and says so when there is nothing", () => {
     expect(format({ text: "**a** <b>" }, true)).toEqual({ text: "**a** <b>", html: "<p>**a** &lt;b&gt;</p>" });
     expect(format({ text: "**a** [b](https://c.d)" }).text).toBe("a b");
