@@ -89,7 +89,7 @@ export function requireComplete(copy: Database, file: string): void {
     throw new HookgateError({
       code: "BACKUP_UNKNOWN",
       message: `${file} is a database, but not one of Hookgate`,
-      hint: "Choose a file that `hookgate backup` created.",
+      hint: "Choose a file that `npx hookgate backup` created.",
     });
   requireKnownSchema(copy, file, migrations);
 }

@@ -25,7 +25,7 @@ export function watchForDamage(files: Pick<DatabaseFiles, "database" | "journal"
     return new HookgateError({
       code: "STORE_GONE",
       message: `the database ${files.database} was deleted or replaced while the gateway runs: what it stores now is lost when it stops`,
-      hint: "Stop the gateway, then restore a backup with `hookgate restore FILE`.",
+      hint: "Stop the gateway, then restore a backup with `npx hookgate restore FILE`.",
     });
   };
   const lostHistory = (): string[] => {

@@ -17,8 +17,9 @@ type DeliveryData = Pick<
   | "skipsHooks"
   | "openly"
   | "mirrors"
-> &
-  Pick<Delivery, "isApart">;
+  | "sight"
+  | "isApart"
+>;
 
 /** The address stands in the column `conversation`; rows of before have it here, too, where nobody reads it. */
 type StoredData = Omit<DeliveryData, "address">;
@@ -66,6 +67,7 @@ export function deliveryData({
   skipsHooks,
   openly,
   mirrors,
+  sight,
   isApart,
 }: Omit<DeliveryData, "address">): string {
   const data: StoredData = {
@@ -79,6 +81,7 @@ export function deliveryData({
     skipsHooks,
     openly,
     mirrors,
+    sight,
     isApart,
   };
   return JSON.stringify(data);

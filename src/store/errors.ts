@@ -29,13 +29,13 @@ const FULL: Remedy = {
 const CORRUPT: Remedy = {
   code: "STORE_CORRUPT",
   message: (file) => `the database ${file} is damaged or is no SQLite database`,
-  hint: "Stop the gateway and restore a backup with `hookgate restore FILE` (the damaged file is kept), or rescue it with `sqlite3 FILE .recover`.",
+  hint: "Stop the gateway and restore a backup with `npx hookgate restore FILE` (the damaged file is kept), or rescue it with `sqlite3 FILE .recover`.",
   retryable: false,
 };
 const OTHER_SCHEMA: Remedy = {
   code: "STORE_CORRUPT",
   message: (file) => `the database ${file} does not have the tables and columns that this version needs`,
-  hint: "The file is damaged, or another program changed it. Stop the gateway and restore a backup with `hookgate restore FILE`.",
+  hint: "The file is damaged, or another program changed it. Stop the gateway and restore a backup with `npx hookgate restore FILE`.",
   retryable: false,
 };
 const CANNOT_OPEN: Remedy = {

@@ -1,5 +1,5 @@
 /** Where a database and the files beside it are, and who can read them. */
-import { readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { HookgateError } from "../lib/errors.js";
@@ -80,8 +80,8 @@ export function exposedFiles(files: DatabaseFiles): string[] {
   const isOwn = (name: string) => own.has(name.replace(ASIDE, ""));
   const paths = entries.filter(isOwn).map((name) => join(files.folder, name));
   if (isExposed(files.uploads)) paths.push(...readdirIfAny(files.uploads).map((name) => join(files.uploads, name)));
-  // A folder that holds other things too (a home, /tmp) is not ours to close.
-  const isOurs = entries.length > 0 && entries.every((name) => isOwn(name));
+  // A folder that holds other things too (a home, /tmp) is not ours to close; an empty one was created for the database.
+  const isOurs = entries.every((name) => isOwn(name)) && isReadable(files.folder);
   return [...paths, ...(isOurs ? [files.folder] : [])].filter(isExposed);
 }
 
@@ -117,6 +117,15 @@ export function ownFileTest(files: DatabaseFiles): (path: string) => boolean {
   return (path) =>
     path.startsWith(files.uploads + sep) ||
     (dirname(path) === files.folder && names.has(basename(path).replace(ASIDE, "")));
+}
+
+function isReadable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function readdirIfAny(folder: string): string[] {

@@ -12,7 +12,7 @@ type Message = NewDelivery["message"];
 type Parts = readonly DeliveryPart[];
 
 /** Where its row is, and what does not change while it is remembered. */
-interface KnownRow extends Pick<NewDelivery, "address" | "message" | "mirrors"> {
+interface KnownRow extends Pick<NewDelivery, "address" | "message" | "mirrors" | "sight"> {
   seq: number;
 }
 
@@ -82,10 +82,11 @@ export function createFreshDeliveries({ database, onTransaction }: Connection): 
       asked,
     );
     if (changes === 0) return undefined;
-    const { address, message, mirrors } = delivery;
+    const { address, message, mirrors, sight } = delivery;
     const row: KnownRow = { seq: Number(lastInsertRowid), address };
     if (message !== undefined) row.message = message;
     if (mirrors !== undefined) row.mirrors = mirrors;
+    if (sight !== undefined) row.sight = sight;
     return row;
   };
 

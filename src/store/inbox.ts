@@ -80,6 +80,10 @@ export function createInbox(
   const byEvent = database.prepare<EventKey, InboxRecord>(
     `${SELECT} WHERE chat = ? AND event_id = ? AND bot = ? AND platform = ?`,
   );
+  // `;` follows `:`. The ids are as domain/event.ts says.
+  const changes = database.prepare<[...EventKey, string, string, string, string], InboxRecord>(
+    `${SELECT} WHERE chat = ? AND (event_id = ? OR (event_id > ? AND event_id < ?) OR (event_id > ? AND event_id < ?)) AND bot = ? AND platform = ? ORDER BY id`,
+  );
   const byEventAnywhere = database.prepare<[string], InboxRecord>(`${SELECT} WHERE event_id = ? ORDER BY id`);
   const newest = database.prepare<[number, number], InboxRecord>(`${SELECT} WHERE id < ? ORDER BY id DESC LIMIT ?`);
   const newestDone = database.prepare<[number, number], InboxRecord>(
@@ -149,6 +153,14 @@ export function createInbox(
     get: (id) => read(() => optionalRow(byId.get(id))),
     find: ({ chatId, botId, platform }: Address, eventId) =>
       read(() => optionalRow(byEvent.get(chatId, eventId, botId, platform))),
+    changesOf: ({ chatId, botId, platform }: Address, id) =>
+      read(() => {
+        const [edits, reactions] = [
+          [`edit:${id}:`, `edit:${id};`] as const,
+          [`reaction:${id}:`, `reaction:${id};`] as const,
+        ];
+        return readable(changes.all(chatId, `delete:${id}`, ...edits, ...reactions, botId, platform), toRow);
+      }),
     findAll: (eventId) => read(() => readable(byEventAnywhere.all(eventId), toRow)),
     list: ({ status, before = Number.MAX_SAFE_INTEGER, limit }) =>
       read(() => {

@@ -1,5 +1,5 @@
 /** Opens the gateway's own database: refuses one that is damaged or missing, and finds out what the last run lost. */
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
@@ -35,6 +35,9 @@ export async function openOwnDatabase(
     for (const old of [file, files.journal]) moveAside(old, "replaced", now);
   }
   const log = readLog(`${file}-wal`);
+  const history = readLog(`${files.journal}-wal`);
+  // Its reader creates the log, empty at first.
+  const isHistoryLogGone = sizeOf(files.journal) > 0 && !existsSync(`${files.journal}-wal`);
   const database = openDatabase(file, { durability: options.durability, readonly: false });
   try {
     const wasOpen = await wasLeftOpen(database, file, options.clock);
@@ -50,6 +53,12 @@ export async function openOwnDatabase(
     if (wasOpen && log.kind === "missing")
       losses.push(
         `${file}-wal was deleted after a crash: the last changes before the crash may be lost, so messages may be handled or sent again`,
+      );
+    if (history.kind === "read" && history.lostCommits > 0)
+      losses.push(`${files.journal}-wal was damaged: the last runs of hooks cannot be shown, no message is lost`);
+    if (wasOpen && isHistoryLogGone)
+      losses.push(
+        `${files.journal}-wal was deleted after a crash: the last runs of hooks may be missing, no message is lost`,
       );
     return { database, losses, checkedAt: isSmall ? now : undefined };
   } catch (thrown) {
@@ -67,7 +76,7 @@ function missing({ database, journal }: DatabaseFiles): HookgateError {
   return new HookgateError({
     code: "STORE_MISSING",
     message: `the database ${database} is missing or empty, but its history ${journal} is there`,
-    hint: "Restore a backup with `hookgate restore FILE`. To start with an empty database, run `hookgate start --new-database`: the history is moved aside.",
+    hint: "Restore a backup with `npx hookgate restore FILE`. To start with an empty database, run `npx hookgate start --new-database`: the history is moved aside.",
   });
 }
 

@@ -60,18 +60,21 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
   const setData = database.prepare<[string, string, number]>(
     "UPDATE deliveries SET data = ?, conversation = ? WHERE seq = ?",
   );
+  // A delivery that was tried more than once keeps its reason: it explains why it was sent late.
   const setSent = database.prepare<[string, number, number]>(
-    "UPDATE deliveries SET status = 'sent', parts = ?, settled_at = ?, reason = NULL WHERE seq = ?",
+    `UPDATE deliveries SET status = 'sent', parts = ?, settled_at = ?, reason = CASE WHEN attempts > 0 THEN reason END
+     WHERE seq = ?`,
   );
   const setShortSent = database.prepare<[string, number, number]>(
-    `UPDATE deliveries SET status = 'sent', parts = ?, settled_at = ?, reason = NULL
+    `UPDATE deliveries SET status = 'sent', parts = ?, settled_at = ?, reason = CASE WHEN attempts > 0 THEN reason END
      WHERE seq = ? AND status = 'sending'`,
   );
   const retry = database.prepare<[number, string, string, number]>(
     "UPDATE deliveries SET due_at = ?, reason = ?, attempts = attempts + 1, parts = ? WHERE seq = ?",
   );
-  const finish = database.prepare<[DeliveryStatus, string, number, string]>(
-    `UPDATE deliveries SET status = ?, reason = ?, settled_at = ? WHERE id = ? AND (${IS_OPEN} OR status = 'held')`,
+  const finish = database.prepare<[DeliveryStatus, string, number, string, DeliveryStatus]>(
+    `UPDATE deliveries SET status = ?, reason = ?, settled_at = ?
+     WHERE id = ? AND (${IS_OPEN} OR status = 'held' OR (status = 'dead' AND ? = 'superseded'))`,
   );
   const ask = database.prepare<[string], { asked: number }>(
     "UPDATE deliveries SET asked = asked + 1 WHERE id = ? AND status = 'waiting' RETURNING asked",
@@ -126,7 +129,8 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
       return void setParts.run(JSON.stringify(nextWaits ? parts : markSending(parts, next.index)), delivery.seq);
     setSent.run(JSON.stringify(parts), at, delivery.seq);
     if (isOwed) owe(delivery.id);
-    const { address, mirrors } = parseData(delivery);
+    const { address, mirrors, sight } = parseData(delivery);
+    if (sight) insertSight({ ...sight, address, at });
     if (!mirrors) return;
     for (const { operation, messageId } of parts)
       if (operation === "create" && messageId !== undefined) addLink(delivery.id, mirrors, { address, messageId }, at);
@@ -137,16 +141,15 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
     letters: createDeliveryLetters(connection),
     owed,
     told,
-    enqueue: (deliveries, at, sights = []) =>
+    enqueue: (deliveries, at) =>
       connection.write(() => {
         for (const delivery of deliveries) fresh.add(delivery, at);
-        for (const sight of sights) insertSight(sight);
       }),
     freeze: (id, message, parts, tokens) => {
       const [only] = parts;
       return connection.write(() => {
         const first = fresh.freeze(id, message, parts) ?? freezeStored(id, message, parts);
-        if (first && only && parts.length === 1 && !first.mirrors)
+        if (first && only && parts.length === 1 && !first.mirrors && !first.sight)
           short.set(id, { seq: first.seq, part: only, address: first.address });
         else short.take(id);
         for (const { token, action, expiresAt } of tokens) addToken.run(token, id, JSON.stringify(action), expiresAt);
@@ -198,7 +201,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
       }),
     finish: (id, status, reason, at, isOwed = false) =>
       write(() => {
-        if (finish.run(status, reason, at, id).changes > 0 && isOwed) owe(id);
+        if (finish.run(status, reason, at, id, status).changes > 0 && isOwed) owe(id);
       }),
     shift: (stepMs) => write(() => void shift.run(stepMs, stepMs, stepMs)),
     dueNow: (key, at) => write(() => void dueNow.run(at, at, key, key, key)),

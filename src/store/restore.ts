@@ -42,13 +42,13 @@ export async function restoreDatabase(
     throw new HookgateError({
       code: "BACKUP_MISSING",
       message: `there is no file ${backup}`,
-      hint: "Give the path of a file that `hookgate backup` created.",
+      hint: "Give the path of a file that `npx hookgate backup` created.",
     });
   if (existsSync(files.database) && realpathSync(backup) === realpathSync(files.database))
     throw new HookgateError({
       code: "BACKUP_IS_DATABASE",
       message: `${backup} is the database itself`,
-      hint: "Give the path of a file that `hookgate backup` created.",
+      hint: "Give the path of a file that `npx hookgate backup` created.",
     });
   const lock = takeExclusiveLock(files, () => readOwner(files.database));
   const partial = `${files.database}.restoring`;

@@ -42,6 +42,14 @@ describe("a task that a program does", () => {
     });
   });
 
+  it("is done when it prints JSON that is nested too deep: that is text, and no data", async () => {
+    const deep = "head -c 5000 /dev/zero | tr '\\000' '['; head -c 5000 /dev/zero | tr '\\000' ']'";
+    const app = await taskedApp({ orchestrator: { runners: { deep: sh(deep) } } });
+    const { result } = await app.becomes(await app.add("/task add deep Print"), "done");
+    expect(result).toMatchObject({ ok: true, output: expect.stringMatching(/^\[+\]+$/) });
+    expect(result).not.toHaveProperty("data");
+  });
+
   it("is done again as often as its policy says, and fails with the program's last words", async () => {
     const app = await taskedApp({
       orchestrator: { runners: { no: sh("echo try >> tries; echo 'the disk is full' >&2; exit 3") } },

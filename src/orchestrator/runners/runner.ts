@@ -1,5 +1,6 @@
 /** Who does a task's work by itself: a program, a request, a model. People are in person.ts; they are not run, but asked. */
 import type { Task, TaskResult } from "../../domain/task.js";
+import { readJson } from "../../lib/json-depth.js";
 
 export interface Job {
   task: Task;
@@ -54,13 +55,7 @@ export function briefOf({ task, runId }: Pick<Job, "task" | "runId">): Record<st
   };
 }
 
-/** JSON that it printed or answered, whole; undefined when it is anything else. */
+/** A JSON object or list that it printed or answered, whole; undefined when it is anything else. */
 export function dataOf(text: string): unknown {
-  const trimmed = text.trim();
-  if (!/^[{[]/.test(trimmed)) return undefined;
-  try {
-    return JSON.parse(trimmed);
-  } catch {
-    return undefined; // words that begin like JSON
-  }
+  return /^\s*[{[]/.test(text) ? readJson(text) : undefined;
 }

@@ -48,6 +48,9 @@ export function createAlertStore(connection: Connection): AlertStore {
   const newest = database.prepare<[string], AlertRecord>(
     "SELECT data FROM alerts WHERE fingerprint = ? ORDER BY episode DESC LIMIT 1",
   );
+  const openWith = database.prepare<[string, string], AlertRecord>(
+    "SELECT data FROM alerts WHERE is_open AND fingerprint >= ? AND fingerprint < ? ORDER BY raised_at, id",
+  );
   const open = database.prepare<[number], AlertRecord>(
     "SELECT data FROM alerts WHERE is_open ORDER BY rank DESC, raised_at, id LIMIT ?",
   );
@@ -123,6 +126,7 @@ export function createAlertStore(connection: Connection): AlertStore {
       }),
     get: (id) => read(() => maybe(byId.get(id))),
     latest: (fingerprint) => read(() => maybe(newest.get(fingerprint))),
+    openWith: (prefix) => read(() => openWith.all(prefix, `${prefix}\u{10ffff}`).map(alertOf)),
     list: ({ open: isOpenOnly, assignee, cardId, since, afterId, states, limit }) =>
       read(() => {
         const rows =

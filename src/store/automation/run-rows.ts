@@ -1,5 +1,5 @@
 /** A run of an operator-defined hook as a row: columns for what is asked for, JSON for what is only read back. */
-import type { AutomationRun, AutomationRunStatus } from "../../domain/automation.js";
+import type { AttemptRecord, AutomationRun, AutomationRunStatus } from "../../domain/automation.js";
 
 export interface RunRecord {
   seq: number;
@@ -30,7 +30,6 @@ type Data = Pick<
   | "messageId"
   | "statusReason"
   | "payload"
-  | "payloadHash"
   | "decision"
   | "attempts"
 >;
@@ -70,10 +69,10 @@ export function valuesOf(run: AutomationRun): RunValues {
 /** What is undefined is left out by JSON. */
 function dataOf(run: AutomationRun): { [K in keyof Data]: Data[K] | undefined } {
   const { trigger, reason, event, cause, dispatchId, phase, conversation, messageId } = run;
-  const { statusReason, payload, payloadHash, decision, attempts } = run;
+  const { statusReason, payload, decision, attempts } = run;
   return {
     ...{ trigger, reason, event, cause, dispatchId, phase, conversation, messageId },
-    ...{ statusReason, payload, payloadHash, decision, attempts },
+    ...{ statusReason, payload, decision, attempts },
   };
 }
 
@@ -81,10 +80,20 @@ function dataOf(run: AutomationRun): { [K in keyof Data]: Data[K] | undefined } 
 export function runOf(row: RunRecord): AutomationRun {
   try {
     const pending = row.pending === null ? {} : { pendingPayload: JSON.parse(row.pending) as unknown };
-    return { ...(JSON.parse(row.data) as Data), ...columnsOf(row), ...pending };
+    return { ...withoutHashes(JSON.parse(row.data) as OldData), ...columnsOf(row), ...pending };
   } catch {
     return { ...UNREADABLE, ...columnsOf(row), isRepeatable: false };
   }
+}
+
+interface OldData extends Data {
+  payloadHash?: string;
+}
+
+/** Rows of 0.1.0 have hashes of the texts that they mask: a short text can be guessed from its hash. */
+function withoutHashes({ payloadHash: _, attempts, ...data }: OldData): Data {
+  const unhashed = ({ renderedHash: _hash, ...attempt }: AttemptRecord & { renderedHash?: string }) => attempt;
+  return { ...data, attempts: attempts.map(unhashed) };
 }
 
 const UNREADABLE: Data = {
@@ -92,7 +101,6 @@ const UNREADABLE: Data = {
   reason: "its row cannot be read",
   statusReason: "its row cannot be read",
   payload: null,
-  payloadHash: "",
   attempts: [],
 };
 
