@@ -100,6 +100,15 @@ export class DeadlineWheel {
     this.#linked--;
   }
 
+  /** Whether its deadline has passed by now: also when this turn of the event loop lasts so long that the wheel could not turn. */
+  isPast(item: Armed): boolean {
+    return this.#elapsedMs + this.nowMs() - this.#readAtMs >= item.deadline * TICK_MS;
+  }
+
+  nowMs(): number {
+    return this.#clock.monotonic();
+  }
+
   /** From now on no deadline keeps the process alive. */
   close(): void {
     this.#isClosed = true;

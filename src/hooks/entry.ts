@@ -5,7 +5,7 @@ import { CONTRIBUTION_KINDS, type ContributionKind } from "./contribution.js";
 import { ticksOf } from "./deadline-wheel.js";
 import { type CompiledMatcher, compileMatcher } from "./matcher.js";
 import { fieldsOf, type HookPoint, type LifecyclePhase, type Sees } from "./point.js";
-import type { Execution, FailurePolicy, HookInfo, RegisterOptions, Visibility } from "./registration.js";
+import type { Budget, Execution, FailurePolicy, HookInfo, RegisterOptions, Retry, Visibility } from "./registration.js";
 import { checkChange, checkClaim, checkContributions, checkPatch } from "./results.js";
 
 /** Any handler, as the kernel calls it; the register methods gave it its types. */
@@ -65,7 +65,13 @@ export interface EntryFacts {
 }
 
 const EXECUTIONS: readonly Execution[] = ["blocking", "deadline", "fire_and_record", "background"];
-const POLICIES: readonly FailurePolicy[] = ["fail-open", "fail-closed", "fallback", "required", "best-effort", "skip"];
+const POLICIES: readonly FailurePolicy[] = ["fail-open", "fail-closed", "fallback"];
+const TURN_POLICIES: readonly FailurePolicy[] = [...POLICIES, "required", "best-effort", "skip"];
+const RETRY_KEYS = Object.keys({ attempts: true, backoffMs: true, idempotent: true } satisfies Record<
+  keyof Retry,
+  true
+>);
+const BUDGET_KEYS = Object.keys({ entries: true, characters: true } satisfies Record<keyof Budget, true>);
 
 const SEES: readonly Sees[] = ["original", "merged"];
 const VISIBILITIES: readonly Visibility[] = ["internal", "debug", "user_audit", "user_visible"];
@@ -93,6 +99,8 @@ const OPTIONS: Readonly<Record<keyof RegisterOptions, true>> = {
 /** Throws a `HookgateError` (HOOK_REGISTRATION_INVALID, HOOK_MATCHER_INVALID) that names the hook and the option. */
 export function makeEntry({ id, seq, point, phase, handler, options }: EntryFacts): Entry {
   if (typeof handler !== "function") throw invalid(id, `handler: expected a function, got ${typeof handler}`);
+  if (/Generator/.test(Object.prototype.toString.call(handler)))
+    throw invalid(id, "handler: the body of a generator function would never run: remove the *");
   const execution = options.execution ?? "blocking";
   const failurePolicy = options.failurePolicy ?? (point.model === "turn" ? "best-effort" : "fail-open");
   checkOptions(id, point, options, execution, failurePolicy);
@@ -170,7 +178,8 @@ export function closingOf(policy: FailurePolicy): Closing {
   }
 }
 
-function defaultTimeoutMs(point: HookPoint, phase: LifecyclePhase | undefined, execution: Execution): number {
+/** The deadline of a run whose hook names none. */
+export function defaultTimeoutMs(point: HookPoint, phase: LifecyclePhase | undefined, execution: Execution): number {
   if (execution === "background") return BACKGROUND_TIMEOUT_MS;
   return point.model === "void" || phase === "after" || execution === "fire_and_record"
     ? VOID_TIMEOUT_MS
@@ -209,12 +218,13 @@ function checkOptions(
   if (timeoutMs !== undefined) checkTimeout(id, timeoutMs);
   if (!EXECUTIONS.includes(execution))
     throw invalid(id, `execution: expected ${EXECUTIONS.join(" | ")}, got ${String(execution)}`);
-  checkPolicy(id, policy);
+  checkPolicy(id, policy, point);
   if (sees === "merged" && point.model !== "modifying")
     throw invalid(id, "sees: merged holds at modifying points only");
   if (retry !== undefined) checkRetry(id, execution, retry);
   if (after !== undefined) checkIds(id, "after", after);
   if (before !== undefined) checkIds(id, "before", before);
+  if (options.budget !== undefined) checkBudget(id, options.budget, point);
   if (capabilities === undefined) return;
   if (point.model !== "turn") throw invalid(id, "capabilities: only turn handlers contribute");
   const wrong = capabilities.find((kind) => !CONTRIBUTION_KINDS.includes(kind));
@@ -227,9 +237,24 @@ export function checkTimeout(id: string, timeoutMs: number): void {
     throw invalid(id, `timeoutMs: expected milliseconds above 0, got ${String(timeoutMs)}`);
 }
 
-export function checkPolicy(id: string, policy: FailurePolicy): void {
-  if (!POLICIES.includes(policy))
-    throw invalid(id, `failurePolicy: expected ${POLICIES.join(" | ")}, got ${String(policy)}`);
+/** `required`, `best-effort` and `skip` are policies of a phase of a turn. */
+export function checkPolicy(id: string, policy: FailurePolicy, { model, name }: HookPoint): void {
+  const known = model === "turn" ? TURN_POLICIES : POLICIES;
+  if (known.includes(policy)) return;
+  const where = TURN_POLICIES.includes(policy) ? ` at ${name}, a ${model} point` : "";
+  throw invalid(id, `failurePolicy: expected ${known.join(" | ")}${where}, got ${String(policy)}`);
+}
+
+function checkBudget(id: string, budget: Budget, { model }: HookPoint): void {
+  if (model !== "turn") throw invalid(id, "budget: only turn handlers contribute");
+  checkKeys(id, "budget", budget, BUDGET_KEYS);
+}
+
+function checkKeys(id: string, option: string, given: unknown, known: readonly string[]): void {
+  if (typeof given !== "object" || given === null)
+    throw invalid(id, `${option}: expected { ${known.join(", ")} }, got ${String(given)}`);
+  const unknown = unknownKey("key", given, known);
+  if (unknown !== undefined) throw invalid(id, `${option}: ${unknown}`);
 }
 
 /** A fallback is a result like any other: what would be refused when it is needed is refused now. */
@@ -271,10 +296,14 @@ function checkIds(id: string, option: "after" | "before", ids: readonly string[]
 
 function checkRetry(id: string, execution: Execution, retry: NonNullable<RegisterOptions["retry"]>): void {
   if (execution !== "background") throw invalid(id, "retry: only background hooks are retried");
+  checkKeys(id, "retry", retry, RETRY_KEYS);
   if (retry.idempotent !== true)
     throw invalid(id, "retry: a retried hook may run twice for one event, so it must say `idempotent: true`");
   if (!Number.isInteger(retry.attempts) || retry.attempts < 1)
     throw invalid(id, `retry.attempts: expected a whole number above 0, got ${String(retry.attempts)}`);
+  const { backoffMs } = retry;
+  if (backoffMs !== undefined && !(Number.isFinite(backoffMs) && backoffMs >= 0))
+    throw invalid(id, `retry.backoffMs: expected milliseconds, got ${String(backoffMs)}`);
 }
 
 export function infoOf(entry: Entry): HookInfo {

@@ -30,7 +30,9 @@ export class UnknownHookError extends HookgateError {
     super({
       code: "HOOK_UNKNOWN",
       message: `There is no hook point "${hook}".${suggestion === undefined ? "" : ` Did you mean "${suggestion}"?`}`,
-      hint: "`hookgate points` lists them all.",
+      hint: hook.startsWith("plugin:")
+        ? "A plugin's points are there once it is loaded: list it under `plugins:`, before the plugins that use them."
+        : "`npx hookgate points` lists them all.",
     });
     this.name = "UnknownHookError";
     this.hook = hook;

@@ -66,7 +66,7 @@ function checkPlugin(
     : check(
         "plugin",
         false,
-        `Plugin "${pluginId}" is not allowed in this conversation (allowed: ${allowed.join(", ") || "none"}).`,
+        `Plugin "${pluginId}" is not allowed in this conversation (gateway.allowed_plugins allows ${allowed.join(", ") || "none"}).`,
       );
 }
 

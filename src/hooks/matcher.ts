@@ -1,6 +1,7 @@
 /** Which payloads a registration wants to see. Compiled once, at registration; a bad pattern or predicate is refused there. */
 import { RE2JS } from "re2js";
 import { z } from "zod";
+import { platformProblem } from "../domain/platform.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { unknownKey } from "../lib/unknown-key.js";
 import { compilePredicate, type Predicate } from "./predicate.js";
@@ -84,6 +85,8 @@ function nonEmpty(field: keyof Matcher, wanted: readonly string[]): readonly str
   if (!Array.isArray(wanted)) throw matcherError(field, `expected a list, got ${typeof wanted}`);
   if (wanted.length === 0)
     throw matcherError(field, "an empty list matches nothing; leave the field out to match everything");
+  const wrong = wanted.find((one) => typeof one !== "string");
+  if (wrong !== undefined) throw matcherError(field, `expected a list of texts, got ${JSON.stringify(wrong)} in it`);
   return wanted;
 }
 
@@ -214,6 +217,21 @@ export function neverCarried(matcher: Matcher, schema: z.ZodType): keyof Matcher
   if (catchall !== undefined && !(catchall instanceof z.ZodNever)) return undefined;
   return (Object.keys(matcher) as (keyof Matcher)[]).find(
     (field) => matcher[field] !== undefined && CARRYING[field]?.every((name) => !Object.hasOwn(shape, name)),
+  );
+}
+
+/** Platforms that there is no adapter for, each with its place in the matcher. Payloads of plugins and events may name platforms of their own. */
+export function platformProblems(
+  matcher: Matcher,
+  point: string,
+): { path: [field: keyof Matcher, index: number]; message: string }[] {
+  if (/^(plugin|event):/.test(point)) return [];
+  // No chat or person of a platform has a colon in its id.
+  return (["platforms", "chats", "users"] as const).flatMap((field) =>
+    (matcher[field] ?? []).flatMap((text, index) => {
+      const message = field === "platforms" || text.includes(":") ? platformProblem(text) : undefined;
+      return message === undefined ? [] : [{ path: [field, index], message }];
+    }),
   );
 }
 

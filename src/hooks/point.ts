@@ -81,6 +81,8 @@ export function definePoint<
   if (spec.sees !== undefined && spec.model !== "modifying")
     throw refuse("sees: only handlers of modifying points merge");
   if (spec.phases !== undefined && spec.model !== "lifecycle") throw refuse("only lifecycle points have phases");
+  if (spec.vetoable === true && !canVeto(spec.model, spec.phases ?? ["before"], spec.result))
+    throw refuse("vetoable: no handler of this point can stop anything: remove it");
   const fields = fieldsOf(spec.result);
   if (spec.model === "claiming" && fields !== undefined && !fields.includes("handled"))
     throw refuse("result: a claiming point needs the field handled: z.boolean()");
@@ -157,6 +159,22 @@ function canVeto(model: Model, phases: readonly LifecyclePhase[], result: z.ZodT
     case "void":
       return false;
   }
+}
+
+/** Void points whose caller goes on, whatever handlers do. */
+const NOTICES: ReadonlySet<string> = new Set([
+  "message_sent",
+  "delivery_failed",
+  "command_invoked",
+  "hook_run_completed",
+  "config.reloaded",
+  "file.changed",
+  "folder.changed",
+]);
+
+/** Whether a failure of a handler there can stop nothing, so that a failure policy has no effect. */
+export function failureStopsNothing({ name }: HookPoint, phase: LifecyclePhase | undefined): boolean {
+  return phase === "after" || NOTICES.has(name) || name.startsWith("event:");
 }
 
 /** The field names of an object schema; undefined when the schema is no object with a fixed set of fields. */

@@ -66,7 +66,7 @@ export class Recording {
   }
 
   /** In place of `passed`, when it passes. */
-  state(entry: Entry, outcome: Outcome, reason: string): void {
+  state(entry: Entry, outcome: Outcome, reason: string | undefined): void {
     this.stated ??= new Map();
     this.stated.set(entry, { outcome, reason });
   }
@@ -172,5 +172,7 @@ function rounded(ms: number): number {
 /** The overall outcome of a dispatch that has none of its own. */
 export function overall(runs: readonly RunRecord[], failure: unknown): Outcome {
   if (failure !== undefined) return "failed";
-  return runs.length > 0 && runs.every(({ outcome }) => outcome === "skipped") ? "skipped" : "passed";
+  const ran = runs.filter(({ outcome }) => outcome !== "skipped");
+  if (ran.length === 0) return runs.length > 0 ? "skipped" : "passed";
+  return ran.every(({ outcome }) => outcome === "dry_run") ? "dry_run" : "passed";
 }

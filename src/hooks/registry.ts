@@ -35,17 +35,23 @@ import type {
   AnyPoint,
   BeforeResult,
   Canonical,
+  Checked,
   Claimed,
   ClaimingHandler,
-  LifecycleHandler,
+  ClaimingOptions,
+  Known,
   ModifyingHandler,
+  ModifyingOptions,
   NameOf,
   PayloadOf,
   PhaseResult,
   Points,
+  Registration,
+  ResultAt,
   ResultOf,
   TurnHandler,
   VoidHandler,
+  VoidOptions,
 } from "./signatures.js";
 import { type Problem, validateEntries } from "./validate.js";
 
@@ -70,19 +76,6 @@ export interface RegistryOptions<P extends Points> {
 
 export type Unregister = () => void;
 
-/** What `register` takes: a lifecycle handler with its phase, or the handler of the point's own model. */
-export type Registration<P extends Points, N extends string> = RegisterOptions & {
-  hook: N;
-} & (N extends NameOf<P, "lifecycle">
-    ? { phase?: LifecyclePhase; handler: LifecycleHandler<PayloadOf<P, N>, Canonical<N>> }
-    : N extends NameOf<P, "modifying">
-      ? { handler: ModifyingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>> }
-      : N extends NameOf<P, "claiming">
-        ? { handler: ClaimingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>> }
-        : N extends NameOf<P, "turn">
-          ? { handler: TurnHandler<PayloadOf<P, N>, Canonical<N>> }
-          : { handler: VoidHandler<PayloadOf<P, N>, Canonical<N>> });
-
 export class HookRegistry<P extends Points = Catalogue> {
   readonly #kernel: Kernel;
   readonly #roster: Roster;
@@ -105,23 +98,29 @@ export class HookRegistry<P extends Points = Catalogue> {
   registerVoid<N extends NameOf<P, "void">>(
     hook: N,
     handler: NoInfer<VoidHandler<PayloadOf<P, N>, Canonical<N>>>,
-    options: RegisterOptions = {},
+    options: VoidOptions = {},
   ): Unregister {
     return this.#add({ hook, handler, options, model: "void" });
   }
 
-  registerModifying<N extends NameOf<P, "modifying">>(
+  registerModifying<
+    N extends NameOf<P, "modifying">,
+    H extends ModifyingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>,
+  >(
     hook: N,
-    handler: NoInfer<ModifyingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>>,
-    options: RegisterOptions = {},
+    handler: H & Known<H, ResultAt<P, N>>,
+    options: NoInfer<ModifyingOptions<ResultOf<P, N>>> = {},
   ): Unregister {
     return this.#add({ hook, handler, options, model: "modifying" });
   }
 
-  registerClaiming<N extends NameOf<P, "claiming">>(
+  registerClaiming<
+    N extends NameOf<P, "claiming">,
+    H extends ClaimingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>,
+  >(
     hook: N,
-    handler: NoInfer<ClaimingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>>,
-    options: RegisterOptions = {},
+    handler: H & Known<H, ResultAt<P, N>>,
+    options: NoInfer<ClaimingOptions<ResultOf<P, N>>> = {},
   ): Unregister {
     return this.#add({ hook, handler, options, model: "claiming" });
   }
@@ -135,7 +134,7 @@ export class HookRegistry<P extends Points = Catalogue> {
   }
 
   /** Any point: a lifecycle handler with its `phase`, or the handler of the point's own model. */
-  register<N extends NameOf<P, Model>>(registration: Registration<P, N>): Unregister {
+  register<N extends NameOf<P, Model>, R extends Registration<P, N>>(registration: Checked<P, N, R>): Unregister {
     const { hook, handler, phase, ...options } = registration as RegisterOptions & {
       hook: string;
       handler: unknown;
@@ -264,7 +263,7 @@ export class HookRegistry<P extends Points = Catalogue> {
       throw new HookgateError({
         code: "HOOK_PAYLOAD_INVALID",
         message: `This is no payload of ${name}: ${valueProblem(schema, payload)}`,
-        hint: "`hookgate points --json` has an example of each.",
+        hint: "`npx hookgate points --json` has an example of each.",
       });
     return startAny(
       this.#kernel,

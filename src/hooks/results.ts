@@ -5,6 +5,7 @@ import { HookgateError } from "../lib/errors.js";
 import { valueProblem } from "../lib/value-problem.js";
 import { BACKGROUND_KINDS, type Contribution, type ContributionKind, contribution } from "./contribution.js";
 import { copyOf, fieldsOf } from "./isolate.js";
+import type { DispatchOptions } from "./options.js";
 import type { HookPoint } from "./point.js";
 import type { Execution } from "./registration.js";
 
@@ -55,10 +56,11 @@ function fieldOf(schema: z.ZodType | undefined, key: string, at: string): z.ZodT
   throw resultError(`there is no field "${at}${key}"; the fields are ${Object.keys(shape).join(", ")}`);
 }
 
-/** The claim, or undefined when the handler passes. */
+/** The claim, or undefined when the handler passes. `refuse`: see `DispatchOptions.refuseClaim`. */
 export function checkClaim(
   value: unknown,
   schema: z.ZodType | undefined,
+  refuse?: DispatchOptions["refuseClaim"],
 ): (Fields & { handled: true; claimedBy?: string }) | undefined {
   if (value === null || value === undefined) return undefined;
   if (!isFields(value))
@@ -71,9 +73,17 @@ export function checkClaim(
     throw resultError(
       `handled: expected true or false, got ${handled === undefined ? "nothing" : JSON.stringify(handled)}`,
     );
-  if (!handled) return undefined;
+  if (!handled) {
+    const key = Object.keys(value).find(
+      (one) => one !== "handled" && one !== "reason" && (value[one] ?? null) !== null,
+    );
+    if (key === undefined) return undefined;
+    throw resultError(`${key} has no effect with handled: false: return handled: true, or leave out ${key}`);
+  }
   const claim = fieldsOf(value) as Fields & { handled: true; claimedBy?: string };
   if (schema !== undefined) check(schema, claim);
+  const refusal = refuse?.(claim);
+  if (refusal !== undefined) throw resultError(refusal);
   return claim;
 }
 

@@ -202,7 +202,7 @@ export class Roster {
     if (enabled !== undefined) entry.enabled = enabled;
     refresh(entry);
     if (failurePolicy === undefined) return;
-    checkPolicy(entry.id, failurePolicy);
+    checkPolicy(entry.id, failurePolicy, entry.point);
     entry.failurePolicy = failurePolicy;
     entry.closing = closingOf(failurePolicy);
   }

@@ -1,5 +1,6 @@
 /** One execution of one handler, and the context that the handler gets: nothing in it is made before it is read. */
 import type { Cause, Outcome } from "../domain/journal.js";
+import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { Entry } from "./entry.js";
 import type { HookContext } from "./signatures.js";
@@ -14,9 +15,11 @@ export interface Origin {
   readonly cause: Cause | undefined;
   readonly recordId: string | undefined;
   runIdOf(entry: Entry): string;
-  state(entry: Entry, outcome: Outcome, reason: string): void;
+  state(entry: Entry, outcome: Outcome, reason: string | undefined): void;
   check(entry: Entry, result: unknown): string | undefined;
 }
+
+const STATES = ["skipped", "blocked", "deferred", "dry_run"] as const;
 
 export class HookRun implements HookContext {
   // Private in earnest: a handler holds this object.
@@ -63,7 +66,12 @@ export class HookRun implements HookContext {
   get recordId(): string | undefined {
     return this.#dispatch.recordId;
   }
-  state(outcome: "skipped" | "blocked" | "deferred", reason: string): void {
+  state(outcome: (typeof STATES)[number], reason?: string): void {
+    if (!STATES.includes(outcome))
+      throw new HookgateError({
+        code: "HOOK_RESULT_INVALID",
+        message: `context.state: expected ${STATES.join(" | ")}, got ${String(outcome)}`,
+      });
     this.#dispatch.state(this.#entry, outcome, reason);
   }
 
@@ -86,6 +94,14 @@ export class HookRun implements HookContext {
 /** The reason of a signal that fired at a deadline. */
 export function deadlineError(entry: Entry): DOMException {
   return new DOMException(`Hook "${entry.id}" did not end within ${entry.timeoutMs} ms`, "TimeoutError");
+}
+
+/** The same for a handler that blocked the process, so that its deadline was noticed when it returned. */
+export function lateError(entry: Entry, tookMs: number): DOMException {
+  return new DOMException(
+    `Hook "${entry.id}" returned after ${Math.round(tookMs)} ms, later than its timeout of ${entry.timeoutMs} ms, and blocked the process meanwhile: its result is dropped`,
+    "TimeoutError",
+  );
 }
 
 export function isDeadlineError(error: unknown): boolean {

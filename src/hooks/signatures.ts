@@ -4,6 +4,7 @@ import type { Logger } from "../lib/logger.js";
 import type { Aliases } from "./aliases.js";
 import type { Contribution } from "./contribution.js";
 import type { HookPoint, LifecyclePhase, Model } from "./point.js";
+import type { RegisterOptions, TurnOptions } from "./registration.js";
 
 export type AnyPoint = HookPoint;
 export type Points = readonly AnyPoint[];
@@ -60,8 +61,11 @@ export interface HookContext<N extends string = string> {
   readonly cause: Cause | undefined;
   /** A background run: the id under which it was recorded, the same for every attempt. */
   readonly recordId: string | undefined;
-  /** What the journal says of this run instead of `passed`: a handler that looked and did nothing, or could not do what it wished. */
-  state(outcome: "skipped" | "blocked" | "deferred", reason: string): void;
+  /**
+   * What the journal says of this run instead of `passed`: a handler that looked and did nothing, or could not do what it wished.
+   * `dry_run`: what it stands for was not called, because the dispatch is a dry run.
+   */
+  state(outcome: "skipped" | "blocked" | "deferred" | "dry_run", reason?: string): void;
   /**
    * Checks a result (at `before`: the data) as the dispatch will when the handler returns it. Gives in words what an earlier hook
    * overrules of it; undefined when all of it takes effect. Throws HOOK_RESULT_INVALID and HOOK_OVERRULED, which would fail the handler.
@@ -99,6 +103,52 @@ export type TurnHandler<Payload, N extends string = string> = (
   context: HookContext<N>,
 ) => Awaitable<readonly Contribution[] | null | undefined>;
 
+/** The options of a hook whose decision is waited for. `Fallback`: the result that stands in for its own. */
+interface DecidingOptions<Fallback = unknown> extends PlainOptions {
+  execution?: "blocking" | "deadline";
+  failurePolicy?: "fail-open" | "fail-closed" | "fallback";
+  fallback?: Fallback;
+}
+export interface ModifyingOptions<Result> extends DecidingOptions<Patch<Result>>, Pick<RegisterOptions, "sees"> {}
+export type ClaimingOptions<Result> = DecidingOptions<Result | { handled: false }>;
+export interface VoidOptions extends PlainOptions, Pick<RegisterOptions, "execution" | "retry"> {
+  failurePolicy?: "fail-open" | "fail-closed";
+}
+type PlainOptions = Omit<
+  RegisterOptions,
+  "execution" | "failurePolicy" | "fallback" | "sees" | "retry" | "capabilities" | "budget"
+>;
+interface LifecycleOptions<Data> extends PlainOptions, Pick<RegisterOptions, "execution" | "retry"> {
+  failurePolicy?: "fail-open" | "fail-closed" | "fallback";
+  fallback?: Patch<Data>;
+}
+
+/** What `register` takes: a lifecycle handler with its phase, or the handler of the point's own model. `N` may be several points of one model. */
+export type Registration<P extends Points, N extends string> = { hook: N } & ([N] extends [NameOf<P, "lifecycle">]
+  ? LifecycleOptions<PayloadOf<P, N>> & PhaseOf<N> & { handler: LifecycleHandler<PayloadOf<P, N>, Canonical<N>> }
+  : [N] extends [NameOf<P, "modifying">]
+    ? ModifyingOptions<ResultOf<P, N>> & { handler: ModifyingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>> }
+    : [N] extends [NameOf<P, "claiming">]
+      ? ClaimingOptions<ResultOf<P, N>> & { handler: ClaimingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>> }
+      : [N] extends [NameOf<P, "turn">]
+        ? TurnOptions & { handler: TurnHandler<PayloadOf<P, N>, Canonical<N>> }
+        : VoidOptions & { handler: VoidHandler<PayloadOf<P, N>, Canonical<N>> });
+
+/** An alias implies its phase, and the model of a plugin's point is not known here. */
+type PhaseOf<N extends string> = [N] extends [keyof Aliases | PluginPointName]
+  ? { phase?: LifecyclePhase }
+  : { phase: LifecyclePhase };
+
+/** A registration with known options, whose handler returns known fields only. */
+export type Checked<P extends Points, N extends string, R extends Registration<P, N>> = R & { hook: N } & {
+  handler: Known<R["handler"], ResultAt<P, N>>;
+} & { [Unknown in Exclude<keyof R, OptionOf<P, N>>]: never };
+type OptionOf<P extends Points, N extends string> =
+  | keyof RegisterOptions
+  | "hook"
+  | "handler"
+  | ([N] extends [NameOf<P, "lifecycle">] ? "phase" : never);
+
 /**
  * A partial result; `null` and `undefined` are "no opinion" on a key. A value that is an object names what it changes of it, too:
  * `{ message: { text } }` keeps the card and the buttons, `{ message: { card: null } }` takes the card away.
@@ -109,6 +159,44 @@ type PatchOf<Value> = Value extends readonly unknown[]
   : Value extends object
     ? { [Part in keyof Value]?: Value[Part] | null | undefined }
     : Value;
+
+/** What a handler of a point may return, for `Known`; `unknown` where nothing is taken, or where a result has no list of fields. */
+export type ResultAt<P extends Points, N extends string> = N extends PluginPointName
+  ? unknown
+  : N extends NameOf<P, "modifying" | "claiming">
+    ? ResultOf<P, N>
+    : unknown;
+
+/**
+ * To intersect a handler's own type with: a compile error that names the field when the handler returns one that `Result` does not
+ * have. TypeScript by itself checks that in the result of no callback. A type of its own, so that the handler's is inferred first.
+ */
+export type Known<Handler extends (...args: never[]) => unknown, Result> = [
+  ExcessOf<Awaited<ReturnType<Handler>>, Result>,
+] extends [never]
+  ? unknown
+  : { "the result has no such field": ExcessOf<Awaited<ReturnType<Handler>>, Result> };
+
+/** The paths (`reply.txt`) of the fields of `Given` that `Allowed` does not have. */
+type ExcessOf<Given, Allowed> = unknown extends Allowed
+  ? never
+  : Given extends readonly (infer One)[]
+    ? ExcessOf<One, Allowed extends readonly (infer Other)[] ? Other : never>
+    : Given extends object
+      ? ExcessKeys<Given, Extract<Allowed, object>>
+      : never;
+type ExcessKeys<Given, Allowed> = string extends keyof Given
+  ? never
+  : {
+      [K in keyof Given & string]: K extends KeyOf<Allowed>
+        ? ExcessOf<Given[K], FieldOf<Allowed, K>> extends infer Path extends string
+          ? `${K}.${Path}`
+          : never
+        : K;
+    }[keyof Given & string];
+/** Of any member of a union. */
+type KeyOf<Allowed> = Allowed extends unknown ? keyof Allowed : never;
+type FieldOf<Allowed, K> = Allowed extends unknown ? (K extends keyof Allowed ? Allowed[K] : never) : never;
 
 export type Claimed<Result> = Result & { handled: boolean; claimedBy?: string };
 

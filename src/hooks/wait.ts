@@ -88,6 +88,7 @@ export class SequenceWait extends Armed {
 
 /** A dispatch that runs all its handlers at once. */
 interface Parallel {
+  lateness(wait: VoidWait, run: HookRun, startedMs: number): unknown;
   onValue(wait: VoidWait, run: HookRun, startedMs: number): void;
   onError(wait: VoidWait, run: HookRun, startedMs: number, error: unknown, outcome: "failed" | "timed_out"): void;
   onLate(run: HookRun, error: unknown): void;
@@ -121,7 +122,9 @@ export class VoidWait extends Armed {
     this.onValue = () => {
       if (this.isLate) return; // a late result is discarded
       const { run, startedMs } = this;
-      this.release()?.onValue(this, run as HookRun, startedMs);
+      const late = this.dispatch?.lateness(this, run as HookRun, startedMs);
+      if (late !== undefined) this.abandon(late);
+      else this.release()?.onValue(this, run as HookRun, startedMs);
     };
     this.onError = (error) => {
       const { run, startedMs } = this;

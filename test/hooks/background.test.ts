@@ -9,7 +9,7 @@ describe("background hooks", () => {
     hooks.registerModifying("sending", async ({ message }) => void ran.push(message.text) as undefined, {
       id: "index",
       execution: "background",
-    });
+    } as never);
     await hooks.fireModifying("sending", sending(), undefined, { dispatchId: "m1:sending", conversation: "web:web:1" });
     expect(ran).toEqual([]);
     expect(outcomes(records[0])).toEqual([["index", "backgrounded"]]);

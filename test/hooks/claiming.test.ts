@@ -82,6 +82,11 @@ describe("claiming hooks", () => {
       { handled: true, replly: "hello" },
       'there is no field "replly"; the fields are handled, reply, reason',
     ],
+    [
+      "a field that has no effect",
+      { handled: false, reply: "hello" },
+      "reply has no effect with handled: false: return handled: true, or leave out reply",
+    ],
     ["a list", [true], "expected { handled: true | false } or null, got a list"],
   ])("take %s for the handler's failure, and ask the next", async (_what, result, error) => {
     const { hooks, records } = setUp();

@@ -47,6 +47,25 @@ describe("deadlines", () => {
     expect(records[0]?.runs.map(({ latencyMs }) => Math.round(latencyMs / 100))).toEqual([50, 50, 50]);
   });
 
+  it.each([0, 5])("count for a handler that blocks the process, %i ms after its start", async (waitMs) => {
+    const { hooks, clock, records, log } = setUp();
+    hooks.registerClaiming(
+      "claim",
+      async () => {
+        if (waitMs > 0) await new Promise<void>((done) => void clock.after(waitMs, done));
+        clock.block(6_000);
+        return { handled: true };
+      },
+      { id: "busy.claim", pluginId: "busy" },
+    );
+    const fired = hooks.fireClaiming("claim", { message: { text: "hi", tags: [] } });
+    await clock.advance(waitMs);
+    expect(await fired).toEqual({ handled: false });
+    expect(outcomes(records[0])).toEqual([["busy.claim", "timed_out"]]);
+    expect(log[0]).toMatchObject({ facts: { id: "busy.claim", plugin: "busy" } });
+    expect(log[0]?.facts.cause).toMatch(/returned after 600\d ms, later than its timeout of 5000 ms/);
+  });
+
   it("discard a late result and swallow a late rejection, said at debug level", async () => {
     const { hooks, clock, log } = setUp();
     const late = gate<{ text: string }>();

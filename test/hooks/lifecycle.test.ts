@@ -339,7 +339,7 @@ describe("phases of a registration", () => {
   it("must be said, must exist, and beforeSync is told what to do instead", () => {
     const { hooks } = setUp();
     const handler = () => {};
-    expect(() => hooks.register({ hook: "task:create", handler })).toThrow(/expected before or after/);
+    expect(() => hooks.register({ hook: "task:create", handler } as never)).toThrow(/expected before or after/);
     expect(() => hooks.register({ hook: "task:create", phase: "beforeSync" as never, handler })).toThrow(
       expect.objectContaining({ hint: expect.stringContaining('phase "before"') }),
     );

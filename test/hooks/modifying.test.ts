@@ -256,7 +256,7 @@ describe("modifying hooks", () => {
   it("refuse a fallback that is no result", () => {
     const { hooks } = setUp();
     expect(() =>
-      hooks.registerModifying("sending", () => null, { failurePolicy: "fallback", fallback: { nope: 1 } }),
+      hooks.registerModifying("sending", () => null, { failurePolicy: "fallback", fallback: { nope: 1 } as never }),
     ).toThrow(/fallback: .*nope/);
     expect(() => hooks.registerModifying("sending", () => null, { failurePolicy: "fallback" })).toThrow(/fallback/);
   });

@@ -1,7 +1,7 @@
 /** The hook name decides the types. `tsc` reads the `@ts-expect-error` lines: each must be an error. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { definePoint, HookRegistry } from "../../src/index.js";
+import { definePoint, HookRegistry, type PluginApi } from "../../src/index.js";
 
 const points = [
   definePoint({
@@ -28,6 +28,88 @@ const points = [
   }),
 ] as const;
 
+/** Fields that a result does not have, in every kind of callback. A plugin's `api.hooks` takes the same. */
+function resultsOf(hooks: HookRegistry | PluginApi["hooks"]) {
+  hooks.registerClaiming("inbound_claim", async ({ message }) => {
+    if (message.text === "") return null;
+    if (message.text === "later") return { handled: true, deferMs: 1_000 };
+    const button = { label: "Open", url: "https://example.org", style: "primary" } as const;
+    return { handled: true, reply: { text: "hi", card: { title: "Build", tone: "good" }, buttons: [[button]] } };
+  });
+  hooks.registerModifying("message_sending", async ({ message }) => {
+    if (message.text === "") return { cancel: "it is empty" };
+    return { message: { text: message.text.trim(), card: null } };
+  });
+  hooks.registerClaiming("plugin:shop:order", async () => ({ handled: true, anything: 1 }));
+  hooks.register({ hook: "inbound_claim", handler: async ({ message }) => ({ handled: message.text === "hi" }) });
+  // @ts-expect-error a claim has no such field, from an async function
+  hooks.registerClaiming("inbound_claim", async () => ({ handled: true, replly: "hello" }));
+  // @ts-expect-error nor from one that is not
+  hooks.registerClaiming("inbound_claim", () => ({ handled: true, replly: "hello" }));
+  // @ts-expect-error on one of its paths
+  hooks.registerClaiming("inbound_claim", ({ message }) => {
+    if (message.isDm) return null;
+    return { handled: true, claimd: true };
+  });
+  // @ts-expect-error a message has no such field
+  hooks.registerClaiming("inbound_claim", async () => ({ handled: true, reply: { text: "hi", cards: [] } }));
+  // @ts-expect-error this point takes no reply
+  hooks.registerClaiming("before_dispatch", async () => ({ handled: true, reply: "hello" }));
+  // @ts-expect-error a field of the wrong type
+  hooks.registerClaiming("inbound_claim", async () => ({ handled: "yes" }));
+  // @ts-expect-error beside a field that there is
+  hooks.registerModifying("message_sending", async () => ({ cancel: true, requird: "yes" }));
+  // @ts-expect-error in a part of a field
+  hooks.registerModifying("message_sending", async () => ({ message: { text: "", txt: "" } }));
+  // @ts-expect-error through the call for any model
+  hooks.register({ hook: "inbound_claim", handler: async () => ({ handled: true, replly: "hello" }) });
+  // @ts-expect-error a lifecycle handler returns nothing
+  hooks.register({ hook: "task:create", phase: "before", handler: async () => ({ cancel: true }) });
+}
+
+/** Options that do not fit the point, and fields that a registration does not have. */
+function optionsOf(hooks: HookRegistry | PluginApi["hooks"]) {
+  for (const hook of ["task:complete", "task:fail"] as const)
+    hooks.register({ hook, phase: "before", handler: (ctx) => void (ctx.data.taskId satisfies string) });
+  hooks.register({ hook: "plugin:shop:order", handler: () => {} });
+  hooks.registerModifying("message_sending", () => null, { failurePolicy: "fallback", fallback: { cancel: "down" } });
+  hooks.registerVoid("message_sent", () => {}, { execution: "background", retry: { attempts: 2, idempotent: true } });
+  // @ts-expect-error a misspelt option
+  hooks.register({ hook: "message_sent", prioritty: 3, handler: () => {} });
+  // @ts-expect-error a void point has no phases
+  hooks.register({ hook: "message_sent", phase: "after", handler: () => {} });
+  // @ts-expect-error a lifecycle point has, and this name implies none
+  hooks.register({ hook: "task:create", handler: () => {} });
+  // @ts-expect-error a fallback is a result
+  hooks.registerClaiming("inbound_claim", () => null, { failurePolicy: "fallback", fallback: { handled: "yes" } });
+  // @ts-expect-error nothing waits for a background hook
+  hooks.registerClaiming("inbound_claim", () => null, { execution: "background" });
+  // @ts-expect-error through the call for any model, too
+  hooks.register({ hook: "inbound_claim", execution: "background", handler: () => null });
+  // @ts-expect-error a policy of turn points
+  hooks.registerClaiming("inbound_claim", () => null, { failurePolicy: "required" });
+  // @ts-expect-error only turn handlers have a budget
+  hooks.registerVoid("message_sent", () => {}, { budget: { entries: 1 } });
+}
+
+/** Answers of a plugin's default route and of its commands. */
+function answersOf({ commands, route }: PluginApi) {
+  const roll = { name: "roll", summary: "Roll a die", role: "viewer" } as const;
+  route(async ({ text }) => ({ reply: { text } }));
+  route(() => undefined);
+  commands.register({ ...roll, run: ({ options }) => `${options.sides}` });
+  commands.register({ ...roll, run: async () => ({ message: "You rolled a 4.", data: { sides: 6 } }) });
+  commands.register({ ...roll, run: () => ({ text: "You rolled a 4.", card: { title: "4" } }) });
+  // @ts-expect-error an answer has no such field
+  route(() => ({ replly: "hi" }));
+  // @ts-expect-error nor has its message
+  route(async () => ({ reply: { text: "hi", cards: [] } }));
+  // @ts-expect-error an answer of a command has no such field
+  commands.register({ ...roll, run: () => ({ message: "You rolled a 4.", dta: 4 }) });
+  // @ts-expect-error a misspelt key
+  commands.register({ ...roll, summry: "s", run: () => "" });
+}
+
 /** Compiled, never called. */
 async function compiles() {
   const hooks = new HookRegistry();
@@ -51,6 +133,9 @@ async function compiles() {
   hooks.registerClaiming("inbound_claim", ({ message }) => ({ handled: message.text === "hi", reply: "hello" }));
   // @ts-expect-error handled must be there
   hooks.registerClaiming("inbound_claim", () => ({ reply: "hello" }));
+  resultsOf(hooks);
+  optionsOf(hooks);
+  answersOf({} as PluginApi);
   // @ts-expect-error a payload without its fields
   await hooks.fireVoid("message_received", { access: "allowed" });
   const claimed = await hooks.fireClaiming("inbound_claim", { message: {} as never });

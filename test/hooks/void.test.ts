@@ -32,11 +32,13 @@ describe("void hooks", () => {
       { id: "broken" },
     );
     hooks.registerVoid("seen", () => {}, { id: "plain" });
+    hooks.registerVoid("seen", (_payload, context) => context.state("blokked" as never, "x"), { id: "misspelt" });
     await hooks.fireVoid("seen", seen());
     expect(records[0]?.runs).toMatchObject([
       { hookId: "idle", outcome: "skipped", reason: "cooldown, 2 min left" },
       { hookId: "broken", outcome: "failed", error: "broken" },
       { hookId: "plain", outcome: "passed" },
+      { hookId: "misspelt", outcome: "failed", error: expect.stringMatching(/state: expected skipped.*got blokked/) },
     ]);
   });
 

@@ -70,7 +70,10 @@ export const hookRunCompleted = ownPoint({
     runId: z.string(),
     outcome: z.enum(["succeeded", "blocked", "skipped", "failed", "timed_out", "interrupted"]),
     reason: z.string().optional(),
-    durationMs: z.number(),
+    durationMs: z
+      .number()
+      .optional()
+      .describe("Of its last attempt; absent when the run never started, or when the process ended while it ran."),
   }),
   summary: "A run of a configured hook has ended for good; not for what a gate refused.",
   example: { hookId: "night-watch", runId: "r_1", outcome: "succeeded", durationMs: 1200 },

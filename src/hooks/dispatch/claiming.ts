@@ -40,12 +40,12 @@ export class ClaimingRules implements Rules<ClaimResult> {
   }
 
   check(sequence: Sequence<ClaimResult>, _entry: Entry, value: unknown): string | undefined {
-    checkClaim(value, sequence.point.result);
+    checkClaim(value, sequence.point.result, sequence.firing?.refuseClaim);
     return undefined;
   }
 
   private take(sequence: Sequence<ClaimResult>, entry: Entry, value: unknown): ClaimResult | undefined {
-    const claim = checkClaim(value, sequence.point.result);
+    const claim = checkClaim(value, sequence.point.result, sequence.firing?.refuseClaim);
     if (claim !== undefined) {
       claim.claimedBy = entry.id;
       this.claim = claim;

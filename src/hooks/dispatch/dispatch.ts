@@ -4,6 +4,7 @@ import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import type { Logger } from "../../lib/logger.js";
 import type { BackgroundRun } from "../background.js";
+import type { Armed } from "../deadline-wheel.js";
 import type { Entry } from "../entry.js";
 import { HookFailedError } from "../errors.js";
 import { type IsolationNote, isolate, isolateOwned } from "../isolate.js";
@@ -11,7 +12,7 @@ import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
 import { Recording, type RunEnd } from "../recording.js";
-import { isDeadlineError } from "../run.js";
+import { isDeadlineError, lateError } from "../run.js";
 
 /**
  * One is made for every dispatch, so it is made cheaply. No handler ever holds one.
@@ -85,7 +86,7 @@ export abstract class Dispatch implements IsolationNote {
   get recordId(): string | undefined {
     return this.firing?.recordId;
   }
-  state(entry: Entry, outcome: Outcome, reason: string): void {
+  state(entry: Entry, outcome: Outcome, reason: string | undefined): void {
     this.recording?.state(entry, outcome, reason);
   }
   /** See `HookContext.check`. Where no result is taken, none is refused. */
@@ -153,6 +154,18 @@ export abstract class Dispatch implements IsolationNote {
     this.recording?.note(this, entry, startedMs, end);
   }
 
+  /**
+   * The error of a handler that returned after its deadline; undefined when it was in time. A handler that blocks the process keeps its
+   * deadline from being noticed before. Known where runs are recorded. `waited` holds the deadline of one that was waited for: time in
+   * which others blocked the process, in turns before this one, is not charged.
+   */
+  protected lateError(entry: Entry, startedMs: number, waited?: Armed): unknown {
+    if (this.recording === undefined || entry.execution === "background") return undefined;
+    const tookMs = this.recording.read() - startedMs;
+    if (tookMs <= entry.timeoutMs || (waited !== undefined && !this.kernel.wheel.isPast(waited))) return undefined;
+    return lateError(entry, tookMs);
+  }
+
   /** Notes and reports a failure, which closes the dispatch if the hook is fail-closed. */
   protected fail(entry: Entry, startedMs: number, error: unknown, outcome: "failed" | "timed_out"): void {
     this.reportDetached(entry, startedMs, error, outcome);
@@ -166,7 +179,7 @@ export abstract class Dispatch implements IsolationNote {
     if (outcome === "timed_out" && entry.pluginId !== undefined && isDeadlineError(error))
       this.kernel.onTimeout?.(entry.id);
     this.kernel.logger.error(
-      { hook: this.point.name, id: entry.id, err: error, cause: errorMessage(error) },
+      { hook: this.point.name, id: entry.id, plugin: entry.pluginId, err: error, cause: errorMessage(error) },
       `Hook "${entry.id}" ${outcome === "failed" ? "failed" : "timed out"} at ${this.point.name}`,
     );
   }

@@ -169,8 +169,14 @@ export class BeforeSyncDispatch extends Dispatch {
     const wasCancelled = this.cancellation.cancelled;
     const run = new LifecycleRun(this, entry, "before", this.data, this.cancellation);
     const startedMs = this.startMs();
+    let late: unknown;
     try {
       const value = entry.handler(run);
+      late = this.lateError(entry, startedMs);
+      if (late !== undefined) {
+        if (isThenable(value)) promiseOf(value).catch((error: unknown) => this.ignoreLate(entry, error));
+        throw late;
+      }
       const changed = LifecycleRun.close(run);
       checkChange(snapshot, changed, this.point);
       this.data = changed;
@@ -179,7 +185,7 @@ export class BeforeSyncDispatch extends Dispatch {
     } catch (error) {
       LifecycleRun.close(run);
       this.data = snapshot;
-      this.fail(entry, startedMs, error, "failed");
+      this.fail(entry, startedMs, error, late === undefined ? "failed" : "timed_out");
       if (entry.closing === "fallback") change(this.data, entry.options.fallback);
     }
   }

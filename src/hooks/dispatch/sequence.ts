@@ -113,6 +113,12 @@ export class Sequence<Result> extends Dispatch {
         this.failed(entry, run, startedMs, error, "failed");
         continue;
       }
+      const late = this.lateError(entry, startedMs);
+      if (late !== undefined) {
+        if (waits) promiseOf(value as PromiseLike<unknown>).catch((error) => this.ignoreLate(entry, error));
+        this.drop(entry, run, startedMs, late);
+        continue;
+      }
       if (waits) {
         this.awaited = run;
         this.awaitedSinceMs = startedMs;
@@ -160,10 +166,18 @@ export class Sequence<Result> extends Dispatch {
   /** The handler that is waited for returned. */
   onValue(value: unknown): void {
     const run = this.awaited as HookRun;
+    const entry = this.entries[this.at - 1] as Entry;
+    const late = this.lateError(entry, this.awaitedSinceMs, this.wait);
     this.awaited = undefined;
-    if (value !== undefined || this.needsEveryReturn)
-      this.took(this.entries[this.at - 1] as Entry, run, this.awaitedSinceMs, value);
+    if (late !== undefined) this.drop(entry, run, this.awaitedSinceMs, late);
+    else if (value !== undefined || this.needsEveryReturn) this.took(entry, run, this.awaitedSinceMs, value);
     this.proceed();
+  }
+
+  /** A handler is past its deadline: its signal fires, and what it did or returns does not count. */
+  private drop(entry: Entry, run: HookRun, startedMs: number, reason: unknown): void {
+    HookRun.abandon(run, reason);
+    this.failed(entry, run, startedMs, reason, "timed_out");
   }
 
   /** The handler that is waited for failed. */
@@ -187,8 +201,7 @@ export class Sequence<Result> extends Dispatch {
     this.awaited = undefined;
     this.wait = undefined;
     wait.leave(entry);
-    HookRun.abandon(run, reason);
-    this.failed(entry, run, this.awaitedSinceMs, reason, "timed_out");
+    this.drop(entry, run, this.awaitedSinceMs, reason);
     this.proceed();
   }
 

@@ -1,6 +1,6 @@
 /** One handler on its own deadline, beside whatever else goes on: turn handlers, detached runs, background runs. */
 import { Armed, type DeadlineWheel } from "../deadline-wheel.js";
-import { deadlineError, HookRun } from "../run.js";
+import { deadlineError, HookRun, lateError } from "../run.js";
 import { isThenable, promiseOf } from "./dispatch.js";
 
 export type Settled =
@@ -29,6 +29,11 @@ export class TimedCall extends Armed {
     late: (error: unknown) => void,
   ): TimedCall {
     const call = new TimedCall(wheel, run, settle);
+    const { timeoutMs, timeoutTicks } = HookRun.entryOf(run);
+    const startedMs = wheel.nowMs();
+    /** It blocked the process, so that its deadline is noticed now. */
+    const isLate = () => wheel.nowMs() - startedMs > timeoutMs && (call.next === undefined || wheel.isPast(call));
+    const dropLate = () => call.abandon(lateError(HookRun.entryOf(run), wheel.nowMs() - startedMs));
     let value: unknown;
     let waits: boolean;
     try {
@@ -39,12 +44,14 @@ export class TimedCall extends Armed {
       return call;
     }
     if (!waits) {
-      call.#end({ kind: "passed", value });
+      if (isLate()) dropLate();
+      else call.#end({ kind: "passed", value });
       return call;
     }
-    wheel.arm(call, HookRun.entryOf(run).timeoutTicks);
+    if (isLate()) dropLate();
+    else wheel.arm(call, timeoutTicks);
     promiseOf(value as PromiseLike<unknown>).then(
-      (settled) => call.#end({ kind: "passed", value: settled }),
+      (settled) => (isLate() ? dropLate() : call.#end({ kind: "passed", value: settled })),
       (error) => (call.#settle === undefined ? late(error) : call.#end({ kind: "failed", error })),
     );
     return call;

@@ -73,6 +73,13 @@ export class VoidDispatch extends Dispatch {
       this.fail(entry, startedMs, error, "failed");
       return;
     }
+    const late = this.lateError(entry, startedMs);
+    if (late !== undefined) {
+      if (waits) promiseOf(value as PromiseLike<unknown>).catch((error) => this.ignoreLate(entry, error));
+      HookRun.abandon(run, late);
+      this.fail(entry, startedMs, late, "timed_out");
+      return;
+    }
     if (!waits) {
       this.passed(entry, startedMs);
       return;
@@ -112,6 +119,11 @@ export class VoidDispatch extends Dispatch {
     if (this.recording === undefined) return;
     const isBackground = entry.execution === "background";
     this.note(entry, startedMs, { outcome: !isBackground ? "passed" : this.dryRun ? "dry_run" : "backgrounded" });
+  }
+
+  /** Why what a handler brings now comes too late; undefined when it comes in time. */
+  lateness(wait: VoidWait, run: HookRun, startedMs: number): unknown {
+    return this.lateError(HookRun.entryOf(run), startedMs, wait);
   }
 
   onValue(wait: VoidWait, run: HookRun, startedMs: number): void {
