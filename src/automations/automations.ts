@@ -205,12 +205,13 @@ export function createAutomations(options: AutomationsOptions): Automations {
   function completed({ id: hookId }: Definition, row: AutomationRun, outcome: RunOutcome): void {
     if (outcome.status === "queued") return;
     const reason = row.statusReason ?? reasonOf(outcome);
+    const last = row.attempts.at(-1);
     const payload = {
       hookId,
       runId: row.id,
       outcome: outcome.status,
       ...(reason === undefined ? {} : { reason }),
-      durationMs: Math.max(0, (row.endedAt ?? clock.now()) - (row.startedAt ?? row.createdAt)),
+      durationMs: last && (last.endedAt === undefined ? undefined : Math.max(0, last.endedAt - last.startedAt)),
     };
     registry
       .fireVoid("hook_run_completed", payload, undefined, { cause: ownCause(row.cause, row.id) })

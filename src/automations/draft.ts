@@ -42,7 +42,7 @@ export function draftCut(
   };
   return newRow(
     start,
-    historyOf(payload, (text) => text),
+    historyOf(point, payload, (text) => text),
     now,
   );
 }
@@ -78,8 +78,8 @@ function draft(
   now: number,
 ): AutomationRun {
   const id = runId ?? newId("r", now);
-  // Only the hash and what is shown: the secrets of the configuration are no part of what starts a run.
-  const history = historyOf(payload, (text) => text);
+  // Only what is shown: the secrets of the configuration are no part of what starts a run.
+  const history = historyOf(definition.point, payload, (text) => text);
   return {
     ...newRow({ definition, id, trigger, reason, dispatchId: id, cause, payload }, history, now),
     status: "queued",

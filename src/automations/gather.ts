@@ -1,5 +1,6 @@
 /** The context of a run: its steps, one after the other, each with its deadline, and what they mean for the handler. */
 import type { StepRecord } from "../domain/automation.js";
+import { formatDuration } from "../lib/duration.js";
 import { errorMessage } from "../lib/errors.js";
 import { isTimeout } from "./program.js";
 import type { Progress } from "./run/progress.js";
@@ -106,8 +107,10 @@ async function runStep(
 
 function whyNot(error: unknown, over: { timedOut: boolean; timeoutMs: number; isRunOver: boolean }): string {
   if (!over.timedOut) return over.isRunOver ? "the run was ended before the step was done" : errorMessage(error);
+  const advice = "raise `timeout` of the step, or have it do less";
   // A program says what it printed last; what an interrupted request or file says tells nobody anything.
-  return `${over.timeoutMs} ms have passed${isTimeout(error) ? `: ${errorMessage(error)}` : ""}`;
+  if (isTimeout(error)) return `${errorMessage(error)} (${advice})`;
+  return `the step did not end within ${formatDuration(over.timeoutMs)}: ${advice}`;
 }
 
 /** Rejects a while after the signal aborts. */

@@ -24,8 +24,10 @@ export interface Handler<Options = unknown> {
   needsModel?(options: Options): boolean;
   /** These options limit the cost of a run; a model without a price is refused at load. */
   needsPrice?(options: Options): boolean;
-  /** These options make it decide something; a hook whose decision has no effect is refused at load. */
-  decides?(options: Options): boolean;
+  /** The setting that makes it decide something; a hook whose decision has no effect is refused at load. */
+  decides?(options: Options): string | undefined;
+  /** The deadline of one attempt; one that is later than that of the run is refused at load. */
+  attemptMs?(options: Options): number;
   /** Why a run with these options has no effect; such a hook is refused at load. `isHeard`: the gateway waits for its decision. */
   idle?(options: Options, isHeard: boolean): Pick<Issue, "path" | "message"> | undefined;
   /** Chats that these options name, templates among them. `to` is their path within the options. */
@@ -66,6 +68,8 @@ export interface Machine {
   readonly plans: readonly string[];
   /** Names of all commands, those of plugins included. */
   readonly commands: readonly string[];
+  /** Why no hook has this id; undefined when one has. */
+  hookProblem(id: string): string | undefined;
   /** Why no task can be given to this runner or person; undefined when one can. */
   assigneeProblem(assignTo: string): string | undefined;
   /** Where requests may go besides the public internet. */

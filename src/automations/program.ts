@@ -5,6 +5,7 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { z } from "zod";
+import { formatDuration } from "../lib/duration.js";
 import { HookgateError } from "../lib/errors.js";
 import type { ProgramEnd } from "../lib/process.js";
 import { secretMask } from "../lib/secret.js";
@@ -47,7 +48,7 @@ export type ProgramOptions = z.output<typeof programOptions>;
 
 /** The rules over several fields, for `superRefine`. */
 export function checkProgram(
-  { command, sh, cwd, env }: Pick<ProgramOptions, "command" | "sh" | "cwd" | "env">,
+  { command, sh, cwd, env, secrets }: Omit<ProgramOptions, "stdin">,
   context: { addIssue(issue: { code: "custom"; message: string; path: (string | number)[] }): void },
 ): void {
   const refuse = (message: string, ...path: (string | number)[]) => context.addIssue({ code: "custom", message, path });
@@ -62,7 +63,10 @@ export function checkProgram(
   for (const name of Object.keys(env)) {
     if (!variableName.safeParse(name).success) refuse(`"${name}" is no name of a variable`, "env", name);
     if (/^HOOKGATE_/i.test(name)) refuse("HOOKGATE_… variables are set by Hookgate", "env", name);
+    if (secrets.includes(name))
+      refuse(`${name} is in \`secrets\`, too, and that value is used: remove one`, "env", name);
   }
+  if (command?.[0]?.trim() === "") refuse("expected the name or the path of a program", "command", 0);
   for (const { index, message } of argumentProblems(command ?? [])) refuse(message, "command", index);
 }
 
@@ -75,11 +79,19 @@ export function missingProgram(
   if (!existsSync(place)) return [`there is no folder ${place}`];
   const [program] = command ?? [];
   if (program === undefined || isTemplate(program)) return [];
-  if (program.includes("/"))
-    return isProgram(resolve(place, program)) ? [] : [`there is no program ${resolve(place, program)}`];
+  if (program.includes("/")) return fileProblems(resolve(place, program));
   if (process.platform === "win32") return []; // extensions and the registry decide there
   const isFound = searchPath.split(delimiter).some((one) => one !== "" && isProgram(join(one, program)));
   return isFound ? [] : [`there is no program "${program}" on the PATH`];
+}
+
+function fileProblems(path: string): string[] {
+  if (isProgram(path)) return [];
+  if (!existsSync(path)) return [`there is no program ${path}`];
+  if (!statSync(path).isFile()) return [`${path} is a folder, and a program is needed`];
+  return [
+    `the program ${path} may not be executed: run \`chmod +x ${path}\`, or start it by its interpreter, such as [sh, ${path}]`,
+  ];
 }
 
 function isProgram(path: string): boolean {
@@ -112,7 +124,7 @@ export async function runProgram(
     printed,
     secrets.map(([, value]) => value),
   );
-  if (end.how !== "exited") throw cutShort(end);
+  if (end.how !== "exited") throw cutShort(end, limits.timeoutMs);
   return { ...end, commandLine: commandLine(options) };
 }
 
@@ -133,16 +145,22 @@ function secretOf(name: string, { reach }: RunContext): string {
   throw new HookgateError({ code: "SECRET_MISSING", message: `the variable ${name} is not set` });
 }
 
-function cutShort(end: ProgramEnd): HookgateError {
+function cutShort(end: ProgramEnd, timeoutMs: number): HookgateError {
   const last = (end.stderr.trim() || end.stdout.trim()).split("\n").slice(-3).join("\n").slice(-500);
-  const said = last === "" ? "" : `; it said last: ${last}`;
+  const said = last === "" ? "" : `; its last output: ${last}`;
   switch (end.how) {
     case "timed_out":
-      return new HookgateError({ code: "PROGRAM_TIMED_OUT", message: `it did not end in time${said}` });
+      return new HookgateError({
+        code: "PROGRAM_TIMED_OUT",
+        message: `the program did not end within ${formatDuration(timeoutMs)}${said}`,
+      });
     case "flooded":
-      return new HookgateError({ code: "PROGRAM_FLOODED", message: "it printed without end and was stopped" });
+      return new HookgateError({
+        code: "PROGRAM_FLOODED",
+        message: "the program printed more than 64 MB and was ended: print less, or write to a file",
+      });
     default:
-      return new HookgateError({ code: "PROGRAM_ABORTED", message: `it was ended before it was done${said}` });
+      return new HookgateError({ code: "PROGRAM_ABORTED", message: `the program was ended before it was done${said}` });
   }
 }
 

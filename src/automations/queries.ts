@@ -7,6 +7,7 @@ import { ALERT_STATES } from "../domain/alert.js";
 import { AUTOMATION_RUN_STATUSES } from "../domain/automation.js";
 import { OUTCOMES } from "../domain/journal.js";
 import { MISSION_STATUSES } from "../domain/mission.js";
+import { platformProblem } from "../domain/platform.js";
 import { DELIVERY_STATUSES, type InboxStatus } from "../domain/store.js";
 import { TASK_STATUSES } from "../domain/task.js";
 import { parseDuration } from "../lib/duration.js";
@@ -33,6 +34,13 @@ export const since = z
   .optional()
   .describe("Not older than this: `1h`, or a time such as 2026-11-21T09:00:00Z.");
 const text = z.string().min(1).optional();
+const platform = z
+  .string()
+  .superRefine((name, context) => {
+    const message = platformProblem(name);
+    if (message !== undefined) context.addIssue({ code: "custom", message });
+  })
+  .optional();
 const oneOf = <T extends string>(known: readonly T[]) => z.enum(known).optional();
 
 export const queries = {
@@ -42,11 +50,11 @@ export const queries = {
   },
   messages: {
     summary: "Messages that came in, as the inbox keeps them.",
-    args: z.strictObject({ platform: text, chat: text, user: text, status: oneOf(INBOX_STATUSES), since, limit }),
+    args: z.strictObject({ platform, chat: text, user: text, status: oneOf(INBOX_STATUSES), since, limit }),
   },
   deliveries: {
     summary: "Messages that went out, or wait, or failed.",
-    args: z.strictObject({ platform: text, chat: text, status: oneOf(DELIVERY_STATUSES), since, limit }),
+    args: z.strictObject({ platform, chat: text, status: oneOf(DELIVERY_STATUSES), since, limit }),
   },
   dispatches: {
     summary: "Hook points that fired, with the runs of their hooks.",

@@ -148,7 +148,7 @@ export function createQueue(options: QueueOptions): Queue {
   async function execute(taken: TakenRun): Promise<RunOutcome> {
     const row = taken.run;
     const definition = parts.definition(row.hookId);
-    const lost = await recoverTaken(taken, definition, { runs, owner, clock });
+    const lost = await recoverTaken(taken, definition, { runs, owner });
     const over = lost ?? (await standIn(row, definition));
     if (over !== undefined) return close(row, over);
     if (row.pendingPayload === undefined)

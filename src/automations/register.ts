@@ -4,7 +4,7 @@ import type { RegisterOptions } from "../hooks/registration.js";
 import type { HookRegistry, Unregister } from "../hooks/registry.js";
 import type { HookContext, LifecycleContext } from "../hooks/signatures.js";
 import { HookgateError } from "../lib/errors.js";
-import { isWaitedFor } from "./definition/check.js";
+import { isWaitedFor } from "./definition/check-effects.js";
 import type { Definition } from "./definition/definition.js";
 import type { Decision } from "./handler.js";
 import { type PointResult, pointResult } from "./run/decide.js";
@@ -83,6 +83,8 @@ async function decide(
     case "succeeded":
     case "blocked": {
       const carried = pointResult(outcome.decision, point, definition.phase);
+      // Handlers are not called in a dry run, so that none has decided anything.
+      if (context.dryRun) context.state("dry_run");
       if (isHeard && carried.kind !== "impossible") return carried;
       if (outcome.status === "blocked") context.state("blocked", `${outcome.reason} (nothing waits for it here)`);
       return { kind: "nothing" };

@@ -4,9 +4,10 @@
  */
 import { compileCondition } from "../hooks/predicate.js";
 import { HookgateError } from "../lib/errors.js";
-import type { Step, StepFailure, StepResult } from "./step.js";
+import { conditionProblems } from "./definition/check-condition.js";
+import type { FieldType, Step, StepFailure, StepResult } from "./step.js";
 import type { JsonSchema } from "./template/json-schema.js";
-import type { TemplateNames } from "./template/names.js";
+import type { StepNames, TemplateNames } from "./template/names.js";
 
 export type StepOutcome = StepResult | StepFailure;
 
@@ -23,6 +24,7 @@ export interface SkipCondition {
 export function compileSkipIf(source: string, step: Step, names: TemplateNames): SkipCondition {
   switch (source) {
     case "empty":
+      if (step.neverEmpty) throw invalid(`the result of ${step.name} is never empty, so no run is skipped: remove it`);
       return { source, holds: (outcome) => outcome.isEmpty && outcome.isOk !== false };
     case "exit_zero":
     case "status_ok":
@@ -36,9 +38,18 @@ export function compileSkipIf(source: string, step: Step, names: TemplateNames):
 function compileExpression(source: string, step: Step, names: TemplateNames): SkipCondition {
   // `exit_zeroo` is a slip, not an expression.
   if (/^[a-z_]+$/.test(source)) throw invalid(`there is no "${source}"${words(step)}`);
-  const variables = { step: fieldsSchema(step), steps: { type: "array" }, event: names.event ?? {} };
+  const steps = [...names.steps, step].map(fieldsSchema);
+  // CEL itself knows no types of a step: it would refuse a comparison with null, which each field may be.
+  const known = { step: untyped(step), steps: { type: "array" }, event: names.event ?? {} };
+  const variables = {
+    step: fieldsSchema(step),
+    steps: { type: "array", prefixItems: steps },
+    event: names.event ?? {},
+  };
+  const problems = conditionProblems(source, variables);
+  if (problems.length > 0) throw invalid(problems.join("; "));
   try {
-    const condition = compileCondition(source, variables, "skip_if");
+    const condition = compileCondition(source, known, "skip_if");
     return {
       source,
       holds: (outcome, event, outcomes) =>
@@ -49,14 +60,29 @@ function compileExpression(source: string, step: Step, names: TemplateNames): Sk
   }
 }
 
-function fieldsSchema(step: Step): JsonSchema {
-  const fields = [...step.fields, "ok", "empty", "text"];
+/** Nothing is known of a step that has issues itself. */
+function fieldsSchema({ fields }: StepNames): JsonSchema {
+  if (fields === undefined) return {};
+  const all = Object.entries({ ...COMMON, ...fields }).map(([name, type]) => [name, type === "any" ? {} : { type }]);
+  return { type: "object", properties: Object.fromEntries(all), additionalProperties: false };
+}
+
+function untyped(step: Step): JsonSchema {
+  const fields = Object.keys(fieldsSchema(step).properties ?? {});
   return {
     type: "object",
     properties: Object.fromEntries(fields.map((field) => [field, {}])),
     additionalProperties: false,
   };
 }
+
+const COMMON: Readonly<Record<string, FieldType>> = {
+  ok: "boolean",
+  empty: "boolean",
+  text: "string",
+  error: "string",
+  timedOut: "boolean",
+};
 
 /** What an expression sees of a step. */
 function visible(outcome: StepOutcome): Record<string, unknown> {
@@ -65,7 +91,7 @@ function visible(outcome: StepOutcome): Record<string, unknown> {
 }
 
 function words({ okWord, fields }: Step): string {
-  return `: expected ${okWord === undefined ? "" : `${okWord}, `}empty, or an expression over step.${fields[0]} and the like`;
+  return `: expected ${okWord === undefined ? "" : `${okWord}, `}empty, or an expression over step.${Object.keys(fields)[0]} and the like`;
 }
 
 function invalid(message: string): HookgateError {

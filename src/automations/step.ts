@@ -15,17 +15,22 @@ export interface Step<Options = unknown> {
   readonly argumentLists?: readonly string[];
   /** The word of `skip_if` that asks whether its result is ok; a step without one has no such word. */
   readonly okWord?: "exit_zero" | "status_ok";
+  /** `skip_if: empty` never holds. */
+  readonly neverEmpty?: true;
   /** What these options name and this machine lacks at the moment; see `Handler`. */
   missing?(options: Options, machine: Machine): readonly string[];
   /** Secret variables that these options need; a missing one is refused at load. */
   secrets?(options: Options): readonly string[];
   /** Only an owner may fire, enable or reveal a hook with it. */
   readonly ownerOnly?: boolean;
-  /** Fields of the result that templates may name; a template that names another is refused at load. */
-  readonly fields: readonly string[];
+  /** Fields of the result that templates and conditions may name, with their types; a template that names another is refused at load. */
+  readonly fields: Readonly<Record<string, FieldType>>;
   /** Throws for a failure. Must stop when `context.signal` aborts, and keep its result within `context.maxBytes`. */
   run(options: Options, context: StepContext): Promise<StepResult>;
 }
+
+/** As JSON schemas name it; each may be null, too. */
+export type FieldType = "string" | "number" | "boolean" | "array" | "object" | "any";
 
 export interface StepContext extends RunContext {
   readonly timeoutMs: number;

@@ -75,7 +75,7 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
       if (templates.length === 0) return options;
       const data = templateData(
         scope,
-        names.steps.map(({ fields = [] }) => fields),
+        names.steps.map(({ fields = {} }) => Object.keys(fields)),
       );
       return templates.reduce((whole, one) => {
         const text = renderOne(one, data);

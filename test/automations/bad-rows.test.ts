@@ -45,7 +45,6 @@ it("are ended with the reason, and everything behind them is run", { timeout: 60
       reason: "x",
       event: "event:hurt",
       payload: {},
-      payloadHash: "",
       attempts: [],
     });
     add.run("r_bad_data", "queued", null, null, '{"trigger":', '{"n":2}');

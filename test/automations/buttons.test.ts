@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { taskedApp, WORKER_TOKEN } from "../orchestrator/support/tasked-app.js";
 import { until } from "../support/until.js";
 
-const ping = { id: "ping", on: "message_received", match: { when: "false" }, run: { chat: { text: "pong" } } };
+const ping = { id: "ping", on: "message_received", match: { users: ["999"] }, run: { chat: { text: "pong" } } };
 
 async function posted(action: Record<string, unknown>, text: string) {
   const app = await taskedApp({

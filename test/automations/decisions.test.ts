@@ -65,6 +65,27 @@ test("a decision with a field that does not exist is a failed run that names the
   });
 });
 
+test("JSON that is nested too deep is a failed run with the reason as a decision, and null as a step's JSON", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": `hooks:
+  - { id: decides, on: message_sending, run: { shell: { command: [cat, deep.json] } } }
+  - { id: reads, on: message_sent, context: [{ read_file: { path: deep.json } }], run: { shell: { command: [echo, "json: {{ steps[0].json }}"] } } }
+`,
+    "deep.json": `{"decision":"modify","patch":{"message":{"card":${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}}}}`,
+  });
+  await live.app.gateway.send(
+    { platform: "web", botId: "web", chatId: "general" },
+    { text: "hello" },
+    { cause: { kind: "api", id: "t", depth: 0 } },
+  );
+  expect(await live.ended("decides")).toMatchObject({
+    status: "failed",
+    statusReason: expect.stringContaining("it is nested deeper than 100 levels"),
+  });
+  expect((await live.ended("reads")).attempts[0]?.output).toMatchObject({ stdout: "json: \n" });
+  expect(await live.room()).toContain("hello");
+});
+
 test("a value that an earlier hook overruled is no success", async () => {
   const sets = (text: string) => `sees: original, ${patches({ message: { text } })}`;
   const live = await liveApp({
@@ -99,19 +120,28 @@ test("a block where nothing can be blocked is a failed run", async () => {
   });
 });
 
-test("the note that no hook answered is left out where a hook in the background answers", async () => {
-  const answers = (on: string, word: string) =>
-    `{ id: ${word}, on: ${on}, execution: background, match: { when: 'payload.message.text == "${word}"' }, run: { chat: { to: here, text: answer to ${word} } } }`;
+test("the note that no hook answered is left out where a hook in the background may answer, and only there", async () => {
+  const hook = (on: string, word: string, run: string) =>
+    `  - { id: ${word}, on: ${on}, execution: background, match: { when: 'payload.message.text == "${word}"' }, run: ${run} }\n`;
+  const chat = (word: string) => `{ chat: { to: here, text: answer to ${word} } }`;
   const live = await liveApp({
-    "hookgate.yaml": `hooks:\n  - ${answers("message_received", "one")}\n  - ${answers("inbound_claim", "two")}\n`,
+    "hookgate.yaml": `hooks:
+${hook("message_received", "one", chat("one"))}${hook("inbound_claim", "two", chat("two"))}${hook("message_received", "notes", "{ shell: { command: [sleep, '1'] } }")}${hook("message_received", "fails", "{ shell: { command: ['false'] } }")}${hook("message_received", "elsewhere", "{ chat: { to: 'web:web:general', text: seen } }")}`,
   });
-  for (const text of ["one", "two", "three"])
-    await live.post("/api/rooms/dm-1/messages", { text, nonce: `nonce-${text}` });
-  const texts = () => live.room("dm-1");
   const note = "No hook answered.";
-  await until(async () => (await texts()).some((text) => text.startsWith(note)), "the note to the last message");
-  await until(async () => (await texts()).includes("answer to two"), "the answer");
-  const said = await texts();
-  expect(said).toContain("answer to one");
-  expect(said.filter((text) => text.startsWith(note))).toHaveLength(1);
+  const texts = () => live.room("dm-1");
+  const notes = async () => (await texts()).filter((text) => text.startsWith(note)).length;
+  const say = (text: string) => live.post("/api/rooms/dm-1/messages", { text, nonce: `nonce-${text}` });
+  for (const text of ["one", "two"]) {
+    await say(text);
+    await until(async () => (await texts()).includes(`answer to ${text}`), "the answer");
+    expect((await live.post("/api/command", { line: "/hooks why last" })).text).toMatch(
+      new RegExp(`no note was sent: the hook ${text} (had not finished|answered) in the background`),
+    );
+  }
+  expect(await notes()).toBe(0);
+  for (const [index, text] of ["notes", "fails", "elsewhere", "three"].entries()) {
+    await say(text);
+    await until(async () => (await notes()) === index + 1, `the note to "${text}"`);
+  }
 });

@@ -75,7 +75,7 @@ describe("gates", () => {
     const { store, clock } = await setUp();
     const at = clock.now();
     await store.automation.runs.insert({
-      ...{ id: "r1", hookId: "slow", trigger: "on", reason: "x", status: "succeeded", payload: null, payloadHash: "" },
+      ...{ id: "r1", hookId: "slow", trigger: "on", reason: "x", status: "succeeded", payload: null },
       ...{ isRepeatable: false, attempt: 1, attempts: [], createdAt: at, dueAt: at, startedAt: at - 10_000 },
     });
     const { enter } = await setUp(10, store);
@@ -127,14 +127,14 @@ describe("gates", () => {
     const shaky = hook("shaky", { concurrency: 5 });
     for (let i = 0; i < 3; i++) await failing(shaky);
     expect(broken).toEqual(["shaky: no answer, 60000"]);
-    expect(said(await enter(shaky))).toBe("breaker: it failed 3 times in a row; tried again in 1 min");
+    expect(said(await enter(shaky))).toBe("breaker: it failed 3 times in a row; the hook is not run for 1 min");
     expect(said(await enter(hook("sound")))).toBe("open");
 
     await clock.advance(60_000);
     const trial = await pass(shaky);
     expect(said(await enter(shaky))).toBe("breaker: it failed again and again; one run is under way to try it");
     trial.leave({ status: "failed", error: "no answer", isRetryable: true });
-    expect(said(await enter(shaky))).toMatch(/tried again in 2 min/);
+    expect(said(await enter(shaky))).toMatch(/not run for 2 min/);
     expect(broken).toHaveLength(1);
 
     await clock.advance(120_000);

@@ -24,8 +24,8 @@ const event = jsonSchemaOf(
     either: z.union([z.object({ left: z.string() }), z.object({ right: z.string() })]),
   }),
 );
-const shell = { name: "shell", fields: ["stdout", "exitCode"] };
-const query = { name: "db_query", fields: ["rows", "count"] };
+const shell = { name: "shell", fields: { stdout: "string", exitCode: "number" } } as const;
+const query = { name: "db_query", fields: { rows: "array", count: "number" } } as const;
 const names: TemplateNames = { event, steps: [shell, query] };
 const scope: TemplateScope = {
   event: {

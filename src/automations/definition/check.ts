@@ -1,14 +1,13 @@
 /** A definition whose form is right is held against what there is: hook points, events, payload fields, secrets, models. */
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
-import { platformProblem } from "../../domain/platform.js";
 import { ALIASES, resolveAlias } from "../../hooks/aliases.js";
-import { compileMatcher, type Matcher } from "../../hooks/matcher.js";
+import { compileMatcher, type Matcher, platformProblems } from "../../hooks/matcher.js";
 import type { LifecyclePhase } from "../../hooks/point.js";
 import type { Execution } from "../../hooks/registration.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
 import { errorMessage } from "../../lib/errors.js";
-import { type Issue, pathText, suggestion } from "../../lib/schema-issues.js";
+import { type Issue, suggestion } from "../../lib/schema-issues.js";
 import { whyNoKey } from "../../lib/webhook-signature.js";
 import type { ChatRef } from "../handler.js";
 import { HERE } from "../outgoing/chat-address.js";
@@ -17,6 +16,7 @@ import type { JsonSchema } from "../template/json-schema.js";
 import { eventName } from "../triggers/event-point.js";
 import { DUE_POINT } from "../triggers/trigger.js";
 import { selectionOf } from "../triggers/watch/selection.js";
+import { checkEffects, checkPolicies, isWaitedFor } from "./check-effects.js";
 import { hasConversation, impossibleMatches } from "./check-match.js";
 import { compileTemplates, schemaOf } from "./check-templates.js";
 import type { Definition, Place, Trigger } from "./definition.js";
@@ -66,18 +66,15 @@ export function checkDefinition(
   const execution = executionOf(form, trigger, point, phase, issues);
   checkDecides(body.run, execution, point, phase, issues);
   checkActs(body.run, execution, issues);
-  const match = matchOf(form, trigger, point, issues);
   const payload = schemaOf(point);
-  if (form.match !== undefined) {
-    const wrong = new Set(issues.map(({ path }) => pathText(path)));
-    const impossible = impossibleMatches(form.match as Matcher, point, payload);
-    issues.push(...impossible.filter(({ path }) => !wrong.has(pathText(path))));
-  }
+  const impossible = form.match === undefined ? [] : impossibleMatches(form.match as Matcher, point, payload);
+  const match = matchOf(form, trigger, point, impossible, issues);
   const chats = body.run?.handler.chats?.(body.run.options) ?? [];
   checkConversation(chats, body.run, trigger, point, payload, issues);
-  if (!unsure.has("execution") && !unsure.has("on_failure") && !unsure.has("fallback"))
-    checkPolicies(form, execution, issues);
   const hasHere = hasConversation(payload);
+  const checked = { form, raw, body, point, phase, execution, hasHere };
+  if (!unsure.has("execution") && !unsure.has("on_failure") && !unsure.has("fallback")) checkPolicies(checked, issues);
+  if (!unsure.has("execution") && !unsure.has("timeout")) checkEffects(checked, issues);
   const compiled = compileTemplates(body, point, issues);
   if (issues.length > 0 || unsure.size > 0 || compiled === undefined) return { issues };
   return {
@@ -115,6 +112,13 @@ export function checkDefinition(
       chats: chats
         .concat((form.notify?.to ?? []).map((text) => ({ path: ["notify", "to"], text })))
         .filter(({ text }) => text !== HERE && !isTemplate(text)),
+      mayPostIn: (conversation) => {
+        const { handler } = compiled.run;
+        if (handler.chats === undefined) return handler.name !== "shell" && handler.name !== "http";
+        return chats.some(
+          ({ text }) => text === HERE || isTemplate(text) || `${conversation}:`.startsWith(`${text.trim()}:`),
+        );
+      },
       missing: (machine) =>
         used.flatMap(({ needs, options }, index) => {
           const isAfterProgram = used.slice(0, index).some((before) => before.needs.ownerOnly === true);
@@ -192,7 +196,7 @@ function checkWatched(trigger: Trigger | undefined, folder: string, issues: Issu
 /** The nearest only: there are too many to list. */
 function near(name: string, known: readonly string[]): string {
   const said = suggestion(name, known);
-  return said.startsWith(" (did") ? said : "; `hookgate points` lists them";
+  return said.startsWith(" (did") ? said : "; `npx hookgate points` lists them";
 }
 
 function pointName(trigger: Trigger): string {
@@ -258,54 +262,31 @@ function isPeriodic({ kind }: Trigger): boolean {
   return kind === "every" || kind === "cron" || kind === "manual";
 }
 
-/** Somebody waits for its decision. */
-export function isWaitedFor(execution: Execution): boolean {
-  return execution === "blocking" || execution === "deadline";
-}
-
-/** Field by field, so that each wrong one is told. */
-function matchOf(form: DefinitionForm, trigger: Trigger, point: AnyPoint, issues: Issue[]): Matcher | undefined {
+/** Field by field, so that each wrong one is told. What `impossible` says of a condition is clearer than what its compiler says. */
+function matchOf(
+  form: DefinitionForm,
+  trigger: Trigger,
+  point: AnyPoint,
+  impossible: readonly Issue[],
+  issues: Issue[],
+): Matcher | undefined {
   // The schema gives fields that are not there as absent, never as undefined.
   const given: Matcher = { access: "allowed", ...(form.match as Matcher | undefined) };
+  const isImpossible = (name: string) => impossible.some(({ path }) => path[1] === name);
+  const wrong = new Set<unknown>();
   for (const [field, wanted] of Object.entries(given))
     try {
-      compileMatcher({ [field]: wanted }, point.payload);
+      if (field !== "when" || !isImpossible(field)) compileMatcher({ [field]: wanted }, point.payload);
     } catch (error) {
+      wrong.add(field);
       issues.push({ path: ["match", field], message: errorMessage(error).replace(`match.${field}: `, "") });
     }
-  checkPlatforms(given, point, issues);
+  issues.push(...impossible.filter(({ path }) => !wrong.has(path[1])));
+  for (const { path, message } of platformProblems(given, point.name))
+    issues.push({ path: ["match", ...path], message });
   if (trigger.kind === "files") return { ...given, watches: [form.id] };
   if (trigger.kind !== "on") return form.match === undefined ? undefined : given;
   return given;
-}
-
-/** A platform that is misspelt would never match. What plugins and events bring may name platforms of their own. */
-function checkPlatforms(match: Matcher, { name }: AnyPoint, issues: Issue[]): void {
-  if (/^(plugin|event):/.test(name)) return;
-  // No chat or person of a platform has a colon in its id.
-  for (const field of ["platforms", "chats", "users"] as const)
-    match[field]?.forEach((text, index) => {
-      const message = field === "platforms" || text.includes(":") ? platformProblem(text) : undefined;
-      if (message !== undefined) issues.push({ path: ["match", field, index], message });
-    });
-}
-
-function checkPolicies(form: DefinitionForm, execution: Execution, issues: Issue[]): void {
-  const isDetached = !isWaitedFor(execution);
-  if (form.retry !== undefined && execution !== "background")
-    issues.push({ path: ["retry"], message: `only background hooks are retried, and this one is ${execution}` });
-  if (form.on_failure !== "open" && isDetached)
-    issues.push({
-      path: ["on_failure"],
-      message: `no event waits for a hook that is ${execution}, so on_failure can only be open`,
-    });
-  if ((form.on_failure === "fallback") !== (form.fallback !== undefined))
-    issues.push({ path: ["fallback"], message: "on_failure: fallback and `fallback:` belong together" });
-  if (form.when_busy === "coalesce" && execution !== "background")
-    issues.push({
-      path: ["when_busy"],
-      message: `only background runs can be merged, and this hook is ${execution}`,
-    });
 }
 
 function checkSecrets(secrets: readonly string[], around: Surroundings, issues: Issue[]): void {
@@ -356,14 +337,15 @@ function checkDecides(
   phase: LifecyclePhase | undefined,
   issues: Issue[],
 ): void {
-  if (run === undefined || run.handler.decides?.(run.options) !== true) return;
+  const setting = run?.handler.decides?.(run.options);
+  if (run === undefined || setting === undefined) return;
   const isOver = model === "void" || phase === "after";
   if (isWaitedFor(execution) && !isOver) return;
   const why = isOver
     ? `nothing can be decided at ${name}${phase === undefined ? "" : ` (${phase})`}`
     : `nothing waits for a hook that is ${execution}`;
-  const path = ["run", run.handler.name, "decides"];
-  issues.push({ path, message: `${why}, so a decision has no effect: remove \`decides\`` });
+  const path = ["run", run.handler.name, setting];
+  issues.push({ path, message: `${why}, so a decision has no effect: remove \`${setting}\`` });
 }
 
 function checkModel(run: ParsedBody["run"], { models, defaultModel, unpriced }: Surroundings, issues: Issue[]): void {

@@ -106,6 +106,8 @@ export interface Definition {
   readonly secrets: readonly string[];
   /** Chats that its handler and `notify` name; `here` and templates are not among them. */
   readonly chats: readonly ChatRef[];
+  /** Whether its handler may post in this conversation. What programs and other servers do is not known, and is no answer of the hook. */
+  mayPostIn(conversation: string): boolean;
   /** What it names and the gateway lacks now: a program, a module, a plan. Looked up on each call. */
   missing(machine: Omit<Machine, "folder" | "isAfterProgram" | "hasHere">): readonly string[];
   /** What is wrong with the code that it names, which is loaded for that. */

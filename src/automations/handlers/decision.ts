@@ -1,5 +1,6 @@
 /** Decisions as programs and servers write them: `{ "decision": "block", "reason": "…" }`. Shared by `shell` and `http`. */
 import { z } from "zod";
+import { isTooDeep, MAX_JSON_DEPTH, readJson } from "../../lib/json-depth.js";
 import { flatIssues, PLAIN } from "../../lib/plain-issues.js";
 import { suggestion } from "../../lib/schema-issues.js";
 import type { Decision } from "../handler.js";
@@ -22,14 +23,11 @@ export type ReadDecision =
 export function readDecision(text: string): ReadDecision {
   const trimmed = text.trim();
   if (!trimmed.startsWith("{")) return { kind: "none" };
-  let value: unknown;
-  try {
-    value = JSON.parse(trimmed);
-  } catch {
-    if (!trimmed.includes('"decision"')) return { kind: "none" };
-    return { kind: "unreadable", error: "it starts with { and is not JSON" };
-  }
-  return decisionFromValue(value);
+  const value = readJson(trimmed);
+  if (value !== undefined) return decisionFromValue(value);
+  if (!trimmed.includes('"decision"')) return { kind: "none" };
+  const deep = `it is nested deeper than ${MAX_JSON_DEPTH} levels`;
+  return { kind: "unreadable", error: isTooDeep(trimmed) ? deep : "it starts with { and is not JSON" };
 }
 
 /** The same for what a module's function returned, or for JSON that is read already. */

@@ -40,6 +40,7 @@ export const shellHandler: Handler<ShellOptions> = {
   summary: "Runs a program with the payload on standard input; its exit code or its output decides.",
   options: shellOptions,
   missing: missingProgram,
+  decides: ({ decision }) => (decision === "status" ? "decision" : undefined),
   verbatim: [...PROGRAM_VERBATIM, "decision"],
   argumentLists: ["command"],
   ownerOnly: true,

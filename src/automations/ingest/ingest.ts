@@ -101,7 +101,7 @@ function unavailable(name: string): HookgateError {
   return new HookgateError({
     code: "EVENT_UNAVAILABLE",
     message: `the event "${name}" cannot be taken at the moment`,
-    hint: "Its declaration or its secret is not right on the server: `hookgate check` there shows the problem.",
+    hint: "Its declaration or its secret is not right on the server: `npx hookgate check` there shows the problem.",
     retryable: true,
   });
 }

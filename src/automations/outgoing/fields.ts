@@ -1,4 +1,5 @@
 /** Option fields of whatever sends a request: the `http` handler and the `http` step. */
+import { validateHeaderValue } from "node:http";
 import { isIP } from "node:net";
 import { z } from "zod";
 import { whyNotPublic } from "../../lib/outgoing/destinations.js";
@@ -37,7 +38,9 @@ export const ONE_TARGET = { path: ["url"], message: "expected either url or url_
 const headerName = z
   .string()
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "expected a header's name, such as X-Source")
-  .refine((name) => !SET_BY_US.has(name.toLowerCase()), "this header is set by Hookgate");
+  .refine((name) => !SET_BY_US.has(name.toLowerCase()), {
+    error: ({ input }) => `Hookgate sets the header ${String(input)} itself: remove it`,
+  });
 const SET_BY_US: ReadonlySet<string> = new Set([
   "host",
   "content-length",
@@ -49,7 +52,41 @@ const SET_BY_US: ReadonlySet<string> = new Set([
   "x-crewship-signature",
 ]);
 
-export const headers = z.record(headerName, z.string()).default({}).describe("Further headers.");
+/** A name is refused as an issue of its entry: a schema of keys reports the form of the key only. */
+export const headers = z
+  .record(z.string(), z.string())
+  .superRefine((given, context) => {
+    for (const [name, value] of Object.entries(given)) {
+      const refuse = (message: string) => context.addIssue({ code: "custom", message, path: [name] });
+      const [problem] = headerName.safeParse(name).error?.issues ?? [];
+      if (problem !== undefined) refuse(problem.message);
+      else if (!isTemplate(value) && !isHeaderValue(name, value.trim()))
+        refuse("the value has a line break or a character that no header may have: write it in one line");
+    }
+  })
+  .default({})
+  .describe("Further headers.");
+
+function isHeaderValue(name: string, value: string): boolean {
+  try {
+    validateHeaderValue(name, value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `auth` would replace a header that was written. */
+export function checkAuth(
+  { headers: given, auth: login }: { headers: Readonly<Record<string, string>>; auth?: Auth | undefined },
+  context: { addIssue(issue: { code: "custom"; message: string; path: string[] }): void },
+): void {
+  if (login === undefined) return;
+  const set = "header" in login ? login.header : "Authorization";
+  const twice = Object.keys(given).find((name) => name.toLowerCase() === set.toLowerCase());
+  if (twice !== undefined)
+    context.addIssue({ code: "custom", message: "`auth` sets this header, too: remove one", path: ["headers", twice] });
+}
 
 /** Text as it is, or anything else as JSON; templates stand in its strings. */
 export const body = z.union([z.string(), z.record(z.string(), z.json()), z.array(z.json())]).optional();

@@ -1,9 +1,9 @@
 /** Between a background run of the kernel and its row. */
 import type { AutomationRun } from "../../domain/automation.js";
+import { namedBy } from "../../domain/journal.js";
 import type { BackgroundRun } from "../../hooks/background.js";
 import { redact } from "../../lib/redact.js";
 import type { Definition } from "../definition/definition.js";
-import { hashOf } from "../run/history.js";
 
 export function rowOf(run: BackgroundRun, definition: Definition | undefined, now: number): AutomationRun {
   const { id, hookId, hook, phase, payload, dispatchId, cause, conversation, messageId } = run;
@@ -20,8 +20,7 @@ export function rowOf(run: BackgroundRun, definition: Definition | undefined, no
     ...(conversation === undefined ? {} : { conversation }),
     ...(messageId === undefined ? {} : { messageId }),
     status: "backgrounded",
-    payload: redact(payload),
-    payloadHash: hashOf(payload),
+    payload: redact(payload, namedBy(hook)),
     pendingPayload: payload,
     isRepeatable: definition === undefined ? run.idempotent === true : definition.retry !== undefined,
     attempt: 0,

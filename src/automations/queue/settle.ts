@@ -10,7 +10,7 @@ export function closeRow(row: AutomationRun, outcome: RunOutcome, now: number): 
     status: outcome.status,
     ...(reason === undefined ? {} : { statusReason: reason }),
     attempts: row.attempts.map((attempt) =>
-      attempt.endedAt === undefined
+      attempt.status === "running"
         ? { ...attempt, endedAt: now, status: outcome.status === "queued" ? "failed" : outcome.status }
         : attempt,
     ),

@@ -1,13 +1,12 @@
 /**
  * What of a run goes into its history. What people wrote (the texts of the payload) is masked wherever it turns up again, in a
- * prompt or an output; secrets are masked everywhere; all is cut to size. Hashes of the originals tell equal from different.
+ * prompt or an output; secrets are masked everywhere; all is cut to size.
  */
-import { createHash } from "node:crypto";
-import { personalTexts, redact, reveal } from "../../lib/redact.js";
+import { namedBy } from "../../domain/journal.js";
+import { maskTexts, personalTexts, redact, reveal } from "../../lib/redact.js";
 
 export interface History {
   payload: unknown;
-  payloadHash: string;
   text(text: string): string;
   value(value: unknown): unknown;
 }
@@ -19,29 +18,20 @@ const MAX_CHARACTERS = 16_384;
 const MAX_DEPTH = 12;
 const MAX_ENTRIES = 200;
 
-/** `mask` masks the secrets of the configuration. */
-export function historyOf(payload: unknown, mask: (text: string) => string): History {
+/** `point`: whose payload it is. `mask` masks the secrets of the configuration. */
+export function historyOf(point: string, payload: unknown, mask: (text: string) => string): History {
   let texts: string[] | undefined;
   const text = (one: string): string => {
-    texts ??= personalTexts(payload)
+    texts ??= personalTexts(payload, namedBy(point))
       .filter(({ length }) => length >= MIN_TEXT)
       .slice(0, MAX_TEXTS);
-    let masked = one;
-    for (const personal of texts)
-      if (masked.includes(personal)) masked = masked.replaceAll(personal, `[${[...personal].length} characters]`);
-    return clip(mask(masked));
+    return clip(mask(maskTexts(one, texts)));
   };
   return {
-    payload: redact(payload),
-    payloadHash: hashOf(payload),
+    payload: redact(payload, namedBy(point)),
     text,
     value: (value) => walk(reveal(value), text, 0),
   };
-}
-
-export function hashOf(value: unknown): string {
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "undefined");
-  return createHash("sha256").update(text).digest("base64url");
 }
 
 function clip(text: string): string {

@@ -1,6 +1,6 @@
 /** What a handler's result means: for the point that waits for it, and for the history. */
 import { errorMessage } from "../../lib/errors.js";
-import { isWaitedFor } from "../definition/check.js";
+import { isWaitedFor } from "../definition/check-effects.js";
 import type { Decision, HandlerResult } from "../handler.js";
 import { pointResult } from "./decide.js";
 import type { RunOutcome } from "./outcome.js";

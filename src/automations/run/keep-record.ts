@@ -4,7 +4,7 @@ import { backoffMs } from "../../lib/backoff.js";
 import { formatDuration } from "../../lib/duration.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { HandlerFacts } from "../handler.js";
-import { type History, hashOf } from "./history.js";
+import type { History } from "./history.js";
 import type { OpenRun } from "./open-run.js";
 import { type RunOutcome, reasonOf } from "./outcome.js";
 import type { RunParts, RunStart } from "./parts.js";
@@ -81,7 +81,7 @@ function endAttempt(
   now: number,
 ): void {
   const last = row.attempts.at(-1);
-  if (last === undefined || last.endedAt !== undefined) return;
+  if (last?.status !== "running") return;
   const error = outcome.status === "succeeded" ? undefined : reasonOf(outcome);
   const { rendered, output, toolCalls, usage } = handler;
   const ended: AttemptRecord = {
@@ -90,7 +90,7 @@ function endAttempt(
     status: outcome.status === "queued" ? "failed" : outcome.status,
     ...(error === undefined ? {} : { error: history.text(error) }),
     steps: steps.map((step) => history.value(step) as StepRecord),
-    ...(rendered === undefined ? {} : { rendered: history.text(rendered), renderedHash: hashOf(rendered) }),
+    ...(rendered === undefined ? {} : { rendered: history.text(rendered) }),
     ...(toolCalls === undefined ? {} : { toolCalls: history.value(toolCalls) as AttemptRecord["toolCalls"] & object }),
     ...(usage === undefined ? {} : { usage }),
     ...(output === undefined ? {} : { output: history.value(output) }),

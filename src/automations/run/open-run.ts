@@ -2,6 +2,7 @@
 
 import { formatAddress } from "../../domain/address.js";
 import type { AutomationRun } from "../../domain/automation.js";
+import { namedBy } from "../../domain/journal.js";
 import type { Decision } from "../handler.js";
 import { conversationOf } from "../outgoing/chat-address.js";
 import { type History, historyOf } from "./history.js";
@@ -18,7 +19,7 @@ export interface OpenRun {
 }
 
 export async function openRun(start: RunStart, parts: RunParts): Promise<OpenRun> {
-  const history = historyOf(start.payload, parts.mask);
+  const history = historyOf(start.point.name, start.payload, parts.mask);
   if (start.stored !== undefined) return { row: { ...start.stored }, history, isStored: true };
   if (start.attempt > 1 && !start.dryRun) {
     const row = await parts.runs.get(start.id);
@@ -57,15 +58,16 @@ function skippedBefore(statusReason = "") {
 
 export type NewRow = Pick<RunStart, "definition" | "id" | "trigger" | "reason" | "dispatchId" | "cause" | "payload">;
 
-/** Of the payload, where it is about one. */
-function conversationIn(payload: unknown): Pick<AutomationRun, "conversation"> {
+/** The conversation that a payload of our own points names. Everyone sees it, so payloads from outside do not count: they may hold any text. */
+function conversationIn(point: string, payload: unknown): Pick<AutomationRun, "conversation"> {
+  if (namedBy(point) === "others") return {};
   if (typeof payload !== "object" || payload === null) return {};
   const at = conversationOf(payload as Record<string, unknown>);
   return at === undefined ? {} : { conversation: formatAddress(at) };
 }
 
 /** What is stored before anything is done. */
-export function newRow(start: NewRow, history: Pick<History, "payload" | "payloadHash">, now: number): AutomationRun {
+export function newRow(start: NewRow, { payload }: Pick<History, "payload">, now: number): AutomationRun {
   const { definition, id, trigger, reason, dispatchId, cause } = start;
   return {
     id,
@@ -76,10 +78,9 @@ export function newRow(start: NewRow, history: Pick<History, "payload" | "payloa
     ...(cause === undefined ? {} : { cause }),
     dispatchId,
     ...(definition.phase === undefined ? {} : { phase: definition.phase }),
-    ...conversationIn(start.payload),
+    ...conversationIn(definition.point, start.payload),
     status: "running",
-    payload: history.payload,
-    payloadHash: history.payloadHash,
+    payload,
     isRepeatable: false,
     attempt: 0,
     attempts: [],

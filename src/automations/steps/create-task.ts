@@ -9,7 +9,10 @@ import type { Step } from "../step.js";
 import { isTemplate } from "../template/is-template.js";
 
 const createTaskOptions = z.strictObject({
-  title: z.string().min(1).describe("What is to be done, in a line."),
+  title: z
+    .string()
+    .refine((title) => title.trim() !== "", "expected a title that is not empty")
+    .describe("What is to be done, in a line."),
   to: z.string().min(1).describe("Who does it: a runner, or person:platform:id."),
   description: z.string().optional().describe("In full."),
   group: z.string().optional().describe("A word that it goes under."),
@@ -31,7 +34,8 @@ export const createTaskStep: Step<z.output<typeof createTaskOptions>> = {
   name: "create_task",
   summary: "Gives a runner or a person a task.",
   options: createTaskOptions,
-  fields: ["id", "status", "title"],
+  fields: { id: "string", status: "string", title: "string" },
+  neverEmpty: true,
   missing({ to }, { assigneeProblem }) {
     const problem = isTemplate(to) ? undefined : assigneeProblem(to);
     return problem === undefined ? [] : [problem];

@@ -5,6 +5,7 @@ import { nearest } from "../../lib/nearest.js";
 import { PLAIN_MANY } from "../../lib/plain-issues.js";
 import { issuesOf } from "../../lib/schema-issues.js";
 import { valueProblem } from "../../lib/value-problem.js";
+import type { Machine } from "../handler.js";
 import { queries } from "../queries.js";
 import type { Step, StepContext, StepResult } from "../step.js";
 import { isTemplate } from "../template/is-template.js";
@@ -42,9 +43,17 @@ export const dbQueryStep: Step<z.output<typeof dbQueryOptions>> = {
   summary: "Asks what Hookgate keeps: runs, messages, deliveries, dispatches, tasks, missions, alerts, hooks.",
   options: dbQueryOptions,
   verbatim: ["query"],
-  fields: ["rows", "count", "truncated"],
+  fields: { rows: "array", count: "number", truncated: "boolean" },
+  missing: ({ args: { hook } }, machine) => namedHookProblem(hook, machine),
   run: ({ query, args }, context) => askRows(query, args, context),
 };
+
+/** Why no row can be about the hook that a step names. */
+export function namedHookProblem(hook: string | number | undefined, { hookProblem }: Machine): string[] {
+  if (hook === undefined || isTemplate(String(hook))) return [];
+  const problem = hookProblem(String(hook));
+  return problem === undefined ? [] : [`${problem}, so no row matches`];
+}
 
 /** Rows within the step's bytes; the newest come first, so the oldest are left out. */
 export async function askRows(

@@ -31,7 +31,14 @@ export const fileDiffStep: Step<z.output<typeof fileDiffOptions>> = {
   summary: "Compares a file with another, or with itself at the last run: a unified diff.",
   options: fileDiffOptions,
   verbatim: ["root"],
-  fields: ["diff", "added", "removed", "changed", "isFirst", "truncated"],
+  fields: {
+    diff: "string",
+    added: "number",
+    removed: "number",
+    changed: "boolean",
+    isFirst: "boolean",
+    truncated: "boolean",
+  },
   missing: ({ path, against = path, root }, machine) =>
     [...new Set([path, against])].flatMap((one) => pathProblems(one, "file", { ...machine, root })),
   async run({ path, against, lines, root }, context) {

@@ -36,7 +36,16 @@ export const gitDiffStep: Step<GitDiffOptions> = {
   summary: "Shows what changed in a git repository: the diff, the files, the lines.",
   options: gitDiffOptions,
   verbatim: ["repo"],
-  fields: ["diff", "files", "added", "removed", "count", "branch", "commit", "truncated"],
+  fields: {
+    diff: "string",
+    files: "array",
+    added: "number",
+    removed: "number",
+    count: "number",
+    branch: "string",
+    commit: "string",
+    truncated: "boolean",
+  },
   missing({ repo }, { folder, isAfterProgram }) {
     const place = resolve(folder, repo ?? ".");
     if (isAfterProgram || isRepository(place)) return [];

@@ -3,11 +3,13 @@
  * run asks only what changes nothing on the other side (GET, HEAD), and shows what it would have asked otherwise.
  */
 import { z } from "zod";
+import { readJson } from "../../lib/json-depth.js";
 import { authHeaders } from "../outgoing/authorize.js";
 import { type Composed, compose, targetOf } from "../outgoing/compose.js";
 import {
   auth,
   body,
+  checkAuth,
   hasOneTarget,
   headers,
   ONE_TARGET,
@@ -26,14 +28,15 @@ const httpStepOptions = z
     auth: auth.describe("Who we are to the other side."),
     redirects: z.int().min(0).max(10).default(3).describe("How many redirects are followed."),
   })
-  .refine(hasOneTarget, ONE_TARGET);
+  .refine(hasOneTarget, ONE_TARGET)
+  .superRefine(checkAuth);
 
 export const httpStep: Step<z.output<typeof httpStepOptions>> = {
   name: "http",
   summary: "Asks a server: status, headers, body and, where it is JSON, its value.",
   options: httpStepOptions,
   okWord: "status_ok",
-  fields: ["status", "ok", "headers", "body", "json", "truncated"],
+  fields: { status: "number", ok: "boolean", headers: "object", body: "string", json: "any", truncated: "boolean" },
   secrets: (options) => variablesOf(options),
   missing: targetProblems,
   async run(options, { reach, signal, timeoutMs, maxBytes, dryRun }) {
@@ -58,7 +61,7 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
         ok: isOk,
         headers: shownHeaders(answer.headers),
         body: text,
-        json: jsonOf(text),
+        json: readJson(text) ?? null,
         truncated: answer.truncated,
       },
       text,
@@ -93,13 +96,4 @@ function unsent(line: string, { body }: Composed): StepResult {
 function shownHeaders(headers: Record<string, string>): Record<string, string> {
   const { "set-cookie": _cookies, ...shown } = headers;
   return shown;
-}
-
-/** Null where it is none. Cut-off JSON is none. */
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return null; // most answers are no JSON, and that is no failure
-  }
 }

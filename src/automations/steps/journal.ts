@@ -3,7 +3,7 @@ import { z } from "zod";
 import { since } from "../queries.js";
 import type { Step } from "../step.js";
 import { isTemplate } from "../template/is-template.js";
-import { askRows } from "./db-query.js";
+import { askRows, namedHookProblem } from "./db-query.js";
 
 const journalOptions = z
   .strictObject({
@@ -31,6 +31,7 @@ export const journalStep: Step<z.output<typeof journalOptions>> = {
   summary: "Looks at recent runs, messages or dispatches.",
   options: journalOptions,
   verbatim: ["of"],
-  fields: ["rows", "count", "truncated"],
+  fields: { rows: "array", count: "number", truncated: "boolean" },
+  missing: ({ hook }, machine) => namedHookProblem(hook, machine),
   run: ({ of, ...args }, context) => askRows(of, args, context),
 };

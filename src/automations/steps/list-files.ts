@@ -28,7 +28,7 @@ export const listFilesStep: Step<z.output<typeof listFilesOptions>> = {
   summary: "Lists files: their paths, sizes and times, by name.",
   options: listFilesOptions,
   verbatim: ["root"],
-  fields: ["files", "paths", "count", "truncated"],
+  fields: { files: "array", paths: "array", count: "number", truncated: "boolean" },
   missing: ({ path, root }, machine) => pathProblems(path, "folder", { ...machine, root }),
   async run({ path, root, glob, ignore, limit }, { folder, maxBytes, signal }) {
     const { path: top } = await locate(path, root, folder);

@@ -1,5 +1,6 @@
 /** `- read_file:`: the text of a file in the definition's folder. */
 import { z } from "zod";
+import { readJson } from "../../lib/json-depth.js";
 import { locate, openFile, pathProblems, readStart, rootField } from "../paths.js";
 import type { Step } from "../step.js";
 
@@ -13,7 +14,14 @@ export const readFileStep: Step<z.output<typeof readFileOptions>> = {
   summary: "Reads a file: its text, its size, and its value where it is JSON.",
   options: readFileOptions,
   verbatim: ["root"],
-  fields: ["path", "text", "json", "sizeBytes", "modifiedAt", "truncated"],
+  fields: {
+    path: "string",
+    text: "string",
+    json: "any",
+    sizeBytes: "number",
+    modifiedAt: "string",
+    truncated: "boolean",
+  },
   missing: ({ path, root }, machine) => pathProblems(path, "file", { ...machine, root }),
   async run({ path, root }, { folder, maxBytes }) {
     const place = await locate(path, root, folder);
@@ -28,7 +36,7 @@ export const readFileStep: Step<z.output<typeof readFileOptions>> = {
         value: {
           path: place.name,
           text,
-          json: isTruncated ? null : jsonOf(text),
+          json: (isTruncated ? undefined : readJson(text)) ?? null,
           sizeBytes: size,
           modifiedAt: mtime.toISOString(),
           truncated: isTruncated,
@@ -41,11 +49,3 @@ export const readFileStep: Step<z.output<typeof readFileOptions>> = {
     }
   },
 };
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return null; // most files are no JSON, and that is no failure
-  }
-}

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
 import { locate, openFile, readStart } from "../paths.js";
-import { checkProgram, endingOf, PROGRAM_VERBATIM, programFields, runProgram } from "../program.js";
+import { checkProgram, endingOf, missingProgram, PROGRAM_VERBATIM, programFields, runProgram } from "../program.js";
 import type { Step, StepContext } from "../step.js";
 import { readJunit } from "./run-tests/junit.js";
 import { type Runner, readers, readTally } from "./run-tests/read-tally.js";
@@ -35,20 +35,21 @@ export const runTestsStep: Step<RunTestsOptions> = {
   argumentLists: ["command"],
   okWord: "exit_zero",
   ownerOnly: true,
-  fields: [
-    "passed",
-    "failed",
-    "skipped",
-    "total",
-    "failures",
-    "runner",
-    "recognised",
-    "exitCode",
-    "stdout",
-    "stderr",
-    "latencyMs",
-  ],
+  fields: {
+    passed: "number",
+    failed: "number",
+    skipped: "number",
+    total: "number",
+    failures: "array",
+    runner: "string",
+    recognised: "boolean",
+    exitCode: "number",
+    stdout: "string",
+    stderr: "string",
+    latencyMs: "number",
+  },
   secrets: (options) => options.secrets,
+  missing: missingProgram,
   async run(options, context) {
     const startedAt = context.clock.now();
     const end = await runProgram(options, context, {

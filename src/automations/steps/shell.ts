@@ -13,7 +13,14 @@ export const shellStep: Step<z.output<typeof shellStepOptions>> = {
   argumentLists: ["command"],
   okWord: "exit_zero",
   ownerOnly: true,
-  fields: ["stdout", "stderr", "exitCode", "signal", "truncated", "latencyMs"],
+  fields: {
+    stdout: "string",
+    stderr: "string",
+    exitCode: "number",
+    signal: "string",
+    truncated: "boolean",
+    latencyMs: "number",
+  },
   secrets: (options) => options.secrets,
   missing: missingProgram,
   async run(options, context) {

@@ -1,6 +1,7 @@
 /** The names that a template uses, against those that there are: a wrong one is refused at load, with the nearest suggested. */
 import type { Liquid, Template, Variable } from "liquidjs";
 import { nearest } from "../../lib/nearest.js";
+import type { FieldType } from "../step.js";
 import { COMMON_STEP_FIELDS, TIMING_NAMES } from "./data.js";
 import { liquid } from "./engine.js";
 import { type JsonSchema, propertiesOf } from "./json-schema.js";
@@ -8,7 +9,7 @@ import { type JsonSchema, propertiesOf } from "./json-schema.js";
 /** `fields` is absent when nothing is known of the step. */
 export interface StepNames {
   readonly name: string;
-  readonly fields?: readonly string[];
+  readonly fields?: Readonly<Record<string, FieldType>>;
 }
 
 /** What a template may name. */
@@ -76,7 +77,7 @@ function stepProblem(index: number, path: readonly unknown[], place: string, nam
       : `${place}: the steps before this are steps[0]${names.steps.length > 1 ? ` to steps[${names.steps.length - 1}]` : ""}`;
   const [field] = path;
   if (typeof field !== "string" || step.fields === undefined) return undefined;
-  const known = [...step.fields, ...COMMON_STEP_FIELDS];
+  const known = [...Object.keys(step.fields), ...COMMON_STEP_FIELDS];
   return known.includes(field) ? undefined : `${place} (${step.name}) has no "${field}"${suggest(field, known)}`;
 }
 

@@ -12,6 +12,13 @@ export const atOptions = z
     catch_up: catchUp,
   })
   .transform((options, context): TriggerOf<"at"> => {
+    if (options.timezone !== undefined && /(Z|[+-]\d\d:?\d\d)$/i.test(options.at.trim()))
+      context.addIssue({
+        code: "custom",
+        message: "`at` has an offset, so the time zone has no effect: remove one of them",
+        path: ["timezone"],
+        input: options.timezone,
+      });
     const at = parseInstant(options.at.trim(), options.timezone ?? localTimezone());
     if (at !== undefined) return { kind: "at", at, catchUp: options.catch_up };
     context.addIssue({

@@ -261,6 +261,11 @@ hooks:
       ["4 on_failure: no event waits for a hook that is background, so on_failure can only be open"],
     ],
     [
+      "a failure where nothing can be stopped",
+      `id: a\non: message_sent\nexecution: deadline\non_failure: closed\n${RUN}`,
+      ["5 on_failure: a failure at message_sent stops nothing, so on_failure can only be open"],
+    ],
+    [
       "a fallback that is not there",
       `id: a\non: message_sending\non_failure: fallback\n${RUN}`,
       [expect.stringMatching(/fallback: on_failure: fallback and `fallback:` belong together/)],

@@ -107,8 +107,8 @@ describe("the chat handler", () => {
       "web:web:ops:2",
       "telegram:7:9",
     ]);
-    await run({ ...daily, thread: "run" }, on("r4", Date.UTC(2026, 10, 22, 9)));
-    await run({ ...daily, thread: "run" }, on("r4", Date.UTC(2026, 10, 22, 9)));
+    await run({ ...daily, thread: "run", timezone: undefined }, on("r4", Date.UTC(2026, 10, 22, 9)));
+    await run({ ...daily, thread: "run", timezone: undefined }, on("r4", Date.UTC(2026, 10, 22, 9)));
     expect(opened).toHaveLength(3);
   });
 

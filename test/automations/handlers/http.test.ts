@@ -337,7 +337,9 @@ describe("the http handler", () => {
 
   it("refuses a header that a template broke into two", async () => {
     endpoint.script({ status: 200 });
-    const result = await run({ headers: { "x-source": "a\r\nx-admin: yes" } });
+    const written = httpOptions.parse({ url: `${endpoint.url}/hook`, headers: { "x-source": "{{ event.source }}" } });
+    const rendered = { ...written, headers: { "x-source": "a\r\nx-admin: yes" } };
+    const result = await httpHandler.run(rendered, handlerContext().context);
     expect(result).toMatchObject({ kind: "failed", isRetryable: false, error: expect.stringContaining("x-source") });
     expect(endpoint.seen).toHaveLength(0);
   });
@@ -358,7 +360,7 @@ describe("options of the http handler", () => {
     [{ url: "https://x.example", url_env: "X" }, "either url or url_env"],
     [{}, "either url or url_env"],
     [{ url: "https://x.example", signature: "crewship" }, "secret"],
-    [{ url: "https://x.example", headers: { "webhook-id": "1" } }, "set by Hookgate"],
+    [{ url: "https://x.example", headers: { "webhook-id": "1" } }, "Hookgate sets the header webhook-id itself"],
     [{ url: "https://x.example", secret_env: "not a name" }, "environment variable"],
     [{ url: "https://x.example", retries: 3 }, "retries"],
   ])("refuses %j", (given, words) => {

@@ -126,7 +126,7 @@ describe("the shell step", () => {
     expect(text.trim().split(/\s+/)).toEqual(["12", "<[secret]>"]);
     const telling = { shell: { sh: 'echo "$DEPLOY_TOKEN"; sleep 60', secrets: ["DEPLOY_TOKEN"], timeout: 1000 } };
     expect(await failureOf(telling, { ...at, secrets: { DEPLOY_TOKEN: "s3cret-value" } })).toContain(
-      "it said last: [secret]",
+      "its last output: [secret]",
     );
     expect(await failureOf(step, at)).toBe("the variable DEPLOY_TOKEN is not set");
   });
@@ -144,7 +144,7 @@ describe("the shell step", () => {
       at,
     );
     expect(performance.now() - started).toBeLessThan(4000);
-    expect(outcomes[0]).toMatchObject({ timedOut: true, error: expect.stringContaining("1000 ms") });
+    expect(outcomes[0]).toMatchObject({ timedOut: true, error: expect.stringContaining("did not end within 1 s") });
     expect(outcomes[0]).toMatchObject({ error: expect.stringContaining("before") });
     expect(records[0]).toMatchObject({ step: "shell", outcome: "timed_out" });
     const child = Number(readFileSync(join(folder, "child"), "utf8"));

@@ -18,7 +18,7 @@ async function watched(runMs = 300, via?: string, afterMs = 3_000) {
   let now = 1_000_000;
   const run = async (hookId: string, dispatchId: string, startedAt: number, cause?: Cause) => {
     const row: AutomationRun = {
-      ...{ id: `${dispatchId}/1`, hookId, trigger: "files", reason: "x", payload: null, payloadHash: "" },
+      ...{ id: `${dispatchId}/1`, hookId, trigger: "files", reason: "x", payload: null },
       ...{ status: "succeeded", isRepeatable: false, attempt: 1, attempts: [], createdAt: startedAt, dueAt: startedAt },
       ...{ dispatchId, startedAt, endedAt: startedAt + runMs },
       ...(cause === undefined ? {} : { cause }),

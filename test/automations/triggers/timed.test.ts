@@ -84,7 +84,6 @@ function draft(hookId: string, { kind, reason, dueAt }: DueStart, now: number): 
     reason,
     status: "queued",
     payload: { dueAt },
-    payloadHash: "",
     isRepeatable: false,
     attempt: 0,
     attempts: [],

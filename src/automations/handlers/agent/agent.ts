@@ -14,7 +14,7 @@ export const agentHandler: Handler<AgentOptions> = {
   model: ({ model }) => model,
   needsModel: ({ model }) => model === undefined,
   needsPrice: ({ max_cost_usd }) => max_cost_usd !== undefined,
-  decides: ({ decides }) => decides,
+  decides: ({ decides }) => (decides ? "decides" : undefined),
   idle({ decides, tools, send_to }, isHeard) {
     if (send_to.length > 0 && !tools.includes("send_message"))
       return { path: ["send_to"], message: "nothing is sent there without the tool: add `tools: [send_message]`" };

@@ -49,6 +49,15 @@ export const chatOptions = chatForm
       );
     if (frame?.url !== undefined && !isTemplate(frame.url) && !isWebAddress(frame.url))
       refuse(`expected an address that starts with https: or http:, got "${frame.url}"`, "card", "url");
+    if (options.timezone !== undefined && options.thread !== "day")
+      refuse("only the days of `thread: day` have a time zone: remove it, or set thread: day", "timezone");
+    if (options.update && options.thread === "run")
+      refuse("each run has a thread of its own, so no message is edited: remove it, or set thread: day", "update");
+    for (const field of ["users", "roles"] as const)
+      options.mentions?.[field]?.forEach((id, index) => {
+        if (!isTemplate(id) && !/^\d+$/.test(id))
+          refuse(`expected a number, as platforms identify ${field}, got "${id}"`, "mentions", field, index);
+      });
     for (const [row, several] of buttons.entries())
       for (const [index, one] of several.entries())
         for (const { path, message } of buttonProblems(one)) refuse(message, "buttons", row, index, ...path);

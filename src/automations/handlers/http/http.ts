@@ -19,6 +19,8 @@ export const httpHandler: Handler<HttpOptions> = {
   signingSecrets: secretVariables,
   secrets: (options) => [...secretVariables(options), ...variablesOf(options)],
   missing: targetProblems,
+  decides: ({ decision }) => (decision === "status" ? "decision" : undefined),
+  attemptMs: ({ timeout }) => timeout,
   async run(options, context) {
     let request: Prepared;
     try {

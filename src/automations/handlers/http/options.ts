@@ -1,7 +1,16 @@
 /** Options of the `http` handler. */
 import { z } from "zod";
 import { duration } from "../../../lib/config-fields.js";
-import { auth, body, hasOneTarget, headers, ONE_TARGET, target, variableName } from "../../outgoing/fields.js";
+import {
+  auth,
+  body,
+  checkAuth,
+  hasOneTarget,
+  headers,
+  ONE_TARGET,
+  target,
+  variableName,
+} from "../../outgoing/fields.js";
 
 export const httpOptions = z
   .strictObject({
@@ -37,7 +46,12 @@ export const httpOptions = z
   .refine(({ signature, secret_env }) => signature === "standard" || secret_env !== undefined, {
     path: ["secret_env"],
     message: "expected the variable that holds the secret: nothing is signed without one",
-  });
+  })
+  .refine(({ backoff, max_backoff }) => backoff <= max_backoff, {
+    path: ["backoff"],
+    message: "no pause is longer than `max_backoff`: raise `max_backoff`, or lower this",
+  })
+  .superRefine(checkAuth);
 export type HttpOptions = z.output<typeof httpOptions>;
 
 export function secretVariables({ secret_env }: Pick<HttpOptions, "secret_env">): readonly string[] {

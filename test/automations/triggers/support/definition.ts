@@ -37,6 +37,7 @@ export function definition(id: string, trigger: Trigger, folder = "/"): Definiti
     chats: [],
     faults: async () => [],
     missing: () => [],
+    mayPostIn: () => false,
     ownerOnly: false,
   };
 }

@@ -1,0 +1,92 @@
+/** Settings that are right by themselves and change nothing in their hook: the hook would do less than was written, and not report it. */
+import { defaultTimeoutMs } from "../../hooks/entry.js";
+import { failureStopsNothing, type LifecyclePhase } from "../../hooks/point.js";
+import type { Execution } from "../../hooks/registration.js";
+import type { AnyPoint } from "../../hooks/signatures.js";
+import { formatDuration, writeDuration } from "../../lib/duration.js";
+import type { Issue } from "../../lib/schema-issues.js";
+import { HERE } from "../outgoing/chat-address.js";
+import type { ParsedBody } from "./parse.js";
+import type { DefinitionForm } from "./schema.js";
+
+/** The hook as far as it is known: what was written, and what it means. */
+export interface CheckedForm {
+  readonly form: DefinitionForm;
+  /** As it was written, without defaults. */
+  readonly raw: unknown;
+  readonly body: ParsedBody;
+  readonly point: AnyPoint;
+  readonly phase: LifecyclePhase | undefined;
+  readonly execution: Execution;
+  /** The event is about a conversation. */
+  readonly hasHere: boolean;
+}
+
+/** The gateway waits for the decision of the hook. */
+export function isWaitedFor(execution: Execution): boolean {
+  return execution === "blocking" || execution === "deadline";
+}
+
+export function checkPolicies({ form, execution, point, phase }: CheckedForm, issues: Issue[]): void {
+  const isDetached = !isWaitedFor(execution);
+  if (form.retry !== undefined && execution !== "background")
+    issues.push({ path: ["retry"], message: `only background hooks are retried, and this one is ${execution}` });
+  if (form.on_failure !== "open" && isDetached)
+    issues.push({
+      path: ["on_failure"],
+      message: `no event waits for a hook that is ${execution}, so on_failure can only be open`,
+    });
+  else if (form.on_failure !== "open" && failureStopsNothing(point, phase))
+    issues.push({
+      path: ["on_failure"],
+      message: `a failure at ${point.name} stops nothing, so on_failure can only be open`,
+    });
+  if ((form.on_failure === "fallback") !== (form.fallback !== undefined))
+    issues.push({ path: ["fallback"], message: "on_failure: fallback and `fallback:` belong together" });
+  if (form.when_busy === "coalesce" && execution !== "background")
+    issues.push({
+      path: ["when_busy"],
+      message: `only background runs can be merged, and this hook is ${execution}`,
+    });
+}
+
+export function checkEffects(checked: CheckedForm, issues: Issue[]): void {
+  const { form, raw, body, point, hasHere } = checked;
+  const none = (message: string, ...path: (string | number)[]) => issues.push({ path, message });
+  if (valueAt(raw, "max_queued") !== undefined && (form.when_busy === "skip" || form.when_busy === "coalesce"))
+    none(`no run waits with when_busy: ${form.when_busy}: remove max_queued, or set when_busy: queue`, "max_queued");
+  if (valueAt(raw, "skip_when") !== undefined && !body.context.some((step) => step === undefined || step.skipIf))
+    none("no step has a skip_if, so no run is skipped: add one, or remove skip_when", "skip_when");
+  if (form.sees !== undefined && point.model !== "modifying")
+    none(`${point.name} is a ${point.model} point, and sees has an effect at modifying points only: remove it`, "sees");
+  form.notify?.to.forEach((text, index) => {
+    if (text === HERE && !hasHere)
+      none(`${point.name} is about no conversation, so there is no "here": name a chat`, "notify", "to", index);
+  });
+  checkDeadlines(checked, issues);
+}
+
+/** A step or an attempt with a deadline after that of the run. */
+function checkDeadlines({ form, raw, body, point, phase, execution }: CheckedForm, issues: Issue[]): void {
+  const runMs = form.timeout ?? defaultTimeoutMs(point, phase, execution);
+  const longer = (what: string, path: (string | number)[], timeoutMs = 0) => {
+    if (timeoutMs <= runMs || valueAt(raw, ...path) === undefined) return;
+    const source = form.timeout === undefined ? "the default" : "`timeout` of the hook";
+    issues.push({
+      path,
+      message: `${what} cannot take ${formatDuration(timeoutMs)}, because the run ends after ${formatDuration(runMs)} (${source}): set \`timeout\` of the hook to ${writeDuration(timeoutMs)} or more`,
+    });
+  };
+  body.context.forEach((one, index) => {
+    if (one) longer("the step", ["context", index, one.step.name, "timeout"], one.timeoutMs);
+  });
+  const { run } = body;
+  if (run) longer("an attempt", ["run", run.handler.name, "timeout"], run.handler.attemptMs?.(run.options));
+}
+
+function valueAt(value: unknown, ...path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (typeof at === "object" && at !== null ? (at as Record<string | number, unknown>)[key] : undefined),
+    value,
+  );
+}
