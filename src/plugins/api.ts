@@ -3,16 +3,19 @@ import { createHash } from "node:crypto";
 import { type Address, address } from "../domain/address.js";
 import type { Cause } from "../domain/journal.js";
 import type { OutboundMessage } from "../domain/message.js";
-import type { Route } from "../gateway/routes.js";
+import type { Route, RouteResult } from "../gateway/routes.js";
 import { inDryRun } from "../hooks/dry-run.js";
+import type { Known } from "../hooks/signatures.js";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
+import { jsonProblem } from "../lib/json-problem.js";
 import type { Logger } from "../lib/logger.js";
 import { shown } from "../lib/plain-issues.js";
 import { valueProblem } from "../lib/value-problem.js";
+import { pluginClock } from "./clock.js";
 import { type PluginCommands, pluginCommands } from "./commands.js";
 import { type PluginHooks, pluginHooks } from "./hooks.js";
-import { type ApiParts, checkGiven, deeper, outbound, refuseOld, type Stage } from "./stage.js";
+import { type ApiParts, checkCause, checkGiven, deeper, outbound, refuseOld, type Stage } from "./stage.js";
 
 export interface PluginSendOptions {
   /** What led to it: the `cause` of the payload at hand. The message then counts as one step deeper, so that loops are cut. */
@@ -41,7 +44,7 @@ export interface PluginApi<Config = unknown> {
   edit(deliveryId: string, message: OutboundMessage | string, options?: PluginSendOptions): Promise<string>;
   readonly store: PluginStore;
   /** Gets the messages that no hook claimed, when the configuration says `default_route: { plugin: <id> }`. */
-  route(handler: Route): void;
+  route<H extends Route>(handler: H & Known<H, RouteResult>): void;
   readonly logger: Logger;
   readonly clock: Clock;
 }
@@ -82,16 +85,23 @@ export function createApi(parts: ApiParts, stage: Stage): PluginApi {
           code: "PLUGIN_ROUTE",
           message: `api.route: expected a function, got ${shown(handler)}`,
         });
-      if (stage.live) stage.live.route(handler);
-      else stage.route = handler;
+      if (stage.route !== undefined)
+        throw new HookgateError({
+          code: "PLUGIN_ROUTE",
+          message: "api.route: it was called before, and a plugin has one default route",
+          hint: "Decide inside one handler.",
+        });
+      stage.route = handler;
+      stage.live?.route(handler);
     },
     logger,
-    clock: parts.clock,
+    clock: pluginClock(parts),
   };
 }
 
 function checkSend(what: string, options: PluginSendOptions): void {
   checkGiven(what, options, ["cause", "once"]);
+  checkCause(what, options.cause);
   if (options.once === undefined || typeof options.once === "string") return;
   throw new HookgateError({
     code: "PLUGIN_OPTION",
@@ -118,6 +128,9 @@ function pluginStore({ id, keyValue, logger }: ApiParts): PluginStore {
     get: (key) => keyValue.get(scope, key),
     list: (prefix = "") => keyValue.list(scope, prefix),
     async set(key, value) {
+      const problem = jsonProblem(value, "value");
+      if (problem !== undefined)
+        throw new HookgateError({ code: "PLUGIN_VALUE", message: `api.store.set(${shown(key)}): ${problem}` });
       if (!skipped(logger, "store.set")) await keyValue.set(scope, key, value);
     },
     async delete(key) {

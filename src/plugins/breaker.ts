@@ -69,10 +69,11 @@ function refuse(hookId: string, reason: string, context: HookContext, registry: 
 }
 
 function watch(call: () => unknown, signal: AbortSignal, onAnswer: () => void): unknown {
-  // An answer after the deadline came too late.
-  const answered = () => {
-    if (!signal.aborted) onAnswer();
-  };
+  // An answer after the deadline came too late. Whether it did is known when the dispatch has it.
+  const answered = () =>
+    queueMicrotask(() => {
+      if (!signal.aborted) onAnswer();
+    });
   let value: unknown;
   try {
     value = call();

@@ -1,11 +1,13 @@
 /** The commands of a plugin: slash commands like the product's own, for as long as the plugin is loaded. */
 import { z } from "zod";
-import type { CommandSpec } from "../domain/command.js";
+import type { CommandSpec, OptionSpec } from "../domain/command.js";
 import { OPTION_TYPES } from "../domain/command.js";
 import { ROLES } from "../domain/identity.js";
 import type { OutboundMessage } from "../domain/message.js";
 import type { Command, CommandAnswer, CommandContext } from "../gateway/commands.js";
+import type { Known } from "../hooks/signatures.js";
 import { HookgateError } from "../lib/errors.js";
+import { unknownKey } from "../lib/unknown-key.js";
 import { type ApiParts, outbound, refuseOld, type Stage } from "./stage.js";
 
 export interface PluginCommand {
@@ -31,33 +33,93 @@ export type PluginAnswer =
 
 export interface PluginCommands {
   /** Adds a command; only while `setup` runs. Throws PLUGIN_COMMAND when the declaration is wrong or the name is taken. */
-  register(command: PluginCommand): void;
+  register<Run extends PluginCommand["run"]>(
+    command: Omit<PluginCommand, "run"> & { run: Run & Known<Run, PluginAnswer> },
+  ): void;
 }
+
+const OPTION_KEYS = Object.keys({
+  name: true,
+  summary: true,
+  type: true,
+  required: true,
+  choices: true,
+  choiceSummaries: true,
+  rest: true,
+  only: true,
+  yields: true,
+  also: true,
+  spelled: true,
+  complete: true,
+  completeFor: true,
+  words: true,
+} satisfies Record<keyof OptionSpec, true>);
+
+/** Limits of Discord, which refuses the whole list of commands for one that exceeds them; Telegram takes 100 commands, too. */
+const MAX_COMMANDS = 100;
+const MAX_OPTIONS = 25;
+const MAX_CHOICES = 25;
+const MAX_TEXT = 100;
+const MAX_TOTAL = 8_000;
+
+const line = z
+  .string("expected text")
+  .regex(/\S/, "expected a line of text")
+  .max(MAX_TEXT, "expected at most 100 characters");
 
 const declaration = z.object({
   name: z.string().regex(/^[a-z0-9-]{1,32}$/, "expected 1 to 32 lower-case letters, digits and dashes"),
-  summary: z.string().min(1, "expected a line of text").max(100, "expected at most 100 characters"),
+  summary: line,
   role: z.enum([...ROLES, "anyone"], `expected ${[...ROLES, "anyone"].join(" | ")}`),
   options: z
     .array(
       z.looseObject({
         name: z.string().regex(/^[a-z0-9_-]{1,32}$/, "expected 1 to 32 lower-case letters, digits, dashes and _"),
-        summary: z.string().min(1, "expected a line of text").max(100, "expected at most 100 characters"),
+        summary: line,
         type: z.enum(OPTION_TYPES, `expected ${OPTION_TYPES.join(" | ")}`),
+        required: z.boolean("expected true or false").optional(),
+        choices: z
+          .array(line, "expected a list")
+          .min(1, "the list is empty, so no value would do: leave it out")
+          .max(MAX_CHOICES, `expected at most ${MAX_CHOICES} choices`)
+          .optional(),
+        also: z.array(z.string("expected text"), "expected a list").optional(),
       }),
       "expected a list",
     )
+    .max(MAX_OPTIONS, `expected at most ${MAX_OPTIONS} options`)
+    .check(({ value, issues }) => {
+      const refuse = (message: string) => void issues.push({ code: "custom", input: value, message });
+      const numbers = value.find(({ type, choices }) => type !== "string" && choices !== undefined);
+      if (numbers !== undefined) refuse(`"${numbers.name}": only options of the type string have choices`);
+      const optional = value.findIndex(({ required }) => required !== true);
+      const late = value.find(({ required }, index) => required === true && optional >= 0 && index > optional);
+      if (late !== undefined)
+        refuse(`"${late.name}" is required: put it before "${value[optional]?.name}", which is not`);
+      const unknown = value.map((option) => unknownKey("key", option, OPTION_KEYS)).find((one) => one !== undefined);
+      if (unknown !== undefined) refuse(unknown);
+      const names = value.flatMap(({ name, also = [] }) => [name, ...also]);
+      const twice = names.find((name, index) => names.indexOf(name) !== index);
+      if (twice !== undefined) refuse(`"${twice}" is there twice`);
+      for (const { name, choices = [] } of value) {
+        const again = choices.find((choice, index) => choices.indexOf(choice) !== index);
+        if (again !== undefined) refuse(`"${name}": the choice "${again}" is there twice`);
+      }
+    })
     .optional(),
+  isSlow: z.boolean("expected true or false").optional(),
   run: z.custom((value) => typeof value === "function", "expected a function"),
 });
 
-export function pluginCommands({ id, commandOwner }: ApiParts, stage: Stage): PluginCommands {
+export function pluginCommands({ id, commandOwner, commandCount }: ApiParts, stage: Stage): PluginCommands {
   return {
     register(given) {
       refuseOld(id, stage);
       const refuse = (message: string) => new HookgateError({ code: "PLUGIN_COMMAND", message });
       if (stage.live) throw refuse(`Command "${given.name}": commands are registered while setup runs.`);
       const problems = declaration.safeParse(given).error?.issues ?? [];
+      const unknown = unknownKey("key", given, Object.keys(declaration.shape));
+      if (unknown !== undefined) throw refuse(`Command "${given.name}": ${unknown}`);
       if (problems.length > 0)
         throw refuse(
           `Command "${given.name}": ${problems.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ")}`,
@@ -67,9 +129,28 @@ export function pluginCommands({ id, commandOwner }: ApiParts, stage: Stage): Pl
         : commandOwner(given.name);
       if (owner !== undefined)
         throw refuse(`Command "${given.name}" exists already, of ${owner}. Choose another name.`);
+      const size = sizeOf(given);
+      if (size > MAX_TOTAL)
+        throw refuse(
+          `Command "${given.name}": its names, summaries and choices have ${size} characters, and Discord takes ${MAX_TOTAL}. Shorten them.`,
+        );
+      if (commandCount() + stage.commands.length >= MAX_COMMANDS)
+        throw refuse(
+          `Command "${given.name}": there are ${MAX_COMMANDS} commands already, and Discord and Telegram take no more. Use an option of another command.`,
+        );
       stage.commands.push(commandOf(given));
     },
   };
+}
+
+/** As Discord counts: a choice has a name, which shows its summary, and a value. */
+function sizeOf({ name, summary, options = [] }: PluginCommand): number {
+  const texts = options.flatMap(({ name, summary, choices = [], choiceSummaries }) => [
+    name,
+    summary,
+    ...choices.flatMap((choice) => [choice, choice, choiceSummaries?.[choice] ?? ""]),
+  ]);
+  return [name, summary, ...texts].join("").length;
 }
 
 function commandOf({ name, summary, role, options = [], isSlow = false, run }: PluginCommand): Command {

@@ -24,6 +24,9 @@ export type PluginEnd = () => void | Promise<void>;
 
 const ID = /^[a-z][a-z0-9-]{0,39}$/;
 
+/** Names that /hooks, /help and the log use for what is no plugin. */
+const RESERVED: ReadonlySet<string> = new Set(["hookgate"]);
+
 /** Checks a definition and gives it its types. */
 export function definePlugin<Schema extends z.ZodType = z.ZodType<undefined>>(
   definition: PluginDefinition<Schema>,
@@ -40,6 +43,7 @@ export function definitionProblem(value: unknown): string | undefined {
   if (!("id" in value) || typeof value.id !== "string") return "the plugin has no id";
   if (!ID.test(value.id))
     return `the plugin's id "${value.id}" is no name: lower-case letters, digits and dashes, at most 40, a letter first`;
+  if (RESERVED.has(value.id)) return `the plugin's id "${value.id}" is reserved for Hookgate itself: choose another`;
   if (!("setup" in value) || typeof value.setup !== "function") return `plugin "${value.id}" has no setup function`;
   const unknown = unknownKey("key", value, ["id", "config", "points", "setup"]);
   if (unknown !== undefined) return `plugin "${value.id}": ${unknown}`;

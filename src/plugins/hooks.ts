@@ -1,6 +1,6 @@
 /** The hooks of a plugin: its registrations, collected while `setup` runs and live afterwards, and the points that it declares. */
 import type { z } from "zod";
-import { type Address, formatAddress } from "../domain/address.js";
+import { type Address, address, formatAddress } from "../domain/address.js";
 import type { Cause } from "../domain/journal.js";
 import type { Catalogue } from "../hooks/catalogue/index.js";
 import { isAsyncFunction } from "../hooks/dispatch/lifecycle.js";
@@ -9,26 +9,33 @@ import { invalid } from "../hooks/entry.js";
 import type { DispatchOptions } from "../hooks/options.js";
 import { definePoint, type HookPoint, type Model, type PointSpec } from "../hooks/point.js";
 import type { RegisterOptions, TurnOptions } from "../hooks/registration.js";
-import type { Registration, Unregister } from "../hooks/registry.js";
+import type { Unregister } from "../hooks/registry.js";
 import type {
   BeforeResult,
   Canonical,
+  Checked,
   Claimed,
   ClaimingHandler,
+  ClaimingOptions,
+  Known,
   ModifyingHandler,
+  ModifyingOptions,
   NameOf,
   PayloadOf,
   PluginPointName,
+  Registration,
+  ResultAt,
   ResultOf,
   TurnHandler,
   VoidHandler,
+  VoidOptions,
 } from "../hooks/signatures.js";
 import { HookgateError } from "../lib/errors.js";
 import { valueProblem } from "../lib/value-problem.js";
 import type { Handler } from "./breaker.js";
 import { checkHook } from "./check-hook.js";
 import { type StagedHook, takenId } from "./slots.js";
-import { type ApiParts, checkGiven, deeper, refuseOld, type Stage } from "./stage.js";
+import { type ApiParts, checkCause, checkGiven, deeper, refuseOld, type Stage } from "./stage.js";
 
 type P = Catalogue;
 
@@ -37,24 +44,22 @@ export interface PluginHooks {
   registerVoid<N extends NameOf<P, "void">>(
     hook: N,
     handler: NoInfer<VoidHandler<PayloadOf<P, N>, Canonical<N>>>,
-    options?: RegisterOptions,
+    options?: VoidOptions,
   ): Unregister;
-  registerModifying<N extends NameOf<P, "modifying">>(
-    hook: N,
-    handler: NoInfer<ModifyingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>>,
-    options?: RegisterOptions,
-  ): Unregister;
-  registerClaiming<N extends NameOf<P, "claiming">>(
-    hook: N,
-    handler: NoInfer<ClaimingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>>,
-    options?: RegisterOptions,
-  ): Unregister;
+  registerModifying<
+    N extends NameOf<P, "modifying">,
+    H extends ModifyingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>,
+  >(hook: N, handler: H & Known<H, ResultAt<P, N>>, options?: NoInfer<ModifyingOptions<ResultOf<P, N>>>): Unregister;
+  registerClaiming<
+    N extends NameOf<P, "claiming">,
+    H extends ClaimingHandler<PayloadOf<P, N>, ResultOf<P, N>, Canonical<N>>,
+  >(hook: N, handler: H & Known<H, ResultAt<P, N>>, options?: NoInfer<ClaimingOptions<ResultOf<P, N>>>): Unregister;
   registerTurn<N extends NameOf<P, "turn">>(
     phase: N,
     handler: NoInfer<TurnHandler<PayloadOf<P, N>, Canonical<N>>>,
     options?: TurnOptions,
   ): Unregister;
-  register<N extends NameOf<P, Model>>(registration: Registration<P, N>): Unregister;
+  register<N extends NameOf<P, Model>, R extends Registration<P, N>>(registration: Checked<P, N, R>): Unregister;
   /**
    * A hook point of the plugin's own, `plugin:<plugin id>:<name>`: other plugins and configured hooks can subscribe to it. Gives what fires
    * it, once the plugin is loaded. Throws HOOK_POINT_INVALID.
@@ -109,26 +114,30 @@ export function pluginHooks(parts: ApiParts, stage: Stage): PluginHooks {
       stage.live?.remove(staged);
     };
   };
-  // The relay holds whatever version's handler is current; it was checked against the same hook name when it was registered.
+  // `full` was checked by `checkHook`. The relay holds whatever version's handler is current; it was checked against the same hook name when it was registered.
   return {
     registerVoid: (hook, handler, options = {}) =>
       add("void", hook, "", options, handler, (relay, full) =>
-        registry.registerVoid(hook, (payload, context) => relay.handler(payload as never, context as never), full),
+        registry.registerVoid(
+          hook,
+          (payload, context) => relay.handler(payload as never, context as never),
+          full as never,
+        ),
       ),
     registerModifying: (hook, handler, options = {}) =>
       add("modifying", hook, "", options, handler, (relay, full) =>
         registry.registerModifying(
           hook,
-          (payload, context) => relay.handler(payload as never, context as never) as ReturnType<typeof handler>,
-          full,
+          ((payload, context) => relay.handler(payload as never, context as never)) as typeof handler,
+          full as never,
         ),
       ),
     registerClaiming: (hook, handler, options = {}) =>
       add("claiming", hook, "", options, handler, (relay, full) =>
         registry.registerClaiming(
           hook,
-          (payload, context) => relay.handler(payload as never, context as never) as ReturnType<typeof handler>,
-          full,
+          ((payload, context) => relay.handler(payload as never, context as never)) as typeof handler,
+          full as never,
         ),
       ),
     registerTurn: (phase, handler, options = {}) =>
@@ -155,6 +164,12 @@ export function pluginHooks(parts: ApiParts, stage: Stage): PluginHooks {
     declare(spec) {
       refuseOld(id, stage);
       const name: PluginPointName = `plugin:${id}:${spec.name.replace(`plugin:${id}:`, "")}`;
+      if (stage.points.some((point) => point.name === name))
+        throw new HookgateError({
+          code: "HOOK_POINT_TAKEN",
+          message: `Hook point "${name}": this plugin declares it already.`,
+          hint: "Keep what the first `declare` returned, or choose another name.",
+        });
       const point = definePoint({ ...spec, name });
       if (stage.live) stage.live.declare(point);
       else {
@@ -182,7 +197,8 @@ function firing(
         hint: "Fire it from a handler, a command or a timer.",
       });
     checkGiven(`${name}: ${call}`, given, ["cause", "at"]);
-    const problem = valueProblem(schema, payload, ["payload"]);
+    checkCause(`${name}: ${call}`, given.cause);
+    const problem = (given.at && valueProblem(address, given.at, ["at"])) ?? valueProblem(schema, payload, ["payload"]);
     if (problem !== undefined)
       throw new HookgateError({ code: "HOOK_PAYLOAD_INVALID", message: `${name}: ${call}: ${problem}` });
     const { cause, at } = given;
@@ -228,7 +244,9 @@ function firing(
 function checkPlain(pluginId: string, hook: string, options: unknown): asserts options is RegisterOptions {
   if (typeof options !== "object" || options === null)
     throw invalid(`${pluginId}.${hook}`, `options: expected { … }, got ${typeof options}`);
-  const { id, name } = options as RegisterOptions;
+  const { id, name, pluginId: given } = options as RegisterOptions;
+  if (given !== undefined && given !== pluginId)
+    throw invalid(`${pluginId}.${hook}`, `pluginId: the hook belongs to plugin "${pluginId}": remove it`);
   for (const [option, value] of Object.entries({ id, name }))
     if (value !== undefined && typeof value !== "string")
       throw invalid(`${pluginId}.${hook}`, `${option}: expected text, got ${typeof value}`);

@@ -11,6 +11,7 @@ import { isError } from "../hooks/validate.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { placeIn } from "../lib/module-place.js";
+import { shown } from "../lib/plain-issues.js";
 import { within } from "../lib/within.js";
 import { createApi } from "./api.js";
 import type { CallNow, HookBreaker } from "./breaker.js";
@@ -22,7 +23,7 @@ import { type ApiParts, createStage, type Stage } from "./stage.js";
 
 const SETUP_TIMEOUT_MS = 10_000;
 
-export interface Surroundings extends Omit<ApiParts, "id" | "config" | "commandOwner"> {
+export interface Surroundings extends Omit<ApiParts, "id" | "config" | "commandOwner" | "commandCount"> {
   baseDir: string;
   registry: HookRegistry;
   pointsAside: HookPoint[];
@@ -54,7 +55,7 @@ export async function prepare(
   const definition = await load(entry, found, around, version);
   const config = parsePluginConfig(definition, entry);
   around.pointsAside.push(...(definition.points ?? []));
-  const stage = createStage();
+  const stage = createStage(definition.points);
   const logger = around.logger.child({ plugin: definition.id });
   const commandOwner = (name: string) => {
     if (around.reservedCommands.has(name)) return "Hookgate";
@@ -63,14 +64,33 @@ export async function prepare(
     ) ?? [undefined];
     return other === undefined ? undefined : `plugin "${other}"`;
   };
-  const api = createApi({ ...around, id: definition.id, config, logger, commandOwner }, stage);
+  const commandCount = () =>
+    [...around.commands].reduce(
+      (count, [id, commands]) => (id === definition.id ? count : count + commands.length),
+      around.reservedCommands.size,
+    );
+  const api = createApi({ ...around, id: definition.id, config, logger, commandOwner, commandCount }, stage);
   try {
-    const end = await bounded(() => definition.setup(api), entry, found, around);
-    return { definition, stage, end: typeof end === "function" ? end : undefined };
+    const end: unknown = await bounded(() => definition.setup(api), entry, found, around);
+    if (end !== undefined && end !== null && typeof end !== "function") throw wrongEnd(end);
+    return { definition, stage, end: (end ?? undefined) as PluginEnd | undefined };
   } catch (error) {
     stage.isOver = true;
-    throw failure("PLUGIN_SETUP", `setup failed: ${errorMessage(error)}${placeIn(error, found)}`, undefined, error);
+    throw failure(
+      "PLUGIN_SETUP",
+      `setup failed: ${errorMessage(error)}${placeIn(error, found)}`,
+      error instanceof HookgateError ? error.hint : undefined,
+      error,
+    );
   }
+}
+
+/** What it started would never be ended: the old version would go on beside the new one. */
+function wrongEnd(end: unknown): HookgateError {
+  return new HookgateError({
+    code: "PLUGIN_SETUP",
+    message: `setup must return a function or nothing, got ${Array.isArray(end) ? "a list" : typeof end === "object" ? "an object" : shown(end)}: return the function that ends what setup started`,
+  });
 }
 
 /** A module that awaits at its top level what never ends is given up, too. */
@@ -275,8 +295,8 @@ export class LivePlugin {
   }
 }
 
-function pointsOf({ definition, stage }: Candidate): readonly HookPoint[] {
-  return [...(definition.points ?? []), ...stage.points];
+function pointsOf({ stage }: Candidate): readonly HookPoint[] {
+  return stage.points;
 }
 
 /** A version whose calls are refused from now on. Resolves when its teardown ended, or does not end in time. */

@@ -5,6 +5,7 @@ import { type OutboundMessage, outboundMessage } from "../domain/message.js";
 import type { KeyValueStore } from "../domain/store.js";
 import type { Command } from "../gateway/commands.js";
 import type { Route } from "../gateway/routes.js";
+import { cause } from "../hooks/catalogue/gateway.js";
 import type { HookPoint } from "../hooks/point.js";
 import type { HookRegistry, Unregister } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
@@ -30,6 +31,8 @@ export interface ApiParts {
   pointsAside: HookPoint[];
   /** The plugin or the product that has a command of this name; undefined when it is free. */
   commandOwner(name: string): string | undefined;
+  /** How many commands there are beside those of this plugin. */
+  commandCount(): number;
   gateway: GatewayFunctions;
   keyValue: KeyValueStore;
   logger: Logger;
@@ -58,8 +61,9 @@ export interface Stage {
   isOver: boolean;
 }
 
-export function createStage(): Stage {
-  return { hooks: [], points: [], commands: [], route: undefined, live: undefined, isOver: false };
+/** `points`: those that the plugin's definition lists. */
+export function createStage(points: readonly HookPoint[] = []): Stage {
+  return { hooks: [], points: [...points], commands: [], route: undefined, live: undefined, isOver: false };
 }
 
 /** Throws PLUGIN_REPLACED for a version that was replaced, rolled back or stopped. */
@@ -88,6 +92,17 @@ export function checkGiven(what: string, options: unknown, known: readonly strin
     ? unknownKey("option", options, known)
     : `expected options as an object, got ${shown(options)}`;
   if (problem !== undefined) throw new HookgateError({ code: "PLUGIN_OPTION", message: `${what}: ${problem}` });
+}
+
+/** Throws PLUGIN_OPTION for a `cause` that is none. */
+export function checkCause(what: string, given: unknown): void {
+  const problem = given === undefined ? undefined : valueProblem(cause, given, ["cause"]);
+  if (problem === undefined) return;
+  throw new HookgateError({
+    code: "PLUGIN_OPTION",
+    message: `${what}: ${problem}`,
+    hint: "Pass the `cause` of the payload or context at hand.",
+  });
 }
 
 /** What a plugin sets off, one step deeper than what it was given. */

@@ -7,6 +7,7 @@ import { OWNER, type RunningApp, runApp } from "../http/running-app.js";
 import { until } from "../support/until.js";
 
 const NEVER = resolve(import.meta.dirname, "../fixtures/plugins/never-answers.mjs");
+const BUSY = resolve(import.meta.dirname, "../fixtures/plugins/busy.mjs");
 const ECHO = resolve(import.meta.dirname, "../http/page-plugin.mjs");
 
 const closers: (() => unknown)[] = [];
@@ -104,4 +105,23 @@ it("/hooks why without a message names the lists of gateway.allowed_plugins that
   expect(await why({ "web:dm-1": ["page"] })).toContain(
     '✓ plugin: gateway.allowed_plugins does not allow plugin "never" in web:dm-1; it runs everywhere else.',
   );
+});
+
+it("a result that comes after the timeout does not count, also when the hook blocks the process until it returns", async () => {
+  const app = await runApp({ plugins: [ECHO, BUSY] });
+  closers.push(() => app.close());
+  for (let n = 1; n <= 6; n++) {
+    await say(app, `number ${n}`);
+    await answered(app, `number ${n}`);
+  }
+  expect(await texts(app)).not.toContain("too late");
+  for (const hookId of ["busy.at-once", "busy.later", "busy.observer", "busy.late-observer"]) {
+    await until(async () => (await outcomes(app, hookId)).includes('"skipped"'), `the open breaker of ${hookId}`);
+    expect(await outcomes(app, hookId)).toContain('"timed_out"');
+    const { data } = await command(app, `/runs ${hookId}`);
+    expect(JSON.stringify(data)).toMatch(
+      /returned after \d+ ms, later than its timeout of 60 ms, and blocked the process/,
+    );
+  }
+  expect(openBreakers(app)).toHaveLength(4);
 });

@@ -1,6 +1,7 @@
 /** What a plugin may do while it is loaded: take hooks back, declare points and fire them, bring commands. */
 import { describe, expect, it } from "vitest";
 import { CommandTable } from "../../src/gateway/inbound/parse-command.js";
+import { ManualClock } from "../support/manual-clock.js";
 import { until } from "../support/until.js";
 import { pluginRig } from "./rig.js";
 
@@ -66,6 +67,22 @@ it("a reload refuses what a start refuses: the register call is part of a hook",
   expect(rig.plugins.list()[0]?.reason).toContain('"inbound_claim" is a claiming point, not a void one');
   expect(await rig.claim("x")).toMatchObject({ reply: "registerClaiming" });
 });
+
+it.each(["throw Error('boom')", "return Promise.reject(Error('boom'))"])(
+  "an error of its timer is logged with the plugin: %s",
+  async (body) => {
+    const clock = new ManualClock();
+    const source = `export default { id: "p", setup({ clock }) { clock.after(10, () => { ${body}; }); } };`;
+    const rig = await pluginRig({ "p.mjs": source }, { clock });
+    await rig.plugins.load();
+    await clock.advance(10);
+    const line = await until(() => rig.logged.find(({ level }) => level === "error"), "the error is logged");
+    expect(line).toMatchObject({
+      message: 'a timer of plugin "p" failed: boom',
+      facts: { plugin: "p", stack: expect.stringContaining("p.mjs") },
+    });
+  },
+);
 
 describe("a point that a plugin declares", () => {
   const shop = `import { z } from "${import.meta.resolve("zod")}";

@@ -84,6 +84,7 @@ describe("loading plugins", () => {
     expect(await reasonOf("export const x = 1;")).toContain("default export");
     expect(await reasonOf("export default { setup() {} };")).toContain("no id");
     expect(await reasonOf(`export default { id: "Bad Id", setup() {} };`)).toContain('"Bad Id"');
+    expect(await reasonOf(`export default { id: "hookgate", setup() {} };`)).toContain("reserved for Hookgate itself");
     expect(await reasonOf(`export default { id: "a" };`)).toContain("no setup function");
     expect(await reasonOf(`export default { id: "a", points: [{ name: "mine" }], setup() {} };`)).toContain(
       "plugin:a:<name>",
@@ -120,15 +121,59 @@ describe("loading plugins", () => {
     ],
     [
       `api.hooks.registerClaiming("inbound_claim", () => null, { execution: "background" })`,
-      /execution: a background hook runs later and cannot claim at inbound_claim/,
+      /execution: nothing waits for a background hook, so it cannot claim at inbound_claim.*p\.mjs:1/,
     ],
+    [
+      `api.hooks.registerClaiming("inbound_claim", () => null, { execution: "fire_and_record" })`,
+      /execution: nothing waits for a fire_and_record hook, so it cannot claim at inbound_claim/,
+    ],
+    [
+      `api.hooks.register({ hook: "message_sending", handler: () => null, execution: "background" })`,
+      /execution: nothing waits for a background hook, so it cannot change or cancel anything at message_sending/,
+    ],
+    [
+      `api.hooks.register({ hook: "task:create", phase: "before", execution: "background", handler() {} })`,
+      /nothing waits for a background hook, so it cannot change or cancel anything at task:create: .* phase "after"/,
+    ],
+    [
+      `api.hooks.registerVoid("message_sent", () => {}, { execution: "background", failurePolicy: "fail-closed" })`,
+      /failurePolicy: nothing waits for a background hook, so it can only be fail-open/,
+    ],
+    [
+      `api.hooks.registerVoid("message_sent", () => {}, { match: { platforms: ["discrod"] } })`,
+      /p\.message_sent": match\.platforms: there is no platform "discrod" \(did you mean "discord"\?\).*p\.mjs:1/,
+    ],
+    [
+      `api.hooks.registerVoid("message_sent", () => {}, { match: { chats: ["telgram:1"] } })`,
+      /match\.chats: there is no platform "telgram" \(did you mean "telegram"\?\)/,
+    ],
+    [`api.route(() => {}); api.route(() => {})`, /api\.route: it was called before.*p\.mjs:1/],
+    [
+      `api.commands.register({ ...c, options: [{ ...o }, { ...o }] })`,
+      /Command "roll": options: "sides" is there twice.*p\.mjs:1/,
+    ],
+    [
+      `api.commands.register({ ...c, options: [{ ...o, requird: true }] })`,
+      /options: unknown key "requird" \(did you mean "required"\?\)/,
+    ],
+    [`api.commands.register({ ...c, isSlo: true })`, /unknown key "isSlo" \(did you mean "isSlow"\?\)/],
     [
       `api.hooks.registerVoid("message_sent", () => {}, { match: { when: 5 } })`,
       /p\.message_sent": match\.when: expected a CEL expression as text, got number/,
     ],
     [`api.route("x")`, /api\.route: expected a function, got "x"/],
+    [`return { stop() {} }`, /setup must return a function or nothing, got an object/],
+    [`return 5`, /setup must return a function or nothing, got 5/],
+    [
+      `api.clock.after("5s", () => {})`,
+      /api\.clock\.after: expected a number of milliseconds first, got "5s".*p\.mjs:1/,
+    ],
+    [`api.clock.after(NaN, () => {})`, /api\.clock\.after: expected a number of milliseconds first, got NaN/],
+    [`api.clock.after(-5, "notfn")`, /api\.clock\.after: expected a function second, got "notfn".*p\.mjs:1/],
   ])("refuses in the plugin's own line what would never work: %s", async (call, reason) => {
-    expect(await reasonOf(`export default { id: "p", setup(api) { ${call}; } };`)).toMatch(reason);
+    const given = `const o = { name: "sides", summary: "s", type: "integer" };
+      const c = { name: "roll", summary: "s", role: "viewer", run: () => "" };`.replaceAll("\n", "");
+    expect(await reasonOf(`${given} export default { id: "p", setup(api) { ${call}; } };`)).toMatch(reason);
   });
 
   it.each([
@@ -166,7 +211,23 @@ describe("loading plugins", () => {
             address: () => api.send("web:web:room", "x"),
             once: () => api.send(at, "x", { onec: "k" }),
             edit: () => api.edit("d_1", "x", { onec: "k" }),
+            textCause: () => api.send(at, "x", { cause: "x" }),
+            emptyCause: () => api.send(at, "x", { cause: {} }),
+            editCause: () => api.edit("d_1", "x", { cause: "x" }),
+            ownCause: () => own.fire({ item: "tea" }, { cause: "x" }),
+            ownPlace: () => own.fire({ item: "tea" }, { at: "web:web:room" }),
             cause: () => own.fire({ item: "tea" }, { cuase: 1 }),
+            function: () => api.store.set("k", () => {}),
+            nan: () => api.store.set("k", { a: [1, NaN] }),
+            map: () => api.store.set("k", { c: new Map([[1, 2]]) }),
+            bigint: () => api.store.set("k", 1n),
+            date: () => api.store.set("k", new Date(0)),
+            nothing: () => api.store.set("k", undefined),
+            circle: () => { const a = {}; a.b = a; return api.store.set("k", a); },
+            kept: async () => {
+              await api.store.set("k", { a: undefined, b: [null, 1, "x", { c: true }] });
+              throw Error(JSON.stringify(await api.store.get("k")));
+            },
             payload: () => own.fire({ item: 5 }),
           };
           api.hooks.registerClaiming("inbound_claim", async ({ message }) => {
@@ -185,6 +246,20 @@ describe("loading plugins", () => {
     expect(await said("address")).toMatch(/^api\.send: address: expected an object, got "web:web:room"/);
     expect(await said("once")).toBe('api.send: unknown option "onec" (did you mean "once"?)');
     expect(await said("edit")).toBe('api.edit: unknown option "onec" (did you mean "once"?)');
+    for (const call of ["textCause", "editCause"])
+      expect(await said(call)).toMatch(/^api\.(send|edit): cause: expected an object, got "x"/);
+    expect(await said("emptyCause")).toMatch(/^api\.send: cause\.kind: /);
+    expect(await said("ownCause")).toMatch(/^plugin:p:own: fire: cause: expected an object, got "x"/);
+    expect(await said("ownPlace")).toMatch(/^plugin:p:own: fire: at: expected an object/);
+    const stored = 'api.store.set("k"): value';
+    expect(await said("function")).toBe(`${stored}: expected a JSON value, got a function`);
+    expect(await said("nan")).toBe(`${stored}.a.1: expected a finite number, got NaN`);
+    expect(await said("map")).toBe(`${stored}.c: expected a plain object, got a Map`);
+    expect(await said("bigint")).toBe(`${stored}: expected a JSON value, got a BigInt`);
+    expect(await said("date")).toBe(`${stored}: expected a plain object, got a Date`);
+    expect(await said("nothing")).toBe(`${stored}: expected a JSON value, got undefined`);
+    expect(await said("circle")).toBe(`${stored}.b: it contains itself`);
+    expect(await said("kept")).toBe('{"b":[null,1,"x",{"c":true}]}');
     expect(await said("cause")).toBe('plugin:p:own: fire: unknown option "cuase" (did you mean "cause"?)');
     expect(await said("payload")).toBe("plugin:p:own: fire: payload.item: expected text, got 5");
     expect(rig.sent).toEqual([]);

@@ -164,6 +164,15 @@ describe("reloading a plugin", () => {
     await expect(state.apis?.[1]?.send({ platform: "web", botId: "web", chatId: "1" }, "x")).resolves.toBe("d_1");
   });
 
+  it("leaves the old version at work when the new setup returns what cannot end it", async () => {
+    const rig = await pluginRig({ "p.mjs": answering("p", "one") });
+    await rig.plugins.load();
+    rig.write("p.mjs", `export default { id: "p", setup() { return { stop() {} }; } };`);
+    await rig.plugins.reload();
+    expect(rig.plugins.list()[0]?.reason).toMatch(/previous one stays.*setup must return a function or nothing/);
+    expect(await rig.claim("x")).toMatchObject({ reply: "one" });
+  });
+
   it("replaces its default route, and takes it away with the plugin", async () => {
     const routing = (word: string) =>
       `export default { id: "p", setup(api) { api.route(() => ({ reply: "${word}" })); } };`;

@@ -1,0 +1,130 @@
+/** Mistakes in plugins that `hookgate check` reports, each in the plugin's own line, all in one go. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { runCli } from "../cli/run-cli.js";
+
+const received = (options: string) => `api.hooks.registerVoid("message_received", () => {}, ${options});`;
+const command = (options: string, rest = "") =>
+  `api.commands.register({ name: "roll", summary: "s", role: "viewer", run: () => "", options: ${options}, ${rest} });`;
+const point = `const own = { name: "own", model: "void", payload: z.object({}), summary: "s", example: {} };`;
+const many = (count: number, one: string) => `Array.from({ length: ${count} }, (_, i) => (${one}))`;
+
+const MISTAKES: Record<string, [code: string, found: RegExp]> = {
+  "retry-key": [
+    received(`{ execution: "background", retry: { attempts: 2, idempotent: true, backofMs: 60_000 } }`),
+    /retry: unknown key "backofMs" \(did you mean "backoffMs"\?\)/,
+  ],
+  "retry-words": [
+    received(`{ execution: "background", retry: { attempts: 2, idempotent: true, backoffMs: "60s" } }`),
+    /retry\.backoffMs: expected milliseconds, got 60s/,
+  ],
+  "retry-number": [
+    received(`{ execution: "background", retry: 3 }`),
+    /retry: expected { attempts, backoffMs, idempotent }, got 3/,
+  ],
+  budget: [received("{ budget: { entries: 1 } }"), /budget: only turn handlers contribute/],
+  "closed-notice": [
+    `api.hooks.registerVoid("message_sent", () => {}, { failurePolicy: "fail-closed" });`,
+    /failurePolicy: a failure at message_sent stops nothing, so it can only be fail-open/,
+  ],
+  "closed-after": [
+    `api.hooks.register({ hook: "task:create", phase: "after", failurePolicy: "fail-closed", handler() {} });`,
+    /failurePolicy: a failure at task:create \(after\) stops nothing/,
+  ],
+  "required-claim": [
+    `api.hooks.registerClaiming("inbound_claim", () => null, { failurePolicy: "required" });`,
+    /failurePolicy: expected fail-open \| fail-closed \| fallback at inbound_claim, a claiming point, got required/,
+  ],
+  "skip-claim": [
+    `api.hooks.registerClaiming("inbound_claim", () => null, { failurePolicy: "skip" });`,
+    /failurePolicy: expected .* at inbound_claim, a claiming point, got skip/,
+  ],
+  "veto-nowhere": [
+    `${point} api.hooks.declare({ ...own, vetoable: true });`,
+    /vetoable: no handler of this point can stop anything: remove it/,
+  ],
+  twice: [
+    `${point} api.hooks.declare(own); api.hooks.declare({ ...own, model: "modifying", result: z.object({}) });`,
+    /Hook point "plugin:twice:own": this plugin declares it already/,
+  ],
+  foreign: [received(`{ pluginId: "all" }`), /pluginId: the hook belongs to plugin "foreign": remove it/],
+  generator: [
+    `api.hooks.registerVoid("message_received", function* () {});`,
+    /handler: the body of a generator function would never run: remove the \*/,
+  ],
+  "number-user": [received("{ match: { users: [1] } }"), /match\.users: expected a list of texts, got 1 in it/],
+  "too-many-options": [
+    command(many(26, `{ name: "o" + i, summary: "s", type: "string" }`)),
+    /Command "roll": options: expected at most 25 options/,
+  ],
+  "number-choices": [
+    command(`[{ name: "a", summary: "s", type: "integer", choices: ["x"] }]`),
+    /options: "a": only options of the type string have choices/,
+  ],
+  "no-choices": [
+    command(`[{ name: "a", summary: "s", type: "string", choices: [] }]`),
+    /options\.0\.choices: the list is empty/,
+  ],
+  "many-choices": [
+    command(`[{ name: "a", summary: "s", type: "string", choices: ${many(26, '"c" + i')} }]`),
+    /options\.0\.choices: expected at most 25 choices/,
+  ],
+  "choice-twice": [
+    command(`[{ name: "a", summary: "s", type: "string", choices: ["x", "x"] }]`),
+    /options: "a": the choice "x" is there twice/,
+  ],
+  "required-late": [
+    command(
+      `[{ name: "a", summary: "s", type: "string" }, { name: "b", summary: "s", type: "string", required: true }]`,
+    ),
+    /options: "b" is required: put it before "a", which is not/,
+  ],
+  "long-choice": [
+    command(`[{ name: "a", summary: "s", type: "string", choices: ["x".repeat(101)] }]`),
+    /options\.0\.choices\.0: expected at most 100 characters/,
+  ],
+  "too-long": [
+    command(
+      many(25, `{ name: "o" + i, summary: "s".repeat(100), type: "string", choices: ${many(25, `"choice" + i`)} }`),
+    ),
+    /its names, summaries and choices have \d+ characters, and Discord takes 8000/,
+  ],
+  "too-many": [
+    `for (let i = 0; i < 100; i++) ${command("[]", `name: "c" + i`)}`,
+    /there are 100 commands already, and Discord and Telegram take no more/,
+  ],
+  "early-reader": [
+    `api.hooks.registerVoid("plugin:later:thing", () => {});`,
+    /There is no hook point "plugin:later:thing".*list it under `plugins:`, before the plugins that use them/,
+  ],
+};
+
+test("hookgate check reports each mistake in a plugin, all in one go", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-mistakes-"));
+  try {
+    for (const [id, [code]] of Object.entries(MISTAKES))
+      writeFileSync(
+        join(folder, `${id}.mjs`),
+        `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};\nexport default { id: "${id}", setup(api) {\n${code}\n} };`,
+      );
+    writeFileSync(
+      join(folder, "later.mjs"),
+      `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};\nexport default { id: "later", setup(api) { api.hooks.declare({ name: "thing", model: "void", payload: z.object({}), summary: "s", example: {} }); } };`,
+    );
+    const plugins = [...Object.keys(MISTAKES), "later"].map((id) => `  - ./${id}.mjs`);
+    writeFileSync(join(folder, "hookgate.yaml"), `plugins:\n${plugins.join("\n")}\n`);
+    const { code, err } = await runCli(["check"], { cwd: folder });
+    expect(code).toBe(2);
+    const lines = err.split("\n");
+    const missed = Object.entries(MISTAKES).flatMap(([id, [, found]]) => {
+      const reported = lines.find((line) => line.includes(`./${id}.mjs: `)) ?? `${id} is not reported`;
+      return found.test(reported) && reported.includes(`(${id}.mjs:3:`) ? [] : [reported];
+    });
+    expect(missed).toEqual([]);
+    expect(err).not.toContain("./later.mjs: ");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
