@@ -13,6 +13,8 @@ export interface CommandAnswer {
   data?: unknown;
   /** For exit codes and the audit; `done` when absent. `refused`: not now or not you. */
   outcome?: "done" | "failed" | "refused";
+  /** Why a command was refused: the role that it needs, and the one that the sender has. It is kept in the row of the inbox, which `/hooks why` explains. */
+  refusal?: string;
   /**
    * Short, and for nobody but the person: when a press gave the command, it is shown to them alone, and not at all where it cannot
    * be. What it did shows elsewhere.
@@ -32,6 +34,8 @@ export interface CommandContext {
   from?: Pick<InboundMessage, "isDm" | "guildId" | "parentChatId" | "userRoleIds"> & {
     /** The access list has this place. */
     isListenedTo?: boolean;
+    /** Other people could read the line. */
+    isOpen?: boolean;
   };
   /** What the ids of dispatches begin with that the command's own message set off; undefined on the CLI, and over HTTP without an Idempotency-Key. */
   causeId?: string;
@@ -53,6 +57,8 @@ export interface Command extends CommandSpec {
    * form, and is told so in the answer to the press. `run` refuses by itself.
    */
   allows?(operator: Operator, options: Readonly<Record<string, OptionValue>>): Promise<boolean>;
+  /** A press that gives this command is answered with a note (`isNote`), which some platforms show in the answer to the press itself. */
+  answersWithNote?(options: Readonly<Record<string, OptionValue>>): boolean;
   run(context: CommandContext): Promise<CommandAnswer>;
 }
 

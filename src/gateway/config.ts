@@ -33,7 +33,7 @@ export const gatewayConfig = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      "Answer direct messages that nothing else answers: people with a role are pointed to /hooks why, a person without a role is informed once that this account answers people with a role. In rooms, operators who mention the gateway get the same note privately, once per hour and room.",
+      "Answer direct messages that nothing else answers: people with a role are pointed to /hooks why, a person without a role is informed once that this account answers people with a role (not where `dms: everyone` lets everyone write). In rooms that the gateway listens to, a mention that nothing else answers has the same effect, privately: operators get the note once per hour and room, a person without a role once.",
     ),
   allowed_plugins: z
     .record(z.string().min(1), z.array(z.string().min(1)))
@@ -56,7 +56,9 @@ export const gatewayConfig = z.strictObject({
   max_deferrals: count(10).describe(
     "How often hooks may put one message off (deferMs) before it goes on to the default route.",
   ),
-  max_deferral: duration("1h").describe("The longest time that a hook may put a message off at once."),
+  max_deferral: duration("1h").describe(
+    "The longest time that a hook may put a message off at once. Later messages of the conversation wait as long; /pauses lists that and ends it.",
+  ),
   ambiguous: z
     .enum(["hold", "resend"])
     .default("hold")

@@ -50,6 +50,10 @@ export interface GatewayOptions {
   /** People who were claimed as owners in chat, by `platform:id`; read at every look-up. */
   owners?: ReadonlyMap<string, unknown>;
   offers?: Offers;
+  /** Whether a run of this hook may post in this conversation; every hook may when absent. */
+  mayPost?: (hookId: string, conversation: string) => boolean;
+  /** Deliveries that an earlier process was sending, under a clock that was set back since: they may be as old as can be. */
+  ofUnknownAge?: ReadonlySet<string>;
   /** What becomes of texts in answers to commands: whole paths of files are shortened. */
   shown?: (text: string) => string;
 }
@@ -76,6 +80,8 @@ export interface SendOptions {
   visibleTo?: string;
   /** When it cannot be sent it is cancelled, and is no dead letter that waits for an operator. */
   isCourtesy?: boolean;
+  /** It goes before everything else that waits for its chat, in no order with it. */
+  isUrgent?: boolean;
 }
 
 export interface Invocation {

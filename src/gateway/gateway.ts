@@ -3,7 +3,6 @@ import type { GatewayPort } from "../domain/adapter.js";
 import type { Address } from "../domain/address.js";
 import type { OutboundMessage } from "../domain/message.js";
 import { queueOf } from "../domain/outbox-queue.js";
-import type { ConversationWatch } from "../domain/sla.js";
 import type { Delivery, NewDelivery } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
@@ -17,6 +16,7 @@ import { Background } from "./background.js";
 import type { CommandAnswer } from "./commands.js";
 import { complete } from "./complete.js";
 import type { Gateway, GatewayOptions, Invocation, RepliedTo, SendOptions } from "./contract.js";
+import { destinationProblem } from "./destination-problem.js";
 import { type Identify, identifier, peopleOn } from "./identity.js";
 import { Ignored } from "./ignored.js";
 import { accept, type Intake } from "./inbound/accept.js";
@@ -39,7 +39,7 @@ import { Refusals } from "./outbound/refusals.js";
 import { reportSent } from "./outbound/report-sent.js";
 import { Requests } from "./outbound/request.js";
 import type { Outbound } from "./outbound/sending.js";
-import { sightsOfHooks } from "./outbound/sights-of-hooks.js";
+import { sightOfHook } from "./outbound/sight-of-hook.js";
 import { tellOwed } from "./outbound/tell-owed.js";
 import { sendNext } from "./outbound.js";
 import type { Parts } from "./parts.js";
@@ -59,7 +59,6 @@ class RunningGateway implements Gateway {
   readonly #commands: CommandTable;
   readonly #routes: Routes;
   readonly #keepFile: KeepFile | undefined;
-  readonly #watch: ConversationWatch | undefined;
   readonly #repliedTo: RepliedTo | undefined;
   readonly #pressure: Pressure;
   readonly #parking = new Parking();
@@ -95,6 +94,8 @@ class RunningGateway implements Gateway {
     repliedTo,
     owners,
     offers,
+    mayPost = () => true,
+    ofUnknownAge = new Set(),
     shown = (text) => text,
   }: GatewayOptions) {
     this.identify = identifier(config.operators, console, owners);
@@ -104,7 +105,6 @@ class RunningGateway implements Gateway {
     this.#commands = new CommandTable(commands, pluginCommands);
     this.#routes = routes ?? new Map();
     this.#keepFile = keepFile;
-    this.#watch = watch;
     this.#repliedTo = repliedTo;
     this.#pressure = new Pressure(config.gateway.max_waiting);
     this.#requests = new Requests(clock, config.gateway);
@@ -145,7 +145,16 @@ class RunningGateway implements Gateway {
       clock,
       logger,
       observe: observe ?? {},
-      offers: offers ?? { plans: () => [], assignees: () => [], rotas: () => [], policies: () => [] },
+      watch,
+      offers: offers ?? {
+        plans: () => [],
+        assignees: () => [],
+        rotas: () => [],
+        policies: () => [],
+        placeName: () => undefined,
+      },
+      mayPost,
+      ofUnknownAge,
       shown,
     };
   }
@@ -157,10 +166,13 @@ class RunningGateway implements Gateway {
     this.#inbound = {
       ...this.#parts,
       identify: this.identify,
+      refuseClaim: ({ routeTo }) => {
+        const problem = routeTo === undefined ? undefined : this.destinationProblem(routeTo as Address);
+        return problem && `routeTo: ${problem}`;
+      },
       commands: this.#commands,
       routes: this.#routes,
       keepFile: this.#keepFile,
-      watch: this.#watch,
       repliedTo: this.#repliedTo,
       ignored: this.#ignored,
       perMinute: createPerMinute(this.#parts.clock),
@@ -231,6 +243,10 @@ class RunningGateway implements Gateway {
     const botId = at.botId === "" ? (adapters.botId(at.platform) ?? "") : at.botId;
     const address = whereTo(moves.current({ ...at, botId }), message);
     return this.#enqueue({ operation: "send", address, message }, options);
+  }
+
+  destinationProblem(at: Address): string | undefined {
+    return destinationProblem(this.#parts.moves.current(at), this.#parts.adapters);
   }
 
   async edit(deliveryId: string, message: OutboundMessage, options: SendOptions): Promise<string> {
@@ -304,7 +320,7 @@ class RunningGateway implements Gateway {
       ignored: this.#ignored.counts(),
       lanes: this.#lanesWork.depth,
       sending: this.#sendingWork.depth,
-      pauses: pauses?.lasting(now) ?? [],
+      pauses: [...(pauses?.lasting(now) ?? []), ...(inbox.deferred > 0 ? await this.#lanes.putOffs(now) : [])],
     };
   }
 
@@ -345,12 +361,13 @@ class RunningGateway implements Gateway {
   }
 
   async liftPauses(key?: string): Promise<string[]> {
-    const lifted = await this.#out.pauses.lift(key);
     const { store, clock, adapters } = this.#parts;
+    const [lifted, offered] = [await this.#out.pauses.lift(key), await this.#lanes.hurry(key, clock.now())];
+    for (const lane of offered) this.#lanesWork.look(lane);
     adapters.pausesLifted();
     await Promise.all(lifted.map((one) => store.outbox.dueNow(one, clock.now())));
     if (lifted.length > 0) for (const { queue } of await store.outbox.pending()) this.#lookAnew(queue);
-    return lifted;
+    return [...new Set([...lifted, ...offered.map((lane) => lane.key)])];
   }
 
   /** What adapters are given. */
@@ -404,9 +421,9 @@ class RunningGateway implements Gateway {
 
   async #enqueue(
     what: Pick<NewDelivery, "operation" | "address" | "message" | "targetId">,
-    { cause, deliveryId, ttlMs, interaction, visibleTo, isCourtesy = false }: SendOptions,
+    { cause, deliveryId, ttlMs, interaction, visibleTo, isCourtesy = false, isUrgent = false }: SendOptions,
   ): Promise<string> {
-    const { store, clock, config } = this.#parts;
+    const { store, clock, config, watch } = this.#parts;
     const id = deliveryId ?? newId("d");
     const now = clock.now();
     const delivery: NewDelivery = {
@@ -418,9 +435,9 @@ class RunningGateway implements Gateway {
       ...(interaction ? { interaction } : {}),
       ...(visibleTo === undefined ? {} : { visibleTo }),
     };
-    const sights = this.#watch?.hearsHooks() ? sightsOfHooks(delivery, now) : [];
-    await store.outbox.enqueue([delivery], now, sights);
-    for (const sight of sights) this.#watch?.seen(sight);
+    if (watch?.hearsHooks()) delivery.sight = sightOfHook(delivery, now);
+    if (isUrgent) delivery.isApart = true;
+    await store.outbox.enqueue([delivery], now);
     // An id that the caller chose may be there already.
     if (deliveryId !== undefined || this.#phase !== "running") this.#lookAnew(queueOf(delivery));
     else this.#sendingWork.look(this.#handOver.offer(delivery, now));

@@ -17,7 +17,7 @@ import type { LaneRow } from "./inbound/lanes.js";
 import { noteReply } from "./inbound/note-reply.js";
 import { offer } from "./inbound/offer.js";
 import { checkOptions, parseOptions } from "./inbound/parse-command.js";
-import { type ActionPlan, isRefusal, planAction } from "./inbound/plan-action.js";
+import { type ActionPlan, isBrief, planAction } from "./inbound/plan-action.js";
 import { afterMove, type Inbound } from "./inbound/receiving.js";
 import { takeAnswer } from "./inbound/take-answer.js";
 import { introduced } from "./inbound/unanswered.js";
@@ -100,7 +100,8 @@ async function denied(
   inbound: Inbound,
 ): Promise<Handling> {
   inbound.ignored.note(message, reason ?? "not allowed");
-  const isStranger = !isBot && operator.role === undefined && inbound.access[message.platform]?.dms === "operators";
+  const isDirect = message.isDm && inbound.access[message.platform]?.dms === "operators";
+  const isStranger = !isBot && operator.role === undefined && isDirect;
   const deliveries = isStranger ? await introduced(row, message, inbound) : [];
   const handling: Handling = { kind: "settled", outcome: "denied", deliveries };
   if (reason !== undefined) handling.reason = reason;
@@ -151,7 +152,7 @@ async function handleAction(row: LaneRow, event: ActionEvent, inbound: Inbound):
   }
 }
 
-/** What can show a short word only is good for a refusal; for anything else it was acknowledged when the event was accepted. */
+/** What can show a short word only is good for that; for anything else it was acknowledged when the event was accepted. */
 function usable(interaction: InteractionRef | undefined, plan: ActionPlan): InteractionRef | undefined {
-  return interaction?.isNotice && !isRefusal(plan) ? undefined : interaction;
+  return interaction?.isNotice && !isBrief(plan) ? undefined : interaction;
 }

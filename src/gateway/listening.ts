@@ -22,7 +22,7 @@ export function listeningOf(platform: string, access: AccessConfig | undefined, 
       text: "nothing: no person has a role here, and no server or chat is listed",
       isNothing: true,
       people,
-      hint: `Write \`/claim CODE\` to the bot (\`hookgate claim\` prints the code), or add people under \`operators:\` and chats under \`${platform}.access.chats\` in hookgate.yaml. \`/whoami\` in a chat shows the lines.`,
+      hint: `Write \`/claim CODE\` to the bot (\`npx hookgate claim\` prints the code), or add people under \`operators:\` and chats under \`${platform}.access.chats\` in hookgate.yaml. \`/whoami\` in a chat shows the lines.`,
     };
   const hint =
     places === undefined

@@ -16,7 +16,7 @@ import { notifyAsker } from "./outbound/notify-asker.js";
 import { isOtherAccount, park } from "./outbound/park.js";
 import { sendParts } from "./outbound/send-parts.js";
 import type { Outbound, Then } from "./outbound/sending.js";
-import { placeAmongChanges } from "./outbound/superseded.js";
+import { placeAmongChanges, supersedeDead } from "./outbound/superseded.js";
 
 /** Deliveries sent in one look, before another conversation gets its turn. */
 const IN_A_ROW = 20;
@@ -96,5 +96,6 @@ async function decideAndSend(delivery: Delivery, adapter: Adapter, out: Outbound
     await notifyAsker(delivery, decision.kind, decision.reason, out);
     return finish(delivery, decision.kind, decision.reason, out);
   }
+  await supersedeDead(delivery, out);
   return await freezeAndSend(delivery, decision.message, target.posted, adapter, out);
 }

@@ -69,7 +69,7 @@ export class OwnerClaims {
     if (this.#code === undefined) return this.#isVoid ? "void" : "no-code";
     const wrong = this.#wrongOf(person);
     if (wrong.count >= MAX_OF_PERSON) return "limited";
-    if (!isSame(typed.replace(/[\s-]/g, "").toUpperCase(), this.#code)) {
+    if (!isSame(codeIn(typed), this.#code)) {
       this.#wrongBy.set(person, { ...wrong, count: wrong.count + 1 });
       this.#wrongAttempts++;
       if (this.#wrongAttempts < MAX_WRONG_ATTEMPTS) return "wrong";
@@ -84,6 +84,13 @@ export class OwnerClaims {
     return "claimed";
   }
 
+  /** Other people could read what was typed: a code that it shows, also with a slip or two, is void from now on. True when it was. */
+  expose(typed: string): boolean {
+    if (this.#code === undefined || !isClose(codeIn(typed), this.#code)) return false;
+    this.#code = undefined;
+    return true;
+  }
+
   #wrongOf(person: string): { count: number; since: number } {
     const now = this.#clock.now();
     const known = this.#wrongBy.get(person);
@@ -96,6 +103,18 @@ export class OwnerClaims {
     await this.#store.delete(SCOPE, person);
     return true;
   }
+}
+
+const codeIn = (typed: string) => typed.replace(/[\s-]/g, "").toUpperCase();
+
+/** A code is void when a guess matches all but this many of its letters: a reader of that guess would have few codes left to try. */
+const SLIP = 2;
+
+function isClose(typed: string, code: string): boolean {
+  let [start, end] = [0, 0];
+  while (start < CODE_LENGTH && typed[start] === code[start]) start++;
+  while (end < CODE_LENGTH && typed.at(-1 - end) === code.at(-1 - end)) end++;
+  return start + end >= CODE_LENGTH - SLIP;
 }
 
 function isSame(typed: string, code: string): boolean {

@@ -1,7 +1,9 @@
 /** What the steps of both flows work with, composed once by `createGateway`. Values, not a bag to extend: a step adds nothing to it. */
 
 import type { AccessConfig } from "../domain/access.js";
+import type { Address } from "../domain/address.js";
 import type { Choice } from "../domain/command.js";
+import type { ConversationWatch } from "../domain/sla.js";
 import type { Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
@@ -23,7 +25,13 @@ export interface Parts {
   clock: Clock;
   logger: Logger;
   observe: Observer;
+  /** Who wants to know what is seen of conversations. */
+  watch: ConversationWatch | undefined;
   offers: Offers;
+  /** Whether a run of this hook may post in this conversation. */
+  mayPost(hookId: string, conversation: string): boolean;
+  /** Deliveries of an earlier process whose age the clock does not show. */
+  ofUnknownAge: ReadonlySet<string>;
   /** A text for people who are not at the machine: without whole paths of files. */
   shown(text: string): string;
 }
@@ -34,4 +42,6 @@ export interface Offers {
   assignees(): Choice[];
   rotas(): Choice[];
   policies(): Choice[];
+  /** How people call a chat; undefined where no name is known. */
+  placeName(at: Address): string | undefined;
 }

@@ -14,6 +14,7 @@ const toFar = (registry: HookRegistry) =>
 async function startBridge(): Promise<Rig & { far: LoopbackPlatform }> {
   const far = new LoopbackPlatform("far");
   const rig = await startRig({
+    gateway: { unanswered_note: false },
     platforms: [new LoopbackPlatform("loop"), far],
     hooks: (registry) => void toFar(registry),
   });

@@ -53,7 +53,7 @@ afterEach(() => {
 async function start(hooks: (registry: HookRegistry) => void = () => {}): Promise<{ rig: Rig; disk: HeldDisk }> {
   const disk = new HeldDisk();
   disks.push(disk);
-  const rig = await startRig({ disk, hooks });
+  const rig = await startRig({ disk, hooks, gateway: { unanswered_note: false } });
   await rig.say("the first one");
   await rig.idle();
   return { rig, disk };

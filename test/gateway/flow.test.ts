@@ -74,7 +74,9 @@ describe("a message", () => {
         conversation: formatAddress({ platform: "loop", botId: "bot", chatId }),
       });
     expect(why("quiet")).toMatchObject({ runs: false });
-    expect(why("quiet").checks[1]?.detail).toBe('Plugin "fun" is not allowed in this conversation (allowed: redact).');
+    expect(why("quiet").checks[1]?.detail).toBe(
+      'Plugin "fun" is not allowed in this conversation (gateway.allowed_plugins allows redact).',
+    );
     expect(why("room").runs).toBe(true);
   });
 
@@ -125,6 +127,13 @@ describe("a message", () => {
     await rig.idle();
     for (const chatId of ["a", "b", "c"]) expect(rig.platform.texts(chatId)).toEqual(texts);
     expect(most).toBe(3);
+  });
+
+  it("of a person without a role in direct messages that everyone may write gets no note about roles", async () => {
+    const rig = await startRig({ access: { loop: { dms: "everyone" } } });
+    await rig.say("where is my order?", { chatId: "dm", isDm: true, userId: "77" });
+    await rig.idle();
+    expect(rig.platform.texts("dm")).toEqual([]);
   });
 
   it("that nobody may write here is seen by hooks as denied, and not answered", async () => {

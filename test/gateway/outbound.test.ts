@@ -513,7 +513,7 @@ describe("hooks", () => {
     // A veto is no change, and its reason is in words.
     const vetoed = rig.dispatches.find(({ id }) => id === `${stop}:message_sending`);
     expect(vetoed).toMatchObject({ outcome: "cancelled", runs: [{ outcome: "cancelled", reason: "not today" }] });
-    expect(redact(vetoed?.result)).toEqual({ cancel: "not today" });
+    expect(redact(vetoed?.result, "us")).toEqual({ cancel: "not today" });
     expect(vetoed?.runs[0]?.diff).toBeUndefined();
   });
 

@@ -5,24 +5,41 @@ import { LoopbackPlatform } from "./loopback-adapter.js";
 import { startRig } from "./rig.js";
 
 describe("a message", () => {
-  it("routed to a platform that is not switched on is a dead letter at once, and delivery_failed fires", async () => {
-    const failed: string[] = [];
+  it("routed to a platform that is not switched on is a failed run, and the next hook is asked", async () => {
     const rig = await startRig({
       platforms: [new LoopbackPlatform("loop")],
       hooks(registry) {
-        registry.registerClaiming("inbound_claim", () => ({
-          handled: true,
-          routeTo: { platform: "slack", botId: "", chatId: "lobby" },
-        }));
-        registry.registerVoid("delivery_failed", ({ error }) => void failed.push(error));
+        registry.registerClaiming(
+          "inbound_claim",
+          () => ({ handled: true, routeTo: { platform: "slack", botId: "", chatId: "lobby" } }),
+          { id: "astray" },
+        );
+        registry.registerClaiming("inbound_claim", () => ({ handled: true, reply: "here" }));
       },
     });
     await rig.say("hello", { messageId: "m1" });
     await rig.idle();
-    expect(await rig.store.outbox.list({ status: "dead", limit: 5 })).toMatchObject([
-      { conversation: "slack::lobby", reason: 'the platform "slack" is not switched on' },
-    ]);
-    expect(failed).toEqual(['the platform "slack" is not switched on']);
+    expect(rig.platform.texts()).toEqual(["here"]);
+    const runs = rig.dispatches.flatMap((dispatch) => dispatch.runs);
+    expect(runs).toContainEqual(
+      expect.objectContaining({
+        hookId: "astray",
+        outcome: "failed",
+        error: expect.stringContaining('routeTo: the platform "slack" is not switched on'),
+      }),
+    );
+  });
+
+  it("that a plugin's route forwards to where nothing is becomes a dead letter with the reason", async () => {
+    const rig = await startRig({
+      gateway: { default_route: { plugin: "p" }, inbox_attempts: 1 },
+      routes: new Map([["p", () => ({ routeTo: { platform: "slack", botId: "", chatId: "lobby" } })]]),
+    });
+    await rig.say("hello", { messageId: "m1" });
+    expect(await rig.settled("m1")).toMatchObject({
+      status: "dead",
+      error: expect.stringContaining('The route of "p": routeTo: the platform "slack" is not switched on'),
+    });
   });
 
   it("put off more often than is allowed goes on, and its row keeps why", async () => {

@@ -1,4 +1,5 @@
 /** What there is to name in a command, list by list: for completion while somebody types, and for whoever left it out. */
+import { stateWord } from "../../domain/alert.js";
 import type { Choice, ChoiceList, OptionSpec, OptionValue } from "../../domain/command.js";
 import type { Operator } from "../../domain/identity.js";
 import { isGateOpen, isMissionOver, MISSION_STATUSES, type Mission } from "../../domain/mission.js";
@@ -82,7 +83,7 @@ export async function valuesOf(
         }));
     case "alerts":
       return (await store.alerts.list({ open: true, limit: NEWEST })).map(({ id, state, signal }) => ({
-        name: `${titled(signal.title)} · ${state} · ${id}`,
+        name: `${titled(signal.title)} · ${stateWord({ state, signal })} · ${id}`,
         value: id,
       }));
     case "clocks":
@@ -108,8 +109,8 @@ export async function valuesOf(
       ]);
       const unique = new Map([...held, ...dead, ...newest].map((one) => [one.id, one]));
       // Not the text: what people wrote is shown to those who may see it, on the record.
-      return [...unique.values()].map(({ id, status, conversation }) => ({
-        name: `${id} · ${status} · ${conversation}`,
+      return [...unique.values()].map(({ id, status, address, conversation }) => ({
+        name: `${id} · ${status} · ${titled(offers.placeName(address) ?? conversation)}`,
         value: id,
       }));
     }

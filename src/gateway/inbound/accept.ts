@@ -8,7 +8,7 @@ import { HookgateError } from "../../lib/errors.js";
 import { shownName } from "../../lib/person-name.js";
 import type { Pressure } from "../pressure.js";
 import { COMMAND_LANE, type Lane, type LaneRow, type Lanes } from "./lanes.js";
-import { isRefusal, planAction } from "./plan-action.js";
+import { isBrief, planAction } from "./plan-action.js";
 import type { Inbound } from "./receiving.js";
 import type { Suspects } from "./suspects.js";
 
@@ -119,7 +119,7 @@ async function acknowledgement(event: InboundEvent, inbound: Inbound): Promise<A
   try {
     const plan = await planAction(event, inbound);
     if (plan.kind === "form") return { kind: "form", form: plan.form, token: event.token };
-    if (event.interaction?.isNotice && isRefusal(plan)) return { kind: "notice" };
+    if (event.interaction?.isNotice && isBrief(plan)) return { kind: "notice" };
     const isInPlace = plan.kind === "say" || (plan.kind === "run" && plan.inPlaceOf !== undefined);
     return isInPlace ? { kind: "defer-update" } : { kind: "defer", isPrivate: true };
   } catch (error) {

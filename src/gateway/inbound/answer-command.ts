@@ -8,7 +8,7 @@ import { decideAccess } from "../access.js";
 import type { Command } from "../commands.js";
 import { type Handling, settled } from "./handling.js";
 import { placeOf } from "./judge.js";
-import type { LaneRow } from "./lanes.js";
+import { COMMAND_LANE, type LaneRow } from "./lanes.js";
 import { LiveAnswer } from "./live-answer.js";
 import type { ParsedOptions } from "./parse-command.js";
 import {
@@ -53,11 +53,15 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
       operator,
       source: message.platform,
       at,
-      from: { ...message, isListenedTo: isListenedTo(message, inbound) },
+      from: {
+        ...message,
+        isListenedTo: isListenedTo(message, inbound),
+        isOpen: !message.isDm && interaction === undefined,
+      },
       causeId: causeId(row),
       ...(by === undefined ? {} : { givenBy: by }),
       ...(message.replyToId === undefined ? {} : { replyToId: message.replyToId }),
-      progress: (shown) => live.progress(answering(shown, message, interaction)),
+      progress: (shown) => live.progress(answering(shown, call, row)),
       fire: {
         dispatchId: dispatchIdOf(row, "command_invoked"),
         attempt: attemptOf(row),
@@ -69,14 +73,20 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
     inbound,
   );
   const shown = withLine(answer.message, call.shownLine);
-  const delivery = await live.finish(answering(shown, message, interaction));
+  const delivery = await live.finish(answering(shown, call, row));
   if (answer.isNote && call.isPress && answer.outcome === undefined)
     return settled("command", [away(delivery, message, inbound)]);
   if (answer.outcome === "failed")
     return { kind: "settled", outcome: "command", deliveries: [delivery], isFailed: true };
   if (answer.outcome !== "refused") return settled("command", [delivery]);
   const refusal = away(delivery, message, inbound);
-  return settled("command", [interaction ? refusal : orOpenly(refusal, message, at, inbound)]);
+  const handling: Handling = {
+    kind: "settled",
+    outcome: "command",
+    deliveries: [interaction ? refusal : orOpenly(refusal, message, at, inbound)],
+  };
+  if (answer.refusal !== undefined) handling.reason = answer.refusal;
+  return handling;
 }
 
 /** One person's commands must not keep everybody's gateway busy. Owners may run programs here anyway. */
@@ -111,7 +121,8 @@ export function note(
   inbound: Inbound,
 ): NewDelivery {
   const base = answerDelivery(row, { message, interaction, operator: undefined }, messageAddress(message), inbound);
-  return away({ ...base, message: answering({ text }, message, interaction) }, message, inbound);
+  const shown = message.isDm ? { text } : answering({ text }, { message, interaction }, row);
+  return away({ ...base, message: shown }, message, inbound);
 }
 
 interface AnswerFacts {
@@ -155,13 +166,21 @@ function withLine(answer: OutboundMessage, line: string | undefined): OutboundMe
   return { ...answer, text: answer.text === "" ? text : `${text}\n\n${answer.text}` };
 }
 
-/** An answer to a typed command in a group points at the command. */
+/**
+ * An answer to a typed command in a group points at the command. So does one in a direct message that may overtake others: that of a
+ * slow command, which has a lane of its own, and of a text that is handled among the messages.
+ */
 function answering(
   shown: OutboundMessage,
-  message: InboundMessage,
-  interaction: InteractionRef | undefined,
+  {
+    message,
+    interaction,
+    isPress,
+  }: Pick<ChatCall, "message" | "isPress"> & { interaction?: InteractionRef | undefined },
+  { lane }: LaneRow,
 ): OutboundMessage {
-  if (interaction || message.isDm || shown.replyToId !== undefined) return shown;
+  const isInOrder = message.isDm && (isPress || lane.endsWith(COMMAND_LANE));
+  if (interaction || isInOrder || shown.replyToId !== undefined) return shown;
   return { ...shown, replyToId: message.messageId };
 }
 

@@ -2,12 +2,15 @@
 import type { Operator } from "../../domain/identity.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
+import { HookgateError } from "../../lib/errors.js";
 import { withDeadline } from "../deadline.js";
+import { destinationProblem } from "../destination-problem.js";
 import { forward } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
 import type { LaneRow } from "./lanes.js";
 import { attemptOf, causeId, type Inbound } from "./receiving.js";
 import { reply } from "./reply.js";
+import { withReplySight } from "./sights-of.js";
 import { unanswered } from "./unanswered.js";
 
 export async function defaultRoute(
@@ -17,7 +20,7 @@ export async function defaultRoute(
   inbound: Inbound,
 ): Promise<Handling> {
   const route = inbound.config.default_route;
-  if (route === "none") return settled("unrouted", await unanswered(row, message, operator, inbound));
+  if (route === "none") return unanswered(row, message, operator, inbound);
   const deliveries: NewDelivery[] = [];
   if ("forward" in route) {
     const copy = await forward(row, message, route.forward, inbound);
@@ -31,7 +34,7 @@ export async function defaultRoute(
       { plugin: route.plugin, id: row.id },
       `gateway.default_route names the plugin "${route.plugin}", which has no route: handled as with none`,
     );
-    return settled("unrouted", await unanswered(row, message, operator, inbound));
+    return unanswered(row, message, operator, inbound);
   }
   const context = { causeId: causeId(row), attempt: attemptOf(row) };
   const result = await withDeadline(
@@ -40,8 +43,13 @@ export async function defaultRoute(
     `The route of "${route.plugin}"`,
     () => handler(message, context),
   );
+  const problem = result?.routeTo && destinationProblem(result.routeTo, inbound.adapters);
+  if (problem)
+    throw new HookgateError({
+      code: "ROUTE_UNREACHABLE",
+      message: `The route of "${route.plugin}": routeTo: ${problem}`,
+    });
   if (result?.reply !== undefined) deliveries.push(...reply(row, message, result.reply, inbound));
   const copy = result?.routeTo && (await forward(row, message, result.routeTo, inbound));
-  if (copy) deliveries.push(copy);
-  return settled("routed", deliveries);
+  return settled("routed", copy ? [...deliveries, copy] : withReplySight(row, deliveries, inbound));
 }

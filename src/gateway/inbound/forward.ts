@@ -8,6 +8,7 @@ import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import type { LaneRow } from "./lanes.js";
 import { attemptOf, causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+import { withCopySight } from "./sights-of.js";
 
 const MARK = "f";
 
@@ -26,7 +27,7 @@ export async function forward(
     return undefined;
   }
   const replyToId = answering ?? (await counterpart(message, from, address, inbound));
-  return newDelivery(
+  const copy = newDelivery(
     row,
     MARK,
     {
@@ -41,6 +42,7 @@ export async function forward(
     },
     inbound,
   );
+  return withCopySight(row, message, copy, inbound);
 }
 
 /**
@@ -87,6 +89,7 @@ export function asCopy(message: InboundMessage, to: Pick<Address, "platform">): 
   const text = [message.text, ...lost].filter((line) => line !== "").join("\n");
   return {
     text: `**${escapeMarkdown(author)}**: ${text}`,
+    showAddresses: true,
     ...(reachable.length > 0 ? { attachments: reachable } : {}),
   };
 }

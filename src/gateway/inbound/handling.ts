@@ -14,7 +14,7 @@ export type Handling =
       isFailed?: true;
     }
   /** A hook put it off. */
-  | { kind: "deferred"; delayMs: number };
+  | { kind: "deferred"; delayMs: number; by: string };
 
 export function settled(outcome: string, deliveries: readonly NewDelivery[] = [], claimedBy?: string): Handling {
   return claimedBy === undefined

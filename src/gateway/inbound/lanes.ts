@@ -3,7 +3,7 @@
  * read again. The store stays the truth; a lane that outgrew its copy is read on from there.
  */
 import { conversationOf } from "../../domain/event.js";
-import type { InboxRow, InboxStore } from "../../domain/store.js";
+import type { InboxRow, InboxStore, Pause } from "../../domain/store.js";
 import { PerKey } from "../../lib/per-key.js";
 import { isIdleKey, type KeyState, newKeyState } from "../../lib/work.js";
 import type { Handling } from "./handling.js";
@@ -11,6 +11,8 @@ import type { Handling } from "./handling.js";
 /** Rows in memory, over all lanes. */
 const MAX_ROWS = 2_000;
 const READ_ROWS = 50;
+/** Lanes that are listed as put off. */
+const MAX_PUT_OFF = 200;
 
 /** Marks the lane of a conversation's commands. */
 export const COMMAND_LANE = "#commands";
@@ -25,6 +27,8 @@ export interface LaneRow extends InboxRow {
   isCutOff?: boolean;
   /** When a row that was put off in this process is due, by the monotonic clock: the other one may be set meanwhile. */
   dueMs?: number;
+  /** The hook that put it off last, and for how long. */
+  putOff?: { by: string; askedMs: number };
   /** message_received was fired in this process. */
   isReceived?: boolean;
   /** Why it goes on without a hook that put it off. */
@@ -98,6 +102,41 @@ export class Lanes {
     lane.lastId = 0;
     lane.hasMore = true;
     return lane;
+  }
+
+  /** Lanes that wait because a hook put off their first message (`deferMs`). */
+  async putOffs(now: number): Promise<Pause[]> {
+    const rows = await this.#inbox.list({ status: "deferred", limit: MAX_PUT_OFF });
+    return rows
+      .filter(({ error, dueAt }) => error === undefined && dueAt > now)
+      .flatMap(({ lane: key, dueAt: until, id }) => {
+        const head = this.#headOf(key);
+        if (head?.id !== id || head.dueMs === 0) return []; // it is handled now
+        const { by, askedMs } = head.putOff ?? { by: "a hook", askedMs: until - now };
+        return [
+          {
+            key,
+            until,
+            askedMs,
+            reason: `${by} put off a message (deferMs), and later ones wait for it`,
+            isPutOff: true,
+          },
+        ];
+      });
+  }
+
+  /** Offers what was put off again now: of a lane, or of all. Gives the lanes to work. */
+  async hurry(key: string | undefined, now: number): Promise<Lane[]> {
+    const waiting = (await this.putOffs(now)).filter((pause) => key === undefined || pause.key === key);
+    for (const pause of waiting) {
+      const head = this.#headOf(pause.key);
+      if (head) head.dueMs = 0;
+    }
+    return waiting.map((pause) => this.of(pause.key));
+  }
+
+  #headOf(key: string): LaneRow | undefined {
+    return this.#lanes.of(key).rows[0];
   }
 
   /** The row that is to be handled next; undefined when the lane is empty. A promise when it has to be read. */

@@ -5,12 +5,14 @@ import type { NewDelivery } from "../../domain/store.js";
 import type { Catalogue } from "../../hooks/catalogue/index.js";
 import { immutable } from "../../hooks/isolate.js";
 import type { Claimed, ResultOf } from "../../hooks/signatures.js";
+import { formatDuration } from "../../lib/duration.js";
 import type { Verdict } from "../access.js";
 import { forward } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
 import type { LaneRow } from "./lanes.js";
 import { fireOptions, type Inbound } from "./receiving.js";
 import { reply } from "./reply.js";
+import { withReplySight } from "./sights-of.js";
 
 /** Undefined when nobody claimed it, or when it was put off too often: then it goes on to the default route. */
 type Offered = Handling | undefined;
@@ -24,6 +26,7 @@ export function offer(
   inbound: Inbound,
 ): Offered | Promise<Offered> {
   const options = fireOptions(row, "inbound_claim", message.messageId, verdict);
+  options.refuseClaim = inbound.refuseClaim;
   const claim = inbound.registry.claim("inbound_claim", { message }, options);
   return claim instanceof Promise
     ? claim.then((late) => take(late, row, message, inbound))
@@ -35,7 +38,7 @@ function take(claim: Claim, row: LaneRow, message: InboundMessage, inbound: Inbo
   if (claim.deferMs !== undefined) return putOff(claim, row, message, inbound);
   // A copy of what the hook returned: ours, and what hooks of the outbound flow are shown as it is.
   const answers = claim.reply === undefined ? [] : reply(row, message, immutable(claim.reply), inbound);
-  if (!claim.routeTo) return settled("claimed", answers, claim.claimedBy);
+  if (!claim.routeTo) return settled("claimed", withReplySight(row, answers, inbound), claim.claimedBy);
   return forward(row, message, claim.routeTo, inbound).then((copy) =>
     settled("claimed", copy ? [...answers, copy] : answers, claim.claimedBy),
   );
@@ -53,8 +56,20 @@ async function putOff(claim: Claim, row: LaneRow, message: InboundMessage, inbou
   // "One moment, please": said once, though the message is offered again and again.
   if (word !== undefined && row.deferrals === 0)
     for (const delivery of reply(row, message, word, inbound, "p")) await sayNow(delivery, inbound);
-  return { kind: "deferred", delayMs: Math.min(deferMs, config.max_deferral) };
+  const delayMs = Math.min(deferMs, config.max_deferral);
+  const by = claimedBy ?? "a hook";
+  if (deferMs >= LONG_DEFERRAL_MS) {
+    const cut = deferMs > delayMs ? ` (it asked for ${formatDuration(deferMs)}; gateway.max_deferral cuts that)` : "";
+    logger.warn(
+      { row: row.id, lane: row.lane, by, deferMs, delayMs },
+      `the hook "${by}" put off a message in ${row.conversation} for ${formatDuration(delayMs)}${cut}: later messages of the conversation wait for it. To offer it again now: /pauses lift ${row.lane}`,
+    );
+  }
+  return { kind: "deferred", delayMs, by };
 }
+
+/** A wait that people notice, so the log names the hook. */
+const LONG_DEFERRAL_MS = 60_000;
 
 /** Outside the settling transaction; its id is the same when it is done again, so it is posted once. */
 async function sayNow(delivery: NewDelivery, { store, clock, lookOutbox }: Inbound): Promise<void> {

@@ -77,9 +77,11 @@ function expired(token: ActionToken | undefined, { message }: ActionEvent, inbou
   return `${said} Type \`${line}${form ? " …" : ""}\` instead.`;
 }
 
-/** Answered with a short private word and nothing else. */
-export function isRefusal(plan: ActionPlan): boolean {
-  return plan.kind === "refuse" || (plan.kind === "run" && !plan.isAllowed);
+/** Answered with a short private word and nothing else: a refusal, or a note that does not replace an earlier answer. */
+export function isBrief(plan: ActionPlan): boolean {
+  if (plan.kind !== "run") return plan.kind === "refuse";
+  const { command, parsed, isAllowed, inPlaceOf } = plan;
+  return !isAllowed || (inPlaceOf === undefined && command.answersWithNote?.(parsed.options ?? {}) === true);
 }
 
 /** The delivery to edit, when the button stood under a command's answer: paging and refreshing happen in place. */

@@ -3,7 +3,6 @@ import type { Address } from "../../domain/address.js";
 import type { InboundEvent } from "../../domain/event.js";
 import type { Cause } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
-import type { ConversationWatch } from "../../domain/sla.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { immutable } from "../../hooks/isolate.js";
 import type { DispatchOptions } from "../../hooks/options.js";
@@ -22,13 +21,13 @@ export type KeepFile = (bytes: Uint8Array) => Promise<string>;
 
 export interface Inbound extends Parts {
   identify: Identify;
+  /** Why a claim at inbound_claim cannot be carried out: its destination is not there. */
+  refuseClaim: DispatchOptions["refuseClaim"];
   commands: CommandTable;
   routes: Routes;
   tokens: ActionTokens;
   /** Keeps a copy of a file and gives its address; absent: files without an address are only named. */
   keepFile: KeepFile | undefined;
-  /** Who wants to know what is seen of conversations. */
-  watch: ConversationWatch | undefined;
   repliedTo: RepliedTo | undefined;
   ignored: Ignored;
   /** Counts the commands of each person. */

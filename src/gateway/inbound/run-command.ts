@@ -53,7 +53,7 @@ export async function runCommand(call: Call, parts: Parts): Promise<CommandAnswe
 async function run(call: Call, parts: Parts): Promise<CommandAnswer> {
   const { command, parsed, operator } = call;
   const { logger, clock, config } = parts;
-  if (!mayRun(command, operator)) return refusal(command.role, operator);
+  if (!mayRun(command, operator)) return refusal(command, command.role, operator);
   if (parsed.kind === "problem") {
     const error = { code: "BAD_USAGE", message: `${parsed.message}.`, hint: `Usage: \`${usageOf(command)}\`` };
     const { missing: option, options = {} } = parsed;
@@ -79,7 +79,7 @@ async function run(call: Call, parts: Parts): Promise<CommandAnswer> {
       }),
     );
   } catch (error) {
-    if (error instanceof Refused) return refusal(error.role, operator, error.why);
+    if (error instanceof Refused) return refusal(command, error.role, operator, error.why);
     if (error instanceof UnclearOption) {
       const { option, typed } = error;
       const offered = await choices(call, { error, option, typed }, parsed.options, parts);
@@ -130,13 +130,14 @@ class Refused extends Error {
   }
 }
 
-function refusal(needed: Role | "anyone", { role }: Operator, why?: string): CommandAnswer {
+function refusal({ name }: Command, needed: Role | "anyone", { role }: Operator, why?: string): CommandAnswer {
   const text = role
     ? why !== undefined
       ? `${why} Your role is ${role}.`
       : `That needs the role ${needed}; yours is ${role}.`
     : "You have no role here, so you may not do that. `/whoami` shows what to ask for.";
-  return { message: { text }, outcome: "refused" };
+  const has = role ? `has the role ${role}` : "has no role";
+  return { message: { text }, outcome: "refused", refusal: `/${name} needs the role ${needed}, and the sender ${has}` };
 }
 
 /** The code is for programs: the command line tells bad usage from a failure by it. */

@@ -2,6 +2,7 @@
 import { addressOf, type DeletedEvent, type InboundEvent, type ReactionEvent } from "../../domain/event.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { ConversationSight } from "../../domain/sla.js";
+import type { NewDelivery } from "../../domain/store.js";
 import type { Handling } from "./handling.js";
 import { judge } from "./judge.js";
 import type { LaneRow } from "./lanes.js";
@@ -16,7 +17,8 @@ export function sightsOf(row: LaneRow, handled: Settled, inbound: Inbound): Conv
   const event = afterMove(row.event, inbound);
   switch (event.kind) {
     case "message":
-      return [said(row, event.message, handled, inbound)];
+      // What returns through a bridge was said where the customer is, and only when it is sent there.
+      return handled.outcome === "returned" ? [] : [said(row, event.message, handled, inbound)];
     case "edited":
       return [{ ...base(row, event), kind: "edited", ...facts(event.message, inbound) }];
     case "deleted":
@@ -30,6 +32,39 @@ export function sightsOf(row: LaneRow, handled: Settled, inbound: Inbound): Conv
     default:
       return [];
   }
+}
+
+/** A copy at another address: that of one of us answers the customer there when it is sent, and not when a hook withholds it. */
+export function withCopySight(row: LaneRow, message: InboundMessage, copy: NewDelivery, inbound: Inbound): NewDelivery {
+  if (!inbound.watch?.isWanted()) return copy;
+  const { id: messageId, address } = copy;
+  const sight: ConversationSight = {
+    ...facts(message, inbound),
+    id: `${causeId(row)}:${messageId}`,
+    address,
+    kind: "said",
+    copiedFrom: message.platform,
+    messageId,
+  };
+  return { ...copy, sight };
+}
+
+/** The reply of a claim or of a plugin's route: it answers the customer when it is sent, and not when a hook withholds it. */
+export function withReplySight(row: LaneRow, replies: readonly NewDelivery[], inbound: Inbound): NewDelivery[] {
+  if (!inbound.watch?.isWanted()) return [...replies];
+  return replies.map((reply) => {
+    const { id: messageId, address } = reply;
+    const id = `${causeId(row)}:${messageId}`;
+    const sight: ConversationSight = {
+      id,
+      address,
+      kind: "said",
+      messageId,
+      at: inbound.clock.now(),
+      isReply: true,
+    };
+    return { ...reply, sight };
+  });
 }
 
 /** Also where its copies are: an answer through a bridge is taken back where the customer is. */
@@ -55,19 +90,16 @@ function moved(row: LaneRow, event: Extract<InboundEvent, { kind: "moved" }>): C
 function said(row: LaneRow, message: InboundMessage, handled: Settled, inbound: Inbound): ConversationSight {
   const { outcome, claimedBy, deliveries } = handled;
   // Whoever claims a message to pass it on has not answered it: somebody else is to.
-  const isPassedOn = outcome !== "returned" && deliveries.some(({ cause }) => cause.kind === "forward");
-  const isAnswered = deliveries.some(({ cause, operation }) => cause.kind === "reply" && operation === "send");
-  const returned = outcome === "returned" ? deliveries[0] : undefined;
+  const isPassedOn = deliveries.some(({ cause }) => cause.kind === "forward");
+  // Its reply ends the wait when it is sent: a hook may withhold it.
+  const isReplied = deliveries.some(({ sight }) => sight?.isReply);
   return {
     id: causeId(row),
     address: messageAddress(message),
     kind: "said",
     ...facts(message, inbound),
     outcome,
-    ...(claimedBy === undefined || isPassedOn ? {} : { claimedBy }),
-    ...(isAnswered && !isPassedOn ? { isAnswered } : {}),
-    // Through a bridge: it was said where the customer is. Its id there is not known yet; its delivery's is.
-    ...(returned ? { address: returned.address, messageId: returned.id } : {}),
+    claimedBy: isPassedOn || isReplied ? undefined : claimedBy,
   };
 }
 

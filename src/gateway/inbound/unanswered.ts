@@ -1,6 +1,7 @@
 /**
- * A word instead of silence. In direct messages: to people with a role when no hook claimed their message, and once to a person without a
- * role, who cannot know what this account is. In rooms: to operators who mentioned the gateway.
+ * A word instead of silence. In direct messages: to people with a role when no hook claimed their message. In rooms: to operators who
+ * mentioned the gateway. In both, once, to a person without a role, who cannot know what this account is; not
+ * in direct messages that are open to everyone.
  */
 import { formatAddress } from "../../domain/address.js";
 import { isUnfinished } from "../../domain/automation.js";
@@ -9,6 +10,7 @@ import { rootOf } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { note, orOpenly } from "./answer-command.js";
+import { type Handling, settled } from "./handling.js";
 import type { LaneRow } from "./lanes.js";
 import { causeId, type Inbound, messageAddress } from "./receiving.js";
 
@@ -22,33 +24,58 @@ const RECENT = 100;
 const ROOMS = "@unanswered";
 const ROOM_PAUSE_MS = 3_600_000;
 
-/** What is answered to a message that nothing else answered. */
+/** A message that nothing else answered ends as unrouted, with a note to its sender or the reason why there is none. */
 export async function unanswered(
   row: LaneRow,
   message: InboundMessage,
   operator: Operator,
   inbound: Inbound,
-): Promise<NewDelivery[]> {
-  if (!inbound.config.unanswered_note || (await isAnsweredByRun(row, message, inbound))) return [];
-  if (!message.isDm) return inRoom(row, message, operator, inbound);
-  if (operator.role !== undefined)
-    return [note(row, message, undefined, "No hook answered. `/hooks why last` shows why.", inbound)];
-  return introduced(row, message, inbound);
+): Promise<Handling> {
+  if (!inbound.config.unanswered_note) return settled("unrouted");
+  const answering = await answeringHook(row, message, inbound);
+  if (answering === undefined) return settled("unrouted", await noteTo(row, message, operator, inbound));
+  const handling: Handling = { kind: "settled", outcome: "unrouted", deliveries: [] };
+  if (row.passedOver === undefined) handling.reason = `no note was sent: ${answering}`;
+  return handling;
 }
 
-/** A hook in the background claims nothing, and still answers: it may be at work, or have posted in the conversation. */
-async function isAnsweredByRun(row: LaneRow, message: InboundMessage, { store }: Inbound): Promise<boolean> {
+async function noteTo(
+  row: LaneRow,
+  message: InboundMessage,
+  operator: Operator,
+  inbound: Inbound,
+): Promise<NewDelivery[]> {
+  // Where everyone may write, people without a role are expected: hooks, or operators, answer them.
+  if (operator.role === undefined && message.isDm && inbound.access[message.platform]?.dms === "everyone") return [];
+  if (operator.role === undefined)
+    return message.isDm || message.isGroupMention ? introduced(row, message, inbound) : [];
+  if (!message.isDm) return inRoom(row, message, operator, inbound);
+  return [note(row, message, undefined, "No hook answered. `/hooks why last` shows why.", inbound)];
+}
+
+/**
+ * A hook in the background claims nothing, and may still answer: it posted in the conversation, or its run has not ended and may
+ * post there. A run that cannot post in the conversation answers nothing.
+ */
+async function answeringHook(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<string | undefined> {
+  const { store, mayPost } = inbound;
   const recent = await store.automation.runs.list({ limit: RECENT });
   const started = recent.filter(({ dispatchId }) => dispatchId !== undefined && rootOf(dispatchId) === causeId(row));
-  if (started.length === 0 || started.some(({ status }) => isUnfinished(status))) return started.length > 0;
-  const runs = new Set(started.map(({ id }) => id));
-  const posted = await store.outbox.list({ conversation: formatAddress(messageAddress(message)), limit: RECENT });
-  return posted.some(({ cause }) => cause.kind === "hook" && runs.has(cause.id));
+  if (started.length === 0) return undefined;
+  const conversation = formatAddress(messageAddress(message));
+  const open = started.find(({ hookId, status }) => isUnfinished(status) && mayPost(hookId, conversation));
+  if (open) return `the hook ${open.hookId} had not finished in the background, and may answer here`;
+  const posted = await store.outbox.list({ conversation, limit: RECENT });
+  const poster = started.find(({ id }) => posted.some(({ cause }) => cause.kind === "hook" && cause.id === id));
+  return poster && `the hook ${poster.hookId} answered in the background`;
 }
 
-/** Once per person: the note is stored before it is sent, so a crash in between loses it rather than repeating it. */
+/**
+ * Once per person, privately; in the room where the person cannot be reached privately (Telegram, before they wrote first). The note is
+ * stored before it is sent, so a crash in between loses it rather than repeating it.
+ */
 export async function introduced(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<NewDelivery[]> {
-  if (!message.isDm || !inbound.config.unanswered_note) return [];
+  if (!inbound.config.unanswered_note) return [];
   const { keyValue } = inbound.store;
   const person = `${message.platform}:${message.userId}`;
   const deliveryId = `d_m${row.id}a`;
@@ -58,7 +85,8 @@ export async function introduced(row: LaneRow, message: InboundMessage, inbound:
   await keyValue.set(SCOPE, person, deliveryId);
   const name = inbound.adapters.name(message.platform) ?? "Hookgate";
   const text = `I am ${name}, an automatic account. I answer people who have a role here, and you have none. To ask for one, send \`/whoami\` and pass the answer on to the person who runs me.`;
-  return [note(row, message, undefined, text, inbound)];
+  const openText = `I am ${name}, an automatic account. I answer people who have a role here. To learn more, send me \`/whoami\` in a direct message.`;
+  return [orOpenly(note(row, message, undefined, text, inbound), message, messageAddress(message), inbound, openText)];
 }
 
 /** An operator who mentions the gateway in a room and meets silence: a private note, once per hour and room. */

@@ -29,21 +29,33 @@ export function unknownCommand(
     inbound.commands.all.map((command) => command.name),
   );
   const text = `There is no command \`/${name}\`.${near === undefined ? "" : ` Did you mean \`/${near}\`?`} \`/help\` lists them.`;
-  return settled("command", [note(row, message, undefined, text, inbound)]);
+  // It is handled among the messages, so the answers to later commands may come first.
+  const told = note(row, message, undefined, text, inbound);
+  return settled("command", [{ ...told, message: { text, replyToId: message.messageId } }]);
 }
 
 /** Answers for one person in a minute; more would be a flood. */
 const MAX_SLIPS = 5;
 
-/** `claim CODE`, `/ claim CODE`, `"/claim CODE"`: the first message of many owners. Whoever writes it is told privately how it is written. */
+/**
+ * `claim CODE`, `/ claim CODE`, `"/claim CODE"`: the first message of many owners. The sender is told privately how it is written. In a
+ * room everybody can read the code, so there it is a claim: a right code is used up.
+ */
 export function claimSlip(
   row: LaneRow,
   message: InboundMessage,
-  { role }: Operator,
+  operator: Operator,
   inbound: Inbound,
-): Handling | undefined {
+): Promise<Handling> | Handling | undefined {
+  const { role } = operator;
   if (!message.isDm && !message.isGroupMention) return undefined;
-  if (role === "owner" || !/^\W{0,3}claim\b[\s:]*[\w -]{4,20}\W?$/i.test(message.text)) return undefined;
+  const code = /^\W{0,3}claim\b[\s:]*([\w -]{4,20})\W?$/i.exec(message.text)?.[1];
+  if (code === undefined || role === "owner") return undefined;
+  const command = message.isDm ? undefined : inbound.commands.find("claim");
+  if (command !== undefined) {
+    const parsed = { kind: "options" as const, options: { code } };
+    return answerCommand(row, { command, parsed, operator, message }, inbound);
+  }
   if (inbound.perMinute.add(`slips:${message.platform}:${message.userId}`) > MAX_SLIPS) return undefined;
   const text = "A command starts with a slash. To become an owner, send me `/claim CODE` as a direct message.";
   return settled("command", [note(row, message, undefined, text, inbound)]);

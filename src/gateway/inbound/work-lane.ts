@@ -69,7 +69,7 @@ async function workRow(row: LaneRow, lane: Lane, intake: Intake, inbound: Inboun
     }
   }
   const { handled } = row;
-  if (handled.kind === "deferred") return putOff(row, handled.delayMs, inbound);
+  if (handled.kind === "deferred") return putOff(row, handled, inbound);
   await settle(row, handled, nextToStart(lane, intake, inbound), inbound);
   return undefined;
 }
@@ -109,10 +109,15 @@ async function settle(
   observe.eventSettled?.(addressOf(row.event).platform, outcome, now - row.receivedAt);
 }
 
-async function putOff(row: LaneRow, delayMs: number, { store, clock }: Inbound): Promise<number> {
+async function putOff(
+  row: LaneRow,
+  { delayMs, by }: Extract<Handling, { kind: "deferred" }>,
+  { store, clock }: Inbound,
+): Promise<number> {
   const dueAt = clock.now() + delayMs;
   await store.inbox.defer(row.id, dueAt);
   row.deferrals++;
+  row.putOff = { by, askedMs: delayMs };
   return waitUntil(row, dueAt, clock);
 }
 

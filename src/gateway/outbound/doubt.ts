@@ -5,17 +5,18 @@ import type { Outbound } from "./sending.js";
 
 /** True when repeating is harmless, or the policy accepts that it may show twice. */
 export function mayRepeat(delivery: Delivery, part: DeliveryPart, adapter: Adapter, out: Outbound): boolean {
-  return out.config.ambiguous === "resend" || isIdempotent(delivery, part, adapter, out.clock.now());
+  return out.config.ambiguous === "resend" || isIdempotent(delivery, part, adapter, out);
 }
 
-function isIdempotent(delivery: Delivery, part: DeliveryPart, { traits }: Adapter, now: number): boolean {
+function isIdempotent(delivery: Delivery, part: DeliveryPart, { traits }: Adapter, out: Outbound): boolean {
   if (part.operation !== "create") return true;
   // The first answer to an interaction replaces the pending one; private follow-ups have no nonce, public ones go to the chat.
   if (delivery.interaction && part.index === 0) return delivery.operation === "send";
   if (delivery.interaction?.isPrivate) return false;
   if (!traits.idempotentCreate || traits.isExceptionIn?.(delivery.address.chatId)) return false;
   if (traits.idempotentForMs === undefined) return true;
+  if (out.ofUnknownAge.has(delivery.id)) return false;
   // One attempt was made after the row fell due; of more, the first may be as old as the row.
   const since = part.attempts <= 1 ? Math.max(delivery.createdAt, delivery.dueAt) : delivery.createdAt;
-  return now - since < traits.idempotentForMs;
+  return out.clock.now() - since < traits.idempotentForMs;
 }

@@ -28,7 +28,7 @@ export async function freezeAndSend(
   const first = parts[0] as DeliveryPart;
   // Only a part that is written to the wire at once is marked so: one that waits for the rate limit is in no doubt after a crash.
   const nowMs = out.clock.monotonic();
-  const ticket = out.limiter.take(adapter, delivery.address, queueOf(delivery), nowMs);
+  const ticket = out.limiter.take(adapter, delivery.address, queueOf(delivery), nowMs, delivery.isApart);
   const goes = ticket.at <= nowMs;
   if (goes) {
     first.status = "sending";

@@ -10,6 +10,9 @@ import { PerKey } from "../../lib/per-key.js";
 const SLACK = 1.02;
 const MAX_CHATS = 10_000;
 const UNUSED_MS = 5_000;
+/** How long others leave a free place to an urgent request that waits for one, and how soon they ask again. */
+const YIELD_MS = 1_000;
+const ASK_AGAIN_MS = 50;
 
 /** At most `limit` in any `lengthMs`: the times of the last `limit` requests, in a ring. */
 class Window {
@@ -51,6 +54,8 @@ class Window {
 interface ChatWindows {
   perSecond?: Window;
   perMinute?: Window;
+  /** The urgent request of this name has the next place, free at that time. */
+  urgent?: { name: string; at: number } | undefined;
   /** Other ones count for this chat now. */
   isForgotten?: true;
 }
@@ -81,16 +86,23 @@ export class RateLimiter {
   );
 
   /** The request may go at once when `at` of its ticket is not after `now` (and is counted), else it is to ask again then. */
-  take(adapter: Adapter, at: Address, name: string, now: number): Ticket {
+  take(adapter: Adapter, at: Address, name: string, now: number, isUrgent = false): Ticket {
     const conversation = this.#conversations.of(name);
     if (conversation.chat === undefined || conversation.chat.isForgotten)
       conversation.chat = this.#chat(adapter, at, now);
     const { chat } = conversation;
     const chatFreeAt = Math.max(chat.perSecond?.freeAt(now) ?? now, chat.perMinute?.freeAt(now) ?? now);
-    if (chatFreeAt > now) return newTicket(chatFreeAt, chat);
+    const { urgent } = chat;
+    if (chatFreeAt > now) {
+      if (isUrgent && urgent === undefined) chat.urgent = { name, at: chatFreeAt };
+      return newTicket(chatFreeAt, chat);
+    }
+    if (urgent !== undefined && urgent.name !== name && !isUrgent && now < urgent.at + YIELD_MS)
+      return newTicket(now + ASK_AGAIN_MS, chat);
     const ticket = this.#ticket(adapter, conversation, chat, now);
     conversation.waiting = ticket.at > now ? ticket : undefined;
     if (ticket.at > now) return ticket;
+    if (urgent !== undefined) chat.urgent = undefined;
     ticket.chat = chat;
     if (chat.perSecond) ticket.secondPlace = chat.perSecond.take(now);
     if (chat.perMinute) ticket.minutePlace = chat.perMinute.take(now);

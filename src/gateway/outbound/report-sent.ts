@@ -8,6 +8,7 @@ import type { Outbound } from "./sending.js";
 export function reportSent(delivery: Delivery, out: Outbound): Promise<void> | undefined {
   const latencyMs = out.clock.now() - delivery.createdAt;
   out.observe.deliverySettled?.(delivery.address.platform, "sent", latencyMs, delivery.cause);
+  if (delivery.sight) out.watch?.seen({ ...delivery.sight, address: delivery.address });
   tellSent(delivery, out);
   return out.background.isCrowded ? out.background.oneDone() : undefined;
 }

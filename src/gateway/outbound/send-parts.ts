@@ -27,7 +27,7 @@ export async function sendParts(delivery: Delivery, adapter: Adapter, out: Outbo
         if (part.status === "sending" && !mayRepeat(delivery, part, adapter, out))
           return finish(delivery, "held", "cut off while it was being sent: it may or may not have arrived", out);
         const nowMs = out.clock.monotonic();
-        ticket = out.limiter.take(adapter, address, queue, nowMs);
+        ticket = out.limiter.take(adapter, address, queue, nowMs, delivery.isApart);
         if (ticket.at > nowMs) return orExpiry(delivery, out.clock.now() + ticket.at - nowMs);
         await out.store.outbox.partSending(delivery.id, part.index);
         begin(part);
@@ -47,7 +47,7 @@ export async function sendParts(delivery: Delivery, adapter: Adapter, out: Outbo
     const now = out.clock.now();
     const next = parts.find((other, i) => i > at && other.status !== "sent");
     const nowMs = out.clock.monotonic();
-    ticket = next && out.limiter.take(adapter, address, queue, nowMs);
+    ticket = next && out.limiter.take(adapter, address, queue, nowMs, delivery.isApart);
     const nextWaits = ticket !== undefined && ticket.at > nowMs;
     try {
       const isOwed = isTold(delivery) && out.registry.isHeard("message_sent");
