@@ -25,6 +25,8 @@ export interface Alerting {
   admins(): readonly Address[];
   /** The private chat of an account (`platform:id`), as a formatted address; undefined where its platform is not switched on. */
   direct(ref: string): string | undefined;
+  /** The account (`platform:id`) whose private chat it is: it notifies no one else. Undefined for every other chat. */
+  personOf(destination: string): string | undefined;
   /** How people call a chat; undefined when it is not known. */
   placeName?(at: Address): string | undefined;
   /** `platform:id` as people write it; as it is when its name is not known. */

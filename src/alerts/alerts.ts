@@ -1,5 +1,5 @@
 /** Alerts, composed: what raises them, what people do with them, and the looks that the time asks for. */
-import { type Address, formatAddress } from "../domain/address.js";
+import { type Address, formatAddress, parseAddress } from "../domain/address.js";
 import {
   type Actor,
   type Alert,
@@ -22,6 +22,7 @@ import { createWork } from "../lib/work.js";
 import type { PersonAction } from "./act.js";
 import type { Alerting } from "./alerting.js";
 import { nextBusinessHour, zoneOf } from "./business-hours.js";
+import { alertLine } from "./card/alert-line.js";
 import { snoozing } from "./card/buttons.js";
 import { renderDetails } from "./card/render.js";
 import type { AlertsConfig } from "./config.js";
@@ -53,6 +54,8 @@ export interface AlertsParts {
   /** The private chat of an account (`platform:id`); undefined where its platform is not switched on. */
   direct?(ref: string): Address | undefined;
   placeName?: Alerting["placeName"];
+  /** The account whose private chat it is; undefined for every other chat. */
+  personOf?(at: Address): string | undefined;
   /** How the platforms and the outbox are. */
   status(): Promise<GatewayFacts>;
   /** A link to the message that a delivery posted. */
@@ -88,6 +91,8 @@ export interface Alerts {
   /** The buttons that snooze it. Throws NOT_FOUND. */
   snoozeButtons(id: string, destination: string): Promise<Button[]>;
   list(filter: AlertFilter): Promise<Alert[]>;
+  /** As one of several: who waits how long for what, their last words, its id. */
+  line(alert: Alert): Promise<string>;
   /** The open alert that was posted last in this chat (a formatted address), else anywhere; about work before about the gateway. */
   last(destination: string | undefined): Promise<Alert | undefined>;
   counts: Store["alerts"]["counts"];
@@ -154,6 +159,10 @@ export function createAlerts(parts: AlertsParts): Alerts {
     direct(ref) {
       const at = parts.direct?.(ref);
       return at && formatAddress(at);
+    },
+    personOf(destination) {
+      const at = parseAddress(destination);
+      return at && parts.personOf?.(at);
     },
     lookAt: (destination) => later(`to ${destination}`),
     wakeAt: (at) => later("time", at),
@@ -279,6 +288,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
       return snoozing(alert, routeAt(alert, destination, telling).settings);
     },
     list: (filter) => store.list(filter),
+    line: (alert) => alertLine(alert, telling),
     last: (destination) => lastPosted(destination, store),
     counts: (filter) => store.counts(filter),
     history: (id) => store.history(id, HISTORY_MAX),

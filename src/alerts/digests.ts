@@ -6,11 +6,10 @@ import type { OutboundMessage } from "../domain/message.js";
 import type { KeyValueStore } from "../domain/store.js";
 import { nextCron } from "../lib/cron.js";
 import { localTimezone } from "../lib/timezone.js";
-import { headline, wordsOf } from "./card/alert-card.js";
-import { standingOf } from "./card/render.js";
-import { inline, markOf, moment, titleOf } from "./card/words.js";
-import type { AlertsConfig, DigestConfig } from "./config.js";
-import { accountsOf, onCall } from "./people.js";
+import { alertLine } from "./card/alert-line.js";
+import { inline, moment } from "./card/words.js";
+import type { DigestConfig } from "./config.js";
+import { accountsOf, named, onCall } from "./people.js";
 import { isReached } from "./reach.js";
 import { nextShift } from "./shifts.js";
 import { fallbacks } from "./steps/route.js";
@@ -65,7 +64,7 @@ export function createDigests(
   async function lookAtOne(digest: DigestConfig): Promise<number | undefined> {
     const now = clock.now();
     const { timezone = localTimezone(), title } = digest;
-    const { key, next, duty } = timesOf(digest, parts.config, now);
+    const { key, next, duty } = timesOf(digest, parts, now);
     const known = (await keyValue.get(SCOPE, key)) as Due | undefined;
     if (next === undefined) return undefined;
     if (known === undefined) {
@@ -170,7 +169,7 @@ interface Duty {
 /** `key`: another time makes it another digest, so that a changed rota is heeded at once. `duty`: who is on duty now. */
 function timesOf(
   { cron = "", rota: name, title, timezone = localTimezone() }: DigestConfig,
-  config: AlertsConfig,
+  { config, nameOf }: Pick<Telling, "config" | "nameOf">,
   now: number,
 ): { key: string; next: number | undefined; duty?: Duty } {
   if (name === undefined) return { key: `${title}|${cron}|${timezone}`, next: nextCron({ cron, timezone }, now) };
@@ -178,13 +177,12 @@ function timesOf(
   if (rota === undefined) return { key: title, next: undefined };
   const key = `${title}|${name}|${createHash("sha256").update(JSON.stringify(rota)).digest("base64url").slice(0, 12)}`;
   const person = onCall(rota, now);
-  const mentions = accountsOf(person === undefined ? [] : [person], config, now).map(
-    ({ ref, name: shown }) => `${ref}|${shown}`,
-  );
+  const accounts = named(accountsOf(person === undefined ? [] : [person], config, now), { nameOf });
+  const mentions = accounts.map(({ ref, name: shown }) => `${ref}|${shown}`);
   return {
     key,
     next: nextShift(rota, now),
-    ...(person === undefined ? {} : { duty: { rota: name, person, mentions } }),
+    duty: person === undefined ? undefined : { rota: name, person: nameOf(person), mentions },
   };
 }
 
@@ -209,9 +207,13 @@ function missingAt({ platform }: Address, person: string, accounts: readonly str
 }
 
 /** Private chats of the person on duty, where no chat of the digest would notify them. */
-function directFor({ person, mentions }: Duty, to: readonly string[], { direct }: Pick<Telling, "direct">): string[] {
+function directFor(
+  { person, mentions }: Duty,
+  to: readonly string[],
+  { direct, personOf }: Pick<Telling, "direct" | "personOf">,
+) {
   const accounts = mentions.map((mention) => ({ ref: mention.split("|")[0] ?? mention, name: person }));
-  if (to.some((destination) => isReached(destination, accounts))) return [];
+  if (to.some((destination) => isReached(destination, accounts, personOf))) return [];
   return [...new Set(accounts.flatMap(({ ref }) => direct(ref) ?? []))];
 }
 
@@ -221,22 +223,6 @@ function digestId(key: string, dueAt: number, at: Address): string {
     .update(`${key}|${dueAt}|${formatAddress(at)}`)
     .digest("base64url");
   return `d_${digest.slice(0, 24)}`;
-}
-
-/** Who waits how long, and their last words. */
-async function lineOf(alert: Alert, telling: Telling): Promise<string> {
-  const standing = await standingOf(alert, telling);
-  const now = headline(alert, standing, telling.clock.now());
-  const words = wordsOf(alert, standing, telling)?.replace(/^> /, "");
-  // A headline of what waits does not say that an operator has it.
-  const what = now === alert.signal.title ? titleOf(alert) : `${markOf(alert)} **${inline(now, 200)}**${heldBy(alert)}`;
-  return `- ${what}${words === undefined ? "" : `: “${words}”`} \`${alert.id}\``;
-}
-
-function heldBy({ state, ack, snooze }: Alert): string {
-  if (state === "acked") return `, acknowledged by ${inline(ack?.by ?? "an operator", 60)}`;
-  if (state === "snoozed") return `, snoozed by ${inline(snooze?.by ?? "an operator", 60)}`;
-  return state === "firing" || state === "warned" ? "" : `, ${STATE_WORDS[state]}`;
 }
 
 async function write(
@@ -257,8 +243,8 @@ async function write(
     title: total === 0 ? `${title}: nothing is open` : `${title}: ${total} open`,
     text: [
       states.join(" · "),
-      (await Promise.all(open.map((alert) => lineOf(alert, telling)))).join("\n") + more,
-      `Since ${moment(since, timezone)}: ${raised} raised, ${ended.length} over.`,
+      (await Promise.all(open.map(async (alert) => `- ${await alertLine(alert, telling)}`))).join("\n") + more,
+      `Since ${moment(since, timezone)}: ${raised} raised, ${ended.length} ended.`,
       total === 0 ? "`/alerts all` lists ended alerts, `/sla list` what is due next." : "",
     ]
       .filter((part) => part !== "")

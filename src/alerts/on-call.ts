@@ -6,7 +6,7 @@ import type { Logger } from "../lib/logger.js";
 import type { Alerting } from "./alerting.js";
 import type { AlertsConfig } from "./config.js";
 import { onCall } from "./people.js";
-import { reachesNoOne } from "./reach.js";
+import { type Around, reachOf } from "./reach.js";
 import { dutyEnds, type Gap, gapsOf, nextOnCall } from "./shifts.js";
 
 export interface RotaView {
@@ -22,17 +22,21 @@ export interface RotaView {
   unreached: { route: string; step: number }[] | undefined;
 }
 
-type Around = Pick<Alerting, "config" | "admins" | "direct">;
+type Viewing = Around & Pick<Alerting, "nameOf">;
 
-export function viewRotas(around: Around, now: number): RotaView[] {
-  return Object.entries(around.config.rotas).map(([name, rota]) => ({
-    rota: name,
-    person: onCall(rota, now),
-    until: dutyEnds(rota, now),
-    next: nextOnCall(rota, now),
-    gaps: gapsOf(rota, now),
-    unreached: onCall(rota, now) === undefined ? undefined : unreachedSteps(name, around, now),
-  }));
+export function viewRotas(around: Viewing, now: number): RotaView[] {
+  return Object.entries(around.config.rotas).map(([name, rota]) => {
+    const person = onCall(rota, now);
+    const next = nextOnCall(rota, now);
+    return {
+      rota: name,
+      person: person === undefined ? undefined : around.nameOf(person),
+      until: dutyEnds(rota, now),
+      next: next === undefined ? undefined : { ...next, person: around.nameOf(next.person) },
+      gaps: gapsOf(rota, now),
+      unreached: person === undefined ? undefined : unreachedSteps(name, around, now),
+    };
+  });
 }
 
 function unreachedSteps(rota: string, around: Around, now: number): RotaView["unreached"] {
@@ -40,7 +44,7 @@ function unreachedSteps(rota: string, around: Around, now: number): RotaView["un
   const found = Object.entries(around.config.routes).flatMap(([route, { to, escalate }]) => {
     const there = to.length > 0 ? to : around.admins().map(formatAddress);
     return escalate.flatMap((step, index) =>
-      step.mention.includes(mention) && reachesNoOne({ ...step, mention: [mention] }, there, around, now)
+      step.mention.includes(mention) && reachOf({ ...step, mention: [mention] }, there, around, now).isUnreached
         ? [{ route, step: index + 1 }]
         : [],
     );

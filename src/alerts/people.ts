@@ -27,6 +27,11 @@ export interface Mentioned {
   name: string;
 }
 
+/** An account that the configuration gives by its id has the name of its person. */
+export function named(accounts: readonly Mentioned[], { nameOf }: { nameOf(ref: string): string }): Mentioned[] {
+  return accounts.map(({ ref, name }) => ({ ref, name: name === ref ? nameOf(ref) : name }));
+}
+
 /** What is written in `mention:` as accounts. A name that nobody has is left out: it is said in the text. */
 export function accountsOf(
   mentions: readonly string[],

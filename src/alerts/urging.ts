@@ -20,11 +20,15 @@ export function urgingOf(alert: Pick<Alert, "urged">, { name }: Pick<Route, "nam
 
 /** Somebody has it, or had: reminders begin anew, escalation goes on where it was. */
 export function beginAnew(alert: Alert): void {
+  remindAnew(alert);
+  for (const urging of Object.values(alert.urged ?? {})) delete urging.since;
+}
+
+export function remindAnew(alert: Alert): void {
   alert.reminders = 0;
   for (const urging of Object.values(alert.urged ?? {})) {
     urging.reminders = 0;
     delete urging.remindFrom;
-    delete urging.since;
   }
 }
 

@@ -1,23 +1,23 @@
-/** Alerts about rotas: a rota of a route has no one on call; an escalation that notified no one would reach its people again. */
+/** Alerts about rotas: a rota of a route has no one on call; a step of an escalation notified none of its people. */
 import { formatAddress } from "../domain/address.js";
 import { type Alert, isOpen } from "../domain/alert.js";
-import type { AlertsConfig } from "./config.js";
+import { type AlertsConfig, defaultRoute } from "./config.js";
 import { type RotaView, viewRotas } from "./on-call.js";
 import { accountsOf } from "./people.js";
-import { reachesNoOne } from "./reach.js";
+import { reachOf } from "./reach.js";
 import { GAP_KIND, OWN_KIND } from "./steps/route.js";
 import type { Telling } from "./tell/telling.js";
-import { endUnreached } from "./tell/undelivered.js";
+import { UNREACHED_PREFIX } from "./tell/undelivered.js";
 
-type Watching = Pick<Telling, "config" | "admins" | "direct" | "clock" | "store" | "raiseOwn" | "nameOf">;
+type Watching = Pick<Telling, "config" | "admins" | "direct" | "personOf" | "clock" | "store" | "raiseOwn" | "nameOf">;
 
 /** Safe to repeat: a gap is reported when it starts, and not again after a restart or when an operator has resolved its alert. */
 export async function watchRotas(watching: Watching): Promise<void> {
   const { config, clock } = watching;
   const now = clock.now();
-  for (const [route, { to, escalate }] of Object.entries(config.routes)) {
-    const there = to.length > 0 ? to : watching.admins().map(formatAddress);
-    if (!escalate.some((step) => reachesNoOne(step, there, watching, now))) await endUnreached(route, watching);
+  for (const { signal } of await watching.store.openWith(UNREACHED_PREFIX)) {
+    const reason = await whyNotUnreached(signal.labels, watching, now);
+    if (reason !== undefined) await watching.raiseOwn({ ...signal, state: "resolved", reason });
   }
   const used = usedRotas(config);
   for (const view of viewRotas(watching, now)) if (used.has(view.rota)) await noteGap(view, watching);
@@ -29,6 +29,23 @@ export async function endUnusedGaps(page: readonly Alert[], { config, raiseOwn }
   for (const { signal } of page)
     if (signal.source.kind === OWN_KIND && signal.labels.kind === GAP_KIND && !used.has(signal.labels.rota ?? ""))
       await raiseOwn({ ...signal, state: "resolved", reason: "no escalation mentions this rota" });
+}
+
+/** The settings of the step are read anew: they may have been fixed. Undefined while it would notify none of its people. */
+async function whyNotUnreached(
+  { alert: id = "", route = "", step: number }: Readonly<Record<string, string>>,
+  watching: Watching,
+  now: number,
+): Promise<string | undefined> {
+  const { config, store, admins } = watching;
+  const alert = await store.get(id);
+  if (alert === undefined || !isOpen(alert.state)) return "the alert that was escalated has ended";
+  const { to, escalate } = config.routes[route] ?? defaultRoute;
+  const step = escalate[Number(number) - 1];
+  if (step === undefined || step.mention.length === 0) return "the settings have no such step any more";
+  const there = to.length > 0 ? to : admins().map(formatAddress);
+  if (reachOf(step, there, watching, now).isUnreached) return undefined;
+  return "this step would notify its people now; it is not posted again";
 }
 
 async function noteGap(view: RotaView, { store, raiseOwn, config, nameOf, clock }: Watching): Promise<void> {

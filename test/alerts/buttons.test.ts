@@ -1,7 +1,7 @@
 /** Which buttons cards have: as their route says, or their policy; and as they stand. */
 import { expect, it } from "vitest";
 import type { Button } from "../../src/domain/message.js";
-import { ANN, HOUR, ROOM, type Watch, watch } from "./watch.js";
+import { ANN, HOUR, ROOM, START, type Watch, watch } from "./watch.js";
 
 const labels = (on: Watch, n = 0) =>
   ((on.posted()[n]?.body.buttons ?? []) as Button[][]).map((row) => row.map(({ label }) => label));
@@ -42,6 +42,42 @@ it("of a card of many are what its route lets one do with each", async () => {
   for (let n = 0; n < 3; n++) await on.raise({ fingerprint: `f${n}` });
   await on.advance(6_000);
   expect(labels(on)).toEqual([["Snooze all 5m", "Snooze all…", "Show all"]]);
+});
+
+it("of a card of many with one alert are those of the alert; its words and runbook are shown, later those of each", async () => {
+  const on = await watch(routed({ alone: 0 }));
+  const waiting = (name: string, words: string) => ({
+    fingerprint: name,
+    title: `${name}: first response overdue`,
+    runbook: "https://wiki.example.org/first",
+    entity: {
+      type: "conversation" as const,
+      id: name,
+      title: name,
+      status: "waiting",
+      createdAt: START,
+      lastWords: words,
+      facts: {},
+    },
+    clock: { name: "first response", dueAt: START, targetMs: HOUR, elapsedMs: HOUR, percentUsed: 1 },
+  });
+  await on.raise(waiting("Grace", "Where is my parcel?"));
+  await on.advance(6_000);
+  const [card] = on.posted();
+  expect(card?.text).toMatch(
+    /Grace waits 1 h for a first response[\s\S]*> Where is my parcel\?[\s\S]*Overdue since[\s\S]*Runbook: https:\/\/wiki/,
+  );
+  expect(labels(on)).toEqual([["Acknowledge", "Snooze ▾", "More…"]]);
+  await on.raise(waiting("Alan", "Is my refund done?"));
+  await on.advance(6_000);
+  expect(on.posted()).toHaveLength(1);
+  for (const part of [
+    /Grace waits .*“Where is my parcel\?”/,
+    /Alan waits .*“Is my refund done\?”/,
+    /\n\nRunbook: \S+first/,
+  ])
+    expect(on.posted()[0]?.text).toMatch(part);
+  expect(labels(on)[0]?.[0]).toBe("Acknowledge all");
 });
 
 it("of what no policy found are none for policies and deadlines", async () => {

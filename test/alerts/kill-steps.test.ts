@@ -113,7 +113,17 @@ it("each step is said once, whenever it was killed", async () => {
     async () => (await said("general")).some(({ text }) => text.includes("This was the last step")),
     "the last step in its chat",
   );
-  const steps = { general: stepsIn(await said("general")), ops: stepsIn(await said("ops")) };
+  const steps: Record<"general" | "ops", Shown[]> = { general: [], ops: [] };
+  // It may be killed while it is asked; and a step or a card that was cut off may arrive after the last step, as each has a queue of its own.
+  await living(async () => {
+    steps.general = stepsIn(await said("general"));
+    steps.ops = stepsIn(await said("ops"));
+    const cards = [await said("general"), await said("ops")].map((all) => cardsIn(all).length);
+    return (
+      cards.every((count) => count > 0) &&
+      [1, 2, 4].every((step) => steps.general.some(({ text }) => text.includes(`step ${step} of ${STEPS}`)))
+    );
+  }, "the steps and the cards being read");
   for (const step of [1, 2, 4])
     expect(
       steps.general.filter(({ text }) => text.includes(`step ${step} of ${STEPS}`)),

@@ -173,7 +173,26 @@ describe("one alert on three platforms", () => {
   it("is acknowledged by an operator after a restart, and shows so everywhere", async () => {
     await app.stop();
     await start();
-    await platforms.telegram.press(roomOf("telegram"), "owner", ids.get("telegram") ?? "", "Acknowledge");
+    const pages = async (name: (typeof NAMES)[number], part: RegExp) =>
+      (await platforms[name].seen(roomOf(name))).filter(
+        ({ text }) => part.test(text) && text.includes("al_") && text.trim().split("\n").length === 2,
+      );
+    const page = (await platforms.telegram.seen(roomOf("telegram"))).find(({ text }) =>
+      text.includes("Escalated: step"),
+    );
+    await platforms.telegram.press(roomOf("telegram"), "owner", page?.id ?? "", "Acknowledge");
+    await until(
+      async () =>
+        (await platforms.telegram.whispers(roomOf("telegram"), "owner")).some((text) => text.startsWith("✓ Ack")),
+      "the answer to the press",
+    );
+    for (const name of NAMES) {
+      const [taken] = await until(async () => {
+        const found = await pages(name, /Acknowledged by/);
+        return found.length > 0 ? found : undefined;
+      }, `the page showing who has it in ${name}`);
+      expect(taken?.buttons).toEqual(["Open chat", "Snooze ▾", "More…"]);
+    }
     for (const name of NAMES) {
       const { id, buttons } = await card(name, /Acknowledged by/);
       expect(id).toBe(ids.get(name));

@@ -50,6 +50,8 @@ const cardOf = (fingerprint: string, part: RegExp) =>
       (await messages()).find(({ text, card }) => card?.title.includes(`Reply to ${fingerprint}`) && part.test(text)),
     `${part} on the card of ${fingerprint}`,
   );
+const cardId = async (fingerprint: string) =>
+  (await app.app.alerts.list({ open: true, limit: 20 })).find((one) => one.fingerprint === fingerprint)?.id ?? "none";
 const offering = (label: string) =>
   until(
     async () => (await messages()).find(({ buttons = [] }) => buttons.flat().some((one) => one.label === label)),
@@ -174,7 +176,7 @@ describe("the table of /alerts", () => {
       "snoozed",
     ]);
     expect(rows.filter((row) => row.length > 40)).toEqual([]);
-    expect(text).toContain("firing warning of the night shift in Hamburg · warning");
+    expect(text).toContain("⚠️ **Reply to firing warning of the night shift in Hamburg** firing");
     for (const title of titles) await run(`/alerts resolve ${idOf(title)} done`);
   });
 });
@@ -182,6 +184,21 @@ describe("the table of /alerts", () => {
 describe("the commands", () => {
   it("list, silence with a comment, expire, digest and who is on call", async () => {
     await app.app.alerts.raise(signal("cid"));
+    const entity = {
+      type: "conversation" as const,
+      id: "c",
+      title: "Dora",
+      status: "waiting",
+      createdAt: 0,
+      facts: {},
+    };
+    const more = { entity: { ...entity, lastWords: "Where is it?" }, runbook: "https://wiki.example.org/replies" };
+    await app.app.alerts.raise(signal("dora", more));
+    await app.app.alerts.act(await cardId("dora"), { kind: "assign" }, { id: "web:1", name: "Owner", source: "web" });
+    expect((await run("/alerts mine")).text).toMatch(
+      /1\. 🔶 \*\*Reply to dora.*“Where is it\?” `al_\w+` \(Owner\)[\s\S]*Runbook: https:\/\/wiki/,
+    );
+    await run(`/alerts resolve ${await cardId("dora")}`);
     for (const which of ["", " open", " all"]) expect((await run(`/alerts${which}`)).text).toContain("Reply to cid");
     expect((await run("/alerts mine")).text).not.toContain("Reply to cid");
     expect((await run('/silence add "policy=policy-cid" 2h moving the queue')).data.silence).toMatchObject({

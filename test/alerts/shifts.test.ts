@@ -213,6 +213,18 @@ describe("a digest at the start of a shift", () => {
     expect(on.posted("loop:bot:dm-ben")).toHaveLength(1);
   });
 
+  it("calls the people of a rota of account ids by their names, as /oncall does", async () => {
+    const shifts = [shift("11:00", "13:00", "loop:7"), shift("13:00", "15:00", "other:8")];
+    const on = await watch(config(shifts));
+    await on.advance(HOUR + MINUTE);
+    expect(on.posted(OPS)[0]?.text).toContain("<@7|ann> is on duty now (support)");
+    expect(on.alerts.onCall()).toMatchObject([{ person: "ann", next: { person: "ben" } }]);
+    await on.advance(2 * HOUR);
+    expect(on.posted(OPS)[1]?.text).toMatch(
+      /^ben is on duty now.* This message notifies no one: ben has no loop account/,
+    );
+  });
+
   it("goes to the fallback, with who is on duty, when its chat refuses it; also after a crash, and once", async () => {
     const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
     platform.script = (operation) =>

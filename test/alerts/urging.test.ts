@@ -152,6 +152,22 @@ describe("escalation", () => {
     expect(steps()).toBe(2);
   });
 
+  it("is not the last word: the end of a snooze is a new message, and reminders begin anew", async () => {
+    const on = await watch(route({ escalate: [{ after: "1m" }], remind: { every: "10m", times: 1 } }));
+    const { id } = await on.raise();
+    await on.advance(HOUR);
+    const before = on.posted().length;
+    await on.alerts.act(id, { kind: "snooze", until: on.clock.now() + MINUTE }, ANN);
+    await on.advance(2 * MINUTE);
+    const added = () => on.posted().slice(before);
+    expect(added().map(({ text }) => text)).toEqual([expect.stringContaining("The snooze ended")]);
+    await on.advance(HOUR);
+    expect(added().map(({ text }) => /The snooze ended|reminder \d of \d/.exec(text)?.[0])).toEqual([
+      "The snooze ended",
+      "reminder 1 of 1",
+    ]);
+  });
+
   it("comes at once when somebody asks for it, and not at all after an acknowledgement", async () => {
     const on = await watch(config);
     const { id } = await on.raise();
@@ -207,9 +223,9 @@ describe("escalation", () => {
       expect(call?.text).toMatch(/The rota nights has no one on call now; ann is next and is mentioned instead/);
       expect(call?.body.mentions).toEqual({ users: ["7"] });
     }
-    expect(on.posted()[0]?.text).toContain("Escalation step 1 reached no one who is on call");
+    expect(on.posted()[0]?.text).toContain("Escalation step 1 notified none of its people");
     const own = () =>
-      on.posted(OPS).find(({ text }) => text.includes("Escalation notified no one (rota nights): Reply to Bob"));
+      on.posted(OPS).find(({ text }) => text.includes("Escalation did not notify rota nights: Reply to Bob"));
     expect(own()?.text).toContain("nights has no one on call");
     const ownId = /al_\w+/.exec(JSON.stringify(own()?.body))?.[0] ?? "none";
     expect((await on.alerts.history(ownId)).map(({ event }) => event)).not.toContain("escalate");
@@ -218,7 +234,7 @@ describe("escalation", () => {
     await on.advance(MINUTE);
     // A card that was drawn in this second is edited in the next.
     await on.advance(2_000);
-    expect(own()?.text).toContain("its people are reached again");
+    expect(own()?.text).toContain("this step would notify its people now; it is not posted again");
   });
 
   it("that finds no account of its person on the platform says so, and is posted at the fallback", async () => {
@@ -232,8 +248,10 @@ describe("escalation", () => {
     await on.raise();
     await on.advance(5_000);
     const call = (place: string) => on.posted(place).find(({ text }) => text.includes("Escalated"))?.text;
-    expect(call(ROOM)).toContain("This message notifies no one: olaf has no loop account");
-    expect(call(OPS)).toContain("It reached no one who is on call, so it is posted here as well");
+    expect(call(ROOM)).toContain(
+      "olaf has no loop account. This was the last step. This step notifies none of its people",
+    );
+    expect(call(OPS)).toContain("This step notifies none of its people. It is posted here as well");
   });
 
   it("mentions who is next on call where the person on call has no account, and notifies the person in a private chat", async () => {
@@ -280,7 +298,7 @@ describe("escalation", () => {
     await on.advance(MINUTE);
     const said = on.posted().map(({ text }) => text);
     expect(said.join()).toContain("The private message to ann did not arrive: the user did not start the bot");
-    expect(said[0]).toContain("⚠ Escalation step 1 reached no one");
+    expect(said[0]).toContain("⚠ Escalation step 1 notified none of its people");
     expect(on.posted(OPS).some(({ text }) => /Sent to ann in a private chat.*did not arrive/.test(text))).toBe(true);
     const tried = JSON.stringify(
       platform.requests.filter((one) => "address" in one && JSON.stringify(one.address).includes("dm-ann")),
@@ -791,7 +809,7 @@ describe("regular messages", () => {
     await on.settle();
     expect(on.posted(OPS)).toHaveLength(1);
     expect(on.posted(OPS)[0]?.text).toMatch(
-      /Morning: 1 open[\s\S]*Bob waits 2 h for a first response \(target 1 h\).*“Where is it\?”[\s\S]*2 raised, 1 over/,
+      /Morning: 1 open[\s\S]*Bob waits 2 h for a first response \(target 1 h\).*“Where is it\?”[\s\S]*2 raised, 1 ended/,
     );
   });
 

@@ -66,13 +66,23 @@ afterEach(async () => {
 export async function watch(
   config: Record<string, unknown> = {},
   more:
-    | { platform?: LoopbackPlatform; policy?: NonNullable<AlertsParts["policy"]>; direct?: AlertsParts["direct"] }
+    | {
+        platform?: LoopbackPlatform;
+        policy?: NonNullable<AlertsParts["policy"]>;
+        direct?: AlertsParts["direct"];
+        others?: LoopbackPlatform[];
+        personOf?: NonNullable<AlertsParts["personOf"]>;
+        standing?: AlertsParts["standing"];
+      }
     | LoopbackPlatform = {},
 ): Promise<Watch> {
   const {
     platform = new LoopbackPlatform("loop", { idempotentCreate: true }),
     policy,
     direct = () => undefined,
+    others = [],
+    personOf = () => undefined,
+    standing = async () => undefined,
   } = more instanceof LoopbackPlatform ? { platform: more } : more;
   const clock = new ManualClock(START);
   platform.width = 10_000;
@@ -87,7 +97,7 @@ export async function watch(
       deleted: (id) => current.alerts?.deleted(id),
     },
   );
-  let rig = await startRig({ clock, platforms: [platform], observe });
+  let rig = await startRig({ clock, platforms: [platform, ...others], observe });
   let alerts = compose();
   await alerts.start();
 
@@ -111,6 +121,8 @@ export async function watch(
       ...(policy === undefined ? {} : { policy }),
       admins: () => [parseAddress(ADMINS)].filter((at) => at !== undefined),
       direct,
+      personOf,
+      standing,
       status: async () => ({ ...(await rig.gateway.status()), store: rig.store.health() }),
       destinations: parseDestinations(["127.0.0.1"]),
       mask: (text) => text.replaceAll("hunter2", "[secret]"),
@@ -180,7 +192,7 @@ export async function watch(
       await rig.crash();
       void dead.stop();
       await clock.advance(downMs);
-      rig = await restart(rig, { platforms: [platform], observe });
+      rig = await restart(rig, { platforms: [platform, ...others], observe });
       alerts = compose();
       await alerts.start();
     },

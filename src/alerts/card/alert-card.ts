@@ -1,5 +1,5 @@
 /** The card of one alert: who has waited how long for what, their words, how it stands and what comes next. Details are one press away. */
-import { type Alert, type AlertEvent, isOpen, STATE_WORDS, stateWord } from "../../domain/alert.js";
+import { type Alert, type AlertEvent, isOpen, isPostponed, STATE_WORDS, stateWord } from "../../domain/alert.js";
 import type { ClockStanding } from "../../domain/alert-signal.js";
 import type { Card, OutboundMessage } from "../../domain/message.js";
 import { formatDuration } from "../../lib/duration.js";
@@ -54,6 +54,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
     [isOpen(state) && unreachedOf(alert, route)],
     [signal.runbook && `Runbook: ${inline(signal.runbook)}`],
     [chatLink(entity, facts.destination)],
+    [isOpen(state) && entity?.facts.is_dm === true && late?.pausedFor === undefined && DIRECT_MESSAGE],
   ].map((line) => (Array.isArray(line) ? line.filter(Boolean).join(" ") : line));
   const url = urlOf(entity?.link);
   const card: Card = {
@@ -78,7 +79,9 @@ export function headline(alert: Alert, standing: ClockStanding | undefined, now:
   if (isWaitingFor(late.name))
     return `${title} waits ${formatDuration(late.elapsedMs)} for ${WAITED[late.name]} (${targetText(late, standing)})`;
   const by = formatDuration(Math.max(1_000, Math.abs(late.leftMs)));
-  return late.leftMs < 0 || condition === "firing" ? `${title}: ${by} overdue` : `${title}: due in ${by}`;
+  return late.leftMs < 0 || (condition === "firing" && !hasTime(late))
+    ? `${title}: ${by} overdue`
+    : `${title}: due in ${by}`;
 }
 
 /** `target 20 s, extended by 30 s`: a title of Discord shows no moments. */
@@ -128,8 +131,9 @@ export function lateOf(
   return { ...clock, leftMs, elapsedMs, percentUsed: clock.targetMs > 0 ? elapsedMs / clock.targetMs : 1 };
 }
 
-export function toneOf({ state }: Alert): NonNullable<Card["tone"]> {
-  if (state === "resolved") return "good";
+export function toneOf(alert: Alert): NonNullable<Card["tone"]> {
+  const { state } = alert;
+  if (state === "resolved") return isPostponed(alert) ? "neutral" : "good";
   if (state === "firing") return "bad";
   return state === "warned" ? "warning" : "neutral";
 }
@@ -142,9 +146,10 @@ export function wordsOf(
   { signal }: Pick<Alert, "signal">,
   standing: ClockStanding | undefined,
   { mask }: Pick<Around, "mask">,
+  maxCharacters = WORDS_MAX,
 ): string | undefined {
   const words = standing?.entity.lastWords ?? signal.entity?.lastWords;
-  return words === undefined || words === "" ? undefined : `> ${inline(withoutPersonal(mask(words)), WORDS_MAX)}`;
+  return words === undefined || words === "" ? undefined : `> ${inline(withoutPersonal(mask(words)), maxCharacters)}`;
 }
 
 export function ownerOf({ assignee, signal }: Alert, standing: ClockStanding | undefined, around: Around) {
@@ -153,8 +158,13 @@ export function ownerOf({ assignee, signal }: Alert, standing: ClockStanding | u
 }
 
 export function stateLine(alert: Alert, late: Late | undefined, at: At, history: readonly AlertEvent[]): string {
-  const { state, since, ack, snooze, quietBy, endedAt, condition } = alert;
+  const { state, since, ack, snooze, quietBy, endedAt, condition, signal } = alert;
   const word = stateWord(alert);
+  if (isPostponed(alert)) {
+    // The card stays as it is, so it tells what was so then.
+    const waited = signal.entity?.type === "conversation" ? ", the customer still waited" : "";
+    return `${word} ${at(endedAt ?? since)}${waited}: due ${at(signal.clock?.dueAt ?? since)}`;
+  }
   switch (state) {
     case "acked":
       return `${word} by ${inline(ack?.by ?? "an operator")} ${at(ack?.at ?? since)}`;
@@ -169,9 +179,13 @@ export function stateLine(alert: Alert, late: Late | undefined, at: At, history:
     case "warned":
       return late === undefined ? `${word} since ${at(since)}` : `${word}: due ${at(late.dueAt)}`;
     default:
+      if (late && hasTime(late)) return `due ${at(late.dueAt)}, because it was extended`;
       return `${word} since ${at(late && late.dueAt <= since ? late.dueAt : since)}`;
   }
 }
+
+/** More time was given, and the alert that it ends has not ended yet. */
+const hasTime = ({ leftMs, pausedFor }: Late) => leftMs >= 1_000 && pausedFor === undefined;
 
 /** Its time of day is enough to know when. */
 const isSoon = (snooze: Alert["snooze"]) => snooze !== undefined && snooze.until - snooze.at < 20 * 3_600_000;
@@ -193,8 +207,11 @@ export function quietOf({ mutes, until, by, comment }: InForce, at: At): string 
   return `${what} until ${at(until)}${by ? ` by ${inline(by, 60)}` : ""}: ${inline(comment, 160)}.`;
 }
 
+const DIRECT_MESSAGE =
+  "Direct message: reply to its forwarded copy, or write to the person yourself (then More…, End conversation).";
+
 /** A link with a platform's own scheme leads somewhere on that platform only. */
-function chatLink(entity: Alert["signal"]["entity"], destination: string): string | undefined {
+export function chatLink(entity: Alert["signal"]["entity"], destination: string): string | undefined {
   const { link, facts } = entity ?? {};
   const isTheirs = /^[a-z]+:\/\/\S+$/.test(link ?? "") && destination.startsWith(`${String(facts?.platform)}:`);
   return isTheirs && urlOf(link) === undefined ? `[Open chat](${link})` : undefined;
@@ -227,8 +244,8 @@ export function nextOf(
   const from = Math.max(alert.escalateFrom ?? alert.firedAt ?? alert.raisedAt, since);
   const number = `escalation step ${steps + 1} of ${escalate.length}`;
   const parts = [
-    remindFrom !== undefined && reminders < remind.times && `reminder ${at(remindFrom + remind.every)}`,
-    step?.after !== undefined && `${number} ${at(from + step.after)}`,
+    remindFrom !== undefined && reminders < remind.times && `reminder at ${at(remindFrom + remind.every)}`,
+    step?.after !== undefined && `${number} at ${at(from + step.after)}`,
     step?.after === undefined && step?.reminders !== undefined && `${number} after ${step.reminders} reminders`,
     steps > 0 && step === undefined && "no further escalation",
   ].filter((part) => part !== false);
@@ -238,7 +255,7 @@ export function nextOf(
 /** An escalation that was sent is not one that anybody read. */
 function unreachedOf(alert: Alert, route: Route): string | undefined {
   const { unreached } = urgingOf(alert, route);
-  return unreached === undefined ? undefined : `⚠ Escalation step ${unreached} reached no one who is on call.`;
+  return unreached === undefined ? undefined : `⚠ Escalation step ${unreached} notified none of its people.`;
 }
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,27 +1,24 @@
 /** The card of many alerts: the worst of them, how many in which state, and one press for all. */
 import { ALERT_STATES, type Alert, type AlertCard, isOpen, STATE_WORDS } from "../../domain/alert.js";
 import type { Button, Card, OutboundMessage } from "../../domain/message.js";
-import { formatDuration } from "../../lib/duration.js";
 import { type AlertsConfig, defaultRoute } from "../config.js";
 import type { Telling } from "../tell/telling.js";
+import { alertLine } from "./alert-line.js";
 import { asking, labelOf, press, SNOOZE_QUESTION } from "./buttons.js";
 import { movedWords } from "./moved-card.js";
-import { moment, titleOf } from "./words.js";
+import { inline } from "./words.js";
 
 const SHOWN = 10;
 
-export async function listCard(card: AlertCard, { store, config, clock }: Telling): Promise<OutboundMessage> {
+export async function listCard(card: AlertCard, telling: Telling): Promise<OutboundMessage> {
+  const { store, config } = telling;
   const alerts = await store.list({ cardId: card.id, limit: SHOWN });
   const counts = await store.counts({ cardId: card.id });
   const total = ALERT_STATES.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
   const open = ALERT_STATES.filter(isOpen).reduce((sum, state) => sum + (counts[state] ?? 0), 0);
-  const timezone = config.destinations[card.destination]?.timezone;
-  const now = clock.now();
-  const lines = alerts.map((alert) => {
-    const { signal, raisedAt } = alert;
-    const due = signal.clock && `, due ${moment(signal.clock.dueAt, timezone)}`;
-    return `- ${titleOf(alert)} ${formatDuration(Math.max(0, now - raisedAt))}${due ?? ""} \`${alert.id}\``;
-  });
+  const lines = await Promise.all(alerts.map(async (alert) => `- ${await alertLine(alert, telling)}`));
+  const runbooks = new Set(alerts.flatMap(({ state, signal }) => (isOpen(state) ? (signal.runbook ?? []) : [])));
+  const runbook = [...runbooks].map((one) => `\n\nRunbook: ${inline(one)}`).join("");
   const states = ALERT_STATES.flatMap((state) => {
     const count = counts[state];
     return count === undefined ? [] : [`${count.toLocaleString("en-US")} ${STATE_WORDS[state]}`];
@@ -33,7 +30,7 @@ export async function listCard(card: AlertCard, { store, config, clock }: Tellin
     text: "",
     card: {
       title: titleFor(card, total, open, alerts[0]),
-      text: `${states.join(" · ")}\n\n${lines.join("\n")}${more}${gone}`.trim(),
+      text: `${states.join(" · ")}\n\n${lines.join("\n")}${more}${runbook}${gone}`.trim(),
       tone: toneOf(open, counts.firing ?? 0),
       footer: card.id,
     },
@@ -41,19 +38,18 @@ export async function listCard(card: AlertCard, { store, config, clock }: Tellin
   };
 }
 
-function titleFor({ kind, key }: AlertCard, total: number, open: number, first: Alert | undefined): string {
+/** Before the title of every card of many. */
+export const markOfCard = ({ kind }: AlertCard) => (kind === "catch-up" ? "🌙 While it was quiet:" : "🗂");
+
+function titleFor(card: AlertCard, total: number, open: number, first: Alert | undefined): string {
+  const { kind, key } = card;
   const count = `${total.toLocaleString("en-US")} alert${total === 1 ? "" : "s"}`;
   // One alert is called by its own title: the group's key means nothing to people.
   const only = total === 1 && first ? first.signal.title : undefined;
   const left = open === 0 ? ", all ended" : open < total ? `, ${open.toLocaleString("en-US")} open` : "";
-  switch (kind) {
-    case "catch-up":
-      return `🌙 While it was quiet: ${only ?? `${count}${left}`}`.slice(0, 250);
-    case "rest":
-      return `🗂 ${only ?? `${count} at once${left}`}`.slice(0, 250);
-    default:
-      return `🗂 ${only ?? `${count}${left}: ${key.split("|").slice(1).join(" ").slice(0, 120)}`}`.slice(0, 250);
-  }
+  const what = kind === "rest" ? " at once" : "";
+  const group = kind === "list" ? `: ${key.split("|").slice(1).join(" ").slice(0, 120)}` : "";
+  return `${markOfCard(card)} ${only ?? `${count}${what}${left}${group}`}`.slice(0, 250);
 }
 
 function toneOf(open: number, firing: number): NonNullable<Card["tone"]> {

@@ -1,22 +1,36 @@
 /** What a card shows: one alert whole, or the worst of many and how many more. */
-import { type Alert, type AlertCard, isOpen } from "../../domain/alert.js";
+import type { Alert, AlertCard } from "../../domain/alert.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import { labelsOf } from "../matchers.js";
 import type { Telling } from "../tell/telling.js";
 import { alertCard, type CardFacts } from "./alert-card.js";
 import { alertDetails } from "./details.js";
-import { listCard } from "./list-card.js";
+import { listCard, markOfCard } from "./list-card.js";
 import { movedCard } from "./moved-card.js";
+import { standingOf } from "./standing.js";
 
 export async function renderCard(card: AlertCard, telling: Telling): Promise<OutboundMessage> {
-  if (card.kind !== "alert") return listCard(card, telling);
   const alerts = await telling.store.list({ cardId: card.id, limit: 20 });
+  if (card.kind !== "alert") return (await onlyOne(card, alerts, telling)) ?? listCard(card, telling);
   // The newest episode is what it is about.
   const alert = [...alerts].sort((a, b) => b.episode - a.episode || b.raisedAt - a.raisedAt)[0];
   const [moved] = await telling.store.movedFrom(card.id);
   if (moved && moved.alert.episode >= (alert?.episode ?? 0)) return movedCard(moved.alert, moved.movedTo);
   if (alert === undefined) return { text: "This alert is not kept any more." };
   return alertCard(alert, await factsOf(alert, card.destination, alerts.length, telling), telling);
+}
+
+/** A card of many with one alert so far says as much of it as a card of its own. */
+async function onlyOne(
+  card: AlertCard,
+  [alert, another]: readonly Alert[],
+  telling: Telling,
+): Promise<OutboundMessage | undefined> {
+  if (alert === undefined || another !== undefined) return undefined;
+  if ((await telling.store.movedFrom(card.id)).length > 0) return undefined;
+  const message = alertCard(alert, await factsOf(alert, card.destination, 1, telling), telling);
+  const title = `${markOfCard(card)} ${message.card?.title ?? ""}`.slice(0, 250);
+  return { ...message, card: { ...message.card, title } };
 }
 
 /** `/alerts show ID`. `destination`: the chat where it is shown, whose time zone and route hold. */
@@ -32,9 +46,4 @@ async function factsOf(alert: Alert, destination: string, times: number, telling
     standing: await standingOf(alert, telling),
     quiet: telling.silences.find(labelsOf(alert), telling.clock.now()),
   };
-}
-
-/** What its source said once is old by now: people, pauses and the time have gone on. */
-export async function standingOf({ state, signal: { source } }: Alert, { standing }: Telling) {
-  return source.kind === "sla" && isOpen(state) ? standing(source.id) : undefined;
 }

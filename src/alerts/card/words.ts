@@ -1,5 +1,5 @@
 /** Pieces of Markdown that cards and messages about alerts are made of. Words of unknown origin go in escaped. */
-import { type Alert, type AlertState, stateWord } from "../../domain/alert.js";
+import { type Alert, type AlertState, isPostponed, stateWord } from "../../domain/alert.js";
 import type { Severity } from "../../domain/alert-signal.js";
 
 const MARKS: Record<Severity, string> = { info: "ℹ️", warning: "⚠️", high: "🔶", critical: "🔴" };
@@ -22,8 +22,8 @@ export function inline(text: string, maxCharacters = 500): string {
   return clipped.replace(/[\\`*_~[\]<>|#]/g, "\\$&").replace(/@(?=everyone|here)/g, "@\u200B");
 }
 
-export function markOf({ state, severity }: Pick<Alert, "state" | "severity">): string {
-  return OVER[state] ?? MARKS[severity];
+export function markOf(alert: Pick<Alert, "state" | "severity" | "signal">): string {
+  return isPostponed(alert) ? "⏳" : (OVER[alert.state] ?? MARKS[alert.severity]);
 }
 
 /** `🔴 **Grace in general (web): first response overdue**`, with its state where the title does not say it. */

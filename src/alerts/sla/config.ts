@@ -90,7 +90,7 @@ const policyConfig = z
       .array(z.enum(BUTTONS))
       .optional()
       .describe("Which buttons their cards have, instead of what the routes say."),
-    runbook: z.url().optional().describe("What to do, for the card."),
+    runbook: z.url().optional().describe("The web address of a page that says what to do; the card shows it."),
   })
   .superRefine((policy, context) => {
     const refuse = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
@@ -124,7 +124,9 @@ const conversationsConfig = z.strictObject({
   claims: z
     .enum(["answered", "ignored"])
     .default("answered")
-    .describe("A message that a hook claimed: taken care of, its reply an answer; or as if no hook had been there."),
+    .describe(
+      "A message that a hook claimed: taken care of, or answered by its reply once that is sent; or as if no hook had been there.",
+    ),
   hooks: z
     .enum(["answered", "ignored"])
     .default("ignored")

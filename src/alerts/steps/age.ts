@@ -2,7 +2,7 @@
 import { type Alert, isOpen } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
 import { CLOCK, type Plan } from "../plan.js";
-import { beginAnew, resumeAfterSnooze } from "../urging.js";
+import { beginAnew, remindAnew, resumeAfterSnooze } from "../urging.js";
 
 export function age(plan: Plan, { config }: Alerting): void {
   const { alert, now } = plan;
@@ -18,7 +18,7 @@ export function age(plan: Plan, { config }: Alerting): void {
   if (alert.snooze && now >= alert.snooze.until) {
     resumeAfterSnooze(alert, now);
     delete alert.snooze;
-    plan.move("wake", CLOCK, "the snooze ended");
+    if (plan.move("wake", CLOCK, "the snooze ended")) remindAnew(alert);
   }
   plan.lookAt(alert.snooze?.until);
   if (alert.ack?.until !== undefined && now >= alert.ack.until) {

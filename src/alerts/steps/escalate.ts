@@ -1,20 +1,17 @@
-/** Notifies others, step by step, until an operator acknowledges: each route its own steps. A step that reaches no one says so, and goes to the fallback as well. */
-import { formatAddress } from "../../domain/address.js";
+/** Notifies others, step by step, until an operator acknowledges: each route its own steps. A step that notifies none of its people says so, and goes to the fallback as well. */
 import type { Actor, Urging } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
-import type { RouteConfig } from "../config.js";
-import type { Mentioned } from "../people.js";
+import { accountsOf, type Mentioned } from "../people.js";
 import { CLOCK, type Plan } from "../plan.js";
-import { destinationsOf, directOf, isReached, reachesNoOne, reachOf, standInsAt } from "../reach.js";
+import { type Reach, reachOf, type Step } from "../reach.js";
 import { lateText } from "../tell/late.js";
 import { placesOf, urgingOf } from "../urging.js";
+import { callAt, missingOf, namesOf } from "./call.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
-import { fallbacks, OWN_KIND, type Route } from "./route.js";
+import { OWN_KIND, type Route } from "./route.js";
 
-/** Ends the key of a step that reached no one. */
+/** Ends the key of a step that notified none of its people. */
 export const UNREACHED = ":unreached";
-
-type Step = RouteConfig["escalate"][number];
 
 export function escalate(plan: Plan, routes: readonly Route[], alerting: Alerting): void {
   const { alert, now } = plan;
@@ -81,65 +78,46 @@ function take(plan: Plan, step: Step, { route, routes, urging, by, lateMs }: Tak
   const there = placesOf(plan, route, routes);
   const number = ++urging.steps;
   alert.steps++;
-  const { mentioned: accounts, missing } = reachOf(step, alerting.config, now);
-  const mentioned = named(accounts, alerting);
-  const names = [...new Set(mentioned.map(({ name }) => name))].join(", ");
+  const reach = reachOf(step, there, alerting, now);
+  const names = namesOf(accountsOf(step.mention, alerting.config, now), alerting);
   const of = routes.length === 1 ? "" : ` of ${route.name}`;
   const late = lateText(lateMs, "the gateway was not running when it was due");
-  const sentences = [
-    `Escalated: step ${number} of ${count}${of}${names ? ` (${names})` : ""}`,
-    ...missing,
-    ...(number === count ? ["This was the last step"] : []),
-    ...(late === undefined ? [] : [late]),
-  ];
-  const isUnreached = reachesNoOne(step, there, alerting, now);
-  if (isUnreached) urging.unreached = number;
-  else delete urging.unreached;
-  const key = `escalation:${alert.escalateFrom}:${route.name}:${number}${isUnreached ? UNREACHED : ""}`;
-  const destinations = destinationsOf(step, there);
+  const first = `Escalated: step ${number} of ${count}${of}${names ? ` (${names})` : ""}`;
+  const last = [...(number === count ? ["This was the last step"] : []), ...(late === undefined ? [] : [late])];
+  note(urging, reach);
+  const key = `escalation:${alert.escalateFrom}:${route.name}:${number}${reach.isUnreached ? UNREACHED : ""}`;
   const group = `${route.name}|escalated`;
-  const directly = directOf(step, there, alerting, now);
-  const post = (destination: string, ...why: string[]) => {
-    const call = callAt(destination, { step, mentioned, names, isDirect: directly.length > 0 }, alerting, now);
-    const said = [...sentences, ...call.sentences, ...why];
-    notify(plan, destination, { key, group, mentioned: call.mentioned, sentences: said }, alerting);
+  const post = (destination: string, isHereAsWell: boolean) => {
+    const { mentioned, sentences, hasStandIn } = callAt(destination, step, reach, alerting, now);
+    const total = [
+      ...(reach.isUnreached && !hasStandIn ? [UNNOTIFIED] : []),
+      ...(isHereAsWell ? ["It is posted here as well"] : []),
+    ];
+    notify(plan, destination, { key, group, mentioned, sentences: [first, ...sentences, ...last, ...total] }, alerting);
   };
-  for (const destination of destinations) post(destination);
-  for (const destination of directly)
-    notify(plan, destination, { key, group, mentioned: [], sentences: [...sentences, directlyTo(names)] }, alerting);
-  const elsewhere = isUnreached ? fallbacks(alerting.config, () => alerting.admins().map(formatAddress)) : [];
-  for (const destination of elsewhere.filter((one) => !destinations.includes(one)))
-    post(destination, "It reached no one who is on call, so it is posted here as well");
-  plan.record("escalate", by, sentences.join(". "));
+  for (const destination of reach.posted) post(destination, false);
+  for (const { destination, name } of reach.direct) {
+    const sentences = [first, ...last, directlyTo(namesOf([{ ref: name, name }], alerting))];
+    notify(plan, destination, { key, group, mentioned: [], sentences }, alerting);
+  }
+  for (const destination of reach.elsewhere) post(destination, true);
+  const missing = step.mention.flatMap((one) => missingOf(one, alerting, now) ?? []);
+  const facts = [...missing, ...(reach.isUnreached ? [UNNOTIFIED] : [])];
+  plan.record("escalate", by, [first, ...new Set(facts), ...last].join(". "));
 }
 
-/** An account that the configuration mentions by its id has the name of its person. */
-function named(accounts: readonly Mentioned[], { nameOf }: Alerting): Mentioned[] {
-  return accounts.map(({ ref, name }) => ({ ref, name: name === ref ? nameOf(ref) : name }));
+/** Whether the people of the step got it, for the card. */
+function note(urging: Urging, { isCalled, direct, isUnreached }: Reach): void {
+  delete urging.unreached;
+  delete urging.direct;
+  if (isUnreached) urging.unreached = urging.steps;
+  else if (!isCalled && direct.length > 0) urging.direct = direct.map(({ destination }) => destination);
 }
+
+const UNNOTIFIED = "This step notifies none of its people";
 
 /** True wherever it is read: the fallback gets the same words when the private chat refuses them. */
-const directlyTo = (names: string) => `Sent to ${names} in a private chat: no account where this alert is posted`;
-
-interface Call {
-  step: Step;
-  mentioned: readonly Mentioned[];
-  names: string;
-  isDirect: boolean;
-}
-
-/** Where the people of a step have no account, the next on call who has one is mentioned. */
-function callAt(destination: string, { step, mentioned, names, isDirect }: Call, alerting: Alerting, now: number) {
-  if (mentioned.length === 0 || isReached(destination, mentioned)) return { mentioned, sentences: [] };
-  const platform = destination.split(":")[0];
-  const instead = named(standInsAt(destination, step, alerting.config, now), alerting);
-  const next = [...new Set(instead.map(({ name }) => name))].join(", ");
-  const missing = `${names} has no ${platform} account${isDirect ? " and is notified in a private chat" : ""}`;
-  const sentences = [
-    next === "" ? `This message notifies no one: ${missing}` : `${missing}; ${next} is next and is mentioned instead`,
-  ];
-  return { mentioned: [...mentioned, ...instead], sentences };
-}
+const directlyTo = (name: string) => `Sent to ${name} in a private chat: no account where this alert is posted`;
 
 /** Whom an escalation was sent to in a private chat; undefined when it was posted where the alert is. */
 export const sentDirectlyTo = (text: string) => /Sent to (.+) in a private chat: no account/.exec(text)?.[1];

@@ -2,6 +2,7 @@
 import { formatAddress } from "../../domain/address.js";
 import { isOpen, type NewNotice } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
+import { accountsOf } from "../people.js";
 import type { Plan } from "../plan.js";
 import { shownAs } from "../tell/shown-as.js";
 import { sentDirectlyTo } from "./escalate.js";
@@ -29,18 +30,22 @@ export function fallback(
   const { alert, now, told } = plan;
   if (!isOpen(alert.state)) return;
   const there = new Set(told.map((place) => place.destination));
-  const elsewhere = fallbacks(config, () => admins().map(formatAddress)).filter((one) => one !== destination);
+  const elsewhere = fallbacks(config, () => admins().map(formatAddress), [destination]);
   const missing = elsewhere.filter((other) => !there.has(other));
   if (isAgain && notice === undefined && missing.length === 0) return;
   for (const one of missing)
     quietHours(plan, { alertId: alert.id, destination: one, group: "fallback", kind: "now", dueAt: now }, { config });
   // Under its own key: a place that has it already does not get it twice.
+  // A private message mentions no one: its person may have an account where the fallback is.
+  const name = notice && sentDirectlyTo(notice.text);
+  const whom = name === undefined ? [] : accountsOf([name], config, now);
+  const mentions = name === undefined ? (notice?.mentions ?? []) : whom.map(({ ref }) => `${ref}|${name}`);
   if (notice?.kind === "escalation")
     for (const one of elsewhere) {
       const text = notice.text.includes(LOST)
         ? notice.text
         : `${notice.text} (${LOST} ${shownAs(destination, placeName)})`;
-      plan.notices.push({ ...notice, alertId: alert.id, destination: one, text, dueAt: now });
+      plan.notices.push({ ...notice, alertId: alert.id, destination: one, text, mentions, dueAt: now });
     }
   if (notice?.kind === "escalation") correct(plan, destination, notice, reason, elsewhere);
   plan.record(
@@ -52,14 +57,17 @@ export function fallback(
 
 /** A private message that was lost: the chats that read of it get a correction, and the card a mark. */
 function correct(plan: Plan, lostAt: string, notice: Unsaid, reason: string, informed: readonly string[]): void {
-  const names = sentDirectlyTo(notice.text);
-  if (names === undefined) return;
+  const name = sentDirectlyTo(notice.text);
+  if (name === undefined) return;
   const { alert, now } = plan;
   const [, route = "", step] = /^escalation:[^:]*:(.*):(\d+)$/.exec(notice.key) ?? [];
   const urging = alert.urged?.[route];
-  // One of several people may have got theirs.
-  if (urging && !names.includes(", ")) urging.unreached = Number(step);
-  const text = `The private message to ${names} did not arrive: ${reason}`;
+  if (urging?.direct && urging.steps === Number(step)) {
+    urging.direct = urging.direct.filter((one) => one !== lostAt);
+    // Another of its people may have got theirs.
+    if (urging.direct.length === 0) urging.unreached = urging.steps;
+  }
+  const text = `The private message to ${name} did not arrive: ${reason}`;
   for (const destination of plan.destinations.filter((one) => one !== lostAt && !informed.includes(one)))
     plan.notices.push({
       alertId: alert.id,

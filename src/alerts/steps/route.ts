@@ -18,7 +18,7 @@ export type Routing = Pick<Alerting, "config" | "admins" | "policy">;
 
 /** What alerts about alerting are of: they go where nothing else failed. */
 export const OWN_KIND = "alerts";
-/** The kind of an alert about an escalation that notified no one. */
+/** The kind of an alert about a step of an escalation that notified none of its people. */
 export const UNREACHED_KIND = "unreached";
 /** The kind of an alert about a rota that has no one on call. */
 export const GAP_KIND = "gap";
@@ -56,8 +56,14 @@ export function routesFor(alert: Pick<Alert, "id" | "severity" | "signal">, rout
   }));
 }
 
-export function fallbacks({ fallback }: AlertsConfig, admins: () => readonly string[]): readonly string[] {
-  return fallback.length > 0 ? fallback : admins();
+/** The fallback, else the private chats of admins; `without`: chats that did not get it, or have it already. */
+export function fallbacks(
+  { fallback }: AlertsConfig,
+  admins: () => readonly string[],
+  without: readonly string[] = [],
+): readonly string[] {
+  const [first, second] = [fallback, admins()].map((places) => places.filter((one) => !without.includes(one)));
+  return first && first.length > 0 ? first : (second ?? []);
 }
 
 /** The route that a chat hears of an alert by: the one that leads there, else one whose escalation did, else its first. */

@@ -1,10 +1,9 @@
 /** Looks after cards on their way. One that cannot be told where it should is told elsewhere, and that is an alert itself. */
 import { type AlertCard, isOpen } from "../../domain/alert.js";
 import type { Delivery } from "../../domain/store.js";
-import { OWN_KIND } from "../steps/route.js";
 import type { Telling } from "./telling.js";
 import { sendTest } from "./test-arrival.js";
-import { arrivesAgain, raiseUndelivered, saidAgain, undelivered } from "./undelivered.js";
+import { arrivesAgain, isAboutPlace, raiseUndelivered, saidAgain, undelivered } from "./undelivered.js";
 
 /** Alerts that are told elsewhere in one go. */
 const PAGE = 200;
@@ -76,14 +75,14 @@ export async function tellElsewhere(card: AlertCard, reason: string, telling: Te
   const { destination } = card;
   const isAgain = card.failedAt !== undefined;
   logger.error({ card: card.id, destination, reason }, "an alert could not be sent");
-  const [first] = await store.list({ cardId: card.id, limit: 1 });
-  // What stood on it is told elsewhere by now; or nobody is left to tell that nobody can be told.
-  if (first === undefined || first.signal.source.kind === OWN_KIND) return;
+  // A card of many may show alerts about this place beside others. None at all: they are shown elsewhere by now.
+  const shown = await store.list({ cardId: card.id, limit: PAGE });
+  if (shown.every(isAboutPlace)) return;
   for (let afterId = ""; ; ) {
     const page = await store.list({ cardId: card.id, afterId, limit: PAGE });
     await Promise.all(
       page
-        .filter(({ state }) => isOpen(state))
+        .filter((alert) => isOpen(alert.state) && !isAboutPlace(alert))
         .map(({ id }) => run({ kind: "undelivered", id, destination, reason, isAgain })),
     );
     afterId = page.at(-1)?.id ?? afterId;

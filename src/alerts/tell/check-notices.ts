@@ -1,11 +1,10 @@
 /** Looks after reminders and escalations on their way. What does not arrive is told elsewhere, whom it calls called there, and is an alert itself. */
 import type { Notice } from "../../domain/alert.js";
 import type { Delivery } from "../../domain/store.js";
-import { OWN_KIND } from "../steps/route.js";
 import { groupBy } from "./group-by.js";
 import { waitsUntil } from "./late.js";
 import type { Telling } from "./telling.js";
-import { arrivesAgain, raiseUnsaid, saidAgain } from "./undelivered.js";
+import { arrivesAgain, isAboutPlace, raiseUnsaid, saidAgain } from "./undelivered.js";
 
 const ASK_AGAIN_MS = 15_000;
 const HISTORY_MAX = 200;
@@ -55,12 +54,12 @@ const hasExpired = ({ status, expiresAt, settledAt = 0 }: Delivery) =>
   status === "dead" && expiresAt !== undefined && expiresAt <= settledAt;
 
 /** The fallback has it since its first delivery was given up. */
-async function isElsewhere(notices: readonly Notice[], { store }: Telling): Promise<boolean> {
-  const [{ alertId, sentAt = 0 }] = notices as [Notice];
+export async function isElsewhere(notices: readonly Notice[], { store }: Telling): Promise<boolean> {
+  const [{ alertId, destination, dueAt, sentAt = dueAt }] = notices as [Notice];
   const alert = await store.get(alertId);
-  if (alert?.signal.source.kind === OWN_KIND) return true;
+  if (alert && isAboutPlace(alert)) return true;
   const history = await store.history(alertId, HISTORY_MAX);
-  return history.some(({ event, at }) => event === "undelivered" && at > sentAt);
+  return history.some(({ event, actor, at }) => event === "undelivered" && actor.id === destination && at > sentAt);
 }
 
 /** Said elsewhere, and told as an alert. */
@@ -75,7 +74,7 @@ export async function lose(
   let isOwn = true;
   for (const { alertId, kind, key, text, mentions } of notices) {
     const alert = await store.get(alertId);
-    if (!alert || alert.signal.source.kind === OWN_KIND) continue;
+    if (!alert || isAboutPlace(alert)) continue;
     isOwn = false;
     const notice = { kind, key, text, mentions };
     await run({ kind: "undelivered", id: alertId, destination, reason, notice });

@@ -1,9 +1,16 @@
-/** When an alert ends, the reminders and escalations that were posted about it show how it ended, and have no buttons. */
+/**
+ * When a person takes or snoozes an alert, or it ends, the reminders and escalations that were posted about it show that: who presses
+ * a button of one sees that it worked, and others see that they are not needed.
+ */
 import { createHash } from "node:crypto";
 import { type Alert, type AlertCard, isOpen } from "../../domain/alert.js";
+import type { Button } from "../../domain/message.js";
 import { HookgateError } from "../../lib/errors.js";
 import { stateLine } from "../card/alert-card.js";
+import { cardButtons, urlOf } from "../card/buttons.js";
+import { standingOf } from "../card/standing.js";
 import { inline, markOf, moment } from "../card/words.js";
+import { routeAt } from "../steps/route.js";
 import { groupBy } from "./group-by.js";
 import type { Telling } from "./telling.js";
 
@@ -14,7 +21,7 @@ export async function closeNotices({ id, destination, shownAt }: AlertCard, tell
   const alerts = await telling.store.list({ cardId: id, since: shownAt, limit: MAX_ALERTS });
   const done = new Set<string>();
   for (const alert of alerts) {
-    if (isOpen(alert.state) || (alert.endedAt ?? 0) < shownAt) continue;
+    if (isWaiting(alert) || (alert.endedAt ?? alert.since) < shownAt) continue;
     const posted = await telling.store.postedWith(alert.id, destination);
     for (const notices of groupBy(posted, ({ deliveryId }) => deliveryId ?? "")) {
       const deliveryId = notices[0]?.deliveryId;
@@ -26,7 +33,10 @@ export async function closeNotices({ id, destination, shownAt }: AlertCard, tell
   }
 }
 
-/** A message about several alerts changes when the last of them has ended. */
+/** It still needs a person, or may again without one. */
+const isWaiting = ({ state }: Alert) => isOpen(state) && state !== "acked" && state !== "snoozed";
+
+/** A message about several alerts changes when none of them needs a person any more. */
 async function close(
   deliveryId: string,
   about: ReadonlySet<string>,
@@ -37,21 +47,31 @@ async function close(
   const alerts: Alert[] = [];
   for (const id of about) {
     const alert = await store.get(id);
-    if (alert !== undefined && isOpen(alert.state)) return;
+    if (alert !== undefined && isWaiting(alert)) return;
     if (alert !== undefined) alerts.push(alert);
   }
   const timezone = config.destinations[destination]?.timezone;
   const lines = await Promise.all(alerts.map((alert) => endOf(alert, timezone, telling)));
-  const ended = alerts.map((alert) => `${alert.id}|${alert.endedAt}`).join();
+  const ended = alerts.map(({ id, state, since }) => `${id}|${state}|${since}`).join();
   const digest = createHash("sha256").update(`${deliveryId}|${ended}`).digest("base64url");
   const cause = { kind: "alert" as const, id: alerts[0]?.id ?? "", depth: 0 };
   try {
     const options = { cause, deliveryId: `d_${digest.slice(0, 24)}`, isCourtesy: true };
-    await edit(deliveryId, { text: lines.join("\n") }, options);
+    const [only] = alerts.length === 1 ? alerts : [];
+    const buttons = only === undefined ? [] : await buttonsOf(only, destination, telling);
+    await edit(deliveryId, { text: lines.join("\n"), buttons }, options);
   } catch (error) {
     // So old that the outbox has forgotten it.
     if (!(error instanceof HookgateError) || error.code !== "DELIVERY_UNKNOWN") throw error;
   }
+}
+
+/** Those of its card, as long as it is open. */
+async function buttonsOf(alert: Alert, destination: string, telling: Telling): Promise<Button[][]> {
+  if (!isOpen(alert.state)) return [];
+  const standing = await standingOf(alert, telling);
+  const url = urlOf(standing?.entity.link ?? alert.signal.entity?.link);
+  return cardButtons(alert, routeAt(alert, destination, telling).settings, url);
 }
 
 async function endOf(alert: Alert, timezone: string | undefined, { store }: Telling): Promise<string> {

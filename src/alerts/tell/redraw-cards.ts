@@ -31,7 +31,7 @@ export async function nextRedraw(
   const now = clock.now();
   const isFiring = kind === "alert" ? worst.state === "firing" : ((await store.counts({ cardId: id })).firing ?? 0) > 0;
   const latest = isFiring ? LATEST_FIRING_MS : LATEST_MS;
-  const dueAt = kind === "alert" ? worst.signal.clock?.dueAt : undefined;
+  const { dueAt } = worst.signal.clock ?? {};
   const wait = dueAt === undefined ? latest : Math.min(latest, Math.max(SOONEST_MS, Math.abs(dueAt - now) / 10));
   const { count } = await store.redraws(destination);
   return Math.round(now + Math.max(wait, count * APART_MS));

@@ -4,21 +4,22 @@ import { type Alert, type AlertCard, isOpen, type Notice } from "../../domain/al
 import type { OutboundMessage } from "../../domain/message.js";
 import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
-import { headline, lateOf, wordsOf } from "../card/alert-card.js";
+import { chatLink, headline, lateOf, wordsOf } from "../card/alert-card.js";
 import { cardButtons, press, urlOf } from "../card/buttons.js";
-import { standingOf } from "../card/render.js";
+import { standingOf } from "../card/standing.js";
 import { inline, markOf, titleOf, withoutPersonal } from "../card/words.js";
 import { defaultDestination } from "../config.js";
 import { quietUntil } from "../quiet-hours.js";
+import { missingOf } from "../steps/call.js";
 import { UNREACHED } from "../steps/escalate.js";
 import { LOST } from "../steps/fallback.js";
 import { OWN_KIND, routeAt } from "../steps/route.js";
-import { lose } from "./check-notices.js";
+import { isElsewhere, lose } from "./check-notices.js";
 import { groupBy } from "./group-by.js";
 import { lateText, waitMs } from "./late.js";
 import { mentionsFor } from "./mentions.js";
 import { isWebhook, type Telling } from "./telling.js";
-import { endUnreached, isAboutDelivery, nowhere, raiseUnsaid, saidAgain, unreached } from "./undelivered.js";
+import { isAboutDelivery, nowhere, saidAgain, unreached } from "./undelivered.js";
 
 const PAGE = 500;
 /** Reminders of a card of many come at most so often, although its alerts began one after the other. */
@@ -162,7 +163,7 @@ function textOf(sayings: readonly Saying[]): { common?: string; of(alert: Alert)
 async function say(destination: string, sayings: readonly Saying[], telling: Telling): Promise<number | undefined> {
   const { store, clock } = telling;
   const [first] = sayings;
-  for (const { notice, alert } of sayings) await noteReach(notice, alert, telling);
+  for (const { notice, alert } of sayings) await noteUnreached(notice, alert, telling);
   const deliveryId = first?.notice.deliveryId;
   if (first === undefined || deliveryId === undefined) return undefined;
   const ids = sayings.map(({ notice }) => notice.id);
@@ -173,8 +174,12 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
     } catch (error) {
       const reason = errorMessage(error);
       telling.logger.warn({ error: reason }, "a webhook did not take an escalation");
-      if (clock.now() < first.notice.dueAt + GIVE_UP_WEBHOOK_MS) return clock.now() + RETRY_WEBHOOK_MS;
-      await raiseUnsaid(destination, reason, telling);
+      const { dueAt } = first.notice;
+      const notices = sayings.map(({ notice }) => notice);
+      const isGivenUp = clock.now() >= dueAt + GIVE_UP_WEBHOOK_MS;
+      const isLate = isGivenUp || clock.now() >= dueAt + telling.config.fallback_after;
+      if (isLate && !(await isElsewhere(notices, telling))) await lose(destination, notices, reason, telling);
+      if (!isGivenUp) return clock.now() + RETRY_WEBHOOK_MS;
     }
     await store.noticesSent(ids, clock.now());
     await store.settleNotices(ids);
@@ -186,7 +191,8 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
     const isCourtesy = sayings.every(({ alert }) => isAboutDelivery(alert));
     try {
       const ttlMs = waitMs(lateOfNotices(sayings, clock.now()), telling.config);
-      await telling.send(at, await messageOf(sayings, telling), { cause, deliveryId, isCourtesy, ttlMs });
+      const isUrgent = first.notice.kind === "escalation" && (await isCardThere(first, telling));
+      await telling.send(at, await messageOf(sayings, telling), { cause, deliveryId, isCourtesy, ttlMs, isUrgent });
     } catch (error) {
       const reason = nowhere(error);
       if (reason === undefined) throw error;
@@ -206,18 +212,24 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
   return undefined;
 }
 
-/** A step that reached no one is an alert itself; the next one that reaches its people ends that. */
-async function noteReach({ kind, key, text, mentions }: Notice, { signal }: Alert, telling: Telling): Promise<void> {
-  if (kind !== "escalation" || signal.source.kind === OWN_KIND || text.includes(LOST)) return;
-  const [, route = "", number] = /^escalation:[^:]*:(.*):(\d+)(?::unreached)?$/.exec(key) ?? [];
-  if (!key.endsWith(UNREACHED)) {
-    if (mentions.length > 0) await endUnreached(route, telling);
-    return;
-  }
-  const { mention = [] } = telling.config.routes[route]?.escalate[Number(number) - 1] ?? {};
-  const { entity, title } = signal;
-  const reason = text.replace(/^Escalated: /, "");
-  const raised = { ...unreached(route, { title, mention }), state: "firing" as const, reason };
+/** Nothing of the card is on its way: a page that is posted with its card comes after it. */
+async function isCardThere({ card }: Saying, { deliveryOf }: Telling): Promise<boolean> {
+  const root = card && (await deliveryOf(card.deliveryId));
+  return root?.status !== "waiting" && root?.status !== "sending";
+}
+
+/** A step that notified none of its people is an alert itself. Not one of an alert about alerting: that hides the cause. */
+async function noteUnreached({ key, text }: Notice, alert: Alert, telling: Telling): Promise<void> {
+  const { entity, source } = alert.signal;
+  if (!key.endsWith(UNREACHED) || source.kind === OWN_KIND || text.includes(LOST)) return;
+  const [, route = "", step = ""] = /^escalation:[^:]*:(.*):(\d+):unreached$/.exec(key) ?? [];
+  const { mention = [] } = telling.config.routes[route]?.escalate[Number(step) - 1] ?? {};
+  const own = unreached(alert, { route, step, mention });
+  if (await telling.store.latest(own.fingerprint)) return;
+  const missing = mention.flatMap((one) => missingOf(one, telling, telling.clock.now()) ?? []);
+  const why = missing.length > 0 ? missing.join(". ") : "They have no account where it was posted";
+  const reason = `Step ${step} of route ${route} notified none of its people. ${why}.`;
+  const raised = { ...own, state: "firing" as const, reason };
   await telling.raiseOwn(entity === undefined ? raised : { ...raised, entity });
 }
 
@@ -242,15 +254,18 @@ async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<
 /** Who waits how long, their words, why this message comes; with the buttons of the card. */
 async function aboutOne(alert: Alert, sayings: readonly Saying[], telling: Telling) {
   const standing = await standingOf(alert, telling);
-  const { settings } = routeAt(alert, sayings[0]?.notice.destination ?? "", telling);
+  const { destination = "" } = sayings[0]?.notice ?? {};
+  const { settings } = routeAt(alert, destination, telling);
+  const entity = standing?.entity ?? alert.signal.entity;
   const lines = [
     `${markOf(alert)} **${inline(headline(alert, standing, telling.clock.now()), 250)}**`,
     wordsOf(alert, standing, telling),
     // A quotation ends with an empty line.
     wordsOf(alert, standing, telling) && "",
+    chatLink(entity, destination),
     `${inline(saidOf(sayings, alert))}.${latenessOf(sayings, telling)} \`${alert.id}\``,
   ];
-  const url = urlOf(standing?.entity.link ?? alert.signal.entity?.link);
+  const url = urlOf(entity?.link);
   const buttons = isOpen(alert.state) ? cardButtons(alert, settings, url) : [];
   return { text: lines.filter((line) => line !== undefined).join("\n"), buttons };
 }

@@ -15,6 +15,8 @@ export interface TellingOptions {
   isCourtesy?: boolean;
   /** It becomes a dead letter when it is not sent within this time. */
   ttlMs?: number;
+  /** It goes before everything else that waits for its chat. */
+  isUrgent?: boolean;
 }
 
 export interface Telling extends Alerting {

@@ -31,25 +31,19 @@ export async function raiseUnsaid(destination: string, reason: string, telling: 
     await raiseOwn({ ...unsaid(destination, shownAs(destination, placeName)), state: "firing", reason });
 }
 
-/** An escalation whose mentions notified no one. `route`: whose step it was; `cause`: what was escalated, and whom it mentions. */
-export function unreached(route: string, cause: { title: string; mention: readonly string[] }) {
-  const whom = cause.mention.map((one) => (one.startsWith("oncall:") ? `rota ${one.slice("oncall:".length)}` : one));
-  const who = whom.length === 0 ? "" : ` (${whom.join(", ")})`;
+/** A step of an alert's escalation that notified none of the people it mentions. */
+export function unreached(alert: Alert, { route, step, mention }: { route: string; step: string; mention: string[] }) {
+  const whom = mention.map((one) => (one.startsWith("oncall:") ? `rota ${one.slice("oncall:".length)}` : one));
   return {
-    fingerprint: `alerts:${UNREACHED_KIND}:${route}`,
+    fingerprint: `${UNREACHED_PREFIX}${alert.id}:${route}:${step}`,
     severity: "high" as const,
-    title: `Escalation notified no one${who}: ${cause.title}`,
+    title: `Escalation did not notify ${whom.join(", ") || "its people"}: ${alert.signal.title}`,
     source: { kind: OWN_KIND, id: route },
-    labels: { kind: UNREACHED_KIND, route },
+    labels: { kind: UNREACHED_KIND, route, alert: alert.id, step },
   };
 }
 
-/** The rota has someone again, the next step reached its people, or the settings changed. */
-export async function endUnreached(route: string, { store, raiseOwn }: Pick<Telling, "store" | "raiseOwn">) {
-  const known = await store.latest(unreached(route, { title: "", mention: [] }).fingerprint);
-  if (known && isOpen(known.state))
-    await raiseOwn({ ...known.signal, state: "resolved", reason: "its people are reached again" });
-}
+export const UNREACHED_PREFIX = `alerts:${UNREACHED_KIND}:`;
 
 /** A card, or a test message, has arrived there. */
 export async function arrivesAgain(destination: string, { store, raiseOwn }: Telling): Promise<void> {
@@ -61,6 +55,11 @@ export async function arrivesAgain(destination: string, { store, raiseOwn }: Tel
 /** An alert about messages that were not delivered must not become one of them. */
 export function isAboutDelivery({ signal }: Pick<Alert, "signal">): boolean {
   return ABOUT_DELIVERY.has(signal.labels.kind ?? "");
+}
+
+/** No one is left to notify that this place cannot be notified. */
+export function isAboutPlace({ signal: { source, labels } }: Pick<Alert, "signal">): boolean {
+  return source.kind === OWN_KIND && labels.destination !== undefined;
 }
 
 const ABOUT_DELIVERY: ReadonlySet<string> = new Set(["letters", "undelivered", "unsaid"]);

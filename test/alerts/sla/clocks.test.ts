@@ -190,6 +190,7 @@ describe("a deadline", () => {
       "firing 2",
     ]);
     expect(rig.signals[3]?.reason).toBe("more time: due 2026-11-21T18:00:00.000Z");
+    expect(rig.signals[3]?.clock).toMatchObject({ isPostponed: true });
   });
 
   it("that is moved within the past stays violated, and is not announced again", async () => {

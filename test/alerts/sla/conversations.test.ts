@@ -1,9 +1,12 @@
+import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { slaConfig } from "../../../src/alerts/sla/config.js";
 import { createSla, type Sla } from "../../../src/alerts/sla/sla.js";
 import type { AlertSignal } from "../../../src/domain/alert-signal.js";
 import type { InboundMessage } from "../../../src/domain/message.js";
 import { silentLogger } from "../../../src/lib/logger.js";
+import { pluginsConfig } from "../../../src/plugins/config.js";
+import { createPlugins } from "../../../src/plugins/plugins.js";
 import { messageOf, type Rig, type RigOptions, startRig } from "../../gateway/rig.js";
 import { ManualClock } from "../../support/manual-clock.js";
 import { until } from "../../support/until.js";
@@ -299,14 +302,52 @@ describe("a conversation's clocks", () => {
           return null;
         }),
     });
-    await desk.customer("opening hours?");
     await desk.customer("spam");
     expect(await desk.clocks()).toEqual([]);
     await desk.customer("to a person");
     expect(await desk.clocks()).toEqual(["first running", "solved running"]);
     await desk.pass(MINUTE);
     await desk.customer("opening hours?");
+    await desk.pass(MINUTE);
     expect(await desk.clocks()).toContain("first ended met 1");
+    await desk.customer("opening hours?", { chatId: "dm-8" });
+    await desk.pass(MINUTE);
+    expect(await desk.clocks()).toContain("first ended met 0");
+  });
+
+  it("run on when a hook withholds the reply of a claim, until it is sent", async () => {
+    const desk = await support({
+      hooks(registry) {
+        registry.registerClaiming("inbound_claim", () => ({ handled: true, reply: "9 to 5" }));
+        registry.registerModifying(
+          "message_sending",
+          () => {
+            throw new Error("the guard is out of order");
+          },
+          { id: "guard", failurePolicy: "fail-closed" },
+        );
+      },
+    });
+    await desk.customer("opening hours?");
+    await desk.pass(16 * MINUTE);
+    expect(desk.rig.platform.texts("room")).toEqual([]);
+    expect(desk.signals.map(({ state }) => state)).toContain("firing");
+    const [held] = await desk.rig.store.outbox.list({ status: "held", limit: 1 });
+    desk.rig.registry.setEnabled("guard", false);
+    expect(await desk.rig.gateway.release(held?.id ?? "")).toBe(true);
+    await desk.pass(MINUTE);
+    expect(desk.rig.platform.texts("room")).toEqual(["9 to 5"]);
+    expect(await desk.clocks()).toContain("first ended late 16");
+  });
+
+  it("name the person whose words are shown, in a group where another person wrote before", async () => {
+    const desk = await support({ sla: { conversations: { staff: { role: "operator", people: [] } } } });
+    await desk.customer("where is my order?", { isDm: false });
+    await desk.staff("on its way", { isDm: false });
+    await desk.customer("and mine?", { isDm: false, userId: "9", displayName: "Zoe" });
+    await desk.pass(31 * MINUTE);
+    const { entity } = desk.signals.findLast(({ state }) => state === "firing") ?? {};
+    expect(entity).toMatchObject({ lastWords: "and mine?", title: expect.stringMatching(/^Zoe /) });
   });
 
   it("take claims for nothing where the configuration says so", async () => {
@@ -331,7 +372,11 @@ describe("a conversation's clocks", () => {
       desk.rig.gateway.send(at, { text: "Have you tried it again?" }, { cause: { kind, id: "1", depth: 1 }, ...more });
     await say("alert");
     await say("hook", { visibleTo: "1" });
+    // What another hook withholds reaches nobody.
+    desk.rig.registry.registerModifying("message_sending", () => ({ cancel: "not now" }), { id: "guard" });
+    await say("hook");
     await desk.pass(MINUTE);
+    desk.rig.registry.setEnabled("guard", false);
     expect(await desk.clocks()).toContain("first running");
     await say("hook", { deliveryId: "d_once" });
     await desk.pass(MINUTE);
@@ -364,6 +409,59 @@ describe("a conversation's clocks", () => {
     await desk.pass(MINUTE);
     expect(desk.rig.platform.texts("dm-7")).toEqual([]);
     expect(await desk.clocks()).toContain("first running");
+  });
+
+  it("see an answer that the bridge plugin posts where the customer is, and no question in a customer's copy", async () => {
+    const desk = await support();
+    const plugins = createPlugins({
+      entries: pluginsConfig.parse([
+        { module: "dist/examples/plugins/bridge.js", config: { pairs: [["loop::forum", "loop::desk"]] } },
+      ]),
+      baseDir: resolve(import.meta.dirname, "../../.."),
+      registry: desk.rig.registry,
+      gateway: desk.rig.gateway,
+      keyValue: desk.rig.store.keyValue,
+      clock: desk.clock,
+      logger: silentLogger,
+      watch: false,
+    });
+    expect(await plugins.load()).toMatchObject([{ state: "loaded" }]);
+    await desk.customer("anybody there?", { chatId: "forum", isDm: false });
+    expect(desk.rig.platform.texts("desk")).toHaveLength(1);
+    expect(await desk.clocks()).toEqual(["first running", "solved running"]);
+    await desk.pass(4 * MINUTE);
+    await desk.staff("yes", { chatId: "desk", isDm: false });
+    await desk.pass(MINUTE);
+    expect(desk.rig.platform.texts("forum")).toHaveLength(1);
+    expect(await desk.clocks()).toContain("first ended met 4");
+  });
+
+  it("do not count an answer that a hook withholds from the customer, until it is sent", async () => {
+    const desk = await support({ gateway: { default_route: { forward: "loop:bot:desk" } } });
+    desk.rig.registry.registerModifying(
+      "message_sending",
+      ({ message: { text } }) => {
+        if (text.includes("secret")) throw new Error("the guard is out of order");
+        return text.includes("rude") ? { cancel: "not polite" } : null;
+      },
+      { id: "guard", failurePolicy: "fail-closed" },
+    );
+    await desk.customer("anybody there?", { chatId: "dm-7" });
+    const copy = desk.rig.platform.messages.find(({ chatId }) => chatId === "desk");
+    const reply = (text: string) =>
+      desk.staff(text, { chatId: "desk", isDm: false, ...(copy ? { replyToId: copy.id } : {}) });
+    await desk.pass(2 * MINUTE);
+    await reply("a rude answer");
+    await reply("a secret answer");
+    await desk.pass(2 * MINUTE);
+    expect(desk.rig.platform.texts("dm-7")).toEqual([]);
+    expect(await desk.clocks()).toContain("first running");
+    const [held] = await desk.rig.store.outbox.list({ status: "held", limit: 1 });
+    desk.rig.registry.setEnabled("guard", false);
+    expect(await desk.rig.gateway.release(held?.id ?? "")).toBe(true);
+    await desk.pass(MINUTE);
+    expect(desk.rig.platform.texts("dm-7")).toHaveLength(1);
+    expect(await desk.clocks()).toContain("first ended met 4");
   });
 
   it("end when one of us says so: by a reaction, or by a command; the customer's next word begins another", async () => {

@@ -108,6 +108,9 @@ it("watches tasks from their creation to their end, says so in /sla, and takes o
         { policyId: "quick", withdrawn: 1 },
       ],
     });
+    // Columns: met, late, met %, extended; met, late, withdrawn. Empty ones are blank.
+    expect(report.text).toMatch(/^on-time +0 +2 +0 % +1 /m);
+    expect(report.text).toMatch(/^quick +0 +0 +1 /m);
 
     // The same over HTTP.
     const api = async (path: string) => {

@@ -140,15 +140,17 @@ function beginEpisode(clock: SlaClock, known: SlaClock | undefined, frame: Frame
   const isWarned = frame.warnings.some(({ at }) => at <= now);
   const isMoved = wasViolated ? !isDue : known.warned !== undefined && !isWarned && !isDue;
   if (!isReopened && !isMoved) return;
-  if (!isReopened) says.push({ kind: "cleared", episode: known.episode, at: now, reason: whyMoved(known, frame, now) });
+  if (!isReopened) says.push({ kind: "cleared", episode: known.episode, at: now, ...whyMoved(known, frame, now) });
   clock.episode = known.episode + 1;
   delete clock.warned;
   delete clock.violatedAt;
 }
 
-function whyMoved({ violatedAt, dueAt: dueBefore }: SlaClock, { dueAt }: Frame, now: number): string {
-  if (violatedAt !== undefined && violatedAt > now && dueAt === dueBefore) return "the system clock was ahead";
-  return dueAt === undefined ? "it waits now" : `more time: due ${new Date(dueAt).toISOString()}`;
+function whyMoved({ violatedAt, dueAt: dueBefore }: SlaClock, { dueAt }: Frame, now: number) {
+  if (violatedAt !== undefined && violatedAt > now && dueAt === dueBefore)
+    return { reason: "the system clock was ahead" };
+  if (dueAt === undefined) return { reason: "it waits now" };
+  return { reason: `more time: due ${new Date(dueAt).toISOString()}`, isPostponed: true };
 }
 
 /** Once: what was passed while nobody looked is told by the last of it. Of a clock that stands still, what was so before it stood. */

@@ -40,8 +40,9 @@ export function waitingSince({ turns }: Pick<SlaCase, "turns">): CaseTurn | unde
   return turns[turns.findLastIndex(({ by }) => by === "us") + 1];
 }
 
-function isOurs({ role, address, userId }: ConversationSight, { staff }: ConversationsConfig): boolean {
-  if (staff.people.includes(`${address.platform}:${userId}`)) return true;
+function isOurs(sight: ConversationSight, { staff }: ConversationsConfig): boolean {
+  const { role, address, userId, copiedFrom } = sight;
+  if (staff.people.includes(`${copiedFrom ?? address.platform}:${userId}`)) return true;
   return staff.role !== "none" && hasRole(role, staff.role);
 }
 
@@ -51,17 +52,18 @@ function afterWords(
   config: ConversationsConfig,
 ): SlaCase | undefined {
   // Once: a hook may ask for the same message again.
-  if (sight.byHook)
-    return known?.turns.some(({ messageId }) => messageId === sight.messageId) === false
-      ? answered(known, sight, config)
-      : known;
+  if (sight.byHook || sight.isReply) {
+    const isNew = known?.turns.some(({ messageId }) => messageId === sight.messageId) === false;
+    const counts = sight.byHook || config.claims === "answered";
+    return isNew && counts ? answered(known, sight, config) : known;
+  }
   // A word to the gateway itself is nobody's matter.
   if (sight.isBot || sight.outcome === "command") return known;
   // Also where the gateway only listens when it is mentioned: the answer is for the customer.
   if (isOurs(sight, config)) return known && answered(known, sight, config, sight.name ?? sight.userId);
-  if (sight.outcome === "denied") return known;
-  const isTakenCareOf = config.claims === "answered" && (sight.claimedBy !== undefined || sight.isAnswered === true);
-  if (isTakenCareOf) return known && sight.isAnswered ? answered(known, sight, config) : known;
+  // A customer's words, copied to where others read them, are no question there.
+  if (sight.outcome === "denied" || sight.copiedFrom !== undefined) return known;
+  if (config.claims === "answered" && sight.claimedBy !== undefined) return known;
   const { closesAt: _, ...before } = known ?? opened(sight);
   return withTurn(withWords(before, sight), { messageId: sight.messageId, by: "customer", at: sight.at });
 }
@@ -118,6 +120,8 @@ function afterDeletion(known: SlaCase, { messageId, at }: ConversationSight, con
   };
 }
 
-function withWords(known: SlaCase, { text }: ConversationSight): SlaCase {
-  return text === undefined || text === "" ? known : { ...known, lastWords: text.slice(0, MAX_WORDS) };
+function withWords(known: SlaCase, { text, userId = "", name }: ConversationSight): SlaCase {
+  if (text === undefined || text === "") return known;
+  const lastWordsBy = name === undefined ? { userId } : { userId, name };
+  return { ...known, lastWords: text.slice(0, MAX_WORDS), lastWordsBy };
 }

@@ -31,10 +31,12 @@ export function entityOf(one: SlaCase, { linkTo, linkToPerson }: Links): Watched
   const isWaiting = waiting !== undefined;
   const messageId = (waiting ?? one.turns[0])?.messageId;
   const answeredAt = firstAnswer(one);
+  // The title stands over the last words, so it names who wrote them.
+  const speaker = one.lastWordsBy ?? customer;
   return {
     type: "conversation",
     id,
-    title: [customer.name ?? customer.userId, placeOf(one), `on ${address.platform}`].filter(Boolean).join(" "),
+    title: [speaker.name ?? speaker.userId, placeOf(one), `on ${address.platform}`].filter(Boolean).join(" "),
     status: abandoned ? "withdrawn" : endedAt !== undefined ? "resolved" : isWaiting ? "waiting" : "answered",
     createdAt: openedAt,
     ...(answeredAt === undefined ? {} : { startedAt: answeredAt }),

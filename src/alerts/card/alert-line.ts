@@ -1,0 +1,24 @@
+/** One alert among several, as list cards, digests and `/alerts` show it: who waits how long for what, their last words, its id. */
+import { type Alert, STATE_WORDS } from "../../domain/alert.js";
+import type { Telling } from "../tell/telling.js";
+import { headline, wordsOf } from "./alert-card.js";
+import { standingOf } from "./standing.js";
+import { inline, markOf, titleOf } from "./words.js";
+
+/** Two lines of a phone. */
+const WORDS_MAX = 80;
+
+export async function alertLine(alert: Alert, telling: Pick<Telling, "standing" | "mask" | "clock">): Promise<string> {
+  const standing = await standingOf(alert, telling);
+  const now = headline(alert, standing, telling.clock.now());
+  const words = wordsOf(alert, standing, telling, WORDS_MAX)?.replace(/^> /, "");
+  // A headline of what waits does not say that an operator has it.
+  const what = now === alert.signal.title ? titleOf(alert) : `${markOf(alert)} **${inline(now, 200)}**${heldBy(alert)}`;
+  return `${what}${words === undefined ? "" : `: “${words}”`} \`${alert.id}\``;
+}
+
+function heldBy({ state, ack, snooze }: Alert): string {
+  if (state === "acked") return `, acknowledged by ${inline(ack?.by ?? "an operator", 60)}`;
+  if (state === "snoozed") return `, snoozed by ${inline(snooze?.by ?? "an operator", 60)}`;
+  return state === "firing" || state === "warned" ? "" : `, ${STATE_WORDS[state]}`;
+}

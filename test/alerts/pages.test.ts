@@ -1,0 +1,100 @@
+/** A page is an escalation, as the person who is called reads it: it goes first, it is true, and it says how to act. */
+import { expect, it } from "vitest";
+import type { ClockStanding } from "../../src/domain/alert-signal.js";
+import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
+import { until } from "../support/until.js";
+import { ANN, HOUR, MINUTE, ROOM, START, signal, watch } from "./watch.js";
+
+const entity = {
+  type: "conversation" as const,
+  id: "c1",
+  title: "Bob in a direct message on loop",
+  status: "waiting",
+  createdAt: START,
+  lastWords: "Where is it?",
+  link: "loop://person/9",
+  facts: { platform: "loop", is_dm: true },
+};
+const clock = { name: "first response", dueAt: START, targetMs: HOUR, elapsedMs: HOUR, percentUsed: 1 };
+
+it("goes before the changes of cards that wait for a free place in its chat", async () => {
+  // The chat takes a message each ten seconds.
+  const limits = { perSecond: 1_000, perChatPerSecond: 0.1 };
+  const platform = new LoopbackPlatform("loop", { idempotentCreate: true, limits });
+  const escalate = [{ after: "1h", mention: ["loop:7"] }];
+  const on = await watch({ routes: { default: { to: [ROOM], alone: 20, remind: { times: 0 }, escalate } } }, platform);
+  const pump = (isDone: () => boolean, what: string) =>
+    until(async () => {
+      await on.clock.advance(500);
+      return isDone();
+    }, what);
+  for (let n = 0; n < 6; n++)
+    await on.alerts.raise(signal({ fingerprint: `f${n}`, title: `Card ${n}`, at: on.clock.now() }));
+  await pump(() => on.posted().length === 6, "the cards");
+  const ids = (await on.alerts.list({ open: true, limit: 10 })).map(({ id }) => id);
+  const before = platform.requests.length;
+  const since = () => platform.requests.slice(before);
+  for (const id of ids) await on.alerts.act(id, { kind: "note", text: "seen" }, ANN);
+  await pump(() => since().length > 0, "the first change");
+  await on.alerts.act(ids[0] ?? "", { kind: "escalate" }, ANN);
+  await pump(() => since().length > 5, "the others");
+  const kinds = since().map(({ kind }) => kind);
+  expect(kinds.filter((kind) => kind === "create")).toHaveLength(1);
+  expect(kinds.indexOf("create")).toBeLessThan(3);
+});
+
+it("about a direct message links to the person, and its card says how to answer", async () => {
+  const escalate = [{ after: "5m", mention: ["loop:7"] }];
+  const on = await watch({ routes: { default: { to: [ROOM], remind: { times: 0 }, escalate } } });
+  await on.raise({ entity, clock });
+  await on.advance(6 * MINUTE);
+  const [card, page] = on.posted();
+  expect(card?.text).toMatch(/\[Open chat\]\(loop:\/\/person\/9\)[\s\S]*Direct message: reply to its forwarded copy/);
+  expect(page?.text).toMatch(
+    /Bob in a direct message.* waits[\s\S]*\[Open chat\]\(loop:\/\/person\/9\)\nEscalated: step 1/,
+  );
+});
+
+it("is not overdue any more when more time was given, until the alert has ended", async () => {
+  let standing: ClockStanding | undefined;
+  const on = await watch(
+    { routes: { default: { to: [ROOM], remind: { times: 0 } } } },
+    { standing: async () => standing },
+  );
+  const task = { ...entity, type: "task" as const, title: "Empty the bins" };
+  const { id } = await on.raise({
+    entity: task,
+    clock: { ...clock, name: "deadline" },
+    title: "Empty the bins: overdue",
+  });
+  expect(on.posted()[0]?.text).toMatch(/Empty the bins: .* overdue[\s\S]*Overdue since/);
+  const dueAt = on.clock.now() + 2 * HOUR;
+  standing = {
+    entity: task,
+    elapsedMs: HOUR,
+    leftMs: 2 * HOUR,
+    targetMs: 3 * HOUR,
+    percentUsed: 0.3,
+    dueAt,
+    given: dueAt,
+    addedMs: 2 * HOUR,
+  };
+  await on.alerts.extended(signal().fingerprint, ANN, "waiting for the bank");
+  await on.advance(6_000);
+  const text = on.posted()[0]?.text ?? "";
+  expect(text).toMatch(/Empty the bins: due in 2 h[\s\S]*Due <t:\d+:f>, because it was extended/);
+  expect(text).not.toContain("Overdue since");
+  expect((await on.alerts.get(id))?.state).toBe("firing");
+});
+
+it("that ends because more time was given is postponed, and not shown as done", async () => {
+  const on = await watch({ routes: { default: { to: [ROOM], remind: { times: 0 } } } });
+  await on.raise({ entity, clock });
+  const dueAt = on.clock.now() + HOUR;
+  const reason = `more time: due ${new Date(dueAt).toISOString()}`;
+  await on.raise({ entity, state: "resolved", reason, clock: { ...clock, dueAt, isPostponed: true } });
+  await on.advance(6_000);
+  const text = on.posted()[0]?.text ?? "";
+  expect(text).toMatch(/⏳ Reply to Bob[\s\S]*Postponed <t:\d+:f>, the customer still waited: due <t:\d+:f>/);
+  expect(text).not.toContain("Resolved");
+});

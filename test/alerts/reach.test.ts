@@ -1,0 +1,273 @@
+/** Whom an escalation notifies, chat by chat: what each message, the card and the alert about it say is what happened. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it } from "vitest";
+import { parseAddress } from "../../src/domain/address.js";
+import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
+import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, type Watch, watch } from "./watch.js";
+
+const OTHER = "other:bot:room";
+const OTHER_OPS = "other:bot:ops";
+const route = (more: Record<string, unknown>) => ({
+  routes: { default: { to: [ROOM], remind: { times: 0 }, ...more } },
+});
+const nights = { nights: { timezone: "UTC", shifts: [{ from: "12:00", to: "06:00", person: "ann" }] } };
+const steady = (person: string) => ({
+  support: { timezone: "UTC", rotate: { people: [person], from: "2025-12-25T09:00", every: "7d" } },
+});
+
+function twoPlatforms() {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  const other = new LoopbackPlatform("other", { idempotentCreate: true });
+  other.width = 10_000;
+  const inOther = (chatId: string) => other.messages.filter((one) => one.chatId === chatId && !one.isDeleted);
+  return { loop, other, inOther };
+}
+
+const escalated = (posted: { text: string }[]) => posted.find(({ text }) => text.includes("Escalated: step"))?.text;
+const refuse = (platform: LoopbackPlatform, ...chats: string[]) => {
+  platform.script = ({ address: { chatId } }) =>
+    chats.includes(chatId) ? { kind: "permanent", error: "the bot was blocked" } : undefined;
+};
+const ownAlerts = async (on: Watch) =>
+  (await on.alerts.list({ limit: 20 })).filter(({ signal: { labels } }) => labels.kind === "unreached");
+
+it("each step that notifies none of its people is an alert, until that step would or the escalated alert ends", async () => {
+  const on = await watch({
+    ...route({
+      escalate: [
+        { after: "5s", mention: ["oncall:nights"] },
+        { after: "1m", mention: ["loop:9"] },
+      ],
+    }),
+    fallback: [OPS],
+    people: { ann: ["loop:7"] },
+    rotas: nights,
+  });
+  await on.raise();
+  await on.raise({ fingerprint: "replies:c2", title: "Reply to Cid" });
+  await on.advance(2 * MINUTE);
+  const states = async () =>
+    Object.fromEntries((await ownAlerts(on)).map(({ signal: { title, reason }, state }) => [title, { state, reason }]));
+  // The second step of each has notified its person by now: the first step did not.
+  expect(await states()).toMatchObject({
+    "Escalation did not notify rota nights: Reply to Bob": { state: "firing" },
+    "Escalation did not notify rota nights: Reply to Cid": { state: "firing" },
+  });
+  await on.raise({ state: "resolved", reason: "answered" });
+  await on.advance(MINUTE);
+  expect(await states()).toMatchObject({
+    "Escalation did not notify rota nights: Reply to Bob": {
+      state: "resolved",
+      reason: "the alert that was escalated has ended",
+    },
+    "Escalation did not notify rota nights: Reply to Cid": { state: "firing" },
+  });
+  await on.advance(2 * HOUR);
+  await on.advance(MINUTE);
+  expect(await states()).toMatchObject({
+    "Escalation did not notify rota nights: Reply to Cid": {
+      state: "resolved",
+      reason: "this step would notify its people now; it is not posted again",
+    },
+  });
+});
+
+it("who is next is mentioned, and said to be, only in the chats where that person has an account", async () => {
+  const { loop, other, inOther } = twoPlatforms();
+  const on = await watch(
+    {
+      ...route({ to: [ROOM, OTHER], escalate: [{ after: "5s", mention: ["oncall:nights"] }] }),
+      fallback: [OPS],
+      people: { ann: ["loop:7"] },
+      rotas: nights,
+    },
+    { platform: loop, others: [other] },
+  );
+  await on.raise();
+  await on.advance(10_000);
+  expect(escalated(on.posted())).toContain("nights has no one on call now; ann is next and is mentioned instead");
+  expect(escalated(inOther("room"))).toContain(
+    `nights has no one on call now; ann is next and is mentioned in ${ROOM} instead`,
+  );
+  for (const text of [escalated(on.posted()), escalated(inOther("room"))]) expect(text).not.toContain("notifies none");
+});
+
+it("who has no account in one chat is said to be mentioned in the other", async () => {
+  const { loop, other, inOther } = twoPlatforms();
+  const on = await watch(
+    {
+      ...route({ to: [ROOM, OTHER], escalate: [{ after: "5s", mention: ["oncall:support"] }] }),
+      fallback: [OPS],
+      people: { olaf: ["other:8"] },
+      rotas: steady("olaf"),
+    },
+    { platform: loop, others: [other] },
+  );
+  await on.raise();
+  await on.advance(10_000);
+  expect(escalated(on.posted())).toContain(`olaf has no loop account and is mentioned in ${OTHER}`);
+  expect(escalated(inOther("room"))).not.toContain("no loop account");
+  expect(inOther("room").at(-1)?.body.mentions).toEqual({ users: ["8"] });
+  expect(on.posted(OPS)).toEqual([]);
+});
+
+it("who is mentioned at the fallback only is notified: neither the card nor an alert says otherwise", async () => {
+  const { loop, other, inOther } = twoPlatforms();
+  const on = await watch(
+    {
+      ...route({ escalate: [{ after: "5s", mention: ["oncall:support"] }] }),
+      fallback: [OTHER_OPS],
+      people: { olaf: ["other:8"] },
+      rotas: steady("olaf"),
+    },
+    { platform: loop, others: [other] },
+  );
+  await on.raise();
+  await on.advance(MINUTE);
+  expect(escalated(on.posted())).toContain(`olaf has no loop account and is mentioned in ${OTHER_OPS}`);
+  expect(inOther("ops").find(({ text }) => text.includes("Escalated"))?.body.mentions).toEqual({ users: ["8"] });
+  expect([...on.posted(), ...inOther("ops")].map(({ text }) => text).join()).not.toContain("notifies none");
+  expect(on.posted()[0]?.text).not.toContain("notified none of its people");
+  expect(await ownAlerts(on)).toEqual([]);
+});
+
+it.each([
+  [["dm-ann"], false],
+  [["dm-ann", "dm-ben"], true],
+])(
+  "two people are notified in private chats, of which %j refuse: the card says so only when both do",
+  async (chats, isMarked) => {
+    const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+    refuse(loop, ...chats);
+    const on = await watch(
+      {
+        ...route({ escalate: [{ after: "5s", mention: ["ann", "ben"] }] }),
+        fallback: [OPS],
+        people: { ann: ["other:7"], ben: ["other:8"] },
+      },
+      { platform: loop, direct: (ref) => parseAddress(ref === "other:7" ? "loop:bot:dm-ann" : "loop:bot:dm-ben") },
+    );
+    await on.raise();
+    await on.advance(MINUTE);
+    const said = on.posted().map(({ text }) => text);
+    expect(said.filter((text) => text.includes("The private message to ann did not arrive"))).toHaveLength(1);
+    expect(said.some((text) => text.includes("The private message to ben did not arrive"))).toBe(isMarked);
+    expect(said[0]?.includes("Escalation step 1 notified none of its people")).toBe(isMarked);
+  },
+);
+
+it("one person is mentioned in the chat and another has no account there: the other is notified in a private chat", async () => {
+  const on = await watch(
+    {
+      ...route({ escalate: [{ after: "5s", mention: ["ann", "ben"] }] }),
+      people: { ann: ["loop:7"], ben: ["other:8"] },
+    },
+    { direct: (ref) => (ref === "other:8" ? parseAddress("loop:bot:dm-ben") : undefined) },
+  );
+  await on.raise();
+  await on.advance(10_000);
+  expect(escalated(on.posted())).toContain("ben has no loop account and is notified in a private chat");
+  expect(escalated(on.posted("loop:bot:dm-ben"))).toContain("Sent to ben in a private chat");
+});
+
+it("a private chat notifies its person only: another who has an account there is notified in their own", async () => {
+  const accounts: Readonly<Record<string, string>> = { "loop:8": "dm-olaf", "loop:77": "dm-eve" };
+  const on = await watch(
+    {
+      ...route({ to: ["loop:bot:dm-olaf"], escalate: [{ after: "5s", mention: ["eve"] }] }),
+      people: { eve: ["loop:77"] },
+    },
+    {
+      direct: (ref) => parseAddress(`loop:bot:${accounts[ref]}`),
+      personOf: ({ chatId }) => Object.keys(accounts).find((ref) => accounts[ref] === chatId),
+    },
+  );
+  await on.raise();
+  await on.advance(10_000);
+  expect(escalated(on.posted("loop:bot:dm-olaf"))).toContain(
+    "eve is not in this private chat and is notified in a private chat",
+  );
+  expect(escalated(on.posted("loop:bot:dm-eve"))).toContain("Sent to eve in a private chat");
+});
+
+it("a card of many that did not arrive is shown elsewhere with each alert on it, also when one is about another place", async () => {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  const on = await watch(
+    { ...route({}), fallback: [OPS], destinations: { [OPS]: { per_minute: 1 } } },
+    { platform: loop },
+  );
+  // The fallback has had its message of this minute: what follows shares one card there.
+  refuse(loop, "room");
+  await on.raise({ fingerprint: "first", title: "Reply to Ann" });
+  refuse(loop, "room", "ops");
+  await on.raise({ fingerprint: "second", title: "Reply to Bob" });
+  await on.advance(30_000);
+  const told = on
+    .posted(ADMINS)
+    .map(({ text }) => text)
+    .join();
+  expect(told).toContain("Reply to Bob");
+  expect(told).toContain(`Alerts do not reach ${OPS}`);
+});
+
+it("an alert about an escalation goes to admins when the fallback does not take it", async () => {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  refuse(loop, "ops");
+  const on = await watch(
+    {
+      ...route({ escalate: [{ after: "5s", mention: ["oncall:nights"] }] }),
+      fallback: [OPS],
+      people: { ann: ["loop:7"] },
+      rotas: nights,
+    },
+    { platform: loop },
+  );
+  await on.raise();
+  await on.advance(MINUTE);
+  const told = on
+    .posted(ADMINS)
+    .map(({ text }) => text)
+    .join();
+  expect(told).toContain("Escalation did not notify rota nights: Reply to Bob");
+});
+
+it("an escalation that its webhook does not take is at the fallback in time, once", async () => {
+  const server = createServer((_, response) => response.writeHead(503).end());
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    const on = await watch({ ...route({ escalate: [{ webhook: `http://${host}/page` }] }), fallback: [OPS] });
+    await on.raise();
+    await on.advance(4 * MINUTE);
+    const copies = () => on.posted(OPS).filter(({ text }) => text.includes(`it did not arrive at ${host}`));
+    expect(copies()).toEqual([]);
+    await on.advance(10 * MINUTE);
+    expect(copies()).toHaveLength(1);
+    await on.advance(HOUR);
+    expect(copies()).toHaveLength(1);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+it("a card that a chat refuses is one dead letter, of its newest text", async () => {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  refuse(loop, "room");
+  const on = await watch({ ...route({}), fallback: [OPS] }, loop);
+  const { id } = await on.raise();
+  for (const text of ["first", "second", "third"]) {
+    await on.alerts.act(id, { kind: "note", text }, ANN);
+    await on.advance(MINUTE);
+  }
+  const dead = () => on.rig.store.outbox.list({ status: "dead", conversation: ROOM, limit: 10 });
+  const [letter, ...more] = await dead();
+  expect(more).toEqual([]);
+  loop.script = () => undefined;
+  expect(await on.rig.gateway.release(letter?.id ?? "")).toBe(true);
+  await on.settle();
+  expect(await dead()).toEqual([]);
+  expect(on.posted()).toHaveLength(1);
+  expect(on.posted()[0]?.text).toContain("third");
+});
