@@ -7,7 +7,7 @@ export function createMisconfiguredAdapter(platform: string, why: string): Adapt
     throw new HookgateError({
       code: "PLATFORM_MISCONFIGURED",
       message: why,
-      hint: "Fix it (`hookgate check` shows where) and restart.",
+      hint: "Fix it (`npx hookgate check` shows where) and restart.",
     });
   };
   return {

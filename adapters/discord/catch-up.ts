@@ -3,13 +3,13 @@
  * last message seen there, and goes through the same inbox. What is owed is on disk before the new session is, so that a
  * crash half-way only repeats. Bounded by age and by count, and said in the log.
  */
-import { DiscordAPIError, RateLimitError, type REST } from "@discordjs/rest";
+import { RateLimitError, type REST } from "@discordjs/rest";
 import { Routes } from "discord-api-types/v10";
 import { z } from "zod";
 import { type Clock, wait } from "../../src/lib/clock.js";
-import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import type { Ledger } from "./ledger.js";
+import { describeFailure, isHidden, limitedForMs } from "./outcome.js";
 import {
   DM_TYPES,
   FORUM_TYPES,
@@ -20,6 +20,7 @@ import {
   messagePayload,
 } from "./payloads.js";
 import { readableIn } from "./permissions.js";
+import { UnreadableAnswer } from "./posted.js";
 import { InvalidRequestPause } from "./refusals.js";
 import { isNewer, newest, oldest, snowflakeAt } from "./snowflake.js";
 
@@ -27,6 +28,8 @@ import { isNewer, newest, oldest, snowflakeAt } from "./snowflake.js";
 const PAGE = 100;
 const CHANNELS_AT_ONCE = 3;
 const ATTEMPTS = 5;
+/** A channel that could not be read is tried again so much later. */
+const RETRY_MS = 60_000;
 
 const gap = z.object({ since: z.string(), guilds: z.array(z.string()) });
 const owedEntry = z.object({ after: z.string(), guildId: z.string().optional() });
@@ -166,16 +169,30 @@ export class CatchUp {
         ledger.note(`owed:${channelId}`, undefined);
         this.#tally.channels++;
       } catch (error) {
-        // The cursor stays: the next connection tries again. New messages of the channel must not wait for that.
-        if (!signal.aborted)
+        // The cursor stays. New messages of the channel must not wait for the next try.
+        if (!signal.aborted) {
           logger.error(
-            { channelId, error: errorMessage(error) },
-            "could not read what was missed in a Discord channel",
+            { channelId, error: describeFailure(error) },
+            "could not read what was missed in a Discord channel; it is tried again after a pause",
           );
+          this.#retryLater(channelId);
+        }
       }
       this.#gates.get(channelId)?.open();
       this.#gates.delete(channelId);
     }
+  }
+
+  #retryLater(channelId: string): void {
+    const { clock, signal } = this.#context;
+    wait(clock, RETRY_MS, signal).then(
+      () => {
+        this.#unread.add(channelId);
+        this.#queue.push(channelId);
+        this.#start();
+      },
+      () => {}, // the run has ended; the next one tries again
+    );
   }
 
   async #read(channelId: string, owed: Owed): Promise<void> {
@@ -236,7 +253,8 @@ export class CatchUp {
       Routes.channelMessages(channelId),
       new URLSearchParams({ after, limit: String(limit) }),
     );
-    if (!Array.isArray(page)) return [];
+    if (page === undefined) return [];
+    if (!Array.isArray(page)) throw new UnreadableAnswer();
     const ids = new Map(page.map((raw: unknown) => [raw, String(Object(raw).id ?? "")]));
     return page.sort((a, b) => (isNewer(ids.get(a) ?? "", ids.get(b) ?? "") ? 1 : -1));
   }
@@ -249,7 +267,7 @@ export class CatchUp {
       try {
         return await rest.get(route, query ? { query } : {});
       } catch (error) {
-        if (error instanceof DiscordAPIError && (error.status === 403 || error.status === 404)) return undefined;
+        if (isHidden(error)) return undefined;
         const isPaced = error instanceof RateLimitError || error instanceof InvalidRequestPause;
         if (!isPaced && attempt >= ATTEMPTS) throw error;
         if (isPaced) attempt--; // pacing is no failure; it ends with the page count
@@ -260,7 +278,7 @@ export class CatchUp {
 }
 
 function pauseOf(error: RateLimitError | InvalidRequestPause): number {
-  return error instanceof RateLimitError ? error.timeToReset + 10 : error.afterMs;
+  return error instanceof RateLimitError ? limitedForMs(error) + 10 : error.afterMs;
 }
 
 function parseJson<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined {

@@ -2,14 +2,27 @@
  * What is known of channels: which thread hangs under which, and who is at the other end of a DM. Filled by the gateway's
  * own events, bounded, and asked over REST for what it does not hold (a resumed session is told nothing).
  */
-import { DiscordAPIError, type REST } from "@discordjs/rest";
+import type { REST } from "@discordjs/rest";
 import { Routes } from "discord-api-types/v10";
+import { backoffMs } from "../../src/lib/backoff.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
+import type { Logger } from "../../src/lib/logger.js";
+import { DM_PREFIX } from "./dm.js";
 import type { Ledger } from "./ledger.js";
+import { describeFailure, isHidden } from "./outcome.js";
 import { type ChannelPayload, channelPayload, DM_TYPES, FORUM_TYPES, THREAD_TYPES } from "./payloads.js";
+import { UnreadableAnswer } from "./posted.js";
 
 const MAX_CHANNELS = 20_000;
+/** After so many a failed lookup is logged. */
 const LOOKUP_ATTEMPTS = 4;
+const LOOKUP_PAUSE = { firstMs: 500, maxMs: 30_000 };
+
+interface Person {
+  id: string;
+  global_name?: string | null | undefined;
+  username?: string | undefined;
+}
 
 export interface KnownChannel {
   isForum: boolean;
@@ -27,11 +40,14 @@ export class Channels {
   readonly #rest: REST;
   readonly #ledger: Ledger;
   readonly #clock: Clock;
+  readonly #logger: Logger;
   readonly #signal: AbortSignal;
   /** In order of insertion, so that the oldest goes first. */
   readonly #known = new Map<string, KnownChannel>();
   readonly #ownRoles = new Map<string, string>();
   readonly #dmByUser = new Map<string, string>();
+  /** Names of the people at the other end, by channel, as their last messages had them. */
+  readonly #dmNames = new Map<string, string>();
   /** Channels that are DMs: asked for with every send. */
   readonly #dms = new Set<string>();
   /** Channels in which we may not reply, and until when that is believed. */
@@ -41,10 +57,11 @@ export class Channels {
   readonly #reopened = new Map<string, number>();
   readonly #lookups = new Map<string, Promise<KnownChannel | undefined>>();
 
-  constructor(rest: REST, ledger: Ledger, clock: Clock, signal: AbortSignal) {
+  constructor(rest: REST, ledger: Ledger, clock: Clock, logger: Logger, signal: AbortSignal) {
     this.#rest = rest;
     this.#ledger = ledger;
     this.#clock = clock;
+    this.#logger = logger;
     this.#signal = signal;
     for (const { key, value } of ledger.list("dm:")) {
       const channelId = key.slice("dm:".length);
@@ -56,7 +73,7 @@ export class Channels {
   learn(channel: ChannelPayload, guildId = channel.guild_id): void {
     if (DM_TYPES.has(channel.type)) {
       const person = channel.recipients?.[0];
-      if (channel.type === 1 && person) this.learnDm(channel.id, person.id);
+      if (channel.type === 1 && person) this.learnDm(channel.id, person);
       return;
     }
     const known: KnownChannel = { isForum: FORUM_TYPES.has(channel.type) };
@@ -87,8 +104,11 @@ export class Channels {
     return this.#ledger.get(`guild:${channelId}`) ?? (parent && this.#ledger.get(`guild:${parent}`));
   }
 
-  /** `#support`, or `#support › order 12` for a thread; undefined where the channel's name is not known. */
+  /** `#support`, `#support › order 12` for a thread, `direct messages with Ann`; undefined where the name is not known. */
   nameOf(chatId: string, threadId: string | undefined): string | undefined {
+    const dm = chatId.startsWith(DM_PREFIX) ? this.#dmByUser.get(chatId.slice(DM_PREFIX.length)) : chatId;
+    const person = dm === undefined ? undefined : this.#dmNames.get(dm);
+    if (person !== undefined) return `direct messages with ${person}`;
     const name = this.#known.get(chatId)?.name;
     const thread = threadId === undefined ? undefined : this.#known.get(threadId)?.name;
     return name && `#${name}${thread === undefined ? "" : ` › ${thread}`}`;
@@ -137,7 +157,9 @@ export class Channels {
     return guildId === undefined ? undefined : this.#ownRoles.get(guildId);
   }
 
-  learnDm(channelId: string, userId: string): void {
+  learnDm(channelId: string, { id: userId, global_name, username }: Person): void {
+    const name = global_name ?? username;
+    if (name !== undefined) this.#dmNames.set(channelId, name);
     if (this.#dmByUser.get(userId) === channelId) return;
     this.#dmByUser.set(userId, channelId);
     this.#dms.add(channelId);
@@ -153,7 +175,7 @@ export class Channels {
     return this.#dms.has(channelId);
   }
 
-  /** Asks Discord. Undefined when the channel is hidden from us or gone; rejects when Discord could not be asked. */
+  /** Asks Discord until it answers. Undefined when the channel is hidden from us or gone; rejects when the run ends. */
   lookup(channelId: string): Promise<KnownChannel | undefined> {
     const running = this.#lookups.get(channelId);
     if (running) return running;
@@ -167,15 +189,21 @@ export class Channels {
       try {
         const channel = channelPayload.safeParse(await this.#rest.get(Routes.channel(channelId)));
         if (channel.success) this.learn(channel.data);
-        else this.#known.set(channelId, { isForum: false }); // unreadable: as if hidden
+        else if (attempt < LOOKUP_ATTEMPTS) throw new UnreadableAnswer();
+        else this.#known.set(channelId, { isForum: false }); // of a shape that we do not know: as if hidden
         return this.#known.get(channelId);
       } catch (error) {
-        if (error instanceof DiscordAPIError && (error.status === 403 || error.status === 404)) {
+        if (isHidden(error)) {
           this.#known.set(channelId, { isForum: false });
           return undefined;
         }
-        if (attempt === LOOKUP_ATTEMPTS) throw error;
-        await wait(this.#clock, 250 * 2 ** attempt, this.#signal);
+        // The messages of this channel wait; the connection and the other channels do not.
+        if (attempt >= LOOKUP_ATTEMPTS)
+          this.#logger.warn(
+            { channelId, error: describeFailure(error) },
+            "could not ask Discord about a channel; its messages wait, and it is asked again after a pause",
+          );
+        await wait(this.#clock, backoffMs(LOOKUP_PAUSE, attempt), this.#signal);
       }
     }
   }

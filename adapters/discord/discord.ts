@@ -107,7 +107,7 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
   const runSignal = AbortSignal.any([signal, ended.signal]);
   const { rest, posts, close } = openRest(options, gateway, clock, logger);
   const ledger = new Ledger(cursors, clock, fail);
-  const channels = new Channels(rest, ledger, clock, runSignal);
+  const channels = new Channels(rest, ledger, clock, logger, runSignal);
   const interactions = new Interactions({ gateway, rest, channels, clock, logger });
   let self = parseSelf(ledger.get("bot"));
   let isRegistered = !options.isCommandRegistrationWanted;

@@ -88,10 +88,11 @@ interface Writer {
 function writer(message: OutboundMessage, plain: boolean): Writer {
   const mentions: AllowedMentions = message.mentions ?? {};
   const options = { canLink: plain ? () => false : canLink, show: showToken };
+  const inText = { ...options, showAddresses: message.showAddresses };
   const styled = (rich: RichText) => (plain ? plainRich(rich.text) : rich);
   const render = (rich: RichText) => renderDiscord(rich, mentions);
   return {
-    read: (text) => styled(readRich(text, message.format, options)),
+    read: (text) => styled(readRich(text, message.format, inText)),
     block: (card) => styled(flatten(cardTree(card), options)),
     render,
     split: (rich, limit) => splitRich(rich, { limit, measure: (piece) => render(piece).length }).map(render),

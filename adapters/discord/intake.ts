@@ -246,7 +246,7 @@ export class Intake {
     const self = this.#context.self();
     if (!self || !isForUs(payload, self)) return undefined;
     if (payload.guild_id === undefined && !payload.author.bot)
-      this.#context.channels.learnDm(payload.channel_id, payload.author.id);
+      this.#context.channels.learnDm(payload.channel_id, payload.author);
     return this.#inOrder(payload.channel_id, () => this.#messageEvent(payload, self, data), this.#whatItNeeds(payload));
   }
 

@@ -14,6 +14,7 @@ import type { Channels } from "./channels.js";
 import { decodeAction, decodeCommand, decodeCompletion, InteractionType } from "./decode/interaction.js";
 import type { Self } from "./decode/message.js";
 import { modalBody } from "./modal.js";
+import { describeFailure } from "./outcome.js";
 import type { InteractionPayload } from "./payloads.js";
 import { InvalidRequestPause } from "./refusals.js";
 import { snowflakeTime } from "./snowflake.js";
@@ -135,7 +136,7 @@ export class Interactions {
           await wait(clock, pauseMs);
           continue;
         }
-        const facts = { interaction: payload.id, error: errorMessage(error) };
+        const facts = { interaction: payload.id, error: describeFailure(error) };
         if (isSettled && error.code === 40060) logger.debug(facts, "an interaction was acknowledged before");
         else logger.warn(facts, "an interaction could not be acknowledged; its answer becomes an ordinary message");
         timer.cancel();

@@ -3,6 +3,7 @@
  * https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
  */
 import { DiscordAPIError, HTTPError, RateLimitError } from "@discordjs/rest";
+import { z } from "zod";
 import type { SendResult } from "../../src/domain/adapter.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import { PostError } from "../../src/lib/posting/answer.js";
@@ -28,8 +29,8 @@ const MISSING_PERMISSIONS = 50013;
 const TOO_LARGE = 413;
 /** A file, or all that is uploaded together, is too large. */
 const FILE_TOO_LARGE: ReadonlySet<number | string> = new Set([40005, 50045]);
-/** Sending is disabled for a while; an error inside Discord. */
-const TEMPORARY: ReadonlySet<number | string> = new Set([40004, 40333]);
+/** Sending is disabled for a while; an error inside Discord; Discord is overloaded. */
+const TEMPORARY: ReadonlySet<number | string> = new Set([40004, 40333, 130000]);
 /** Unknown webhook, unknown interaction, already acknowledged, invalid webhook token. */
 const INTERACTION_CLOSED: ReadonlySet<number | string> = new Set([10015, 10062, 40060, 50027]);
 /** Errors before anything was written to the wire, of those that do not say so themselves. */
@@ -53,6 +54,11 @@ export const NOT_DISCORDS = "not Discord's";
 /** False for the page of what stands between Discord and us, whatever its status. */
 export function isDiscordsOwn({ code }: DiscordAPIError): boolean {
   return typeof code === "number";
+}
+
+/** Discord itself says that a resource is hidden from us or gone. A proxy's page says nothing about it. */
+export function isHidden(error: unknown): boolean {
+  return error instanceof DiscordAPIError && isDiscordsOwn(error) && (error.status === 403 || error.status === 404);
 }
 
 export function isTokenRefused(error: unknown): boolean {
@@ -92,7 +98,12 @@ export function isCardRefused(error: unknown): boolean {
 
 /** What we or the library could not parse, or whose fields are missing. */
 function isUnreadable(error: unknown): boolean {
-  return error instanceof UnreadableAnswer || error instanceof SyntaxError || error instanceof TypeError;
+  return (
+    error instanceof UnreadableAnswer ||
+    error instanceof SyntaxError ||
+    error instanceof TypeError ||
+    error instanceof z.ZodError
+  );
 }
 
 export function outcomeOf(error: unknown, sent: Sent): SendResult {
@@ -115,7 +126,7 @@ export function outcomeOf(error: unknown, sent: Sent): SendResult {
   if (error instanceof DiscordAPIError) return refused(error, sent);
   if (error instanceof HTTPError) return unknownOutcome(`Discord answered ${error.status}`, sent);
   // The library parses what says that it is JSON.
-  if (error instanceof UnreadableAnswer || error instanceof SyntaxError)
+  if (error instanceof UnreadableAnswer || error instanceof SyntaxError || error instanceof z.ZodError)
     return unknownOutcome("Discord's answer cannot be read", sent);
   const code = codeOf(error);
   const why = code ?? errorMessage(error);

@@ -2,7 +2,7 @@
  * REST through @discordjs/rest, made to say "not now" at once instead of waiting or retrying inside: the gateway alone
  * decides what follows. Messages into channels go beside it (`posts.ts`).
  */
-import { REST, type RESTOptions } from "@discordjs/rest";
+import { DiscordAPIError, REST, type RESTOptions, type ResponseLike } from "@discordjs/rest";
 import { Agent } from "undici";
 import type { GatewayPort } from "../../src/domain/adapter.js";
 import type { Clock } from "../../src/lib/clock.js";
@@ -10,6 +10,8 @@ import type { Logger } from "../../src/lib/logger.js";
 import { exchange, limited } from "./exchange.js";
 import { MAX_LIMIT_MS, MessageBuckets } from "./message-buckets.js";
 import type { DiscordOptions } from "./options.js";
+import { NOT_DISCORDS } from "./outcome.js";
+import { UnreadableAnswer } from "./posted.js";
 import { Posts } from "./posts.js";
 import { Refusals } from "./refusals.js";
 
@@ -38,6 +40,7 @@ export function openRest(
     const channelId = init.method === "POST" ? MESSAGES.exec(url)?.[1] : undefined;
     if (channelId !== undefined) buckets.take(channelId);
     const answered = await exchange(agent, uploads, url, init);
+    refusePage(answered, url, init.method);
     // Read here, because an upload's answer can be read only once.
     const text = answered.status === 429 ? await answered.text() : "";
     const response = answered.status === 429 ? limited(answered, text) : answered;
@@ -78,6 +81,13 @@ export function openRest(
       await Promise.all([agent.destroy(), uploads.destroy()]);
     },
   };
+}
+
+/** The library takes a redirect and a login page for success. Neither is Discord's. */
+function refusePage({ status, headers }: ResponseLike, url: string, method = "GET"): void {
+  if (status >= 300 && status < 400)
+    throw new DiscordAPIError({ message: "redirected", code: 0 }, NOT_DISCORDS, status, method, url, {});
+  if (status < 300 && headers.get("content-type")?.startsWith("text/html")) throw new UnreadableAnswer();
 }
 
 /** The library drops its token at any 401, also at a proxy's: here the adapter decides whether the token is wrong. */

@@ -13,7 +13,7 @@ import type { Aborts } from "../../src/lib/aborts.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import type { Channels } from "./channels.js";
 import { DM_PREFIX } from "./dm.js";
-import { isOriginalGone, isTokenRefused, outcomeOf, type Sent } from "./outcome.js";
+import { isDiscordsOwn, isOriginalGone, isTokenRefused, outcomeOf, type Sent } from "./outcome.js";
 import { idOf } from "./posted.js";
 import type { Posts } from "./posts.js";
 import {
@@ -164,13 +164,14 @@ async function post(context: SendContext, operation: Create, upload: Upload): Pr
       if (error.code === NO_HISTORY) context.channels.noteNoHistory(chatId);
       return post(context, operation, withoutReply(upload));
     }
-    if (isArchived(error) && (await reopen(context, chatId))) return post(context, operation, upload);
+    const outcome = () => failed(context, error, { repeat: "by-nonce", isInteraction: false, ...traitsOf(upload) });
+    if (isArchived(error)) return reopened(context, chatId, () => post(context, operation, upload), outcome);
     if (operation.interaction && error instanceof DiscordAPIError && MAY_NOT_POST.has(error.code))
       return followUp(context, operation.interaction, upload);
     const textOnly = withoutFiles(upload, error);
     if (textOnly) return post(context, operation, textOnly);
     noteCard(context.channels, chatId, upload, error);
-    return failed(context, error, { repeat: "by-nonce", isInteraction: false, ...traitsOf(upload) });
+    return outcome();
   }
 }
 
@@ -271,11 +272,14 @@ async function change(
     idOf(await context.rest.patch(route, { body: whole(upload), ...upload.extra, auth: !isInteraction }));
     return { kind: "sent", messageId: operation.messageId };
   } catch (error) {
-    if (isArchived(error)) {
-      if (await reopen(context, chatId)) return change(context, operation, upload);
-      // To post in it reopens a thread that is not locked.
-      return { kind: "gone", error: "its thread is archived" };
-    }
+    if (isArchived(error))
+      return reopened(
+        context,
+        chatId,
+        () => change(context, operation, upload),
+        // To post in it reopens a thread that is not locked.
+        () => ({ kind: "gone", error: "its thread is archived" }),
+      );
     if (error instanceof DiscordAPIError && error.code === NOT_OURS)
       return { kind: "gone", error: "the bot did not write it" };
     const textOnly = withoutFiles(upload, error);
@@ -291,8 +295,9 @@ async function remove(context: SendContext, operation: SendOperation & { kind: "
     await context.rest.delete(route, { auth: !isInteraction });
     return { kind: "sent", messageId: operation.messageId };
   } catch (error) {
-    if (isArchived(error) && (await reopen(context, chatOf(context, operation)))) return remove(context, operation);
-    return failed(context, error, { repeat: "harmless", isInteraction, isPlain: true });
+    const outcome = () => failed(context, error, { repeat: "harmless", isInteraction, isPlain: true });
+    if (!isArchived(error)) return outcome();
+    return reopened(context, chatOf(context, operation), () => remove(context, operation), outcome);
   }
 }
 
@@ -316,17 +321,24 @@ function chatOf(
 
 const isArchived = (error: unknown) => error instanceof DiscordAPIError && error.code === ARCHIVED;
 
-/** False when it is archived for good: locked, and we may not manage threads. */
-async function reopen({ rest, channels }: SendContext, threadId: string): Promise<boolean> {
-  if (channels.wasReopened(threadId)) return false; // it is archived all the same: asked again, this would not end
+/** Reopens an archived thread and sends again. `locked`: it is archived for good, because we may not manage threads. */
+async function reopened(
+  context: SendContext,
+  threadId: string,
+  again: () => Promise<SendResult>,
+  locked: () => SendResult,
+): Promise<SendResult> {
+  const { rest, channels } = context;
+  if (channels.wasReopened(threadId)) return locked(); // it is archived all the same: asked again, this would not end
   try {
     await rest.patch(Routes.channel(threadId), { body: { archived: false } });
-    channels.noteReopened(threadId);
-    return true;
   } catch (error) {
-    if (error instanceof DiscordAPIError && error.status < 500) return false;
-    throw error;
+    if (error instanceof DiscordAPIError && isDiscordsOwn(error)) return locked();
+    // Discord refused what was to be sent, so nothing was posted.
+    return failed(context, error, { repeat: "harmless", isInteraction: false, isPlain: true });
   }
+  channels.noteReopened(threadId);
+  return again();
 }
 
 /* ── shared ────────────────────────────────────────────────────────────────────────────────────────────────────── */
@@ -339,7 +351,7 @@ async function openDm(context: SendContext, { address }: SendOperation): Promise
   try {
     const opened = await context.rest.post(Routes.userChannels(), { body: { recipient_id: userId } });
     const id = idOf(opened);
-    context.channels.learnDm(id, userId);
+    context.channels.learnDm(id, { id: userId });
     return { kind: "moved", toChatId: id };
   } catch (error) {
     return failed(context, error, { repeat: "harmless", isInteraction: false, isPlain: true });

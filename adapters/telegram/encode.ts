@@ -22,16 +22,21 @@ export function encode(message: OutboundMessage, options: { plain: boolean }): E
   });
 }
 
-/** The same part without entities, its links to press as lines of text; in a message of their own where they do not fit. */
+/** The same part without entities, with the addresses of its links in the text; in a message of their own where they do not fit. */
 export function plainPart(part: EncodedPart): EncodedPart[] | undefined {
   const { entities, keyboard, ...body } = readBody(part.body);
   const { kept, lines } = withoutLinks(keyboard ?? []);
   if (!entities && lines.length === 0) return undefined;
   const buttons = kept.length > 0 ? { keyboard: kept } : {};
-  const text = [body.text, ...lines].filter((line) => line !== "").join("\n");
-  if (text.length <= (body.file ? CAPTION_MAX : TEXT_MAX))
-    return [{ ...part, text: [part.text, ...lines].join("\n"), body: { ...body, text, ...buttons } }];
-  const more = formatTelegram({ text: lines.join("\n"), format: "plain" }, { plain: true });
+  const links = linksOf(body.text, entities ?? []);
+  const text = [withAddresses(body.text, links), ...lines].filter((line) => line !== "").join("\n");
+  if (text.length <= (body.file ? CAPTION_MAX : TEXT_MAX)) {
+    const files = part.text.slice(body.text.length).trim();
+    const preview = [text, files].filter((line) => line !== "").join("\n");
+    return [{ ...part, text: preview, body: { ...body, text, ...buttons } }];
+  }
+  const addresses = [...links.map(({ label, url }) => `${label}: ${url}`), ...lines];
+  const more = formatTelegram({ text: addresses.join("\n"), format: "plain" }, { plain: true });
   return [
     { ...part, body },
     ...more.map((piece, i) => ({
@@ -39,6 +44,25 @@ export function plainPart(part: EncodedPart): EncodedPart[] | undefined {
       body: { text: piece.text, ...(i === more.length - 1 ? buttons : {}) },
     })),
   ];
+}
+
+interface Link {
+  label: string;
+  url: string;
+  end: number;
+}
+
+/** Links whose address their text does not show. */
+function linksOf(text: string, entities: NonNullable<PartBody["entities"]>): Link[] {
+  return entities
+    .map(({ url = "", offset, length }) => ({ label: text.slice(offset, offset + length), url, end: offset + length }))
+    .filter(({ label, url }) => url !== "" && !label.includes(url));
+}
+
+function withAddresses(text: string, links: readonly Link[]): string {
+  return links
+    .toSorted((a, b) => b.end - a.end)
+    .reduce((all, { end, url }) => `${all.slice(0, end)} (${url})${all.slice(end)}`, text);
 }
 
 function placeholderOf({ form, values }: Prompt): string {

@@ -103,9 +103,8 @@ export function runError(thrown: unknown, isWrong = false): HookgateError {
     return new HookgateError({
       code: "TELEGRAM_LIMITED",
       message: `Telegram limits how often this bot connects: ${describeFailure(failure)}`,
-      hint: "Hookgate waits as long as Telegram asks, and connects by itself.",
+      hint: "Hookgate connects by itself after the pause; /pauses shows how long it lasts.",
       retryable: true,
-      retryAfterMs: failure.retryAfterMs,
     });
   if (failure.kind === "refused" && failure.status === 409)
     return new HookgateError({

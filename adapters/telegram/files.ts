@@ -93,6 +93,11 @@ function ownMethod({ type, mimeType }: Attachment): FileMethod {
   return "document";
 }
 
+/** A sticker of Telegram's own, sent on as what it is. */
+export function isSticker(file: Attachment): boolean {
+  return file.url === "" && ownMethod(file) === "sticker";
+}
+
 function fileName({ filename, url, mimeType }: Attachment): string {
   const named = filename ?? (/^(https?|file):/.test(url) ? basename(new URL(url).pathname) : "");
   const clean = named.replace(/[\r\n"/\\]+/g, "_").trim();

@@ -9,6 +9,7 @@ import { isPlainText } from "../../src/lib/markdown/parse.js";
 import { plainRich, type RichText, type Span } from "../../src/lib/markdown/rich.js";
 import { splitRich } from "../../src/lib/markdown/split.js";
 import type { ShowToken } from "../../src/lib/markdown/tokens.js";
+import { isSticker } from "./files.js";
 
 /** https://core.telegram.org/bots/api#sendmessage and https://limits.tginfo.me/en: UTF-16 units after entities are parsed. */
 export const TEXT_MAX = 4096;
@@ -65,7 +66,11 @@ export function formatTelegram(message: OutboundMessage, { plain }: { plain: boo
   const mentioned = message.mentions?.users ?? [];
   const options = { canLink: plain ? () => false : canLink, show: showPeople(mentioned) };
   // A card links to the person that it is about.
-  const inText = { ...options, canLink: (url: string) => options.canLink(url) && mayPing(url, mentioned) };
+  const inText = {
+    ...options,
+    canLink: (url: string) => options.canLink(url) && mayPing(url, mentioned),
+    showAddresses: message.showAddresses,
+  };
   const { keyboards, leftover } = keyboardsOf(buttons ?? [], options.canLink);
   const rich = joinRich([
     readRich(text, format, inText),
@@ -83,7 +88,8 @@ export function formatTelegram(message: OutboundMessage, { plain }: { plain: boo
 
 function textParts(rich: RichText, attachments: readonly Attachment[], plain: boolean): TelegramPart[] {
   const [first, ...more] = attachments;
-  const isCaption = first !== undefined && rich.text.length <= CAPTION_MAX;
+  // A sticker takes no caption.
+  const isCaption = first !== undefined && !isSticker(first) && rich.text.length <= CAPTION_MAX;
   const pieces = splitRich(rich, { limit: TEXT_MAX });
   const parts = pieces.map((piece): TelegramPart => ({ text: piece.text, entities: plain ? [] : entitiesOf(piece) }));
   if (first === undefined) return parts;

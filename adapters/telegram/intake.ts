@@ -14,7 +14,16 @@ import type { Transport } from "./transport.js";
 const SHAPE_DEPTH = 4;
 const SHOWN_MAX = 500;
 const MAX_TITLES = 5_000;
-const titled = z.object({ message: z.object({ chat: z.object({ id: z.number(), title: z.string() }) }) });
+const titled = z.object({
+  message: z.object({
+    chat: z.object({
+      id: z.number(),
+      title: z.string().optional(),
+      first_name: z.string().optional(),
+      last_name: z.string().optional(),
+    }),
+  }),
+});
 
 export interface IntakeContext {
   self: Self;
@@ -27,7 +36,7 @@ export interface IntakeContext {
 export class Intake {
   readonly #context: IntakeContext;
   readonly #underWay = new UnderWay();
-  /** Titles of groups, by chat id, in order of insertion. */
+  /** Titles of groups and `direct messages with Ann`, by chat id, in order of insertion. */
   readonly #titles = new Map<string, string>();
 
   constructor(context: IntakeContext) {
@@ -60,7 +69,7 @@ export class Intake {
     return tracked.then((accepted) => this.#acknowledge(callbackId, accepted));
   }
 
-  /** The title of a group that sent something since the start. */
+  /** The title of a group, or whose direct messages they are, where something was sent since the start. */
   titleOf(chatId: string): string | undefined {
     return this.#titles.get(chatId);
   }
@@ -68,7 +77,10 @@ export class Intake {
   #learnTitle(update: unknown): void {
     const { data } = titled.safeParse(update);
     if (data === undefined) return;
-    const { id, title } = data.message.chat;
+    const { id, first_name, last_name } = data.message.chat;
+    const person = [first_name, last_name].filter(Boolean).join(" ");
+    const title = data.message.chat.title ?? (person && `direct messages with ${person}`);
+    if (!title) return;
     if (this.#titles.get(String(id)) === title) return;
     this.#titles.set(String(id), title);
     if (this.#titles.size > MAX_TITLES)

@@ -33,7 +33,11 @@ const file = z.object({
 });
 export type FilePayload = z.infer<typeof file>;
 
-const sticker = file.extend({ is_animated: z.boolean().optional(), is_video: z.boolean().optional() });
+const sticker = file.extend({
+  is_animated: z.boolean().optional(),
+  is_video: z.boolean().optional(),
+  emoji: z.string().optional(),
+});
 const location = z.object({ latitude: z.number(), longitude: z.number() });
 
 const replied = z.object({
@@ -71,6 +75,10 @@ export const message = z.object({
   contact: z.object({ phone_number: z.string(), first_name: z.string(), last_name: z.string().optional() }).optional(),
   poll: z.object({ question: z.string(), options: z.array(z.object({ text: z.string() })) }).optional(),
   dice: z.object({ emoji: z.string(), value: z.number() }).optional(),
+  checklist: z.object({ title: z.string(), tasks: z.array(z.object({ text: z.string() })) }).optional(),
+  game: z.object({ title: z.string() }).optional(),
+  story: z.unknown().optional(),
+  paid_media: z.unknown().optional(),
   migrate_to_chat_id: z.int().optional(),
   migrate_from_chat_id: z.int().optional(),
 });

@@ -10,7 +10,7 @@ import type { Logger } from "../../src/lib/logger.js";
 import { describeFailure, isTokenRefused, readFailure } from "./errors.js";
 import type { Intake } from "./intake.js";
 import { ALLOWED_UPDATES } from "./payloads.js";
-import type { Transport } from "./transport.js";
+import { type Transport, unexpected } from "./transport.js";
 
 const BATCH_MAX = 100;
 const BACKOFF = { firstMs: 500, maxMs: 30_000 };
@@ -34,10 +34,11 @@ export async function poll(context: PollContext, signal: AbortSignal): Promise<v
   let failures = 0;
   while (!signal.aborted) {
     try {
-      const updates: unknown[] = await transport.call(
+      const updates: unknown = await transport.call(
         (api) => api.getUpdates({ offset, limit: BATCH_MAX, timeout, allowed_updates: ALLOWED_UPDATES }),
         signal,
       );
+      if (!Array.isArray(updates)) throw unexpected("getUpdates", updates);
       const stored = await store(updates, offset, context.intake);
       offset = stored.offset;
       if (stored.error !== undefined) throw new StoreFailure(stored.error);
@@ -45,9 +46,9 @@ export async function poll(context: PollContext, signal: AbortSignal): Promise<v
       failures = 0;
     } catch (thrown) {
       if (signal.aborted) break;
-      const { reason, afterMs } = readPollFailure(thrown);
+      const reason = readPollFailure(thrown);
       failures++;
-      const pauseMs = Math.max(afterMs, backoffMs(BACKOFF, failures));
+      const pauseMs = backoffMs(BACKOFF, failures);
       logger.warn({ reason, pauseMs }, "polling Telegram failed; it goes on after a pause");
       context.state("reconnecting", reason);
       await wait(clock, pauseMs, signal).catch(() => {}); // the loop sees the abort
@@ -87,12 +88,13 @@ function idOf(update: unknown): number | undefined {
   return typeof id === "number" && Number.isSafeInteger(id) && id >= 0 ? id : undefined;
 }
 
-function readPollFailure(thrown: unknown): { reason: string; afterMs: number } {
-  if (thrown instanceof StoreFailure) return { reason: `what came could not be stored: ${thrown.message}`, afterMs: 0 };
+/** Why it failed. Throws what ends the run: a refused token, another receiver, a limit. */
+function readPollFailure(thrown: unknown): string {
+  if (thrown instanceof StoreFailure) return `what came could not be stored: ${thrown.message}`;
   const failure = readFailure(thrown);
-  if (isTokenRefused(failure) || (failure.kind === "refused" && failure.status === 409)) throw thrown;
-  const afterMs = failure.kind === "refused" ? (failure.retryAfterMs ?? 0) : 0;
-  return { reason: `Telegram cannot be polled: ${describeFailure(failure)}`, afterMs };
+  if (isTokenRefused(failure) || (failure.kind === "refused" && (failure.status === 409 || failure.status === 429)))
+    throw thrown;
+  return `Telegram cannot be polled: ${describeFailure(failure)}`;
 }
 
 /** Tells Telegram how far we came. Not needed for correctness: what is not confirmed comes again and is known. */

@@ -1,4 +1,5 @@
 /** The Telegram adapter: puts the parts together for one run, and tears them down after it. */
+import type { UserFromGetMe } from "grammy/types";
 import type {
   Adapter,
   AdapterContext,
@@ -8,6 +9,7 @@ import type {
   SendResult,
 } from "../../src/domain/adapter.js";
 import type { Address } from "../../src/domain/address.js";
+import { MAX_PAUSE_MS } from "../../src/lib/backoff.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { InFlight } from "../../src/lib/in-flight.js";
 import { registerCommands } from "./commands.js";
@@ -19,7 +21,7 @@ import { Floods } from "./outcome.js";
 import { poll } from "./poll.js";
 import { send } from "./send.js";
 import { openTopic } from "./topic.js";
-import { openTransport, type Transport } from "./transport.js";
+import { openTransport, type Transport, unexpected } from "./transport.js";
 import { answerCall, dropOwnWebhook, setWebhook, type WebhookHeaders, watchWebhook } from "./webhook.js";
 
 export type { TelegramOptions } from "./options.js";
@@ -135,7 +137,8 @@ async function serve(
   gateway.state({ phase: "connecting" });
   const me = await transport
     .call((api) => api.getMe(), signal)
-    .catch((thrown: unknown) => stopOrThrow(thrown, transport, signal));
+    .then(requireBot)
+    .catch((thrown: unknown) => stopOrThrow(thrown, context, transport, signal));
   if (!me) return;
   const known = {
     botId: String(me.id),
@@ -159,7 +162,7 @@ async function serve(
     else await poll({ transport, intake, clock, logger, pollTimeoutMs: options.pollTimeoutMs, state }, signal);
     await registered;
   } catch (thrown) {
-    await stopOrThrow(thrown, transport, signal);
+    await stopOrThrow(thrown, context, transport, signal);
   } finally {
     await intake.drain();
   }
@@ -176,10 +179,25 @@ async function serve(
   }
 }
 
-/** What fails because we stop is no failure. */
-async function stopOrThrow(thrown: unknown, transport: Transport, signal: AbortSignal): Promise<undefined> {
+/** Without an id, addresses would name no bot. */
+function requireBot(me: UserFromGetMe): UserFromGetMe {
+  if (Number.isSafeInteger(me.id) && typeof me.username === "string") return me;
+  throw unexpected("getMe", me);
+}
+
+/** A failure during a stop is none. A limit becomes a stored pause, so that a restart does not ask earlier. */
+async function stopOrThrow(
+  thrown: unknown,
+  { gateway }: AdapterContext,
+  transport: Transport,
+  signal: AbortSignal,
+): Promise<undefined> {
   if (signal.aborted) return undefined;
-  const isWrong = isTokenRefused(readFailure(thrown)) && (await isTokenWrong(transport, signal));
+  const failure = readFailure(thrown);
+  const isWrong = isTokenRefused(failure) && (await isTokenWrong(transport, signal));
   if (signal.aborted) return undefined;
-  throw runError(thrown, isWrong);
+  const error = runError(thrown, isWrong);
+  if (failure.kind === "refused" && failure.status === 429 && failure.retryAfterMs !== undefined)
+    gateway.pause(Math.min(failure.retryAfterMs, MAX_PAUSE_MS), error.message);
+  throw error;
 }

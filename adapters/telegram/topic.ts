@@ -4,7 +4,7 @@ import { pauseAfter } from "../../src/lib/backoff.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
 import type { Logger } from "../../src/lib/logger.js";
 import { isPassing, readFailure, requestError } from "./errors.js";
-import type { Transport } from "./transport.js";
+import { type Transport, unexpected } from "./transport.js";
 
 const MAX_NAME = 128;
 const ATTEMPTS = 3;
@@ -30,7 +30,9 @@ export async function openTopic(context: TopicContext, at: Address, name: string
   const startedMs = clock.monotonic();
   for (let attempt = 1; ; attempt++) {
     try {
-      const { message_thread_id: id } = await transport.call((api) => api.createForumTopic(topic), signal);
+      const made = await transport.call((api) => api.createForumTopic(topic), signal);
+      const { message_thread_id: id } = made;
+      if (!Number.isSafeInteger(id)) throw unexpected("createForumTopic", made);
       return { platform: at.platform, botId: at.botId, chatId: at.chatId, threadId: String(id) };
     } catch (thrown) {
       if (!isPassing(readFailure(thrown))) return undefined;

@@ -52,6 +52,12 @@ export class TransportError extends Error {
   }
 }
 
+/** The answer to a method has another shape than the Bot API gives it. What was asked may have been done. */
+export function unexpected(method: string, result: unknown): TransportError {
+  const shape = Array.isArray(result) ? "a list" : typeof result === "object" ? "an object" : JSON.stringify(result);
+  return new TransportError(`the result of ${method} cannot be read (${shape}): a proxy may be in between`, true);
+}
+
 /** The Bot API's methods, typed by grammY. */
 export type BotApi = Api["raw"];
 

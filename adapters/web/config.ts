@@ -41,6 +41,12 @@ export const webConfig = z.strictObject({
     .array(room)
     .default([{ id: "general", name: "General" }])
     .describe("Rooms that always exist; people can add others from the page."),
+  rooms_per_person: z
+    .int()
+    .min(0)
+    .max(500)
+    .default(20)
+    .describe("How many rooms one person can add from the page. Holds for owners too."),
   people: z
     .array(person)
     .default([])

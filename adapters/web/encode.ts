@@ -15,7 +15,7 @@ export function encodeWeb(message: OutboundMessage, options: { plain: boolean })
 /** What a person wrote, as their own and others' pages show it. */
 export function renderHtml(text: string): string {
   // A picture or a file may come without a word.
-  return text === "" ? "" : formatWeb({ text }, { plain: false }).html;
+  return text === "" ? "" : formatWeb({ text, showAddresses: true }, { plain: false }).html;
 }
 
 /** A part's body, read back from disk. */

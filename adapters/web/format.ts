@@ -38,7 +38,7 @@ export function formatWeb(message: OutboundMessage, { plain }: { plain: boolean 
   const { card, buttons, attachments } = message;
   const format = plain && message.format !== "html" ? "plain" : message.format;
   // Read once: for both.
-  const tree = readTree(message.text, format);
+  const tree = readTree(message.text, format, message.showAddresses);
   const body: WebBody = { text: textOf(message, plain, tree), html: htmlOf(message.text, format, plain, tree) };
   if (card) body.card = webCard(card, plain);
   if (buttons?.length) body.buttons = buttons.map((row) => row.map(webButton));

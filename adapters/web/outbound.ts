@@ -60,7 +60,7 @@ async function create(parts: OutboundParts, operation: Create): Promise<SendResu
       ...(address.threadId === undefined ? {} : { threadId: address.threadId }),
       ...(replyToId === undefined ? {} : { replyToId }),
       // In one's own direct conversation everything is private already.
-      ...(visibleTo === undefined || room.ownerId === visibleTo ? {} : { visibleTo }),
+      ...(visibleTo === undefined || (room.isDm && room.ownerId === visibleTo) ? {} : { visibleTo }),
       text: part.text,
       body,
       at: parts.clock.now(),

@@ -1,6 +1,7 @@
 /** Rooms: those of the configuration, those that people add, and each person's direct conversation with the gateway. */
 import type { WebChatMessage, WebChatStore, WebRoom } from "../../src/domain/store.js";
 import { HookgateError } from "../../src/lib/errors.js";
+import { nameKey, whyBadName } from "../../src/lib/person-name.js";
 import type { PageRoom, WebPerson } from "./port.js";
 import { maySeeMessage, maySeeRoom } from "./view.js";
 
@@ -14,6 +15,8 @@ export interface RoomsParts {
   gatewayName: string;
   /** Whose direct conversations are there before they first look: alerts go there. */
   people: readonly string[];
+  /** How many rooms one person can add. */
+  perPerson: number;
 }
 
 export interface Rooms {
@@ -22,7 +25,7 @@ export interface Rooms {
   list(person: WebPerson): Promise<PageRoom[]>;
   /** Rejects with ROOM_NOT_FOUND when there is none or it is somebody else's. */
   need(person: WebPerson, roomId: string): Promise<WebRoom>;
-  create(name: string): Promise<PageRoom>;
+  create(person: WebPerson, name: string): Promise<PageRoom>;
   find(roomId: string): Promise<WebRoom | undefined>;
   /** The name of a configured room; the id of any other. */
   nameOf(roomId: string): string;
@@ -32,7 +35,7 @@ export function directRoomId(personId: string): string {
   return `dm-${personId}`;
 }
 
-export function createRooms({ store, configured, gatewayName, people }: RoomsParts): Rooms {
+export function createRooms({ store, configured, gatewayName, people, perPerson }: RoomsParts): Rooms {
   const find = async (roomId: string) => (await store.rooms()).find(({ id }) => id === roomId);
 
   const directOf = (personId: string): WebRoom => ({
@@ -80,16 +83,26 @@ export function createRooms({ store, configured, gatewayName, people }: RoomsPar
       throw new HookgateError({ code: "ROOM_NOT_FOUND", message: `there is no room "${roomId}"` });
     },
 
-    async create(name) {
+    async create(person, name) {
       const rooms = await store.rooms();
       const shown = name.trim().replace(/\s+/g, " ");
       if (shown === "") throw new HookgateError({ code: "TEXT_EMPTY", message: "a room needs a name" });
-      if (rooms.some((room) => !room.isDm && room.name.toLowerCase() === shown.toLowerCase()))
+      const bad = whyBadName(shown);
+      if (bad !== undefined) throw new HookgateError({ code: "NAME_REFUSED", message: `this name ${bad}` });
+      // The gateway's own name is that of each person's direct conversation.
+      if (rooms.some((room) => nameKey(room.name) === nameKey(shown)))
         throw new HookgateError({ code: "NAME_TAKEN", message: `there is a room "${shown}" already` });
       if (rooms.length >= MOST_ROOMS)
         throw new HookgateError({ code: "TOO_MANY_ROOMS", message: `there are ${MOST_ROOMS} rooms already` });
+      const added = rooms.filter(({ isDm, ownerId }) => !isDm && ownerId === person.id).length;
+      if (added >= perPerson)
+        throw new HookgateError({
+          code: "TOO_MANY_ROOMS",
+          message: `you added ${added} rooms, and one person can add ${perPerson}`,
+          hint: "Use a room that exists, or ask the owner to raise `web.rooms_per_person` in hookgate.yaml.",
+        });
       const id = freeId(shown, new Set(rooms.map((room) => room.id)));
-      await store.saveRoom({ id, name: shown, isDm: false });
+      await store.saveRoom({ id, name: shown, isDm: false, ownerId: person.id });
       return { id, name: shown, isDm: false };
     },
   };

@@ -24,6 +24,8 @@ export interface WebAdapterOptions {
   name: string;
   rooms: readonly { id: string; name: string }[];
   maxText: number;
+  /** How many rooms one person can add; 20 when absent. */
+  roomsPerPerson?: number;
   /** Ids of those who can log in. */
   people?: readonly string[];
   /** Where the page is opened, for links to its messages. */
@@ -42,12 +44,13 @@ export function createWebAdapter({
   name,
   rooms: configured,
   maxText,
+  roomsPerPerson = 20,
   people = [],
   pageUrl,
 }: WebAdapterOptions): WebAdapter {
   const feed = createFeed();
   const serial = createSerial();
-  const rooms = createRooms({ store: chat, configured, gatewayName: name, people });
+  const rooms = createRooms({ store: chat, configured, gatewayName: name, people, perPerson: roomsPerPerson });
   let running: { gateway: GatewayPort; clock: Clock; offers: Offers } | undefined;
   const online = () => {
     if (running) return running;
@@ -63,9 +66,9 @@ export function createWebAdapter({
 
   const port: WebPort = {
     rooms: (person) => rooms.list(person),
-    async createRoom(_person, roomName) {
+    async createRoom(person, roomName) {
       online();
-      const room = await rooms.create(roomName);
+      const room = await rooms.create(person, roomName);
       feed.wake("rooms");
       return room;
     },

@@ -91,6 +91,34 @@ it("a send under way is repeated, and not held, when the clock moves forward by 
   expect((await invoke(stack.gateway.url, "/outbox list held")).text).toContain("Nothing is held");
 }, 90_000);
 
+it.each([
+  [-30 * MINUTE_MS, "held"],
+  [0, "repeated"],
+])(
+  "a send that a crash cut off, under a clock that is set by %i ms until the start, is %s",
+  async (ms, fate) => {
+    const { stack, step } = await setUp();
+    const { discord, platforms } = stack;
+    const tries = () => discord.calls.filter(({ body }) => JSON.stringify(body ?? {}).includes("cut off")).length;
+    discord.fail({ method: "POST", path: "/messages$", action: { kind: "slow", delayMs: 6_000 } });
+    await platforms.discord.say(platforms.discord.places[0], "guest", "echo cut off");
+    await until(() => tries() === 1, "the send");
+    await stack.gateway.kill();
+    step(ms);
+    await stack.gateway.start();
+    const held = async () => {
+      const { text } = await invoke(stack.gateway.url, "/outbox list held");
+      return !text.includes("Nothing is held");
+    };
+    await until(async () => (await held().catch(() => false)) || tries() > 1, "the decision", 20_000);
+    expect({ fate: (await held()) ? "held" : "repeated", tries: tries() }).toEqual({
+      fate,
+      tries: fate === "held" ? 1 : 2,
+    });
+  },
+  90_000,
+);
+
 it("a message that a hook put off is handled after a restart under an earlier clock", async () => {
   const { stack, step } = await setUp();
   const { telegram } = stack.platforms;

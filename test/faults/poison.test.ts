@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-async function startGateway(): Promise<GatewayProcess> {
+async function startGateway(flags: string[] = []): Promise<GatewayProcess> {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-poison-"));
   folders.push(folder);
   const gateway = await gatewayProcess({
@@ -31,6 +31,7 @@ async function startGateway(): Promise<GatewayProcess> {
       },
       plugins: [{ module: PLUGIN, critical: true }],
     },
+    flags,
   });
   processes.push(gateway);
   await gateway.start();
@@ -239,3 +240,11 @@ it("a hook that ends the process when it is notified of a sent message is not no
   }
   await supervised;
 }, 300_000);
+
+it("in a terminal, too, the log names the plugin that ends the process right after lines of its own", async () => {
+  const gateway = await startGateway(["--import", "data:text/javascript,process.stdout.isTTY=true"]);
+  await gateway.ready();
+  await say(gateway, ROOMS[0] as string, "leave at once", () => !gateway.running());
+  expect(await gateway.ending()).toBe(8);
+  expect(gateway.output()).toMatch(/about to leave.*the plugin "poison" ended the gateway with code 8/s);
+});

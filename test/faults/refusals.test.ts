@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { buttonsOf } from "../fakes/telegram/people.js";
 import type { FakeChat, FakeMessage } from "../fakes/telegram/world.js";
-import { invoke, type Stack, startStack } from "../flow/stack.js";
+import { allOnline, invoke, readiness, type Stack, startStack } from "../flow/stack.js";
 import { until } from "../support/until.js";
 
 const FILES_PLUGIN = resolve(import.meta.dirname, "../fixtures/plugins/files.mjs");
@@ -77,6 +77,25 @@ it("where the bot may not read the history of a channel, it answers all the same
     expect.stringContaining("one"),
     expect.stringContaining("two"),
   ]);
+});
+
+it("a limit that Telegram sets for connecting is kept over a restart, and ends when an operator lifts it", async () => {
+  const { gateway, telegram } = stack;
+  const asked = () => telegram.callsOf("getMe").length;
+  const reason = async () => (await readiness(gateway.url).catch(() => undefined))?.platforms.telegram?.reason ?? "";
+  const paused = () => until(async () => (await reason()).includes("retry after 1200"), "the pause");
+  await gateway.stop();
+  const before = asked();
+  telegram.fail({ method: "getMe", action: { kind: "rate-limit", retryAfterS: 1200 } });
+  await gateway.start();
+  await paused();
+  await gateway.stop();
+  await gateway.start();
+  await paused();
+  expect(asked()).toBe(before + 1);
+  expect((await invoke(gateway.url, "/pauses")).text).toContain("retry after 1200");
+  expect((await invoke(gateway.url, "/pauses lift telegram")).text).toContain("1 pause lifted");
+  await allOnline(gateway.url, 30_000, ["telegram"]);
 });
 
 it("one refused token on each of Telegram's methods costs neither the connection nor a message", async () => {

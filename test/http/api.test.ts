@@ -5,7 +5,7 @@ import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
 
 let app: RunningApp;
 beforeAll(async () => {
-  app = await runApp();
+  app = await runApp({ web: { rooms_per_person: 2 } });
 });
 afterAll(() => app.close());
 
@@ -251,8 +251,29 @@ describe("the chat over HTTP", () => {
   it("makes rooms", async () => {
     expect((await app.call(BOB, "POST", "/api/rooms", { name: "Night shift" })).body.room.id).toBe("night-shift");
     expect((await app.call(OWNER, "POST", "/api/rooms", { name: "night shift" })).status).toBe(409);
+    // Names that people would read as another room's, or as the gateway's direct conversation.
+    for (const name of ["\uff2eight shift", "Hookgate"])
+      expect((await app.call(BOB, "POST", "/api/rooms", { name })).status, name).toBe(409);
+    for (const name of ["Night\u200b shift", "\u202etfihs thgiN", "\u3164"])
+      expect((await app.call(BOB, "POST", "/api/rooms", { name })).status, name).toBe(400);
     const { rooms } = (await app.call(OWNER, "GET", "/api/rooms")).body;
     expect(rooms.map(({ id }: { id: string }) => id)).toEqual(["dm-1", "general", "night-shift"]);
+  });
+
+  it("bounds the rooms that one person adds, and keeps private answers private in them", async () => {
+    expect((await app.call(BOB, "POST", "/api/rooms", { name: "Second" })).status).toBe(201);
+    const { status, body } = await app.call(BOB, "POST", "/api/rooms", { name: "Third" });
+    expect([status, body.error]).toMatchObject([
+      409,
+      { code: "TOO_MANY_ROOMS", message: expect.stringContaining("2") },
+    ]);
+    expect(body.error.hint).toContain("web.rooms_per_person");
+    expect((await app.call(OWNER, "POST", "/api/rooms", { name: "Third" })).status).toBe(201);
+    await say(BOB, "second", "/hooks");
+    const answers = async (token: string) =>
+      (await messages(token, "second")).filter(({ isPrivate }: { isPrivate?: boolean }) => isPrivate);
+    await until(async () => (await answers(BOB)).length === 1);
+    expect(await messages(OWNER, "second")).toHaveLength(1);
   });
 });
 

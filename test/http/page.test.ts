@@ -1,5 +1,5 @@
 /** The page in a real browser, against the whole product. */
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { browserOptions } from "../support/browser.js";
 import { until } from "../support/until.js";
@@ -62,6 +62,17 @@ const say = async (text: string, on = page) => {
 };
 const message = (text: string | RegExp, on = page) =>
   on.locator(".room-pane .message[data-id]").filter({ hasText: text });
+/** The buttons of a message are shown while the pointer is over it, and the list may move beneath: then the pointer follows. */
+async function press(target: Locator, name: string): Promise<void> {
+  const button = target.getByRole("button", { name, exact: true });
+  await until(async () => {
+    await target.hover();
+    return button.click({ timeout: 1_000 }).then(
+      () => true,
+      () => false,
+    );
+  }, `a press on ${name}`);
+}
 const texts = (selector: string, on = page) => on.locator(selector).allInnerTexts();
 
 describe("the page", () => {
@@ -71,6 +82,8 @@ describe("the page", () => {
     await stranger.getByLabel("Token").fill("not the token");
     await stranger.getByRole("button", { name: "Log in" }).click();
     await stranger.getByText("this token is not known").waitFor();
+    await stranger.locator("code", { hasText: "npx hookgate token" }).waitFor();
+    await stranger.getByText("Run `npx hookgate token` on the gateway's machine").waitFor();
     await stranger.goto("about:blank");
     await stranger.goto(`${app.url}/#token=an-old-token-of-another-day`);
     await stranger.getByText("This link's token is not valid any more").waitFor();
@@ -168,12 +181,10 @@ describe("the page", () => {
     await say("a typo");
     const mine = message(/a typo/);
     await mine.getByText("(edited)").waitFor();
-    await mine.hover();
-    await mine.getByRole("button", { name: "React", exact: true }).click();
+    await press(mine, "React");
     await mine.getByRole("menuitem", { name: "React 🎉" }).click();
     await mine.getByRole("button", { name: "🎉 1" }).waitFor();
-    await mine.hover();
-    await mine.getByRole("button", { name: "Delete" }).click();
+    await press(mine, "Delete");
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByText("This message was deleted.").waitFor();
   });
@@ -191,7 +202,9 @@ describe("the page", () => {
     for (let n = 0; n < 70; n++) await told(`filler ${n}`);
     const { port } = new URL(app.url);
     await say(`[up there](http://localhost:${port}/#${room.id}/${root}) or [below](${app.url}/#${room.id}/${reply})`);
-    await message("up there").getByRole("link", { name: "up there" }).click();
+    await message("up there")
+      .getByRole("link", { name: `#${room.id}/${root}` })
+      .click();
     await page.locator(`.room-pane .message[data-id="${root}"].pointed`).waitFor();
     expect(await page.locator(".room-pane h1").textContent()).toBe("Archive");
     expect(await page.evaluate("document.activeElement.dataset.id")).toBe(String(root));
@@ -209,8 +222,7 @@ describe("the page", () => {
   it("keeps a thread beside the room", async () => {
     await say("something to discuss");
     const root = message("something to discuss");
-    await root.hover();
-    await root.getByRole("button", { name: "Reply in thread" }).click();
+    await press(root, "Reply in thread");
     const field = page.getByRole("textbox", { name: "Reply in the thread" });
     await field.fill("echo below");
     await field.press("Enter");
@@ -253,8 +265,7 @@ describe("the page", () => {
 
   it("replies to a message, and sends files", async () => {
     await say("the question");
-    await message("the question").hover();
-    await message("the question").getByRole("button", { name: "Reply", exact: true }).click();
+    await press(message("the question"), "Reply");
     const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
     await page.locator(".room-pane input[type=file]").setInputFiles([
       { name: "dot.png", mimeType: "image/png", buffer: Buffer.from(pixel, "base64") },
@@ -371,6 +382,37 @@ describe("the page", () => {
 });
 
 describe("the page, where only operators and mentions are answered", () => {
+  it("shows at every width when a mention or a role is needed, below messages too", async () => {
+    const strict = await runApp({ web: { access: { dms: "operators", chats: ["general"], mention: "required" } } });
+    const phone = await browser.newContext({ viewport: { width: 390, height: 760 } });
+    try {
+      const bob = await phone.newPage();
+      await bob.goto(strict.url);
+      await login(bob, BOB);
+      const notice = bob.locator(".room-pane .notice");
+      await say("are you there?", bob);
+      await message("are you there?", bob).waitFor();
+      await notice.getByText("You have no role, so Hookgate does not answer you here: send /whoami").waitFor();
+      await bob.getByRole("button", { name: "Rooms", exact: true }).click();
+      await bob.getByRole("button", { name: "General" }).click();
+      await say("hello everybody", bob);
+      await message("hello everybody", bob).waitFor();
+      await notice.getByText("Mention @Hookgate to talk to it here. You have no role, so").waitFor();
+      for (const width of [390, 1200]) {
+        await bob.setViewportSize({ width, height: 760 });
+        expect(await notice.isVisible()).toBe(true);
+        expect(await notice.evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
+      }
+      // With a role, after a restart of the gateway and without a reload of the page.
+      await strict.stop();
+      await strict.start({ operators: { viewer: ["web:2"] } });
+      await until(async () => (await notice.innerText()) === "Mention @Hookgate to talk to it here.");
+    } finally {
+      await phone.close();
+      await strict.close();
+    }
+  });
+
   it("offers what this person may use in this room, and says how to be answered", async () => {
     const strict = await runApp({ web: { access: { dms: "operators", chats: ["general"], mention: "required" } } });
     const theirs = await browser.newContext();

@@ -15,8 +15,8 @@ export interface RunningApp {
   readonly url: string;
   readonly app: App;
   stop(): Promise<void>;
-  /** On the same disk and port. */
-  start(): Promise<void>;
+  /** On the same disk and port; with changed sections of the configuration. */
+  start(changes?: Record<string, unknown>): Promise<void>;
   /** Ends it for good and removes its files. */
   close(): Promise<void>;
   call(
@@ -53,7 +53,7 @@ export async function runApp(
     get app() {
       return need();
     },
-    async start() {
+    async start(changes = {}) {
       const { env } = readEnvironment({
         DATABASE_URL: `file:${join(folder, "test.db")}`,
         HOOKGATE_PORT: String(port),
@@ -64,6 +64,7 @@ export async function runApp(
       const parsed = configSchema.parse({
         plugins: [resolve(import.meta.dirname, "page-plugin.mjs")],
         ...config,
+        ...changes,
         web: {
           people: [{ id: "2", name: "Bob", token_env: "BOB_TOKEN" }],
           access: { dms: "everyone", chats: ["*"], mention: "always" },
@@ -71,7 +72,13 @@ export async function runApp(
         },
       });
       app = await startApp(
-        { config: parsed, ...(env ? { env } : {}), problems: [] },
+        // Hooks of the configuration are read only with the file that they stand in.
+        {
+          config: parsed,
+          file: config.hooks === undefined ? undefined : join(folder, "hookgate.yaml"),
+          ...(env ? { env } : {}),
+          problems: [],
+        },
         { version: "0.0.0", logger: silentLogger },
       );
       port = Number(new URL(app.url).port);

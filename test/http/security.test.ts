@@ -77,6 +77,9 @@ describe("wrong tokens", () => {
     const metrics = (await app.call(OWNER, "GET", "/metrics")).body;
     expect(metrics).toContain('hookgate_failed_tokens_total{way="bearer",answer="refused"} 20');
     expect(metrics).toContain('hookgate_failed_tokens_total{way="login",answer="limited"} 12');
+    const { data } = (await app.call(OWNER, "POST", "/api/command", { line: "/audit refused" })).body;
+    const first = { action: "login", outcome: "refused", details: { address: "127.0.0.1", way: "bearer", count: 1 } };
+    expect(data.entries).toMatchObject([{ ...first, details: { ...first.details, count: 21 } }, first]);
   });
 });
 
@@ -145,6 +148,11 @@ describe("a gateway that other machines reach", () => {
     }
     expect(statuses.filter((status) => status === 401)).toHaveLength(20);
     expect(statuses.at(-1)).toBe(429);
+    // Not even the right token: guessing goes on nowhere but from another address.
+    const rightFrom = (address: string) =>
+      ask(behind.url, "/api/me", { ...proxied, "x-forwarded-for": address, authorization: `Bearer ${BOB}` });
+    expect((await rightFrom("203.0.113.77")).status).toBe(429);
+    expect((await rightFrom("203.0.113.78")).status).toBe(200);
   });
 });
 

@@ -81,8 +81,9 @@ function replyOf(payload: MessagePayload): { messageId: string; userId?: string 
   return { messageId: String(replied.message_id), ...(userId === undefined ? {} : { userId: String(userId) }) };
 }
 
-/** What has neither text nor file, in words: nothing that a person sent is dropped. */
-function describeContent({ venue, location, contact, poll, dice }: MessagePayload): string | undefined {
+/** What a message without text shows, in words: nothing that a person sent is dropped. A sticker means its emoji. */
+function describeContent(payload: MessagePayload): string | undefined {
+  const { venue, location, contact, poll, dice, sticker, checklist, game, story, paid_media: paid } = payload;
   if (venue)
     return `[place] ${venue.title}, ${venue.address} (${venue.location.latitude}, ${venue.location.longitude})`;
   if (location) return `[place] ${location.latitude}, ${location.longitude}`;
@@ -90,5 +91,10 @@ function describeContent({ venue, location, contact, poll, dice }: MessagePayloa
     return `[contact] ${[contact.first_name, contact.last_name].filter(Boolean).join(" ")} ${contact.phone_number}`;
   if (poll) return `[poll] ${poll.question}\n${poll.options.map(({ text }) => `- ${text}`).join("\n")}`;
   if (dice) return `[dice] ${dice.emoji} ${dice.value}`;
+  if (sticker) return sticker.emoji ? `[sticker] ${sticker.emoji}` : "[sticker]";
+  if (checklist) return `[checklist] ${checklist.title}\n${checklist.tasks.map(({ text }) => `- ${text}`).join("\n")}`;
+  if (game) return `[game] ${game.title}`;
+  if (story !== undefined) return "[story]";
+  if (paid !== undefined) return "[paid media]";
   return undefined;
 }

@@ -11,8 +11,8 @@ import type { Around } from "./self.js";
 const ANSWERABLE_MS = 60_000;
 
 /**
- * Undefined for a button that is no button of ours: on an inline message, or one that starts a game. In a group the press can
- * show its person a short word that the others do not see; anything longer takes the way of `privateAddress`.
+ * Undefined for a button that is no button of ours: on an inline message, or one that starts a game. The answer to the press can
+ * show its person a short word that others do not see; anything longer takes the way of `privateAddress`.
  */
 export function decodePress(payload: CallbackPayload, { self, receivedAt, raw }: Around): ActionEvent | undefined {
   const { id, from, message, data } = payload;
@@ -38,8 +38,6 @@ export function decodePress(payload: CallbackPayload, { self, receivedAt, raw }:
       raw,
     },
     token: data,
-    ...(isDm
-      ? {}
-      : { interaction: { id, token: id, expiresAt: receivedAt + ANSWERABLE_MS, isPrivate: true, isNotice: true } }),
+    interaction: { id, token: id, expiresAt: receivedAt + ANSWERABLE_MS, isPrivate: true, isNotice: true },
   };
 }

@@ -67,18 +67,26 @@ export class Chat {
       state: (state) => {
         this.connection = state;
         this.#tell("connection");
-        if (state === "online") void this.#sendNext();
+        if (state !== "online") return;
+        void this.#sendNext();
+        // A restart may have changed rooms, access and the role.
+        void this.loadRooms().catch(() => {});
       },
       loggedOut: () => this.#onLoggedOut(),
     });
   }
 
   async loadRooms() {
-    const { rooms, seq } = await request("GET", "/api/rooms");
+    const [{ rooms, seq }, me] = await Promise.all([request("GET", "/api/rooms"), request("GET", "/api/me")]);
+    this.role = me.role;
     const read = this.#keep.get("read", {});
     for (const room of rooms) {
       const known = this.rooms.get(room.id) ?? { messages: new Map(), loaded: false, more: true };
-      this.rooms.set(room.id, { ...known, ...room, lastRead: read[room.id] ?? room.lastMessageId ?? 0 });
+      this.rooms.set(room.id, {
+        ...known,
+        ...room,
+        lastRead: read[room.id] ?? known.lastRead ?? room.lastMessageId ?? 0,
+      });
     }
     for (const id of this.rooms.keys()) if (!rooms.some((room) => room.id === id)) this.rooms.delete(id);
     this.#tell("rooms");

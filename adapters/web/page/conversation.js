@@ -54,16 +54,24 @@ export function createConversation({ chat, keep, place, onThread, name }) {
       leave: () => composer.focus(),
     },
   });
-  const element = h("div", { class: "conversation" }, timeline.element, composer.element);
+  const notice = h("p", { class: "notice muted" });
+  const element = h("div", { class: "conversation" }, timeline.element, notice, composer.element);
   element.addEventListener("dragover", (event) => event.preventDefault());
   element.addEventListener("drop", (event) => {
     event.preventDefault();
     if (event.dataTransfer?.files.length) composer.addFiles(event.dataTransfer.files);
   });
   const render = () => timeline.render();
-  const unlisten = chat.listen(
-    (what) => (what === "messages" || what === "connection" || what === "person") && render(),
-  );
+  const unlisten = chat.listen((what) => {
+    if (what === "rooms") renderNotice();
+    else render();
+  });
+
+  function renderNotice() {
+    const room = chat.rooms.get(place.roomId);
+    notice.textContent = room ? noticeOf(chat, room) : "";
+    notice.hidden = notice.textContent === "";
+  }
 
   /** Says beside the message what went wrong with it. */
   async function attempt(message, action) {
@@ -94,6 +102,7 @@ export function createConversation({ chat, keep, place, onThread, name }) {
     return askForm(form, (values) => patiently(() => chat.press(message.id, token, nonce, values)));
   }
 
+  renderNotice();
   render();
   return {
     element,
@@ -108,6 +117,18 @@ export function createConversation({ chat, keep, place, onThread, name }) {
       timeline.end();
     },
   };
+}
+
+/** Why messages stay unanswered here, and what to do; empty when nothing is needed. */
+function noticeOf({ gatewayName, role }, { isDm, listens }) {
+  if (listens === "never" && !isDm)
+    return `${gatewayName} does not answer here: web.access.chats in hookgate.yaml does not list this room.`;
+  if (listens === "never" && role !== null)
+    return `${gatewayName} answers only commands here: web.access.dms in hookgate.yaml switches direct messages off.`;
+  const how = listens === "mention" ? `Mention @${gatewayName} to talk to it here.` : "";
+  if (role !== null) return how;
+  const answers = listens === "never" ? "does not answer you here" : "may not answer you";
+  return `${how} You have no role, so ${gatewayName} ${answers}: send /whoami and pass the answer on to the person who runs it.`.trim();
 }
 
 /** What an empty room shows: how to talk to the gateway here, and only what this person may use. */

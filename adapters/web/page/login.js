@@ -29,7 +29,7 @@ export function showLogin(root, { notice, done }) {
       "p",
       { class: "muted" },
       "Enter your login token. The owner's was printed when Hookgate first started; ",
-      h("code", {}, "hookgate token"),
+      h("code", {}, "npx hookgate token"),
       " shows it again, with a link that logs you in.",
     ),
     h("div", { class: "field" }, h("label", { for: "token" }, "Token"), tokenField),

@@ -51,7 +51,7 @@ async function logIn(notice) {
       return boot();
     } catch (error) {
       notice = error.isLoggedOut
-        ? "This link's token is not valid any more. `hookgate token` shows the present one."
+        ? "This link's token is not valid any more. `npx hookgate token` shows the present one."
         : `${error.message}.`;
     }
   showLogin(root, { notice, done: () => boot() });
@@ -110,7 +110,7 @@ function showChat(chat, keep) {
     room?.end();
     roomId = next.id;
     title.textContent = next.name;
-    about.textContent = aboutRoom(next);
+    about.textContent = next.isDm ? `Only you and ${chat.gatewayName}` : "";
     room = createConversation({ chat, keep, place: { roomId }, onThread: openThread, name: next.name });
     main.replaceChildren(header, line, room.element);
     history.replaceState(null, "", `#${encodeURIComponent(roomId)}`);
@@ -120,12 +120,6 @@ function showChat(chat, keep) {
       .load(roomId)
       .then(() => chat.markRead(roomId))
       .catch((error) => showLine(error.message));
-  }
-
-  function aboutRoom({ isDm, listens }) {
-    if (isDm) return `Only you and ${chat.gatewayName}`;
-    if (listens === "mention") return `Mention @${chat.gatewayName} to talk to it here`;
-    return listens === "always" ? "" : `${chat.gatewayName} does not answer here`;
   }
 
   function openThread(message) {

@@ -1,6 +1,7 @@
 /** Nothing is lost and nothing comes twice, whatever happens to the connection. */
 import { type AddressInfo, createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { type Clock, systemClock } from "../../../src/lib/clock.js";
 import { HookgateError } from "../../../src/lib/errors.js";
 import { type FakeDiscord, startFakeDiscord } from "../../fakes/discord/server.js";
 import { ManualClock } from "../../support/manual-clock.js";
@@ -210,6 +211,26 @@ describe("a lost session", () => {
     await start({ cursors, gateway });
     await until(() => gateway.texts.length === 4);
     expect(gateway.texts).toEqual(["first", "m0", "m1", "m2"]);
+  });
+
+  it("comes although a proxy answers first, and although the channel cannot be read for a while", async () => {
+    const { cursors, gateway } = await afterLostSession();
+    fake.people.says("missed", { isSilent: true });
+    const at = { method: "GET", path: `/channels/${fake.channelId}/messages` };
+    fake.fail({ ...at, action: { kind: "page", status: 403 } });
+    fake.fail({ ...at, action: { kind: "page", status: 302 } });
+    fake.fail({ ...at, times: 3, action: { kind: "status", status: 500 } });
+    // Waits of a catch-up pass quickly; those of the connection do not.
+    const isOfCatchUp = (ms: number) => ms === 60_000 || (ms >= 1000 && ms <= 8000);
+    const clock: Clock = {
+      ...systemClock,
+      after: (ms, fn) => systemClock.after(isOfCatchUp(ms) ? ms / 100 : ms, fn),
+    };
+    const rig = await start({ cursors, gateway, clock, options: { connectTimeoutMs: 100_000 } });
+    await until(() => gateway.texts.includes("missed"), "what was missed");
+    expect(rig.logger.lines.join()).toContain("it is tried again after a pause");
+    expect(rig.logger.lines.join()).toContain("Discord answered 500");
+    await until(() => cursors.list("owed:").length === 0, "nothing owed");
   });
 
   it("is bounded by count and by age, and says so", async () => {

@@ -110,6 +110,22 @@ describe("messages", () => {
     expect(rig.gateway.texts.slice(-4)).toEqual(words);
   });
 
+  it("a thread that Discord does not tell about for a while holds up its own messages only", async () => {
+    const thread = fake.world.addChannel({ type: 11, name: "hard to ask for", parentId: fake.channelId });
+    const path = `/channels/${thread.id}$`;
+    fake.fail({ method: "GET", path, times: 3, action: { kind: "status", status: 500 } });
+    fake.fail({ method: "GET", path, action: { kind: "page", status: 403 } });
+    fake.fail({ method: "GET", path, action: { kind: "page", status: 302 } });
+    const states = rig.gateway.states.length;
+    fake.people.says("in the thread", { channelId: thread.id });
+    expect(await messageAfter(() => fake.people.says("elsewhere"))).toMatchObject({ text: "elsewhere" });
+    const found = () => rig.gateway.stored.flatMap((event) => (event.kind === "message" ? [event.message] : []));
+    const late = await until(() => found().find(({ text }) => text === "in the thread"), "the message in the thread");
+    expect(late).toMatchObject({ chatId: thread.id, parentChatId: fake.channelId });
+    expect(rig.gateway.states.slice(states)).toEqual([]);
+    expect(rig.logger.lines.join()).toContain("a proxy or a login page of the network may be in between");
+  });
+
   it("a DM has no guild and needs no mention", async () => {
     const message = await messageAfter(() => fake.people.says("psst", { dm: true }));
     expect(message).toMatchObject({ isDm: true, isGroupMention: false, text: "psst" });

@@ -10,6 +10,7 @@ import type { InteractionRef } from "../../../src/domain/event.js";
 import type { OutboundMessage } from "../../../src/domain/message.js";
 import { parseDestinations } from "../../../src/lib/outgoing/destinations.js";
 import { carriesContent } from "../../fakes/discord/calls.js";
+import type { FaultAction } from "../../fakes/discord/faults.js";
 import { type FakeDiscord, startFakeDiscord } from "../../fakes/discord/server.js";
 import type { FakeInteraction } from "../../fakes/discord/world.js";
 import { slowLine } from "../../support/slow-line.js";
@@ -538,6 +539,52 @@ describe("trouble", () => {
     expect(await rig.send({ ...editIt, address: there, messageId })).toMatchObject({ kind: "gone" });
     expect(await rig.say({ text: "new" }, { chatId: locked.id })).toMatchObject({ kind: "permanent" });
     expect(await rig.send({ kind: "delete", address: there, messageId })).toMatchObject({ kind: "permanent" });
+  });
+
+  it("an archived thread that Discord cannot reopen now is tried again: nothing was posted", async () => {
+    const thread = fake.world.addChannel({ type: 11, parentId: fake.channelId });
+    const posted = await rig.say({ text: "v1" }, { chatId: thread.id });
+    const messageId = posted.kind === "sent" ? posted.messageId : "";
+    const target = { address: { ...address(), chatId: thread.id }, messageId };
+    const reopening = { method: "PATCH", path: `/channels/${thread.id}$` };
+    for (const action of [
+      { kind: "status", status: 500 },
+      { kind: "page", status: 403 },
+    ] as const) {
+      fake.fail({ ...reopening, times: 3, action });
+      Object.assign(thread, { isArchived: true, isLocked: true });
+      expect(await rig.say({ text: "v2" }, { chatId: thread.id })).toMatchObject({ kind: "retry" });
+      expect(await rig.send({ ...target, kind: "edit", part: part({ text: "v2" }) })).toMatchObject({ kind: "retry" });
+      expect(await rig.send({ ...target, kind: "delete" })).toMatchObject({ kind: "retry" });
+    }
+    thread.isLocked = false;
+    expect(await rig.send({ ...target, kind: "delete" })).toMatchObject({ kind: "sent" });
+    expect(thread.messages.size).toBe(0);
+  });
+
+  it.each<[string, FaultAction]>([
+    ["redirect", { kind: "page", status: 302 }],
+    ["login page", { kind: "page", status: 200 }],
+  ])("a proxy's %s is no success of a deletion or an edit", async (_, action) => {
+    const posted = await rig.say({ text: "to go" });
+    const target = { address: address(), messageId: posted.kind === "sent" ? posted.messageId : "" };
+    fake.fail({ times: 2, action });
+    expect(await rig.send({ ...target, kind: "edit", part: part({ text: "changed" }) })).toMatchObject({
+      kind: "retry",
+    });
+    expect(await rig.send({ ...target, kind: "delete" })).toMatchObject({ kind: "retry" });
+    expect(await rig.send({ ...target, kind: "delete" })).toMatchObject({ kind: "sent" });
+    expect(await rig.send({ ...target, kind: "delete" })).toMatchObject({ kind: "gone" });
+  });
+
+  it("a message that is refused because its thread is archived reopens the thread and is posted, once", async () => {
+    const thread = fake.world.addChannel({ type: 11, parentId: fake.channelId, isArchived: true });
+    const body = { message: "Thread is archived", code: 50083 };
+    const path = `/channels/${thread.id}/messages$`;
+    fake.fail({ method: "POST", path, action: { kind: "status", status: 400, body } });
+    expect(await rig.say({ text: "back" }, { chatId: thread.id })).toMatchObject({ kind: "sent" });
+    expect(fake.calls.filter(({ method }) => method === "PATCH")).toMatchObject([{ body: { archived: false } }]);
+    expect([...thread.messages.values()].map(({ content }) => content)).toEqual(["back"]);
   });
 
   it("a forum that wants a tag gets the first one that may be set", async () => {

@@ -29,7 +29,11 @@ export const COMMANDS: CommandSpec[] = [
 
 /** Stands where the gateway stands: keeps what is accepted, by the same key as the inbox. */
 export class Recorder implements GatewayPort {
-  pause(): void {}
+  readonly pauses: { askedMs: number; reason: string }[] = [];
+
+  pause(askedMs: number, reason: string): void {
+    this.pauses.push({ askedMs, reason });
+  }
 
   paused(): undefined {
     return undefined;

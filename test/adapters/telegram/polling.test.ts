@@ -228,11 +228,33 @@ describe("trouble while polling", () => {
     },
   );
 
-  it("tells how long Telegram asks to wait before it connects again", async () => {
+  it.each([
+    ["getMe", 120, 120_000],
+    ["getUpdates", 31_536_000, 3_600_000],
+  ])(
+    "asks for a stored pause when Telegram limits %s for %i s, an hour at most",
+    async (method, retryAfterS, askedMs) => {
+      const fake = await newFake();
+      fake.fail({ method, action: { kind: "rate-limit", retryAfterS } });
+      const { ended, gateway } = await startAdapter({ fake, isTroubled: true });
+      expect(await ended).toMatchObject({ code: "TELEGRAM_LIMITED", retryable: true });
+      expect(gateway.pauses).toEqual([{ askedMs, reason: expect.stringContaining(`retry after ${retryAfterS}`) }]);
+    },
+  );
+
+  it("names what it got when a result has another shape, and tries again", async () => {
     const fake = await newFake();
-    fake.fail({ method: "getMe", action: { kind: "rate-limit", retryAfterS: 120 } });
-    const { ended } = await startAdapter({ fake, isTroubled: true });
-    expect(await ended).toMatchObject({ code: "TELEGRAM_LIMITED", retryable: true, retryAfterMs: 120_000 });
+    fake.fail({ method: "getMe", action: { kind: "garble", body: '{"ok":true,"result":true}' } });
+    const first = await startAdapter({ fake, isTroubled: true });
+    expect(await first.ended).toMatchObject({ message: expect.stringContaining("result of getMe"), retryable: true });
+    fake.fail({ method: "getUpdates", action: { kind: "garble", body: '{"ok":true,"result":true}' } });
+    fake.people.says("there is something to poll", { dm: true });
+    const { gateway, events } = await startAdapter({ fake, isTroubled: true });
+    const isNamed = () =>
+      gateway.states.some(({ reason }) => reason?.includes("result of getUpdates cannot be read (true)"));
+    await until(isNamed, "the reason");
+    await events(1);
+    await until(() => gateway.phase === "online", "the bot being online");
   });
 
   it("is retryable when Telegram is not there", async () => {

@@ -386,6 +386,34 @@ describe("one part of several that Telegram refuses", () => {
     expect(posted(running)[0]).not.toHaveProperty("caption_entities");
     expect(running.adapter.plainPart?.(plain)).toBeUndefined();
   });
+
+  it.each([10, 4080])("shows the addresses of its links, after %i characters", async (length) => {
+    const running = await startAdapter();
+    const word = "x".repeat(length);
+    const text = `${word} [docs](https://example.org/a), [more](https://example.org/b) https://example.org/c`.slice(
+      -4200,
+    );
+    const parts = running.adapter.encode({ text }, running.at, { plain: false });
+    const plain = parts.flatMap((one) => running.adapter.plainPart?.(one) ?? [one]);
+    for (const one of plain) await running.send({ kind: "create", address: running.at, part: one, nonce: "n" });
+    const shown = posted(running).map((message) => message.text ?? "");
+    expect(shown.join("\n")).toMatch(
+      /docs(: | \()https:\/\/example\.org\/a[\s\S]*more(: | \()https:\/\/example\.org\/b/,
+    );
+    expect(plain.map((one) => one.text)).toEqual(shown);
+    if (length === 10)
+      expect(shown).toEqual([
+        `${word} docs (https://example.org/a), more (https://example.org/b) https://example.org/c`,
+      ]);
+  });
+});
+
+it("a sticker takes no caption: the words go as a message before it", async () => {
+  const running = await startAdapter();
+  const { file_id: ref } = running.fake.world.addFile({ kind: "sticker", bytes: Buffer.from("webp") });
+  const sticker: Attachment = { type: "image", ref, url: "", mimeType: "image/webp" };
+  await running.say({ text: "**Ada**: [sticker] 👍", attachments: [sticker] });
+  expect(posted(running)).toMatchObject([{ text: "Ada: [sticker] 👍" }, { sticker: expect.anything() }]);
 });
 
 describe("a topic that is closed or gone", () => {
