@@ -19,6 +19,7 @@ export const ackSpec: CommandSpec = {
 export function ack(deps: CommandDeps): Command {
   return {
     ...ackSpec,
+    answersWithNote: () => true,
     async run(context) {
       const { options } = context;
       const desk = needAlerts(deps);

@@ -48,6 +48,7 @@ export function alerts(deps: CommandDeps): Command {
   return {
     ...alertsSpec,
     allows: async ({ role }, { action }) => !ACTING.has(String(action)) || hasRole(role, "operator"),
+    answersWithNote: ({ action }) => ACTING.has(String(action)),
     async run(context) {
       const desk = needAlerts(deps);
       const { options } = context;

@@ -45,12 +45,21 @@ export function claim({ claims }: CommandDeps): Command {
 
 async function claimed(claims: Claims, typed: string, { operator, at, from, logger }: CommandContext) {
   const person = personOf(operator);
+  // A code that is not used up here could be used by anyone who reads it.
+  const isExposed = () => {
+    const isVoid = from?.isOpen === true && claims.expose(typed);
+    if (isVoid) logger.warn({ person }, "an owner code was typed where others could read it, and is void");
+    return isVoid;
+  };
   if (hasRole(operator.role, "owner"))
-    return answer({ text: ["You are an owner already; the code was not used."], data: { person, role: "owner" } });
+    return answer({
+      text: ["You are an owner already; the code was not used.", isExposed() && EXPOSED.message],
+      data: { person, role: "owner" },
+    });
   const result = await claims.claim(person, operator.displayName, typed);
   if (result !== "claimed") {
     logger.warn({ person, result }, "an owner code was not accepted");
-    return refused(result);
+    return refused(isExposed() ? EXPOSED : REFUSALS[result], from?.isOpen);
   }
   logger.info({ person }, "a new owner was claimed in chat");
   const here = from?.isDm === false && at !== undefined;
@@ -58,36 +67,42 @@ async function claimed(claims: Claims, typed: string, { operator, at, from, logg
     text: [
       `You are an **owner** now, ${code(person)}. This holds after a restart; ${code(`/claim remove=${person}`)} undoes it.`,
       "Send me a direct message, or try `/status` and `/hooks`.",
+      "To become an owner with your account on another platform too, get another code with `/claim` in a direct message to me, or with `npx hookgate claim` on my machine. Send it to me there.",
       here && "To let me listen in this chat, send `/whoami` here: it shows the lines for hookgate.yaml.",
     ],
     data: { person, role: "owner" },
   });
 }
 
-const WHERE = "The start of the gateway prints the code, and `hookgate claim` on its machine prints a new one.";
+const WHERE = "The start of the gateway prints the code, and `npx hookgate claim` on its machine prints a new one.";
 
 const REFUSALS: Record<Exclude<ClaimResult, "claimed">, { message: string; hint: string }> = {
   wrong: {
     message: "That is not the current code. Each start of the gateway makes a new one.",
-    hint: "Check it letter by letter. `hookgate claim` on the gateway's machine prints a new one.",
+    hint: "Check it letter by letter. `npx hookgate claim` on the gateway's machine prints a new one.",
   },
   limited: {
     message: "You sent too many wrong codes. Within an hour, no code of yours is accepted.",
-    hint: "Wait an hour, or ask for a new code: `hookgate claim` on the gateway's machine prints one.",
+    hint: "Wait an hour, or ask for a new code: `npx hookgate claim` on the gateway's machine prints one.",
   },
   void: {
     message: "The code is void after too many wrong attempts.",
-    hint: "`hookgate claim` on the gateway's machine prints a new one.",
+    hint: "`npx hookgate claim` on the gateway's machine prints a new one.",
   },
   "no-code": {
     message: "No code is valid now. A code works once, until the gateway stops.",
-    hint: "`hookgate claim` on the gateway's machine prints a new one.",
+    hint: "`npx hookgate claim` on the gateway's machine prints a new one.",
   },
 };
 
+const EXPOSED = {
+  message: "Everybody in the room could read the code, so it is void now.",
+  hint: "`npx hookgate claim` on the gateway's machine prints a new one. Send it in a direct message.",
+};
+
 /** A refusal, not a failure: it is answered privately, because everybody in a room may read what is wrong with a code. */
-function refused(result: keyof typeof REFUSALS): CommandAnswer {
-  const { message, hint } = REFUSALS[result];
+function refused({ message, hint: next }: typeof EXPOSED, isOpen = false): CommandAnswer {
+  const hint = isOpen && !next.includes("direct message") ? `${next} Send the code in a direct message.` : next;
   return answer({
     text: [`✗ ${message}\n${hint}`],
     data: { error: { code: "CLAIM_REFUSED", message, hint } },

@@ -29,6 +29,7 @@ export type AlertDesk = Pick<
   | "get"
   | "details"
   | "snoozeButtons"
+  | "line"
   | "list"
   | "last"
   | "counts"

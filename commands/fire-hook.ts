@@ -114,7 +114,7 @@ function showFiring(
       `**${record.dryRun ? "Dry run" : "Fired live"}**: ${code(name)} with ${source === "typed" ? "your payload" : source === "last" ? "the last real payload" : "the example"}.`,
       dispatchLine(record, deps.clock.now()),
       record.runs.length > 0 ? runTable(record.runs) : whyNobody(deps, target, payload),
-      ...runDetails(record.runs, isOpen),
+      ...runDetails(record, isOpen),
       resultText(record, isOpen),
       record.dryRun
         ? "Nothing was sent and no state was written."
@@ -142,6 +142,8 @@ function whyNobody({ registry }: CommandDeps, target: Target, payload: unknown):
       ? "No hook ran: none is registered here."
       : `No hook ran: ${hooks.every(({ enabled }) => !enabled) ? "every hook here is disabled" : "no hook here wants this payload"}.`;
   }
-  const reasons = registry.explain(target.hook.id, payload).checks.filter(({ passed }) => !passed);
-  return `It did not run: ${reasons.length > 0 ? reasons.map(({ detail }) => plain(detail)).join("; ") : "the payload is not for it"}.`;
+  // A disabled hook has no place in the order, either: that explains nothing.
+  const { checks } = registry.explain(target.hook.id, payload);
+  const reasons = checks.filter(({ check, passed }) => !passed && check !== "order").map(({ detail }) => plain(detail));
+  return `It did not run. ${reasons.length > 0 ? reasons.join(" ") : "The payload is not for it."}`;
 }

@@ -1,9 +1,10 @@
 /** `/help [command]`: the commands by subject, from the same declarations as everything else. */
 import type { CommandSpec, OptionSpec } from "../src/domain/command.js";
-import { hasRole, type Role } from "../src/domain/identity.js";
+import { hasRole, type Operator, type Role } from "../src/domain/identity.js";
 import type { Command, CommandAnswer } from "../src/gateway/commands.js";
 import { answer, commandButton, notFound } from "./answer.js";
 import { GROUP_IDS, groupsOf } from "./groups.js";
+import { taskSpec } from "./task.js";
 import { code } from "./text.js";
 
 export const helpSpec: CommandSpec = {
@@ -21,7 +22,8 @@ export const helpSpec: CommandSpec = {
   ],
 };
 
-export function help(specs: () => readonly CommandSpec[]): Command {
+/** `hasWork`: whether a person has an open task, who may use `/task` without a role then. */
+export function help(specs: () => readonly CommandSpec[], hasWork: (operator: Operator) => Promise<boolean>): Command {
   return {
     ...helpSpec,
     async run({ options, operator }) {
@@ -29,7 +31,10 @@ export function help(specs: () => readonly CommandSpec[]): Command {
       const asked =
         typeof options.command === "string" ? options.command.trim().replace(/^\//, "").replaceAll("_", "-") : "";
       if (asked !== "") return showCommand(mine, asked);
-      if (operator.role === undefined) return introduction(mine);
+      if (operator.role === undefined) {
+        const isWorker = await hasWork(operator);
+        return introduction(mine.filter(({ name }) => isWorker || name !== taskSpec.name));
+      }
       const groups = groupsOf(mine);
       if (options.group === undefined) return showGroups(groups, mine);
       const one = groups.find(({ id }) => id === options.group);

@@ -26,6 +26,7 @@ import { sla, slaSpec } from "./sla.js";
 import { snooze, snoozeSpec } from "./snooze.js";
 import { status, statusSpec } from "./status.js";
 import { task, taskSpec } from "./task.js";
+import { hasWork } from "./tasks/act.js";
 import { whoami, whoamiSpec } from "./whoami.js";
 
 export type { CommandDeps } from "./deps.js";
@@ -85,6 +86,9 @@ export function createCommands(deps: CommandDeps): Command[] {
     status(deps),
     whoami(),
     claim(deps),
-    help(() => inGroupOrder([...commandSpecs, ...(deps.pluginCommands?.() ?? [])])),
+    help(
+      () => inGroupOrder([...commandSpecs, ...(deps.pluginCommands?.() ?? [])]),
+      async (operator) => deps.tasks !== undefined && hasWork(deps.tasks, operator),
+    ),
   ]);
 }

@@ -63,11 +63,14 @@ async function lift(deps: CommandDeps, context: CommandContext): Promise<Command
   const { id } = context.options;
   const key = typeof id === "string" ? id.trim() : "";
   if (key === "") throw missing("which pause, or all", "/pauses lists them.", "id");
+  const before = (await deps.status()).pauses;
   const lifted = await deps.liftPauses(key === "all" ? undefined : key);
   if (lifted.length === 0 && key !== "all") {
     const known = (await deps.status()).pauses.map((pause) => pause.key);
     throw notFound("pause", key, known, "/pauses lists them.", "id");
   }
+  const isAny = (isPutOff: boolean) =>
+    before.some((one) => lifted.includes(one.key) && (one.isPutOff === true) === isPutOff);
   return answer({
     text: [
       lifted.length === 0
@@ -75,7 +78,9 @@ async function lift(deps: CommandDeps, context: CommandContext): Promise<Command
         : `${count(lifted.length, "pause")} lifted: ${lifted
             .slice(0, MAX_SHOWN)
             .map((one) => conversationText(deps, one))
-            .join(", ")}. What waited is sent now; the platform may refuse it again.`,
+            .join(", ")}.`,
+      isAny(false) && "What waited is sent now; the platform may refuse it again.",
+      isAny(true) && "The message that a hook put off is offered to the hooks again now; a hook may put it off again.",
     ],
     data: { lifted },
   });

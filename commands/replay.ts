@@ -42,7 +42,7 @@ export function replay(deps: CommandDeps): Command {
       const past = await findDispatch(deps, context.options.id);
       const pastRun = past.runs.find(({ id }) => id === context.options.id) ?? backgroundRun(past);
       const record = readableDispatch(deps, context, await fireAgain(deps, context, past, pastRun, !isLive));
-      const changes = differences(pastRun ? [pastRun] : past.runs, record.runs);
+      const { changes, uncalled } = differences(pastRun ? [pastRun] : past.runs, record.runs);
       const id = word(String(context.options.id));
       return answer({
         text: [
@@ -51,8 +51,9 @@ export function replay(deps: CommandDeps): Command {
           record.runs.length > 0 ? runTable(record.runs) : "No hook ran.",
           changes.length > 0
             ? `**Different from then**\n${changes.join("\n")}`
-            : "Every hook came to the same outcome as then.",
-          ...runDetails(record.runs, false),
+            : `${uncalled.length > 0 ? "Every hook that was called" : "Every hook"} came to the same outcome as then.`,
+          uncalled.length > 0 && `Not compared, because a dry run does not call it: ${uncalled.join(", ")}.`,
+          ...runDetails(record, false),
           isLive
             ? "⚠ This was no dry run: messages that hooks sent were delivered."
             : `Nothing was sent and no state was written. ${code("live=true")} replays it for real.`,
@@ -109,17 +110,25 @@ function fireAgain(
   });
 }
 
-/** A dry run's `dry_run` stands for any outcome that was no failure. */
-function differences(then: readonly RunRecord[], now: readonly RunRecord[]): string[] {
-  const lines: string[] = [];
-  for (const run of now) {
+/** What was not called in a dry run is not compared, and neither are hooks behind it that had no turn then. */
+function differences(then: readonly RunRecord[], now: readonly RunRecord[]): { changes: string[]; uncalled: string[] } {
+  const changes: string[] = [];
+  const uncalled: string[] = [];
+  const isUncompared = ({ outcome }: RunRecord) => outcome === "dry_run";
+  for (const [index, run] of now.entries()) {
     const before = then.find(({ hookId }) => hookId === run.hookId);
-    if (!before) lines.push(`+ ${code(run.hookId)} ${outcomeText(run.outcome)}; it did not run then`);
-    else if (before.outcome !== run.outcome && !(run.outcome === "dry_run" && !hasFailed(before)))
-      lines.push(`~ ${code(run.hookId)} ${outcomeText(before.outcome)} → ${outcomeText(run.outcome)}`);
+    if (isUncompared(run)) uncalled.push(code(run.hookId));
+    else if (before && before.outcome !== run.outcome)
+      changes.push(`~ ${code(run.hookId)} ${outcomeText(before.outcome)} → ${outcomeText(run.outcome)}`);
+    else if (!before && now.slice(0, index).some((one) => isUncompared(one) && endedThen(one, then)))
+      uncalled.push(`${code(run.hookId)}, which had no turn then`);
+    else if (!before) changes.push(`+ ${code(run.hookId)} ${outcomeText(run.outcome)}; it did not run then`);
   }
   for (const run of then)
     if (!now.some(({ hookId }) => hookId === run.hookId))
-      lines.push(`- ${code(run.hookId)} ${outcomeText(run.outcome)} then; it did not run now`);
-  return lines;
+      changes.push(`- ${code(run.hookId)} ${outcomeText(run.outcome)} then; it did not run now`);
+  return { changes, uncalled };
 }
+
+/** It was the last one that had its turn: it claimed, or it failed closed. */
+const endedThen = ({ hookId }: RunRecord, then: readonly RunRecord[]) => then.at(-1)?.hookId === hookId;

@@ -28,7 +28,13 @@ export function resolveTarget(registry: HookDesk, given: unknown, option = "id")
   const point = findPoint(registry, name);
   if (point) return { kind: "point", point };
   const known = [...registry.list().map((one) => one.id), ...registry.points.map((one) => one.name)];
-  throw notFound("hook or hook point", name, known, "/hooks lists the hooks, `hookgate points` the points.", option);
+  throw notFound(
+    "hook or hook point",
+    name,
+    known,
+    "/hooks lists the hooks, `npx hookgate points` the points.",
+    option,
+  );
 }
 
 function findPoint(registry: HookDesk, name: string): AnyPoint | undefined {

@@ -2,7 +2,7 @@
 
 import type { AutomationRun } from "../src/domain/automation.js";
 import type { CommandSpec } from "../src/domain/command.js";
-import type { DispatchRecord } from "../src/domain/journal.js";
+import { type DispatchRecord, namedBy } from "../src/domain/journal.js";
 import type { Command, CommandAnswer } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { answer, commandButton, missing, word } from "./answer.js";
@@ -11,6 +11,7 @@ import { showAutomationRun } from "./automations/run.js";
 import { catchUp } from "./catch-up.js";
 import type { CommandDeps } from "./deps.js";
 import { whatHappened } from "./hooks/why.js";
+import { whatCounted } from "./journey/counted.js";
 import { dispatchData, dispatchLine, hasFailed, open, resultText, runDetails, runTable } from "./show-dispatch.js";
 import { clip, code, jsonBlock } from "./text.js";
 import { conversationText } from "./who.js";
@@ -44,7 +45,7 @@ export function run(deps: CommandDeps): Command {
       const dispatch = await findDispatch(deps, id);
       const isOpen = context.options.reveal === true;
       if (isOpen) await recordReveal(deps, context, dispatch.id);
-      return showDispatch(deps, readableDispatch(deps, context, dispatch), isOpen);
+      return showDispatch(deps, readableDispatch(deps, context, dispatch), isOpen, await whatCounted(deps, dispatch));
     },
   };
 }
@@ -77,12 +78,20 @@ export async function findDispatch(deps: CommandDeps, given: unknown): Promise<D
   });
 }
 
-export function showDispatch(deps: CommandDeps, dispatch: DispatchRecord, isOpen: boolean): CommandAnswer {
+/** `remark`: what the record of the dispatch does not know. */
+export function showDispatch(
+  deps: CommandDeps,
+  dispatch: DispatchRecord,
+  isOpen: boolean,
+  remark?: string,
+): CommandAnswer {
   const { cause, runs } = dispatch;
+  const by = namedBy(dispatch.point);
   const id = word(dispatch.id);
   return answer({
     text: [
       dispatchLine(dispatch, deps.clock.now()),
+      remark,
       [
         `dispatch ${code(dispatch.id)}`,
         ...(cause && cause.id !== dispatch.id ? [`because of ${cause.kind} ${code(cause.id)}`] : []),
@@ -90,10 +99,10 @@ export function showDispatch(deps: CommandDeps, dispatch: DispatchRecord, isOpen
         ...(dispatch.messageId ? [`message ${code(dispatch.messageId)}`] : []),
       ].join("\n"),
       runs.length > 0 ? runTable(runs) : "No hook ran.",
-      ...runDetails(runs, isOpen),
+      ...runDetails(dispatch, isOpen),
       isOpen
-        ? `**Payload**\n${jsonBlock(open(dispatch.payload, true))}`
-        : `**Payload** (masked; Reveal shows it): ${code(clip(JSON.stringify(open(dispatch.payload, false)) ?? "", 240))}`,
+        ? `**Payload**\n${jsonBlock(open(dispatch.payload, true, by))}`
+        : `**Payload** (masked; Reveal shows it): ${code(clip(JSON.stringify(open(dispatch.payload, false, by)) ?? "", 240))}`,
       resultText(dispatch, isOpen),
     ],
     data: dispatchData(dispatch, isOpen),

@@ -9,11 +9,13 @@ import { readableDispatch } from "./automations/owner-only.js";
 import { automationFilter, listAutomationRuns } from "./automations/runs.js";
 import { catchUp } from "./catch-up.js";
 import type { CommandDeps } from "./deps.js";
+import { whatCounted } from "./journey/counted.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "./page.js";
 import { resolveTarget } from "./resolve.js";
 import { showDispatch } from "./run.js";
 import { dispatchData, dispatchOutcome, hasFailed, runOutcomeText } from "./show-dispatch.js";
 import { clockTime, code, count, plain, table } from "./text.js";
+import { conversationText } from "./who.js";
 
 const PAGE_SIZE = 10;
 /** How far the pages reach back. */
@@ -53,7 +55,8 @@ export function runs(deps: CommandDeps): Command {
       if (asked === "last") {
         const newest = await deps.store.journal.list({ limit: REACH });
         const last = newest.find((one) => !isOfCommand(one)) ?? newest[0];
-        if (last) return showDispatch(deps, readableDispatch(deps, context, last), false);
+        if (last)
+          return showDispatch(deps, readableDispatch(deps, context, last), false, await whatCounted(deps, last));
       }
       const { filter, hookId } = filterOf(deps, asked);
       const all = await deps.store.journal.list({ ...filter, limit: REACH });
@@ -85,7 +88,7 @@ export function runs(deps: CommandDeps): Command {
           `${page.entries
             .map(
               ({ id, conversation }, index) =>
-                `${index + 1 + at}. ${code(id)}${conversation === undefined ? "" : ` in ${code(conversation)}`}`,
+                `${index + 1 + at}. ${code(id)}${conversation === undefined ? "" : ` in ${conversationText(deps, conversation)}`}`,
             )
             .join("\n")}`,
           found.length < all.length &&
@@ -127,7 +130,7 @@ function rowOf(dispatch: DispatchRecord, hookId: string | undefined, isFailed: b
   return [
     clockTime(dispatch.at, now),
     dispatch.phase ? `${dispatch.point} ${dispatch.phase}` : dispatch.point,
-    `${own ? runOutcomeText(own) : dispatchOutcome(dispatch)}${dispatch.dryRun ? " (dry)" : ""}`,
+    `${own ? runOutcomeText(own) : dispatchOutcome(dispatch)}${dispatch.dryRun && dispatch.outcome !== "dry_run" ? " (dry)" : ""}`,
     hookId === undefined ? decider(dispatch, isFailed) : "",
     formatDuration(own?.latencyMs ?? dispatch.latencyMs),
     failures > 0 ? `${failures}/${dispatch.runs.length}` : "",

@@ -1,7 +1,7 @@
 /** How dispatches and runs look in an answer: one home, used by /runs, /run, /fire-hook, /replay and /hooks why. */
-import type { DispatchRecord, Outcome, RunRecord } from "../src/domain/journal.js";
+import { type DispatchRecord, namedBy, type Outcome, type RunRecord } from "../src/domain/journal.js";
 import { formatDuration } from "../src/lib/duration.js";
-import { redact, reveal } from "../src/lib/redact.js";
+import { type NamedBy, redact, reveal } from "../src/lib/redact.js";
 import { isBlock, isPutOff } from "./journey/put-off.js";
 import { ago, clip, code, count, jsonBlock, plain, table } from "./text.js";
 
@@ -21,7 +21,7 @@ const SIGNS: Record<Outcome, string> = {
 };
 
 export function outcomeText(outcome: Outcome): string {
-  return `${SIGNS[outcome]} ${outcome}`;
+  return `${SIGNS[outcome]} ${outcome === "dry_run" ? "not called (dry run)" : outcome.replace("_", " ")}`;
 }
 
 /** A claim that blocks or puts the message off is shown as that. */
@@ -59,13 +59,14 @@ export function errorText({ error = "", place }: RunRecord): string {
 }
 
 /** What each run said and changed, below the table; runs with nothing to tell are left out. */
-export function runDetails(runs: readonly RunRecord[], isOpen: boolean): string[] {
+export function runDetails({ point, runs }: Pick<DispatchRecord, "point" | "runs">, isOpen: boolean): string[] {
+  const by = namedBy(point);
   return runs.flatMap((run) => {
     const facts: string[] = [];
     if (run.attempt > 1) facts.push(`attempt ${run.attempt}`);
     if (run.reason) facts.push(plain(run.reason));
     if (run.error) facts.push(errorText(run));
-    const diff = isEmpty(run.diff) ? "" : `\n${jsonBlock(open(run.diff, isOpen), 900)}`;
+    const diff = isEmpty(run.diff) ? "" : `\n${jsonBlock(open(run.diff, isOpen, by), 900)}`;
     return facts.length === 0 && diff === ""
       ? []
       : [`${code(run.hookId)}${facts.length ? `: ${facts.join(" · ")}` : ""}${diff}`];
@@ -73,21 +74,22 @@ export function runDetails(runs: readonly RunRecord[], isOpen: boolean): string[
 }
 
 /** What came of the dispatch, and who set which part; left out when it is what the only run said. */
-export function resultText({ result, provenance, runs }: DispatchRecord, isOpen: boolean): string | undefined {
+export function resultText({ point, result, provenance, runs }: DispatchRecord, isOpen: boolean): string | undefined {
   if (result === undefined) return undefined;
   const told = runs.filter(({ diff }) => !isEmpty(diff));
   if (told.length === 1 && JSON.stringify(told[0]?.diff) === JSON.stringify(result)) return undefined;
   const setBy = Object.entries(provenance ?? {}).map(([key, hookId]) => `${code(key)} by ${code(hookId)}`);
   const facts = [...(isOpen ? [] : ["texts and names masked"]), ...setBy];
-  return `**Result**${facts.length > 0 ? ` (${facts.join(", ")})` : ""}\n${jsonBlock(open(result, isOpen), 1000)}`;
+  return `**Result**${facts.length > 0 ? ` (${facts.join(", ")})` : ""}\n${jsonBlock(open(result, isOpen, namedBy(point)), 1000)}`;
 }
 
 function isEmpty(diff: unknown): boolean {
   return diff === undefined || diff === null || (typeof diff === "object" && Object.keys(diff).length === 0);
 }
 
-export function open(value: unknown, isOpen: boolean): unknown {
-  return isOpen ? reveal(value) : redact(value);
+/** `by`: who named its fields. */
+export function open(value: unknown, isOpen: boolean, by: NamedBy): unknown {
+  return isOpen ? reveal(value) : redact(value, by);
 }
 
 /** What came of it; a failure of a hook shows, also where the dispatch went on without it. */
@@ -100,12 +102,18 @@ export function dispatchOutcome({ outcome, runs }: Pick<DispatchRecord, "outcome
   return failed === ran.length ? outcomeText("failed") : `${outcomeText(outcome)}, ${failed} failed`;
 }
 
+/** `13 runs, 2 skipped`: a hook that was skipped did not run. */
+function runsText({ runs }: DispatchRecord): string {
+  const skipped = runs.filter(({ outcome }) => outcome === "skipped").length;
+  return `${count(runs.length - skipped, "run")}${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+}
+
 /** The dispatch in one line: what fired, what came of it, when. */
 export function dispatchLine(dispatch: DispatchRecord, now: number): string {
   const point = `${dispatch.point}${dispatch.phase ? ` (${dispatch.phase})` : ""}`;
   return [
     `${code(point)} ${dispatchOutcome(dispatch)}`,
-    count(dispatch.runs.length, "run"),
+    runsText(dispatch),
     formatDuration(dispatch.latencyMs),
     ago(dispatch.at, now),
     ...(dispatch.dryRun ? ["dry run"] : []),
@@ -115,14 +123,15 @@ export function dispatchLine(dispatch: DispatchRecord, now: number): string {
 
 /** The record for `--json`, masked unless it may be read. */
 export function dispatchData(dispatch: DispatchRecord, isOpen: boolean): Record<string, unknown> {
+  const by = namedBy(dispatch.point);
   return {
     ...dispatch,
-    payload: open(dispatch.payload, isOpen),
-    ...(dispatch.result === undefined ? {} : { result: open(dispatch.result, isOpen) }),
+    payload: open(dispatch.payload, isOpen, by),
+    ...(dispatch.result === undefined ? {} : { result: open(dispatch.result, isOpen, by) }),
     runs: dispatch.runs.map((run) => ({
       ...run,
       ...(run.error === undefined ? {} : { error: clip(run.error, 2000) }),
-      ...(run.diff === undefined ? {} : { diff: open(run.diff, isOpen) }),
+      ...(run.diff === undefined ? {} : { diff: open(run.diff, isOpen, by) }),
     })),
     redacted: !isOpen,
   };

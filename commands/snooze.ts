@@ -29,6 +29,7 @@ export const snoozeSpec: CommandSpec = {
 export function snooze(deps: CommandDeps): Command {
   return {
     ...snoozeSpec,
+    answersWithNote: (options) => options.for !== undefined,
     async run(context) {
       const desk = needAlerts(deps);
       const given = context.options.for;

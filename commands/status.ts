@@ -170,11 +170,10 @@ function verdict({
     journalRemark !== undefined && "the journal has gaps",
     storeRemarks.length > 0 && `${count(storeRemarks.length, "warning")} about the store`,
   ].filter((trouble) => trouble !== false);
-  if (troubles.length > 0) return { title: `Up, but ${troubles.join(", ")}`, tone: "warning" };
   const away = gateway.adapters.filter(({ phase }) => phase === "connecting" || phase === "reconnecting");
-  return away.length > 0
-    ? { title: `Up, waiting for ${away.map(({ platform }) => platform).join(" and ")}`, tone: "warning" }
-    : { title: "All is well", tone: "good" };
+  if (troubles.length === 0 && away.length === 0) return { title: "All is well", tone: "good" };
+  const waiting = away.length === 0 ? "" : `, waiting for ${away.map(({ platform }) => platform).join(" and ")}`;
+  return { title: `Up${waiting}${troubles.length === 0 ? "" : `, but ${troubles.join(", ")}`}`, tone: "warning" };
 }
 
 async function checkStore({ store }: CommandDeps): Promise<string | undefined> {
@@ -253,7 +252,7 @@ function ignoredLine(ignored: GatewayStatus["ignored"]): string {
   const shown = [...first, ...others.slice(0, room)]
     .map(({ platform, reason, count: times }) => `${times} on ${plain(platform)} (${plain(reason, 60)})`)
     .join(", ");
-  return `ignored since the start: ${shown}${more === 0 ? "" : ` and ${more} more for other reasons (${code("hookgate doctor")} lists them)`}`;
+  return `ignored since the start: ${shown}${more === 0 ? "" : ` and ${more} more for other reasons (${code("npx hookgate doctor")} lists them)`}`;
 }
 
 function hookLines(

@@ -26,7 +26,7 @@ export function whoami(): Command {
         text: [
           [
             `You are ${operator.displayName ? `**${plain(operator.displayName, 64)}**, ` : ""}${code(person)}`,
-            `role: ${operator.role ? `**${operator.role}**` : "**none**. You can use `/help`, `/whoami`, `/claim`, and `/task` for tasks given to you"}`,
+            `role: ${operator.role ? `**${operator.role}**` : "**none**. You can use `/help`, `/whoami` and `/claim`"}`,
             ...(roleIds.length > 0
               ? [
                   `platform roles: ${roleIds

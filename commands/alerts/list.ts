@@ -36,7 +36,8 @@ export async function listAlerts(
   const totals = ALERT_STATES.flatMap((state) =>
     counts[state] ? [`${counts[state]} ${STATE_WORDS[state]}`] : [],
   ).join(", ");
-  const page = pageOf(found, Number(options.page ?? 1), sizeOf(options.limit, PAGE_SIZE, 500));
+  const size = sizeOf(options.limit, PAGE_SIZE, 500);
+  const page = pageOf(found, Number(options.page ?? 1), size);
   const data = {
     alerts: page.entries.map(alertData),
     counts,
@@ -55,6 +56,15 @@ export async function listAlerts(
       data,
     });
   const now = deps.clock.now();
+  const lines = await Promise.all(
+    page.entries.slice(0, PAGE_SIZE).map(async (alert, index) => {
+      const number = (page.number - 1) * size + index + 1;
+      const owner = alert.assignee ? ` (${plain(alert.assignee.name, 40)})` : "";
+      return `${number}. ${await desk.line(alert)}${owner}`;
+    }),
+  );
+  const [only] = found.length === 1 ? found : [];
+  const runbook = only?.signal.runbook;
   return answer({
     text: [
       `**${count(found.length, "alert")}**${which === "open" ? " open" : which === "mine" ? " of yours" : ""}${pageText(page)}`,
@@ -70,10 +80,8 @@ export async function listAlerts(
           shortDuration(Math.max(0, now - alert.raisedAt)),
         ]),
       ),
-      page.entries
-        .slice(0, PAGE_SIZE)
-        .map((alert, index) => line(alert, index, page.number, page.entries.length))
-        .join("\n"),
+      lines.join("\n"),
+      runbook !== undefined && `Runbook: ${plain(runbook)}`,
       totals && `${totals}.`,
     ],
     data,
@@ -82,9 +90,4 @@ export async function listAlerts(
       pageButtons(page, `/alerts ${which}`),
     ],
   });
-}
-
-function line(alert: Alert, index: number, page: number, size: number): string {
-  const owner = alert.assignee ? ` (${plain(alert.assignee.name, 40)})` : "";
-  return `${(page - 1) * size + index + 1}. \`${alert.id}\` ${plain(alert.signal.title, 80)} · ${alert.severity}${owner}`;
 }

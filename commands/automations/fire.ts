@@ -76,7 +76,12 @@ export async function readHandPayload(deps: CommandDeps, definition: Definition,
     const { payload, source } = await readPayload(deps, deps.registry.point(definition.point), text, definition.id);
     return { payload: fieldsOf(payload), source };
   }
-  if (text === "" || text === "example" || text === "last") return { payload: {}, source: "none" };
+  if (text === "last")
+    throw badUsage(
+      `${definition.id} is started by ${definition.trigger.kind === "manual" ? "a person" : "time"}, so it has no last payload.`,
+      "Leave the payload out, or type one as JSON: templates see it as event.input.",
+    );
+  if (text === "" || text === "example") return { payload: {}, source: "none" };
   const such = 'Such as `{"branch": "main"}`; templates see it as event.input.';
   return { payload: readObject(text, such), source: "typed" };
 }

@@ -9,6 +9,7 @@ import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
 import { fireConfigured, isStartedAlone } from "./fire.js";
 import { readableRun, readingOf } from "./owner-only.js";
+import { dryOutcome } from "./show-fired.js";
 import { automationRunData, hasFailedRun, runLine, statusText, stepTable } from "./show-run.js";
 
 export async function replayConfigured(
@@ -34,15 +35,21 @@ export async function replayConfigured(
   const run = readableRun(deps, context, whole);
   const now = deps.clock.now();
   const steps = run.attempts.at(-1)?.steps ?? [];
-  const changes = run.status === past.status ? [] : [`${statusText(past.status)} then, ${statusText(run.status)} now`];
+  const isCompared = isLive || run.status !== "succeeded";
+  const changes =
+    run.status === past.status || !isCompared ? [] : [`${statusText(past.status)} then, ${statusText(run.status)} now`];
   const reading = readingOf(deps, context, past.hookId, false);
   return answer({
     text: [
       `**${isLive ? "Replayed" : "Replayed, dry"}** ${code(past.id)}.`,
-      `Then: ${runLine(past, now)}\nNow: ${runLine(run, now)}`,
+      `Then: ${runLine(past, now)}\nNow: ${runLine(run, now, dryOutcome(run, !isLive))}`,
       run.statusReason && plain(run.statusReason),
       steps.length > 0 && stepTable(steps),
-      changes.length > 0 ? `**Different from then**: ${changes.join("")}` : "It came to the same end as then.",
+      changes.length > 0
+        ? `**Different from then**: ${changes.join("")}`
+        : isCompared
+          ? "It came to the same end as then."
+          : `It came as far as its handler, which is not called in a dry run. ${code("live=true")} calls it.`,
     ],
     data: { ...automationRunData(run, reading), kind: "run", replayOf: past.id, changes },
     outcome: hasFailedRun(run) ? "failed" : "done",

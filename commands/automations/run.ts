@@ -6,6 +6,8 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, jsonBlock, plain } from "../text.js";
+import { conversationText } from "../who.js";
+import { effectOf } from "./effect.js";
 import { mayReveal, needForReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";
 import { attemptDetails, automationRunData, hasContent, runLine, statusText, stepTable } from "./show-run.js";
 
@@ -24,18 +26,20 @@ export async function showAutomationRun(
   }
   const reading = readingOf(deps, context, whole.hookId, isOpen);
   const run = readableRun(deps, context, whole);
+  const effect = await effectOf(deps, whole);
   const now = deps.clock.now();
   const last = run.attempts.at(-1);
   const id = word(run.hookId);
   const isJournalled = run.dispatchId !== undefined && run.dispatchId !== run.id;
   return answer({
     text: [
-      runLine(run, now),
+      runLine(run, now, effect?.outcome),
+      effect?.text,
       run.statusReason && plain(run.statusReason),
       [
         `run ${code(run.id)}`,
         ...(run.cause ? [causeText(run.cause)] : []),
-        ...(run.conversation ? [`in ${code(run.conversation)}`] : []),
+        ...(run.conversation ? [`in ${conversationText(deps, run.conversation)}`] : []),
         ...(run.endedAt === undefined && run.dueAt > now ? [`tried again in ${formatDuration(run.dueAt - now)}`] : []),
       ].join("\n"),
       ...run.attempts.slice(0, -1).slice(-MAX_EARLIER).map(earlierText),
@@ -43,7 +47,7 @@ export async function showAutomationRun(
       ...(last ? attemptDetails(last, reading, 500) : []),
       `**Payload** (texts and names masked)\n${jsonBlock(run.payload, 800)}`,
     ],
-    data: { ...automationRunData(run, reading), kind: "run" },
+    data: { ...automationRunData(run, reading), kind: "run", withheld: effect?.withheld },
     buttons: [
       [
         ...(hasRole(context.operator.role, "operator")

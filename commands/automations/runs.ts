@@ -5,6 +5,7 @@ import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { code, count } from "../text.js";
+import { effectOf } from "./effect.js";
 import { readableRun, readingOf } from "./owner-only.js";
 import { automationRunData, automationRunTable } from "./show-run.js";
 
@@ -40,6 +41,11 @@ export async function listAutomationRuns(
   const found = whole.map((run) => readableRun(deps, context, run));
   const size = sizeOf(context.options.limit, PAGE_SIZE, REACH);
   const page = pageOf(found, Number(context.options.page ?? 1), size);
+  const outcomes = new Map<string, string>();
+  for (const run of page.entries) {
+    const effect = await effectOf(deps, run);
+    if (effect) outcomes.set(run.id, effect.outcome);
+  }
   const data = {
     runs: page.entries.map((run) => dataOf(deps, context, run)),
     dispatches: [],
@@ -60,7 +66,7 @@ export async function listAutomationRuns(
   return answer({
     text: [
       `**${found.length === REACH ? `The last ${REACH} runs` : count(found.length, "run")}** ${code(asked)}${pageText(page)}`,
-      automationRunTable(page.entries, deps.clock.now(), at + 1),
+      automationRunTable(page.entries, deps.clock.now(), at + 1, outcomes),
       page.entries.map(({ id }, index) => `${at + index + 1}. ${code(id)}`).join("\n"),
       `${code("/run ID")} shows one.`,
     ],

@@ -5,10 +5,19 @@ import { hasRole } from "../../src/domain/identity.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { outcomeText } from "../show-dispatch.js";
 import { code, plain } from "../text.js";
 import type { HandPayload } from "./fire.js";
 import { mayReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";
-import { attemptDetails, automationRunData, hasContent, hasFailedRun, runLine, stepTable } from "./show-run.js";
+import {
+  attemptDetails,
+  automationRunData,
+  hasContent,
+  hasFailedRun,
+  runLine,
+  statusText,
+  stepTable,
+} from "./show-run.js";
 
 export async function showFired(
   deps: CommandDeps,
@@ -25,7 +34,7 @@ export async function showFired(
   const line = `/fire-hook ${word(id)}${text ? ` payload=${word(text)}` : ""}`;
   return answer({
     text: [
-      `**${dryRun ? "Dry run" : "Fired live"}** ${runLine(run, deps.clock.now())}`,
+      `**${dryRun ? "Dry run" : "Fired live"}** ${runLine(run, deps.clock.now(), dryOutcome(run, dryRun))}`,
       run.statusReason && plain(run.statusReason),
       attempt && attempt.steps.length > 0 && stepTable(attempt.steps),
       ...(attempt ? attemptDetails(attempt, reading, dryRun ? 700 : 300) : []),
@@ -46,3 +55,7 @@ export async function showFired(
     ],
   });
 }
+
+/** In place of the status: a dry run that comes as far as the handler ends there. */
+export const dryOutcome = ({ status }: AutomationRun, dryRun: boolean): string =>
+  dryRun && status === "succeeded" ? outcomeText("dry_run") : statusText(status);

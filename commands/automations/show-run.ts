@@ -22,23 +22,25 @@ export const STEP_SIGNS: Record<StepRecord["outcome"], string> = {
 };
 
 export function statusText(status: AutomationRunStatus): string {
-  return `${SIGNS[status]} ${status}`;
+  return `${SIGNS[status]} ${status.replace("_", " ")}`;
 }
 
-/** Of the last attempt; undefined while it has not begun. */
+/** How long the last attempt took; undefined before it starts, and when the end of the process cut it off. */
 export function tookMs({ attempts }: AutomationRun, now: number): number | undefined {
   const last = attempts.at(-1);
-  return last && (last.endedAt ?? now) - last.startedAt;
+  if (last === undefined || (last.endedAt === undefined && last.status !== "running")) return undefined;
+  return (last.endedAt ?? now) - last.startedAt;
 }
 
 export function hasFailedRun({ status }: Pick<AutomationRun, "status">): boolean {
   return status === "failed" || status === "timed_out" || status === "interrupted";
 }
 
-export function runLine(run: AutomationRun, now: number): string {
+/** `outcome`: in place of the status. */
+export function runLine(run: AutomationRun, now: number, outcome = statusText(run.status)): string {
   const took = tookMs(run, now);
   return [
-    `${code(run.hookId)} ${statusText(run.status)}`,
+    `${code(run.hookId)} ${outcome}`,
     ...(took === undefined ? [] : [formatDuration(took)]),
     ago(run.createdAt, now),
     ...(run.attempt > 1 ? [`attempt ${run.attempt}`] : []),
@@ -46,8 +48,13 @@ export function runLine(run: AutomationRun, now: number): string {
   ].join(" · ");
 }
 
-/** `first`: the number of the first row. */
-export function automationRunTable(runs: readonly AutomationRun[], now: number, first = 1): string {
+/** `first`: the number of the first row; `outcomes`: by run, in place of its status. */
+export function automationRunTable(
+  runs: readonly AutomationRun[],
+  now: number,
+  first: number,
+  outcomes: ReadonlyMap<string, string>,
+): string {
   return table(
     [
       { title: "#", right: true },
@@ -63,7 +70,7 @@ export function automationRunTable(runs: readonly AutomationRun[], now: number, 
         String(first + index),
         clockTime(run.createdAt, now),
         run.hookId,
-        statusText(run.status),
+        outcomes.get(run.id) ?? statusText(run.status),
         took === undefined ? "" : formatDuration(took),
         run.statusReason ?? run.reason,
       ];
@@ -77,7 +84,7 @@ export function stepTable(steps: readonly StepRecord[]): string {
     steps.map(({ step, outcome, latencyMs }, index) => [
       String(index + 1),
       step,
-      `${STEP_SIGNS[outcome]} ${outcome}`,
+      `${STEP_SIGNS[outcome]} ${outcome.replace("_", " ")}`,
       formatDuration(latencyMs),
     ]),
   );

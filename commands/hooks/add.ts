@@ -17,7 +17,7 @@ export function explainAdding(): CommandAnswer {
       "Hooks are not added from chat: a definition may run programs, so it is written where only the owner of this machine can, and stays under version control.",
       `Put this into a file under ${code("hooks/")} beside the configuration (or below ${code("hooks:")} in it), and save. Hookgate checks and applies it at once, and reports problems here.`,
       block(SNIPPET, "yaml"),
-      `${code("hookgate check")} shows every problem before you save, and ${code("hookgate points")} what hooks can listen to.`,
+      `${code("npx hookgate check")} shows every problem before you save, and ${code("npx hookgate points")} what hooks can listen to.`,
     ],
     data: { snippet: SNIPPET },
     buttons: [[commandButton("Hooks", "/hooks list"), commandButton("Broken ones", "/hooks broken")]],

@@ -8,10 +8,11 @@ import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
+import { effectOf } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
 import { heldAt, type Switching, switchesOf } from "../journey/audit.js";
 import { backgroundText, hasNotRun, isAttempt, isJournalled, isOfBackground } from "../journey/background.js";
-import { type Journey, posterOf } from "../journey/find.js";
+import { type Journey, POINT_OF_CHANGE, posterOf } from "../journey/find.js";
 import { isBlock, isPutOff } from "../journey/put-off.js";
 import { runningText } from "../journey/surroundings.js";
 import { whyNotReached } from "../journey/why-not-reached.js";
@@ -22,6 +23,16 @@ import { operatorName } from "../who.js";
 /** Runs shown; `--json` has all. */
 const MAX_RUNS = 5;
 
+/** Points that messages pass: in a chat its last message is meant when none is named. */
+export const OF_MESSAGES: ReadonlySet<string> = new Set([
+  "message_received",
+  "inbound_claim",
+  "before_dispatch",
+  "message_sending",
+  "message_sent",
+  "delivery_failed",
+]);
+
 export async function explainMessage(deps: CommandDeps, hook: HookInfo, journey: Journey): Promise<CommandAnswer> {
   const here = journey.dispatches.filter(
     ({ point, phase }) => point === hook.hook && (hook.phase === undefined || phase === hook.phase),
@@ -29,8 +40,12 @@ export async function explainMessage(deps: CommandDeps, hook: HookInfo, journey:
   if (journey.running.some(({ hookId }) => hookId === hook.id)) return notKnownYet(hook, journey);
   const ran = runsOf(hook.id, here, journey);
   if (ran.length > 0) {
-    const remark = await whyGone(deps, hook, ran);
-    return showRuns(deps, hook.id, journey, ran, nextButtons(hook, ran.at(-1)?.dispatch), remark);
+    const remarks = [
+      await whyGone(deps, hook, ran),
+      await whyNotAgain(deps, hook, journey, ran),
+      ...(await effectsOf(deps, ran)),
+    ];
+    return showRuns(deps, hook.id, journey, ran, nextButtons(hook, ran.at(-1)?.dispatch), remarks);
   }
   if (journey.origin?.hookId === hook.id) return sentIt(hook, journey, journey.origin.text);
   const dispatch = here.filter((one) => !isAttempt(one)).at(-1);
@@ -44,7 +59,7 @@ export function explainGone(deps: CommandDeps, hookId: string, journey: Journey)
   const last = ran.at(-1)?.dispatch;
   if (last === undefined) return undefined;
   const button = commandButton("The dispatch", `/run ${word(last.id)}`);
-  return showRuns(deps, hookId, journey, ran, [button], "This hook is no longer registered.");
+  return showRuns(deps, hookId, journey, ran, [button], ["This hook is no longer registered."]);
 }
 
 interface RanIn {
@@ -68,21 +83,53 @@ async function whyGone(deps: CommandDeps, hook: HookInfo, ran: readonly RanIn[])
   return disabledReason(deps, hook, await switchesOf(deps, hook.id), stored.endedAt);
 }
 
+/** Why it did not run when the message that it had put off was offered for the last time. */
+async function whyNotAgain(
+  deps: CommandDeps,
+  hook: HookInfo,
+  { row, dispatches }: Journey,
+  ran: readonly RanIn[],
+): Promise<string | undefined> {
+  const last = ran.at(-1);
+  if (last === undefined || !isPutOff(last.run) || row?.status !== "done" || row.settledAt === undefined)
+    return undefined;
+  const [, round = "1"] = /:inbound_claim(?::(\d+))?$/.exec(last.dispatch.id) ?? [];
+  if (Number(round) >= row.round) return undefined;
+  const offered = dispatches.find(({ id }) => id === `m${row.id}:inbound_claim:${row.round}`);
+  const switches = await switchesOf(deps, hook.id);
+  const reason =
+    disabledReason(deps, hook, switches, row.settledAt) ?? (offered && endedEarlier(deps, offered, hook, row));
+  return `The message was offered to the hooks once more, and it did not run then.${reason === undefined ? "" : ` ${reason}`}`;
+}
+
+/** What its runs posted and people did not get. */
+async function effectsOf(deps: CommandDeps, ran: readonly RanIn[]): Promise<(string | undefined)[]> {
+  // An attempt of a background run has the id of the run and its number.
+  const ids = new Set(ran.map(({ run, stored }) => stored?.id ?? run.id.replace(/(\/\d+):\d+\b.*$/, "$1")));
+  return Promise.all(
+    [...ids].map(async (id) => {
+      const run = await deps.automations?.runs.get(id);
+      return run && (await effectOf(deps, run))?.text;
+    }),
+  );
+}
+
 /** Its point is firing now, or may fire yet, for a message or a delivery that hooks are at work on. */
 function isOpenAt(hook: HookInfo, { row, running }: Journey, recorded: DispatchRecord | undefined): boolean {
   const awaited = running.filter(({ dispatchId }) => !isOfBackground(dispatchId));
   if (awaited.some(({ dispatchId }) => dispatchId.split(":")[1] === hook.hook)) return true;
-  return recorded === undefined && (row?.status === "running" || awaited.length > 0);
+  if (recorded !== undefined || !OF_MESSAGES.has(hook.hook)) return false;
+  return row?.status === "running" || awaited.length > 0;
 }
 
 /** A dispatch is recorded at its end: until then it is not known which hooks had their turn. */
-function notKnownYet(hook: HookInfo, { asked, running }: Journey): CommandAnswer {
+function notKnownYet(hook: HookInfo, { id, asked, running }: Journey): CommandAnswer {
   const own = running.find(({ hookId }) => hookId === hook.id);
   return answer({
     text: [
       own
-        ? `${code(hook.id)} and ${code(asked)}: It is running now, for ${formatDuration(own.forMs)}.`
-        : `Whether ${code(hook.id)} runs for ${code(asked)} is not known yet: the message is being handled now.`,
+        ? `${code(hook.id)} and ${code(id)}: It is running now, for ${formatDuration(own.forMs)}.`
+        : `Whether ${code(hook.id)} runs for ${code(id)} is not known yet: the message is being handled now.`,
       !own && running.length > 0 && `${runningText(running)}.`,
     ],
     data: {
@@ -92,14 +139,14 @@ function notKnownYet(hook: HookInfo, { asked, running }: Journey): CommandAnswer
       pending: true,
       running: running.map(({ hookId, runId, forMs }) => ({ hookId, runId, forMs })),
     },
-    buttons: [[commandButton("Ask again", `/hooks why ${word(hook.id)} ${word(asked)}`)], nextButtons(hook, undefined)],
+    buttons: [[commandButton("Ask again", `/hooks why ${word(hook.id)} ${word(id)}`)], nextButtons(hook, undefined)],
   });
 }
 
 /** The message that was named is what the hook itself posted. */
-function sentIt(hook: HookInfo, { asked, dispatches }: Journey, origin: string): CommandAnswer {
+function sentIt(hook: HookInfo, { id, asked, dispatches }: Journey, origin: string): CommandAnswer {
   return answer({
-    text: [`${code(hook.id)} **sent this message** (${code(asked)}): ${origin}.`],
+    text: [`${code(hook.id)} **sent this message** (${code(id)}): ${origin}.`],
     data: { id: hook.id, message: asked, found: true, ran: true, sent: true },
     buttons: [nextButtons(hook, dispatches.at(-1))],
   });
@@ -108,21 +155,21 @@ function sentIt(hook: HookInfo, { asked, dispatches }: Journey, origin: string):
 function showRuns(
   deps: CommandDeps,
   hookId: string,
-  { asked, row, deliveries, dispatches }: Journey,
+  { id, asked, row, deliveries, dispatches }: Journey,
   ran: readonly RanIn[],
   buttons: readonly Button[],
-  remark?: string,
+  remarks: readonly (string | undefined)[],
 ): CommandAnswer {
   const now = deps.clock.now();
   const posted = ({ dispatch }: RanIn) => {
-    const post = row && deliveries.find(({ id }) => id === rootOf(dispatch.id));
+    const post = row && deliveries.find((one) => one.id === rootOf(dispatch.id));
     const poster = post && posterOf(post, dispatches);
     return poster ? ` · for ${code(post.id)}, which ${code(poster)} posted because of the message` : "";
   };
   return answer({
     text: [
-      `${code(hookId)} and ${code(asked)}:`,
-      remark,
+      `${code(hookId)} and ${code(id)}:`,
+      ...remarks,
       ...ran
         .slice(-MAX_RUNS)
         .map((one) => `${runText(deps, one, now)}\n${dispatchLine(one.dispatch, now)}${posted(one)}`),
@@ -163,7 +210,7 @@ function runText(deps: CommandDeps, { run, stored }: RanIn, now: number): string
 async function didNotRun(
   deps: CommandDeps,
   hook: HookInfo,
-  { asked, row, dispatches }: Journey,
+  { id, asked, row, dispatches }: Journey,
   dispatch: DispatchRecord,
 ): Promise<CommandAnswer> {
   const now = deps.clock.now();
@@ -172,7 +219,7 @@ async function didNotRun(
   const explanation = explain(deps, hook, dispatch);
   return answer({
     text: [
-      `${code(hook.id)} did **not** run for ${code(asked)}, though ${code(hook.hook)} fired.`,
+      `${code(hook.id)} did **not** run for ${code(id)}, though ${code(hook.hook)} fired.`,
       reason,
       !reason && `By its state now:\n${checkLines(explanation.checks)}`,
       !reason &&
@@ -196,10 +243,11 @@ async function didNotRun(
 
 /** The point did not fire: the message did not come so far, or no hook was enabled there. */
 async function didNotFire(deps: CommandDeps, hook: HookInfo, journey: Journey): Promise<CommandAnswer> {
-  const { asked, row, own, dispatches, deliveries } = journey;
+  const { id, asked, row, own, dispatches, deliveries } = journey;
   const now = deps.clock.now();
   const isOpen = (row && row.settledAt === undefined) || deliveries.some(({ settledAt }) => settledAt === undefined);
-  const at = row?.receivedAt ?? own?.createdAt ?? dispatches[0]?.at ?? now;
+  const change = journey.changes.findLast(({ event }) => POINT_OF_CHANGE[event.kind] === hook.hook);
+  const at = (change ?? row)?.receivedAt ?? own?.createdAt ?? dispatches[0]?.at ?? now;
   const notReached = whyNotReached(hook.hook, journey, now);
   const switches = notReached === undefined ? await switchesOf(deps, hook.id) : [];
   const reason = notReached ?? disabledReason(deps, hook, switches, at);
@@ -208,7 +256,7 @@ async function didNotFire(deps: CommandDeps, hook: HookInfo, journey: Journey): 
   const recorded = isKnown ? undefined : endings(dispatches);
   return answer({
     text: [
-      `${code(hook.id)} did **not** run for ${code(asked)}${isOpen ? " yet" : ""}: ${code(hook.hook)} did not fire${notReached === undefined && isKnown ? ", because no hook was enabled there" : ""}.`,
+      `${code(hook.id)} did **not** run for ${code(id)}${isOpen ? " yet" : ""}: ${code(hook.hook)} did not fire${notReached === undefined && isKnown ? ", because no hook was enabled there" : ""}.`,
       reason,
       reason === undefined &&
         isKnown &&

@@ -2,35 +2,41 @@
  * `/hooks why [ID] [message]`: why a hook ran or did not. With a message, what is on record answers for that message; without one,
  * the hook's own checks answer for its last payload, or for none. Without a hook: what happened to the message.
  */
-import type { DispatchRecord } from "../../src/domain/journal.js";
+import type { DispatchFilter, DispatchRecord } from "../../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
+import type { AnyPoint } from "../../src/hooks/signatures.js";
+import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
+import { effectOf } from "../automations/effect.js";
 import { readableDispatch, readableRun } from "../automations/owner-only.js";
 import { explainGates } from "../automations/why.js";
 import type { CommandDeps } from "../deps.js";
+import { isAttempt } from "../journey/background.js";
 import { type Candidate, findJourney, type Journey } from "../journey/find.js";
 import { showPath } from "../journey/path.js";
-import { resolveHook } from "../resolve.js";
+import { resolveTarget } from "../resolve.js";
 import { outcomeText } from "../show-dispatch.js";
 import { ago, clip, clockTime, code, plain } from "../text.js";
-import { placeText } from "../who.js";
+import { conversationText, placeText } from "../who.js";
 import { brokenText } from "./broken.js";
 import { readHookRow, skipText } from "./rows.js";
 import { showBrokenHook } from "./show.js";
-import { checkLines, endedEarlier, explain, explainGone, explainMessage, nextButtons } from "./why-message.js";
+import {
+  checkLines,
+  endedEarlier,
+  explain,
+  explainGone,
+  explainMessage,
+  nextButtons,
+  OF_MESSAGES,
+} from "./why-message.js";
+import { explainPoint, explainPointNow } from "./why-point.js";
 
 /** Points that fire for the one hook whose trigger came. */
 const OWN_POINTS: ReadonlySet<string> = new Set(["hook.due"]);
-/** Points that messages pass: in a chat its last message is meant when none is named. */
-const OF_MESSAGES: ReadonlySet<string> = new Set([
-  "message_received",
-  "inbound_claim",
-  "before_dispatch",
-  "message_sending",
-  "message_sent",
-  "delivery_failed",
-]);
+/** How far the last dispatch of a point is looked for, behind attempts of background runs. */
+const LAST_DISPATCHES = 100;
 /** A message is named so, and no hook is. */
 const IS_MESSAGE = /^(last|\d+|m\d+([:/].*)?|(d|t|al|r)_[\w:/.-]+)$/i;
 
@@ -48,7 +54,9 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
     const gone = "journey" in found ? explainGone(deps, named, found.journey) : undefined;
     if (gone) return gone;
   }
-  const hook = resolveHook(deps.registry, named);
+  const target = resolveTarget(deps.registry, named);
+  if (target.kind === "point") return whyPoint(deps, context, target.point, asked);
+  const { hook } = target;
   if (asked === undefined && (context.at === undefined || !OF_MESSAGES.has(hook.hook))) return explainNow(deps, hook);
   const found = await readJourney(deps, context, asked ?? "last");
   // Nothing was written here yet: what holds now is all that there is to answer.
@@ -56,11 +64,27 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
   return "journey" in found ? explainMessage(deps, hook, found.journey) : found.answer;
 }
 
+/** A point instead of a hook: what happened there for the message, or the last time that it fired. */
+async function whyPoint(
+  deps: CommandDeps,
+  context: CommandContext,
+  { name }: AnyPoint,
+  asked: string | undefined,
+): Promise<CommandAnswer> {
+  if (asked === undefined && (context.at === undefined || !OF_MESSAGES.has(name)))
+    return explainPointNow(deps, name, await lastOf(deps, { point: name }));
+  const found = await readJourney(deps, context, asked ?? "last");
+  if ("journey" in found) return explainPoint(deps, name, found.journey);
+  return asked === undefined ? explainPointNow(deps, name, await lastOf(deps, { point: name })) : found.answer;
+}
+
 const brokenOf = ({ automations }: CommandDeps, hookId: string) =>
   automations?.broken().find(({ id }) => id === hookId);
 
 /** The whole path of one message. */
 export async function whatHappened(deps: CommandDeps, context: CommandContext, asked: string): Promise<CommandAnswer> {
+  if (asked.startsWith("t_") && (await deps.tasks?.store.get(asked)) !== undefined)
+    return unknownId(deps, context, asked);
   const found = await readJourney(deps, context, asked);
   return "journey" in found ? showPath(deps, found.journey) : found.answer;
 }
@@ -92,7 +116,7 @@ function whichChat(deps: CommandDeps, asked: string, places: readonly Candidate[
       places
         .map(
           ({ id, conversation, address, at, by }) =>
-            `- ${code(id)}, ${clockTime(at, now)}, ${by === undefined ? "" : `by ${plain(by, 64)} `}in ${address ? placeText(deps, address) : code(conversation)}`,
+            `- ${code(id)}, ${clockTime(at, now)}, ${by === undefined ? "" : `by ${plain(by, 64)} `}in ${address ? placeText(deps, address) : conversationText(deps, conversation)}`,
         )
         .join("\n"),
     ],
@@ -117,7 +141,7 @@ async function unknownId(deps: CommandDeps, context: CommandContext, asked: stri
     const text = [`${code(clip(asked, 80))} is the id of ${what}, and not of a message: ${code(line)} shows it.`];
     return answer({ text, data, outcome: "failed", buttons: [[commandButton("Show it", line)]] });
   }
-  const [, number] = /^m(\d{1,15})(?=$|[:/])/.exec(asked) ?? [];
+  const [, number] = /^(?:m|d_m)(\d{1,15})(?=$|[:/a-z])/.exec(asked) ?? [];
   if (number === undefined) return neverReceived(context, asked);
   const [newest] = await deps.store.inbox.list({ limit: 1 });
   const text =
@@ -157,6 +181,15 @@ async function neverReported(deps: CommandDeps, { hook, match }: HookInfo): Prom
   return `It matches ${matched.map(({ platform }) => platform).join(", ")} only, which never reports this to a bot: ${hook} does not fire there.`;
 }
 
+/** The last time that the point fired; an attempt of a background run is a dispatch of that one hook only. */
+async function lastOf(
+  { store }: CommandDeps,
+  filter: Omit<DispatchFilter, "limit">,
+): Promise<DispatchRecord | undefined> {
+  const newest = await store.journal.list({ ...filter, limit: LAST_DISPATCHES });
+  return newest.find((one) => !isAttempt(one));
+}
+
 function pointText({ hook }: HookInfo, last: DispatchRecord | undefined, now: number): string {
   return last ? ` ${code(hook)} last fired ${ago(last.at, now)}.` : ` ${code(hook)} has not fired either.`;
 }
@@ -166,7 +199,7 @@ async function explainNow(deps: CommandDeps, hook: HookInfo): Promise<CommandAns
   // A point of triggers fires for one hook alone: what it fired for another says nothing about this one.
   const isOwn = deps.automations?.get(hook.id) !== undefined && OWN_POINTS.has(hook.hook);
   const own = isOwn ? { hookId: hook.id } : undefined;
-  const [last] = await deps.store.journal.list({ ...own, point: hook.hook, limit: 1 });
+  const last = await lastOf(deps, { ...own, point: hook.hook });
   const explanation = explain(deps, hook, last);
   const gates = await explainGates(deps, hook.id);
   const problems = deps.automations?.problems().filter(({ hookId }) => hookId === hook.id) ?? [];
@@ -176,19 +209,32 @@ async function explainNow(deps: CommandDeps, hook: HookInfo): Promise<CommandAns
   const ran = last?.runs.some(({ hookId }) => hookId === hook.id);
   const ender = last && !ran && hook.enabled ? endedEarlier(deps, last, hook) : undefined;
   const runs = explanation.runs && gates?.refusal === undefined && stuck.length === 0 && ender === undefined;
+  const [newest] = (await deps.automations?.runs.list({ hookId: hook.id, limit: 1 })) ?? [];
+  const effect = newest && (await effectOf(deps, newest));
   const now = deps.clock.now();
   const fired =
     row.lastFiredAt === undefined
       ? `It ${row.alwaysSkipped ? `was ${skipText(row.alwaysSkipped)}` : "**never fired**"}.${isOwn ? "" : pointText(hook, last, now)}`
       : `It last fired ${ago(row.lastFiredAt, now)}${row.lastOutcome ? `: ${outcomeText(row.lastOutcome)}` : ""}.`;
+  const plugin = deps.plugins?.().find(({ hooks }) => hooks.includes(hook.id));
+  const next = deps.automations?.next().find(({ hookId }) => hookId === hook.id);
+  const isManual = deps.automations?.get(hook.id)?.trigger.kind === "manual";
   return answer({
     text: [
       `${code(hook.id)} ${runs ? "would run" : "would **not** run"}${last ? ` for the last ${code(hook.hook)}` : ""}.`,
       ender,
       [...stuck.map(({ message }) => `✗ trigger: ${plain(message)}`), checkLines(explanation.checks)].join("\n"),
       ...(gates?.text ?? []),
+      plugin?.reason !== undefined && `⚠ plugin ${code(plugin.id ?? plugin.module)}: ${plain(plugin.reason)}`,
       broken && `⚠ The latest version is broken and not in force: ${brokenText(broken, deps.automations)}`,
       fired,
+      next &&
+        hook.enabled &&
+        (next.at <= now
+          ? "It is due now."
+          : `It is due next at ${clockTime(next.at, now)} UTC (in ${formatDuration(next.at - now)}).`),
+      isManual && `It waits for a person: ${code(`/fire-hook ${hook.id}`)} fires it.`,
+      effect?.text,
       remark && `⚠ ${plain(remark)}`,
     ],
     data: {

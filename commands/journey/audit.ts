@@ -62,6 +62,7 @@ export async function decisionsOn(
   deps: CommandDeps,
   row: InboxRow | undefined,
   deliveries: readonly Delivery[],
+  gone: readonly { id: string }[],
 ): Promise<Decision[]> {
   const letters = [
     ...(row ? [{ id: `m${row.id}`, since: row.receivedAt, until: row.settledAt, wasReleased: false }] : []),
@@ -71,6 +72,8 @@ export async function decisionsOn(
       until: settledAt,
       wasReleased: round > 1,
     })),
+    // A deleted delivery is known only where its id was named.
+    ...gone.map(({ id }) => ({ id, since: row?.receivedAt ?? 0, until: 0, wasReleased: true })),
   ];
   // A message that was handled at once was never waiting for a decision.
   const open = letters.filter(({ id, wasReleased }) => wasReleased || (id.startsWith("m") && (row?.round ?? 1) > 1));

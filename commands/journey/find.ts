@@ -26,6 +26,8 @@ export type Journey = Path & Surroundings & { stored: StoredRuns };
 interface Path {
   /** As it was named. */
   asked: string;
+  /** The gateway's own id of it; as it was named when the queues do not have it. */
+  id: string;
   /** What came in; absent for what the gateway sent on its own, and when the row was deleted. */
   row: InboxRow | undefined;
   /** The gateway's own message, when that was named. */
@@ -52,7 +54,7 @@ type FoundAs<What> =
   /** A platform's id that more than one chat has; asked for outside of any. */
   | { kind: "several"; places: Candidate[] }
   | { kind: "none" };
-type Found = FoundAs<Path>;
+type Found = FoundAs<Omit<Path, "id">>;
 
 /** `at`: the chat in which it was asked; a platform's id holds for that chat only. */
 export async function findJourney(
@@ -64,11 +66,13 @@ export async function findJourney(
   const found = await find(deps, at, asked);
   if (found.kind !== "found") return found;
   const { journey } = found;
+  const { row, own, deliveries, gone } = journey;
   return {
     kind: "found",
     journey: {
       ...journey,
-      ...(await surroundingsOf(deps, journey.row, journey.own, journey.deliveries)),
+      id: own?.id ?? (row ? `m${row.id}` : asked),
+      ...(await surroundingsOf(deps, row, own, deliveries, gone)),
       stored: await storedRunsOf(deps, journey.dispatches),
     },
   };
@@ -92,7 +96,9 @@ async function find(deps: CommandDeps, at: Address | undefined, asked: string): 
   const [, answered] = /^d_(m\d{1,15})[a-z]/.exec(deliveryId ?? "") ?? [];
   const cause = answered === undefined ? undefined : await inbox.get(Number(answered.slice(1)));
   if (cause) return ofRow(deps, asked, cause, deliveryId);
-  if (rowId !== undefined || deliveryId !== undefined) return ofJournal(deps, asked, { of: rootOf(asked) });
+  // A task that a hook vetoed at its creation is in the journal alone.
+  const isTask = /^t_[^:/]+$/.test(asked);
+  if (rowId !== undefined || deliveryId !== undefined || isTask) return ofJournal(deps, asked, { of: rootOf(asked) });
   return at === undefined ? anywhere(deps, asked) : inChat(deps, asked, at);
 }
 
@@ -169,7 +175,10 @@ async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined
   return { kind: "found", journey: { asked, row, own: undefined, deliveries, dispatches, gone } };
 }
 
-/** What hooks posted because of it, oldest first: the cause of such a delivery is the run of the hook. */
+/**
+ * What was posted because of it, oldest first: by hooks, where the cause of a delivery is the run of the hook; and by the gateway in
+ * place of an answer that was withheld or could not be delivered.
+ */
 async function postsOf(
   { store }: CommandDeps,
   { id, receivedAt }: InboxRow,
@@ -181,7 +190,7 @@ async function postsOf(
     .filter(
       (one) =>
         one.createdAt >= receivedAt &&
-        (one.cause.kind === "hook" || one.cause.kind === "agent") &&
+        (one.cause.kind === "hook" || one.cause.kind === "agent" || one.cause.kind === "command") &&
         roots.has(rootOf(one.cause.id)) &&
         !roots.has(one.id),
     )

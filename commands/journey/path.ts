@@ -3,37 +3,40 @@ import { addressOf } from "../../src/domain/event.js";
 import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
+import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { tries } from "../outbox/letter.js";
-import { errorText, hasFailed } from "../show-dispatch.js";
+import { dispatchOutcome, errorText, hasFailed } from "../show-dispatch.js";
 import { ago, clockTime, code, count, plain } from "../text.js";
 import { operatorName, placeText } from "../who.js";
 import { type Decision, SETTLING_MS } from "./audit.js";
 import { hasNotRun, isAttempt, type StoredRuns } from "./background.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
-import { isBlock, putOffs } from "./put-off.js";
-import { runningText } from "./surroundings.js";
-import { behindText, deniedText, goneText, statusText, whyUnhandled } from "./why-not-reached.js";
+import { isBlock, isSilentClaim, putOffs } from "./put-off.js";
+import { ownWordText, runningText } from "./surroundings.js";
+import { behindText, deniedText, endText, goneText, whyUnhandled } from "./why-not-reached.js";
 
 /** Deliveries and failures shown; `--json` has all. */
 const MAX_SHOWN = 4;
+/** Dispatches that can be opened. */
+const MAX_BUTTONS = 3;
 
 export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
-  const { row, own, deliveries, dispatches, gone, asked, decisions, origin } = journey;
+  const { id, row, own, deliveries, dispatches, gone, asked, decisions, origin } = journey;
   const now = deps.clock.now();
-  const id = own?.id ?? (row ? `m${row.id}` : asked);
   const failures = failureLines(dispatches, decisions, now);
   const lines = [
     ...(own && origin ? [`sent by ${origin.text}`] : []),
     ...(row ? inboundLines(deps, journey, row, now) : []),
-    ...(row === undefined && own === undefined ? ["The queues no longer have it. The journal has:"] : []),
-    ...(row || own ? [] : dispatches.map(({ point, outcome }) => `${code(point)}: ${outcome}`)),
-    ...(row?.status === "done" && deliveries.length === 0 && gone.length === 0 ? ["Nothing was sent in answer."] : []),
+    ...(row || own ? [] : journalLines(asked, dispatches)),
     ...inOrder([
+      ...(row ? inboundEnd(journey, row, now) : []),
       ...decisions.map((one) => ({ at: decidedAt(one, journey), text: decisionLine(one, now) })),
       ...failures.slice(0, MAX_SHOWN),
+      ...droppedRetries(journey.stored, now),
       ...earlierEnds(journey, now),
+      ...changeLines(journey, now),
       ...deliveries.slice(0, MAX_SHOWN).map((delivery) => ({
         at: delivery.settledAt ?? Number.POSITIVE_INFINITY,
         text: deliveryLine(deps, delivery, journey, now),
@@ -42,9 +45,10 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
     ...(failures.length > MAX_SHOWN ? [`… and ${count(failures.length - MAX_SHOWN, "more failure")}`] : []),
     ...(deliveries.length > MAX_SHOWN ? [`… and ${deliveries.length - MAX_SHOWN} more deliveries`] : []),
     ...gone.map((one) => goneText(one, now)),
+    ...journey.unsaid.map((one) => unsaidText(one, now)),
   ];
   return answer({
-    text: [headline(deps, journey, id, now), lines.map((line, index) => `${index + 1}. ${line}`).join("\n")],
+    text: [headline(deps, journey, now), lines.map((line, index) => `${index + 1}. ${line}`).join("\n")],
     data: {
       message: asked,
       found: true,
@@ -74,19 +78,34 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
     buttons: [
       [
         ...(row || own ? [commandButton("The message", `/outbox show ${word(id)}`)] : []),
-        ...dispatches
-          .filter(({ runs }) => runs.length > 0)
-          .slice(0, 3)
-          .map((dispatch) => commandButton(dispatch.point, `/run ${word(dispatch.id)}`)),
+        ...shownDispatches(dispatches).map((dispatch) => commandButton(dispatch.point, `/run ${word(dispatch.id)}`)),
       ],
     ],
   });
 }
 
-function headline(deps: CommandDeps, { row, own, asked }: Journey, id: string, now: number): string {
+/** Those in which a hook failed come before the others; shown in their order. */
+function shownDispatches(dispatches: readonly DispatchRecord[]): DispatchRecord[] {
+  const withRuns = dispatches.filter(({ runs }) => runs.length > 0);
+  const failed = withRuns.filter(({ runs }) => runs.some(hasFailed)).slice(-MAX_BUTTONS);
+  const others = withRuns.filter((one) => !failed.includes(one)).slice(0, MAX_BUTTONS - failed.length);
+  return withRuns.filter((one) => failed.includes(one) || others.includes(one));
+}
+
+function journalLines(asked: string, dispatches: readonly DispatchRecord[]): string[] {
+  const ended = dispatches.map((one) => {
+    const veto = one.runs.find((run) => run.outcome === "cancelled");
+    const by = veto ? ` by ${code(veto.hookId)}${veto.reason ? `: ${plain(veto.reason)}` : ""}` : "";
+    return `${code(one.point)}: ${dispatchOutcome(one)}${by}`;
+  });
+  const gone = asked.startsWith("t_") ? "There is no such task." : "The queues no longer have it.";
+  return [`${gone} The journal has:`, ...ended];
+}
+
+function headline(deps: CommandDeps, { id, row, own }: Journey, now: number): string {
   if (own)
     return `**What happened to ${code(id)}**, which the gateway sent to ${placeText(deps, own.address)} ${ago(own.createdAt, now)}`;
-  if (!row) return `**What happened to ${code(asked)}**`;
+  if (!row) return `**What happened to ${code(id)}**`;
   const { event } = row;
   const platformId = "message" in event ? event.message.messageId : "messageId" in event ? event.messageId : undefined;
   const kind = event.kind === "action" ? "press on a button" : event.kind;
@@ -125,6 +144,26 @@ function earlierEnds({ dispatches, decisions }: Journey, now: number): Happening
     });
 }
 
+/** What people did to the message afterwards; edits are one line, with how often and the last one, and so are reactions. */
+function changeLines({ changes, dispatches, stored }: Journey, now: number): Happening[] {
+  const edits = changes.filter(({ event }) => event.kind === "edited");
+  const reactions = changes.filter(({ event }) => event.kind === "reaction");
+  const deleted = changes.find(({ event }) => event.kind === "deleted");
+  return [edits.at(-1), reactions.at(-1), deleted].flatMap((one) => {
+    if (one === undefined) return [];
+    const ran = ranAt(
+      POINT_OF_CHANGE[one.event.kind] ?? "",
+      dispatches.filter(({ id }) => rootOf(id) === `m${one.id}`),
+      one.status === "done",
+      stored,
+    );
+    const same = one.event.kind === "edited" ? edits : one.event.kind === "reaction" ? reactions : [];
+    const times = same.length > 1 ? ` ${same.length} times, the last is` : "";
+    const text = `${clockTime(one.receivedAt, now)} ${one.event.kind}${times} (${code(`m${one.id}`)})${ran ? ` · ${ran}` : ""}`;
+    return [{ at: one.receivedAt, text }];
+  });
+}
+
 /** Failures that repeat are one line, with how often and when last; those before and after a decision of an operator are two. */
 function failureLines(dispatches: readonly DispatchRecord[], decisions: readonly Decision[], now: number): Happening[] {
   const found = new Map<string, { at: number; times: number; line: string }>();
@@ -140,6 +179,20 @@ function failureLines(dispatches: readonly DispatchRecord[], decisions: readonly
   }));
 }
 
+/** Background runs that failed and were to be tried again, and were not. */
+function droppedRetries(stored: StoredRuns, now: number): Happening[] {
+  return [...stored.values()].flatMap(({ hookId, status, statusReason, attempts, endedAt }) =>
+    status !== "skipped" || attempts.length === 0 || endedAt === undefined
+      ? []
+      : [
+          {
+            at: endedAt,
+            text: `${clockTime(endedAt, now)} ${code(hookId)} was not tried again: ${plain(statusReason ?? "it was skipped")}`,
+          },
+        ],
+  );
+}
+
 function inboundLines(deps: CommandDeps, journey: Journey, row: InboxRow, now: number): string[] {
   const mine = journey.dispatches.filter(({ id }) => id.startsWith(`m${row.id}:`));
   const change = POINT_OF_CHANGE[row.event.kind];
@@ -150,7 +203,6 @@ function inboundLines(deps: CommandDeps, journey: Journey, row: InboxRow, now: n
     `${clockTime(row.receivedAt, now)} received${ran ? ` · ${ran}` : ""}`,
     ...putOffLines(journey, row),
     ...attemptLines(deps, row, now),
-    inboundEnd(journey, row, mine, now),
   ];
 }
 
@@ -173,9 +225,19 @@ function attemptLines({ about }: CommandDeps, row: InboxRow, now: number): strin
   ];
 }
 
-function inboundEnd(journey: Journey, row: InboxRow, mine: readonly DispatchRecord[], now: number): string {
+/** How handling ended, at its time. Hooks may see an answer a moment before that is on disk, so it comes before what is sent. */
+function inboundEnd(journey: Journey, row: InboxRow, now: number): Happening[] {
+  const { deliveries, dispatches, gone } = journey;
   const open = whyUnhandled(journey, now);
-  if (open !== undefined) return open;
+  if (open !== undefined) return [{ at: Number.POSITIVE_INFINITY, text: open }];
+  const outbound = dispatches.filter(({ id }) => id.startsWith("d_")).map((one) => one.at);
+  const at = Math.min(row.settledAt ?? Number.POSITIVE_INFINITY, ...outbound);
+  const nothing = row.status === "done" && deliveries.length === 0 && gone.length === 0;
+  return [{ at, text: endOf(journey, row) }, ...(nothing ? [{ at, text: "Nothing was sent in answer." }] : [])];
+}
+
+function endOf(journey: Journey, row: InboxRow): string {
+  const mine = journey.dispatches.filter(({ id }) => id.startsWith(`m${row.id}:`));
   if (POINT_OF_CHANGE[row.event.kind] !== undefined) return plain(row.outcome ?? "settled");
   const asked = ranAt("inbound_claim", mine, true, journey.stored);
   const by = row.claimedBy ? ` by ${code(row.claimedBy)}` : "";
@@ -188,10 +250,11 @@ function inboundEnd(journey: Journey, row: InboxRow, mine: readonly DispatchReco
         .at(-1)
         ?.runs.find(({ hookId }) => hookId === row.claimedBy);
       const reason = claim?.reason ? `: ${plain(claim.reason)}` : "";
-      return `${claim && isBlock(claim) ? "blocked" : "claimed"}${by}${reason} · ${asked}`;
+      if (claim && isBlock(claim)) return `blocked${by}${reason} · ${asked}`;
+      return `claimed${by}${claim && isSilentClaim(claim) ? ", without a reply" : ""}${reason} · ${asked}`;
     }
     case "command":
-      return "answered as a command";
+      return row.reason ? `a command, **refused**: ${plain(row.reason)}` : "answered as a command";
     case "unrouted":
       return `no hook claimed it, and there is no default route${row.reason ? ` (${plain(row.reason)})` : ""} · ${asked}`;
     default:
@@ -215,7 +278,7 @@ function ranAt(
 }
 
 function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, now: number): string {
-  const { id, status, operation, reason, settledAt } = delivery;
+  const { id, status, operation, settledAt } = delivery;
   const mine = journey.dispatches.filter((one) => one.id.startsWith(`${id}:`));
   const changers = new Set(
     mine
@@ -230,21 +293,37 @@ function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, n
   const poster = delivery === journey.own ? undefined : posterOf(delivery, journey.dispatches);
   const to = isForward || poster ? ` to ${placeText(deps, delivery.address)}` : "";
   const postedBy = poster ? ` · posted by ${code(poster)}` : "";
-  const what = operation === "send" ? code(id) : `${operation} ${code(id)}`;
+  const role = journey.own ? undefined : ownWordText(delivery, journey.row);
+  const named = role === undefined ? code(id) : `${code(id)} (${role})`;
+  const what = operation === "send" ? named : `${operation} ${named}`;
   if (status === "sent") {
     const isConfirmed = journey.decisions.some((one) => one.id === id && one.kind === "confirmed");
     const verb = isConfirmed ? "counts as sent" : isForward ? "forwarded" : "sent";
-    return `${when}${what} ${verb}${to}${as}${reason ? ` (${plain(reason)})` : ""}${changed}${postedBy}`;
+    return `${when}${what} ${verb}${to}${as}${lateText(delivery)}${changed}${postedBy}`;
   }
-  const by = mine.flatMap(({ runs }) => runs).find(({ outcome }) => outcome === "cancelled");
   const tried = tries(delivery);
-  const ended = by
-    ? `**${status}** by ${code(by.hookId)}${reason && reason !== "a hook cancelled it" ? `: ${plain(reason)}` : ""}`
-    : statusText(delivery);
+  const ended = endText(delivery, mine);
   const running = journey.running.filter(({ dispatchId }) => dispatchId.startsWith(`${id}:`));
   const blocker = journey.blockers.get(id);
   const open = `${running.length > 0 ? ` · ${runningText(running)}` : ""}${blocker ? ` · ${behindText(blocker)}` : ""}`;
-  return `${when}${what}${to} ${ended}${open}${tried > 0 ? ` · tried ${tried === 1 ? "once" : `${tried} times`}` : ""}${as}${status === "cancelled" ? "" : changed}${postedBy}`;
+  return `${when}${what}${to} ${ended}${open}${tried > 0 ? ` · tried ${tried === 1 ? "once" : `${tried} times`}` : ""}${nextTryText(delivery, now)}${as}${status === "cancelled" ? "" : changed}${postedBy}`;
+}
+
+/** Why it was sent late, where its first try failed. */
+function lateText({ reason, attempts }: Delivery): string {
+  if (!reason) return "";
+  return attempts > 0
+    ? ` after ${count(attempts, "failed try", "failed tries")}: ${plain(reason)}`
+    : ` (${plain(reason)})`;
+}
+
+function nextTryText({ status, attempts, dueAt }: Delivery, now: number): string {
+  if ((status !== "waiting" && status !== "sending") || attempts === 0 || dueAt <= now) return "";
+  return ` · next try at ${clockTime(dueAt, now)} (in ${formatDuration(dueAt - now)})`;
+}
+
+function unsaidText({ id, line }: Journey["unsaid"][number], now: number): string {
+  return `nothing was posted in the room in place of ${code(id)}: the room gets one such line a person in ten minutes, and ${code(line.id)} was it, ${ago(line.createdAt, now)}`;
 }
 
 const DECISIONS: Readonly<Record<Decision["kind"], (id: string) => string>> = {

@@ -26,9 +26,13 @@ export function isPutOff({ outcome, diff }: RunRecord): boolean {
   return outcome === "claimed" && typeof diff === "object" && diff !== null && "deferMs" in diff;
 }
 
-/** It took the message with a reason and answered nothing. */
-export function isBlock({ outcome, diff, reason }: RunRecord): boolean {
-  if (outcome === "blocked") return true;
-  if (outcome !== "claimed" || !reason || typeof diff !== "object" || diff === null) return false;
+/** A configured hook decided `block`. A plugin cannot: it takes a message, with a reason or without. */
+export function isBlock(run: RunRecord): boolean {
+  return run.outcome === "blocked" || (run.pluginId === undefined && Boolean(run.reason) && isSilentClaim(run));
+}
+
+/** It took the message and answered nothing. */
+export function isSilentClaim({ outcome, diff }: RunRecord): boolean {
+  if (outcome !== "claimed" || typeof diff !== "object" || diff === null) return false;
   return !("reply" in diff && diff.reply) && !("routeTo" in diff && diff.routeTo) && !("deferMs" in diff);
 }

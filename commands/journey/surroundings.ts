@@ -1,6 +1,9 @@
 /** What stands around a message at this moment: the hooks at work on it, what it waits for, what operators decided, what sent it. */
+
+import { addressOf } from "../../src/domain/event.js";
 import type { Cause } from "../../src/domain/journal.js";
 import { rootOf } from "../../src/domain/journal.js";
+import { isOpenly, openlyId } from "../../src/domain/openly.js";
 import { queueOf } from "../../src/domain/outbox-queue.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { RunningHook } from "../../src/hooks/running.js";
@@ -18,8 +21,12 @@ export interface Surroundings {
   blockers: ReadonlyMap<string, Delivery>;
   /** What operators decided about the message and its deliveries, oldest first. */
   decisions: readonly Decision[];
+  /** Its edits and deletions, oldest first. */
+  changes: readonly InboxRow[];
   /** What sent the delivery that was named, when that is no message. */
   origin: Origin | undefined;
+  /** Private words that could not be delivered, and no line in the room either, because an earlier message had led to that line. */
+  unsaid: readonly { id: string; line: Delivery }[];
 }
 
 export interface Origin {
@@ -33,6 +40,7 @@ export async function surroundingsOf(
   row: InboxRow | undefined,
   own: Delivery | undefined,
   deliveries: readonly Delivery[],
+  gone: readonly { id: string }[],
 ): Promise<Surroundings> {
   const { inbox, outbox } = deps.store;
   const roots = new Set([...(row ? [`m${row.id}`] : []), ...deliveries.map(({ id }) => id)]);
@@ -47,13 +55,42 @@ export async function surroundingsOf(
     running: deps.registry.running().filter(({ dispatchId }) => roots.has(rootOf(dispatchId))),
     ahead: head?.id === row?.id ? undefined : head,
     blockers,
-    decisions: await decisionsOn(deps, row, deliveries),
-    origin: own && (await originOf(deps, own.cause)),
+    decisions: await decisionsOn(deps, row, deliveries, gone),
+    changes: await changesOf(deps, row, own),
+    unsaid: await unsaidOf(deps, row, deliveries),
+    origin: own && (await originOf(deps, own, row)),
   };
 }
 
+async function unsaidOf(
+  { store }: CommandDeps,
+  row: InboxRow | undefined,
+  deliveries: readonly Delivery[],
+): Promise<Surroundings["unsaid"]> {
+  const found: { id: string; line: Delivery }[] = [];
+  for (const delivery of deliveries) {
+    const lineId = delivery.status === "cancelled" || delivery.status === "dead" ? openlyId(delivery) : undefined;
+    const line = lineId === undefined ? undefined : await store.outbox.get(lineId);
+    if (row && line && line.cause.id !== `m${row.id}` && delivery.parts.length > 0)
+      found.push({ id: delivery.id, line });
+  }
+  return found;
+}
+
+/** The edits and deletions of the message that was named: a person's, or the gateway's own. */
+async function changesOf({ store }: CommandDeps, row: InboxRow | undefined, own: Delivery | undefined) {
+  if (own) {
+    const id = own.parts.find(({ messageId }) => messageId !== undefined)?.messageId;
+    return id === undefined ? [] : store.inbox.changesOf(own.address, id);
+  }
+  return row?.event.kind === "message" ? store.inbox.changesOf(addressOf(row.event), row.event.message.messageId) : [];
+}
+
 /** Undefined for what answers a message: its path shows that. */
-async function originOf(deps: CommandDeps, { kind, id }: Cause): Promise<Origin | undefined> {
+async function originOf(deps: CommandDeps, own: Delivery, row: InboxRow | undefined): Promise<Origin | undefined> {
+  const { kind, id }: Cause = own.cause;
+  const role = ownWordText(own, row);
+  if (role !== undefined) return { text: `the gateway itself: ${role}`, hookId: undefined };
   switch (kind) {
     case "alert":
       return { text: `alert ${code(id)}`, hookId: undefined };
@@ -70,6 +107,17 @@ async function originOf(deps: CommandDeps, { kind, id }: Cause): Promise<Origin 
     default:
       return undefined;
   }
+}
+
+/** What a delivery of the gateway's own words stands for; undefined for an answer. */
+export function ownWordText({ id, cause }: Delivery, row: InboxRow | undefined): string | undefined {
+  if (cause.kind !== "command" || row === undefined) return undefined;
+  const about = row.outcome === "unrouted" ? `a note that no hook answered ${code(`m${row.id}`)}` : "a note";
+  const isAnswer = row.outcome === "command" || row.outcome === "form";
+  if (isOpenly(id))
+    return `${isAnswer ? "a line" : about}, in the room because the private ${isAnswer ? "answer" : "note"} could not be delivered`;
+  if (id.startsWith("d_n")) return "a notice that the answer was withheld";
+  return isAnswer || id !== `d_m${row.id}a` ? undefined : about;
 }
 
 async function ofRun({ automations, store }: CommandDeps, id: string): Promise<Origin> {

@@ -1,4 +1,5 @@
 /** Why a message did not come as far as a hook point; undefined where it did, and nobody was enabled there. */
+import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { isAmbiguous } from "../outbox/letter.js";
@@ -21,8 +22,10 @@ export function whyNotReached(point: string, journey: Journey, now: number): str
   const { row, own } = journey;
   const change = CHANGES[point];
   if (change !== undefined && row && POINT_OF_CHANGE[row.event.kind] === point) return whyUnhandled(journey, now);
-  if (change !== undefined)
-    return `The gateway recorded no ${change} of this message: the platform reported none, or no hook was enabled at ${code(point)} when it did.`;
+  if (change !== undefined) {
+    if (journey.changes.some(({ event }) => POINT_OF_CHANGE[event.kind] === point)) return undefined;
+    return `The gateway recorded no ${change} of this message: the platform reported none${point === "reaction_added" ? `, or no hook was enabled at ${code(point)} when it did` : ""}.`;
+  }
   if (own && !row) return `The gateway sent this message on its own. ${code(point)} fires for messages of people.`;
   if (!row) return undefined;
   switch (point) {
@@ -83,7 +86,7 @@ export function whyUnhandled(journey: Journey, now: number): string | undefined 
     case "deferred": {
       const last = why === "" ? putOffs(journey.dispatches).at(-1) : undefined;
       if (last) return `The message was put off by ${last.by}, ${untilText(row.dueAt, now)}.`;
-      return `The message is handled again later, ${untilText(row.dueAt, now)}${why}.`;
+      return `The message is handled again ${atText(row.dueAt, now)}${why}.`;
     }
     case "dead":
       return `Handling the message was given up after ${row.attempts - row.deferrals} attempts${why}.`;
@@ -95,8 +98,11 @@ function stateOf({ status, error, dueAt }: InboxRow, now: number): string {
   if (status !== "deferred") return "waits itself";
   return error === undefined
     ? `a hook put off, ${untilText(dueAt, now)}`
-    : `failed (${plain(error)}) and waits for its next attempt, ${untilText(dueAt, now)}`;
+    : `failed (${plain(error)}) and is handled again ${atText(dueAt, now)}`;
 }
+
+/** `at 12:00:01 (in 3 s)`. */
+const atText = (at: number, now: number) => untilText(at, now).replace("until", "at");
 
 /** `until 12:00:01 (in 3 s)`. */
 function untilText(at: number, now: number): string {
@@ -106,7 +112,8 @@ function untilText(at: number, now: number): string {
 /** What each reason of `decideAccess` means, and what changes it. */
 const DENIALS: Readonly<Record<string, string>> = {
   "not addressed": "it does not mention the gateway, and messages in this chat must (`access.mention`)",
-  "this place is not listed": "the chat is not in the access list (`access.chats`)",
+  "this place is not listed":
+    "the chat is not in the access list (`access.chats`); `/whoami` in this chat shows the lines to add",
   "direct messages are for operators": "the sender has no role (`access.dms: everyone` opens direct messages)",
   "direct messages are off": "the configuration says so (`access.dms`)",
   "written by a bot account": "bots are never answered, so that two bots cannot talk forever",
@@ -137,7 +144,7 @@ function whyNotOutbound(point: OutboundPoint, journey: Journey, now: number): st
         : `Nothing was sent in answer: the message ended as **${plain(row.outcome ?? "unknown")}**${row.claimedBy ? ` by ${code(row.claimedBy)}` : ""}, without a reply.`)
     );
   }
-  const reasons = deliveries.map((delivery) => whyNotAt(point, delivery, journey.blockers.get(delivery.id)));
+  const reasons = deliveries.map((delivery) => whyNotAt(point, delivery, journey));
   if (reasons.some((reason) => reason === undefined)) return undefined;
   return deliveries
     .map((delivery, index) => {
@@ -148,12 +155,21 @@ function whyNotOutbound(point: OutboundPoint, journey: Journey, now: number): st
 }
 
 /** `**suppressed** by x: reason`; a reason that begins with the status is not said twice. */
-export function statusText({ status, reason }: Delivery): string {
+function statusText({ status, reason }: Delivery): string {
   return `**${status}**${reasonText({ status, reason })}`;
+}
+
+/** The same, with the hook that cancelled it. */
+export function endText(delivery: Delivery, dispatches: readonly DispatchRecord[]): string {
+  const by = dispatches.flatMap(({ runs }) => runs).find(({ outcome }) => outcome === "cancelled");
+  if (by === undefined || delivery.status !== "cancelled") return statusText(delivery);
+  const reason = delivery.reason === "a hook cancelled it" ? undefined : delivery.reason;
+  return `**cancelled** by ${code(by.hookId)}${reasonText({ status: "cancelled", reason })}`;
 }
 
 function reasonText({ status, reason }: Pick<Delivery, "status"> & { reason: string | undefined }): string {
   if (reason === undefined) return "";
+  if (status === "sent") return `; a try before that failed: ${plain(reason)}`;
   return reason.startsWith(`${status} by `) ? ` ${plain(reason.slice(status.length + 1))}` : `: ${plain(reason)}`;
 }
 
@@ -172,8 +188,9 @@ function isInDoubt(delivery: Delivery): boolean {
 }
 
 /** Undefined when the delivery came as far as this point. */
-function whyNotAt(point: OutboundPoint, delivery: Delivery, blocker: Delivery | undefined): string | undefined {
-  const { status, operation, reason } = delivery;
+function whyNotAt(point: OutboundPoint, delivery: Delivery, { blockers, dispatches }: Journey): string | undefined {
+  const { id, status, operation, reason } = delivery;
+  const blocker = blockers.get(id);
   const why = reasonText({ status, reason });
   if (operation === "delete" && point !== "delivery_failed") return "it deletes a message; deletions pass no hooks.";
   if (point === "message_sent" && status === "sent") return undefined;
@@ -182,7 +199,10 @@ function whyNotAt(point: OutboundPoint, delivery: Delivery, blocker: Delivery | 
   if (blocker) return `it ${behindText(blocker)}.`;
   if (point === "message_sent") {
     const isOpen = status === "waiting" || status === "sending";
-    return `it was not sent${isOpen ? " yet" : ""}. It is ${statusText(delivery)}.`;
+    return `it was not sent${isOpen ? " yet" : ""}. It is ${endText(
+      delivery,
+      dispatches.filter((one) => rootOf(one.id) === id),
+    )}.`;
   }
   if (point === "delivery_failed") {
     if (status === "dead" || status === "cancelled") return undefined;

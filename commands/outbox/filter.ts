@@ -4,7 +4,8 @@ import type { CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration, parseDuration } from "../../src/lib/duration.js";
 import { badUsage, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { code, plain } from "../text.js";
+import { plain } from "../text.js";
+import { conversationText } from "../who.js";
 
 export interface Chosen extends LetterFilter {
   /** The options as they are written in a command line, with a space before each. */
@@ -13,7 +14,8 @@ export interface Chosen extends LetterFilter {
   words: string;
 }
 
-export function chosenBy({ options }: CommandContext, { clock }: CommandDeps): Chosen {
+export function chosenBy({ options }: CommandContext, deps: CommandDeps): Chosen {
+  const { clock } = deps;
   const chat = textOf(options.chat);
   const reason = textOf(options.reason);
   const older = textOf(options.older);
@@ -26,7 +28,7 @@ export function chosenBy({ options }: CommandContext, { clock }: CommandDeps): C
     reason === undefined ? "" : ` reason=${word(reason)}`,
   ].join("");
   const words = [
-    chat === undefined ? "" : ` in ${code(chat)}`,
+    chat === undefined ? "" : ` in ${conversationText(deps, chat)}`,
     olderMs === undefined ? "" : ` older than ${formatDuration(olderMs)}`,
     reason === undefined ? "" : ` with "${plain(reason, 80)}" as a reason`,
   ].join("");

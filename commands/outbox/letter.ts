@@ -1,11 +1,19 @@
 /** What `/outbox` is about: a delivery by its id, or an inbox row written `m12` (as in the ids of its dispatches). */
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
+import { HookgateError } from "../../src/lib/errors.js";
 import { missing, notFound } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { type Purge, purgeOf } from "../journey/audit.js";
+import { ago } from "../text.js";
+import { operatorName } from "../who.js";
+
+/** A delivery has fewer dispatches. */
+const MAX_DISPATCHES = 50;
 
 export type Letter = { kind: "delivery"; delivery: Delivery } | { kind: "inbox"; row: InboxRow };
 
-export async function findLetter({ store }: CommandDeps, given: unknown): Promise<Letter> {
+export async function findLetter(deps: CommandDeps, given: unknown): Promise<Letter> {
+  const { store } = deps;
   const id = typeof given === "string" ? given.trim() : "";
   if (id === "") throw missing("the id of a delivery, or m12 for an inbox message", "/outbox list shows them.", "id");
   const [, inboxId] = /^m(\d{1,15})$/.exec(id) ?? [];
@@ -15,6 +23,13 @@ export async function findLetter({ store }: CommandDeps, given: unknown): Promis
   } else {
     const delivery = await store.outbox.get(id);
     if (delivery) return { kind: "delivery", delivery };
+    const purge = await purgeOfMissing(deps, id);
+    if (purge)
+      throw new HookgateError({
+        code: "PURGED",
+        message: `${id} was purged by ${operatorName(purge.by)} ${ago(purge.at, deps.clock.now())}: it was not sent, and it cannot be sent any more.`,
+        hint: `/hooks why ${id} shows what is on record about it.`,
+      });
   }
   throw notFound(
     inboxId === undefined ? "delivery" : "inbox message",
@@ -23,6 +38,14 @@ export async function findLetter({ store }: CommandDeps, given: unknown): Promis
     "/outbox list shows what waits for an operator; settled ones are deleted after the retention.",
     "id",
   );
+}
+
+/** Who purged a delivery: known when the journal knows the delivery, or when the purge named it. */
+async function purgeOfMissing(deps: CommandDeps, id: string): Promise<Purge | undefined> {
+  if (!id.startsWith("d_")) return undefined;
+  const known = (await deps.store.journal.list({ of: id, limit: MAX_DISPATCHES })).at(-1);
+  const purge = await purgeOf(deps, id, known?.at ?? 0);
+  return known !== undefined || purge?.what === id ? purge : undefined;
 }
 
 /** A part was written to the wire and no answer came: it may have been posted. */

@@ -1,4 +1,5 @@
 /** `/outbox [list] [status]`: by default what waits for an operator: held and dead deliveries, dead inbox messages. */
+import { conversationOf } from "../../src/domain/event.js";
 import {
   DELIVERY_STATUSES,
   type Delivery,
@@ -168,7 +169,7 @@ export function inboxRow(row: InboxRow): LetterRow {
     id: `m${row.id}`,
     box: "inbox",
     status: row.status,
-    conversation: row.lane,
+    conversation: conversationOf(row.event),
     at: row.receivedAt,
     attempts: row.attempts,
     ...(row.error === undefined ? {} : { reason: row.error }),

@@ -1,12 +1,14 @@
-/** `/outbox purge ID|STATUS|all [chat older reason] [yes]`: deletes what will not be sent or handled; asks before it deletes many. What is on its way, or was sent, is never deleted here. */
+/** `/outbox purge ID|STATUS|all [chat older reason] [yes]`: deletes what will not be sent or handled; asks before it deletes. What is on its way, or was sent, is never deleted here. */
 import type { DeliveryStatus } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { count } from "../text.js";
+import { code, count, plain } from "../text.js";
+import { conversationText } from "../who.js";
 import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
-import { findLetter } from "./letter.js";
+import { findLetter, type Letter } from "./letter.js";
+import { deliveryRow, inboxRow } from "./list.js";
 
 const PURGEABLE = [
   "dead",
@@ -25,7 +27,7 @@ export async function purgeOutbox(deps: CommandDeps, context: CommandContext): P
   const what = asked === "" ? "all" : asked.toLowerCase();
   const statuses = what === "all" ? PURGEABLE : PURGEABLE.filter((one) => one === what);
   const isInbox = what === "all" || what === "dead" || what === "inbox";
-  if (statuses.length === 0 && !isInbox) return deleted(await purgeOne(deps, asked), `Nothing is ${asked}.`);
+  if (statuses.length === 0 && !isInbox) return purgeOne(deps, context, asked);
   const [found, rows] = await Promise.all([
     Promise.all(statuses.map(async (one) => ({ one, letters: await deps.store.outbox.letters([one], chosen) }))),
     isInbox ? deps.store.inbox.letters(chosen) : [],
@@ -72,9 +74,9 @@ function confirmPurge(amount: number, what: string, kinds: readonly string[], { 
   });
 }
 
-async function purgeOne(deps: CommandDeps, id: string): Promise<number> {
+async function purgeOne(deps: CommandDeps, { options }: CommandContext, id: string): Promise<CommandAnswer> {
   const letter = await findLetter(deps, id);
-  const status = letter.kind === "delivery" ? letter.delivery.status : letter.row.status;
+  const { status } = letter.kind === "delivery" ? letter.delivery : letter.row;
   const isPurgeable = letter.kind === "delivery" ? PURGEABLE.some((one) => one === status) : status === "dead";
   if (!isPurgeable)
     throw new HookgateError({
@@ -82,7 +84,31 @@ async function purgeOne(deps: CommandDeps, id: string): Promise<number> {
       message: `${id} is ${status} and is not deleted by hand.`,
       hint: `Only ${PURGEABLE.join(", ")} deliveries and dead inbox messages are; the rest goes with the retention.`,
     });
-  return letter.kind === "delivery" ? deps.discard([letter.delivery.id]) : deps.store.inbox.discard([letter.row.id]);
+  if (options.yes !== true) return confirmOne(deps, letter, id);
+  const purged =
+    letter.kind === "delivery"
+      ? await deps.discard([letter.delivery.id])
+      : await deps.store.inbox.discard([letter.row.id]);
+  return deleted(purged, `${code(id)} was deleted meanwhile.`);
+}
+
+function confirmOne(deps: CommandDeps, letter: Letter, id: string): CommandAnswer {
+  const { status, conversation, reason } =
+    letter.kind === "delivery" ? deliveryRow(letter.delivery) : inboxRow(letter.row);
+  const [to, undone] = letter.kind === "delivery" ? ["to", "sent"] : ["in", "handled"];
+  return answer({
+    text: [
+      `Delete ${code(id)} ${to} ${conversationText(deps, conversation)}? It is **${status}**${reason === undefined ? "" : `: ${plain(reason, 120)}`}. It will not be ${undone}, and this cannot be undone. \`yes=true\` deletes without asking.`,
+    ],
+    data: { purged: 0, wouldPurge: 1, what: id },
+    outcome: "refused",
+    buttons: [
+      [
+        commandButton("Delete", `/outbox purge ${id} yes=true`, "danger"),
+        commandButton("Show it", `/outbox show ${id}`),
+      ],
+    ],
+  });
 }
 
 async function askWhat({ store }: CommandDeps): Promise<CommandAnswer> {

@@ -8,11 +8,14 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { endText } from "../journey/why-not-reached.js";
 import { open } from "../show-dispatch.js";
 import { ago, clockTime, code, jsonBlock, plain, table } from "../text.js";
 import { conversationText, placeText } from "../who.js";
 import { findLetter, isAmbiguous, tries } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
+
+const MAX_DISPATCHES = 20;
 
 export async function showLetter(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const letter = await findLetter(deps, context.options.id);
@@ -40,13 +43,13 @@ async function showDelivery(
   delivery: Delivery,
   isOpen: boolean,
 ): Promise<CommandAnswer> {
-  const { id, status, cause, parts, reason } = delivery;
+  const { id, status, cause, parts } = delivery;
   const ambiguous = isAmbiguous(delivery);
   const message = delivery.frozen ?? delivery.message;
   const mayAct = hasRole(context.operator.role, "operator") && (status === "held" || status === "dead");
   return answer({
     text: [
-      `${code(id)} · **${status}**${reason ? `: ${plain(reason)}` : ""}`,
+      `${code(id)} · ${endText(delivery, await deps.store.journal.list({ of: id, limit: MAX_DISPATCHES }))}`,
       [
         `${delivery.operation} to ${conversationText(deps, delivery.conversation)}`,
         `because of ${cause.kind} ${code(cause.id)}`,
@@ -65,14 +68,14 @@ async function showDelivery(
         ),
       ambiguous &&
         "It was sent and no answer came, so it **may have arrived**. Look in the chat. If it is there, release it `confirmed`; if not, release it, and it is sent again.",
-      message && `**Message**${isOpen ? "" : " (texts masked)"}\n${jsonBlock(open(message, isOpen))}`,
+      message && `**Message**${isOpen ? "" : " (texts masked)"}\n${jsonBlock(open(message, isOpen, "us"))}`,
     ],
     data: {
       ...deliveryRow(delivery),
       operation: delivery.operation,
       cause,
       parts: parts.map(({ part: _body, nonce: _nonce, ...facts }) => facts),
-      message: open(message, isOpen),
+      message: open(message, isOpen, "us"),
       redacted: !isOpen,
     },
     buttons: [
@@ -126,14 +129,14 @@ function showInbox(deps: CommandDeps, context: CommandContext, row: InboxRow, is
         `received ${ago(row.receivedAt, deps.clock.now())}, tried ${row.attempts} times${row.deferrals > 0 ? `, put off ${row.deferrals} times` : ""}`,
         ...(row.outcome ? [`${row.outcome}${row.claimedBy ? ` by ${code(row.claimedBy)}` : ""}`] : []),
       ].join("\n"),
-      `**Event**${isOpen ? "" : " (texts and names masked)"}\n${jsonBlock(open(shownEvent(row.event), isOpen))}`,
+      `**Event**${isOpen ? "" : " (texts and names masked)"}\n${jsonBlock(open(shownEvent(row.event), isOpen, "us"))}`,
     ],
     data: {
       ...inboxRow(row),
       outcome: row.outcome,
       claimedBy: row.claimedBy,
       deferrals: row.deferrals,
-      event: open(shownEvent(row.event), isOpen),
+      event: open(shownEvent(row.event), isOpen, "us"),
       redacted: !isOpen,
     },
     buttons: [

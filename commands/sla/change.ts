@@ -1,5 +1,6 @@
 /** `/sla extend` and `/sla close`: a person gives more time, or says that a conversation is over. */
 import type { ClockView } from "../../src/alerts/sla/desk-views.js";
+import { SLA_MEASURE_NAMES } from "../../src/domain/sla.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { localTimezone } from "../../src/lib/timezone.js";
@@ -9,6 +10,8 @@ import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
 import { readWhenAndWhy, WHEN_FORMS } from "../when.js";
 import { clockData, deskOf, dueText } from "./texts.js";
+
+const MAX_NAMED = 10;
 
 /** By a length of time, or until a moment. What has a deadline of its own gets another; the rest more working time. */
 export async function extendClock(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
@@ -52,8 +55,14 @@ async function openClock(deps: CommandDeps, given: unknown): Promise<ClockView> 
       `\`/sla list\` shows those that are open. Then \`/sla extend ID 2h\`. ${WHEN_FORMS}`,
       "id",
     );
-  const ids = open.map(({ clock }) => `${code(clock.id)} (${clock.measure.replaceAll("_", " ")})`);
-  throw badUsage(`${plain(first.clock.entity.title, 60)} has ${open.length} open clocks: say which.`, ids.join(", "));
+  const named = open
+    .slice(0, MAX_NAMED)
+    .map(({ clock }) => `- ${plain(clock.entity.title, 60)}, ${SLA_MEASURE_NAMES[clock.measure]} ${code(clock.id)}`);
+  const more = open.length > MAX_NAMED ? `\n- and ${open.length - MAX_NAMED} more: \`/sla list\`` : "";
+  throw badUsage(
+    `"${plain(id, 60)}" is the name of ${open.length} open clocks: give the id of one.`,
+    `${named.join("\n")}${more}`,
+  );
 }
 
 export async function closeConversation(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {

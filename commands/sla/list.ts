@@ -4,7 +4,7 @@ import { SLA_MEASURE_NAMES, type SlaFilter } from "../../src/domain/sla.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, notFound, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { pageButtons, sizeOf } from "../page.js";
+import { type Page, pageButtons, pageText, sizeOf } from "../page.js";
 import { code, count, PHONE_WIDTH, plain, table } from "../text.js";
 import { clockData, deskOf, dueText, percent, standing } from "./texts.js";
 
@@ -19,14 +19,19 @@ export async function listClocks(deps: CommandDeps, { options }: CommandContext)
   const filter = await filterOf(deps, asked);
   const size = sizeOf(options.limit, PAGE_SIZE, 200);
   const wanted = Math.max(1, Math.trunc(Number(options.page ?? 1)));
-  const { clocks, total } = await desk.list({ ...filter, limit: size, offset: (wanted - 1) * size });
+  const on = (number: number) => desk.list({ ...filter, limit: size, offset: (number - 1) * size });
+  const asWanted = await on(wanted);
+  const { total } = asWanted;
   if (total === 0) return nothing(deps, asked);
   const now = deps.clock.now();
   const pages = Math.max(1, Math.ceil(total / size));
-  const page = { entries: clocks, number: wanted, pages, total };
+  const number = Math.min(wanted, pages);
+  const { clocks } = number === wanted ? asWanted : await on(number);
+  const page: Page<ClockView> = { entries: clocks, number, pages, total };
+  if (number !== wanted) page.missing = wanted;
   return answer({
     text: [
-      `**${count(total, `${filter.state ?? "open"} clock`)}**${filter.policyId ? ` of ${code(filter.policyId)}` : ""}${pages > 1 ? ` · page ${wanted} of ${pages}` : ""}`,
+      `**${count(total, `${filter.state ?? "open"} clock`)}**${filter.policyId ? ` of ${code(filter.policyId)}` : ""}${pageText(page)}`,
       table(
         [
           { title: "what", maxCharacters: PHONE_WIDTH - STATUS_WIDTH - 2 },
@@ -34,10 +39,10 @@ export async function listClocks(deps: CommandDeps, { options }: CommandContext)
         ],
         clocks.map((view) => [view.clock.entity.title, standing(view, now)]),
       ),
-      clocks.map((view, index) => line(view, index + 1 + (wanted - 1) * size, now)).join("\n"),
+      clocks.map((view, index) => line(view, index + 1 + (number - 1) * size, now)).join("\n"),
       `${code("/sla show ID")} shows one.`,
     ],
-    data: { clocks: clocks.map(clockData), total, page: wanted, pages },
+    data: { clocks: clocks.map(clockData), total, page: number, pages },
     buttons: [
       [
         ...pageButtons(page, `/sla list${asked ? ` id=${word(asked)}` : ""}`),

@@ -15,7 +15,7 @@ const MAX_DAYS = 400;
 const OPEN = { state: "open", limit: 5_000 } as const;
 
 export async function reportAttainment(deps: CommandDeps, { options, at }: CommandContext): Promise<CommandAnswer> {
-  const days = daysOf(options.id);
+  const days = daysOf(options.id, options.by);
   const to = deps.clock.now();
   const from = to - days * DAY_MS;
   const desk = deskOf(deps);
@@ -63,7 +63,7 @@ export async function reportAttainment(deps: CommandDeps, { options, at }: Comma
           ]),
         ),
       policies.length === 0 && `There are no policies: see ${code("sla:")} in the configuration.`,
-      "Times are working time. Unanswered: closed without an answer; that meets no target and is no response time. Met after an extension: the target of the policy had passed, but people had given more time before. An open target that is missed counts as missed. A target that was missed once stays late, also when it got more time later or was withdrawn.",
+      policies.length > 0 && legend(policies),
     ],
     data: { from, to, days, policies },
     attachments: pictures,
@@ -81,7 +81,30 @@ function totals(policies: readonly Attainment[]) {
   return { met, metExtended, missed, missedOpen, counted: met + metExtended + missed };
 }
 
-function daysOf(asked: unknown): number {
+/** What the words of the columns that are there mean. */
+function legend(policies: readonly Attainment[]): string {
+  const some = (has: (one: Attainment) => number) => policies.some((one) => has(one) > 0);
+  return [
+    "Times are working time.",
+    some(({ unanswered }) => unanswered) &&
+      "Unanswered: closed without an answer; that meets no target and is no response time.",
+    some(({ metExtended }) => metExtended) &&
+      "Met after an extension: the target of the policy had passed, but people had given more time before.",
+    some(({ overdue }) => overdue) && "An open target that is missed counts as missed.",
+    some(({ late }) => late) &&
+      "A target that was missed once stays late, also when it got more time later or was withdrawn.",
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
+/** `after`: the word behind the number. */
+function daysOf(asked: unknown, after: unknown): number {
+  if (after !== undefined && !/^d(ays?)?$/i.test(String(after)))
+    throw badUsage(
+      `The report is about all policies; "${String(after)}" is more than it takes.`,
+      "Give the number of days alone: `/sla report 30`. `/sla list POLICY` shows the clocks of one policy.",
+    );
   if (asked === undefined || asked === "") return USUAL_DAYS;
   const days = Number(String(asked).replace(/\s*d(ays?)?$/i, ""));
   if (Number.isInteger(days) && days >= 1 && days <= MAX_DAYS) return days;

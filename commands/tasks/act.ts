@@ -1,5 +1,5 @@
 /** What people do to a task: each a wish that hooks may refuse. Whoever was given it may report on it; the rest is for operators. */
-import { hasRole } from "../../src/domain/identity.js";
+import { hasRole, type Operator } from "../../src/domain/identity.js";
 import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../src/domain/task.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { Clock } from "../../src/lib/clock.js";
@@ -121,13 +121,13 @@ async function findFor(desk: TaskDesk, context: CommandContext): Promise<Task> {
   const stored = given === undefined ? undefined : await desk.store.get(given);
   const isVisible = stored !== undefined && (context.operator.role !== undefined || isWorker(stored, context.operator));
   const found = isVisible ? stored : undefined;
-  const isTheirs = found === undefined ? await hasWork(desk, context) : isWorker(found, context.operator);
+  const isTheirs = found === undefined ? await hasWork(desk, context.operator) : isWorker(found, context.operator);
   if (!isTheirs) context.need("operator");
   return found ?? needTask(desk, given, context.operator);
 }
 
 /** Whoever has something to do is asked which of it was meant. */
-async function hasWork({ store }: TaskDesk, { operator }: CommandContext): Promise<boolean> {
+export async function hasWork({ store }: Pick<TaskDesk, "store">, operator: Operator): Promise<boolean> {
   if (hasRole(operator.role, "operator")) return true;
   const open = await store.list({ status: OPEN, limit: REACH });
   return open.some((task) => isWorker(task, operator));

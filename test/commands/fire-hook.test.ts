@@ -95,7 +95,7 @@ describe("/fire-hook", () => {
     });
     const { shown, data } = await desk.say("/fire-hook ps last dry-run", { role: "viewer" });
     expect(`${shown}${JSON.stringify(data)}`).not.toContain("1234");
-    expect(data).toMatchObject({ payload: { message: { text: "[15 characters]" } } });
+    expect(data).toMatchObject({ payload: { message: { text: "[text]" } } });
   });
 
   it("refuses a payload that is none, naming every field that is wrong", async () => {
@@ -135,6 +135,10 @@ describe("/fire-hook", () => {
       });
     await expect(desk.run("fire-hook", { id: "note", payload: "{“text”: 1}" })).rejects.toMatchObject({
       hint: expect.stringContaining("curly"),
+    });
+    await expect(desk.say(`/fire-hook note ${'{"a":'.repeat(5_000)}1${"}".repeat(5_000)}`)).rejects.toMatchObject({
+      code: "BAD_USAGE",
+      message: "The payload is nested deeper than 100 levels.",
     });
     await expect(desk.run("fire-hook", { id: "note", payload: "[1]" })).rejects.toMatchObject({
       message: expect.stringContaining("a list"),
@@ -261,7 +265,7 @@ describe("/fire-hook", () => {
 
   it("tells why nobody ran", async () => {
     desk.registry.registerVoid("message_sent", () => {}, { id: "note", enabled: false });
-    expect((await desk.say("/fire-hook note")).shown).toMatch(/did not run: .*disabled/);
+    expect((await desk.say("/fire-hook note")).shown).toMatch(/It did not run\. It is disabled\.(\n|$)/);
     expect((await desk.say("/fire-hook message_deleted")).shown).toContain("No hook ran: none is registered here");
   });
 

@@ -258,7 +258,10 @@ const CUT_OFF = "it was cut off 5 times: handling it may crash the gateway";
 describe("dead inbox messages", () => {
   it("are deleted one by one, with the dead ones, or with all, after the question; their events stay known", async () => {
     const one = await deadInbox("41", CUT_OFF);
-    expect((await desk.say(`/outbox purge m${one}`)).data).toMatchObject({ purged: 1 });
+    const asked = await desk.say(`/outbox purge m${one}`);
+    expect(asked.data).toMatchObject({ purged: 0, wouldPurge: 1 });
+    expect(asked.lines).toContain(`/outbox purge m${one} yes=true`);
+    expect((await desk.say(`/outbox purge m${one} yes=true`)).data).toMatchObject({ purged: 1 });
     expect(await desk.store.inbox.get(one)).toBeUndefined();
     await deadInbox("42", CUT_OFF);
     await dead("d_1");
@@ -295,7 +298,13 @@ describe("/outbox purge", () => {
     await dead("d_2");
     await guarded("d_3");
     await expect(desk.say("/outbox purge dead", { role: "operator" })).rejects.toMatchObject({ code: "REFUSED" });
-    expect((await desk.say("/outbox purge d_3")).data).toMatchObject({ purged: 1 });
+    for (const line of ["/outbox purge d_3", "/outbox purge d_3 yes=false"]) {
+      const one = await desk.say(line);
+      expect(one.shown).toContain("Delete `d_3` to `web:web:lobby`? It is **held**: hook guard failed.");
+      expect(one.lines).toContain("/outbox purge d_3 yes=true");
+      expect(await status("d_3")).toBe("held");
+    }
+    expect((await desk.say("/outbox purge d_3 yes=true")).data).toMatchObject({ purged: 1 });
     const asked = await desk.say("/outbox purge dead");
     expect(asked.shown).toContain("Delete 2 messages that are dead?");
     expect(asked.lines).toContain("/outbox purge dead yes=true");

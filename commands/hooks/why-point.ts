@@ -1,0 +1,98 @@
+/** `/hooks why POINT [message]`: which hooks of the point ran, for a message or the last time that it fired, and which did not and why. */
+import type { DispatchRecord } from "../../src/domain/journal.js";
+import type { CommandAnswer } from "../../src/gateway/commands.js";
+import type { HookInfo } from "../../src/hooks/registration.js";
+import { answer, commandButton, word } from "../answer.js";
+import type { CommandDeps } from "../deps.js";
+import { isAttempt } from "../journey/background.js";
+import type { Journey } from "../journey/find.js";
+import { runningText } from "../journey/surroundings.js";
+import { whyNotReached } from "../journey/why-not-reached.js";
+import { dispatchLine, errorText, runOutcomeText } from "../show-dispatch.js";
+import { code, plain } from "../text.js";
+import { endedEarlier } from "./why-message.js";
+
+/** Dispatches shown; `--json` has all. */
+const MAX_SHOWN = 3;
+
+export function explainPoint(deps: CommandDeps, point: string, journey: Journey): CommandAnswer {
+  const { id, asked, row, own, dispatches, running } = journey;
+  const now = deps.clock.now();
+  const here = dispatches.filter((one) => one.point === point && !isAttempt(one));
+  const open = running.filter(({ dispatchId }) => dispatchId.split(":")[1] === point);
+  const notReached =
+    here.length > 0 || open.length > 0
+      ? undefined
+      : (whyNotReached(point, journey, now) ?? (row || own ? "No hook was enabled there." : undefined));
+  const hasNotFired = here.length === 0 && open.length === 0;
+  return answer({
+    text: [
+      hasNotFired ? `${code(point)} did **not** fire for ${code(id)}.` : `${code(point)} and ${code(id)}:`,
+      notReached,
+      open.length > 0 && `It is firing now: ${runningText(open)}.`,
+      ...here.slice(-MAX_SHOWN).map((one) => dispatchText(deps, one, now)),
+    ],
+    data: {
+      point,
+      message: asked,
+      found: true,
+      fired: !hasNotFired,
+      reason: notReached,
+      dispatches: here.map(({ id: one }) => one),
+    },
+    buttons: [buttonsOf(point, here.at(-1), id)],
+  });
+}
+
+/** Without a message. */
+export function explainPointNow(deps: CommandDeps, point: string, last: DispatchRecord | undefined): CommandAnswer {
+  const now = deps.clock.now();
+  return answer({
+    text: [
+      last ? `${code(point)} last fired:` : notFired(deps, point),
+      last && dispatchText(deps, last, now),
+      `${code(`/hooks why ${point} m5`)} answers for one message, ${code("/hooks why HOOK")} for one hook.`,
+    ],
+    data: { point, fired: last !== undefined, lastDispatchId: last?.id },
+    buttons: [buttonsOf(point, last)],
+  });
+}
+
+/** Its hooks in their order: those that ran, then those that did not. */
+function dispatchText(deps: CommandDeps, dispatch: DispatchRecord, now: number): string {
+  const { point, phase, runs } = dispatch;
+  const ran = runs.map((run, index) => {
+    const why = [run.reason && plain(run.reason), run.error && errorText(run)].filter(Boolean).join(" · ");
+    return `${index + 1}. ${code(run.hookId)} ${runOutcomeText(run)}${why === "" ? "" : `: ${why}`}`;
+  });
+  const others = deps.registry
+    .order(point)
+    .filter((hook) => phase === undefined || hook.phase === phase)
+    .filter(({ id }) => runs.every(({ hookId }) => hookId !== id))
+    .map((hook) => `– ${code(hook.id)} did not run. ${whyNot(deps, dispatch, hook)}`);
+  return [dispatchLine(dispatch, now), ...(ran.length === 0 ? ["No hook ran."] : ran), ...others].join("\n");
+}
+
+function whyNot(deps: CommandDeps, dispatch: DispatchRecord, hook: HookInfo): string {
+  const ended = hook.enabled ? endedEarlier(deps, dispatch, hook) : "It is **disabled**.";
+  return ended ?? `${code(`/hooks why ${hook.id}`)} shows its state.`;
+}
+
+/** The journal has no dispatch of a point where no hook is enabled. */
+function notFired({ registry }: CommandDeps, point: string): string {
+  const hooks = registry.order(point);
+  if (hooks.length === 0)
+    return `Whether ${code(point)} fired is not recorded, because **no hook is registered there**.`;
+  const fired = hooks.some(({ enabled }) => enabled)
+    ? "has **not fired** since a hook was enabled there, as far back as the journal goes"
+    : "is not recorded while all its hooks are **disabled**";
+  return `${code(point)} ${fired}. Hooks registered there: ${hooks.map(({ id }) => code(id)).join(", ")}.`;
+}
+
+function buttonsOf(point: string, dispatch: DispatchRecord | undefined, message?: string) {
+  return [
+    ...(dispatch ? [commandButton("The dispatch", `/run ${word(dispatch.id)}`)] : []),
+    ...(message === undefined ? [] : [commandButton("The message", `/hooks why ${word(message)}`)]),
+    commandButton("Order", `/hooks order ${word(point)}`),
+  ];
+}
