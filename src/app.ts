@@ -30,7 +30,6 @@ import { takeOver } from "./app/take-over.js";
 import { closeAll, firstTime, keepSwept, warnOfProblems } from "./app/upkeep.js";
 import { needValid, secretsOf } from "./app/valid.js";
 import { assembleAutomations } from "./automations/assemble.js";
-import { hashOf } from "./automations/run/history.js";
 import { declareEvents } from "./automations/triggers/ingested.js";
 import type { LoadedConfig } from "./config/load.js";
 import { configWarnings } from "./config/warnings.js";
@@ -43,7 +42,7 @@ import { errorMessage } from "./lib/errors.js";
 import { parseDestinations } from "./lib/outgoing/destinations.js";
 import { createLogger } from "./lib/pino-logger.js";
 import { createProcesses } from "./lib/process.js";
-import { secretMask } from "./lib/secret.js";
+import { nameFromSecret, secretMask } from "./lib/secret.js";
 import { createPlugins } from "./plugins/plugins.js";
 import { databaseFiles, ownFileTest } from "./store/files.js";
 import { openStore } from "./store/open.js";
@@ -125,9 +124,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     const processes = createProcesses({
       clock,
       env: env.forPrograms(),
-      owner: hashOf(await store.ownSecret("installation"))
-        .replace(/\W/g, "")
-        .slice(0, 16),
+      owner: nameFromSecret(await store.ownSecret("installation")),
     });
     const models = createModels({ config: () => current.config.models, variable: env.variable, clock });
     const destinations = parseDestinations(config.outgoing.allow);
@@ -293,7 +290,9 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       observe: tellingAlerts(metrics.observer, alerts),
       repliedTo,
       owners: claims.owners,
-      offers: offersOf(() => current.config, missions),
+      offers: offersOf(() => current.config, missions, placeName),
+      mayPost: (hookId, conversation) => automations.get(hookId)?.mayPostIn(conversation) ?? true,
+      ofUnknownAge: followed.ofUnknownAge,
       shown,
     });
     const problems = createProblemList(loaded, {

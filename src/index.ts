@@ -33,7 +33,6 @@ export {
   HookRegistry,
   type Override,
   type Problem,
-  type Registration,
   type RegistryOptions,
   type Unregister,
 } from "./hooks/registry.js";
@@ -47,6 +46,7 @@ export type {
   ModifyingHandler,
   PayloadOf,
   PhaseResult,
+  Registration,
   ResultOf,
   TurnHandler,
   VoidHandler,

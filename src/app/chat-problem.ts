@@ -1,5 +1,6 @@
 /** Whether anything can be posted to a chat, as far as the gateway knows. */
 import type { Environment } from "../config/env.js";
+import { addressProblem, parseAddress } from "../domain/address.js";
 import { PLATFORMS, type PlatformName } from "../domain/platform.js";
 import { nearest } from "../lib/nearest.js";
 
@@ -26,6 +27,9 @@ export function chatProblem(
   const platform = PLATFORMS.find((known) => known === named);
   if (platform === undefined) return undefined;
   const account = accounts[platform];
+  const at = parseAddress(text);
+  const misnamed = at && addressProblem(at);
+  if (misnamed !== undefined) return `${text} cannot be reached: ${misnamed}`;
   const isOff = !on.some((one) => one === platform);
   if (!isOff && account !== undefined && bot !== "" && bot !== account)
     return `${text} cannot be reached: the gateway's account on ${platform} is ${account}, not ${bot}`;

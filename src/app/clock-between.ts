@@ -10,10 +10,13 @@ import type { Logger } from "../lib/logger.js";
 /** After a crash the step is known up to this much. */
 const NOTE_EVERY_MS = 10_000;
 const SEEN = "clock-seen";
+const MAX_SENDING = 10_000;
 
 type Stored = Pick<Store, "cursors" | "pauses" | "inbox" | "outbox">;
 
 export interface FollowedClock {
+  /** Deliveries that the last run was sending: how long ago is unknown after a clock was set back. */
+  ofUnknownAge: ReadonlySet<string>;
   /** To be called when the queues have followed a step of this run, so that the next start does not move them once more. */
   note(): Promise<void>;
   stop(): Promise<void>;
@@ -23,6 +26,7 @@ export interface FollowedClock {
 export async function followClock(store: Stored, clock: Clock, logger: Logger): Promise<FollowedClock> {
   const seen = store.cursors("app");
   const stepMs = clock.now() - Number(seen.get(SEEN) ?? 0);
+  const sending = stepMs < 0 ? await store.outbox.list({ status: "sending", limit: MAX_SENDING }) : [];
   if (stepMs < 0) {
     logger.warn(
       { stepMs },
@@ -46,6 +50,7 @@ export async function followClock(store: Stored, clock: Clock, logger: Logger): 
   let timer = clock.after(NOTE_EVERY_MS, noteAgain);
   await note();
   return {
+    ofUnknownAge: new Set(sending.map(({ id }) => id)),
     note,
     async stop() {
       timer.cancel();

@@ -19,7 +19,8 @@ const MAX_FRAMES = 50;
 /** Gives what ends the watch. */
 export function logExits(parts: ExitParts): () => void {
   const report = (code: number) => reportExit(code, parts);
-  process.on("exit", report);
+  // Before the logger's own listener, which writes what is not written yet.
+  process.prependListener("exit", report);
   return () => void process.off("exit", report);
 }
 

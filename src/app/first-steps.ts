@@ -8,8 +8,8 @@ import type { Logger } from "../lib/logger.js";
 export interface FirstSteps {
   /** The one-time code for `/claim`, while a platform that can be reached has no person with a role. */
   ownerCode: string | undefined;
-  /** Platforms that cannot connect, with the reason and what to do. */
-  offline: Pick<AdapterStatus, "platform" | "reason" | "hint">[];
+  /** Platforms that are not connected, with the reason and what to do. */
+  away: Pick<AdapterStatus, "platform" | "phase" | "reason" | "hint">[];
 }
 
 interface FirstStepsParts {
@@ -19,18 +19,18 @@ interface FirstStepsParts {
   logger: Logger;
 }
 
-/** A platform that has not answered by then is shown like one that works: most are only slow. */
+/** A platform that has not answered by then is shown as connecting: most are only slow. */
 const VERDICT_WITHIN_MS = 5_000;
 const POLL_MS = 50;
 
 /** Waits until each platform is known to be online or not, logs what the platforms listen to, and returns what the start prints. */
 export async function firstSteps(parts: FirstStepsParts, signal: AbortSignal): Promise<FirstSteps> {
   const adapters = await afterVerdicts(parts, signal);
-  const offline = adapters.filter(({ phase }) => phase === "offline");
+  const away = adapters.filter(({ phase }) => phase !== "online");
   const reachable = adapters.filter(({ phase }) => phase !== "offline");
   reportListening(reachable, parts.logger);
   const needsOwner = reachable.some(({ listening }) => listening?.people === 0);
-  return { ownerCode: needsOwner ? parts.claims.newCode() : undefined, offline };
+  return { ownerCode: needsOwner ? parts.claims.newCode() : undefined, away };
 }
 
 async function afterVerdicts({ gateway, clock }: FirstStepsParts, signal: AbortSignal): Promise<AdapterStatus[]> {

@@ -1,5 +1,6 @@
 /** What commands can name that stands in the configuration and its folders: for completion and choices. */
 import type { Config } from "../config/schema.js";
+import type { Address } from "../domain/address.js";
 import type { GatewayOptions } from "../gateway/contract.js";
 import type { MissionDesk } from "../orchestrator/missions/missions.js";
 
@@ -7,6 +8,7 @@ import type { MissionDesk } from "../orchestrator/missions/missions.js";
 export function offersOf(
   config: () => Pick<Config, "orchestrator" | "alerts" | "sla">,
   missions: Pick<MissionDesk, "plans">,
+  placeName: (at: Address) => string | undefined,
 ): NonNullable<GatewayOptions["offers"]> {
   return {
     plans: () =>
@@ -23,6 +25,7 @@ export function offersOf(
         value: name,
       })),
     policies: () => config().sla.policies.map(({ id }) => ({ name: id, value: id })),
+    placeName,
     rotas: () => Object.keys(config().alerts.rotas).map((name) => ({ name, value: name })),
   };
 }

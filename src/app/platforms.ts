@@ -34,6 +34,7 @@ export function platformOptions(
       name: config.web.name,
       rooms: config.web.rooms,
       maxText: config.web.max_text,
+      roomsPerPerson: config.web.rooms_per_person,
       pageUrl,
       people: [consoleId, ...config.web.people.map(({ id }) => id)],
     }));

@@ -12,9 +12,11 @@ import type { TriggerProblem } from "../automations/triggers/trigger.js";
 import type { Environment } from "../config/env.js";
 import { brokenPlatform, type ConfigProblem, type LoadedConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
+import { addressProblem } from "../domain/address.js";
 import { PLATFORMS, type PlatformName } from "../domain/platform.js";
 import { nearest } from "../lib/nearest.js";
 import { parseDestinations } from "../lib/outgoing/destinations.js";
+import { whyNotMasked } from "../lib/secret.js";
 import type { Plans } from "../orchestrator/missions/plans.js";
 import type { PluginInfo } from "../plugins/plugins.js";
 import { accountsOf, chatProblem } from "./chat-problem.js";
@@ -135,6 +137,7 @@ function needs(examined: Examined): ListedProblem[] {
     commands,
     assigneeProblem: (assignTo: string) =>
       assigneeProblem(assignTo, config.orchestrator) ?? personProblem(assignTo, config),
+    hookProblem: (id: string) => hookProblem(id, examined),
     destinations: parseDestinations(config.outgoing.allow),
   };
   const on = platformsOn(config, env, loaded.problems);
@@ -148,6 +151,8 @@ function needs(examined: Examined): ListedProblem[] {
       ...chats.flatMap(({ text }) => chatProblem(text, on, rooms, accountsOf(env)) ?? []),
       ...unknownHooks(definition, examined),
       ...unknownPlaces(definition, examined),
+      ...unwatched(definition, definitions),
+      ...definition.secrets.flatMap((name) => unmasked(name, env) ?? []),
       ...(isOff ? [`it is for ${off.join(" and ")}, which ${off.length === 1 ? "is" : "are"} off`] : []),
     ];
     const list = (of: ListedProblem["of"], message: string): ListedProblem => {
@@ -177,16 +182,41 @@ function unknownHooks({ match, trigger }: Definition, examined: Examined): strin
   });
 }
 
-/** Rooms and people of the web chat that its matcher names: those that there are not. Other platforms' are not known. */
-function unknownPlaces({ match }: Definition, { config, rooms }: Examined): string[] {
-  const own = (texts: readonly string[] = []) => texts.flatMap((text) => /^web:([^:]+)$/.exec(text)?.[1] ?? []);
-  const accounts = { web: undefined, discord: undefined, telegram: undefined };
+/** A secret that logs and histories show, because it is an ordinary word. */
+function unmasked(name: string, env: Environment): string | undefined {
+  const why = whyNotMasked(env.variable(name) ?? MASKED);
+  if (why === undefined) return undefined;
+  return `the value of ${name} is not masked in logs and history, because ${why}: use a longer one`;
+}
+
+/** Any value that is masked: one that is missing is reported elsewhere. */
+const MASKED = "a value that is masked";
+
+/** A hook at a point of files, which only the `files` hooks of that kind fire. */
+function unwatched({ trigger, point }: Definition, definitions: readonly Definition[]): string[] {
+  const isOfFiles = point === "file.changed" || point === "folder.changed";
+  if (trigger.kind !== "on" || !isOfFiles) return [];
+  if (definitions.some((other) => other.trigger.kind === "files" && other.point === point)) return [];
+  const as = point === "folder.changed" ? ", as: folder" : "";
   return [
-    ...own(match?.chats).map(
-      (room) => ["match.chats", chatProblem(`web:web:${room}`, ["web"], rooms, accounts)] as const,
-    ),
-    ...own(match?.users).map((id) => ["match.users", personProblem(`person:web:${id}`, config)] as const),
-  ].flatMap(([field, problem]) => (problem === undefined ? [] : [`${field}: ${problem}, so this never matches`]));
+    `no hook watches files, so ${point} never fires: in place of \`on\`, write \`trigger: { files: { paths: [./in]${as} } }\``,
+  ];
+}
+
+/** Rooms and people of the web chat that its matcher names and that do not exist, and names where other platforms have numbers. */
+function unknownPlaces({ match }: Definition, { config, rooms }: Examined): string[] {
+  const accounts = { web: undefined, discord: undefined, telegram: undefined };
+  const problems: (readonly [string, string | undefined])[] = [];
+  for (const text of match?.chats ?? []) {
+    const [, platform = "", id = ""] = /^([a-z]+):([^:]+)$/.exec(text) ?? [];
+    if (platform === "web") problems.push(["match.chats", chatProblem(`web:web:${id}`, ["web"], rooms, accounts)]);
+    else problems.push(["match.chats", addressProblem({ platform, botId: "", chatId: id })]);
+  }
+  for (const text of match?.users ?? [])
+    if (text.includes(":")) problems.push(["match.users", personProblem(`person:${text}`, config)]);
+  return problems.flatMap(([field, problem]) =>
+    problem === undefined ? [] : [`${field}: ${problem}, so this never matches`],
+  );
 }
 
 function hookProblem(id: string, { hookIds, broken, plugins }: Examined): string | undefined {

@@ -5,8 +5,8 @@ import { missingProgram } from "../automations/program.js";
 import type { Environment } from "../config/env.js";
 import { namedPlatforms } from "../config/named-platforms.js";
 import type { Config } from "../config/schema.js";
-import { parseAddress } from "../domain/address.js";
-import { type PlatformName, platformProblem } from "../domain/platform.js";
+import { addressProblem, parseAddress } from "../domain/address.js";
+import { PLATFORMS, type PlatformName, platformProblem } from "../domain/platform.js";
 import { suggestion } from "../lib/schema-issues.js";
 import type { PluginInfo } from "../plugins/plugins.js";
 import { accountsOf, chatProblem } from "./chat-problem.js";
@@ -32,6 +32,8 @@ export function settingProblems(examined: Examined, on: readonly PlatformName[])
   const { config } = examined;
   return [
     ...chats(examined, on),
+    ...accessLists(config),
+    ...retryPauses(config),
     ...namedPlugins(examined),
     ...secondPolicies(config),
     ...alertMatchers(config),
@@ -48,8 +50,31 @@ function chats({ config, env, rooms }: Examined, on: readonly PlatformName[]): S
     });
 }
 
+/** Places that are listened to and that no platform can have: their messages would be ignored. */
+function accessLists({ discord, telegram }: Config): SettingProblem[] {
+  const names = [
+    ...discord.access.guilds.map((id, index) => ({ platform: "discord", list: "guilds", id, index })),
+    ...discord.access.chats.map((id, index) => ({ platform: "discord", list: "chats", id, index })),
+    ...telegram.access.chats.map((id, index) => ({ platform: "telegram", list: "chats", id, index })),
+  ];
+  const wrong = names.flatMap(({ platform, list, id, index }): SettingProblem[] => {
+    if (id === "*" || addressProblem({ platform, botId: "", chatId: id }) === undefined) return [];
+    const message = `"${id}" is no id of ${platform}, which has numbers, so no message matches: \`/whoami\` shows the ids of a place`;
+    return [{ path: [platform, "access", list, index], message }];
+  });
+  if (telegram.access.guilds.length === 0) return wrong;
+  const message = "telegram has no guilds, so no message matches: list its groups under `chats`";
+  return [...wrong, { path: ["telegram", "access", "guilds"], message }];
+}
+
+function retryPauses({ gateway: { retry_first: first, retry_max: max } }: Config): SettingProblem[] {
+  if (first <= max) return [];
+  const message = "no pause is longer than `gateway.retry_max`: raise `retry_max`, or lower this";
+  return [{ path: ["gateway", "retry_first"], message }];
+}
+
 /** The plugins that the gateway's settings name, and the conversations for which they name them. */
-function namedPlugins({ config: { gateway }, plugins }: Examined): SettingProblem[] {
+function namedPlugins({ config: { gateway }, plugins, env, rooms }: Examined): SettingProblem[] {
   const { default_route: route, allowed_plugins: allowed } = gateway;
   const ids = plugins.flatMap(({ id }) => id ?? []);
   // One that is broken or off has no id: it is a problem of its own, or it may come back.
@@ -58,7 +83,9 @@ function namedPlugins({ config: { gateway }, plugins }: Examined): SettingProble
     ids.includes(id) || !isSure ? undefined : `there is no plugin "${id}"${suggestion(id, ids)}`;
   const problems: SettingProblem[] = Object.entries(allowed).flatMap(([key, names]) => {
     const path = ["gateway", "allowed_plugins", key];
-    const ofKey = conversationProblem(key);
+    const ofKey =
+      conversationProblem(key) ??
+      (key.split(":").length > 2 ? chatProblem(key, PLATFORMS, rooms, accountsOf(env)) : undefined);
     return [
       ...(ofKey === undefined ? [] : [{ path, message: ofKey, ofKey: true as const }]),
       ...names.flatMap((id, index) => {

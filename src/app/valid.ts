@@ -22,7 +22,7 @@ function invalid(problems: readonly ConfigProblem[]): HookgateError {
   return new HookgateError({
     code: "CONFIG_INVALID",
     message: `The configuration has ${problems.length} problem${problems.length === 1 ? "" : "s"}:\n${problems.map(formatProblem).join("\n")}`,
-    hint: "Fix them, then run `hookgate check`.",
+    hint: "Fix them, then run `npx hookgate check`.",
   });
 }
 

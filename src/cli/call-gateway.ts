@@ -42,7 +42,7 @@ export function gatewayPlace(): GatewayPlace {
     throw new HookgateError({
       code: "CONFIG_INVALID",
       message: problems.map(({ variable, message }) => `${variable}: ${message}`).join("; "),
-      hint: "`hookgate check` shows every problem.",
+      hint: "`npx hookgate check` shows every problem.",
     });
   const host = reachable(env.HOOKGATE_HOST);
   return { url: `http://${host.includes(":") ? `[${host}]` : host}:${env.HOOKGATE_PORT}`, token: tokenOf(env, host) };
@@ -99,7 +99,7 @@ async function post({ url, token }: GatewayPlace, call: Call): Promise<JsonAnswe
       throw new HookgateError({
         code: "TIMEOUT",
         message: `The gateway at ${url} did not answer in time.`,
-        hint: "`hookgate runs` shows whether it ended.",
+        hint: "`npx hookgate runs` shows whether it ended.",
         retryable: true,
         cause: error,
       });

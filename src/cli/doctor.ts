@@ -24,7 +24,7 @@ export async function doctor({ path, json }: { path?: string; json: boolean }, t
           name: "configuration",
           state: "bad",
           detail: problems.map(formatProblem).join("\n"),
-          hint: "Fix it; `hookgate check` shows the same.",
+          hint: "Fix it; `npx hookgate check` shows the same.",
         },
     ...(env ? checkMachine(env.DATABASE_URL) : []),
     ...(env && config ? await checkPlatforms(config, env, (platform) => brokenPlatform(platform, problems)) : []),

@@ -10,6 +10,6 @@ export function ownFiles(): DatabaseFiles {
   throw new HookgateError({
     code: "CONFIG_INVALID",
     message: problems.map(({ variable, message }) => `${variable}: ${message}`).join("; "),
-    hint: "`hookgate check` lists every problem.",
+    hint: "`npx hookgate check` lists every problem.",
   });
 }

@@ -22,7 +22,7 @@ export async function points(
     throw new HookgateError({
       code: "BAD_USAGE",
       message: `No hook point matches "${filter}".${near ? ` Did you mean "${near}"?` : ""}`,
-      hint: "`hookgate points` lists them all.",
+      hint: "`npx hookgate points` lists them all.",
     });
   }
   if (json) printJson(terminal, found.map(pointData));

@@ -246,7 +246,7 @@ function addLive(program: Command, terminal: Terminal, done: (code: ExitCode) =>
   json(
     program
       .command("do")
-      .description("any operator command, as in chat: `hookgate do task list`; `hookgate do help` lists them")
+      .description("any operator command, as in chat: `npx hookgate do task list`; `npx hookgate do help` lists them")
       .argument("<command...>", "its name and what follows it"),
   ).action(async (words: string[], flags: JsonFlag) =>
     live({ line: (await import("./command-line.js")).commandLine(words) }, flags),
@@ -319,8 +319,14 @@ function addOutbox(
     ),
   );
   json(
-    outbox.command("purge").description("delete what will not be sent").argument("<id>", "a delivery or a status"),
-  ).action((id: string, flags: JsonFlag) => live({ name: "outbox", options: { action: "purge", id } }, flags));
+    outbox
+      .command("purge")
+      .description("delete what will not be sent")
+      .argument("<id>", "a delivery or a status")
+      .option("--yes", "delete without asking"),
+  ).action((id: string, { yes = false, ...flags }: { yes?: boolean } & JsonFlag) =>
+    live({ name: "outbox", options: { action: "purge", id, yes } }, flags),
+  );
 }
 
 function integer(text: string): number {

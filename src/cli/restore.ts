@@ -16,7 +16,7 @@ export async function restore(source: string, { hold }: { hold: boolean }, termi
   const unfinished = `messages to handle ${messages}, deliveries to send ${deliveries}`;
   terminal.out(
     hold
-      ? `Unfinished in the backup, and held for you: ${unfinished}. See them with \`hookgate outbox\` after the start.`
+      ? `Unfinished in the backup, and held for you: ${unfinished}. See them with \`npx hookgate outbox\` after the start.`
       : `Unfinished in the backup: ${unfinished}. The next start handles and sends them, also those that were sent since; restore with --hold prevents that.`,
   );
   return EXIT.done;

@@ -2,6 +2,7 @@
 import type { App } from "../app.js";
 import { startApp } from "../app.js";
 import { loadConfig } from "../config/load.js";
+import type { AdapterState } from "../domain/adapter.js";
 import { errorMessage } from "../lib/errors.js";
 import { EXIT, type ExitCode } from "./exit.js";
 import { printError, type Terminal } from "./terminal.js";
@@ -45,28 +46,36 @@ function goOnAfterStrays({ logger }: App): void {
 /** Beside the log when a person reads it; on standard error when a program reads the log's JSON lines. */
 async function greet(app: App, terminal: Terminal, stopping: AbortSignal): Promise<void> {
   const { chatUrl, newToken, loginLink } = app;
-  const { ownerCode, offline } = await app.firstSteps(stopping);
+  const { ownerCode, away } = await app.firstSteps(stopping);
   const say = terminal.isTty ? terminal.out : terminal.error;
   const bold = (text: string) => (terminal.isTty ? `\u001b[1m${text}\u001b[22m` : text);
   const lines = ["", `  ${bold("Hookgate")} ${version()}`, `  chat         ${bold(chatUrl)}`];
   if (newToken !== undefined)
     lines.push(
       `  login token  ${bold(newToken)}`,
-      "               `hookgate token` shows it again. HOOKGATE_TOKEN sets one of your own.",
+      "               `npx hookgate token` shows it again. HOOKGATE_TOKEN sets one of your own.",
     );
   if (terminal.isTty) lines.push(`  log in       ${bold(loginLink)}`);
   if (ownerCode !== undefined)
     lines.push(
       `  owner code   ${bold(ownerCode)}`,
-      `               Send /claim ${ownerCode} to the bot to become its owner. It works once.`,
+      `               Send /claim ${ownerCode} to the bot to become its owner. It works once; \`npx hookgate claim\` prints another.`,
     );
-  for (const { platform, reason, hint } of offline) {
-    lines.push(`  ${platform.padEnd(12)} ${bold("offline")}: ${reason ?? "it cannot connect"}`);
+  for (const { platform, phase, reason, hint } of away) {
+    lines.push(`  ${platform.padEnd(12)} ${bold(phase)}: ${reason ?? NO_REASON[phase]}`);
     if (hint !== undefined) lines.push(`               ${hint}`);
   }
   if (terminal.isTty) lines.push("  stop         Ctrl-C");
   say([...lines, ""].join("\n"));
 }
+
+const NO_REASON: Record<AdapterState["phase"], string> = {
+  connecting: "it has not answered yet; /status shows its state",
+  reconnecting: "it is tried again; /status shows its state",
+  offline: "it cannot connect",
+  off: "it has not started yet",
+  online: "connected",
+};
 
 function reloadOnHangup(app: App, options: { path?: string }, terminal: Terminal, stopping: AbortSignal): void {
   const reload = async () => {

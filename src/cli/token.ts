@@ -14,7 +14,7 @@ export async function token({ reset, json }: { reset: boolean; json: boolean }, 
     throw new HookgateError({
       code: "CONFIG_INVALID",
       message: problems.map(({ variable, message }) => `${variable}: ${message}`).join("; "),
-      hint: "`hookgate check` shows every problem.",
+      hint: "`npx hookgate check` shows every problem.",
     });
   if (reset && env.HOOKGATE_TOKEN !== undefined)
     throw new HookgateError({

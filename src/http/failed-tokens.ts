@@ -63,7 +63,7 @@ export function createFailedTokens({ perMinute, audit, metrics, clock, logger }:
       return new HookgateError({
         code: "TOKEN_WRONG",
         message: "this token is not known",
-        hint: "It was printed at the first start; HOOKGATE_TOKEN overrides it.",
+        hint: "Run `npx hookgate token` on the gateway's machine to see the owner's. Other people get theirs from the owner.",
       });
     },
   };

@@ -41,6 +41,26 @@ const MISTAKES: Record<string, Mistake> = {
     config: { operators: { admin: "web:1" } },
     found: /operators\.admin: expected a list, got "web:1": write \["web:1"\]$/,
   },
+  "a Discord server by its name": {
+    config: { discord: { access: { guilds: ["myguild", "*"], chats: ["80351110224678912"] } } },
+    found: /discord\.access\.guilds\.0: "myguild" is no id of discord, which has numbers/,
+  },
+  "a Telegram group by its name": {
+    config: { telegram: { access: { chats: ["@mygroup", "-100123"] } } },
+    found: /telegram\.access\.chats\.0: "@mygroup" is no id of telegram, which has numbers/,
+  },
+  "guilds of Telegram": {
+    config: { telegram: { access: { guilds: ["1"] } } },
+    found: /telegram\.access\.guilds: telegram has no guilds, so no message matches/,
+  },
+  "a first pause above the longest of the gateway": {
+    config: { gateway: { retry_first: "10m", retry_max: "1m" } },
+    found: /gateway\.retry_first: no pause is longer than `gateway\.retry_max`/,
+  },
+  "plugins for a conversation of another account": {
+    config: { gateway: { allowed_plugins: { "web:other:general": [] } } },
+    found: /allowed_plugins\.web:other:general: .*the gateway's account on web is web, not other$/,
+  },
   "an unknown platform": { config: { operators: { owner: ["slack:1"] } }, found: /there is no platform "slack"/ },
   "a name for an id": {
     config: { operators: { viewer: ["discord:abc"] } },

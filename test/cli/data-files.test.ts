@@ -22,6 +22,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { openSqlite } from "../../src/store/driver.js";
 import { freePort, type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 import { runCli, spawnCli } from "./run-cli.js";
@@ -392,7 +393,40 @@ describe("a log that a crash left", () => {
     rmSync(`${gateway.database}-wal`);
     expect(await remarks(gateway)).toContain("hookgate.db-wal was deleted after a crash");
   });
+
+  it("of the history is reported when it was deleted or damaged", async () => {
+    const gateway = await crashed();
+    const log = `${gateway.journal}-wal`;
+    const whole = readFileSync(log);
+    expect(whole.length).toBeGreaterThan(20_000);
+    rmSync(log);
+    expect(await remarks(gateway)).toContain("hookgate-journal.db-wal was deleted after a crash");
+    await gateway.kill();
+    const again = await remarks(gateway);
+    expect(again).not.toContain("hookgate-journal.db-wal");
+    await gateway.post("one more");
+    await gateway.command("/hooks");
+    await gateway.kill();
+    flip(log, 32 + 24 + 100, 40);
+    expect(await remarks(gateway)).toContain("hookgate-journal.db-wal was damaged");
+  });
 });
+
+/** Messages without a lane, which the schema forbids: SQLite copies the pages as they are. */
+function emptyLane(file: string): void {
+  const declare = (was: string, is: string) => {
+    const database = openSqlite(file);
+    database.unsafeMode(true);
+    database.pragma("writable_schema = ON");
+    database.prepare("UPDATE sqlite_schema SET sql = replace(sql, ?, ?) WHERE name = 'inbox'").run(was, is);
+    database.close();
+  };
+  declare("lane TEXT NOT NULL", "lane TEXT");
+  const database = openSqlite(file);
+  expect(database.prepare("UPDATE inbox SET lane = NULL").run().changes).toBeGreaterThan(0);
+  database.close();
+  declare("lane TEXT", "lane TEXT NOT NULL");
+}
 
 describe("hookgate backup and restore", () => {
   it("copies a running gateway's database whole, and puts it back with what was in the log", async () => {
@@ -439,6 +473,14 @@ describe("hookgate backup and restore", () => {
     expect(await gateway.texts()).toContain("first");
     const old = readdirSync(gateway.data).find((name) => name.startsWith("hookgate.db.replaced-"));
     expect(readFileSync(join(gateway.data, old ?? ""), "utf8")).toContain("garbage");
+  });
+
+  it("finds damage that copying does not meet, and leaves no file", async () => {
+    const gateway = await usedInstallation();
+    emptyLane(gateway.database);
+    const { code, err } = await gateway.cli("backup", "copy.db");
+    expect([code, err]).toEqual([1, expect.stringContaining("inbox.lane")]);
+    expect(readdirSync(gateway.folder).filter((name) => name.startsWith("copy.db"))).toEqual([]);
   });
 
   it("refuses a damaged backup and changes nothing", async () => {

@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type FakeDiscord, startFakeDiscord } from "../fakes/discord/server.js";
 import { type FakeTelegram, startFakeTelegram } from "../fakes/telegram/server.js";
+import { gatewayProcess } from "../support/gateway-process.js";
 import { runCli } from "./run-cli.js";
 
 let cwd: string;
@@ -117,6 +118,22 @@ describe("hookgate doctor", () => {
     const { code, of } = await examine({ DATABASE_URL: "file:broken.db" });
     expect(code).toBe(1);
     expect(of("database")).toMatchObject([{ state: "bad", hint: expect.any(String) }]);
+  });
+
+  it("names an empty data folder that others can open, which a start closes", async () => {
+    const data = join(cwd, "data");
+    mkdirSync(data);
+    chmodSync(data, 0o755);
+    const { of } = await examine({});
+    expect(of("file modes")).toMatchObject([{ detail: expect.stringContaining(data) }]);
+    const gateway = await gatewayProcess({ folder: cwd, config: {} });
+    await gateway.start();
+    await gateway.ready();
+    await gateway.kill();
+    rmSync(join(cwd, "hookgate.yaml"));
+    expect(statSync(data).mode & 0o777).toBe(0o700);
+    expect((await examine({})).of("file modes")).toEqual([]);
+    rmSync(data, { recursive: true });
   });
 
   it("tells the problems of the configuration with the rest, and exits with 2", async () => {

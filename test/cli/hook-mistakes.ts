@@ -81,6 +81,160 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     /expected exactly one step, got shell and skip_if: skip_if belongs inside, as in \{ shell: \{ …, skip_if: … \} \}/,
   ),
   "a deadline of no time": hook({ ...received, timeout: "0s" }, /timeout: .*expected a duration above 0/),
+  // Conditions whose result never changes.
+  "text for an exit code": step(
+    { shell: { command: ["true"], skip_if: 'step.exitCode == "0"' } },
+    /shell\.skip_if: .*step\.exitCode is a number, so a comparison with "0" \(text\) never holds: write 0$/,
+  ),
+  "a number for text": step(
+    { shell: { command: ["true"], skip_if: "steps[0].stdout == 5" } },
+    /skip_if: .*steps\[0\]\.stdout is text, so a comparison with 5 \(a number\) never holds: write "5"$/,
+  ),
+  "text among numbers": step(
+    { http: { url: "https://example.org", skip_if: 'step.status in [200, "204"]' } },
+    /skip_if: .*step\.status is a number, so a comparison with "204" \(text\) never holds: write 204$/,
+  ),
+  "a number for a list": step(
+    { db_query: { query: "runs", skip_if: "step.rows == 0" } },
+    /skip_if: .*step\.rows is a list.*compare its size, as in size\(…\) == 0$/,
+  ),
+  "a field that an earlier step lacks": hook(
+    {
+      ...received,
+      context: [
+        { read_file: { path: "hookgate.yaml" } },
+        { shell: { command: ["true"], skip_if: "steps[0].exitCode == 0" } },
+      ],
+    },
+    /skip_if: .*steps\[0\] has no field "exitCode"/,
+  ),
+  "a step that comes later": step(
+    { shell: { command: ["true"], skip_if: "steps[4].exitCode == 0" } },
+    /skip_if: .*there is no steps\[4\]: this step is steps\[0\]$/,
+  ),
+  "an event value of another type": step(
+    { shell: { command: ["true"], skip_if: "event.message.isDm == 'yes'" } },
+    /skip_if: .*event\.message\.isDm is true or false, so a comparison with "yes" \(text\) never holds$/,
+  ),
+  "a condition that names nothing": hook(
+    { ...received, match: { when: "1 == 2" } },
+    /match\.when: .*"1 == 2" names no field, so its result is always the same/,
+  ),
+  "a user id as a number": hook(
+    { ...received, match: { when: "payload.message.userId in [1]" } },
+    /match\.when: .*payload\.message\.userId is text, so a comparison with 1 \(a number\) never holds: write "1"$/,
+  ),
+  "a number field as text": hook(
+    { on: "hook_run_completed", match: { when: 'payload.durationMs > "1000"' } },
+    /match\.when: .*payload\.durationMs is a number, so a comparison with "1000" \(text\) never holds: write 1000$/,
+  ),
+  "a result that is never empty": step(
+    { create_task: { title: "x", to: "person:web:1", skip_if: "empty" } },
+    /create_task\.skip_if: .*the result of create_task is never empty/,
+  ),
+  // Settings without an effect.
+  "skip_when without a condition": hook({ ...received, skip_when: "all" }, /skip_when: .*no step has a skip_if/),
+  "a queue that is not used": hook(
+    { ...received, when_busy: "skip", max_queued: 5 },
+    /max_queued: .*no run waits with when_busy: skip: remove max_queued, or set when_busy: queue$/,
+  ),
+  "sees where nothing is modified": hook(
+    { on: "inbound_claim", sees: "original" },
+    /sees: .*inbound_claim is a claiming point, and sees has an effect at modifying points only/,
+  ),
+  "a notification without a chat": hook(
+    { trigger: { every: "1h" }, notify: { to: ["here"] } },
+    /notify\.to\.0: .*is about no conversation, so there is no "here": name a chat/,
+  ),
+  "a step that outlasts its run": hook(
+    { ...received, timeout: "5s", context: [{ shell: { command: ["true"], timeout: "10m" } }] },
+    /shell\.timeout: .*the step cannot take 10 min, because the run ends after 5 s \(`timeout` of the hook\): set `timeout` of the hook to 10m or more$/,
+  ),
+  "an attempt that outlasts its run": hook(
+    { on: "inbound_claim", run: { http: { url: "https://example.org", timeout: "20s" } } },
+    /http\.timeout: .*an attempt cannot take 20 s, because the run ends after 5 s \(the default\)/,
+  ),
+  "a veto by exit code where nothing is decided": hook(
+    { ...received, run: { shell: { command: ["true"], decision: "status" } } },
+    /shell\.decision: .*nothing can be decided at message_received, so a decision has no effect: remove `decision`$/,
+  ),
+  "a veto by status that nothing waits for": hook(
+    { on: "inbound_claim", execution: "background", run: { http: { url: "https://example.org", decision: "status" } } },
+    /http\.decision: .*nothing waits for a hook that is background.*remove `decision`$/,
+  ),
+  "a time zone beside an offset": hook(
+    { trigger: { at: "2099-12-24T18:00Z", timezone: "Europe/Berlin" } },
+    /trigger\.timezone: .*`at` has an offset, so the time zone has no effect/,
+  ),
+  "a first pause above the longest": hook(
+    { ...received, run: { http: { url: "https://example.org", backoff: "5m" } } },
+    /http\.backoff: .*no pause is longer than `max_backoff`/,
+  ),
+  "a login written twice": hook(
+    {
+      ...received,
+      run: {
+        http: { url: "https://example.org", headers: { Authorization: "x" }, auth: { bearer_env: "HOOKGATE_TOKEN" } },
+      },
+    },
+    /headers\.Authorization: .*`auth` sets this header, too: remove one$/,
+  ),
+  "a header that Hookgate sets": hook(
+    { ...received, run: { http: { url: "https://example.org", headers: { Host: "x" } } } },
+    /headers\.Host: .*Hookgate sets the header Host itself: remove it$/,
+  ),
+  "a header of two lines": hook(
+    { ...received, run: { http: { url: "https://example.org", headers: { "X-A": "a\nb" } } } },
+    /headers\.X-A: .*a line break.*write it in one line$/,
+  ),
+  "a variable given twice": hook(
+    { ...received, run: { shell: { command: ["true"], env: { PATH_X: "y" }, secrets: ["PATH_X"] } } },
+    /env\.PATH_X: .*PATH_X is in `secrets`, too, and that value is used: remove one$/,
+  ),
+  "a time zone without a day": chat({ text: "x", timezone: "Europe/Berlin" }, /chat\.timezone: .*set thread: day/),
+  "an edit in a thread for each run": chat(
+    { text: "x", thread: "run", update: true },
+    /chat\.update: .*each run has a thread of its own/,
+  ),
+  "a mention by name": chat(
+    { text: "x", mentions: { users: ["@ann"] } },
+    /mentions\.users\.0: .*expected a number, as platforms identify users, got "@ann"$/,
+  ),
+  // What does not exist.
+  "tests by a program that is not there": step(
+    { run_tests: { command: ["no-such-runner"] } },
+    /there is no program "no-such-runner" on the PATH$/,
+  ),
+  "a program without a name": step({ shell: { command: [""] } }, /shell\.command\.0: .*expected the name or the path/),
+  "a program without the right to run": hook(
+    { ...received, run: { shell: { command: ["./plain.sh"] } } },
+    /the program .*plain\.sh may not be executed: run `chmod \+x .*plain\.sh`, or start it by its interpreter/,
+    { "plain.sh": "exit 0\n" },
+  ),
+  "a folder for a program": step({ shell: { command: ["./"] } }, /is a folder, and a program is needed$/),
+  "a task without a title": step({ create_task: { title: " ", to: "person:web:1" } }, /title: .*not empty$/),
+  "rows of no hook": step({ journal: { hook: "nosuch" } }, /there is no hook "nosuch".*so no row matches$/),
+  "rows of no platform": step(
+    { db_query: { query: "messages", args: { platform: "discrod" } } },
+    /args\.platform: .*there is no platform "discrod" \(did you mean "discord"\?\)$/,
+  ),
+  "a Discord chat by its name": chat(
+    { to: "discord:1:ann", text: "x" },
+    /discord:1:ann cannot be reached: "ann" is no chat of discord, which has numbers/,
+  ),
+  "a Telegram chat by its name": chat(
+    { to: "telegram:1:@x", text: "x" },
+    /telegram:1:@x cannot be reached: "@x" is no chat of telegram, which has numbers/,
+  ),
+  "a Telegram topic by its name": hook(
+    { ...received, notify: { to: ["telegram:1:-100:news"] } },
+    /telegram:1:-100:news cannot be reached: "news" is no topic of telegram/,
+  ),
+  "a Discord thread after its channel": agent(
+    received,
+    { tools: ["send_message"], send_to: ["discord:1:2:3"] },
+    /discord:1:2:3 cannot be reached: a thread of discord is a chat of its own: write discord:1:3$/,
+  ),
   // Agents.
   "a tool without a chat": agent(
     { trigger: { every: "1h" } },
@@ -167,6 +321,14 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { trigger: { files: { paths: "/" } } },
     /trigger\.files\.paths\.0: .*"\/" is every file of this machine, so it cannot be watched: name a folder/,
   ),
+  "a secret that is an ordinary word": {
+    ...hook(
+      { ...received, run: { shell: { command: ["true"], secrets: ["PLAIN_WORD"] } } },
+      /the value of PLAIN_WORD is not masked in logs and history, because .* plain word or number: use a longer one$/,
+    ),
+    env: { PLAIN_WORD: "test" },
+    alone: true,
+  },
   // Hooks that are named.
   "an unknown field of a fallback": hook(
     { on: "task:create", phase: "before", on_failure: "fallback", fallback: { titel: "x" } },
@@ -183,6 +345,22 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a matcher of no person": hook(
     { ...received, match: { users: ["web:99"] } },
     /match\.users: there is no person 99 in the web chat.*so this never matches/,
+  ),
+  "a matcher of a chat by its name": hook(
+    { ...received, match: { chats: ["discord:general"] } },
+    /match\.chats: "general" is no chat of discord.*so this never matches$/,
+  ),
+  "a matcher of a person by name": hook(
+    { ...received, match: { users: ["telegram:@ann"] } },
+    /match\.users: "@ann" is no id of telegram.*so this never matches$/,
+  ),
+  "a matcher of a chat of another platform": hook(
+    { ...received, match: { platforms: ["web"], chats: ["discord:123"] } },
+    /match\.chats\.0: .*discord:123 is not of web, which match\.platforms asks for, so this never matches$/,
+  ),
+  "folders that no hook watches": hook(
+    { on: "folder.changed" },
+    /no hook watches files, so folder\.changed never fires: .*write `trigger: \{ files: \{ paths: \[\.\/in\], as: folder \} \}`$/,
   ),
   "a matcher of no hook": hook(
     { on: "hook_run_completed", match: { hooks: ["nosuch"] } },

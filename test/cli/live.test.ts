@@ -246,6 +246,8 @@ describe("against the live gateway", () => {
     const { code, err } = await runCli(["status"], { cwd, env: { ...env, HOOKGATE_TOKEN: "not-the-right-token" } });
     expect(code).toBe(3);
     expect(err).toContain("does not know the gateway's token; it may be another program");
+    const logged = /"address":"127\.0\.0\.1","way":"signed","count":\d+,.*"msg":"a wrong token was sent"/;
+    await until(() => logged.test(gateway.out()), "the log naming the wrong token");
     const elsewhere = mkdtempSync(join(tmpdir(), "hookgate-elsewhere-"));
     const noToken = await runCli(["status"], { cwd: elsewhere, env });
     rmSync(elsewhere, { recursive: true });
@@ -311,10 +313,21 @@ describe("signals", () => {
     gateway.child.kill("SIGHUP");
     await until(() => gateway.err().includes("error: "));
     expect((await json("hooks", "list", "probe")).data.hooks).toHaveLength(3);
+    const rejected = expect.stringContaining("the latest version was rejected, and the one before it is in force");
+    const problems = async () => (await json("hooks", "broken")).data.problems;
+    const inForce = async () =>
+      (await json("doctor")).data.findings.filter(({ name }: { name: string }) => name === "in force");
+    expect(await problems()).toEqual([{ of: "configuration", text: rejected }]);
+    expect((await cli("hooks", "broken")).out).toEqual(rejected);
+    expect(await inForce()).toEqual([
+      { name: "in force", state: "bad", detail: rejected, hint: expect.stringContaining("hookgate hooks broken") },
+    ]);
     writeFileSync(join(cwd, "hookgate.yaml"), "plugins:\n  - module: ./plugins/probe.mjs\n    enabled: false\n");
     gateway.child.kill("SIGHUP");
     await until(() => gateway.err().includes("Reloaded"));
     expect((await json("hooks", "list", "probe")).data.hooks).toEqual([]);
+    expect(await problems()).toEqual([]);
+    expect(await inForce()).toEqual([]);
   });
 
   it("SIGTERM stops it well, and the next start tells no token again but keeps what was switched", async () => {

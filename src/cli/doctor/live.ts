@@ -110,7 +110,7 @@ function findingsOf({
       name: "in force",
       state: "bad",
       detail: `the running gateway's configuration has problems:\n${problems.join("\n")}`,
-      hint: "Fix them; `hookgate hooks broken` shows what is left.",
+      hint: "Fix them; `npx hookgate hooks broken` shows what is left.",
     });
   const waiting = inbox.dead + outbox.dead + outbox.held;
   if (waiting > 0)
@@ -118,21 +118,21 @@ function findingsOf({
       name: "outbox",
       state: "warning",
       detail: `${waiting} messages wait for an operator`,
-      hint: "`hookgate outbox` lists them.",
+      hint: "`npx hookgate outbox` lists them.",
     });
   if (hooks.failing.length > 0)
     findings.push({
       name: "hooks",
       state: "warning",
       detail: `failing in 24 h: ${hooks.failing.join(", ")}`,
-      hint: "`hookgate runs failed` shows how.",
+      hint: "`npx hookgate runs failed` shows how.",
     });
   if (hooks.neverFired.length > 0)
     findings.push({
       name: "hooks",
       state: "warning",
       detail: `never fired: ${hooks.neverFired.join(", ")}`,
-      hint: "`hookgate hooks why ID` shows why.",
+      hint: "`npx hookgate hooks why ID` shows why.",
     });
   for (const { id, runs, reason } of hooks.alwaysSkipped)
     findings.push({

@@ -124,7 +124,6 @@ const attempt = z.object({
   error: z.string().optional(),
   steps: z.array(step),
   rendered: z.string().optional(),
-  renderedHash: z.string().optional(),
   toolCalls: z.array(z.looseObject({ tool: z.string(), latencyMs: z.number() })).optional(),
   usage: z
     .object({
@@ -151,7 +150,6 @@ export const hookRun = z.object({
   status: z.enum(AUTOMATION_RUN_STATUSES),
   statusReason: z.string().optional(),
   payload: z.unknown(),
-  payloadHash: z.string(),
   attempt: z.number(),
   attempts: z.array(attempt),
   createdAt: time,

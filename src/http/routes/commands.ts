@@ -4,6 +4,7 @@ import type { OptionValue } from "../../domain/command.js";
 import { hasRole } from "../../domain/identity.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import { HookgateError } from "../../lib/errors.js";
+import { readJson } from "../../lib/json-depth.js";
 import { tokensInWords } from "../../lib/markdown/tokens.js";
 import { operatorOf } from "../operator.js";
 import { needWeb, personRoute } from "../route.js";
@@ -25,20 +26,12 @@ const given = z
   .string()
   .max(4_000)
   .transform((text, context): Record<string, OptionValue> => {
-    const read = otherOptions.safeParse(jsonOf(text));
+    const read = otherOptions.safeParse(readJson(text));
     if (read.success) return read.data;
     context.addIssue({ code: "custom", message: "expected a JSON object of the other options" });
     return z.NEVER;
   });
 const otherOptions = z.record(z.string().max(64), z.union([z.string(), z.number(), z.boolean()]));
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 export const commandRoutes = [
   personRoute({

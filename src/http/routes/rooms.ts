@@ -27,7 +27,8 @@ export const roomRoutes = [
   personRoute({
     method: "POST",
     path: "/api/rooms",
-    summary: "`{ name }`: a new room for everybody.",
+    summary:
+      "`{ name }`: a new room for everybody; one person can add `web.rooms_per_person` rooms (409 `TOO_MANY_ROOMS` after that).",
     perMinute: 30,
     body: z.strictObject({ name: z.string().max(60) }),
     async handle(parts, { person, body, reply }) {

@@ -1,0 +1,52 @@
+/** A changed token is another account: what the configuration names of the former one is reported by check, without a network. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { runCli } from "./run-cli.js";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "hookgate-accounts-"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Both platforms put the account's id into the token. */
+const env = {
+  DISCORD_TOKEN: `${Buffer.from("111222333444555666").toString("base64")}.abcdef.${"x1Y".repeat(10)}`,
+  TELEGRAM_TOKEN: `123456:${"a1B".repeat(12)}`,
+};
+
+const configured = (discord: string, telegram: string) => ({
+  automations: { alerts: [`discord:${discord}:42`] },
+  gateway: { allowed_plugins: { [`discord:${discord}:42`]: [] } },
+  alerts: { fallback: [`telegram:${telegram}:43`] },
+  hooks: [
+    {
+      id: "say",
+      on: "message_received",
+      run: { chat: { to: [`discord:${discord}:44`, `telegram:${telegram}:-45`], text: "x" } },
+      notify: { to: [`telegram:${telegram}:46`] },
+    },
+  ],
+});
+
+async function checked(discord: string, telegram: string): Promise<string> {
+  writeFileSync(join(folder, "hookgate.yaml"), JSON.stringify(configured(discord, telegram)));
+  const { out, err } = await runCli(["check"], { cwd: folder, env });
+  return out + err;
+}
+
+it("each place that names another account of Discord or Telegram is reported, with the present one", async () => {
+  const found = await checked("999", "888");
+  for (const chat of ["42", "44"])
+    expect(found).toContain(
+      `discord:999:${chat} cannot be reached: the gateway's account on discord is 111222333444555666, not 999`,
+    );
+  for (const chat of ["43", "-45", "46"])
+    expect(found).toContain(
+      `telegram:888:${chat} cannot be reached: the gateway's account on telegram is 123456, not 888`,
+    );
+  expect(found).toMatch(/gateway\.allowed_plugins\.discord:999:42: discord:999:42 cannot be reached/);
+  expect(await checked("111222333444555666", "123456")).not.toContain("cannot be reached");
+});
