@@ -75,6 +75,24 @@ describe("docs/plugins.md", () => {
     await uses[name]?.(rig);
   });
 
+  it("has a test of a plugin that passes", () => {
+    const folder = mkdtempSync(join(tmpdir(), "hookgate-plugin-test-"));
+    try {
+      mkdirSync(join(folder, "node_modules"));
+      symlinkSync(ROOT, join(folder, "node_modules/hookgate"));
+      const [, source = ""] = /```js\n(import assert[\s\S]*?)```/.exec(page) ?? [];
+      writeFileSync(join(folder, "hello.mjs"), examples["hello.mjs"] ?? "");
+      writeFileSync(join(folder, "hello.test.mjs"), source);
+      const { stdout, status } = spawnSync(process.execPath, ["--test", "hello.test.mjs"], {
+        cwd: folder,
+        encoding: "utf8",
+      });
+      expect([status, stdout]).toEqual([0, expect.stringMatching(/pass 1\b/)]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it("has examples that compile under tsc --strict, in a project that installed the built package", () => {
     const folder = mkdtempSync(join(tmpdir(), "hookgate-strict-"));
     try {

@@ -14,7 +14,12 @@ const CONFIG = {
   events: { release: { secret_env: "RELEASE_SECRET" } },
   models: { available: { main: { provider: "anthropic", key_env: "MODEL_KEY", model: "any" } } },
 };
-const SECRETS = { RELEASE_SECRET: "a secret", ARCHIVE_SECRET: "another", CI_TOKEN: "a third", MODEL_KEY: "a fourth" };
+const SECRETS = {
+  RELEASE_SECRET: "a secret",
+  ARCHIVE_SECRET: "another one",
+  CI_TOKEN: "a third",
+  MODEL_KEY: "a fourth",
+};
 
 async function check(config: object, env: Record<string, string>) {
   const cwd = mkdtempSync(join(tmpdir(), "hookgate-examples-"));

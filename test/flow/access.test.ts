@@ -27,6 +27,33 @@ async function seenAs(words: string): Promise<{ access: string; reason?: string;
 }
 
 describe("without a word in the configuration", () => {
+  it("a person without a role who mentions the bot in a room is told once what it is: privately, or in the room where only that is possible", async () => {
+    const { discord, telegram, platforms } = stack;
+    const [place] = platforms.discord.places;
+    const group = { chatId: String(telegram.chatId) };
+    const introductions = (all: readonly { text: string }[]) => all.filter(({ text }) => text.startsWith("I am "));
+    const privately = async () => introductions(await platforms.discord.seenPrivately("guest"));
+    const openly = async () => introductions(await platforms.telegram.seen(group));
+    for (const words of ["a guest whom nobody answers", "and a second time", "echo a guest at the end"]) {
+      await platforms.discord.say(place, "guest", `<@${discord.world.bot.id}> ${words}`);
+      await platforms.telegram.say(group, "guest", `@${telegram.world.bot.username} ${words}`);
+    }
+    for (const [platform, at] of [
+      [platforms.discord, place],
+      [platforms.telegram, group],
+    ] as const)
+      await until(
+        async () => (await platform.seen(at)).some(({ text }) => text.includes("a guest at the end")),
+        "the answer to the last message",
+      );
+    await until(async () => (await openly()).length > 0, "the introduction in the group");
+    expect(await privately()).toEqual([expect.objectContaining({ text: expect.stringContaining("you have none") })]);
+    expect(introductions(await platforms.discord.seen(place))).toEqual([]);
+    expect(await openly()).toEqual([
+      expect.objectContaining({ text: expect.stringContaining("/whoami in a direct message") }),
+    ]);
+  });
+
   it("direct messages are for operators, on Discord and Telegram", async () => {
     const { discord, telegram } = stack;
     const mallory = [...discord.world.users.values()].find(({ username }) => username === "mallory")?.id as string;
@@ -60,7 +87,7 @@ describe("without a word in the configuration", () => {
       expect(await seenAs(words)).toMatchObject({ access: "denied", reason: "not addressed", isOffered: false });
   });
 
-  it("an owner who mentions the bot in a room and meets silence is told so, privately and once; others are not", async () => {
+  it("an owner who mentions the bot in a room and meets silence is told so, privately and once", async () => {
     const { discord, platforms } = stack;
     const mention = `<@${discord.world.bot.id}>`;
     const [place] = platforms.discord.places;
@@ -68,7 +95,6 @@ describe("without a word in the configuration", () => {
       (await platforms.discord.seenPrivately("owner")).filter(({ text }) =>
         text.includes("No hook answered your message"),
       );
-    await platforms.discord.say(place, "guest", `${mention} a guest whom nobody answers`);
     await platforms.discord.say(place, "owner", `${mention} an owner whom nobody answers`);
     await until(async () => (await told()).length > 0, "the note");
     await platforms.discord.say(place, "owner", `${mention} and once more`);

@@ -249,7 +249,7 @@ describe("more time", () => {
     expect(event.actor).toMatchObject({ id: "web:1", source: "web" });
     const { data } = await run("/sla list replies");
     expect((data as { clocks: { extendedMs: number }[] }).clocks[0]?.extendedMs).toBe(10_800_000);
-    await everywhere(["Grace", "on web"], /Resolved/);
+    await everywhere(["Grace", "on web"], /Postponed .*the customer still waited: due /);
   });
 
   it("leaves the target of the policy in the title of a card, which says until when it is extended", async () => {
@@ -501,6 +501,10 @@ describe("a command that lacks something", () => {
     ["/silence add severity=critical 1m because", /^(?![\s\S]*⚠)[\s\S]*Silenced/],
     ["/sla show nope", /no clock "nope"[\s\S]*\/sla list/],
     ["/sla extend nope 2h", /no open clock "nope"[\s\S]*\/sla list/],
+    ["/sla list ended page=99", /page \d+ of \d+ \(there is no page 99\)[\s\S]*c_\w+/],
+    ["/sla extend b 2h", /"b" is the name of \d+ open clocks: give the id of one\.\n- .+, deadline c_\w+/],
+    ["/sla report 30 replies", /about all policies; "replies" is more than it takes[\s\S]*\/sla list POLICY/],
+    ["/ack nope", /Which one\?(?![\s\S]*· (acked|warned|firing))[\s\S]*· (due soon|overdue|acknowledged)/],
     ["/sla extend", /Missing: which clock[\s\S]*Which one\?/],
     ["/sla mute", /Missing: which policy[\s\S]*quiet-dates/],
     ["/sla mute dats 1h", /no policy "dats". Did you mean "dates"/],

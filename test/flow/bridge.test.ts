@@ -68,6 +68,18 @@ it("carries words both ways with their author, answers the counterpart, and foll
   );
 });
 
+it("shows where the links of a stranger lead, and code as it was written", async () => {
+  const { discord, telegram } = stack.platforms;
+  const words = "[bank.com](https://evil.example/1), [your account](https://evil.example/2) and `a[0](b)`";
+  const shown = "bank.com (https://evil.example/1), your account (https://evil.example/2) and ";
+  await telegram.say(telegramTopic, "guest", words);
+  expect((await find(discord, discordRoom, "bank.com")).text).toContain(`${shown}\`a[0](b)\``);
+  await discord.say(discordRoom, "guest", words);
+  const copy = await find(telegram, telegramTopic, `${shown}a[0](b)`);
+  const sent = stack.telegram.world.chats.get(Number(telegramTopic.chatId))?.messages.get(Number(copy.id));
+  expect(sent?.entities?.map(({ type }) => type)).toEqual(["bold", "code"]);
+});
+
 it("carries a file whose bytes only Telegram can give to Discord, bytes and all", async () => {
   const { discord, telegram } = stack.platforms;
   await telegram.say(telegramTopic, "guest", "the plan", { attachment: true });

@@ -3,12 +3,14 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openSqlite } from "../../src/store/driver.js";
+import { jsonLines } from "../support/lines.js";
 import { until } from "../support/until.js";
 import { allOnline, invoke, type Stack, startStack } from "./stack.js";
 
 const WEB = ["web"];
 const WAITS = { shell: { sh: "while [ ! -e go-lineup ]; do sleep 0.05; done" } };
 const QUICK = { shell: { command: ["true"] } };
+const PONG = { shell: { sh: `echo '{"decision":"claim","reply":"pong"}'` } };
 const isLine = { when: 'payload.message.text.startsWith("line")' };
 
 let stack: Stack;
@@ -29,6 +31,14 @@ beforeAll(async () => {
         people: [{ id: "3", name: "Grace", token_env: "GUEST_TOKEN" }],
       },
       hooks: [
+        { id: "ping", on: "inbound_claim", priority: 1, match: { when: 'payload.message.text == "ping"' }, run: PONG },
+        {
+          id: "blocker",
+          on: "inbound_claim",
+          priority: 2,
+          match: { when: 'payload.message.text.startsWith("block")' },
+          run: { shell: { sh: "echo no blocks here >&2; exit 2" } },
+        },
         { id: "lineup", on: "message_received", match: isLine, run: WAITS },
         { id: "before", on: "message_received", priority: 10, execution: "deadline", run: QUICK },
         { id: "after", on: "message_received", priority: 900, execution: "deadline", run: QUICK },
@@ -114,7 +124,7 @@ describe("a hook that runs in the background", () => {
     expect(ended).toMatch(/It ran(, ✓ passed| in the background, ✓ succeeded)/);
     expect(ended).not.toContain("backgrounded");
     expect(await why(`/run ${first}`)).toContain("message_received: 3 hooks ran, 1 skipped");
-    expect(await why(`/hooks why before ${first}`)).toContain("4 runs");
+    expect(await why(`/hooks why before ${first}`)).toContain("3 runs, 1 skipped");
     await invoke(stack.gateway.url, "/hooks enable lineup");
   });
 
@@ -160,9 +170,24 @@ describe("a message that a hook posted because of another", () => {
     expect(answer).toContain(ran);
     expect(answer).toContain(reason);
     expect(answer).toContain(`for ${id}, which sayer posted because of the message`);
+    const poster = await why(`/hooks why sayer ${row}`);
+    const { text: runs, data } = await invoke(stack.gateway.url, "/runs sayer limit=1");
+    const [{ id: runId }] = (data as { runs: [{ id: string }] }).runs;
+    const head = (await why(`/run ${runId}`)).split("\n")[0];
+    if (status === "cancelled") {
+      expect(poster).toMatch(
+        new RegExp(`It had no effect: its message ${id} to Second .* is cancelled by mine.guard: ${reason}`),
+      );
+      expect(runs).toContain("⊘ not sent");
+      expect(head).toContain("⊘ not sent");
+    } else {
+      expect(poster).not.toContain("no effect");
+      expect(runs).toContain("✓ succeeded");
+      expect(head).toContain("✓ succeeded");
+    }
     if (status === "cancelled")
       expect(await why(`/hooks why mine.sent ${row}`)).toContain(
-        `${id}, which sayer posted because of the message: it was not sent`,
+        `${id}, which sayer posted because of the message: it was not sent. It is cancelled by mine.guard: ${reason}`,
       );
   });
 });
@@ -185,6 +210,11 @@ describe("a message that a hook puts off too often", () => {
     );
     expect(answer).toContain("the hooks after mine.putter were not asked");
     expect(answer).not.toContain("offered again");
+    const first = await why(`/run ${row}:inbound_claim`);
+    expect(first).toContain(`This was not the last word: the hooks were asked again. ${row}:inbound_claim:2 counted`);
+    const cut = await why(`/run ${row}:inbound_claim:2`);
+    expect(cut).toContain("it was not put off again: it went on to the default route");
+    expect(cut).toContain(`${row} is unrouted`);
     expect(await why(`/run ${row}`)).toContain(
       "it went on to the default route, and the hooks after that one were not asked",
     );
@@ -227,5 +257,41 @@ describe("a background run that the end of the process cut off", () => {
     const answer = await why(`/hooks why lineup ${row}`);
     expect(answer).toContain("It was interrupted: the gateway ended while it ran");
     expect(answer).not.toContain("It ran");
+    // When the process died is not known, so there is no duration: the time until the restart is not part of the run.
+    const { data } = await invoke(stack.gateway.url, "/runs lineup limit=1");
+    const [{ id, attempts }] = (data as { runs: [{ id: string; attempts: object[] }] }).runs;
+    expect(attempts.at(-1)).toMatchObject({ status: "interrupted" });
+    expect(attempts.at(-1)).not.toHaveProperty("endedAt");
+    expect((await why(`/run ${id}`)).split("\n")[0]).toMatch(/^lineup ✗ interrupted · [^·]+ · message_received fired/);
+    const completed = await until(
+      () => jsonLines<{ runId: string }>(join(stack.gateway.folder, "completed.jsonl")).find((one) => one.runId === id),
+      "hook_run_completed",
+    );
+    expect(completed).not.toHaveProperty("durationMs");
+  });
+});
+
+describe("a dry run of a point", () => {
+  it("shows that the programs of configured hooks were not called", async () => {
+    const fired = await why('/fire-hook inbound_claim example {"message":{"text":"ping"}} dry-run');
+    expect(fired).toMatch(/○ not called \(dry run\) +ping/);
+    expect(fired).not.toMatch(/✓ passed +(ping|blocker)/);
+    const other = await why('/fire-hook inbound_claim example {"message":{"text":"block x"}} dry-run');
+    expect(other).toMatch(/○ not called \(dry run\) +blocker/);
+    expect(await why('/fire-hook inbound_claim example {"message":{"text":"block x"}} dry-run=false')).toContain(
+      "no blocks here",
+    );
+    const one = await why('/fire-hook ping example {"message":{"text":"ping"}} dry-run');
+    expect(one).toContain("Dry run ping ○ not called (dry run)");
+  });
+
+  it("is replayed without a difference where a program was not called", async () => {
+    const replayed = await why(`/replay ${await say("ping")}:inbound_claim`);
+    expect(replayed).not.toContain("Different from then");
+    expect(replayed).toContain("Not compared, because a dry run does not call it: ping");
+    expect(replayed).toMatch(/– skipped +blocker/);
+    const blocked = await say("block the replay");
+    expect(await why(`/replay ${blocked}:inbound_claim`)).not.toContain("Different from then");
+    expect(await why(`/replay ${blocked}:inbound_claim live=true`)).toContain("came to the same outcome as then");
   });
 });

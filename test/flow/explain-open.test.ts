@@ -141,14 +141,14 @@ describe("a message that a hook puts off", () => {
   });
 });
 
-describe("a message that a hook blocked", () => {
+describe("a message that a plugin's hook took without a reply", () => {
   it("is shown with the reason, and so is it for the hooks behind", async () => {
     const row = await rowOf(await say("block this"));
-    expect(await why(`/hooks why ${row}`)).toContain("blocked by mine.bouncer: bad word");
-    expect(await why(`/hooks why mine.behind ${row}`)).toContain("mine.bouncer runs before it and blocked");
-    expect(await why(`/hooks why mine.bouncer ${row}`)).toMatch(/It ran, ⊘ blocked.*: bad word/);
-    expect(await why(`/run ${row}:inbound_claim`)).toMatch(/⊘ blocked +mine\.bouncer/);
-    expect((await invoke(stack.gateway.url, "/runs mine.bouncer")).text).toContain("⊘ blocked");
+    expect(await why(`/hooks why ${row}`)).toContain("claimed by mine.bouncer, without a reply: bad word");
+    expect(await why(`/hooks why mine.behind ${row}`)).toContain("mine.bouncer runs before it and claimed");
+    expect(await why(`/hooks why mine.bouncer ${row}`)).toMatch(/It ran, ✋ claimed.*: bad word/);
+    expect(await why(`/run ${row}:inbound_claim`)).toMatch(/✋ claimed +mine\.bouncer/);
+    expect((await invoke(stack.gateway.url, "/runs mine.bouncer")).text).toContain("✋ claimed");
   });
 });
 

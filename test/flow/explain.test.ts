@@ -184,6 +184,7 @@ describe.each(NAMES)("a message that was denied, on %s", (name) => {
     const answer = await ask(name, `/hooks why mine.words ${row}`);
     expect(answer).toContain("denied: this place is not listed");
     expect(answer).toContain("access.chats");
+    expect(answer).toContain("/whoami in this chat shows the lines to add");
   });
 });
 
@@ -237,7 +238,7 @@ describe("an answer that was not sent", () => {
     const asked = await platformOf("discord").say(roomOf("discord"), "owner", addressed("discord", "say guarded then"));
     const row = await rowOf("discord", asked);
     await deliveryIs(`d_${row}r`, "held");
-    await run(`/outbox purge d_${row}r`);
+    await run(`/outbox purge d_${row}r yes=true`);
     const path = bare((await run(`/hooks why d_${row}r`)).text);
     expect(path).toMatch(/purged|deleted/);
     const footer = bare((await run(`/hooks why mine.sent ${row}`)).text);

@@ -89,6 +89,30 @@ it("a start with a wrong token names the platform with its reason, offers no cod
   }
 });
 
+it("a start that cannot reach a platform says so, as do /status and doctor", async () => {
+  const away = join(folder, "away");
+  const env = { TELEGRAM_TOKEN, TELEGRAM_API_URL: "http://127.0.0.1:1" };
+  const alone = await gatewayProcess({ folder: away, config: {}, env: { LOG_LEVEL: "info", ...env } });
+  try {
+    await alone.start();
+    const banner = await until(() => /^ {2}Hookgate [\s\S]*?\n\n/m.exec(alone.output())?.[0], "the banner");
+    expect(banner).toMatch(/^ {2}telegram {5}reconnecting: \S/m);
+    const { text } = await invoke(alone.url, "/status");
+    expect(text).toContain("Up, waiting for telegram");
+    expect(text).toMatch(/telegram (re)?connecting for/);
+    const port = new URL(alone.url).port;
+    const doctor = await runCli(["doctor", "--json"], {
+      cwd: away,
+      env: { ...env, HOOKGATE_PORT: port, HOOKGATE_TOKEN: TOKEN },
+    });
+    expect(JSON.parse(doctor.out).findings).toContainEqual(
+      expect.objectContaining({ name: "telegram", state: "warning", detail: expect.stringMatching(/connecting/) }),
+    );
+  } finally {
+    await alone.kill();
+  }
+});
+
 it("a person without a role is told once what this account is, and each ignored message leaves a line and a count", async () => {
   const mallory = discord.world.addUser({ username: "mallory2", globalName: "\u202eMal\u200blory\u3164" }).id;
   discord.people.says("hello bot", { dm: true, userId: mallory });
@@ -111,6 +135,8 @@ it("a person without a role is told once what this account is, and each ignored 
   expect(directTo(mallory)).toHaveLength(1);
   discord.people.says("/help", { dm: true, userId: mallory });
   await until(() => directTo(mallory).at(-1)?.includes("You have no role here. You can use:"), "the help");
+  expect(directTo(mallory).at(-1)).toContain("/claim");
+  expect(directTo(mallory).at(-1)).not.toContain("/task");
   expect(directTo(mallory).at(-1)).toMatch(/\/whoami.*To get a role/s);
   expect(directTo(mallory).at(-1)).not.toContain("/hooks");
   discord.people.says("/whoami", { dm: true, userId: mallory });
@@ -181,6 +207,9 @@ it("a claimed owner holds after a crash; `hookgate claim` prints another code, a
     () => directOnTelegram(telegram.userId).some((text) => text.includes("You are an owner now")),
     "the claim",
   );
+  // The same person may have an account on the other platform too.
+  for (const answers of [directTo(ann), directOnTelegram(telegram.userId)])
+    expect(answers.find((text) => /owner\W* now/.test(text))).toContain("npx hookgate claim");
   expect(await statusText()).not.toContain("listens to nothing");
   telegram.people.says("/start", { dm: true, userId: telegram.userId });
   await until(() => directOnTelegram(telegram.userId).at(-1)?.includes("Press a subject"), "the welcome");
@@ -188,6 +217,47 @@ it("a claimed owner holds after a crash; `hookgate claim` prints another code, a
   discord.people.says(`/claim remove=telegram:${telegram.userId}`, { dm: true, userId: ann });
   await until(() => directTo(ann).at(-1)?.includes("is no longer an owner"), "the removal");
   expect(await statusText()).toContain("telegram listens to nothing");
+});
+
+it("a code that is typed in a room is used up or void, so that no reader of the room can use it", async () => {
+  const env = { HOOKGATE_PORT: new URL(gateway.url).port, HOOKGATE_TOKEN: TOKEN };
+  const newCode = async () => JSON.parse((await runCli(["claim", "--json"], { cwd: folder, env })).out).code as string;
+  const ann = [...discord.world.users.values()].find(({ username }) => username === "ann")?.id as string;
+  const [carl, dora, reader] = ["carl", "dora", "reader"].map((username) => discord.world.addUser({ username }).id);
+  const { channelId } = discord;
+
+  // With a wrong letter: the reader has few left to try.
+  const first = await newCode();
+  const typed = `${first.slice(0, 3)}${first[3] === "A" ? "B" : "A"}${first.slice(4)}`;
+  discord.people.says(`/claim ${typed}`, { channelId, userId: carl });
+  await until(
+    () =>
+      directTo(carl as string)
+        .at(-1)
+        ?.includes("could read the code, so it is void"),
+    "the warning",
+  );
+  discord.people.says(`/claim ${first}`, { dm: true, userId: reader });
+  const refusals = () => directTo(reader as string).filter((text) => text.includes("No code is valid now")).length;
+  await until(() => refusals() === 1, "the refusal of the void code");
+
+  // By an owner, who does not need it.
+  const second = await newCode();
+  discord.people.says(`/claim ${second}`, { channelId, userId: ann });
+  const inRoom = () => [...(discord.world.channels.get(channelId)?.messages.values() ?? [])];
+  await until(
+    () => inRoom().some(({ content }) => content.includes("could read the code, so it is void")),
+    "the warning",
+  );
+  discord.people.says(`/claim ${second}`, { dm: true, userId: reader });
+  await until(() => refusals() === 2, "the second refusal");
+
+  // Without the slash it is a claim all the same.
+  const third = await newCode();
+  discord.people.says(`<@${discord.world.bot.id}> claim ${third}`, { channelId, userId: dora });
+  await until(() => inRoom().some(({ content }) => content.includes("You are an **owner** now")), "the claim");
+  discord.people.says(`/claim ${third}`, { dm: true, userId: reader });
+  await until(() => refusals() === 3, "the third refusal");
 });
 
 it("`hookgate token` shows the login token with a link, and --reset replaces it at the next start", async () => {

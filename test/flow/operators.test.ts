@@ -288,8 +288,13 @@ describe("the outbox on a held Telegram send", () => {
     expect(await run(`/outbox release ${id}`)).toMatchObject({ outcome: "done" });
     await until(() => decided() === 2, "the guard being asked again");
     await held("guarded");
-    expect(await run(`/outbox purge ${id}`)).toMatchObject({ outcome: "done" });
+    expect(await run(`/outbox purge ${id}`)).toMatchObject({ outcome: "refused" });
+    expect(rows(`SELECT id FROM deliveries WHERE id = '${id}'`)).toHaveLength(1);
+    expect(await run(`/outbox purge ${id} yes=true`)).toMatchObject({ outcome: "done" });
     expect(rows(`SELECT id FROM deliveries WHERE id = '${id}'`)).toEqual([]);
+    const failed = () => stack.noted("delivery_failed").filter(({ payload }) => payload.deliveryId === id);
+    await until(() => failed().length === 1, "delivery_failed");
+    expect(failed()[0]?.payload).toMatchObject({ error: "an operator discarded it" });
     expect(telegram.contentCalls().some(({ payload }) => String(payload.text).includes("guarded"))).toBe(false);
   });
 });

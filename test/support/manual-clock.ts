@@ -53,8 +53,13 @@ export class ManualClock implements Clock {
       this.#now = Math.max(this.#now, due[1].at);
       due[1].fn();
     }
-    this.#now = end;
+    this.#now = Math.max(this.#now, end);
     await settle();
+  }
+
+  /** Time in which the process is busy: no timer fires. */
+  block(ms: number): void {
+    this.#now += ms;
   }
 }
 

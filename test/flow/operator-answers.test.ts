@@ -1,0 +1,150 @@
+/** What operators are answered when they ask why: each answer states what happened, and promises nothing that does not come. */
+import { expect, it } from "vitest";
+import { liveApp, TOKEN } from "../automations/support/live-app.js";
+import { until } from "../support/until.js";
+import { invoke } from "./stack.js";
+
+const LAB = `export default { id: "lab", setup({ hooks }) {
+  const claiming = (id, priority, decide, options = {}) =>
+    hooks.registerClaiming("inbound_claim", ({ message }) => decide(message.text), { id, priority, ...options });
+  claiming("longdefer", 10, (text) => (text === "hold" ? { handled: true, deferMs: 60_000, reason: "not yet" } : null));
+  claiming("taker", 20, (text) => (text === "take" ? { handled: true, reason: "I take it silently" } : null));
+  let failures = 0;
+  claiming("flaky", 30, (text) => {
+    if (text !== "flaky") return null;
+    if (failures++ === 0) throw new Error("the pot is empty");
+    return { handled: true, reply: "full again" };
+  }, { failurePolicy: "fail-closed" });
+  claiming("echo", 40, (text) => (text.startsWith("guarded") ? { handled: true, reply: text } : null));
+  hooks.registerModifying("message_sending", ({ message }) => {
+    if (message.text.startsWith("guarded")) throw new Error("the guard is out of order");
+    return null;
+  }, { id: "guard", failurePolicy: "fail-closed" });
+} };`;
+
+const NO = "shell: { command: ['false'] }";
+const CONFIG = `
+gateway: { unanswered_note: false, retry_first: 100ms, retry_max: 200ms }
+automations: { breaker: { failures: 2, pause: 1h } }
+plugins: [./lab.mjs]
+hooks:
+  - { id: bgjob, on: message_received, execution: background, match: { when: 'payload.message.text == "job"' }, retry: { attempts: 3, backoff: 100ms }, run: { ${NO} } }
+  - { id: nightly, trigger: { cron: "0 3 * * *" }, run: { ${NO} } }
+  - { id: byhand, trigger: manual, run: { ${NO} } }
+  - { id: vetotask, on: "task:create", phase: before, run: { shell: { sh: "echo no tasks today >&2; exit 2" } } }
+  - { id: keeper, on: inbound_claim, priority: 5, run: { shell: { command: ["true"] } } }
+`;
+
+async function lab() {
+  const live = await liveApp({ "hookgate.yaml": CONFIG, "lab.mjs": LAB });
+  const ask = async (line: string) => (await invoke(live.app.url, line, TOKEN)).text.replace(/[\\`*]/g, "");
+  /** The gateway's own id of the last message, when it is settled. */
+  const say = async (text: string, end: RegExp) => {
+    await live.say(text);
+    await until(async () => end.test(await ask("/hooks why last")), `"${text}" ending as ${end}`);
+    return /What happened to (m\d+)/.exec(await ask("/hooks why last"))?.[1] as string;
+  };
+  return { live, ask, say };
+}
+
+it("a retry that did not come is shown with its reason, and so is the failure before it", async () => {
+  const { ask, say } = await lab();
+  const row = await say("job", /was not tried again/);
+  const path = await ask(`/hooks why ${row}`);
+  expect(path).toMatch(/attempt 2 of 3 failed[\s\S]*bgjob was not tried again: breaker: it failed 2 times in a row/);
+  expect(path).not.toContain("tried again in");
+});
+
+it("a lifted deferral is offered to the hooks again, and why a hook did not run at the last offer is shown", async () => {
+  const { live, ask } = await lab();
+  await live.say("hold");
+  const isPutOff = async () => (await ask("/hooks why last")).includes("put off by lab.longdefer");
+  await until(isPutOff, "the deferral");
+  const lifted = await ask("/pauses lift all");
+  expect(lifted).toContain("offered to the hooks again now; a hook may put it off again");
+  expect(lifted).not.toContain("platform");
+  await until(async () => (await ask("/pauses")).includes("put off a message"), "the second deferral");
+  await ask("/hooks disable lab.longdefer");
+  await ask("/pauses lift all");
+  await until(async () => (await ask("/hooks why last")).includes("no hook claimed it"), "the end");
+  const answer = await ask("/hooks why lab.longdefer last");
+  expect(answer).toContain("offered to the hooks once more, and it did not run then. It was disabled then, by");
+});
+
+it("a purged delivery is known as purged by /outbox, and its release stays on record", async () => {
+  const { ask, say } = await lab();
+  const row = await say("guarded words", /is held|held:/);
+  const id = `d_${row}r`;
+  await ask(`/outbox release ${id}`);
+  await until(async () => (await ask(`/hooks why ${row}`)).match(/guard failed/g)?.length === 2, "the second failure");
+  await until(async () => (await ask(`/outbox show ${id}`)).includes("· held"), "it being held again");
+  expect(await ask(`/outbox purge ${id} yes=true`)).toContain("1 message deleted");
+  for (const verb of ["show", "release", "retry"])
+    expect(await ask(`/outbox ${verb} ${id}`)).toContain(`${id} was purged by`);
+  expect(await ask(`/hooks why ${row}`)).toMatch(new RegExp(`released ${id}[\\s\\S]*${id} was purged`));
+  expect(await ask("/outbox show d_m99999r")).toContain("There is no delivery");
+});
+
+it("a hook that waits for its time or for a person is explained as that, and has no last payload", async () => {
+  const { ask } = await lab();
+  expect(await ask("/hooks why nightly")).toMatch(/It is due next at .* UTC \(in .*\)\./);
+  expect(await ask("/hooks why byhand")).toContain("It waits for a person: /fire-hook byhand fires it.");
+  expect(await ask("/hooks test nightly last")).toContain("nightly is started by time, so it has no last payload");
+});
+
+it("a task that a hook vetoed at its creation is explained by its id", async () => {
+  const { ask, live } = await lab();
+  await ask("/task add owner sweep");
+  const { data } = await invoke(live.app.url, "/runs task:create", TOKEN);
+  const id = (data as { dispatches: { id: string }[] }).dispatches[0]?.id.split(":")[0];
+  expect(await ask(`/hooks why vetotask ${id}`)).toContain("no tasks today");
+  expect(await ask(`/hooks why ${id}`)).toMatch(/There is no such task[\s\S]*by vetotask: no tasks today/);
+});
+
+it("a message that a plugin takes without a reply is claimed, and steps are in the order of time", async () => {
+  const { ask, say } = await lab();
+  expect(await ask(`/hooks why ${await say("take", /claimed by/)}`)).toContain(
+    "claimed by lab.taker, without a reply: I take it silently",
+  );
+  const path = await ask(`/hooks why ${await say("flaky", /claimed by lab.flaky/)}`);
+  expect(path).toMatch(/lab\.flaky failed at inbound_claim[\s\S]*claimed by lab\.flaky/);
+  expect(path).toMatch(/inbound_claim: \d+ hooks ran/);
+});
+
+it("a pause says which hooks it is about, reactions are on record, and a failed new version of a plugin is shown", async () => {
+  const { live, ask, say } = await lab();
+  await ask("/hooks pause");
+  const row = await say("take", /claimed by/);
+  expect(await ask(`/hooks why keeper ${row}`)).toContain("all configured hooks are paused (hooks of plugins run)");
+  await ask("/hooks resume");
+  const { messages } = (await live.get("/api/rooms/general/messages")) as { messages: { id: number }[] };
+  const reaction = await fetch(`${live.app.url}/api/messages/${messages[0]?.id}/reactions`, {
+    method: "PUT",
+    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+    body: JSON.stringify({ emoji: "👍", on: true }),
+  });
+  expect(reaction.status).toBe(200);
+  await until(async () => /\d reaction \(m\d+\)/.test(await ask(`/hooks why ${row}`)), "the reaction");
+  live.write("lab.mjs", "export default {");
+  await until(
+    async () => (await ask("/hooks why lab.guard")).includes("the new version failed, the previous one stays in place"),
+    "the failed version",
+  );
+});
+
+it("answers that may overtake each other in a direct message point at their commands", async () => {
+  const { live } = await lab();
+  const lines = ["/hooks next", "/nope", "/whoami", "/fire-hook byhand dry-run=true"];
+  for (const [index, text] of lines.entries())
+    await live.post("/api/rooms/dm-1/messages", { text, nonce: `nonce-of-the-line-${index}` });
+  type Shown = { id: number; text: string; replyToId?: number; userId?: string };
+  const room = async () => ((await live.get("/api/rooms/dm-1/messages")) as { messages: Shown[] }).messages;
+  const asked = async (line: string) => (await room()).find(({ text }) => text === line)?.id;
+  await until(async () => (await room()).length === 2 * lines.length, "the answers");
+  const answers = (await room()).filter(({ text }) => !lines.includes(text));
+  const plain = answers.filter(({ replyToId }) => replyToId === undefined).map(({ text }) => text);
+  expect(plain).toEqual([expect.stringContaining("for a time"), expect.stringContaining("You are")]);
+  const answerTo = (id: number | undefined) => answers.find(({ replyToId }) => replyToId === id)?.text;
+  expect(answerTo(await asked("/nope"))).toContain("There is no command /nope");
+  expect(answerTo(await asked("/fire-hook byhand dry-run=true"))).toContain("byhand");
+});
