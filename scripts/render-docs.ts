@@ -89,7 +89,7 @@ function hookPoints(): string {
     ["point", "model", "what it is for"],
     points.map((point) => [`[\`${point.name}\`](#${point.name.replace(/[^\w-]/g, "")})`, point.model, point.summary]),
   );
-  return `# Hook points\n\n${GENERATED}\nEvery point below is fired by the product itself. \`hookgate points --json\` prints the same with full schemas.\n\n${overview}\n\n${sections.join("\n\n")}\n`;
+  return `# Hook points\n\n${GENERATED}\nEvery point below is fired by the product itself. \`npx hookgate points --json\` prints the same with full schemas.\n\n${overview}\n\n${sections.join("\n\n")}\n`;
 }
 
 function usage(spec: CommandSpec): string {
@@ -156,7 +156,7 @@ function configuration(): string {
     environmentSettings().map(({ name, description }) => [`\`${name}\``, description]),
   );
   return `# Configuration\n\n${GENERATED}
-Secrets and places come from the environment (or \`.env\`); everything else from \`hookgate.yaml\`. \`hookgate check\` shows every
+Secrets and places come from the environment (or \`.env\`); everything else from \`hookgate.yaml\`. \`npx hookgate check\` shows every
 problem at once, with its line. Durations are written \`500ms\`, \`10s\`, \`5m\`, \`2h\`, \`1d\`.\n\n## Environment\n\n${variables}\n\n## hookgate.yaml\n\n${settingsTable(
     describeSettings(configSchema).filter(({ type }) => type !== "settings"),
   )}\n`;

@@ -61,7 +61,9 @@ export function renderHooks(generated: string, table: Table): string {
   const kinds = Object.entries(triggerKinds).map(([name, schema]) => `### \`${name}\`\n\n${settings(schema)}`);
   const gathering = Object.entries<Step>(steps).map(
     ([name, step]) =>
-      `### \`${name}\`\n\n${step.summary} Brings: ${step.fields.map((field) => `\`${field}\``).join(", ")}.\n\n${settings(step.options)}`,
+      `### \`${name}\`\n\n${step.summary} Brings: ${Object.keys(step.fields)
+        .map((field) => `\`${field}\``)
+        .join(", ")}.\n\n${settings(step.options)}`,
   );
   const acting = Object.entries(handlers).map(
     ([name, handler]) => `### \`${name}\`\n\n${handler.summary}\n\n${settings(handler.options)}`,
@@ -80,10 +82,10 @@ export function renderHooks(generated: string, table: Table): string {
     .sort()
     .map((name) => `### ${name}\n\n\`\`\`yaml\n${readFileSync(`${EXAMPLES}/${name}`, "utf8").trim()}\n\`\`\``);
   return `# Hooks of your own\n\n${generated}
-Definitions are written under \`hooks:\` of hookgate.yaml, or in YAML files of the folder \`hooks\` beside it. \`hookgate check\` lists
+Definitions are written under \`hooks:\` of hookgate.yaml, or in YAML files of the folder \`hooks\` beside it. \`npx hookgate check\` lists
 every problem at once, with its line, by the rules of a start and a reload.
 
-- A broken definition stops no other. It is listed in \`/status\`, \`/hooks broken\`, \`hookgate doctor\` and as \`degraded\` in
+- A broken definition stops no other. It is listed in \`/status\`, \`/hooks broken\`, \`npx hookgate doctor\` and as \`degraded\` in
   \`/readyz\` until it is fixed. After a reload the previous version of the hook stays in force; after a start the hook is absent. A
   hook with \`critical: true\` refuses the start or the reload instead.
 - A hook whose program, module, mission plan or room is missing is listed, too, and stays in force: its runs fail, and \`on_failure\`
