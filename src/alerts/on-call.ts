@@ -6,8 +6,9 @@ import type { Logger } from "../lib/logger.js";
 import type { Alerting } from "./alerting.js";
 import type { AlertsConfig } from "./config.js";
 import { onCall } from "./people.js";
-import { type Around, reachOf } from "./reach.js";
+import { type Around, type Reach, reachOf } from "./reach.js";
 import { dutyEnds, type Gap, gapsOf, nextOnCall } from "./shifts.js";
+import { isWebhook } from "./tell/telling.js";
 
 export interface RotaView {
   rota: string;
@@ -28,28 +29,31 @@ export function viewRotas(around: Viewing, now: number): RotaView[] {
   return Object.entries(around.config.rotas).map(([name, rota]) => {
     const person = onCall(rota, now);
     const next = nextOnCall(rota, now);
+    const unreached = reachesOf(name, around, now).flatMap(({ route, step, reach }) =>
+      reach.missing.length > 0 && !reach.posted.some(isWebhook) ? [{ route, step }] : [],
+    );
     return {
       rota: name,
       person: person === undefined ? undefined : around.nameOf(person),
       until: dutyEnds(rota, now),
       next: next === undefined ? undefined : { ...next, person: around.nameOf(next.person) },
       gaps: gapsOf(rota, now),
-      unreached: person === undefined ? undefined : unreachedSteps(name, around, now),
+      unreached: person === undefined || unreached.length === 0 ? undefined : unreached,
     };
   });
 }
 
-function unreachedSteps(rota: string, around: Around, now: number): RotaView["unreached"] {
+/** What each step of an escalation that mentions this rota would do for it. */
+export function reachesOf(rota: string, around: Around, now: number): { route: string; step: number; reach: Reach }[] {
   const mention = `oncall:${rota}`;
-  const found = Object.entries(around.config.routes).flatMap(([route, { to, escalate }]) => {
+  return Object.entries(around.config.routes).flatMap(([route, { to, escalate }]) => {
     const there = to.length > 0 ? to : around.admins().map(formatAddress);
     return escalate.flatMap((step, index) =>
-      step.mention.includes(mention) && reachOf({ ...step, mention: [mention] }, there, around, now).isUnreached
-        ? [{ route, step: index + 1 }]
+      step.mention.includes(mention)
+        ? [{ route, step: index + 1, reach: reachOf({ ...step, mention: [mention] }, there, around, now) }]
         : [],
     );
   });
-  return found.length === 0 ? undefined : found;
 }
 
 /** At a start and after a reload. */

@@ -1,8 +1,8 @@
-/** Whom a step of an escalation notifies, and where. */
+/** Whom a step of an escalation notifies, and where. All that is posted about the step is derived from this one result. */
 import { formatAddress } from "../domain/address.js";
 import type { Alerting } from "./alerting.js";
-import type { RouteConfig } from "./config.js";
-import { accountsOf, type Mentioned } from "./people.js";
+import type { RotaConfig, RouteConfig } from "./config.js";
+import { accountsOf, type Mentioned, onCall } from "./people.js";
 import { nextOnCall } from "./shifts.js";
 import { fallbacks } from "./steps/route.js";
 import { groupBy } from "./tell/group-by.js";
@@ -10,42 +10,79 @@ import { groupBy } from "./tell/group-by.js";
 export type Step = RouteConfig["escalate"][number];
 
 export interface Reach {
-  /** Where the settings say that it is posted. */
+  /** Where the settings say that it is posted: chats, and the webhook. */
   posted: string[];
-  /** A message there notifies one of its people. */
+  /** A message in one of those chats notifies one of its people, or a stand-in. */
   isCalled: boolean;
-  /** Private chats of those whom no message there notifies. */
+  /** Private chats of its people and stand-ins whom no message in those chats notifies. */
   direct: { destination: string; name: string }[];
-  /** The fallback, when none of its people is notified by those. */
+  /** The fallback, when none of those notifies a person and the step has no webhook. */
   elsewhere: readonly string[];
-  /** It mentions people, and no message of it notifies one of them. (Who stands in for them is not one of them.) */
+  /** People of a rota who are notified because the person on call is not mentioned in any chat. */
+  standIns: StandIn[];
+  /** Accounts of the people who are notified, stand-ins included. */
+  notified: Mentioned[];
+  /** Mentions of the step whose own people are not notified. */
+  missing: string[];
+  /** It mentions people, and no message of it notifies one of them or a stand-in. */
   isUnreached: boolean;
+}
+
+export interface StandIn {
+  rota: string;
+  /** Never empty; all of one person. */
+  accounts: Mentioned[];
+  /** No message in a chat notifies this person: the private chat does. */
+  isDirect: boolean;
 }
 
 export type Around = Pick<Alerting, "config" | "admins" | "direct" | "personOf">;
 
-export function reachOf(
-  step: Step,
-  there: readonly string[],
-  { config, admins, direct: directTo, personOf }: Around,
-  now: number,
-): Reach {
-  const mentioned = accountsOf(step.mention, config, now);
-  const posted = [...(step.to.length > 0 ? step.to : there), ...(step.webhook === undefined ? [] : [step.webhook])];
+export function reachOf(step: Step, there: readonly string[], around: Around, now: number): Reach {
+  const { config, admins, personOf } = around;
+  const { webhook } = step;
+  const chats = step.to.length > 0 ? step.to : [...there];
   const isAt = (places: readonly string[], accounts: readonly Mentioned[]) =>
     places.some((destination) => isReached(destination, accounts, personOf));
-  const isCalled = isAt(posted, mentioned);
-  const uncalled = groupBy(mentioned, ({ name }) => name).filter((accounts) => !isAt(posted, accounts));
-  const direct = uncalled.flat().flatMap(({ ref, name }) => {
-    const destination = directTo(ref);
-    return destination === undefined || posted.includes(destination) ? [] : [{ destination, name }];
+  const mentioned = accountsOf(step.mention, config, now);
+  const people = groupBy(mentioned, ({ name }) => name);
+  const uncalled = people.filter((accounts) => !isAt(chats, accounts));
+  const direct = uncalled.flatMap((accounts) => directTo(accounts, chats, around));
+  const isDirect = (accounts: readonly Mentioned[]) =>
+    direct.some((one) => accounts.some(({ name }) => name === one.name));
+  const isCalledHimself = isAt(chats, mentioned);
+
+  const near = rotasOf(step).flatMap((rota) => {
+    const accounts = accountsOf([`oncall:${rota}`], config, now);
+    if (isAt(chats, accounts) || (isDirect(accounts) && isCalledHimself)) return [];
+    return standInAt(rota, { places: chats, mayBeDirect: !isDirect(accounts) }, around, now) ?? [];
   });
-  const isSilent = step.mention.length > 0 && !isCalled && direct.length === 0;
-  const elsewhere = isSilent ? fallbacks(config, () => admins().map(formatAddress), posted) : [];
-  return { posted, isCalled, direct, elsewhere, isUnreached: isSilent && !isAt(elsewhere, mentioned) };
+  direct.push(...near.flatMap((one) => (one.isDirect ? directTo(one.accounts, chats, around) : [])));
+  const isCalled = isCalledHimself || near.some((one) => !one.isDirect);
+
+  const isSilent = step.mention.length > 0 && webhook === undefined && !isCalled && direct.length === 0;
+  const elsewhere = isSilent ? fallbacks(config, () => admins().map(formatAddress), chats) : [];
+  const far = rotasOf(step).flatMap((rota) =>
+    isAt(elsewhere, accountsOf([`oncall:${rota}`], config, now))
+      ? []
+      : (standInAt(rota, { places: elsewhere, mayBeDirect: false }, around, now) ?? []),
+  );
+  const standIns = [...near, ...far];
+  const isNotified = (accounts: readonly Mentioned[]) => isAt([...chats, ...elsewhere], accounts) || isDirect(accounts);
+  const notified = [...people.filter(isNotified).flat(), ...standIns.flatMap(({ accounts }) => accounts)];
+  return {
+    posted: webhook === undefined ? chats : [...chats, webhook],
+    isCalled,
+    direct,
+    elsewhere,
+    standIns,
+    notified,
+    missing: step.mention.filter((one) => !isNotified(accountsOf([one], config, now))),
+    isUnreached: isSilent && notified.length === 0,
+  };
 }
 
-/** Whether a message there notifies one of them. A webhook decides by itself. */
+/** Whether a message in this chat notifies one of them. */
 export function isReached(
   destination: string,
   mentioned: readonly Mentioned[],
@@ -54,29 +91,55 @@ export function isReached(
   const platform = destination.split(":")[0];
   const person = personOf(destination);
   if (person !== undefined) return mentioned.some(({ ref }) => ref === "everyone" || ref === person);
-  return (
-    /^https?:\/\//.test(destination) ||
-    mentioned.some(({ ref }) => ref === "everyone" || ref.startsWith(`${platform}:`))
-  );
+  return mentioned.some(({ ref }) => ref === "everyone" || ref.startsWith(`${platform}:`));
 }
 
-const MAX_TURNS_AHEAD = 10;
+const ONCALL = "oncall:";
 
-/** Who comes next on a rota and has an account where a step is posted. */
-export function standInAt(
-  destination: string,
+/** The rota that a mention names. */
+export const rotaOf = (mention: string) => (mention.startsWith(ONCALL) ? mention.slice(ONCALL.length) : undefined);
+
+const rotasOf = ({ mention }: Step) => [...new Set(mention.flatMap((one) => rotaOf(one) ?? []))];
+
+function directTo(accounts: readonly Mentioned[], without: readonly string[], around: Around): Reach["direct"] {
+  return accounts.flatMap(({ ref, name }) => {
+    const destination = around.direct(ref);
+    return destination === undefined || without.includes(destination) ? [] : [{ destination, name }];
+  });
+}
+
+/** Everyone on a rota of this length has had a turn. */
+const MAX_TURNS_AHEAD = 100;
+
+/** The next person by time on a rota whom a message in these places notifies, or a private chat. */
+function standInAt(
   name: string,
-  { config, personOf }: Pick<Around, "config" | "personOf">,
+  { places, mayBeDirect }: { places: readonly string[]; mayBeDirect: boolean },
+  around: Around,
   now: number,
-): Mentioned[] {
-  const rota = config.rotas[name];
+): StandIn | undefined {
+  const rota = around.config.rotas[name];
+  if (rota === undefined || places.length === 0) return undefined;
+  const found = (person: string): StandIn | undefined => {
+    const accounts = accountsOf([person], around.config, now);
+    if (places.some((place) => isReached(place, accounts, around.personOf)))
+      return { rota: name, accounts, isDirect: false };
+    const isDirect = mayBeDirect && directTo(accounts, places, around).length > 0;
+    return isDirect ? { rota: name, accounts, isDirect } : undefined;
+  };
+  const others = new Set(peopleOf(rota).filter((person) => found(person) !== undefined));
+  others.delete(onCall(rota, now) ?? "");
+  if (others.size === 0) return undefined;
   let at = now;
-  for (let turn = 0; rota && turn < MAX_TURNS_AHEAD; turn++) {
+  for (let turn = 0; turn < MAX_TURNS_AHEAD; turn++) {
     const next = nextOnCall(rota, at);
-    if (next === undefined) return [];
-    const accounts = accountsOf([next.person], config, now);
-    if (isReached(destination, accounts, personOf)) return accounts;
+    if (next === undefined) return undefined;
+    if (others.has(next.person)) return found(next.person);
     at = next.at;
   }
-  return [];
+  return undefined;
 }
+
+export const peopleOf = ({ shifts, rotate }: RotaConfig) => [
+  ...new Set([...shifts.map(({ person }) => person), ...(rotate?.people ?? [])]),
+];

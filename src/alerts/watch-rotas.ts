@@ -2,9 +2,9 @@
 import { formatAddress } from "../domain/address.js";
 import { type Alert, isOpen } from "../domain/alert.js";
 import { type AlertsConfig, defaultRoute } from "./config.js";
-import { type RotaView, viewRotas } from "./on-call.js";
-import { accountsOf } from "./people.js";
+import { type RotaView, reachesOf, viewRotas } from "./on-call.js";
 import { reachOf } from "./reach.js";
+import { namesOf } from "./steps/call.js";
 import { GAP_KIND, OWN_KIND } from "./steps/route.js";
 import type { Telling } from "./tell/telling.js";
 import { UNREACHED_PREFIX } from "./tell/undelivered.js";
@@ -48,7 +48,8 @@ async function whyNotUnreached(
   return "this step would notify its people now; it is not posted again";
 }
 
-async function noteGap(view: RotaView, { store, raiseOwn, config, nameOf, clock }: Watching): Promise<void> {
+async function noteGap(view: RotaView, watching: Watching): Promise<void> {
+  const { store, raiseOwn, nameOf } = watching;
   const { rota, person, until, next } = view;
   const gap = {
     fingerprint: `alerts:${GAP_KIND}:${rota}`,
@@ -64,19 +65,33 @@ async function noteGap(view: RotaView, { store, raiseOwn, config, nameOf, clock 
     if (isKnown) await raiseOwn({ ...gap, state: "resolved", reason: `${nameOf(person)} is on call` });
     return;
   }
-  const standIn = next && accountsOf([next.person], config, clock.now()).length > 0;
-  const reason = [
-    until === undefined
-      ? "No one is on call from now on: add a person under alerts.rotas"
-      : `No one is on call until ${new Date(until).toISOString()}`,
-    next && `${nameOf(next.person)} is next${standIn ? " and is mentioned by escalations until then" : ""}`,
-  ].filter(Boolean);
-  const text = `${reason.join(". ")}.`;
-  if (known?.signal.state === "firing" && known.signal.reason === text) return;
+  const when =
+    until === undefined ? "from now on: add a person under alerts.rotas" : `until ${new Date(until).toISOString()}`;
+  const gapText = `No one is on call ${when}.${next === undefined ? "" : ` ${nameOf(next.person)} is next.`}`;
+  const text = [gapText, ...meanwhile(rota, watching)].join(" ");
+  const isSame = known?.signal.state === "firing" && known.signal.reason.startsWith(gapText);
+  if (isSame && (!isKnown || known.signal.reason === text)) return;
   // Another gap: the former one ended while the gateway was stopped, or the rota was changed.
-  if (isKnown) await raiseOwn({ ...gap, state: "resolved", reason: "the rota has another gap now" });
+  if (isKnown && !isSame) await raiseOwn({ ...gap, state: "resolved", reason: "the rota has another gap now" });
   await raiseOwn({ ...gap, state: "firing", reason: text });
 }
+
+/** Whom escalations notify in this gap, and what to do where that is no one. */
+function meanwhile(rota: string, watching: Watching): string[] {
+  const reaches = reachesOf(rota, watching, watching.clock.now());
+  const names = namesOf(
+    reaches.flatMap(({ reach }) => reach.notified),
+    watching,
+  );
+  const isUnreached = reaches.some(({ reach }) => reach.isUnreached);
+  return [
+    ...(names === "" ? [] : [`Escalations that mention this rota notify ${names} instead.`]),
+    ...(isUnreached ? [UNREACHED_HELP] : []),
+  ];
+}
+
+const UNREACHED_HELP =
+  "Some escalation steps notify no one now: add people under alerts.rotas, and their accounts under alerts.people.";
 
 /** Those that a step of an escalation mentions. */
 function usedRotas({ routes }: Pick<AlertsConfig, "routes">): ReadonlySet<string> {

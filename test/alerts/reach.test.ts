@@ -25,6 +25,20 @@ function twoPlatforms() {
 }
 
 const escalated = (posted: { text: string }[]) => posted.find(({ text }) => text.includes("Escalated: step"))?.text;
+/** Texts of bodies that were POSTed. */
+async function hook() {
+  const taken: string[] = [];
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const chunk of request) body += String(chunk);
+    taken.push((JSON.parse(body) as { text: string }).text);
+    response.writeHead(204).end();
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const close = () => void (server.closeAllConnections(), server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/page`, taken, close };
+}
+
 const refuse = (platform: LoopbackPlatform, ...chats: string[]) => {
   platform.script = ({ address: { chatId } }) =>
     chats.includes(chatId) ? { kind: "permanent", error: "the bot was blocked" } : undefined;
@@ -33,7 +47,7 @@ const ownAlerts = async (on: Watch) =>
   (await on.alerts.list({ limit: 20 })).filter(({ signal: { labels } }) => labels.kind === "unreached");
 
 it("each step that notifies none of its people is an alert, until that step would or the escalated alert ends", async () => {
-  const on = await watch({
+  const config = {
     ...route({
       escalate: [
         { after: "5s", mention: ["oncall:nights"] },
@@ -42,8 +56,8 @@ it("each step that notifies none of its people is an alert, until that step woul
     }),
     fallback: [OPS],
     people: { ann: ["loop:7"] },
-    rotas: nights,
-  });
+  };
+  const on = await watch({ ...config, rotas: { nights: { timezone: "UTC" } } });
   await on.raise();
   await on.raise({ fingerprint: "replies:c2", title: "Reply to Cid" });
   await on.advance(2 * MINUTE);
@@ -63,7 +77,7 @@ it("each step that notifies none of its people is an alert, until that step woul
     },
     "Escalation did not notify rota nights: Reply to Cid": { state: "firing" },
   });
-  await on.advance(2 * HOUR);
+  await on.reload({ ...config, rotas: nights });
   await on.advance(MINUTE);
   expect(await states()).toMatchObject({
     "Escalation did not notify rota nights: Reply to Cid": {
@@ -86,11 +100,106 @@ it("who is next is mentioned, and said to be, only in the chats where that perso
   );
   await on.raise();
   await on.advance(10_000);
-  expect(escalated(on.posted())).toContain("nights has no one on call now; ann is next and is mentioned instead");
+  expect(escalated(on.posted())).toContain(
+    "No one is on call in nights; ann is the next person who can be notified, and is mentioned.",
+  );
   expect(escalated(inOther("room"))).toContain(
-    `nights has no one on call now; ann is next and is mentioned in ${ROOM} instead`,
+    `No one is on call in nights; ann is the next person who can be notified, and is mentioned in ${ROOM}.`,
   );
   for (const text of [escalated(on.posted()), escalated(inOther("room"))]) expect(text).not.toContain("notifies none");
+});
+
+const STAND_IN = "is the next person who can be notified, and is";
+
+it.each([
+  [
+    "a gap",
+    { timezone: "UTC", shifts: [{ from: "12:00", to: "06:00", person: "cid" }] },
+    { cid: ["loop:9"] },
+    `No one is on call in nights; cid ${STAND_IN} mentioned.`,
+  ],
+  [
+    "a person on call without an account in any chat",
+    { timezone: "UTC", rotate: { people: ["ann", "ben", "cid"], from: "2026-01-01T09:00", every: "7d" } },
+    { ann: ["other:7"], cid: ["loop:9"] },
+    `ann has no loop account; cid ${STAND_IN} mentioned.`,
+  ],
+])(
+  "%s: the next person who can be notified is notified; no copy, no mark and no alert says otherwise",
+  async (_, rota, people, text) => {
+    const { url, taken, close } = await hook();
+    try {
+      const on = await watch({
+        ...route({
+          escalate: [
+            { after: "5s", mention: ["oncall:nights"] },
+            { after: "40s", mention: ["oncall:nights"], webhook: url },
+          ],
+        }),
+        fallback: [OPS],
+        people,
+        rotas: { nights: rota },
+      });
+      const { id } = await on.raise();
+      await on.advance(MINUTE);
+      const pages = on.posted().filter(({ text: said }) => said.includes("Escalated: step"));
+      expect(pages.map(({ body }) => body.mentions)).toEqual([{ users: ["9"] }, { users: ["9"] }]);
+      for (const { text: said } of pages) expect(said).toContain(text);
+      expect(JSON.stringify(on.platform.messages)).not.toContain("none of its people");
+      expect(await ownAlerts(on)).toEqual([]);
+      const neutral = text.replace("no loop account", "no account where this alert is posted").slice(0, -1);
+      expect(taken).toEqual([expect.stringContaining(`(cid). ${neutral} in ${ROOM}. This was the last step`)]);
+      const history = (await on.alerts.history(id)).filter(({ event }) => event === "escalate");
+      for (const { reason } of history) expect(reason).toContain(`(cid). ${neutral} in ${ROOM}`);
+      // The gap is reported there; the escalation is not.
+      expect(on.posted(OPS).filter(({ text: said }) => said.includes("Escalat") && said.includes("step"))).toEqual([]);
+    } finally {
+      close();
+    }
+  },
+);
+
+it("the next person who can be notified has a private chat only: the message in that chat says why, and its loss is corrected", async () => {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  const on = await watch(
+    {
+      ...route({ escalate: [{ after: "5s", mention: ["oncall:nights"] }] }),
+      fallback: [OPS],
+      people: { ann: ["other:7"] },
+      rotas: nights,
+    },
+    { platform: loop, direct: (ref) => (ref === "other:7" ? parseAddress("loop:bot:dm-ann") : undefined) },
+  );
+  await on.raise();
+  await on.advance(MINUTE);
+  const why = `No one is on call in nights; ann ${STAND_IN} notified in a private chat`;
+  expect(escalated(on.posted())).toContain(why);
+  expect(escalated(on.posted("loop:bot:dm-ann"))).toContain(why);
+  expect(escalated(on.posted("loop:bot:dm-ann"))).toContain("Sent to ann in a private chat");
+  expect(escalated(on.posted(OPS))).toBeUndefined();
+  expect(await ownAlerts(on)).toEqual([]);
+  refuse(loop, "dm-ann");
+  await on.raise({ fingerprint: "replies:c2", title: "Reply to Cid" });
+  await on.advance(MINUTE);
+  expect(on.posted().some(({ text }) => text.includes("The private message to ann did not arrive"))).toBe(true);
+  expect(on.posted(OPS).some(({ text }) => /Sent to ann in a private chat.*did not arrive/.test(text))).toBe(true);
+});
+
+it("a rota without anyone who can be notified: every message says that no one is notified, and where the copy is", async () => {
+  const on = await watch({
+    ...route({ escalate: [{ after: "5s", mention: ["oncall:nights"] }] }),
+    fallback: [OPS],
+    people: { ann: ["other:7"] },
+    rotas: nights,
+  });
+  const { id } = await on.raise();
+  await on.advance(MINUTE);
+  const nobody = "No one is on call in nights. This step notifies none of its people. It is posted";
+  expect(escalated(on.posted())).toContain(`${nobody} in ${OPS} as well`);
+  expect(escalated(on.posted(OPS))).toContain(`${nobody} here as well`);
+  const history = (await on.alerts.history(id)).find(({ event }) => event === "escalate");
+  expect(history?.reason).toContain(`${nobody} in ${OPS} as well`);
+  expect(on.posted(OPS)[0]?.text).toContain("Some escalation steps notify no one now");
 });
 
 it("who has no account in one chat is said to be mentioned in the other", async () => {
@@ -218,7 +327,6 @@ it("an alert about an escalation goes to admins when the fallback does not take 
     {
       ...route({ escalate: [{ after: "5s", mention: ["oncall:nights"] }] }),
       fallback: [OPS],
-      people: { ann: ["loop:7"] },
       rotas: nights,
     },
     { platform: loop },

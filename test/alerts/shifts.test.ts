@@ -133,7 +133,9 @@ describe("the start of a gap of a rota that an escalation mentions", () => {
     await on.advance(31 * MINUTE);
     const [gap] = on.posted(OPS);
     expect(gap?.text).toContain("No one is on call: rota support");
-    expect(gap?.text).toContain(`No one is on call until <t:${seconds(START + 3 * HOUR)}:f>. ben is next`);
+    expect(gap?.text).toContain(
+      `No one is on call until <t:${seconds(START + 3 * HOUR)}:f>. ben is next. Escalations that mention this rota notify ann instead.`,
+    );
     await on.crash(MINUTE);
     await on.advance(20 * MINUTE);
     expect(on.posted(OPS)).toHaveLength(1);

@@ -1,27 +1,27 @@
-/** Whom one message of an escalation step mentions, and what it says of those whom it does not notify. True per chat: people have accounts on some platforms only. */
+/** Whom the messages of an escalation step mention, and what they say of people who are not notified there. */
 import type { Alerting } from "../alerting.js";
 import { accountsOf, type Mentioned, named, onCall } from "../people.js";
-import { isReached, type Reach, type Step, standInAt } from "../reach.js";
+import { isReached, type Reach, rotaOf, type Step } from "../reach.js";
 import { shownAs } from "../tell/shown-as.js";
+import { isWebhook } from "../tell/telling.js";
 
-export interface Call {
-  mentioned: Mentioned[];
-  sentences: string[];
-  /** A person who is not on call is mentioned, here or in another chat. */
-  hasStandIn: boolean;
+/** Accounts of every platform: a message that does not arrive is posted at the fallback with the same mentions. */
+export function mentionedBy(step: Step, { standIns }: Reach, alerting: Alerting, now: number): Mentioned[] {
+  const stepping = standIns.flatMap(({ accounts }) => accounts);
+  return named([...accountsOf(step.mention, alerting.config, now), ...stepping], alerting);
 }
 
-export function callAt(destination: string, step: Step, reach: Reach, alerting: Alerting, now: number): Call {
-  const isCalled = isReached(destination, accountsOf(step.mention, alerting.config, now), alerting.personOf);
-  const calls = step.mention.map((one) => callOne(one, destination, { reach, isCalled }, alerting, now));
-  return {
-    mentioned: named(
-      calls.flatMap(({ mentioned }) => mentioned),
-      alerting,
-    ),
-    sentences: [...new Set(calls.flatMap(({ sentences }) => sentences))],
-    hasStandIn: calls.some(({ hasStandIn }) => hasStandIn),
-  };
+/** What a message there says. Undefined: no chat, as in the history and for a webhook. */
+export function sentencesFor(
+  at: string | undefined,
+  step: Step,
+  reach: Reach,
+  alerting: Alerting,
+  now: number,
+): string[] {
+  const chat = at === undefined || isWebhook(at) ? undefined : at;
+  const sentences = step.mention.flatMap((one) => sentenceOf(one, chat, reach, alerting, now) ?? []);
+  return [...new Set([...sentences, ...totalOf(chat, reach, alerting)])];
 }
 
 export function namesOf(accounts: readonly Mentioned[], alerting: Pick<Alerting, "nameOf">): string {
@@ -29,54 +29,64 @@ export function namesOf(accounts: readonly Mentioned[], alerting: Pick<Alerting,
 }
 
 /** Why no account of it can be mentioned anywhere: no person is on call, or the person has none. */
-export function missingOf(one: string, { config }: Alerting, now: number): string | undefined {
+export function missingOf(one: string, { config, nameOf }: Pick<Alerting, "config" | "nameOf">, now: number) {
   if (accountsOf([one], config, now).length > 0) return undefined;
   const name = rotaOf(one);
   const rota = name === undefined ? undefined : config.rotas[name];
   const person = rota ? onCall(rota, now) : one;
   return person === undefined
-    ? `The rota ${name} has no one on call now`
-    : `${person} has no account in \`alerts.people\``;
+    ? `No one is on call in ${name}`
+    : `${nameOf(person)} has no account in \`alerts.people\``;
 }
 
-const rotaOf = (mention: string) => (mention.startsWith("oncall:") ? mention.slice("oncall:".length) : undefined);
-
-function callOne(
+function sentenceOf(
   one: string,
-  destination: string,
-  { reach, isCalled }: { reach: Reach; isCalled: boolean },
+  chat: string | undefined,
+  reach: Reach,
   alerting: Alerting,
   now: number,
-): Call {
-  const { config, personOf, placeName } = alerting;
-  const accounts = accountsOf([one], config, now);
-  if (accounts.length > 0 && isReached(destination, accounts, personOf))
-    return { mentioned: accounts, sentences: [], hasStandIn: false };
-  const missing = missingOf(one, alerting, now);
-  const rota = rotaOf(one);
-  const isGap = missing !== undefined && rota !== undefined;
-  const standIn = (place: string) => (rota === undefined || isHook(place) ? [] : standInAt(place, rota, alerting, now));
-  const instead = isGap || !isCalled ? standIn(destination) : [];
-  const other = isGap && instead.length === 0 ? placesOf(reach).find((place) => standIn(place).length > 0) : undefined;
-  const why = missing ?? whyNot(accounts, destination, reach, alerting);
-  const next = namesOf(other === undefined ? instead : standIn(other), alerting);
-  const where = other === undefined ? "instead" : `in ${shownAs(other, placeName)} instead`;
-  const sentence = next === "" ? why : `${why}; ${next} is next and is mentioned ${where}`;
-  // Accounts of other platforms too: the fallback may be there.
-  return { mentioned: [...accounts, ...instead], sentences: [sentence], hasStandIn: next !== "" };
+): string | undefined {
+  const accounts = accountsOf([one], alerting.config, now);
+  const places = chat === undefined ? chatsOf(reach) : [chat];
+  if (places.some((place) => isReached(place, accounts, alerting.personOf))) return undefined;
+  const why = missingOf(one, alerting, now) ?? whyNot(accounts, chat, reach, alerting);
+  const standIn = reach.standIns.find(({ rota }) => rota === rotaOf(one));
+  if (standIn === undefined) return why;
+  const name = namesOf(standIn.accounts, alerting);
+  const how = standIn.isDirect ? "is notified in a private chat" : mentionedIn(standIn.accounts, chat, reach, alerting);
+  return reach.missing.includes(one)
+    ? `${why}; ${name} is the next person who can be notified, and ${how}`
+    : `${why}; ${name} is on call after that and ${how} as well`;
 }
 
-const isHook = (destination: string) => /^https?:/.test(destination);
-const placesOf = ({ posted, elsewhere }: Reach) => [...posted, ...elsewhere];
+const chatsOf = ({ posted, elsewhere }: Reach) => [...posted.filter((place) => !isWebhook(place)), ...elsewhere];
+
+/** `is mentioned`, where that is another chat with its name. */
+function mentionedIn(accounts: readonly Mentioned[], chat: string | undefined, reach: Reach, alerting: Alerting) {
+  const { personOf, placeName } = alerting;
+  if (chat !== undefined && isReached(chat, accounts, personOf)) return "is mentioned";
+  const other = chatsOf(reach).find((place) => isReached(place, accounts, personOf));
+  return other === undefined ? "is mentioned" : `is mentioned in ${shownAs(other, placeName)}`;
+}
 
 /** The person has no account on the platform of this chat; how else the step notifies them. */
-function whyNot(accounts: readonly Mentioned[], destination: string, reach: Reach, alerting: Alerting): string {
-  const { personOf, placeName } = alerting;
-  const [platform] = destination.split(":");
+function whyNot(accounts: readonly Mentioned[], chat: string | undefined, reach: Reach, alerting: Alerting): string {
+  const platform = chat?.split(":")[0];
   const isTheirs = accounts.some(({ ref }) => ref.startsWith(`${platform}:`));
-  const why = `${namesOf(accounts, alerting)} ${isTheirs ? "is not in this private chat" : `has no ${platform} account`}`;
+  const where = platform === undefined ? "has no account where this alert is posted" : `has no ${platform} account`;
+  const why = `${namesOf(accounts, alerting)} ${isTheirs ? "is not in this private chat" : where}`;
   if (reach.direct.some(({ name }) => accounts.some((one) => one.name === name)))
     return `${why} and is notified in a private chat`;
-  const other = placesOf(reach).find((place) => !isHook(place) && isReached(place, accounts, personOf));
-  return other === undefined ? why : `${why} and is mentioned in ${shownAs(other, placeName)}`;
+  const isElsewhere = chatsOf(reach).some((place) => isReached(place, accounts, alerting.personOf));
+  return isElsewhere ? `${why} and ${mentionedIn(accounts, chat, reach, alerting)}` : why;
 }
+
+/** Whether the step notifies a person at all, and where its copy is. */
+function totalOf(chat: string | undefined, { isUnreached, elsewhere }: Reach, { placeName }: Alerting): string[] {
+  if (elsewhere.length === 0) return isUnreached ? [UNNOTIFIED] : [];
+  const isCopy = chat !== undefined && elsewhere.includes(chat);
+  const where = isCopy ? "here" : `in ${elsewhere.map((one) => shownAs(one, placeName)).join(", ")}`;
+  return [...(isUnreached ? [UNNOTIFIED] : []), `It is posted ${where} as well`];
+}
+
+const UNNOTIFIED = "This step notifies none of its people";

@@ -1,12 +1,12 @@
 /** Notifies others, step by step, until an operator acknowledges: each route its own steps. A step that notifies none of its people says so, and goes to the fallback as well. */
 import type { Actor, Urging } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
-import { accountsOf, type Mentioned } from "../people.js";
+import type { Mentioned } from "../people.js";
 import { CLOCK, type Plan } from "../plan.js";
 import { type Reach, reachOf, type Step } from "../reach.js";
 import { lateText } from "../tell/late.js";
 import { placesOf, urgingOf } from "../urging.js";
-import { callAt, missingOf, namesOf } from "./call.js";
+import { mentionedBy, namesOf, sentencesFor } from "./call.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
 import { OWN_KIND, type Route } from "./route.js";
 
@@ -79,7 +79,7 @@ function take(plan: Plan, step: Step, { route, routes, urging, by, lateMs }: Tak
   const number = ++urging.steps;
   alert.steps++;
   const reach = reachOf(step, there, alerting, now);
-  const names = namesOf(accountsOf(step.mention, alerting.config, now), alerting);
+  const names = namesOf(reach.notified, alerting);
   const of = routes.length === 1 ? "" : ` of ${route.name}`;
   const late = lateText(lateMs, "the gateway was not running when it was due");
   const first = `Escalated: step ${number} of ${count}${of}${names ? ` (${names})` : ""}`;
@@ -87,23 +87,17 @@ function take(plan: Plan, step: Step, { route, routes, urging, by, lateMs }: Tak
   note(urging, reach);
   const key = `escalation:${alert.escalateFrom}:${route.name}:${number}${reach.isUnreached ? UNREACHED : ""}`;
   const group = `${route.name}|escalated`;
-  const post = (destination: string, isHereAsWell: boolean) => {
-    const { mentioned, sentences, hasStandIn } = callAt(destination, step, reach, alerting, now);
-    const total = [
-      ...(reach.isUnreached && !hasStandIn ? [UNNOTIFIED] : []),
-      ...(isHereAsWell ? ["It is posted here as well"] : []),
-    ];
-    notify(plan, destination, { key, group, mentioned, sentences: [first, ...sentences, ...last, ...total] }, alerting);
-  };
-  for (const destination of reach.posted) post(destination, false);
+  const mentioned = mentionedBy(step, reach, alerting, now);
+  const facts = (at?: string) => sentencesFor(at, step, reach, alerting, now);
+  for (const destination of [...reach.posted, ...reach.elsewhere]) {
+    const sentences = [first, ...facts(destination), ...last];
+    notify(plan, destination, { key, group, mentioned, sentences }, alerting);
+  }
   for (const { destination, name } of reach.direct) {
-    const sentences = [first, ...last, directlyTo(namesOf([{ ref: name, name }], alerting))];
+    const sentences = [first, ...facts(), ...last, directlyTo(namesOf([{ ref: name, name }], alerting))];
     notify(plan, destination, { key, group, mentioned: [], sentences }, alerting);
   }
-  for (const destination of reach.elsewhere) post(destination, true);
-  const missing = step.mention.flatMap((one) => missingOf(one, alerting, now) ?? []);
-  const facts = [...missing, ...(reach.isUnreached ? [UNNOTIFIED] : [])];
-  plan.record("escalate", by, [first, ...new Set(facts), ...last].join(". "));
+  plan.record("escalate", by, [first, ...facts(), ...last].join(". "));
 }
 
 /** Whether the people of the step got it, for the card. */
@@ -113,8 +107,6 @@ function note(urging: Urging, { isCalled, direct, isUnreached }: Reach): void {
   if (isUnreached) urging.unreached = urging.steps;
   else if (!isCalled && direct.length > 0) urging.direct = direct.map(({ destination }) => destination);
 }
-
-const UNNOTIFIED = "This step notifies none of its people";
 
 /** True wherever it is read: the fallback gets the same words when the private chat refuses them. */
 const directlyTo = (name: string) => `Sent to ${name} in a private chat: no account where this alert is posted`;
