@@ -61,7 +61,8 @@ describe("errors of the store", () => {
       database.pragma("locking_mode = EXCLUSIVE");
       database.exec("BEGIN EXCLUSIVE; CREATE TABLE hold (x)");
       process.stdout.write("held");
-      setInterval(() => {}, 1000);`;
+      // In use, so that a garbage collection does not close the file.
+      setInterval(() => database.open, 1000);`;
     const holder = spawn(process.execPath, ["--input-type=module", "-e", script, file], {
       stdio: ["ignore", "pipe", "inherit"],
     });
