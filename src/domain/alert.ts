@@ -75,6 +75,8 @@ export interface Alert {
   endedAt?: number;
   /** `until`: from then on it counts as not acknowledged. */
   ack?: { by: string; at: number; until?: number };
+  /** When its last acknowledgement ended by itself. */
+  lapsedAt?: number;
   snooze?: { by: string; at: number; until: number };
   /** The silence, window or alert that keeps it quiet. */
   quietBy?: string;

@@ -73,6 +73,33 @@ describe("reminders", () => {
     expect((await on.alerts.history(id)).map(({ event }) => event)).toEqual(["fire", "ack", "lapse", "remind"]);
   });
 
+  it.each([
+    ["an acknowledgement", { kind: "ack" }, "Acknowledged by Ann", "Not acknowledged for 10 min (reminder 1 of 2)"],
+    ["a snooze", { kind: "snooze", until: START + 40 * MINUTE }, "Snoozed until", "Not acknowledged for 50 min"],
+  ] as const)(
+    "after %s has ended, older messages show that an operator is needed again",
+    async (_, action, held, next) => {
+      const escalate = [{ after: "1m", mention: ["loop:7"] }];
+      const on = await watch(route({ remind: { every: "10m", times: 2 }, escalate, ack_for: "30m" }));
+      const { id } = await on.raise();
+      await on.raise({ fingerprint: "b", title: "Reply to Cid" });
+      await on.advance(11 * MINUTE);
+      const older = () => on.posted().filter(({ text }) => text.includes("Reply to Bob"));
+      expect(older()).toHaveLength(3);
+      await on.alerts.act(id, action, ANN);
+      await on.advance(MINUTE);
+      for (const { text } of older()) expect(text).toContain(held);
+      await on.advance(START + 43 * MINUTE - on.clock.now());
+      expect(older().map(({ text }) => text.includes(held))).not.toContain(true);
+      for (const { text } of older().slice(1, 3)) expect(text).toContain("Needs an operator again. Firing since");
+      expect(JSON.stringify(older()[1]?.body.buttons)).toContain(`/ack ${id}`);
+      // What was posted about an alert that nobody had stays as it was posted.
+      expect(JSON.stringify(on.posted().filter(({ text }) => text.includes("Reply to Cid")))).not.toContain("again");
+      await on.advance(START + 53 * MINUTE - on.clock.now());
+      expect(older().at(-1)?.text).toContain(next);
+    },
+  );
+
   it("of warnings and of what is not severe do not come", async () => {
     const on = await watch(config);
     await on.raise({ fingerprint: "a", state: "warned" });

@@ -24,6 +24,7 @@ export function age(plan: Plan, { config }: Alerting): void {
   if (alert.ack?.until !== undefined && now >= alert.ack.until) {
     const { by } = alert.ack;
     delete alert.ack;
+    alert.lapsedAt = now;
     if (plan.move("lapse", CLOCK, `${by} acknowledged it, and it is not over`)) {
       alert.escalateFrom = now;
       beginAnew(alert);
@@ -34,7 +35,7 @@ export function age(plan: Plan, { config }: Alerting): void {
 
 /** The clock was ahead and is right again: what seems to be of a time to come is of now, and lengths stay. */
 function takeBack(alert: Alert, now: number): void {
-  for (const field of ["raisedAt", "since", "firedAt", "confirmedAt", "escalateFrom"] as const)
+  for (const field of ["raisedAt", "since", "firedAt", "confirmedAt", "escalateFrom", "lapsedAt"] as const)
     if ((alert[field] ?? now) > now) alert[field] = now;
   for (const hold of [alert.snooze, alert.ack]) {
     if (hold === undefined || hold.at <= now) continue;

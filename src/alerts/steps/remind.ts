@@ -53,7 +53,8 @@ function remindBy(
   urging.reminders++;
   alert.reminders++;
   const count = `${urging.reminders} of ${settings.times}`;
-  const text = `Not acknowledged for ${formatDuration(now - (alert.firedAt ?? alert.raisedAt))} (reminder ${count})`;
+  const since = Math.max(alert.firedAt ?? alert.raisedAt, alert.lapsedAt ?? 0);
+  const text = `Not acknowledged for ${formatDuration(now - since)} (reminder ${count})`;
   for (const destination of loud) {
     const key = `reminder:${route.name}:${dueAt}`;
     plan.notices.push({ alertId: alert.id, destination, kind: "reminder", key, text, mentions: [], dueAt: now });

@@ -1,12 +1,12 @@
 /**
  * When a person takes or snoozes an alert, or it ends, the reminders and escalations that were posted about it show that: who presses
- * a button of one sees that it worked, and others see that they are not needed.
+ * a button of one sees that it worked, and others see that they are not needed. When that holds no more, they show that, too.
  */
 import { createHash } from "node:crypto";
-import { type Alert, type AlertCard, isOpen } from "../../domain/alert.js";
+import { type Alert, type AlertCard, isOpen, type Notice } from "../../domain/alert.js";
 import type { Button } from "../../domain/message.js";
 import { HookgateError } from "../../lib/errors.js";
-import { stateLine } from "../card/alert-card.js";
+import { type At, stateLine } from "../card/alert-card.js";
 import { cardButtons, urlOf } from "../card/buttons.js";
 import { standingOf } from "../card/standing.js";
 import { inline, markOf, moment } from "../card/words.js";
@@ -15,40 +15,41 @@ import { groupBy } from "./group-by.js";
 import type { Telling } from "./telling.js";
 
 const MAX_ALERTS = 200;
+const HISTORY_MAX = 200;
 
 /** Before the card that shows it is saved: after a crash in between, the same edits have the same ids. */
 export async function closeNotices({ id, destination, shownAt }: AlertCard, telling: Telling): Promise<void> {
   const alerts = await telling.store.list({ cardId: id, since: shownAt, limit: MAX_ALERTS });
   const done = new Set<string>();
   for (const alert of alerts) {
-    if (isWaiting(alert) || (alert.endedAt ?? alert.since) < shownAt) continue;
+    if ((alert.endedAt ?? alert.since) < shownAt) continue;
     const posted = await telling.store.postedWith(alert.id, destination);
     for (const notices of groupBy(posted, ({ deliveryId }) => deliveryId ?? "")) {
       const deliveryId = notices[0]?.deliveryId;
       if (deliveryId === undefined || done.has(deliveryId)) continue;
       done.add(deliveryId);
-      const about = new Set(notices.map(({ alertId }) => alertId));
-      await close(deliveryId, about, destination, telling);
+      await redrawNotices(deliveryId, notices, destination, telling);
     }
   }
 }
 
 /** It still needs a person, or may again without one. */
-const isWaiting = ({ state }: Alert) => isOpen(state) && state !== "acked" && state !== "snoozed";
+const isWaiting = ({ state }: Pick<Alert, "state">) => isOpen(state) && state !== "acked" && state !== "snoozed";
 
-/** A message about several alerts changes when none of them needs a person any more. */
-async function close(
+/** A message about several alerts changes when none of them needs a person any more, and when one of them does again after that. */
+async function redrawNotices(
   deliveryId: string,
-  about: ReadonlySet<string>,
+  notices: readonly Notice[],
   destination: string,
   telling: Telling,
 ): Promise<void> {
   const { store, config, edit } = telling;
   const alerts: Alert[] = [];
-  for (const id of about) {
+  for (const id of new Set(notices.map(({ alertId }) => alertId))) {
     const alert = await store.get(id);
-    if (alert !== undefined && isWaiting(alert)) return;
-    if (alert !== undefined) alerts.push(alert);
+    if (alert === undefined) continue;
+    if (isWaiting(alert) && !(await wasHeld(alert, notices, telling))) return;
+    alerts.push(alert);
   }
   const timezone = config.destinations[destination]?.timezone;
   const lines = await Promise.all(alerts.map((alert) => endOf(alert, timezone, telling)));
@@ -66,6 +67,12 @@ async function close(
   }
 }
 
+/** A person had it, or it had ended, since the message was posted. */
+async function wasHeld({ id }: Alert, notices: readonly Notice[], { store }: Telling): Promise<boolean> {
+  const postedAt = Math.min(...notices.map(({ sentAt, dueAt }) => sentAt ?? dueAt));
+  return (await store.history(id, HISTORY_MAX)).some(({ at, to }) => at >= postedAt && !isWaiting({ state: to }));
+}
+
 /** Those of its card, as long as it is open. */
 async function buttonsOf(alert: Alert, destination: string, telling: Telling): Promise<Button[][]> {
   if (!isOpen(alert.state)) return [];
@@ -75,12 +82,9 @@ async function buttonsOf(alert: Alert, destination: string, telling: Telling): P
 }
 
 async function endOf(alert: Alert, timezone: string | undefined, { store }: Telling): Promise<string> {
-  const state = stateLine(
-    alert,
-    undefined,
-    (ms, style) => moment(ms, timezone, style),
-    await store.history(alert.id, 200),
-  );
-  const ended = `${state.charAt(0).toUpperCase()}${state.slice(1)}`;
-  return `${markOf(alert)} **${inline(alert.signal.title, 200)}**\n${ended}. \`${alert.id}\``;
+  const at: At = (ms, style) => moment(ms, timezone, style);
+  const state = stateLine(alert, undefined, at, await store.history(alert.id, HISTORY_MAX));
+  const shown = `${state.charAt(0).toUpperCase()}${state.slice(1)}`;
+  const again = alert.state === "firing" || alert.state === "warned" ? "Needs an operator again. " : "";
+  return `${markOf(alert)} **${inline(alert.signal.title, 200)}**\n${again}${shown}. \`${alert.id}\``;
 }
