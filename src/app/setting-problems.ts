@@ -10,6 +10,7 @@ import { PLATFORMS, type PlatformName, platformProblem } from "../domain/platfor
 import { suggestion } from "../lib/schema-issues.js";
 import type { PluginInfo } from "../plugins/plugins.js";
 import { accountsOf, chatProblem } from "./chat-problem.js";
+import { unreachedSteps } from "./unreached-steps.js";
 
 interface Examined {
   config: Config;
@@ -37,6 +38,7 @@ export function settingProblems(examined: Examined, on: readonly PlatformName[])
     ...namedPlugins(examined),
     ...secondPolicies(config),
     ...alertMatchers(config),
+    ...unreachedSteps(config, examined.env, on),
     ...runnerPrograms(examined),
   ];
 }

@@ -242,6 +242,21 @@ const MISTAKES: Record<string, Mistake> = {
     config: { alerts: { routes: { one: { match: ["policy=nosuch"] } } } },
     found: /there is no policy "nosuch"/,
   },
+  "an escalation to people without an account where anything can be posted": {
+    config: {
+      alerts: {
+        people: { kim: ["discord:80351110224678912"], lee: [] },
+        rotas: { far: { rotate: { people: ["kim", "lee"], from: "2026-01-05T09:00", every: "7d" } } },
+        routes: { far: { to: ["web:web:general"], escalate: [{ after: "1h", mention: ["lee", "oncall:far"] }] } },
+      },
+    },
+    found:
+      /alerts\.routes\.far\.escalate\.0\.mention: this step can notify none of .*: lee has no account, and everyone on the rota far has accounts only .*\. Add accounts on web/,
+  },
+  "an escalation to a rota without people": {
+    config: { alerts: { rotas: { bare: {} }, routes: { bare: { escalate: [{ mention: ["oncall:bare"] }] } } } },
+    found: /alerts\.routes\.bare\.escalate\.0\.mention: this step can notify none of .*: the rota bare has no people/,
+  },
   "alerts to a missing room": {
     config: { alerts: { routes: { two: { to: ["web:web:nowhere"] } } } },
     found: /alerts\.routes\.two\.to\.0: there is no room "nowhere"/,

@@ -1,0 +1,62 @@
+/** Steps of escalations that can notify none of the people whom they mention, whoever is on call. */
+import type { RouteConfig } from "../alerts/config.js";
+import { accountsOf } from "../alerts/people.js";
+import { isReached, peopleOf, rotaOf } from "../alerts/reach.js";
+import type { Environment } from "../config/env.js";
+import type { Config } from "../config/schema.js";
+import type { PlatformName } from "../domain/platform.js";
+import { directAddress, directPerson } from "./direct.js";
+import type { SettingProblem } from "./setting-problems.js";
+
+type Step = RouteConfig["escalate"][number];
+
+/** A webhook decides by itself whom it notifies; with a fallback, what notifies no one is posted there. */
+export function unreachedSteps(config: Config, env: Environment, on: readonly PlatformName[]): SettingProblem[] {
+  const { routes, fallback } = config.alerts;
+  if (fallback.length > 0) return [];
+  const isOn = (text: string) => on.some((platform) => text.startsWith(`${platform}:`));
+  return Object.entries(routes).flatMap(([name, { to, escalate }]) =>
+    escalate.flatMap((step, index): SettingProblem[] => {
+      const chats = (step.to.length > 0 ? step.to : to).filter(isOn);
+      const isUnreached = step.mention.length > 0 && step.webhook === undefined && !canReach(step, chats);
+      if (!isUnreached) return [];
+      const why = [...new Set(step.mention.map(whyNot))].join(", and ");
+      const message = `this step can notify none of the people whom it mentions: ${why}. Add accounts on ${on.join(" or ")} under \`alerts.people\`, or set \`alerts.fallback\``;
+      return [{ path: ["alerts", "routes", name, "escalate", index, "mention"], message }];
+    }),
+  );
+
+  function canReach({ mention }: Step, chats: readonly string[]): boolean {
+    const accounts = mention.flatMap(accountsBehind);
+    if (accounts.some(({ ref }) => ref === "everyone")) return true;
+    return (
+      chats.some((chat) => isReached(chat, accounts, personOf)) ||
+      accounts.some(({ ref }) => isOn(ref) && isDirect(ref))
+    );
+  }
+
+  function isDirect(ref: string): boolean {
+    const [platform = "", id, ...more] = ref.split(":");
+    return id !== undefined && more.length === 0 && directAddress(platform, id, config, env) !== undefined;
+  }
+
+  /** Of everyone on a rota: whoever has no account is replaced by the next person. */
+  function accountsBehind(mention: string) {
+    const rota = config.alerts.rotas[rotaOf(mention) ?? ""];
+    return accountsOf(rota === undefined ? [mention] : peopleOf(rota), config.alerts, 0);
+  }
+
+  function whyNot(mention: string): string {
+    const name = rotaOf(mention);
+    const rota = config.alerts.rotas[name ?? ""];
+    if (rota !== undefined && peopleOf(rota).length === 0) return `the rota ${name} has no people`;
+    const who = rota === undefined ? mention : `everyone on the rota ${name}`;
+    const hasNone = accountsBehind(mention).length === 0;
+    return `${who} ${hasNone ? "has no account" : "has accounts only where this step is not posted and no private chat is possible"}`;
+  }
+}
+
+function personOf(chat: string): string | undefined {
+  const [platform = "", botId = "", chatId = ""] = chat.split(":");
+  return directPerson({ platform, botId, chatId });
+}
