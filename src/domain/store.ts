@@ -134,8 +134,8 @@ export interface NewDelivery {
   visibleTo?: string;
   /** A word that nobody misses, such as a refusal: when it cannot be said it is cancelled, and no operator is bothered with it. */
   isCourtesy?: boolean;
-  /** It answers a command or a press of this person, who is notified when hooks withhold it. */
-  answers?: { isOperator: boolean };
+  /** Who is notified when hooks withhold it: whose command or press it answers or, of a forward, its `author` (a user id). */
+  answers?: { isOperator: boolean; author?: string };
   /** Fixed words of the product about an answer that was withheld: no hook decides about them. */
   skipsHooks?: boolean;
   /** Said once more, there and in other words, when this person cannot be reached privately. */

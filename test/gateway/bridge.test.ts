@@ -1,5 +1,6 @@
 /** A bridge between two platforms: forwards with their author, replies, edits and deletions on both sides. */
 import { describe, expect, it } from "vitest";
+import type { Address } from "../../src/domain/address.js";
 import type { HookRegistry } from "../../src/hooks/registry.js";
 import { LoopbackPlatform } from "./loopback-adapter.js";
 import { messageOf, type Rig, startRig } from "./rig.js";
@@ -97,6 +98,53 @@ describe("a bridge", () => {
     await rig.idle();
     expect(far.texts()).toEqual(["**Ada**: [image: cat.png]"]);
   });
+
+  it.each([
+    ["held", "release"],
+    ["cancelled", "write another message"],
+  ])(
+    "notifies the operator whose answer is %s by a hook, privately and with what to do; a customer is told nothing",
+    async (ending, next) => {
+      const privateAddress = (at: Address, userId: string) => ({ ...at, chatId: `dm-${userId}` });
+      const far = new LoopbackPlatform("far", { privateAddress });
+      far.width = 1_000;
+      const rig = await startRig({
+        gateway: { unanswered_note: false },
+        operators: { operator: ["far:7"] },
+        platforms: [new LoopbackPlatform("loop"), far],
+        hooks: (registry) => {
+          toFar(registry);
+          const decide = ({ message: { text } }: { message: { text: string } }) => {
+            if (!text.includes("secret")) return null;
+            if (ending === "cancelled") return { cancel: "it names a secret" };
+            throw new Error("the guard is out of order");
+          };
+          registry.registerModifying("message_sending", decide, { name: "guard", failurePolicy: "fail-closed" });
+        },
+      });
+      await rig.say("what is the secret?", { messageId: "m1", userId: "5" });
+      await rig.say("hello?", { messageId: "m2", userId: "5" });
+      await rig.idle();
+      expect(far.texts()).toEqual(["**Ada**: hello?"]);
+      expect(rig.platform.texts()).toEqual([]);
+      const replyToId = far.messages[0]?.id as string;
+      const lobby = { platform: "far", chatId: "lobby" };
+      await rig.say("the secret is 42", { ...lobby, messageId: "f1", userId: "7", replyToId });
+      await rig.idle();
+      expect(rig.platform.texts()).toEqual([]);
+      expect(far.texts("lobby")).toEqual(["**Ada**: hello?"]);
+      const [notice, ...more] = far.texts("dm-7");
+      expect(notice).toContain(`Your message was not posted in loop:bot:room: it was ${ending}.`);
+      expect(notice).toMatch(/the guard is out of order|it names a secret/);
+      expect(notice).toMatch(/`\/outbox show d_m\d+f` has the details/);
+      expect(notice).toContain(next);
+      expect(more).toEqual([]);
+      // Another person's message in the same chat, without a role.
+      await rig.say("no secret", { ...lobby, messageId: "f2", userId: "8", replyToId });
+      await rig.idle();
+      expect(far.texts("dm-8")).toEqual([]);
+    },
+  );
 
   it("to where the message came from is no echo", async () => {
     const rig = await startRig({

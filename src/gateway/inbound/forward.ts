@@ -6,6 +6,7 @@ import { type Address, formatAddress } from "../../domain/address.js";
 import type { Attachment, InboundMessage, OutboundMessage } from "../../domain/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
+import { judge } from "./judge.js";
 import type { LaneRow } from "./lanes.js";
 import { attemptOf, causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
 import { withCopySight } from "./sights-of.js";
@@ -42,6 +43,8 @@ export async function forward(
     },
     inbound,
   );
+  // A customer is not told what hooks decide; one of us has to know that nobody was answered.
+  if (judge(message, inbound).operator.role !== undefined) copy.answers = { isOperator: true, author: message.userId };
   return withCopySight(row, message, copy, inbound);
 }
 

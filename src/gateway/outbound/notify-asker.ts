@@ -1,7 +1,7 @@
 /**
  * Notifies the person whose command or press gets no answer because hooks withheld it, so that a failing guard does not lock operators
- * out and no platform shows a pending answer forever. The text is the product's own and shows nothing of the answer. No hook decides about
- * it: the hook that failed would withhold it, too.
+ * out and no platform shows a pending answer forever; and the operator whose message was not passed on to another chat. The text is the
+ * product's own and shows nothing of the answer. No hook decides about it: the hook that failed would withhold it, too.
  */
 import { createHash } from "node:crypto";
 import { type Address, formatAddress } from "../../domain/address.js";
@@ -14,12 +14,15 @@ export type Withheld = "held" | "suppressed" | "cancelled" | "dead";
 
 /** Once per command: its progress and its answer may all be withheld. */
 export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: string, out: Outbound): Promise<void> {
-  const { visibleTo, cause, answers } = delivery;
+  const { cause, answers, mirrors } = delivery;
+  const visibleTo = answers?.author ?? delivery.visibleTo;
   const interaction = pendingInteraction(delivery);
   if (visibleTo === undefined || (answers === undefined && interaction === undefined)) return;
-  const text = textFor(delivery, ending, reason);
-  const address = interaction ? delivery.address : privately(delivery.address, visibleTo, out);
-  const isElsewhere = formatAddress(address) !== delivery.conversation;
+  const asked = mirrors?.address ?? delivery.address;
+  const text = mirrors ? notPassedOn(delivery, ending, reason, out) : textFor(delivery, ending, reason);
+  const address = interaction ? delivery.address : privately(asked, visibleTo, out);
+  const isElsewhere = formatAddress(address) !== formatAddress(asked);
+  const openText = mirrors ? NOT_PASSED_ON : OPENLY;
   const now = out.clock.now();
   const notice: NewDelivery = {
     id: noticeId(`${cause.id} ${visibleTo}`),
@@ -33,13 +36,25 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
     isCourtesy: true,
     skipsHooks: true,
     // A person who cannot be written to directly sees at least where they asked that there is something to look into.
-    openly: isElsewhere && answers?.isOperator ? { address: delivery.address, message: { text: OPENLY } } : undefined,
+    openly:
+      isElsewhere && answers?.isOperator
+        ? { address: asked, message: { text: openText, replyToId: mirrors?.messageId } }
+        : undefined,
   };
   await out.store.outbox.enqueue([notice], now);
   out.look(queueOf(notice));
 }
 
 const OPENLY = "The answer was withheld by a hook. `/outbox` shows why.";
+
+const NOT_PASSED_ON = "This message was not passed on: a hook withheld it. `/outbox` shows why.";
+
+function notPassedOn({ id, address }: Delivery, ending: Withheld, reason: string, { offers }: Outbound): string {
+  const place = offers.placeName(address) ?? formatAddress(address);
+  const shown = `**Your message was not posted in ${place}: it was ${ending === "dead" ? "given up" : ending}.**\n> ${reason.slice(0, 500)}`;
+  const next = ending === "held" ? `\`/outbox release ${id}\` posts it.` : "To answer, write another message.";
+  return `${shown}\n\`/outbox show ${id}\` has the details. ${next}`;
+}
 
 function textFor({ id, answers }: Delivery, ending: Withheld, reason: string): string {
   if (!answers?.isOperator) return "The answer cannot be shown here. The operators can see why.";
