@@ -25,18 +25,19 @@ export async function reportAttainment(deps: CommandDeps, { options, at }: Comma
     at === undefined || policies.length === 0
       ? []
       : await slaPictures({ days, policies, open: (await desk.list(OPEN)).clocks, now: to, goal: desk.goal() });
-  const { counted, met, metExtended, missed, missedOpen } = totals(policies);
+  const { counted, met, metExtended, metByHook, missed, missedOpen } = totals(policies);
   const share = (part: number) => percent(part / counted);
   const duration = (ms: number | undefined) => (ms === undefined ? "" : formatDuration(ms));
   return answer({
     text: [
-      `**SLA, the last ${count(days, "day")}**: ${count(counted, "target")} met or missed${counted > 0 ? `, ${share(met)} met` : ""}${metExtended > 0 ? `, ${share(metExtended)} met after an extension` : ""}${missed > 0 ? `, ${missed} missed` : ""}${missedOpen > 0 ? ` (${missedOpen} of them still open)` : ""}.`,
+      `**SLA, the last ${count(days, "day")}**: ${count(counted, "target")} met or missed${counted > 0 ? `, ${share(met)} met` : ""}${metExtended > 0 ? `, ${share(metExtended)} met after an extension` : ""}${missed > 0 ? `, ${missed} missed` : ""}${missedOpen > 0 ? ` (${missedOpen} of them still open)` : ""}${metByHook > 0 ? `; answered by a hook: ${metByHook}` : ""}.`,
       policies.length > 0 &&
         table(
           [
             { title: "policy", maxCharacters: 24 },
             { title: "met", right: true },
             { title: "met after an extension", right: true },
+            { title: "answered by a hook", right: true },
             { title: "late", right: true },
             { title: "met %", right: true },
             { title: "extended", right: true },
@@ -51,6 +52,7 @@ export async function reportAttainment(deps: CommandDeps, { options, at }: Comma
             one.policyId,
             String(one.met),
             one.metExtended > 0 ? String(one.metExtended) : "",
+            one.metByHook > 0 ? String(one.metByHook) : "",
             String(one.late),
             one.attained === undefined ? "" : percent(one.attained),
             one.extended > 0 ? String(one.extended) : "",
@@ -74,11 +76,11 @@ export async function reportAttainment(deps: CommandDeps, { options, at }: Comma
 }
 
 function totals(policies: readonly Attainment[]) {
-  const sum = (field: "met" | "metExtended" | "late" | "missedOpen") =>
+  const sum = (field: "met" | "metExtended" | "metByHook" | "late" | "missedOpen") =>
     policies.reduce((total, one) => total + one[field], 0);
   const [met, metExtended, missedOpen] = [sum("met"), sum("metExtended"), sum("missedOpen")];
   const missed = sum("late") + missedOpen;
-  return { met, metExtended, missed, missedOpen, counted: met + metExtended + missed };
+  return { met, metExtended, metByHook: sum("metByHook"), missed, missedOpen, counted: met + metExtended + missed };
 }
 
 /** What the words of the columns that are there mean. */
@@ -90,6 +92,8 @@ function legend(policies: readonly Attainment[]): string {
       "Unanswered: closed without an answer; that meets no target and is no response time.",
     some(({ metExtended }) => metExtended) &&
       "Met after an extension: the target of the policy had passed, but people had given more time before.",
+    some(({ metByHook }) => metByHook) &&
+      "Answered by a hook: within the target; not in the shares and times, which are those of people.",
     some(({ overdue }) => overdue) && "An open target that is missed counts as missed.",
     some(({ late }) => late) &&
       "A target that was missed once stays late, also when it got more time later or was withdrawn.",

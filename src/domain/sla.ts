@@ -76,6 +76,8 @@ export interface SlaClock {
   extendedBy?: string[];
   /** Working time used, when it ended. */
   usedMs?: number;
+  /** A hook gave the answer that ended it. */
+  isByHook?: boolean;
   pausedFor?: string;
   /** As it was told last. */
   entity: WatchedEntity;
@@ -166,7 +168,7 @@ export interface CaseTurn {
   messageId: string;
   by: "customer" | "us";
   at: number;
-  /** Who of us, where a person did. */
+  /** Who of us; absent where a hook did. */
   name?: string;
 }
 
@@ -185,6 +187,7 @@ export interface SlaCase {
   turns: CaseTurn[];
   /** Kept when the answer is no longer among the turns. */
   firstAnsweredAt?: number;
+  firstAnsweredByHook?: boolean;
   customer: { userId: string; name?: string };
   /** Who of us spoke last. */
   owner?: string;
@@ -225,6 +228,8 @@ export interface SlaTally {
   measure: SlaMeasure;
   /** `met` and `late` count ended clocks. `late`: violated at any time, whatever happened afterwards. */
   met: number;
+  /** Not among `met`: a hook answered within the target. */
+  metByHook: number;
   /** Among `met`: only because people gave more time. */
   metExtended: number;
   late: number;
@@ -273,6 +278,8 @@ export interface SlaStore {
       isMetExtended: boolean;
       /** False: closed without an answer, so `usedMs` is no response time. */
       isAnswered: boolean;
+      /** A hook gave the answer: `usedMs` is no response time of people. */
+      isByHook: boolean;
     }[]
   >;
 

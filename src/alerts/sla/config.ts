@@ -125,7 +125,7 @@ const conversationsConfig = z.strictObject({
     .enum(["answered", "ignored"])
     .default("answered")
     .describe(
-      "A message that a hook claimed: taken care of, or answered by its reply once that is sent; or as if no hook had been there.",
+      "A message that a hook claimed: taken care of, or answered by its reply once that is sent (reports count such answers apart); or as if no hook had been there.",
     ),
   hooks: z
     .enum(["answered", "ignored"])

@@ -9,6 +9,8 @@ export interface Attainment {
   met: number;
   /** Only because people gave more time. */
   metExtended: number;
+  /** Answered by a hook within the target: not in `met`, and not in times and shares. */
+  metByHook: number;
   /** Ended clocks that missed their target at any time. */
   late: number;
   /** Missed at any time and still open: the share counts them as missed. */
@@ -49,11 +51,13 @@ export async function attainmentOf(
       const policy = policies.find(({ id }) => id === policyId);
       const tally = tallies.filter((one) => one.policyId === policyId);
       const own = all.filter((one) => one.policyId === policyId);
+      // A hook's answer in time says nothing about people; one that came too late is a customer who waited.
+      const counting = own.filter(({ met, isByHook }) => !met || !isByHook);
       const ended = own
-        .filter(({ isAnswered }) => isAnswered)
+        .filter(({ isAnswered, isByHook }) => isAnswered && !isByHook)
         .map(({ usedMs, met }) => ({ usedMs, met }))
         .sort((a, b) => a.usedMs - b.usedMs);
-      const sum = (field: "met" | "metExtended" | "late" | "unanswered" | "withdrawn" | "extended") =>
+      const sum = (field: "met" | "metExtended" | "metByHook" | "late" | "unanswered" | "withdrawn" | "extended") =>
         tally.reduce((total, one) => total + one[field], 0);
       const metExtended = sum("metExtended");
       const met = sum("met") - metExtended;
@@ -66,6 +70,7 @@ export async function attainmentOf(
         measure: policy?.measure ?? tally[0]?.measure ?? "completion",
         met,
         metExtended,
+        metByHook: sum("metByHook"),
         late,
         missedOpen,
         unanswered: sum("unanswered"),
@@ -75,7 +80,7 @@ export async function attainmentOf(
         overdue: await store.count({ policyId, state: "overdue" }),
         ...(counted > 0 ? { attained: met / counted } : {}),
         ...quantiles(ended.map(({ usedMs }) => usedMs)),
-        days: byDay([...own, ...missed.map((one) => missedAt(one, fromMs))], policy?.calendar.timezone ?? "UTC"),
+        days: byDay([...counting, ...missed.map((one) => missedAt(one, fromMs))], policy?.calendar.timezone ?? "UTC"),
         ended,
       };
     }),

@@ -26,6 +26,7 @@ const clock = z.object({
   addedMs: length.optional().describe("What people added, as part of `targetMs`."),
   extendedBy: z.array(z.string()).optional().describe("Names of the people who gave more time."),
   usedMs: length,
+  isByHook: z.boolean().optional().describe("A hook gave the answer that ended it."),
   leftMs: length.describe("Working time left; negative when it is overdue."),
   resumesAt: time.optional().describe("Outside working hours: when it runs again."),
   percentUsed: z.number().describe("A fraction: 0.8 = 80 %."),
@@ -76,6 +77,9 @@ const attainment = z.object({
   measure,
   met: z.number().describe("Within the target of the policy."),
   metExtended: z.number().describe("Met only because people gave more time."),
+  metByHook: z
+    .number()
+    .describe("Answered by a hook within the target; not in `met`, `attained`, `days` and the times."),
   late: z.number().describe("Ended after the target had passed."),
   missedOpen: z.number().describe("Missed and still open; `attained` and `days` count them as missed."),
   unanswered: z.number().describe("Closed without an answer; those past their target are in `late` too."),

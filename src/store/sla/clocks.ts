@@ -10,6 +10,8 @@ const OF_ONE_ENTITY = 50;
 /** It used more than its target without the time that people added. */
 const MET_EXTENDED = "used_ms > target_ms - ifnull(json_extract(data, '$.addedMs'), 0)";
 
+const BY_HOOK = "ifnull(json_extract(data, '$.isByHook'), 0)";
+
 type Clocks = Pick<
   SlaStore,
   "get" | "clocksOf" | "due" | "nextDue" | "list" | "count" | "outdated" | "tally" | "ended"
@@ -42,8 +44,8 @@ export function createClocks({ database, read }: Connection): Clocks {
      WHERE seq > ? AND ended_at IS NULL AND policy_hash NOT IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?`,
   );
   const tally = database.prepare<[number, number], SlaTally>(
-    `SELECT policy AS policyId, measure, sum(outcome = 'met') AS met,
-       sum(outcome = 'met' AND ${MET_EXTENDED}) AS metExtended,
+    `SELECT policy AS policyId, measure, sum(outcome = 'met' AND NOT ${BY_HOOK}) AS met,
+       sum(outcome = 'met' AND NOT ${BY_HOOK} AND ${MET_EXTENDED}) AS metExtended, sum(outcome = 'met' AND ${BY_HOOK}) AS metByHook,
        sum(outcome = 'late' OR (outcome IN ('withdrawn', 'unanswered') AND violated_at IS NOT NULL)) AS late,
        sum(outcome = 'unanswered') AS unanswered,
        sum(outcome = 'withdrawn' AND violated_at IS NULL) AS withdrawn,
@@ -52,7 +54,7 @@ export function createClocks({ database, read }: Connection): Clocks {
   );
   const ended = database.prepare<[number, number, number], EndedRow>(
     `SELECT policy AS policyId, measure, ended_at AS endedAt, used_ms AS usedMs, target_ms AS targetMs, outcome,
-       outcome = 'met' AND ${MET_EXTENDED} AS isMetExtended
+       outcome = 'met' AND ${MET_EXTENDED} AS isMetExtended, ${BY_HOOK} AS isByHook
      FROM sla_clocks WHERE ended_at IS NOT NULL AND ended_at >= ? AND ended_at < ? AND used_ms IS NOT NULL
        AND (outcome IN ('met', 'late') OR violated_at IS NOT NULL)
      ORDER BY ended_at LIMIT ?`,
@@ -99,11 +101,12 @@ export function createClocks({ database, read }: Connection): Clocks {
     tally: (from, to) => read(() => tally.all(from, to)),
     ended: (from, to, limit) =>
       read(() =>
-        ended.all(from, to, limit).map(({ outcome, isMetExtended, ...row }) => ({
+        ended.all(from, to, limit).map(({ outcome, isMetExtended, isByHook, ...row }) => ({
           ...row,
           met: outcome === "met",
           isMetExtended: isMetExtended === 1,
           isAnswered: outcome !== "unanswered",
+          isByHook: isByHook === 1,
         })),
       ),
   };
@@ -117,6 +120,7 @@ interface EndedRow {
   targetMs: number;
   outcome: string;
   isMetExtended: number;
+  isByHook: number;
 }
 
 const STATES: Record<NonNullable<SlaFilter["state"]>, string> = {

@@ -493,6 +493,33 @@ describe("a conversation's clocks", () => {
     expect((await desk.clocks()).filter((line) => !line.includes("unanswered"))).toEqual([]);
   });
 
+  it("that a hook answered are counted apart: shares, medians and percentiles are those of people", async () => {
+    const desk = await support({
+      sla: { conversations: { hooks: "answered" } },
+      hooks: (registry) =>
+        void registry.registerClaiming("inbound_claim", ({ message }) =>
+          message.text === "when are you open?" ? { handled: true, reply: "From nine to five." } : null,
+        ),
+    });
+    for (const chatId of ["dm-1", "dm-2", "dm-3"]) await desk.customer("when are you open?", { chatId });
+    for (const chatId of ["dm-4", "dm-5"]) await desk.customer("my parcel is lost", { chatId });
+    await desk.pass(4 * MINUTE);
+    await desk.staff("It is found.", { chatId: "dm-4" });
+    await desk.pass(16 * MINUTE);
+    const late = { platform: "loop", botId: "bot", chatId: "dm-5" };
+    await desk.rig.gateway.send(late, { text: "Have you looked?" }, { cause: { kind: "hook", id: "1", depth: 1 } });
+    await desk.pass(MINUTE);
+    const report = await desk.sla.desk.report(at("2026-11-20T00:00:00Z"), at("2026-11-21T00:00:00Z"));
+    const first = report.find(({ policyId }) => policyId === "first");
+    // The customer of the late one has waited: it is missed, and its time is nobody's.
+    expect(first).toMatchObject({ met: 1, metByHook: 3, late: 1, attained: 0.5 });
+    expect(first).toMatchObject({ medianMs: 4 * MINUTE, p90Ms: 4 * MINUTE, maxMs: 4 * MINUTE });
+    expect(first?.days).toEqual([{ day: "2026-11-20", met: 1, metExtended: 0, late: 1 }]);
+    expect(first?.ended).toEqual([{ usedMs: 4 * MINUTE, met: true }]);
+    const ends = desk.signals.flatMap(({ state, reason }) => (state === "resolved" ? [reason] : []));
+    expect(ends.join()).toContain("answered by a hook");
+  });
+
   it("that are closed without an answer meet no target, and their time is no response time", async () => {
     const desk = await support();
     const close = async () => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { parse } from "yaml";
 import { slaConfig } from "../../../src/alerts/sla/config.js";
+import { TOKEN as LIVE_TOKEN, liveApp } from "../../automations/support/live-app.js";
 import { runCli } from "../../cli/run-cli.js";
 import { invoke } from "../../flow/stack.js";
 import { gatewayProcess, TOKEN } from "../../support/gateway-process.js";
@@ -221,4 +222,28 @@ it("understands what the README shows", () => {
   const readme = readFileSync(join(import.meta.dirname, "../../../README.md"), "utf8");
   const block = /## SLAs and alerts\s+```yaml\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
   expect(slaConfig.safeParse(parse(block).sla).error).toBeUndefined();
+});
+
+it("reports what a hook answered apart from what people met", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": `
+plugins: [./hours.mjs]
+sla:
+  after_start: 0s
+  conversations: { staff: { role: none } }
+  policies: [{ id: first, for: conversation, measure: first_response, target: 1h }]
+`,
+    "hours.mjs": `export default { id: "hours", setup({ hooks }) {
+  hooks.registerClaiming("inbound_claim", () => ({ handled: true, reply: "From nine to five." }), { id: "answer" });
+} };`,
+  });
+  await live.say("when are you open?");
+  const report = await until(async () => {
+    const { text } = await invoke(live.app.url, "/sla report 7", LIVE_TOKEN);
+    return text.includes("answered by a hook: 1") ? text : undefined;
+  }, "the answer of the hook in the report");
+  expect(report).toContain("0 targets met or missed; answered by a hook: 1.");
+  expect(report).toMatch(/policy +met +answered by a hook +late +open\n/);
+  expect(report).toMatch(/^first +0 +1 +0 +0$/m);
+  expect(report).toContain("Answered by a hook: within the target; not in the shares and times");
 });

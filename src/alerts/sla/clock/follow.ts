@@ -184,7 +184,7 @@ function conclude(
   clock: SlaClock,
   frame: Frame,
   endedAt: number,
-  { abandoned, isUnanswered, how }: Span,
+  { abandoned, isUnanswered, isByHook, how }: Span,
   says: Said[],
 ): void {
   const isLate = frame.dueAt !== undefined && endedAt > frame.dueAt;
@@ -199,6 +199,7 @@ function conclude(
   clock.state = "ended";
   clock.endedAt = endedAt;
   clock.usedMs = frame.used(endedAt);
+  if (isByHook) clock.isByHook = true;
   const wasBreached = clock.breachedAt !== undefined;
   if (isUnanswered) clock.outcome = "unanswered";
   else if (wasBreached || clock.violatedAt !== undefined) clock.outcome = "late";

@@ -13,6 +13,8 @@ export interface Span {
   abandoned?: boolean;
   /** Closed without the answer that it measures. */
   isUnanswered?: boolean;
+  /** A hook gave the answer. */
+  isByHook?: boolean;
   /** A date that was set for it. */
   deadline?: number;
   /** Why it ended, for people: `answered`, `cancelled`. */

@@ -92,8 +92,10 @@ function answered(known: SlaCase, sight: ConversationSight, config: Conversation
 function withTurn(known: SlaCase, turn: CaseTurn): SlaCase {
   const all = [...known.turns, turn];
   if (all.length <= MAX_TURNS) return { ...known, turns: all };
-  const firstAnsweredAt = known.firstAnsweredAt ?? all.find(({ by }) => by === "us")?.at;
-  return { ...known, turns: all.slice(-MAX_TURNS), ...(firstAnsweredAt === undefined ? {} : { firstAnsweredAt }) };
+  const trimmed: SlaCase = { ...known, turns: all.slice(-MAX_TURNS) };
+  const first = all.find(({ by }) => by === "us");
+  if (known.firstAnsweredAt !== undefined || first === undefined) return trimmed;
+  return { ...trimmed, firstAnsweredAt: first.at, firstAnsweredByHook: first.name === undefined };
 }
 
 /** Another text of the same message is no new question. */

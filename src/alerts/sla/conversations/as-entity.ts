@@ -65,13 +65,11 @@ export function entityOf(one: SlaCase, { linkTo, linkToPerson }: Links): Watched
 export function spansOf(one: SlaCase, { measure }: Policy): Span[] {
   switch (measure) {
     case "first_response":
-      return [
-        { measure, cycle: "", startedAt: one.openedAt, ...ending(one, firstAnswer(one), answeredBy(firstTurn(one))) },
-      ];
+      return [{ measure, cycle: "", startedAt: one.openedAt, ...ending(one, firstResponse(one)) }];
     case "next_response":
       return nextResponse(one);
     case "resolution":
-      return [{ measure, cycle: "", startedAt: one.openedAt, ...ending(one, undefined, undefined) }];
+      return [{ measure, cycle: "", startedAt: one.openedAt, ...ending(one, undefined) }];
     default:
       return [];
   }
@@ -83,7 +81,26 @@ function firstAnswer({ firstAnsweredAt, turns }: SlaCase): number | undefined {
 
 const firstTurn = ({ turns }: Pick<SlaCase, "turns">) => turns.find(({ by }) => by === "us");
 
-const answeredBy = (turn: CaseTurn | undefined) => (turn?.name === undefined ? "answered" : `answered by ${turn.name}`);
+/** An answer that is waited for; `at`: absent until it is there. */
+interface Answer {
+  at?: number | undefined;
+  how: string;
+  isByHook?: boolean;
+}
+
+function firstResponse(one: SlaCase): Answer {
+  if (one.firstAnsweredAt === undefined) return answerOf(firstTurn(one));
+  const { firstAnsweredAt: at, firstAnsweredByHook: isByHook = false } = one;
+  return { at, how: isByHook ? BY_HOOK : "answered", isByHook };
+}
+
+function answerOf(turn: CaseTurn | undefined): Answer {
+  if (turn === undefined) return { how: "answered" };
+  const { at, name } = turn;
+  return name === undefined ? { at, how: BY_HOOK, isByHook: true } : { at, how: `answered by ${name}` };
+}
+
+const BY_HOOK = "answered by a hook";
 
 /** The last stretch of a customer's messages after an answer, with the answer that ended it. */
 function nextResponse(one: SlaCase): Span[] {
@@ -93,18 +110,20 @@ function nextResponse(one: SlaCase): Span[] {
   const first = turns[before + 1];
   // Nothing was answered before it: that is the first response's.
   if (first?.by !== "customer" || (before < 0 && one.firstAnsweredAt === undefined)) return [];
-  const answer = turns[lastOfCustomer + 1];
-  const end = ending(one, answer?.at, answeredBy(answer));
+  const end = ending(one, answerOf(turns[lastOfCustomer + 1]));
   return [{ measure: "next_response", cycle: first.messageId, startedAt: first.at, ...end }];
 }
 
 /** A case that ends ends what was waited for in it. Without an answer it meets no target; a resolution needs one answer at least. */
-function ending(one: SlaCase, answeredAt: number | undefined, how: string | undefined): Partial<Span> {
+function ending(one: SlaCase, answer: Answer | undefined): Partial<Span> {
   const { endedAt, endedBy, abandoned } = one;
-  if (answeredAt !== undefined) return { endedAt: answeredAt, how: how ?? "answered" };
+  if (answer?.at !== undefined) {
+    const { at, how, isByHook = false } = answer;
+    return { endedAt: at, how, isByHook };
+  }
   if (endedAt === undefined) return {};
   if (abandoned) return { endedAt, abandoned, how: endedBy ?? "withdrawn" };
-  const isUnanswered = how !== undefined || firstAnswer(one) === undefined;
+  const isUnanswered = answer !== undefined || firstAnswer(one) === undefined;
   return { endedAt, isUnanswered, how: isUnanswered ? closedUnanswered(endedBy) : howItEnded(endedBy) };
 }
 
