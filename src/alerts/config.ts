@@ -79,7 +79,7 @@ const route = z.strictObject({
     "A trouble that comes back within this time changes its old card instead of posting a new one.",
   ),
   ack_for: duration("8h").describe(
-    "After this time an acknowledged alert that still fires counts as not acknowledged. 0s: never.",
+    "After this time an acknowledged alert that still fires counts as not acknowledged, and its reminders, which stop at an acknowledgement, start again. They also do when an acknowledged warning becomes overdue. 0s: never.",
   ),
   remind: z
     .strictObject({

@@ -17,6 +17,7 @@ import { mentionsFor } from "./tell/mentions.js";
 import { shownAs } from "./tell/shown-as.js";
 import type { Telling } from "./tell/telling.js";
 import { nowhere, raiseUndelivered } from "./tell/undelivered.js";
+import { watchRotas } from "./watch-rotas.js";
 
 const SCOPE = "alerts.digests";
 /** The key of the digests that are not known to have arrived. */
@@ -45,14 +46,17 @@ interface Sent {
   to: string;
   deliveryId: string;
   sentAt: number;
+  about: About;
   duty?: Duty | undefined;
   /** It is at the fallback already. */
   isElsewhere?: boolean;
 }
 
-/** `message`: without the person whom it mentions. */
-interface Unsettled extends Sent {
-  message: OutboundMessage;
+/** What is written anew when a chat did not take it: an alert may have ended meanwhile. */
+interface About {
+  title: string;
+  since: number;
+  timezone: string | undefined;
 }
 
 export function createDigests(
@@ -72,12 +76,15 @@ export function createDigests(
       return next;
     }
     if (known.nextAt > now) return known.nextAt;
-    const { message } = await write(parts, { title, since: known.lastAt, timezone });
+    // The gap that this shift ends is no alert any more.
+    if (duty !== undefined) await watchRotas(parts);
+    const about = { title, since: known.lastAt, timezone };
+    const { message } = await write(parts, about);
     // It was missed, and that shift is over: whoever comes next is told.
     const isTold = digest.rota === undefined || duty !== undefined;
     const to = digest.to.length > 0 ? digest.to.flatMap((text) => parseAddress(text) ?? []) : admins();
     const direct = duty === undefined ? [] : directFor(duty, to.map(formatAddress), parts);
-    const sent = { sentAt: now, duty: duty && { ...duty, direct } };
+    const sent = { sentAt: now, about, duty: duty && { ...duty, direct } };
     for (const at of isTold ? [...to, ...direct.flatMap((text) => parseAddress(text) ?? [])] : [])
       try {
         await post({ ...sent, to: formatAddress(at), deliveryId: digestId(key, known.nextAt, at) }, message);
@@ -92,7 +99,7 @@ export function createDigests(
   async function post(sent: Sent, message: OutboundMessage): Promise<void> {
     const others = (await unsettled()).filter(({ deliveryId }) => deliveryId !== sent.deliveryId);
     // Known before it is enqueued: a crash in between loses none.
-    await keyValue.set(SCOPE, UNSETTLED, [...others, { ...sent, message }]);
+    await keyValue.set(SCOPE, UNSETTLED, [...others, sent]);
     const { to, duty, deliveryId } = sent;
     const at = parseAddress(to);
     if (at)
@@ -102,7 +109,7 @@ export function createDigests(
       });
   }
 
-  const unsettled = async () => ((await keyValue.get(SCOPE, UNSETTLED)) ?? []) as Unsettled[];
+  const unsettled = async () => ((await keyValue.get(SCOPE, UNSETTLED)) ?? []) as Sent[];
 
   /** What a chat does not take goes to the fallback. Gives the time of the next check. */
   async function lookAfter(): Promise<number | undefined> {
@@ -124,9 +131,10 @@ export function createDigests(
     return next;
   }
 
-  async function postElsewhere({ to, deliveryId, duty, message, isElsewhere }: Unsettled, reason: string) {
+  async function postElsewhere({ to, deliveryId, duty, about, isElsewhere }: Sent, reason: string) {
     await raiseUndelivered(to, reason, parts);
     if (isElsewhere) return;
+    const { message } = await write(parts, about);
     // A private chat that does not take it notifies no one.
     const remaining = duty?.direct?.includes(to) ? { ...duty, direct: [] } : duty;
     const text = `${message.text} This digest did not arrive at \`${shownAs(to, parts.placeName)}\`.`.trim();
@@ -134,7 +142,14 @@ export function createDigests(
       if (other !== to) {
         const at = parseAddress(other);
         const id = at && digestId(deliveryId, 0, at);
-        const sent = { to: other, deliveryId: id ?? "", sentAt: clock.now(), duty: remaining, isElsewhere: true };
+        const sent = {
+          to: other,
+          deliveryId: id ?? "",
+          sentAt: clock.now(),
+          about,
+          duty: remaining,
+          isElsewhere: true,
+        };
         if (at)
           await post(sent, { ...message, text }).catch((error: unknown) => {
             if (nowhere(error) === undefined) throw error;
@@ -225,10 +240,7 @@ function digestId(key: string, dueAt: number, at: Address): string {
   return `d_${digest.slice(0, 24)}`;
 }
 
-async function write(
-  telling: Telling,
-  { title, since, timezone }: { title: string; since: number; timezone: string | undefined },
-): Promise<Digest> {
+async function write(telling: Telling, { title, since, timezone }: About): Promise<Digest> {
   const { store } = telling;
   const open = await store.list({ open: true, limit: SHOWN });
   const all = await store.counts({});

@@ -5,7 +5,7 @@ import { dutyEnds, gapsOf, nextShift } from "../../src/alerts/shifts.js";
 import { parseAddress } from "../../src/domain/address.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
 import { until } from "../support/until.js";
-import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, START, watch } from "./watch.js";
+import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, START, signal, watch } from "./watch.js";
 
 const rotaOf = (rota: unknown) => alertsConfig.parse({ rotas: { one: rota } }).rotas.one as RotaConfig;
 
@@ -267,6 +267,42 @@ describe("a digest at the start of a shift", () => {
     await on.crash();
     await on.advance(10_000);
     expect(handovers().map(({ text }) => /(\w+)>? is on duty/.exec(text)?.[1])).toEqual(["ann", "ben"]);
+  });
+
+  it("lists no alert that has ended: not the gap before the shift, nor at the fallback what ended while its chat took nothing", async () => {
+    const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
+    const on = await watch(
+      {
+        ...config([shift("11:00", "13:00", "ann"), shift("13:00", "20:00", "ben")]),
+        routes: { default: { to: [ROOM], escalate: [{ after: "1d", mention: ["oncall:support"] }] } },
+      },
+      platform,
+    );
+    await on.advance(MINUTE);
+    expect((await on.alerts.list({ open: true, limit: 5 })).map(({ signal }) => signal.title)).toEqual([
+      "No one is on call: rota support",
+    ]);
+    await on.raise();
+    await on.advance(HOUR);
+    const handovers = (place: string) => on.posted(place).filter(({ text }) => text.includes("is on duty now"));
+    expect(handovers(OPS).map(({ text }) => /Handover: (\d) open/.exec(text)?.[1])).toEqual(["1"]);
+    expect(handovers(OPS)[0]?.text).not.toContain("No one is on call");
+
+    const tried = platform.requests.length;
+    platform.script = ({ address: { chatId } }) =>
+      chatId === "ops" ? { kind: "retry", error: "429", afterMs: HOUR, scope: "chat" } : undefined;
+    await on.clock.advance(START + 3 * HOUR + 1_000 - on.clock.now());
+    await until(async () => {
+      await on.clock.advance(0);
+      return platform.requests.slice(tried).some(({ address }) => address.chatId === "ops");
+    }, "the second hand-over being tried");
+    await on.alerts.raise(signal({ state: "resolved", reason: "answered", at: on.clock.now() }));
+    await until(async () => {
+      await on.clock.advance(MINUTE);
+      return handovers(ADMINS).length > 0;
+    }, "the second hand-over at the fallback");
+    expect(handovers(ADMINS)[0]?.text).toMatch(/^ben is on duty now[\s\S]*did not arrive at/);
+    expect(handovers(ADMINS)[0]?.text).not.toContain("Reply to Bob");
   });
 
   it("that was missed comes late to who is on duty, and not at all when nobody is", async () => {
