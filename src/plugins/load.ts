@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { errorMessage, HookgateError } from "../lib/errors.js";
+import { importAnew, localFiles } from "../lib/fresh-imports.js";
 import { placeIn, placeOfSyntaxError } from "../lib/module-place.js";
 import { PLAIN } from "../lib/plain-issues.js";
 import { issuesOf, pathText } from "../lib/schema-issues.js";
@@ -112,8 +113,9 @@ function importHint(error: unknown): string {
     : "The module threw while it was loaded.";
 }
 
-/** `version` makes Node read a file anew instead of giving the module that it has. (What the file itself imports stays.) */
+/** `version` makes Node read a file, and the local files that it imports, anew instead of giving the modules that it has. */
 export async function importPlugin(found: FoundModule, version: string | undefined): Promise<PluginDefinition> {
+  if (version !== undefined && found.file) importAnew(localFiles(found.file));
   const specifier = version !== undefined && found.file ? `${found.specifier}?version=${version}` : found.specifier;
   let module: { default?: unknown };
   try {

@@ -7,6 +7,7 @@ import type { HookRegistry, Problem } from "../hooks/registry.js";
 import { isError } from "../hooks/validate.js";
 import type { Clock } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
+import { localFiles } from "../lib/fresh-imports.js";
 import { inTurn } from "../lib/in-turn.js";
 import type { Logger } from "../lib/logger.js";
 import type { CallNow, HookBreaker } from "./breaker.js";
@@ -32,7 +33,7 @@ export interface PluginsOptions {
   teardownTimeoutMs?: () => number;
   clock: Clock;
   logger: Logger;
-  /** Reload a plugin when its file changes. Default: true. */
+  /** Reload a plugin when its file, or a local file that it imports, changes. Default: true. */
   watch?: boolean;
 }
 
@@ -53,7 +54,7 @@ export interface PluginInfo {
 }
 
 export interface PluginsChange {
-  /** Those from one file. */
+  /** Those from one file, and those that import it. */
   file?: string;
   /** The configuration's new list. */
   entries?: readonly PluginEntry[];
@@ -84,6 +85,8 @@ interface Holder {
   entry: PluginEntry;
   live: LivePlugin | undefined;
   file: string | undefined;
+  /** Its file, and the local files that this imports. */
+  files: readonly string[];
   reason: string | undefined;
   loadedAt: number | undefined;
 }
@@ -120,6 +123,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
     try {
       const found = findModule(holder.entry.module, options.baseDir);
       holder.file = found.file;
+      holder.files = found.file === undefined ? [] : localFiles(found.file);
       const candidate = await prepare(holder.entry, found, around, version > 0 ? String(version) : undefined);
       return { holder, candidate };
     } catch (error) {
@@ -211,7 +215,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
     const wanted = next.filter(
       (holder) =>
         holder.entry.enabled &&
-        (file === undefined || holder.file === file) &&
+        (file === undefined || holder.files.includes(file)) &&
         !(onlyChanged && holder.live !== undefined && isAsBefore(holder)),
     );
     const aside = wanted.map((holder) => (entries === undefined ? { ...holder } : holder));
@@ -248,7 +252,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
   }
 
   async function watchAll(): Promise<void> {
-    await watch?.set(holders.flatMap((holder) => (holder.entry.enabled && holder.file ? [holder.file] : [])));
+    await watch?.set(holders.flatMap((holder) => (holder.entry.enabled ? holder.files : [])));
   }
 
   function reload(change: PluginsChange = {}, accept: () => void = () => {}): Promise<PluginInfo[]> {
@@ -307,5 +311,5 @@ function blames(hookId: string): (problem: Problem) => boolean {
 }
 
 function holderFor(entry: PluginEntry): Holder {
-  return { entry, live: undefined, file: undefined, reason: undefined, loadedAt: undefined };
+  return { entry, live: undefined, file: undefined, files: [], reason: undefined, loadedAt: undefined };
 }

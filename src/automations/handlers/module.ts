@@ -1,15 +1,16 @@
 /**
  * `run: module`: an exported function of a local JavaScript module. It runs inside the gateway, so that only a file that the owner
- * controls may be named, and it is loaded anew when that file has changed.
+ * controls may be named, and it is loaded anew when that file, or a local file that it imports, has changed.
  */
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { systemClock, wait } from "../../lib/clock.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
+import { importAnew, localFiles } from "../../lib/fresh-imports.js";
 import { placeIn, placeOfSyntaxError } from "../../lib/module-place.js";
 import type { Handler, HandlerResult } from "../handler.js";
 import type { RunContext } from "../run-context.js";
@@ -118,14 +119,18 @@ async function faultsOf(options: ModuleOptions, folder: string, file: string): P
   }
 }
 
-/** Node keeps a module for good under its address: the file's time and size in it make a changed file a new one. */
+/** The version that was imported last. */
+const imported = new WeakMap<ModuleOptions, string>();
+
+/** Node keeps a module for good under its address: the times and sizes of its files in it make a changed one new. */
 async function load(options: ModuleOptions, { folder }: Pick<RunContext, "folder">): Promise<Call> {
   const path = resolve(folder, options.path);
   const version = await versionOf(path).catch((error: unknown) => {
     throw new HookgateError({ code: "MODULE_MISSING", message: `there is no module ${path}`, cause: error });
   });
-  // What `require` would load is kept under its path alone.
-  delete createRequire(path).cache[path];
+  // Not at each run: what a module requires while it runs keeps its state until a file changes.
+  if (imported.get(options) !== version) importAnew(localFiles(path));
+  imported.set(options, version);
   const loaded = (await import(`${pathToFileURL(path).href}?version=${version}`)) as Record<string, unknown>;
   const call = loaded[options.export];
   if (typeof call === "function") return call as Call;
@@ -136,9 +141,16 @@ async function load(options: ModuleOptions, { folder }: Pick<RunContext, "folder
   });
 }
 
+/** Of the module's file, and of the local files that it imports. Rejects when the module's file is not there. */
 async function versionOf(path: string): Promise<string> {
-  const { mtimeMs, size, ino } = await stat(path);
-  return `${mtimeMs}-${size}-${ino}`;
+  const [own, ...others] = await Promise.allSettled(localFiles(path).map((file) => stat(file)));
+  if (own?.status !== "fulfilled") throw own?.reason;
+  const texts = [own, ...others].map((one) => {
+    if (one.status === "rejected") return "none";
+    const { mtimeMs, size, ino } = one.value;
+    return `${mtimeMs}-${size}-${ino}`;
+  });
+  return createHash("sha256").update(texts.join()).digest("hex").slice(0, 16);
 }
 
 /** A module that waits for ever while it is loaded is not waited for. */

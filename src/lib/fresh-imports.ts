@@ -1,0 +1,75 @@
+/** A changed module is loaded anew, with the local files that it imports. Packages stay as they are. */
+import { readFileSync } from "node:fs";
+import * as nodeModule from "node:module";
+import { dirname, resolve, sep } from "node:path";
+
+interface Resolved {
+  url: string;
+}
+
+/** Node 22.15 and later. https://nodejs.org/api/module.html#moduleregisterhooksoptions */
+interface SyncHooks {
+  registerHooks?(hooks: {
+    resolve(
+      specifier: string,
+      context: { parentURL?: string },
+      next: (specifier: string, context: object) => Resolved,
+    ): Resolved;
+  }): void;
+}
+
+const IMPORT = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*["'](\.{1,2}\/[^"'\n]+)["']/g;
+const MOST_FILES = 200;
+
+/** The module's file and, as far as its text names them, the local files that it imports, directly or not. */
+export function localFiles(file: string): string[] {
+  const found = new Set([file]);
+  for (const one of found) {
+    if (found.size >= MOST_FILES) break;
+    for (const [, path = ""] of textOf(one).matchAll(IMPORT)) {
+      const imported = resolve(dirname(one), path);
+      if (!imported.includes(`${sep}node_modules${sep}`)) found.add(imported);
+    }
+  }
+  return [...found];
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    // A module that is named without its extension, a folder, or one that is not there: importing it says so.
+    return "";
+  }
+}
+
+/**
+ * To be called before a module is imported with `?version=` in its address: what it imports by a relative path gets the same version, and
+ * `require` forgets these files. A module that imports no local file needs nothing. Node 20 resolves all imports in another thread from then on.
+ */
+export function importAnew(files: readonly string[]): void {
+  const { cache } = nodeModule.createRequire(import.meta.url);
+  for (const file of files) delete cache[file];
+  if (isRegistered || files.length < 2) return;
+  isRegistered = true;
+  const { registerHooks } = nodeModule as SyncHooks;
+  if (registerHooks !== undefined) {
+    registerHooks({
+      resolve: (specifier, context, next) => sameVersion(next(specifier, context), specifier, context.parentURL),
+    });
+    return;
+  }
+  const source = `const sameVersion = ${sameVersion};
+    export const resolve = async (specifier, context, next) =>
+      sameVersion(await next(specifier, context), specifier, context.parentURL);`;
+  nodeModule.register(`data:text/javascript,${encodeURIComponent(source)}`);
+}
+
+let isRegistered = false;
+
+/** Stands alone, because Node 20 gets its text. */
+function sameVersion<R extends Resolved>(resolved: R, specifier: string, parent: string | undefined): R {
+  const version = /\?version=[\w.-]+$/.exec(parent ?? "")?.[0];
+  const isLocal = version !== undefined && /^\.{1,2}\//.test(specifier) && /^file:[^?#]*$/.test(resolved.url);
+  return isLocal && !resolved.url.includes("/node_modules/") ? { ...resolved, url: resolved.url + version } : resolved;
+}

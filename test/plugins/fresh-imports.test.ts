@@ -1,0 +1,101 @@
+/** A change of a local file that a plugin or the module of a hook imports is at work at once. In the product's own process: vitest imports modules in its own way. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { invoke } from "../flow/stack.js";
+import { type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
+import { until } from "../support/until.js";
+
+describe.each([
+  [
+    ".mjs",
+    'export { word } from "./lib/word.mjs";',
+    (text: string) => `import { sep } from "node:path"; export const word = "${text}";`,
+  ],
+  ["/index.cjs", 'exports.word = require("../lib/word.cjs").word;', (text: string) => `exports.word = "${text}";`],
+])("a plugin that imports ./between%s", (end, between, word) => {
+  let folder: string;
+  let gateway: GatewayProcess;
+  let asked = 0;
+  const write = (name: string, source: string) => writeFileSync(join(folder, name), source);
+  const wordFile = end === ".mjs" ? "lib/word.mjs" : "lib/word.cjs";
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "hookgate-fresh-"));
+    gateway = await gatewayProcess({
+      folder,
+      config: { plugins: ["./p.mjs"], web: { access: { mention: "always" } } },
+      env: { LOG_LEVEL: "info" },
+    });
+    for (const name of ["lib", "between", "hooks"]) mkdirSync(join(folder, name));
+    write(
+      "p.mjs",
+      `import { word } from "./between${end}";
+      export default { id: "p", setup(api) {
+        api.hooks.registerClaiming("inbound_claim", ({ message }) =>
+          message.text.startsWith("hook") ? null : { handled: true, reply: "the word is " + word });
+      } };`,
+    );
+    write(`between${end}`, between);
+    write(wordFile, word("one"));
+    write(
+      "hooks/word.yaml",
+      JSON.stringify({
+        hooks: [
+          {
+            id: "word",
+            on: "inbound_claim",
+            run: { module: { path: "./word.mjs" } },
+          },
+        ],
+      }),
+    );
+    write(
+      "hooks/word.mjs",
+      `import { word } from "../between${end}";
+      export default ({ message: { text } }) =>
+        text.startsWith("hook") ? { decision: "claim", reply: "the word is " + word } : undefined;`,
+    );
+    await gateway.start();
+    await gateway.ready();
+  });
+  afterAll(async () => {
+    await gateway.kill();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function answer(by: "hook" | "plugin"): Promise<string> {
+    const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
+    const url = `${gateway.url}/api/rooms/general/messages`;
+    const text = `${by} ${++asked}`;
+    const posted = await fetch(url, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ text, nonce: `nonce-word-${asked}` }),
+    });
+    expect(posted.ok, await posted.clone().text()).toBe(true);
+    const { message } = (await posted.json()) as { message: { id: number } };
+    const all = async () => {
+      const { messages } = (await (await fetch(url, { headers })).json()) as {
+        messages: { id: number; text: string }[];
+      };
+      return messages.find((one) => one.id > message.id && one.text.startsWith("the word is"));
+    };
+    return (await until(all, "an answer")).text;
+  }
+
+  it("has their saved text at work, and keeps the old one over a broken text", async () => {
+    for (const by of ["plugin", "hook"] as const) expect(await answer(by)).toBe("the word is one");
+    write(wordFile, word("two"));
+    await until(async () => (await answer("plugin")) === "the word is two", "the saved file being at work");
+    expect(await answer("hook")).toBe("the word is two");
+    write(wordFile, "this is no module");
+    await until(() => gateway.output().includes("plugin not reloaded"), "the broken file being reported");
+    expect(await answer("plugin")).toBe("the word is two");
+    write(wordFile, word("three"));
+    await until(async () => (await answer("plugin")) === "the word is three", "the repaired file being at work");
+    expect(await answer("hook")).toBe("the word is three");
+    expect(JSON.stringify((await invoke(gateway.url, "/hooks broken")).data)).not.toContain("p.mjs");
+  });
+});
