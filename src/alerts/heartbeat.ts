@@ -4,7 +4,8 @@ import type { KeyValueStore } from "../domain/store.js";
 import { errorMessage } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
 import { moment } from "./card/words.js";
-import { isWebhook, type Telling } from "./tell/telling.js";
+import { isWebhook } from "./tell/shown-as.js";
+import type { Telling } from "./tell/telling.js";
 
 const SCOPE = "alerts.heartbeat";
 /** Calls that failed in a row before that is an alert. */

@@ -8,7 +8,7 @@ import type { AlertsConfig } from "./config.js";
 import { onCall } from "./people.js";
 import { type Around, type Reach, reachOf } from "./reach.js";
 import { dutyEnds, type Gap, gapsOf, nextOnCall } from "./shifts.js";
-import { isWebhook } from "./tell/telling.js";
+import { isWebhook } from "./tell/shown-as.js";
 
 export interface RotaView {
   rota: string;

@@ -10,6 +10,7 @@ import { PLATFORMS, type PlatformName, platformProblem } from "../domain/platfor
 import { suggestion } from "../lib/schema-issues.js";
 import type { PluginInfo } from "../plugins/plugins.js";
 import { accountsOf, chatProblem } from "./chat-problem.js";
+import type { SettingProblem } from "./setting-problem.js";
 import { unreachedSteps } from "./unreached-steps.js";
 
 interface Examined {
@@ -20,13 +21,6 @@ interface Examined {
   file: string | undefined;
   /** The rooms of the web chat; undefined when they are unknown. */
   rooms: ReadonlySet<string> | undefined;
-}
-
-export interface SettingProblem {
-  path: readonly (string | number)[];
-  message: string;
-  /** It is the key that is wrong. */
-  ofKey?: true | undefined;
 }
 
 export function settingProblems(examined: Examined, on: readonly PlatformName[]): SettingProblem[] {

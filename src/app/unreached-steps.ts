@@ -6,7 +6,7 @@ import type { Environment } from "../config/env.js";
 import type { Config } from "../config/schema.js";
 import type { PlatformName } from "../domain/platform.js";
 import { directAddress, directPerson } from "./direct.js";
-import type { SettingProblem } from "./setting-problems.js";
+import type { SettingProblem } from "./setting-problem.js";
 
 type Step = RouteConfig["escalate"][number];
 

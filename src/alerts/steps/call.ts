@@ -2,8 +2,7 @@
 import type { Alerting } from "../alerting.js";
 import { accountsOf, type Mentioned, named, onCall } from "../people.js";
 import { isReached, type Reach, rotaOf, type Step } from "../reach.js";
-import { shownAs } from "../tell/shown-as.js";
-import { isWebhook } from "../tell/telling.js";
+import { isWebhook, shownAs } from "../tell/shown-as.js";
 
 /** Accounts of every platform: a message that does not arrive is posted at the fallback with the same mentions. */
 export function mentionedBy(step: Step, { standIns }: Reach, alerting: Alerting, now: number): Mentioned[] {

@@ -6,7 +6,8 @@ import { type Alert, type AlertCard, isOpen, type Place } from "../../domain/ale
 import { newId } from "../../lib/id.js";
 import { defaultDestination } from "../config.js";
 import { routeAt } from "../steps/route.js";
-import { isWebhook, type Telling } from "./telling.js";
+import { isWebhook } from "./shown-as.js";
+import type { Telling } from "./telling.js";
 
 const PAGE = 500;
 

@@ -18,7 +18,8 @@ import { isElsewhere, lose } from "./check-notices.js";
 import { groupBy } from "./group-by.js";
 import { lateText, waitMs } from "./late.js";
 import { mentionsFor } from "./mentions.js";
-import { isWebhook, type Telling } from "./telling.js";
+import { isWebhook } from "./shown-as.js";
+import type { Telling } from "./telling.js";
 import { isAboutDelivery, nowhere, saidAgain, unreached } from "./undelivered.js";
 
 const PAGE = 500;

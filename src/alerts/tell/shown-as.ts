@@ -3,8 +3,10 @@ import { type Address, parseAddress } from "../../domain/address.js";
 
 /** The address itself where its platform knows no name. A webhook's may hold a secret in its path. */
 export function shownAs(destination: string, placeName?: (at: Address) => string | undefined): string {
-  if (/^https?:\/\//.test(destination)) return new URL(destination).host;
+  if (isWebhook(destination)) return new URL(destination).host;
   const at = parseAddress(destination);
   const name = at && placeName?.(at);
   return name ? `${name} (${at.platform})` : destination;
 }
+
+export const isWebhook = (destination: string) => /^https?:\/\//.test(destination);

@@ -37,5 +37,3 @@ export interface Telling extends Alerting {
   standing(clockId: string): Promise<ClockStanding | undefined>;
   readonly budget: Budget;
 }
-
-export const isWebhook = (destination: string) => /^https?:\/\//.test(destination);

@@ -4,7 +4,8 @@ import type { Alert } from "../../domain/alert.js";
 import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import { OWN_KIND } from "../steps/route.js";
-import { isWebhook, type Telling } from "./telling.js";
+import { isWebhook } from "./shown-as.js";
+import type { Telling } from "./telling.js";
 import { arrivesAgain, saidAgain } from "./undelivered.js";
 
 const CAUSE = "test:";

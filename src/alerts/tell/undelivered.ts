@@ -2,8 +2,8 @@
 import { type Alert, isOpen } from "../../domain/alert.js";
 import { HookgateError } from "../../lib/errors.js";
 import { OWN_KIND, UNREACHED_KIND } from "../steps/route.js";
-import { shownAs } from "./shown-as.js";
-import { isWebhook, type Telling } from "./telling.js";
+import { isWebhook, shownAs } from "./shown-as.js";
+import type { Telling } from "./telling.js";
 
 export function undelivered(destination: string, shown = shownAs(destination)) {
   return about(destination, "undelivered", `Alerts do not reach ${shown}`);
