@@ -44,6 +44,7 @@ import { createLogger } from "./lib/pino-logger.js";
 import { createProcesses } from "./lib/process.js";
 import { nameFromSecret, secretMask } from "./lib/secret.js";
 import { createPlugins } from "./plugins/plugins.js";
+import type { GatewayFunctions } from "./plugins/stage.js";
 import { databaseFiles, ownFileTest } from "./store/files.js";
 import { openStore } from "./store/open.js";
 
@@ -129,9 +130,10 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     const models = createModels({ config: () => current.config.models, variable: env.variable, clock });
     const destinations = parseDestinations(config.outgoing.allow);
     // Who is given it speaks after everything is put together.
-    const talk: Pick<Gateway, "send" | "edit"> = {
+    const talk: GatewayFunctions & Pick<Gateway, "send" | "edit"> = {
       send: (at, message, sending) => gateway.send(at, message, sending),
       edit: (deliveryId, message, sending) => gateway.edit(deliveryId, message, sending),
+      destinationProblem: (at) => problems.ofDestination(at),
     };
     const { automations, notifier } = assembleAutomations({
       config: automationsNow,
@@ -140,7 +142,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       queue,
       gateway: talk,
       threads: threadsOf(platforms.all),
-      destinationProblem: (at) => problems.ofDestination(at),
+      destinationProblem: talk.destinationProblem,
       status: async () => gateway.status(),
       admins: () => adminsOf(config, env, CONSOLE.userId, claims.owners),
       variable: env.variable,

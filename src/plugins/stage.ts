@@ -21,6 +21,8 @@ import type { StagedHook } from "./slots.js";
 export interface GatewayFunctions {
   send(at: Address, message: OutboundMessage, options: { cause: Cause; deliveryId?: string }): Promise<string>;
   edit(deliveryId: string, message: OutboundMessage, options: { cause: Cause; deliveryId?: string }): Promise<string>;
+  /** Why nothing can be posted there; undefined when it can. */
+  destinationProblem?(at: Address): Promise<string | undefined>;
 }
 
 export interface ApiParts {
