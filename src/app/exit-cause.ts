@@ -41,8 +41,8 @@ function reportExit(code: number, { plugins, running, logger }: ExitParts): void
   const whose =
     hooks.length === 0 ? "none of its hooks was running" : `in its hook ${[...new Set(hooks)].join(" or ")}`;
   logger.error(
-    { plugin: plugin.id, hooks, code, place: frameIn(plugin.file) },
-    `the plugin "${plugin.id}" ended the gateway with code ${code}, ${whose}: a plugin must not call process.exit`,
+    { plugin: plugin.id ?? plugin.module, hooks, code, place: frameIn(plugin.file) },
+    `the plugin "${plugin.id ?? plugin.module}" ended the gateway with code ${code}, ${whose}: a plugin must not call process.exit`,
   );
 }
 

@@ -9,7 +9,13 @@ import { until } from "../support/until.js";
 const PLUGIN = `export default {
   id: "careless",
   setup(api) {
-    api.hooks.registerClaiming("inbound_claim", ({ message }) => {
+    api.hooks.registerClaiming("inbound_claim", async ({ message }) => {
+      const [, chat] = /^post to (.+)$/.exec(message.text) ?? [];
+      if (chat !== undefined) {
+        const [platform, botId, chatId] = chat.split(":");
+        const said = await api.send({ platform, botId, chatId }, "hi").then(() => "posted", (error) => error.message);
+        return { handled: true, reply: { text: "after " + message.text + ": " + said } };
+      }
       if (message.text === "timer") setTimeout(() => { throw new Error("from a timer"); }, 1);
       if (message.text === "promise") void Promise.reject(new Error("from a promise"));
       return { handled: true, reply: { text: "after " + message.text } };
@@ -34,15 +40,29 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function ask(text: string): Promise<void> {
-  const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
+const HEADERS = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
+
+async function ask(text: string, answer = `"after ${text}"`): Promise<void> {
+  const headers = HEADERS;
   const url = `${gateway.url}/api/rooms/general/messages`;
-  await fetch(url, { method: "POST", headers, body: JSON.stringify({ text, nonce: `nonce-${text}-1` }) });
-  await until(
-    async () => (await (await fetch(url, { headers })).text()).includes(`"after ${text}"`),
-    `the answer to ${text}`,
-  );
+  await fetch(url, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ text, nonce: `nonce-${text.replaceAll(/[^a-z]/g, "-")}-1` }),
+  });
+  await until(async () => (await (await fetch(url, { headers })).text()).includes(answer), `the answer to ${text}`);
 }
+
+it.each([
+  ["web:web:nowhere", "there is no room"],
+  ["discord::1", "discord"],
+  ["web:web:general", "posted"],
+])("says at once whether a plugin can post at %s", async (chat, answer) => {
+  await ask(`post to ${chat}`, `after post to ${chat}: `);
+  const messages = await (await fetch(`${gateway.url}/api/rooms/general/messages`, { headers: HEADERS })).text();
+  expect(messages).toMatch(new RegExp(`after post to ${chat}: [^}]*${answer}`));
+  expect(messages.includes(`after post to ${chat}: posted`)).toBe(answer === "posted");
+});
 
 it.each(["timer", "promise"])("goes on, and says so in the log, after an uncaught error from a %s", async (source) => {
   await ask(source);
@@ -68,6 +88,23 @@ it("stops, and names the plugin, although a plugin leaks a timer and its teardow
     expect(leaking.output()).toContain('The teardown of plugin \\"endless\\"');
   } finally {
     await leaking.kill();
+    rmSync(own, { recursive: true, force: true });
+  }
+});
+
+it("names the file of a plugin that ends the process although its setup failed", async () => {
+  const own = mkdtempSync(join(tmpdir(), "hookgate-strays-"));
+  writeFileSync(
+    join(own, "leaver.mjs"),
+    `export default { id: "leaver", setup() { setTimeout(() => process.exit(3), 1500); throw new Error("no"); } };`,
+  );
+  const leaving = await gatewayProcess({ folder: own, config: { plugins: ["./leaver.mjs"] } });
+  try {
+    await leaving.start();
+    expect(await leaving.ending()).toBe(3);
+    expect(leaving.output()).toContain('the plugin \\"./leaver.mjs\\" ended the gateway with code 3');
+  } finally {
+    await leaving.kill();
     rmSync(own, { recursive: true, force: true });
   }
 });
