@@ -1,6 +1,7 @@
 /** Settings that are valid and may still be a mistake: `hookgate check` and a start show them. */
 import { isLoopback } from "../http/guard.js";
 import { whyTooWide } from "../lib/outgoing/destinations.js";
+import { isExposed } from "../lib/private-files.js";
 import type { Environment } from "./env.js";
 import type { Config } from "./schema.js";
 
@@ -16,5 +17,12 @@ export function configWarnings({ http, outgoing }: Config, env: Environment): st
     const why = whyTooWide(text);
     return why === undefined ? [] : [`outgoing.allow has ${text}: ${why}.`];
   });
-  return [...open, ...wide];
+  return [...open, ...wide, ...exposedVariables()];
+}
+
+/** `.env` of the working directory, which has the tokens. */
+export function exposedVariables(): string[] {
+  return isExposed(".env")
+    ? ["Other users of this machine can open .env, and read the tokens in it. Run `chmod 600 .env`."]
+    : [];
 }

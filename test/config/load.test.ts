@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { brokenPlatform, formatProblem, loadConfig } from "../../src/config/load.js";
-import { configWarnings } from "../../src/config/warnings.js";
+import { configWarnings, exposedVariables } from "../../src/config/warnings.js";
 
 let folder: string;
 beforeEach(() => {
@@ -123,6 +123,19 @@ describe("loadConfig", () => {
       { anyOf: [{ $ref: "#/$defs/a" }], $defs: { a: { type: "string", pattern: "^a$" } } },
     ])
       expect(of(schema)).toEqual([expect.stringContaining("this JSON schema cannot be used")]);
+  });
+
+  it("warns of a .env that other users can open", () => {
+    const before = process.cwd();
+    try {
+      process.chdir(folder);
+      writeFileSync(".env", "DISCORD_TOKEN=x\n", { mode: 0o600 });
+      expect(exposedVariables()).toEqual([]);
+      chmodSync(".env", 0o644);
+      expect(exposedVariables()).toEqual([expect.stringContaining("chmod 600 .env")]);
+    } finally {
+      process.chdir(before);
+    }
   });
 
   it("warns of an open port without TLS and of destinations that allow everything", () => {

@@ -1,6 +1,7 @@
 /** What the gateway needs of this machine: Node, room on the disk, a database that can be written. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { exposedVariables } from "../../config/warnings.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { chooseDriver, RECOMMENDED_NODE, SUPPORTED_NODE } from "../../store/driver.js";
 import { type DatabaseFiles, databaseFiles, exposedFiles, isOpenFolder } from "../../store/files.js";
@@ -79,7 +80,7 @@ const MAX_NAMED = 5;
 
 function checkPrivacy(files: DatabaseFiles): Finding[] {
   const exposed = exposedFiles(files);
-  const findings: Finding[] = [];
+  const findings: Finding[] = exposedVariables().map((detail) => ({ name: "file modes", state: "warning", detail }));
   if (exposed.length > 0)
     findings.push({
       name: "file modes",
