@@ -197,8 +197,8 @@ export interface IngestedEvent {
 }
 
 export interface IngestStore {
-  /** Once per id: false when it came before. */
-  accept(event: IngestedEvent): Promise<boolean>;
+  /** Stores it once per id. `repeated`: it came before; `reused`: another payload came under this id. */
+  accept(event: IngestedEvent): Promise<"new" | "repeated" | "reused">;
   unhandled(limit: number): Promise<IngestedEvent[]>;
   handled(id: string, at: number): Promise<void>;
   /** Forgets handled events that came before `before`; resolves with how many. */

@@ -120,6 +120,11 @@ describe("an event from outside", () => {
       status: 200,
       body: { status: "duplicate" },
     });
+    // Another body is another event, which would be lost.
+    expect(await send({ id: "msg_twice", body: '{"branch":"other"}' })).toMatchObject({
+      status: 422,
+      body: { code: "EVENT_ID_REUSED" },
+    });
     // The same id from another sender is another event.
     expect(await send({ id: "msg_twice", name: "build-finished" })).toMatchObject({ status: 202 });
     expect(await send({ id: "msg_after" })).toMatchObject({ status: 202 });

@@ -179,13 +179,13 @@ describe("events from outside", () => {
   test("are taken once per id, and forgotten only when they were handled and are old", async () => {
     const { ingest } = (await openTestStore()).automation;
     const event = { id: "e1", name: "deploy", payload: { ok: true }, receivedAt: 100 };
-    expect(await ingest.accept(event)).toBe(true);
-    expect(await ingest.accept({ ...event, payload: {} })).toBe(false);
+    expect(await ingest.accept(event)).toBe("new");
+    expect(await ingest.accept({ ...event, payload: {} })).toBe("reused");
     expect(await ingest.unhandled(10)).toEqual([event]);
     expect(await ingest.sweep(200)).toBe(0);
     await ingest.handled("e1", 150);
     expect(await ingest.unhandled(10)).toEqual([]);
-    expect(await ingest.accept(event)).toBe(false);
+    expect(await ingest.accept(event)).toBe("repeated");
     expect(await ingest.sweep(200)).toBe(1);
   });
 });

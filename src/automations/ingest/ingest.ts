@@ -27,7 +27,7 @@ export interface Ingest {
   maxBytes(name: string): number;
   /**
    * Resolves when it is on disk. Rejects with EVENT_UNKNOWN, EVENT_UNAVAILABLE, SIGNATURE_MISSING, SIGNATURE_STALE,
-   * SIGNATURE_WRONG, BODY_INVALID, PAYLOAD_INVALID or the store's error.
+   * SIGNATURE_WRONG, BODY_INVALID, PAYLOAD_INVALID, EVENT_ID_REUSED or the store's error.
    */
   accept(incoming: Incoming): Promise<{ id: string; isDuplicate: boolean }>;
 }
@@ -71,11 +71,21 @@ export function createIngest({ events, isBroken, secret, store, stored, clock }:
       const payload = readPayload(text, schemaOf(declared));
       // Senders choose their ids: one may use what another has used.
       const event = { id: `${name}:${id}`, name, payload, receivedAt: clock.now() };
-      const isNew = await store.accept({ ...event, ...(cause === undefined ? {} : { cause }) });
-      if (isNew) stored();
-      return { id, isDuplicate: !isNew };
+      const outcome = await store.accept({ ...event, cause });
+      if (outcome === "reused") throw reused(id);
+      if (outcome === "new") stored();
+      return { id, isDuplicate: outcome === "repeated" };
     },
   };
+}
+
+/** It would be lost without a word, as a repetition of the first one. */
+function reused(id: string): HookgateError {
+  return new HookgateError({
+    code: "EVENT_ID_REUSED",
+    message: `another event came under the id "${id}" before, with another body`,
+    hint: "Give each event an id of its own in webhook-id, and send the same body when you repeat one.",
+  });
 }
 
 function findDeclared(events: EventsConfig, name: string): EventConfig {

@@ -18,6 +18,9 @@ export function createIngest({ database, read, write }: Connection): IngestStore
   const insert = database.prepare<[string, string, string, number, string | null]>(
     "INSERT INTO automation_events (id, name, payload, received_at, cause) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
   );
+  const stored = database.prepare<[string], Pick<EventRow, "payload">>(
+    "SELECT payload FROM automation_events WHERE id = ?",
+  );
   const unhandled = database.prepare<[number], EventRow>(
     "SELECT * FROM automation_events WHERE handled_at IS NULL ORDER BY received_at, id LIMIT ?",
   );
@@ -30,7 +33,9 @@ export function createIngest({ database, read, write }: Connection): IngestStore
     accept: ({ id, name, payload, receivedAt, cause }) =>
       write(() => {
         const by = cause === undefined ? null : JSON.stringify(cause);
-        return insert.run(id, name, JSON.stringify(payload ?? null), receivedAt, by).changes === 1;
+        const text = JSON.stringify(payload ?? null);
+        if (insert.run(id, name, text, receivedAt, by).changes === 1) return "new";
+        return stored.get(id)?.payload === text ? "repeated" : "reused";
       }),
     unhandled: (limit) => read(() => unhandled.all(limit).map(eventOf)),
     handled: (id, at) => write(() => void handled.run(at, id)),
