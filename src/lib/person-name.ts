@@ -17,12 +17,21 @@ export function nameKey(name: string): string {
   return key.toLowerCase().replace(/\s+/g, " ");
 }
 
+/** Scripts with letters that look the same. */
+const ALIKE = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u];
+
+/** `Аnn` with a Cyrillic first letter; `Команда DevOps` has each script in a word of its own. */
+function mixesScripts(shown: string): boolean {
+  return shown.split(/[^\p{L}\p{M}]+/u).some((word) => ALIKE.filter((script) => script.test(word)).length > 1);
+}
+
 /** Why nobody may choose this name, as the end of a sentence: "the name …"; undefined when it is good. */
 export function whyBadName(name: string): string | undefined {
   const shown = shownName(name);
   if (shown === undefined) return "has no visible character";
   if (shown !== name.trim().replace(/\s+/g, " "))
     return "has invisible characters, or characters that change the direction of text";
+  if (mixesScripts(shown)) return "mixes letters of different alphabets in one word";
   const needsNoJoiner = !/[\p{Script=Arabic}\p{Extended_Pictographic}\p{M}]/u.test(shown);
   return needsNoJoiner && shown.search(JOINERS) >= 0 ? "has invisible characters" : undefined;
 }

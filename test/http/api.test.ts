@@ -76,14 +76,24 @@ describe("who may come in", () => {
     for (const name of ["Grace", "GRACE", "Ｇrace", "Owner", "hookgate"])
       expect(await rename(name)).toMatchObject(taken);
     const refused = { error: { code: "NAME_REFUSED" } };
-    for (const name of ["Gra\u200bce", "\u202eecarG", "Bo\u2066b", "\u3164", "\u2800 ", "G\u00adrace", "Gra\u200dce"])
+    for (const name of [
+      "Gra\u200bce",
+      "\u202eecarG",
+      "Bo\u2066b",
+      "\u3164",
+      "\u2800 ",
+      "G\u00adrace",
+      "Gra\u200dce",
+      "Gr\u0430ce",
+      "Grac\u03b5",
+    ])
       expect(await rename(name)).toMatchObject(refused);
     for (const [name, status] of [
       ["Grace", 409],
       ["\u3164", 400],
     ] as const)
       expect(await login(BOB, { name })).toMatchObject({ status, cookie: "" });
-    for (const name of ["Bob", "Bob  B.", "José", "علی\u200cرضا", "👩\u200d🔬 Ann"])
+    for (const name of ["Bob", "Bob  B.", "José", "Команда DevOps", "Ελένη", "علی\u200cرضا", "👩\u200d🔬 Ann"])
       expect(await rename(name)).toMatchObject({ person: { id: "2" } });
     expect(await rename("Bob")).toEqual({ person: { id: "2", name: "Bob" } });
   });
