@@ -251,5 +251,5 @@ function exampleConfig(): string {
 
 function exampleEnvironment(): string {
   const lines = environmentSettings().flatMap(({ name, description }) => [`# ${description}`, `${name}=`]);
-  return `# Copy to .env and fill in what you need; an empty value means unset.\n${lines.join("\n")}\n`;
+  return `# Copy to .env with install -m 600 .env.example .env, and fill in what you need; an empty value means unset.\n${lines.join("\n")}\n`;
 }

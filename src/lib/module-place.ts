@@ -6,8 +6,8 @@ export function placeIn(error: unknown, { file }: { file?: string }): string {
   if (file === undefined || !(error instanceof Error)) return "";
   const name = basename(file);
   const [, place] =
-    /([^\s/\\]+\.[cm]?[jt]sx?(?:\?version=[\d.-]+)?:\d+(?::\d+)?)/.exec(fromOwnFile(error.stack ?? "", name)) ?? [];
-  return place === undefined ? "" : ` (${place.replace(/\?version=[\d.-]+/, "")})`;
+    /([^\s/\\]+\.[cm]?[jt]sx?(?:\?version=[\w.-]+)?:\d+(?::\d+)?)/.exec(fromOwnFile(error.stack ?? "", name)) ?? [];
+  return place === undefined ? "" : ` (${place.replace(/\?version=[\w.-]+/, "")})`;
 }
 
 /** Node tells an importer what is wrong with a module's syntax, and only its own check tells where. */

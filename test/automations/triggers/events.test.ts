@@ -55,7 +55,7 @@ describe("an ingested event", () => {
       [{ branch: "main" }, "d_event_1"],
       [{ branch: "next" }, "d_event_2"],
     ]);
-    expect(await accept(store, "1", "deploy", { branch: "main" })).toBe(false);
+    expect(await accept(store, "1", "deploy", { branch: "main" })).toBe("repeated");
   });
 
   it("that ended the process five times is given up, and holds up nobody behind it", async () => {
