@@ -1,4 +1,4 @@
-/** Steps of escalations that can notify none of the people whom they mention, whoever is on call. */
+/** Steps of escalations that can notify none of the people whom they mention, no matter who is on call. */
 import type { RouteConfig } from "../alerts/config.js";
 import { accountsOf } from "../alerts/people.js";
 import { isReached, peopleOf, rotaOf } from "../alerts/reach.js";
@@ -40,7 +40,7 @@ export function unreachedSteps(config: Config, env: Environment, on: readonly Pl
     return id !== undefined && more.length === 0 && directAddress(platform, id, config, env) !== undefined;
   }
 
-  /** Of everyone on a rota: whoever has no account is replaced by the next person. */
+  /** Everyone on a rota counts: the next person stands in for one without an account. */
   function accountsBehind(mention: string) {
     const rota = config.alerts.rotas[rotaOf(mention) ?? ""];
     return accountsOf(rota === undefined ? [mention] : peopleOf(rota), config.alerts, 0);

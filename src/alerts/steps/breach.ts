@@ -23,7 +23,7 @@ export function breach(plan: Plan, alerting: Pick<Alerting, "config">): void {
 }
 
 function noticeOf({ alert, now, isNew, events }: Plan): { key: string; text: string } | undefined {
-  // Whoever wakes an alert knows that it is awake.
+  // The person who wakes an alert knows that it is awake.
   if (events.some(({ event, actor }) => event === "wake" && actor === CLOCK))
     return { key: `wake:${now}`, text: "The snooze ended" };
   const hasBroken = !isNew && events.some(({ event }) => event === "fire" || event === "reopen");

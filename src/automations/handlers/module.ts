@@ -141,7 +141,7 @@ async function load(options: ModuleOptions, { folder }: Pick<RunContext, "folder
   });
 }
 
-/** Of the module's file, and of the local files that it imports. Rejects when the module's file is not there. */
+/** A digest of the times and sizes of the module's file and the local files that it imports. Rejects when the module's file is not there. */
 async function versionOf(path: string): Promise<string> {
   const [own, ...others] = await Promise.allSettled(localFiles(path).map((file) => stat(file)));
   if (own?.status !== "fulfilled") throw own?.reason;
