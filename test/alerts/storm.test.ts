@@ -44,8 +44,6 @@ it("a storm of 10,000 alerts is grouped and rate-limited; nothing is lost, the c
   const before = on.posted().length;
   const remindAt = performance.now();
   await on.advance(12 * MINUTE);
-  // A reminder that a slow machine handed over late is posted now, and not after the press.
-  await on.advance(MINUTE);
   const remindedMs = performance.now() - remindAt;
   const reminders = on.posted().length - before;
   expect(reminders).toBeGreaterThan(0);

@@ -451,6 +451,22 @@ describe("many at once", () => {
     expect(on.posted().filter(({ text }) => /reminder \d of/.test(text))).toHaveLength(3);
   });
 
+  it("are one reminder; after one press for all it counts how they stand and names a few, and nothing is added", async () => {
+    const on = await watch(route({ alone: 0, remind: { every: "10m", times: 1 } }));
+    const all = Array.from({ length: 40 }, (_, n) => signal({ fingerprint: `replies:${n}`, title: `Reply to ${n}` }));
+    await Promise.all(all.map((one) => on.alerts.raise(one)));
+    await on.advance(11 * MINUTE);
+    expect(on.posted()).toHaveLength(2);
+    const card = /\/ack (ac_\w+)/.exec(JSON.stringify(on.posted()[0]?.body.buttons))?.[1] as string;
+    expect(await on.alerts.act(card, { kind: "ack" }, ANN)).toMatchObject({ changed: 40 });
+    await on.advance(10_000);
+    const [, reminder] = on.posted();
+    expect(reminder?.text).toMatch(/^\*\*40 alerts\*\* · 40 acknowledged\n/);
+    expect(reminder?.text.match(/Acknowledged by Ann/g)).toHaveLength(5);
+    expect(reminder?.text).toMatch(/\nand 35 more: `\/alerts`$/);
+    expect(on.posted()).toHaveLength(2);
+  });
+
   it("of many groups share one card when more would be said than a chat may get in a minute", async () => {
     const on = await watch({ ...route({}), destinations: { [ROOM]: { per_minute: 4 } } });
     for (let n = 0; n < 10; n++)

@@ -13,6 +13,8 @@ const OVER: Partial<Record<AlertState, string>> = {
 };
 
 const TITLE_MAX = 200;
+/** A message about more alerts than these names these, and says how many more there are. */
+export const NAMED = 5;
 
 /** On one line, with nothing in it that Markdown or a chat would act on. */
 export function inline(text: string, maxCharacters = 500): string {

@@ -3,13 +3,13 @@
  * a button of one sees that it worked, and others see that they are not needed. When that holds no more, they show that, too.
  */
 import { createHash } from "node:crypto";
-import { type Alert, type AlertCard, isOpen, type Notice } from "../../domain/alert.js";
+import { ALERT_STATES, type Alert, type AlertCard, isOpen, type Notice, STATE_WORDS } from "../../domain/alert.js";
 import type { Button } from "../../domain/message.js";
 import { HookgateError } from "../../lib/errors.js";
 import { type At, stateLine } from "../card/alert-card.js";
 import { cardButtons, urlOf } from "../card/buttons.js";
 import { standingOf } from "../card/standing.js";
-import { inline, markOf, moment } from "../card/words.js";
+import { inline, markOf, moment, NAMED } from "../card/words.js";
 import { routeAt } from "../steps/route.js";
 import { groupBy } from "./group-by.js";
 import type { Telling } from "./telling.js";
@@ -52,7 +52,7 @@ async function redrawNotices(
     alerts.push(alert);
   }
   const timezone = config.destinations[destination]?.timezone;
-  const lines = await Promise.all(alerts.map((alert) => endOf(alert, timezone, telling)));
+  const text = await endsOf(alerts, timezone, telling);
   const ended = alerts.map(({ id, state, since }) => `${id}|${state}|${since}`).join();
   const digest = createHash("sha256").update(`${deliveryId}|${ended}`).digest("base64url");
   const cause = { kind: "alert" as const, id: alerts[0]?.id ?? "", depth: 0 };
@@ -60,7 +60,7 @@ async function redrawNotices(
     const options = { cause, deliveryId: `d_${digest.slice(0, 24)}`, isCourtesy: true };
     const [only] = alerts.length === 1 ? alerts : [];
     const buttons = only === undefined ? [] : await buttonsOf(only, destination, telling);
-    await edit(deliveryId, { text: lines.join("\n"), buttons }, options);
+    await edit(deliveryId, { text, buttons }, options);
   } catch (error) {
     // So old that the outbox has forgotten it.
     if (!(error instanceof HookgateError) || error.code !== "DELIVERY_UNKNOWN") throw error;
@@ -79,6 +79,16 @@ async function buttonsOf(alert: Alert, destination: string, telling: Telling): P
   const standing = await standingOf(alert, telling);
   const url = urlOf(standing?.entity.link ?? alert.signal.entity?.link);
   return cardButtons(alert, routeAt(alert, destination, telling).settings, url);
+}
+
+/** How each of a few stands; of many, how many stand how, and the first of them: an edit that is too long for one message adds others. */
+async function endsOf(alerts: readonly Alert[], timezone: string | undefined, telling: Telling): Promise<string> {
+  const ends = await Promise.all(alerts.slice(0, NAMED).map((alert) => endOf(alert, timezone, telling)));
+  if (alerts.length <= NAMED) return ends.join("\n");
+  const counts = ALERT_STATES.map((state) => ({ state, count: alerts.filter((one) => one.state === state).length }));
+  const states = counts.filter(({ count }) => count > 0).map(({ state, count }) => `${count} ${STATE_WORDS[state]}`);
+  const headline = `**${alerts.length} alerts** · ${states.join(" · ")}`;
+  return [headline, ...ends, `and ${alerts.length - NAMED} more: \`/alerts\``].join("\n");
 }
 
 async function endOf(alert: Alert, timezone: string | undefined, { store }: Telling): Promise<string> {

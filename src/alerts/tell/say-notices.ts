@@ -7,7 +7,7 @@ import { newId } from "../../lib/id.js";
 import { chatLink, headline, lateOf, wordsOf } from "../card/alert-card.js";
 import { cardButtons, press, urlOf } from "../card/buttons.js";
 import { standingOf } from "../card/standing.js";
-import { inline, markOf, titleOf, withoutPersonal } from "../card/words.js";
+import { inline, markOf, NAMED, titleOf, withoutPersonal } from "../card/words.js";
 import { defaultDestination } from "../config.js";
 import { quietUntil } from "../quiet-hours.js";
 import { missingOf } from "../steps/call.js";
@@ -27,7 +27,6 @@ const PAGE = 500;
 const REMIND_LIST_EVERY_MS = 10 * 60_000;
 /** More messages than these at once are one. */
 const APART = 3;
-const TITLES = 5;
 const RETRY_WEBHOOK_MS = 30_000;
 const GIVE_UP_WEBHOOK_MS = 3_600_000;
 
@@ -281,9 +280,9 @@ function aboutMany(
   const lines = [
     `**${alerts.length} alerts**${common === undefined ? "" : ` · ${inline(common)}.`}${latenessOf(sayings, telling)}`,
     ...alerts
-      .slice(0, TITLES)
+      .slice(0, NAMED)
       .map((one) => `- ${titleOf(one)}${common === undefined ? ` · ${inline(of(one), 200)}` : ""}`),
-    ...(alerts.length > TITLES ? [`- and ${alerts.length - TITLES} more: \`/alerts\``] : []),
+    ...(alerts.length > NAMED ? [`- and ${alerts.length - NAMED} more: \`/alerts\``] : []),
   ];
   const isOneCard = card !== undefined && card.kind !== "alert" && sayings.every((one) => one.card?.id === card.id);
   const row = [
