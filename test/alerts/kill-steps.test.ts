@@ -57,9 +57,9 @@ beforeAll(async () => {
             remind: { times: 0 },
             escalate: [
               { after: "0s" },
-              { after: "1s", mention: ["web:1"] },
-              { after: "2s", to: ["web:web:ops"] },
-              { after: "3s", webhook: `http://127.0.0.1:${(hook.address() as AddressInfo).port}/` },
+              { after: "2s", mention: ["web:1"] },
+              { after: "4s", to: ["web:web:ops"] },
+              { after: "6s", webhook: `http://127.0.0.1:${(hook.address() as AddressInfo).port}/` },
             ],
           },
         },
@@ -74,7 +74,7 @@ afterAll(async () => {
 });
 
 /** Waits, and starts the gateway again whenever it was killed. */
-const living = (condition: () => Promise<boolean>, what: string) =>
+const living = (condition: () => Promise<boolean>, what: string | (() => string)) =>
   until(
     async () => {
       if (!gateway.running()) {
@@ -113,17 +113,22 @@ it("each step is said once, whenever it was killed", async () => {
     async () => (await said("general")).some(({ text }) => text.includes("This was the last step")),
     "the last step in its chat",
   );
+  let seen: unknown;
   const steps: Record<"general" | "ops", Shown[]> = { general: [], ops: [] };
   // It may be killed while it is asked; and a step or a card that was cut off may arrive after the last step, as each has a queue of its own.
-  await living(async () => {
-    steps.general = stepsIn(await said("general"));
-    steps.ops = stepsIn(await said("ops"));
-    const cards = [await said("general"), await said("ops")].map((all) => cardsIn(all).length);
-    return (
-      cards.every((count) => count > 0) &&
-      [1, 2, 4].every((step) => steps.general.some(({ text }) => text.includes(`step ${step} of ${STEPS}`)))
-    );
-  }, "the steps and the cards being read");
+  await living(
+    async () => {
+      steps.general = stepsIn(await said("general"));
+      steps.ops = stepsIn(await said("ops"));
+      const cards = [await said("general"), await said("ops")].map((all) => cardsIn(all).length);
+      seen = [cards, steps, (await invoke(gateway.url, "/outbox")).text];
+      return (
+        cards.every((count) => count > 0) &&
+        [1, 2, 4].every((step) => steps.general.some(({ text }) => text.includes(`step ${step} of ${STEPS}`)))
+      );
+    },
+    () => `the steps and the cards being read: ${JSON.stringify({ seen, killed: killed(), kills })}`,
+  );
   for (const step of [1, 2, 4])
     expect(
       steps.general.filter(({ text }) => text.includes(`step ${step} of ${STEPS}`)),
