@@ -1,5 +1,5 @@
 /** Which messages an `/outbox` command is about when it is about many: `chat=`, `older=` and `reason=`. */
-import type { LetterFilter } from "../../src/domain/store.js";
+import type { LetterFilter } from "../../src/domain/letters.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration, parseDuration } from "../../src/lib/duration.js";
 import { badUsage, word } from "../answer.js";

@@ -47,7 +47,7 @@ import { endUnusedGaps, watchRotas } from "./watch-rotas.js";
 export interface AlertsParts {
   config: AlertsConfig;
   store: Pick<Store, "alerts" | "keyValue" | "outbox">;
-  gateway: Pick<Telling, "send" | "edit" | "discard">;
+  gateway: Pick<Telling, "send" | "edit" | "discard" | "withdraw">;
   policy?: NonNullable<Alerting["policy"]>;
   /** Where admins are told when the configuration names no place. */
   admins(): readonly Address[];

@@ -31,6 +31,7 @@ export function assembleAlerts({ config, env, consoleId, owners, gateway, ...par
     gateway: {
       send: (at, message, sending) => gateway().send(at, message, sending),
       discard: (deliveryIds) => gateway().discard(deliveryIds),
+      withdraw: (deliveryId, reason) => gateway().withdraw(deliveryId, reason),
       edit: (deliveryId, message, sending) => gateway().edit(deliveryId, message, sending),
     },
     nameOf: (ref) => nameIn(config, ref),

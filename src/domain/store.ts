@@ -13,6 +13,7 @@ import type { AutomationStore } from "./automation.js";
 import type { InboundEvent, InteractionRef } from "./event.js";
 import type { Operator } from "./identity.js";
 import type { Cause, Journal } from "./journal.js";
+import type { InboxLetterRef, LetterFilter, LetterRef } from "./letters.js";
 import type { ButtonAction, OutboundMessage } from "./message.js";
 import type { MissionStores } from "./mission-stores.js";
 import type { ConversationSight, SlaStore } from "./sla.js";
@@ -102,7 +103,7 @@ export interface InboxStore {
 
 /**
  * waiting: hooks have not run · sending: decision frozen, parts under way or waiting for `dueAt` · held: an operator must
- * decide (ambiguous, or a fail-closed hook failed) · sent · suppressed (before_dispatch) · cancelled (message_sending) ·
+ * decide (ambiguous, or a fail-closed hook failed) · sent · suppressed (before_dispatch) · cancelled (message_sending, or withdrawn) ·
  * superseded (a newer edit of the same target) · dead (dead letter; TTL included).
  */
 export const DELIVERY_STATUSES = [
@@ -185,33 +186,6 @@ export interface Delivery extends NewDelivery {
   parts: DeliveryPart[];
 }
 
-/** What operators choose by. All that is given must hold. */
-export interface LetterFilter {
-  /** A formatted address: of a conversation, or of a chat with all its threads. */
-  chat?: string | undefined;
-  /** Created before this (ms since the epoch). */
-  olderThan?: number | undefined;
-  /** Part of the reason, in any case. */
-  reason?: string | undefined;
-}
-
-/** Part of the reason of a dead inbox row whose handling ended the process again and again. */
-export const MAY_CRASH = "handling it may crash the gateway";
-
-export interface InboxLetterRef {
-  id: number;
-  at: number;
-  /** Its reason has `MAY_CRASH`. */
-  mayCrash: boolean;
-}
-
-export interface LetterRef {
-  id: string;
-  at: number;
-  /** It may have arrived. */
-  isAmbiguous: boolean;
-}
-
 export interface OutboxStore {
   /** All deliveries of these statuses (none that is open or sent) that the filter fits, oldest first. */
   letters(statuses: readonly DeliveryStatus[], filter: LetterFilter): Promise<LetterRef[]>;
@@ -265,6 +239,8 @@ export interface OutboxStore {
     at: number,
     isOwed?: boolean,
   ): Promise<void>;
+  /** Cancels an open delivery of which no part was sent or is being sent. False: there is no such delivery. `isOwed`: as for `finish`. */
+  withdraw(id: string, reason: string, at: number, isOwed: boolean): Promise<boolean>;
   /**
    * An operator sends a held or dead delivery after all: with its frozen decision when it has one (parts that were `sending` wait again),
    * else through the hooks. An expired TTL is lifted. `confirmed`: an ambiguous part did arrive.

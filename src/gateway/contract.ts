@@ -123,6 +123,8 @@ export interface Gateway {
    * Resolves with how many there were. What is on its way, or was sent, stays.
    */
   discard(deliveryIds: readonly string[]): Promise<number>;
+  /** Cancels a delivery of which nothing was sent or is being sent; `delivery_failed` fires. False when it was too late for that. */
+  withdraw(deliveryId: string, reason: string): Promise<boolean>;
   /** The clock was set by so much: what waits in the queues keeps the length of its wait. */
   clockStepped(stepMs: number): Promise<void>;
   /** Ends a pause of a platform or chat, or all of them; what waited is sent now. Resolves with the keys of those that were there. */

@@ -28,7 +28,7 @@ import { workLane } from "./inbound/work-lane.js";
 import { invoke } from "./invoke.js";
 import { listeningOf } from "./listening.js";
 import { MovedChats } from "./moved-chats.js";
-import { finish } from "./outbound/finish.js";
+import { discard } from "./outbound/discard.js";
 import { HandOver, type Open } from "./outbound/hand-over.js";
 import { Owed } from "./outbound/owed.js";
 import { Parking } from "./outbound/parking.js";
@@ -41,6 +41,7 @@ import { Requests } from "./outbound/request.js";
 import type { Outbound } from "./outbound/sending.js";
 import { sightOfHook } from "./outbound/sight-of-hook.js";
 import { tellOwed } from "./outbound/tell-owed.js";
+import { withdraw } from "./outbound/withdraw.js";
 import { sendNext } from "./outbound.js";
 import type { Parts } from "./parts.js";
 import { Pressure } from "./pressure.js";
@@ -278,15 +279,12 @@ class RunningGateway implements Gateway {
     return true;
   }
 
-  async discard(deliveryIds: readonly string[]): Promise<number> {
-    const { store } = this.#parts;
-    let discarded = 0;
-    for (const id of deliveryIds) {
-      const delivery = await store.outbox.get(id);
-      if (delivery?.status === "held") await finish(delivery, "dead", DISCARDED, this.#out);
-      if (delivery && delivery.status !== "sent") discarded += await store.outbox.purge({ ids: [id] });
-    }
-    return discarded;
+  discard(deliveryIds: readonly string[]): Promise<number> {
+    return discard(deliveryIds, this.#out);
+  }
+
+  withdraw(deliveryId: string, reason: string): Promise<boolean> {
+    return withdraw(deliveryId, reason, this.#out);
   }
 
   async revive(inboxId: number): Promise<boolean> {
@@ -454,7 +452,6 @@ class RunningGateway implements Gateway {
 }
 
 const RESUME_PAGE = 500;
-const DISCARDED = "an operator discarded it";
 /** For writing down that requests were given up. */
 const LAST_WORDS_MS = 1_000;
 

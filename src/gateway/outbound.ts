@@ -17,6 +17,7 @@ import { isOtherAccount, park } from "./outbound/park.js";
 import { sendParts } from "./outbound/send-parts.js";
 import type { Outbound, Then } from "./outbound/sending.js";
 import { placeAmongChanges, supersedeDead } from "./outbound/superseded.js";
+import { wasWithdrawn } from "./outbound/withdraw.js";
 
 /** Deliveries sent in one look, before another conversation gets its turn. */
 const IN_A_ROW = 20;
@@ -32,6 +33,9 @@ export async function sendNext(open: Open, out: Outbound): Promise<number | unde
     let then: Then;
     try {
       then = await sendOne(delivery, out);
+    } catch (error) {
+      if (!(await wasWithdrawn(delivery.id, out))) throw error;
+      then = "again";
     } finally {
       // Whatever is not plainly settled is read from the store next time.
       if (then !== "next") out.handOver.read(open);

@@ -1,11 +1,6 @@
 /** Which deliveries and inbox rows wait for an operator, by chat, age and reason: ids only, so that all of them can be counted and acted upon. */
-import {
-  type DeliveryStatus,
-  type InboxLetterRef,
-  type LetterFilter,
-  type LetterRef,
-  MAY_CRASH,
-} from "../domain/store.js";
+import { type InboxLetterRef, type LetterFilter, type LetterRef, MAY_CRASH } from "../domain/letters.js";
+import type { DeliveryStatus } from "../domain/store.js";
 import type { Connection } from "./connection.js";
 import { IS_EXCEPTION } from "./delivery-rows.js";
 

@@ -203,6 +203,15 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
       write(() => {
         if (finish.run(status, reason, at, id, status).changes > 0 && isOwed) owe(id);
       }),
+    withdraw: (id, reason, at, isOwed) =>
+      write(() => {
+        const record = find.get(id);
+        if (record?.status !== "waiting" && record?.status !== "sending") return false;
+        if (parseParts(record).some(({ status }) => status !== "waiting")) return false;
+        finish.run("cancelled", reason, at, id, "cancelled");
+        if (isOwed) owe(id);
+        return true;
+      }),
     shift: (stepMs) => write(() => void shift.run(stepMs, stepMs, stepMs)),
     dueNow: (key, at) => write(() => void dueNow.run(at, at, key, key, key)),
     release: (id, at, confirmed, isOwed = false) =>

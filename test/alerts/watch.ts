@@ -116,6 +116,7 @@ export async function watch(
       gateway: {
         send: (at, message, sending) => handedOver(message, rig.gateway.send(at, message, sending)),
         discard: (deliveryIds) => rig.gateway.discard(deliveryIds),
+        withdraw: (deliveryId, reason) => rig.gateway.withdraw(deliveryId, reason),
         edit: (deliveryId, message, sending) => handedOver(message, rig.gateway.edit(deliveryId, message, sending)),
       },
       ...(policy === undefined ? {} : { policy }),

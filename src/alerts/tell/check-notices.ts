@@ -1,6 +1,7 @@
 /** Looks after reminders and escalations on their way. What does not arrive is told elsewhere, whom it calls called there, and is an alert itself. */
 import type { Notice } from "../../domain/alert.js";
 import type { Delivery } from "../../domain/store.js";
+import { isTakenBack } from "./called-off.js";
 import { groupBy } from "./group-by.js";
 import { waitsUntil } from "./late.js";
 import type { Telling } from "./telling.js";
@@ -19,6 +20,10 @@ export async function checkNotices(destination: string, telling: Telling): Promi
   for (const notices of groupBy(await store.unsettledNotices(destination), (one) => one.deliveryId ?? "")) {
     const [{ deliveryId = "" }] = notices as [Notice];
     const delivery = await telling.deliveryOf(deliveryId);
+    if (await isTakenBack(notices, delivery, telling)) {
+      await store.requeueNotices(notices.map(({ id }) => id));
+      continue;
+    }
     const isUnderWay = delivery?.status === "waiting" || delivery?.status === "sending";
     if (delivery && hasExpired(delivery)) {
       if (!(await isElsewhere(notices, telling)))

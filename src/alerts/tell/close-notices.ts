@@ -43,12 +43,14 @@ async function redrawNotices(
   destination: string,
   telling: Telling,
 ): Promise<void> {
-  const { store, config, edit } = telling;
+  const { store, config, edit, deliveryOf } = telling;
+  // A notice that was withdrawn is posted later than it was enqueued first.
+  const postedAt = (await deliveryOf(deliveryId))?.createdAt ?? Number.POSITIVE_INFINITY;
   const alerts: Alert[] = [];
   for (const id of new Set(notices.map(({ alertId }) => alertId))) {
     const alert = await store.get(id);
     if (alert === undefined) continue;
-    if (isWaiting(alert) && !(await wasHeld(alert, notices, telling))) return;
+    if (isWaiting(alert) && !(await wasHeld(alert, postedAt, telling))) return;
     alerts.push(alert);
   }
   const timezone = config.destinations[destination]?.timezone;
@@ -68,8 +70,7 @@ async function redrawNotices(
 }
 
 /** A person had it, or it had ended, since the message was posted. */
-async function wasHeld({ id }: Alert, notices: readonly Notice[], { store }: Telling): Promise<boolean> {
-  const postedAt = Math.min(...notices.map(({ sentAt, dueAt }) => sentAt ?? dueAt));
+async function wasHeld({ id }: Alert, postedAt: number, { store }: Telling): Promise<boolean> {
   return (await store.history(id, HISTORY_MAX)).some(({ at, to }) => at >= postedAt && !isWaiting({ state: to }));
 }
 

@@ -14,6 +14,7 @@ import { missingOf } from "../steps/call.js";
 import { UNREACHED } from "../steps/escalate.js";
 import { LOST } from "../steps/fallback.js";
 import { OWN_KIND, routeAt } from "../steps/route.js";
+import { isCalledOff } from "./called-off.js";
 import { isElsewhere, lose } from "./check-notices.js";
 import { groupBy } from "./group-by.js";
 import { lateText, waitMs } from "./late.js";
@@ -42,6 +43,7 @@ export async function sayNotices(destination: string, telling: Telling): Promise
     const waiting = await store.notices(destination, PAGE);
     if (waiting.length === 0) return undefined;
     const now = clock.now();
+    let holds = false;
     // Decided before a crash: said in the same words, under the same id.
     for (const group of groupBy(
       waiting.filter((one) => one.deliveryId !== undefined),
@@ -53,11 +55,19 @@ export async function sayNotices(destination: string, telling: Telling): Promise
         await store.assignNotices(ids, undefined);
         continue;
       }
+      if (await isHeldUnsaid(sayings, destination, telling)) {
+        holds = true;
+        continue;
+      }
       const again = await say(destination, sayings, telling);
       if (again !== undefined) return again;
     }
     const fresh: Notice[] = [];
-    for (const one of waiting) if (one.deliveryId === undefined && (await isDue(one, telling))) fresh.push(one);
+    for (const one of waiting) {
+      if (one.deliveryId !== undefined || !(await isDue(one, telling))) continue;
+      if (await isHeld(one, telling)) holds = true;
+      else fresh.push(one);
+    }
     const sayings = await sayingsOf(fresh, destination, telling);
     const timely = sayings.filter((one) => isTimely(one, now));
     const past = fresh.filter(({ id }) => !timely.some(({ notice }) => notice.id === id));
@@ -80,7 +90,11 @@ export async function sayNotices(destination: string, telling: Telling): Promise
       const again = await say(destination, assigned, telling);
       if (again !== undefined) return again;
     }
-    if (waiting.length < PAGE || fresh.length === 0) return waiting.find(({ dueAt }) => dueAt > now)?.dueAt;
+    if (waiting.length < PAGE || fresh.length === 0) {
+      // An alert that needs an operator again wakes the chats that show it, and no webhook.
+      if (holds && isWebhook(destination)) return now + RETRY_WEBHOOK_MS;
+      return waiting.find(({ dueAt }) => dueAt > now)?.dueAt;
+    }
   }
 }
 
@@ -91,6 +105,12 @@ async function isDue({ alertId, destination, dueAt }: Notice, { store, config, c
   const quiet = config.destinations[destination]?.quiet;
   const alert = quiet && (await store.get(alertId));
   return alert === undefined || quietUntil(quiet, alert.severity, now) === undefined;
+}
+
+/** An operator has its alert. Reminders are not held: they start anew when the alert needs an operator again. */
+async function isHeld({ alertId, kind }: Notice, telling: Telling): Promise<boolean> {
+  const alert = kind === "escalation" ? await telling.store.get(alertId) : undefined;
+  return alert !== undefined && isCalledOff(alert, telling);
 }
 
 async function sayingsOf(notices: readonly Notice[], destination: string, { store }: Telling): Promise<Saying[]> {
@@ -110,14 +130,21 @@ async function sayingsOf(notices: readonly Notice[], destination: string, { stor
 /** Its alerts ended before a webhook took it, or before it was enqueued. */
 async function isEndedUnsaid(sayings: readonly Saying[], destination: string, telling: Telling): Promise<boolean> {
   if (sayings.some((one) => isTimely(one, telling.clock.now()))) return false;
-  return isWebhook(destination) || (await telling.deliveryOf(sayings[0]?.notice.deliveryId ?? "")) === undefined;
+  return isUnsaid(sayings, destination, telling);
 }
 
-/** It was acknowledged or is over meanwhile, or its card was reminded of just now. */
+async function isUnsaid([first]: readonly Saying[], destination: string, { deliveryOf }: Telling): Promise<boolean> {
+  return isWebhook(destination) || (await deliveryOf(first?.notice.deliveryId ?? "")) === undefined;
+}
+
+async function isHeldUnsaid(sayings: readonly Saying[], destination: string, telling: Telling): Promise<boolean> {
+  for (const { notice } of sayings) if (!(await isHeld(notice, telling))) return false;
+  return isUnsaid(sayings, destination, telling);
+}
+
+/** False when its alert ended meanwhile; of a reminder also when an operator has the alert, or its card was reminded of just now. */
 function isTimely({ notice, alert, card }: Saying, now: number): boolean {
-  // It waited for its platform: who has the alert meanwhile needs no page.
-  if (notice.sentAt !== undefined && alert.state !== "firing") return false;
-  if (notice.kind !== "reminder") return alert.state !== "resolved" && alert.state !== "expired";
+  if (notice.kind !== "reminder") return isOpen(alert.state);
   if (alert.state !== "firing" || alert.signal.clock?.pausedFor !== undefined) return false;
   return card === undefined || card.kind === "alert" || now >= (card.remindedAt ?? 0) + REMIND_LIST_EVERY_MS;
 }
@@ -134,9 +161,11 @@ function messages(sayings: readonly Saying[]): Saying[][] {
   return groups.map((group) => group.flatMap(({ some }) => some));
 }
 
+/** What was held while an operator had the alert is due when the operator has it no more. */
+const dueAtOf = ({ notice, alert }: Saying) => Math.max(notice.dueAt, alert.since);
+
 /** The lateness of the notice that was due last; older notices are in the same message. */
-const lateOfNotices = (sayings: readonly Saying[], now: number) =>
-  now - Math.max(...sayings.map(({ notice }) => notice.dueAt));
+const lateOfNotices = (sayings: readonly Saying[], now: number) => now - Math.max(...sayings.map(dueAtOf));
 
 /** Why this message comes only now. */
 function latenessOf(sayings: readonly Saying[], { clock }: Telling): string {
@@ -174,7 +203,7 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
     } catch (error) {
       const reason = errorMessage(error);
       telling.logger.warn({ error: reason }, "a webhook did not take an escalation");
-      const { dueAt } = first.notice;
+      const dueAt = dueAtOf(first);
       const notices = sayings.map(({ notice }) => notice);
       const isGivenUp = clock.now() >= dueAt + GIVE_UP_WEBHOOK_MS;
       const isLate = isGivenUp || clock.now() >= dueAt + telling.config.fallback_after;

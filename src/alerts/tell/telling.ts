@@ -24,6 +24,8 @@ export interface Telling extends Alerting {
   edit(deliveryId: string, message: OutboundMessage, options: TellingOptions): Promise<string>;
   /** Deletes dead letters: what they said is said anew. */
   discard(deliveryIds: readonly string[]): Promise<unknown>;
+  /** Cancels a delivery that is not being sent yet; false when it is too late for that. */
+  withdraw(deliveryId: string, reason: string): Promise<boolean>;
   deliveryOf(deliveryId: string): Promise<Delivery | undefined>;
   /** POSTs a JSON body; rejects when it was not taken. */
   post(url: string, id: string, body: unknown): Promise<void>;

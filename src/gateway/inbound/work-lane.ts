@@ -4,7 +4,8 @@
  */
 
 import { addressOf } from "../../domain/event.js";
-import { MAY_CRASH, type Settlement } from "../../domain/store.js";
+import { MAY_CRASH } from "../../domain/letters.js";
+import type { Settlement } from "../../domain/store.js";
 import { pauseAfter } from "../../lib/backoff.js";
 import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";

@@ -1,0 +1,37 @@
+/**
+ * Reminders and escalations that were not sent when an operator acknowledges or snoozes their alert, when a rule mutes it or when it
+ * ends. They are taken back from the outbox; escalations wait until the alert needs an operator again, because their step is not
+ * taken twice.
+ */
+import { type Alert, isOpen, type Notice } from "../../domain/alert.js";
+import type { Delivery } from "../../domain/store.js";
+import type { Telling } from "./telling.js";
+
+const WITHDRAWN = "its alerts were acknowledged, snoozed or muted, or they ended";
+const HISTORY_MAX = 200;
+
+/** No one is to be notified of this open alert for now, and no one asked for an escalation since. */
+export async function isCalledOff(
+  { id, state }: Pick<Alert, "id" | "state">,
+  { store }: Pick<Telling, "store">,
+): Promise<boolean> {
+  if (!isOpen(state) || state === "firing" || state === "warned") return false;
+  const history = await store.history(id, HISTORY_MAX);
+  const changed = history.findLastIndex(({ from, to }) => from !== to);
+  return !history.slice(changed + 1).some(({ event }) => event === "escalate");
+}
+
+/** Takes back what none of its alerts needs; true also when a crash came right after that. */
+export async function isTakenBack(
+  notices: readonly Notice[],
+  delivery: Delivery | undefined,
+  telling: Telling,
+): Promise<boolean> {
+  if (delivery?.status === "cancelled") return delivery.reason === WITHDRAWN;
+  if (delivery?.status !== "waiting" && delivery?.status !== "sending") return false;
+  for (const { alertId } of notices) {
+    const alert = await telling.store.get(alertId);
+    if (alert && isOpen(alert.state) && !(await isCalledOff(alert, telling))) return false;
+  }
+  return telling.withdraw(delivery.id, WITHDRAWN);
+}

@@ -1,0 +1,28 @@
+/** Dead letters: messages that were not handled and deliveries that were not sent, as operators choose among them. */
+
+/** What operators choose by. All that is given must hold. */
+export interface LetterFilter {
+  /** A formatted address: of a conversation, or of a chat with all its threads. */
+  chat?: string | undefined;
+  /** Created before this (ms since the epoch). */
+  olderThan?: number | undefined;
+  /** Part of the reason, in any case. */
+  reason?: string | undefined;
+}
+
+/** Part of the reason of a dead inbox row whose handling ended the process again and again. */
+export const MAY_CRASH = "handling it may crash the gateway";
+
+export interface InboxLetterRef {
+  id: number;
+  at: number;
+  /** Its reason has `MAY_CRASH`. */
+  mayCrash: boolean;
+}
+
+export interface LetterRef {
+  id: string;
+  at: number;
+  /** It may have arrived. */
+  isAmbiguous: boolean;
+}
