@@ -1,6 +1,6 @@
 /** `/oncall who [rota]`: who is on call now. */
 
-import type { RotaView } from "../src/alerts/on-call.js";
+import type { RotaStep, RotaView } from "../src/alerts/on-call.js";
 import type { CommandSpec } from "../src/domain/command.js";
 import type { Command } from "../src/gateway/commands.js";
 import { actionOption } from "./action-option.js";
@@ -48,7 +48,8 @@ export function oncall(deps: CommandDeps): Command {
 }
 
 /** `**support**: Ann until Mon; then Ben. ⚠ No one is on call from …`. */
-function lineOf({ rota, person, until, next, gaps, unreached = [] }: RotaView): string {
+function lineOf(view: RotaView): string {
+  const { rota, person, until, next, gaps } = view;
   const who = person === undefined ? "⚠ no one is on call" : plain(person);
   const then =
     next === undefined ? "" : `; next: ${plain(next.person)}${next.at === until ? "" : ` from ${time(next.at)}`}`;
@@ -57,13 +58,33 @@ function lineOf({ rota, person, until, next, gaps, unreached = [] }: RotaView): 
   const holes = coming.map(({ from, to }) => `${time(from)}${to === undefined ? " on" : ` to ${time(to)}`}`);
   return [
     `**${plain(rota)}**: ${who}${until === undefined ? "" : `, until ${time(until)}`}${then}`,
-    ...(unreached.length === 0
-      ? []
-      : [
-          `⚠ Escalations do not reach ${plain(person ?? "")} (${unreached.map(({ route, step }) => `${plain(route)}, step ${step}`).join("; ")}): add an account under \`alerts.people\`.`,
-        ]),
+    ...unreachedLines(view),
+    ...standInLines(view),
     ...(holes.length === 0 ? [] : [`⚠ No one is on call: ${holes.join("; ")}`]),
   ].join("\n");
 }
+
+function unreachedLines({ person, unreached }: RotaView): string[] {
+  if (unreached === undefined) return [];
+  const steps = stepsText(unreached);
+  return person === undefined
+    ? [
+        `⚠ Escalations notify no one now (${steps}): add people to the rota, and their accounts under \`alerts.people\`.`,
+      ]
+    : [`⚠ Escalations do not reach ${plain(person)} (${steps}): add an account under \`alerts.people\`.`];
+}
+
+/** One line for each person. */
+function standInLines({ standIns = [] }: RotaView): string[] {
+  const byPerson = new Map<string, typeof standIns>();
+  for (const one of standIns) {
+    const key = `${one.person} ${one.isInstead ? "instead" : "as well"}`;
+    byPerson.set(key, [...(byPerson.get(key) ?? []), one]);
+  }
+  return [...byPerson].map(([key, steps]) => `Escalations notify ${plain(key)} (${stepsText(steps)}).`);
+}
+
+const stepsText = (steps: readonly RotaStep[]) =>
+  steps.map(({ route, step }) => `${plain(route)}, step ${step}`).join("; ");
 
 const time = (at: number) => `<t:${Math.floor(at / 1000)}:f>`;

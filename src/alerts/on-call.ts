@@ -8,6 +8,7 @@ import type { AlertsConfig } from "./config.js";
 import { onCall } from "./people.js";
 import { type Around, type Reach, reachOf } from "./reach.js";
 import { dutyEnds, type Gap, gapsOf, nextOnCall } from "./shifts.js";
+import { namesOf } from "./steps/call.js";
 import { isWebhook } from "./tell/shown-as.js";
 
 export interface RotaView {
@@ -19,8 +20,16 @@ export interface RotaView {
   next: { person: string; at: number } | undefined;
   /** The first stretches of the next 90 days without anyone. */
   gaps: Gap[];
-  /** Steps of escalations (the first is 1) that mention this rota and would not notify the person on call. */
-  unreached: { route: string; step: number }[] | undefined;
+  /** Steps of escalations that mention this rota and would not notify the person on call; of a gap, those that would notify no one. */
+  unreached: RotaStep[] | undefined;
+  /** Whom steps would notify because the person on call cannot be mentioned; `isInstead`: the person on call is not notified at all. */
+  standIns: (RotaStep & { person: string; isInstead: boolean })[] | undefined;
+}
+
+/** The first step is 1. */
+export interface RotaStep {
+  route: string;
+  step: number;
 }
 
 type Viewing = Around & Pick<Alerting, "nameOf">;
@@ -29,8 +38,18 @@ export function viewRotas(around: Viewing, now: number): RotaView[] {
   return Object.entries(around.config.rotas).map(([name, rota]) => {
     const person = onCall(rota, now);
     const next = nextOnCall(rota, now);
-    const unreached = reachesOf(name, around, now).flatMap(({ route, step, reach }) =>
-      reach.missing.length > 0 && !reach.posted.some(isWebhook) ? [{ route, step }] : [],
+    const reaches = reachesOf(name, around, now);
+    const unreached = reaches.flatMap(({ route, step, reach: { missing, posted, standIns } }) => {
+      const isCovered = posted.some(isWebhook) || (person === undefined && standIns.length > 0);
+      return missing.length > 0 && !isCovered ? [{ route, step }] : [];
+    });
+    const standIns = reaches.flatMap(({ route, step, reach }) =>
+      reach.standIns.map(({ accounts }) => ({
+        route,
+        step,
+        person: namesOf(accounts, around),
+        isInstead: reach.missing.length > 0,
+      })),
     );
     return {
       rota: name,
@@ -38,7 +57,8 @@ export function viewRotas(around: Viewing, now: number): RotaView[] {
       until: dutyEnds(rota, now),
       next: next === undefined ? undefined : { ...next, person: around.nameOf(next.person) },
       gaps: gapsOf(rota, now),
-      unreached: person === undefined || unreached.length === 0 ? undefined : unreached,
+      unreached: unreached.length === 0 ? undefined : unreached,
+      standIns: standIns.length === 0 ? undefined : standIns,
     };
   });
 }

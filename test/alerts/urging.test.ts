@@ -307,6 +307,10 @@ describe("escalation", () => {
     expect(call(ROOM)?.body.mentions).toEqual({ users: ["9"] });
     expect(call("loop:bot:dm-ann")?.text).toContain("Sent to ann in a private chat");
     expect(on.posted(OPS)).toEqual([]);
+    expect(on.alerts.onCall()[0]).toMatchObject({
+      unreached: undefined,
+      standIns: [{ route: "default", step: 1, person: "cid", isInstead: false }],
+    });
   });
 
   it("that a private chat refuses is corrected where it was posted, marked on the card, and not posted there again", async () => {
