@@ -54,6 +54,8 @@ export interface CommandDeps {
   liftPauses(key?: string): Promise<string[]>;
   /** A dead inbox row is handled again, now. False when it is not dead. */
   revive(inboxId: number): Promise<boolean>;
+  /** Why a claim that a hook made by hand cannot be carried out; undefined when it can. */
+  refuseClaim?(claim: Readonly<Record<string, unknown>>): string | undefined;
   /** Plans that are carried out, and when they begin by themselves. */
   missions?: MissionDesk;
   schedules?: ScheduleDesk;

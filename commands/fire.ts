@@ -62,6 +62,7 @@ export async function fire(deps: CommandDeps, context: CommandContext, firing: F
       dryRun,
       recordEmpty: true,
       signal: context.signal,
+      refuseClaim: point.name === "inbound_claim" ? deps.refuseClaim : undefined,
       ...(phase === undefined ? {} : { phase }),
       ...(hookId === undefined ? {} : { only: hookId }),
       ...(access === undefined ? {} : { access }),

@@ -256,6 +256,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       sla: sla.desk,
       switches: { keep: keepSwitch, configured: overrides.configured },
       claims,
+      refuseClaim: (claim) => gateway.refuseClaim(claim),
       inFlight: new HooksInFlight(),
       about: { version: options.version, startedAt, database: env.DATABASE_URL },
       clock,

@@ -114,6 +114,8 @@ export interface Gateway {
   invoke(invocation: Invocation): Promise<CommandAnswer>;
   status(): Promise<GatewayStatus>;
   readonly identify: Identify;
+  /** Why a claim of `inbound_claim` cannot be carried out; undefined when it can. */
+  refuseClaim(claim: Readonly<Record<string, unknown>>): string | undefined;
   /** How messages of this person are treated there. */
   listens(platform: string, userId: string, place: Place): Listens;
   /** An operator sends a held or dead delivery after all. `confirmed`: an ambiguous part did arrive. False when there is nothing to release. */

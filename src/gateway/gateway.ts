@@ -167,10 +167,7 @@ class RunningGateway implements Gateway {
     this.#inbound = {
       ...this.#parts,
       identify: this.identify,
-      refuseClaim: ({ routeTo }) => {
-        const problem = routeTo === undefined ? undefined : this.destinationProblem(routeTo as Address);
-        return problem && `routeTo: ${problem}`;
-      },
+      refuseClaim: (claim) => this.refuseClaim(claim),
       commands: this.#commands,
       routes: this.#routes,
       keepFile: this.#keepFile,
@@ -246,8 +243,10 @@ class RunningGateway implements Gateway {
     return this.#enqueue({ operation: "send", address, message }, options);
   }
 
-  destinationProblem(at: Address): string | undefined {
-    return destinationProblem(this.#parts.moves.current(at), this.#parts.adapters);
+  refuseClaim({ routeTo }: { readonly routeTo?: unknown }): string | undefined {
+    if (routeTo === undefined) return undefined;
+    const problem = destinationProblem(this.#parts.moves.current(routeTo as Address), this.#parts.adapters);
+    return problem && `routeTo: ${problem}`;
   }
 
   async edit(deliveryId: string, message: OutboundMessage, options: SendOptions): Promise<string> {

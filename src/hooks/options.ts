@@ -24,7 +24,7 @@ export interface DispatchOptions {
   /** Nobody holds the payload, or anything in it, to change it: it is frozen in place and handed on, where a copy would be. */
   owned?: boolean;
   /** Why a claim cannot be carried out; the hook that made it has then failed, and the next one is asked. */
-  refuseClaim?: (claim: Readonly<Record<string, unknown>>) => string | undefined;
+  refuseClaim?: ((claim: Readonly<Record<string, unknown>>) => string | undefined) | undefined;
   /** Record the dispatch even when it has no handlers. */
   recordEmpty?: boolean;
   /** Told of each run as it ends (`/fire-hook` shows them as they come); must not throw. */

@@ -30,6 +30,30 @@ describe("a message", () => {
     );
   });
 
+  it.each([
+    ["an empty reply", { reply: " " }, "reply: it has no text, card, attachment or button"],
+    ["an empty message", { reply: { text: "", buttons: [] } }, "reply: it has no text, card, attachment or button"],
+    [
+      "deferMs and routeTo",
+      { deferMs: 50, routeTo: { platform: "loop", botId: "bot", chatId: "lobby" } },
+      "deferMs: a message that is put off is offered to the hooks again, and is not forwarded",
+    ],
+  ])("claimed with %s is a failed run, and the next hook is asked", async (_, claim, error) => {
+    const rig = await startRig({
+      hooks(registry) {
+        registry.registerClaiming("inbound_claim", () => ({ handled: true, ...claim }), { id: "astray" });
+        registry.registerClaiming("inbound_claim", () => ({ handled: true, reply: { text: "here" } }));
+      },
+    });
+    await rig.say("hello", { messageId: "m1" });
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["here"]);
+    const runs = rig.dispatches.flatMap((dispatch) => dispatch.runs);
+    expect(runs).toContainEqual(
+      expect.objectContaining({ hookId: "astray", outcome: "failed", error: expect.stringContaining(error) }),
+    );
+  });
+
   it("that a plugin's route forwards to where nothing is becomes a dead letter with the reason", async () => {
     const rig = await startRig({
       gateway: { default_route: { plugin: "p" }, inbox_attempts: 1 },

@@ -1,7 +1,7 @@
 /** Turns what a hook or a route wants said into a delivery in the same conversation. */
 import type { InboundMessage, OutboundMessage } from "../../domain/message.js";
+import { saysNothing } from "../../domain/says-nothing.js";
 import type { NewDelivery } from "../../domain/store.js";
-import { isBlank } from "../../lib/markdown/clean.js";
 import type { LaneRow } from "./lanes.js";
 import { causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
 
@@ -14,7 +14,7 @@ export function reply(
   mark = "r",
 ): NewDelivery[] {
   const answer: OutboundMessage = typeof said === "string" ? { text: said } : said;
-  if (isNothing(answer)) return [];
+  if (saysNothing(answer)) return [];
   const delivery = newDelivery(
     row,
     mark,
@@ -27,8 +27,4 @@ export function reply(
     inbound,
   );
   return [delivery];
-}
-
-function isNothing({ text, card, attachments = [], buttons = [] }: OutboundMessage): boolean {
-  return isBlank(text) && card === undefined && attachments.length === 0 && buttons.length === 0;
 }

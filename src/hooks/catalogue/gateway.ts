@@ -4,6 +4,7 @@ import { address } from "../../domain/address.js";
 import { ROLES } from "../../domain/identity.js";
 import { CAUSE_KINDS } from "../../domain/journal.js";
 import { type InboundMessage, inboundMessage, outboundMessage } from "../../domain/message.js";
+import { saysNothing } from "../../domain/says-nothing.js";
 import { strictly } from "../../lib/strictly.js";
 import { ownPoint } from "../point.js";
 import { withoutRaw } from "../without-raw.js";
@@ -32,6 +33,10 @@ const operator = z.object({
   role: z.enum(ROLES).optional(),
 });
 const optionValue = z.union([z.string(), z.number(), z.boolean()]);
+
+const NO_WORDS = "it has no text, card, attachment or button: leave out reply, or return { handled: false } to pass";
+const PUT_OFF_AND_FORWARDED =
+  "a message that is put off is offered to the hooks again, and is not forwarded: leave out deferMs or routeTo";
 
 const message: InboundMessage = {
   platform: "web",
@@ -73,16 +78,22 @@ export const inboundClaim = ownPoint({
   name: "inbound_claim",
   model: "claiming",
   payload: z.object({ message: inboundMessage }),
-  result: z.object({
-    handled: z.boolean(),
-    /** Sent through the outbox. */
-    reply: strictly(outboundMessage).or(z.string()).optional(),
-    /** Forwards the message to this address. */
-    routeTo: address.optional(),
-    /** Offers it again after this time; bounded. */
-    deferMs: z.number().nonnegative().optional(),
-    reason: z.string().optional(),
-  }),
+  result: z
+    .object({
+      handled: z.boolean(),
+      /** Sent through the outbox. */
+      reply: strictly(outboundMessage).or(z.string()).optional(),
+      /** Forwards the message to this address. */
+      routeTo: address.optional(),
+      /** Offers it again after this time; bounded. Not together with routeTo. */
+      deferMs: z.number().nonnegative().optional(),
+      reason: z.string().optional(),
+    })
+    .superRefine(({ reply, routeTo, deferMs }, { addIssue }) => {
+      if (reply !== undefined && saysNothing(reply)) addIssue({ code: "custom", path: ["reply"], message: NO_WORDS });
+      if (deferMs !== undefined && routeTo !== undefined)
+        addIssue({ code: "custom", path: ["deferMs"], message: PUT_OFF_AND_FORWARDED });
+    }),
   summary: "Which handler owns this message: it may answer, forward, put off, or just take it.",
   example: { message },
   journalled: withoutRaw,

@@ -1,0 +1,28 @@
+/** `/fire-hook` calls a plugin's hook, and judges its result as the gateway would for a real message. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, it } from "vitest";
+import { invoke } from "../flow/stack.js";
+import { gatewayProcess } from "../support/gateway-process.js";
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+it("a hook that forwards to where nothing is has failed, as with a real message", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-by-hand-"));
+  closers.push(() => rmSync(folder, { recursive: true, force: true }));
+  const module = join(folder, "desk.mjs");
+  const handler = `() => ({ handled: true, routeTo: { platform: "slack", botId: "", chatId: "desk" } })`;
+  const register = `hooks.registerClaiming("inbound_claim", ${handler}, { id: "forwards" })`;
+  writeFileSync(module, `export default { id: "desk", setup({ hooks }) { ${register}; } };\n`);
+  const gateway = await gatewayProcess({ folder, config: { plugins: [module] } });
+  closers.push(() => gateway.kill());
+  await gateway.start();
+  await gateway.ready();
+  const { text } = await invoke(gateway.url, "/fire-hook desk.forwards");
+  expect(text).toMatch(/failed/);
+  expect(text).toContain('routeTo: the platform "slack" is not switched on');
+});
