@@ -15,9 +15,11 @@ import { HookRegistry } from "../hooks/registry.js";
 import { systemClock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import { silentLogger } from "../lib/logger.js";
-import { createPlugins } from "../plugins/plugins.js";
+import { placeIn } from "../lib/module-place.js";
+import { createPlugins, type PluginInfo } from "../plugins/plugins.js";
 import { databaseFiles } from "../store/files.js";
 import { readRooms, readTriggers } from "../store/read-rooms.js";
+import { watchBlocking } from "./watch-blocking.js";
 
 /** What can be said of the whole, and of what is right of it when something is wrong. `note` is called for what is no problem. */
 export async function examine(loaded: LoadedConfig, note: (text: string) => void = () => {}): Promise<ListedProblem[]> {
@@ -37,6 +39,7 @@ async function staged(
   const { config, env } = draft;
   const registry = new HookRegistry({ logger: silentLogger });
   declareEvents(registry, config.events);
+  const blocking = watchBlocking();
   const plugins = createPlugins({
     entries: config.plugins,
     baseDir: loaded.file === undefined ? process.cwd() : dirname(loaded.file),
@@ -46,10 +49,15 @@ async function staged(
     reservedCommands: new Set(commandSpecs.map(({ name }) => name)),
     clock: systemClock,
     logger: silentLogger,
+    onPrepare: blocking.at,
     watch: false,
   });
+  const thrown: unknown[] = [];
+  const onStray = (error: unknown) => void thrown.push(error);
+  process.on("uncaughtException", onStray).on("unhandledRejection", onStray);
   // A critical one that is broken is in the list like any other.
   await plugins.load().catch(() => {});
+  blocking.end();
   const hooks = hooksOf(loaded, draft, registry.points);
   const installed = install(registry, new Map(), hooks, nothing);
   const definitions = [...installed.live.values()].map(({ definition }) => definition);
@@ -64,17 +72,21 @@ async function staged(
       () => Object.keys(config.models.available),
     ),
   );
+  const faults = await faultsOf(definitions);
+  // What plugins left for the next turn of the event loop has its turn.
+  await new Promise((done) => setTimeout(done, LATE_MS));
+  process.off("uncaughtException", onStray).off("unhandledRejection", onStray);
   const problems = problemsOf({
     loaded,
     config,
     env,
     hookIds: registry.list().map(({ id }) => id),
-    plugins: plugins.list(),
+    plugins: blamed(plugins.list(), thrown),
     definitions,
     broken: installed.broken,
     plans,
     commands: [...commandSpecs, ...plugins.commands()].map(({ name }) => name),
-    faults: await faultsOf(definitions),
+    faults,
     rooms: rooms && new Set([...rooms, ...config.web.rooms.map(({ id }) => id)]),
     stuck: definitions.flatMap((definition) => longPast(definition, systemClock.now(), fired.get(definition.id)) ?? []),
   });
@@ -85,6 +97,17 @@ async function staged(
   );
 }
 
+/** With the error of a timer or a promise that they left behind, and that nothing caught. */
+function blamed(plugins: readonly PluginInfo[], thrown: readonly unknown[]): PluginInfo[] {
+  return plugins.map((info) => {
+    const own = thrown.find((error) => placeIn(error, info) !== "");
+    if (own === undefined) return info;
+    const late = `after its setup, it threw an error that nothing caught: ${errorMessage(own)}${placeIn(own, info)}`;
+    return { ...info, reason: info.reason ?? late };
+  });
+}
+
+const LATE_MS = 20;
 const nothing = () => Promise.reject(new Error("nothing is sent or run by a check"));
 
 /** Calendars are loaded: only date-holidays knows its places. */

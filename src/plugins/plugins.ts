@@ -33,6 +33,8 @@ export interface PluginsOptions {
   teardownTimeoutMs?: () => number;
   clock: Clock;
   logger: Logger;
+  /** Called before a plugin's module is imported and set up, with the module as the configuration names it. */
+  onPrepare?: (module: string) => void;
   /** Reload a plugin when its file, or a local file that it imports, changes. Default: true. */
   watch?: boolean;
 }
@@ -121,6 +123,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
   /** Imported and set up aside: nothing of it is in place yet. */
   async function prepareAside(holder: Holder): Promise<Prepared> {
     try {
+      options.onPrepare?.(holder.entry.module);
       const found = findModule(holder.entry.module, options.baseDir);
       holder.file = found.file;
       holder.files = found.file === undefined ? [] : localFiles(found.file);

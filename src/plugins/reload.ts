@@ -22,6 +22,7 @@ import { Slots } from "./slots.js";
 import { type ApiParts, createStage, type Stage } from "./stage.js";
 
 const SETUP_TIMEOUT_MS = 10_000;
+const EXIT_CALLED = "PLUGIN_EXIT";
 
 export interface Surroundings extends Omit<ApiParts, "id" | "config" | "commandOwner" | "commandCount"> {
   baseDir: string;
@@ -103,9 +104,11 @@ async function load(
   try {
     return await bounded(() => importPlugin(found, version), entry, found, around);
   } catch (error) {
-    if (error instanceof HookgateError) throw error;
+    const isExit = error instanceof HookgateError && error.code === EXIT_CALLED;
+    if (error instanceof HookgateError && !isExit) throw error;
     const message = `the module was not loaded: ${errorMessage(error)}${placeIn(error, found)}`;
-    throw failure("PLUGIN_IMPORT", message, "Move what waits from the top level of the module into setup.", error);
+    const hint = isExit ? error.hint : "Move what waits from the top level of the module into setup.";
+    throw failure("PLUGIN_IMPORT", message, hint, error);
   }
 }
 
@@ -136,7 +139,7 @@ function declarePoints(points: readonly HookPoint[], registry: HookRegistry, log
 /**
  * Runs a plugin's module or its `setup` for at most 10 s. A rejection or an error in the plugin's file that nothing catches fails it, too,
  * instead of ending the process. One of another part of the process is logged, unless something else (a running gateway) listens for
- * those. A plugin that ends the process is named, and the exit code is not 0.
+ * those. `process.exit` in the plugin's file fails it; a plugin that ends the process all the same is named, and the exit code is not 0.
  */
 function bounded<T>(
   run: () => T | Promise<T>,
@@ -160,6 +163,14 @@ function bounded<T>(
       process.exitCode = 1;
     };
     process.on("exit", onExit);
+    const { exit } = process;
+    process.exit = (code) => {
+      const what = `it called process.exit(${code ?? ""}): a plugin must not end the process`;
+      const refusal = failure(EXIT_CALLED, what, "Throw an error instead.");
+      if (placeIn(refusal, found) === "") return exit(code);
+      reject(refusal);
+      throw refusal;
+    };
     const timer = clock.after(SETUP_TIMEOUT_MS, () =>
       reject(new Error(`it did not finish within ${SETUP_TIMEOUT_MS} ms`)),
     );
@@ -167,6 +178,7 @@ function bounded<T>(
     timer.ref?.();
     stop = () => {
       timer.cancel();
+      process.exit = exit;
       process.off("uncaughtException", onStray).off("unhandledRejection", onStray).off("exit", onExit);
     };
     Promise.resolve()

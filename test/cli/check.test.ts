@@ -468,19 +468,50 @@ test("a plugin that keeps timers going does not keep check from ending, and send
 });
 
 test.each([
-  ["setup", 'export default { id: "gone", setup() { process.exit(0); } };'],
-  ["its module", "process.exit(0);"],
-])(
-  "a plugin that ends the process in %s is named, by check and by a start, and neither ends well",
-  async (_, source) => {
-    write({ config: { plugins: ["./gone.mjs"] }, files: { "gone.mjs": source } });
-    for (const command of ["check", "start"]) {
-      const { code, err } = await runCli([command], { cwd: folder });
-      expect([command, code]).toEqual([command, 1]);
-      expect(err).toContain("The plugin ./gone.mjs ended the process while it was loaded");
-    }
-  },
-);
+  ["setup", 'export default { id: "gone", setup() { process.exit(0); } };', "setup failed: "],
+  ["its module", "process.exit(0);", "the module was not loaded: "],
+])("a plugin that calls process.exit in %s is a problem, with its place", async (_, source, what) => {
+  write({ config: { plugins: ["./gone.mjs"] }, files: { "gone.mjs": source } });
+  const { code, err } = await runCli(["check"], { cwd: folder });
+  expect(code).toBe(2);
+  expect(err).toContain(`./gone.mjs: ${what}it called process.exit(0): a plugin must not end the process (gone.mjs:1:`);
+});
+
+test("a plugin whose helper ends the process is named, by check and by a start, and neither ends well", async () => {
+  const files = {
+    "gone.mjs": 'import { leave } from "./leave.mjs";\nsetImmediate(leave); await new Promise(() => {});',
+    "leave.mjs": "export const leave = () => process.exit(0);",
+  };
+  write({ config: { plugins: ["./gone.mjs"] }, files });
+  for (const command of ["check", "start"]) {
+    const { code, err } = await runCli([command], { cwd: folder });
+    expect([command, code]).toEqual([command, 1]);
+    expect(err).toContain("The plugin ./gone.mjs ended the process while it was loaded");
+  }
+});
+
+test.each([
+  ["a timer", "setTimeout(() => { throw new Error('too late'); });"],
+  ["a promise", "setTimeout(() => void Promise.reject(new Error('too late')));"],
+])("an error of %s that a plugin left behind is a problem", async (_, left) => {
+  write({
+    config: { plugins: ["./late.mjs"] },
+    files: { "late.mjs": `export default { id: "late", setup() { ${left} } };` },
+  });
+  const { code, out, err } = await runCli(["check"], { cwd: folder });
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err).toContain("./late.mjs: after its setup, it threw an error that nothing caught: too late (late.mjs:1:");
+});
+
+test("a plugin that loops for ever is named, and the check ends", async () => {
+  write({
+    config: { plugins: ["./loop.mjs"] },
+    files: { "loop.mjs": 'export default { id: "loop", setup() { for (;;); } };' },
+  });
+  const { code, err } = await runCli(["check"], { cwd: folder });
+  expect(code).not.toBe(0);
+  expect(err).toContain("The plugin ./loop.mjs does not return while it is loaded");
+}, 60_000);
 
 /** Lists are joined, settings merged. */
 function merge(one: Json, other: Json): Json {
