@@ -16,6 +16,8 @@ export interface Handler<Options = unknown> {
   readonly argumentLists?: readonly string[];
   /** Options that a model reads: what templates put into them is data, and is enclosed in `DATA_BEGIN` and `DATA_END`. */
   readonly forModel?: readonly string[];
+  /** Markdown that people read in a chat (`card.text`): no value makes a link there whose words hide where the link leads. */
+  readonly forChat?: readonly string[];
   /** Options with buttons: what templates put into the `line` of one is a quoted value of the command. */
   readonly buttons?: readonly string[];
   /** The model that these options name; one that is not configured is refused at load. */

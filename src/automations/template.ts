@@ -6,7 +6,7 @@ import type { Liquid, Template as LiquidTemplate } from "liquidjs";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { commandLineProblem } from "./template/command-line.js";
 import { type TemplateScope, templateData } from "./template/data.js";
-import { fencingEngine, MAX_OUTPUT_CHARACTERS, plainEngine, quotingEngine } from "./template/engine.js";
+import { fencingEngine, linklessEngine, MAX_OUTPUT_CHARACTERS, plainEngine, quotingEngine } from "./template/engine.js";
 import { isTemplate } from "./template/is-template.js";
 import { nameProblems, type TemplateNames } from "./template/names.js";
 
@@ -26,6 +26,8 @@ export interface TemplateRules {
   readonly verbatim?: readonly string[];
   /** Options that a model reads: what templates put into them is enclosed in `DATA_BEGIN` and `DATA_END`. */
   readonly forModel?: readonly string[];
+  /** Markdown that people read (`card.text`): no value makes a link there whose words hide where the link leads. */
+  readonly forChat?: readonly string[];
   /** Options that are argument lists: no template makes an option (`-x`) of what was none. */
   readonly argumentLists?: readonly string[];
   /** Options with buttons: what templates put into the `line` of one becomes a quoted value of the command. */
@@ -56,7 +58,7 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
     const option = String(path[0]);
     if (!isTemplate(text) || rules.verbatim?.includes(option)) continue;
     const isLine = rules.buttons?.includes(option) === true && path.at(-1) === "line";
-    const engine = isLine ? quotingEngine() : rules.forModel?.includes(option) ? fencingEngine() : plainEngine();
+    const engine = isLine ? quotingEngine() : engineFor(path, rules);
     try {
       const parsed = engine.parse(text);
       const unquotable = isLine ? commandLineProblem(parsed) : undefined;
@@ -85,6 +87,12 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
       }, options);
     },
   };
+}
+
+function engineFor(path: readonly (string | number)[], { forModel, forChat }: TemplateRules): Liquid {
+  if (forModel?.includes(String(path[0]))) return fencingEngine();
+  const names = path.filter((part) => typeof part === "string").join(".");
+  return forChat?.includes(names) ? linklessEngine() : plainEngine();
 }
 
 function renderOne({ engine, parsed, path }: Compiled, data: object): string {

@@ -19,6 +19,8 @@ const FOREIGN_TAGS = ["include", "render", "layout", "block"];
 export const plainEngine = once(() => createEngine(printed));
 /** What it prints is enclosed, so that a model can be told where data begins and ends. */
 export const fencingEngine = once(() => createEngine(fenced));
+/** Links in what it prints show where they lead: a stranger's `[invoice](https://…)` is shown as it was written. */
+export const linklessEngine = once(() => createEngine((value) => printed(value).replaceAll("](", "]\\(")));
 /** What it prints is one quoted value of a command line. */
 export const quotingEngine = once(() => createEngine((value) => quoteValue(printed(value))));
 

@@ -15,6 +15,7 @@ export const chatHandler: Handler<ChatOptions> = {
   options: chatOptions,
   chats: ({ to }) =>
     typeof to === "string" ? [{ path: ["to"], text: to }] : to.map((text, index) => ({ path: ["to", index], text })),
+  forChat: ["text", "card.text", "card.fields.value"],
   buttons: ["buttons"],
   missing: ({ buttons }, { commands }) => commandProblems(buttons, commands),
   async run(options, context) {

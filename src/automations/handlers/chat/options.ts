@@ -13,7 +13,7 @@ const chatForm = z.strictObject({
     .union([chatAddress, z.array(chatAddress).min(1).max(50)])
     .default("here")
     .describe("Addresses (platform:bot:chat[:thread]), or here: the conversation that the event is about."),
-  text: z.string().optional().describe("Markdown."),
+  text: z.string().optional().describe("Markdown. A link inside a value is shown as it was written, with its address."),
   card: card.strict().optional().describe("A framed block: title, text, url, tone, fields, footer."),
   buttons: z
     .array(z.array(button.omit({ token: true }).strict()))
