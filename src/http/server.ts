@@ -166,7 +166,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const within = new Map(routes.map(({ method, path, bodyWithinMs }) => [`${method} ${path}`, bodyWithinMs]));
     limitBodies(
       app,
-      clock,
+      { clock, logger },
       ({ method, routeOptions }) => within.get(`${method} ${routeOptions.url}`) ?? BODY_WITHIN_MS,
     );
     takeJson(app);
@@ -272,7 +272,9 @@ function addRoute(app: FastifyInstance, route: Route, parts: HttpParts): void {
 function answerErrors(app: FastifyInstance, { logger }: HttpParts, shown: (text: string) => string): void {
   app.setErrorHandler((error, request, reply) => {
     const { status, body } = mapTexts(errorAnswer(error), shown);
-    if (status >= 500)
+    // The sender, or the deadline of bodies, ended it: no failure of ours.
+    const isCutOff = request.raw.destroyed && !request.raw.complete;
+    if (status >= 500 && !isCutOff)
       logger.error(
         { method: request.method, route: request.routeOptions.url, error: errorMessage(error) },
         "a request failed",

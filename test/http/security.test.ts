@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { errorAnswer } from "../../src/http/errors.js";
 import { createUploads } from "../../src/http/uploads.js";
 import { storeError } from "../../src/store/errors.js";
+import { type LogLine, logTo } from "../hooks/points.js";
 import { taskedApp } from "../orchestrator/support/tasked-app.js";
 import { LeapClock } from "../support/leap-clock.js";
 import { until } from "../support/until.js";
@@ -223,7 +224,8 @@ describe("a body", () => {
 
   it("that does not arrive in time ends its connection, without a login", async () => {
     const clock = new LeapClock();
-    const slow = await taskedApp({ clock });
+    const logged: LogLine[] = [];
+    const slow = await taskedApp({ clock, logger: logTo(logged) });
     const { port } = new URL(slow.app.url);
     for (const path of ["/api/login", "/ingest/deploy"]) {
       let answer = "";
@@ -243,6 +245,10 @@ describe("a body", () => {
         return isClosed;
       }, `the end of a slow body of ${path}`);
       expect(answer).not.toContain(" 200 ");
+      const line = await until(() => logged.find(({ facts }) => "route" in facts), "the log line");
+      expect(line).toMatchObject({ level: "info", facts: { method: "POST", from: "127.0.0.1" } });
+      expect(logged.filter(({ level }) => level === "error")).toEqual([]);
+      logged.length = 0;
     }
   });
 });

@@ -8,7 +8,7 @@ import { loadConfig } from "../../../src/config/load.js";
 import type { Task, TaskStatus } from "../../../src/domain/task.js";
 import type { TaskEvent } from "../../../src/domain/task-store.js";
 import type { Clock } from "../../../src/lib/clock.js";
-import { silentLogger } from "../../../src/lib/logger.js";
+import { type Logger, silentLogger } from "../../../src/lib/logger.js";
 import { until } from "../../support/until.js";
 
 export const OWNER_TOKEN = "the-token-of-the-owner-0001";
@@ -56,6 +56,7 @@ export interface TaskedOptions {
   config?: Record<string, unknown>;
   env?: Record<string, string>;
   clock?: Clock;
+  logger?: Logger;
   /** A plugin, as the text of an ES module. */
   plugin?: string;
 }
@@ -65,6 +66,7 @@ export async function taskedApp({
   config = {},
   env = {},
   clock,
+  logger = silentLogger,
   plugin,
 }: TaskedOptions): Promise<TaskedApp> {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-tasks-"));
@@ -104,7 +106,7 @@ export async function taskedApp({
       });
       app = await startApp(loaded, {
         version: "0.0.0",
-        logger: silentLogger,
+        logger,
         ...(clock === undefined ? {} : { clock }),
       });
       await until(async () => (await fetch(`${need().url}/readyz`)).ok, "the app being ready");
