@@ -292,7 +292,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       watch: sla.conversations,
       observe: tellingAlerts(metrics.observer, alerts),
       repliedTo,
-      owners: claims.owners,
+      claims,
       offers: offersOf(() => current.config, missions, placeName),
       mayPost: (hookId, conversation) => automations.get(hookId)?.mayPostIn(conversation) ?? true,
       ofUnknownAge: followed.ofUnknownAge,

@@ -16,6 +16,7 @@ import type { Command, CommandAnswer } from "./commands.js";
 import type { AccessConfig, GatewayConfig, OperatorsConfig } from "./config.js";
 import type { ConsolePerson, Identify } from "./identity.js";
 import type { Observer } from "./observe.js";
+import type { OwnerClaims } from "./owner-claims.js";
 import type { Offers } from "./parts.js";
 import type { Routes } from "./routes.js";
 import type { GatewayStatus } from "./status.js";
@@ -47,8 +48,8 @@ export interface GatewayOptions {
   watch?: ConversationWatch;
   observe?: Observer;
   repliedTo?: RepliedTo;
-  /** People who were claimed as owners in chat, by `platform:id`; read at every look-up. */
-  owners?: ReadonlyMap<string, unknown>;
+  /** People who were claimed as owners in chat, read at every look-up; and the code that makes the next one. */
+  claims?: Pick<OwnerClaims, "owners" | "overheard">;
   offers?: Offers;
   /** Whether a run of this hook may post in this conversation; every hook may when absent. */
   mayPost?: (hookId: string, conversation: string) => boolean;

@@ -93,16 +93,16 @@ class RunningGateway implements Gateway {
     watch,
     observe,
     repliedTo,
-    owners,
+    claims,
     offers,
     mayPost = () => true,
     ofUnknownAge = new Set(),
     shown = (text) => text,
   }: GatewayOptions) {
-    this.identify = identifier(config.operators, console, owners);
+    this.identify = identifier(config.operators, console, claims?.owners);
     this.#ignored = new Ignored(logger);
     this.#peopleOn = (platform) =>
-      peopleOn(platform, config.operators, owners ?? new Map()) + (console?.platform === platform ? 1 : 0);
+      peopleOn(platform, config.operators, claims?.owners ?? new Map()) + (console?.platform === platform ? 1 : 0);
     this.#commands = new CommandTable(commands, pluginCommands);
     this.#routes = routes ?? new Map();
     this.#keepFile = keepFile;
@@ -157,6 +157,7 @@ class RunningGateway implements Gateway {
       mayPost,
       ofUnknownAge,
       shown,
+      claims,
     };
   }
 

@@ -71,6 +71,9 @@ async function handleMessage(
     inbound.background.run("message_received", received);
     return answered;
   }
+  // A message to the gateway is an attempt to use the code, and is judged below.
+  if (!message.isDm && !message.isGroupMention && inbound.claims?.overheard(message.text) === true)
+    inbound.logger.warn({ conversation: row.conversation }, OVERHEARD);
   await received;
   if (verdict.access === "denied") {
     const slip = isBot || isPressed ? undefined : claimSlip(row, message, operator, inbound);
@@ -91,6 +94,9 @@ async function handleMessage(
   if (slip) return slip;
   return defaultRoute(row, message, operator, inbound);
 }
+
+const OVERHEARD =
+  "an owner code was typed where others could read it, and is void: `npx hookgate claim` prints a new one";
 
 /** Not listened to here. One log line says why, and a stranger in a direct message is told once. */
 async function denied(

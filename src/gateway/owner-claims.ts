@@ -91,6 +91,13 @@ export class OwnerClaims {
     return true;
   }
 
+  /** Somebody wrote this to others: a code in it is void from now on. True when there was one. */
+  overheard(text: string): boolean {
+    if (this.#code === undefined) return false;
+    if (codeIn(text).includes(this.#code)) return this.expose(this.#code);
+    return text.split(/\s+/).some((word) => this.expose(word));
+  }
+
   #wrongOf(person: string): { count: number; since: number } {
     const now = this.#clock.now();
     const known = this.#wrongBy.get(person);

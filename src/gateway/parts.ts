@@ -13,6 +13,7 @@ import type { Background } from "./background.js";
 import type { GatewayConfig } from "./config.js";
 import type { MovedChats } from "./moved-chats.js";
 import type { Observer } from "./observe.js";
+import type { OwnerClaims } from "./owner-claims.js";
 
 export interface Parts {
   store: Store;
@@ -34,6 +35,7 @@ export interface Parts {
   ofUnknownAge: ReadonlySet<string>;
   /** A text for people who are not at the machine: without whole paths of files. */
   shown(text: string): string;
+  claims: Pick<OwnerClaims, "owners" | "overheard"> | undefined;
 }
 
 /** What commands can name that is in no store: it stands in the configuration and its folders. */

@@ -258,6 +258,13 @@ it("a code that is typed in a room is used up or void, so that no reader of the 
   await until(() => inRoom().some(({ content }) => content.includes("You are an **owner** now")), "the claim");
   discord.people.says(`/claim ${third}`, { dm: true, userId: reader });
   await until(() => refusals() === 3, "the third refusal");
+
+  // To nobody in particular: the room has read it.
+  const fourth = await newCode();
+  discord.people.says(`the code is ${fourth.slice(0, 4)}-${fourth.slice(4)}, is it?`, { channelId, userId: carl });
+  await until(() => gateway.output().includes("is void: `npx hookgate claim` prints a new one"), "the log line");
+  discord.people.says(`/claim ${fourth}`, { dm: true, userId: reader });
+  await until(() => refusals() === 4, "the fourth refusal");
 });
 
 it("`hookgate token` shows the login token with a link, and --reset replaces it at the next start", async () => {
