@@ -156,10 +156,16 @@ export class Chat {
         : 0
       : (room.lastMessageId ?? 0) + 1;
     if (!isKnown && (message.isDeleted || message.id < loadedFrom)) return;
+    if (!isKnown && message.author.id === undefined && this.#lastOwn(room)?.text.startsWith("/claim"))
+      void this.loadRooms().catch(() => {}); // the answer may have come with a role
     room.messages.set(message.id, message);
     room.lastMessageId = Math.max(room.lastMessageId ?? 0, message.id);
     this.#tell("messages");
     this.#tell("rooms");
+  }
+
+  #lastOwn(room) {
+    return [...room.messages.values()].findLast(({ author }) => author.id === this.person.id);
   }
 
   /** What to mention in a room; one's direct conversation with the gateway carries its name. */
