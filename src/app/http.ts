@@ -1,4 +1,5 @@
 /** The HTTP server of the product: who may log in, which doors are open, and what programs may send in. */
+import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Platforms } from "../../adapters/index.js";
 import type { Automations } from "../automations/automations.js";
@@ -67,8 +68,15 @@ export async function assembleHttp(parts: Parts): Promise<HttpServer> {
 }
 
 function webOf({ web }: Platforms) {
-  const pageFolder = fileURLToPath(new URL("../../adapters/web/page", import.meta.url));
-  return web ? { web: { port: web.port, pageFolder } } : {};
+  return web ? { web: { port: web.port, pageFolder: pageFolder() } } : {};
+}
+
+/** In dist, all that is bundled lies in dist/src; the page lies in dist/adapters. */
+function pageFolder(): string {
+  const [bundled, source] = ["../adapters/web/page", "../../adapters/web/page"].map((path) =>
+    fileURLToPath(new URL(path, import.meta.url)),
+  ) as [string, string];
+  return existsSync(bundled) ? bundled : source;
 }
 
 function webhookOf(config: Config, { telegram }: Platforms) {
