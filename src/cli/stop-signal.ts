@@ -1,4 +1,5 @@
 /** Signals that stop the gateway. Small, so that it listens before the product is loaded. */
+import { endProcess } from "../lib/refuse-exit.js";
 import type { Terminal } from "./terminal.js";
 
 /** As a shell counts a process that a signal ended: 128 + the signal's number. */
@@ -10,7 +11,7 @@ export function untilStopped(terminal: Terminal): Promise<void> {
     let isStopping = false;
     for (const signal of ["SIGINT", "SIGTERM"] as const)
       process.on(signal, () => {
-        if (isStopping) process.exit(KILLED[signal]);
+        if (isStopping) endProcess(KILLED[signal]);
         isStopping = true;
         terminal.error("Shutting down, waiting for running work. Press Ctrl-C again to force quit.");
         resolve();

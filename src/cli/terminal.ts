@@ -3,6 +3,7 @@ import type { OutboundMessage } from "../domain/message.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { tokensInWords } from "../lib/markdown/tokens.js";
 import { once } from "../lib/on-first-use.js";
+import { endProcess } from "../lib/refuse-exit.js";
 import { secretMask } from "../lib/secret.js";
 import { localTimezone } from "../lib/timezone.js";
 
@@ -22,7 +23,7 @@ export const processTerminal: Terminal = {
 export function endWithReader(): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
-    process.exit();
+    endProcess();
   });
 }
 

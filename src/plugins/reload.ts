@@ -2,7 +2,6 @@
  * One plugin's life: a version is imported, checked and set up beside the one at work, then swapped in whole; when anything of
  * that fails, the old version goes on and the failure is reported.
  */
-import { writeSync } from "node:fs";
 import type { Command } from "../gateway/commands.js";
 import type { Route } from "../gateway/routes.js";
 import type { HookPoint } from "../hooks/point.js";
@@ -10,8 +9,9 @@ import type { HookRegistry, Problem } from "../hooks/registry.js";
 import { isError } from "../hooks/validate.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { placeIn } from "../lib/module-place.js";
+import { placeIn, placeInOrBelow } from "../lib/module-place.js";
 import { shown } from "../lib/plain-issues.js";
+import { refuseExit } from "../lib/refuse-exit.js";
 import { within } from "../lib/within.js";
 import { createApi } from "./api.js";
 import type { CallNow, HookBreaker } from "./breaker.js";
@@ -53,7 +53,7 @@ export async function prepare(
   around: Surroundings,
   version: string | undefined,
 ): Promise<Candidate> {
-  const definition = await load(entry, found, around, version);
+  const definition = await load(found, around, version);
   const config = parsePluginConfig(definition, entry);
   around.pointsAside.push(...(definition.points ?? []));
   const stage = createStage(definition.points);
@@ -72,14 +72,14 @@ export async function prepare(
     );
   const api = createApi({ ...around, id: definition.id, config, logger, commandOwner, commandCount }, stage);
   try {
-    const end: unknown = await bounded(() => definition.setup(api), entry, found, around);
+    const end: unknown = await bounded(() => definition.setup(api), found, around);
     if (end !== undefined && end !== null && typeof end !== "function") throw wrongEnd(end);
     return { definition, stage, end: (end ?? undefined) as PluginEnd | undefined };
   } catch (error) {
     stage.isOver = true;
     throw failure(
       "PLUGIN_SETUP",
-      `setup failed: ${errorMessage(error)}${placeIn(error, found)}`,
+      `setup failed: ${errorMessage(error)}${placeInOrBelow(error, found)}`,
       error instanceof HookgateError ? error.hint : undefined,
       error,
     );
@@ -95,18 +95,13 @@ function wrongEnd(end: unknown): HookgateError {
 }
 
 /** A module that awaits at its top level what never ends is given up, too. */
-async function load(
-  entry: PluginEntry,
-  found: FoundModule,
-  around: Surroundings,
-  version: string | undefined,
-): Promise<PluginDefinition> {
+async function load(found: FoundModule, around: Surroundings, version: string | undefined): Promise<PluginDefinition> {
   try {
-    return await bounded(() => importPlugin(found, version), entry, found, around);
+    return await bounded(() => importPlugin(found, version), found, around);
   } catch (error) {
     const isExit = error instanceof HookgateError && error.code === EXIT_CALLED;
     if (error instanceof HookgateError && !isExit) throw error;
-    const message = `the module was not loaded: ${errorMessage(error)}${placeIn(error, found)}`;
+    const message = `the module was not loaded: ${errorMessage(error)}${placeInOrBelow(error, found)}`;
     const hint = isExit ? error.hint : "Move what waits from the top level of the module into setup.";
     throw failure("PLUGIN_IMPORT", message, hint, error);
   }
@@ -139,14 +134,9 @@ function declarePoints(points: readonly HookPoint[], registry: HookRegistry, log
 /**
  * Runs a plugin's module or its `setup` for at most 10 s. A rejection or an error in the plugin's file that nothing catches fails it, too,
  * instead of ending the process. One of another part of the process is logged, unless something else (a running gateway) listens for
- * those. `process.exit` in the plugin's file fails it; a plugin that ends the process all the same is named, and the exit code is not 0.
+ * those. `process.exit` fails it, too, wherever the call is: in a package that the plugin imports, for example.
  */
-function bounded<T>(
-  run: () => T | Promise<T>,
-  { module }: PluginEntry,
-  found: FoundModule,
-  { clock, logger }: Surroundings,
-): Promise<T> {
+function bounded<T>(run: () => T | Promise<T>, found: FoundModule, { clock, logger }: Surroundings): Promise<T> {
   let stop = () => {};
   return new Promise<T>((resolve, reject) => {
     const isAlone = process.listenerCount("unhandledRejection") === 0;
@@ -155,22 +145,13 @@ function bounded<T>(
       else if (isAlone) logger.error({ error: errorMessage(thrown) }, "an error that nothing caught");
     };
     process.on("uncaughtException", onStray).on("unhandledRejection", onStray);
-    const onExit = () => {
-      writeSync(
-        2,
-        `The plugin ${module} ended the process while it was loaded: a plugin must not call process.exit.\n`,
-      );
-      process.exitCode = 1;
-    };
-    process.on("exit", onExit);
-    const { exit } = process;
-    process.exit = (code) => {
+    const allowExit = refuseExit((code) => {
       const what = `it called process.exit(${code ?? ""}): a plugin must not end the process`;
       const refusal = failure(EXIT_CALLED, what, "Throw an error instead.");
-      if (placeIn(refusal, found) === "") return exit(code);
+      // Now: the caller may catch what is thrown.
       reject(refusal);
-      throw refusal;
-    };
+      return refusal;
+    });
     const timer = clock.after(SETUP_TIMEOUT_MS, () =>
       reject(new Error(`it did not finish within ${SETUP_TIMEOUT_MS} ms`)),
     );
@@ -178,8 +159,8 @@ function bounded<T>(
     timer.ref?.();
     stop = () => {
       timer.cancel();
-      process.exit = exit;
-      process.off("uncaughtException", onStray).off("unhandledRejection", onStray).off("exit", onExit);
+      allowExit();
+      process.off("uncaughtException", onStray).off("unhandledRejection", onStray);
     };
     Promise.resolve()
       .then(run)

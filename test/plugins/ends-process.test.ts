@@ -12,16 +12,26 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
+const SETUP = 'export default { id: "p", setup() {} };';
+
 it.each([
-  ["setup", 'export default { id: "p", setup() { process.exit(0); } };', "setup failed"],
-  ["its module", 'process.exit(0); export default { id: "p", setup() {} };', "the module was not loaded"],
-])("a version that calls it in %s is not loaded", async (_, source, what) => {
+  ["setup", 'export default { id: "p", setup() { process.exit(0); } };', "setup failed", "p.mjs:1:"],
+  ["its module", `process.exit(0); ${SETUP}`, "the module was not loaded", "p.mjs:1:"],
+  ["a module that it imports", `import "./leave.mjs"; ${SETUP}`, "the module was not loaded", "leave.mjs:1:"],
+  [
+    "a function that it imported before",
+    'import { exit } from "node:process"; export default { id: "p", setup() { exit(0); } };',
+    "setup failed",
+    "p.mjs:1:",
+  ],
+])("a version that calls it in %s is not loaded", async (_, source, what, place) => {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-exit-"));
   closers.push(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "p.mjs");
+  writeFileSync(join(folder, "leave.mjs"), "process.exit(0);");
   writeFileSync(
     file,
-    `export default { id: "p", setup({ hooks }) { hooks.registerVoid("message_received", () => {}, { id: "old" }); } };`,
+    `import { exit } from "node:process"; export default { id: "p", setup({ hooks }) { hooks.registerVoid("message_received", () => {}, { id: "old" }); } };`,
   );
   const gateway = await gatewayProcess({ folder, config: { plugins: ["./p.mjs"] } });
   closers.push(() => gateway.kill());
@@ -35,6 +45,6 @@ it.each([
     return now.includes("process.exit") && now;
   }, "the failed reload");
   expect(seen).toContain("the new version failed, the previous one stays in place");
-  expect(seen).toContain(`${what}: it called process.exit(0): a plugin must not end the process (p.mjs:1:`);
+  expect(seen).toContain(`${what}: it called process.exit(0): a plugin must not end the process (${place}`);
   expect((await invoke(gateway.url, "/hooks show p.old")).text).toContain("message_received");
 });
