@@ -366,6 +366,8 @@ describe("a log that a crash left", () => {
     await gateway.start();
     await gateway.ready();
     for (let i = 0; i < 20; i++) await gateway.post(`after ${i}`);
+    // The history is written a moment later than the messages.
+    await until(() => statSync(`${gateway.journal}-wal`).size > 20_000, "the history of the messages");
     await gateway.kill();
     return gateway;
   };
