@@ -1,6 +1,6 @@
 /** From an update to the inbox: decode, accept, acknowledge. The same for polls and webhook calls. */
 import { z } from "zod";
-import type { Accepted, GatewayPort } from "../../src/domain/adapter.js";
+import type { Accepted, CursorStore, GatewayPort } from "../../src/domain/adapter.js";
 import type { Clock } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
@@ -14,6 +14,7 @@ import type { Transport } from "./transport.js";
 const SHAPE_DEPTH = 4;
 const SHOWN_MAX = 500;
 const MAX_TITLES = 5_000;
+const TITLE_KEY = "title:";
 const titled = z.object({
   message: z.object({
     chat: z.object({
@@ -29,6 +30,7 @@ export interface IntakeContext {
   self: Self;
   gateway: GatewayPort;
   transport: Transport;
+  cursors: CursorStore;
   clock: Clock;
   logger: Logger;
 }
@@ -41,6 +43,7 @@ export class Intake {
 
   constructor(context: IntakeContext) {
     this.#context = context;
+    for (const { key, value } of context.cursors.list(TITLE_KEY)) this.#titles.set(key.slice(TITLE_KEY.length), value);
   }
 
   /**
@@ -69,7 +72,7 @@ export class Intake {
     return tracked.then((accepted) => this.#acknowledge(callbackId, accepted));
   }
 
-  /** The title of a group, or whose direct messages they are, where something was sent since the start. */
+  /** The title of a group, or whose direct messages they are, where something was sent; kept over restarts. */
   titleOf(chatId: string): string | undefined {
     return this.#titles.get(chatId);
   }
@@ -82,9 +85,17 @@ export class Intake {
     const title = data.message.chat.title ?? (person && `direct messages with ${person}`);
     if (!title) return;
     if (this.#titles.get(String(id)) === title) return;
-    this.#titles.set(String(id), title);
-    if (this.#titles.size > MAX_TITLES)
-      for (const oldest of this.#titles.keys()) return void this.#titles.delete(oldest);
+    this.#keepTitle(String(id), title);
+    if (this.#titles.size > MAX_TITLES) for (const oldest of this.#titles.keys()) return this.#keepTitle(oldest);
+  }
+
+  #keepTitle(chatId: string, title?: string): void {
+    if (title === undefined) this.#titles.delete(chatId);
+    else this.#titles.set(chatId, title);
+    const { cursors, logger } = this.#context;
+    void cursors
+      .set(`${TITLE_KEY}${chatId}`, title)
+      .catch((error: unknown) => logger.debug({ error: errorMessage(error) }, "the title of a chat was not kept"));
   }
 
   /** Resolves when nothing is being stored or acknowledged. */

@@ -150,7 +150,7 @@ async function serve(
     gateway.state({ phase, ...known, ...(reason === undefined ? {} : { reason }) });
   const commands = gateway.commands();
   const self = { botId: known.botId, username: me.username, commands: new Set(commands.map(({ name }) => name)) };
-  const intake = new Intake({ self, gateway, transport, clock, logger });
+  const intake = new Intake({ self, gateway, transport, cursors, clock, logger });
   const webhooks = { transport, cursors, clock, logger, state };
   begin(intake);
   try {

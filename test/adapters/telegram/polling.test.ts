@@ -12,6 +12,20 @@ describe("polling", () => {
     expect(gateway.states.at(-1)).toMatchObject({ botId: "7654321", botName: "HookgateBot" });
   });
 
+  it("knows chats by their titles, also after a restart", async () => {
+    const fake = await newFake();
+    const cursors = new MemoryCursors();
+    const first = await startAdapter({ fake, cursors });
+    fake.people.says("hello", { chatId: fake.chatId });
+    fake.people.says("hello", { dm: true });
+    await first.events(2);
+    await first.stop();
+    const { adapter } = await startAdapter({ fake, cursors });
+    const nameOf = (chatId: number) =>
+      adapter.traits.placeName?.({ platform: "telegram", botId: "7654321", chatId: String(chatId) });
+    expect([nameOf(fake.chatId), nameOf(fake.userId)]).toEqual(["The group", "direct messages with Ada"]);
+  });
+
   it("asks for reactions, which Telegram leaves out by default", async () => {
     const { fake, events } = await startAdapter();
     const message = fake.people.says("look", { dm: true });
