@@ -21,8 +21,11 @@ const SIGNS: Record<Outcome, string> = {
 };
 
 export function outcomeText(outcome: Outcome): string {
-  return `${SIGNS[outcome]} ${outcome === "dry_run" ? "not called (dry run)" : outcome.replace("_", " ")}`;
+  return `${SIGNS[outcome]} ${outcomeWords(outcome)}`;
 }
+
+export const outcomeWords = (outcome: string): string =>
+  outcome === "dry_run" ? "not called (dry run)" : outcome.replaceAll("_", " ");
 
 /** A claim that blocks or puts the message off is shown as that. */
 export function runOutcomeText(run: RunRecord): string {

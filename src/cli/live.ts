@@ -1,5 +1,6 @@
 /** A command that the live gateway runs: call, print, exit code. Lists get tables as wide as they need. */
 import { z } from "zod";
+import { outcomeWords } from "../../commands/show-dispatch.js";
 import { align } from "../../commands/text.js";
 import { formatDuration } from "../lib/duration.js";
 import { HookgateError } from "../lib/errors.js";
@@ -176,7 +177,7 @@ function familyTable(rows: z.infer<typeof hookRows>["hooks"]): string {
       row.id,
       row.enabled ? "on" : "off",
       row.lastFiredAt === undefined ? "never fired" : time(row.lastFiredAt),
-      row.lastOutcome ?? "",
+      row.lastOutcome === undefined ? "" : outcomeWords(row.lastOutcome),
       String(row.fires),
       String(row.failures),
       row.p95Ms === undefined ? "" : formatDuration(row.p95Ms),
@@ -191,7 +192,7 @@ function runsTable(rows: z.infer<typeof runRows>["dispatches"]): string {
       time(row.at),
       row.id,
       row.phase ? `${row.point} ${row.phase}` : row.point,
-      row.dryRun ? `${row.outcome} (dry)` : row.outcome,
+      row.dryRun && row.outcome !== "dry_run" ? `${outcomeWords(row.outcome)} (dry)` : outcomeWords(row.outcome),
       String(row.runs.length),
       String(row.runs.filter(({ outcome }) => outcome === "failed" || outcome === "timed_out").length),
       formatDuration(row.latencyMs),

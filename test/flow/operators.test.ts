@@ -219,6 +219,15 @@ describe("on Discord", () => {
     expect(await discord.people.completes("fire-hook", "id", "traps.", { userId: mallory?.id as string })).toEqual([]);
   });
 
+  it("ids of messages that were sent are not offered: nobody has to do anything about them", async () => {
+    const { discord } = stack;
+    const { text } = await invoke(stack.gateway.url, "/outbox");
+    expect(text).toMatch(/outbox: [1-9]\d* sent/);
+    const offered = await discord.people.completes("outbox", "id", "", { userId: discord.userId });
+    expect(JSON.stringify(offered)).toContain("inbox");
+    expect(JSON.stringify(offered)).not.toContain("· sent ·");
+  });
+
   it("a form opens at the press and its values run the command", async () => {
     const { discord, platforms } = stack;
     const [room] = platforms.discord.places;

@@ -95,9 +95,9 @@ export async function valuesOf(
       const configured = await store.automation.runs.list({ limit: NEWEST });
       const dispatches = await store.journal.list({ limit: NEWEST });
       return [
-        ...configured.map(({ id, hookId, status }) => ({ name: `${id} · ${hookId} · ${status}`, value: id })),
+        ...configured.map(({ id, hookId, status }) => ({ name: `${id} · ${hookId} · ${words(status)}`, value: id })),
         ...dispatches.flatMap(({ point, runs }) =>
-          runs.map((run) => ({ name: `${run.id} · ${run.hookId} at ${point} · ${run.outcome}`, value: run.id })),
+          runs.map((run) => ({ name: `${run.id} · ${run.hookId} at ${point} · ${words(run.outcome)}`, value: run.id })),
         ),
       ];
     }
@@ -107,7 +107,9 @@ export async function valuesOf(
         store.outbox.list({ status: "dead", limit: NEWEST }),
         store.outbox.list({ limit: NEWEST }),
       ]);
-      const unique = new Map([...held, ...dead, ...newest].map((one) => [one.id, one]));
+      // What was sent needs nobody; its id can be typed.
+      const unsent = newest.filter(({ status }) => status !== "sent");
+      const unique = new Map([...held, ...dead, ...unsent].map((one) => [one.id, one]));
       // Not the text: what people wrote is shown to those who may see it, on the record.
       return [...unique.values()].map(({ id, status, address, conversation }) => ({
         name: `${id} · ${status} · ${titled(offers.placeName(address) ?? conversation)}`,
@@ -121,10 +123,11 @@ const OPEN_TASKS = TASK_STATUSES.filter((status) => !isEnded(status));
 const TASKS_TO_RETRY: readonly TaskStatus[] = ["failed", "blocked", "review", "cancelled"];
 const OPEN_MISSIONS = MISSION_STATUSES.filter((status) => !isMissionOver(status));
 
+const words = (status: string) => status.replaceAll("_", " ");
 export const same = (value: string): Choice => ({ name: value, value });
 
 const taskChoice = ({ id, title, status }: Task): Choice => ({
-  name: `${titled(title)} · ${status.replaceAll("_", " ")} · ${id}`,
+  name: `${titled(title)} · ${words(status)} · ${id}`,
   value: id,
 });
 
