@@ -39,10 +39,25 @@ export function compileCondition(
   } catch (error) {
     throw new HookgateError({
       code: "HOOK_MATCHER_INVALID",
-      message: `${place}: ${firstLine(error)}: ${source}`,
+      message: `${place}: ${firstLine(error)}: ${source}${spellingHint(source)}`,
       cause: error,
     });
   }
+}
+
+/** What other languages write, and how CEL does. */
+const SPELLINGS: readonly [RegExp, string][] = [
+  [/\b(contains|startsWith|endsWith|matches)\s+["']/, 'Write text.contains("…"), with a dot and parentheses'],
+  [/[!=]==/, "Compare with == or !="],
+  [/[^=!<>]=[^=]/, "Compare with =="],
+  [/\s(and|or)\s|\bnot\s/i, "Write && for and, || for or, ! for not"],
+];
+
+/** ` (Compare with ==)`; nothing when nothing looks like another language. */
+function spellingHint(source: string): string {
+  const words = source.replace(/"[^"]*"|'[^']*'/g, '""');
+  const hint = SPELLINGS.find(([pattern]) => pattern.test(words))?.[1];
+  return hint === undefined ? "" : ` (${hint})`;
 }
 
 const firstLine = (error: unknown) => errorMessage(error).split("\n")[0];

@@ -106,7 +106,11 @@ describe("matchers", () => {
     [{ when: "payload.mesage.text == 'x'" }, /match\.when: No such key: mesage/],
     [{ when: "payload.message.txt == 'x'" }, /match\.when: No such key: txt/],
     [{ when: "paylod.message.text == 'x'" }, /match\.when: Unknown variable: paylod/],
-    [{ when: "payload.message.text ==" }, /match\.when/],
+    [{ when: "payload.message.text ==" }, /match\.when: [^(]*$/],
+    [{ when: 'payload.message.text contains "a = b"' }, /\(Write text\.contains\("…"\), with a dot and parentheses\)$/],
+    [{ when: 'payload.message.text === "x"' }, /\(Compare with == or !=\)$/],
+    [{ when: 'payload.message.text = "x"' }, /\(Compare with ==\)$/],
+    [{ when: 'payload.n == 3 and payload.message.text == "x"' }, /\(Write && for and, \|\| for or, ! for not\)$/],
     [{ when: "payload.message.text" }, /match\.when: it gives a string, not yes or no/],
     [{ when: 'payload.message.text.matches("(a")' }, /match\.when/],
   ])("are refused when registered: %o", (match, message) => {
