@@ -46,8 +46,8 @@ export interface Examined {
 }
 
 export interface ListedProblem extends ConfigProblem {
-  /** What it stops. `hook`: the hook is not in force; `needs` and `trigger`: it is, and cannot do its work, or never starts. */
-  of: "configuration" | "platform" | "event" | "plugin" | "hook" | "needs" | "trigger" | "plan" | "setting";
+  /** What it stops. `hook`: the hook is not in force; `needs` and `trigger`: it is, and cannot do its work, or never starts. `stray`: nothing. */
+  of: "configuration" | "platform" | "event" | "plugin" | "hook" | "needs" | "trigger" | "plan" | "setting" | "stray";
   /** What it breaks is critical, so nothing starts: `hook a`, `plugin ./b.js`. */
   critical?: string | undefined;
 }

@@ -39,7 +39,7 @@ function consequence(problems: readonly ListedProblem[]): string {
   return [
     off.length > 0 && ` Until they are fixed, off: ${off.join(", ")}. Other platforms go on.`,
     refused.length > 0 && ` Until they are fixed, refused: the events ${refused.join(", ")}. Others go on.`,
-    problems.some(isOfAll) &&
+    problems.some((problem) => isOfAll(problem) && problem.of !== "stray") &&
       " Hookgate starts without the broken parts, and lists them in /status until they are fixed.",
   ]
     .filter(Boolean)

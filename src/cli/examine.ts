@@ -15,17 +15,21 @@ import { HookRegistry } from "../hooks/registry.js";
 import { systemClock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import { silentLogger } from "../lib/logger.js";
-import { placeIn } from "../lib/module-place.js";
-import { createPlugins, type PluginInfo } from "../plugins/plugins.js";
+import { createPlugins } from "../plugins/plugins.js";
 import { databaseFiles } from "../store/files.js";
 import { readRooms, readTriggers } from "../store/read-rooms.js";
-import { watchBlocking } from "./watch-blocking.js";
+import { type BlockingWatch, watchBlocking } from "./watch-blocking.js";
+import { type StrayWatch, watchStrays } from "./watch-strays.js";
 
 /** What can be said of the whole, and of what is right of it when something is wrong. `note` is called for what is no problem. */
 export async function examine(loaded: LoadedConfig, note: (text: string) => void = () => {}): Promise<ListedProblem[]> {
   const { draft, problems } = loaded;
   if (draft === undefined) return problems.map((problem) => ({ ...problem, of: "configuration" }));
-  const found = await runDry(systemClock, () => staged(loaded, draft, note));
+  const watches = { blocking: watchBlocking(), strays: watchStrays() };
+  const found = await runDry(systemClock, () => staged(loaded, draft, note, watches)).finally(() => {
+    watches.blocking.end();
+    watches.strays.end();
+  });
   const known = new Set(problems.map(formatProblem));
   return [...found, ...(await calendarProblems(loaded, draft)).filter((problem) => !known.has(formatProblem(problem)))];
 }
@@ -35,11 +39,11 @@ async function staged(
   loaded: LoadedConfig,
   draft: NonNullable<LoadedConfig["draft"]>,
   note: (text: string) => void,
+  { blocking, strays }: { blocking: BlockingWatch; strays: StrayWatch },
 ): Promise<ListedProblem[]> {
   const { config, env } = draft;
   const registry = new HookRegistry({ logger: silentLogger });
   declareEvents(registry, config.events);
-  const blocking = watchBlocking();
   const plugins = createPlugins({
     entries: config.plugins,
     baseDir: loaded.file === undefined ? process.cwd() : dirname(loaded.file),
@@ -52,12 +56,9 @@ async function staged(
     onPrepare: blocking.at,
     watch: false,
   });
-  const thrown: unknown[] = [];
-  const onStray = (error: unknown) => void thrown.push(error);
-  process.on("uncaughtException", onStray).on("unhandledRejection", onStray);
   // A critical one that is broken is in the list like any other.
   await plugins.load().catch(() => {});
-  blocking.end();
+  if (config.plugins.length > 0) blocking.at(undefined);
   const hooks = hooksOf(loaded, draft, registry.points);
   const installed = install(registry, new Map(), hooks, nothing);
   const definitions = [...installed.live.values()].map(({ definition }) => definition);
@@ -75,13 +76,12 @@ async function staged(
   const faults = await faultsOf(definitions);
   // What plugins left for the next turn of the event loop has its turn.
   await new Promise((done) => setTimeout(done, LATE_MS));
-  process.off("uncaughtException", onStray).off("unhandledRejection", onStray);
   const problems = problemsOf({
     loaded,
     config,
     env,
     hookIds: registry.list().map(({ id }) => id),
-    plugins: blamed(plugins.list(), thrown),
+    plugins: plugins.list(),
     definitions,
     broken: installed.broken,
     plans,
@@ -91,20 +91,11 @@ async function staged(
     stuck: definitions.flatMap((definition) => longPast(definition, systemClock.now(), fired.get(definition.id)) ?? []),
   });
   await plugins.stop();
-  return problems.filter(
+  const own = problems.filter(
     (problem) =>
       loaded.problems.some(({ message }) => message === problem.message) || !loaded.isFollowUp?.(problem.message),
   );
-}
-
-/** With the error of a timer or a promise that they left behind, and that nothing caught. */
-function blamed(plugins: readonly PluginInfo[], thrown: readonly unknown[]): PluginInfo[] {
-  return plugins.map((info) => {
-    const own = thrown.find((error) => placeIn(error, info) !== "");
-    if (own === undefined) return info;
-    const late = `after its setup, it threw an error that nothing caught: ${errorMessage(own)}${placeIn(own, info)}`;
-    return { ...info, reason: info.reason ?? late };
-  });
+  return [...own, ...strays.problems(loaded, plugins.list())];
 }
 
 const LATE_MS = 20;

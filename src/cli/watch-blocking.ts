@@ -1,36 +1,86 @@
-/** Ends a check when a plugin keeps the processor for good: a loop without an end stops every timer, so another thread has to see it. */
+/**
+ * Ends a check when code that it loads keeps the processor for good: a loop without an end stops every timer, so another thread has to
+ * see it. A plugin that waits is no case of it, however long: that is the limit of its `setup`.
+ */
 import { Worker } from "node:worker_threads";
+import { EXIT } from "./exit.js";
 
-/** Longer than a plugin that waits is given. */
-const BLOCKED_MS = 11_000;
+const BEAT_MS = 1_000;
+const MOST_MISSED = 11;
 
+/**
+ * Beats are counted, because a process that stood still (Ctrl-Z) misses only one. The debugger's protocol interrupts the loop: it says
+ * where that is, and ends the process with an exit code. It closes standard error before, where Node would write that it waits for
+ * the debugger.
+ */
 const THREAD = `
 const { parentPort, workerData } = require("node:worker_threads");
-let timer;
-parentPort.on("message", (module) => {
-  clearTimeout(timer);
-  timer = setTimeout(() => {
-    const text = "The plugin " + module + " does not return while it is loaded: look for a loop without an end. The check was ended.\\n";
-    require("node:fs").writeSync(2, text);
-    process.kill(process.pid, "SIGKILL");
-  }, workerData);
+const { writeSync } = require("node:fs");
+let who = "";
+let missed = 0;
+parentPort.on("message", (message) => {
+  who = message;
+  missed = 0;
 });
+setInterval(() => {
+  missed++;
+  if (missed === workerData.most) interrupt();
+  if (missed < workerData.most + 2) return;
+  report("");
+  process.kill(process.pid, "SIGKILL");
+}, workerData.beatMs);
+
+function interrupt() {
+  try {
+    const { Session } = require("node:inspector");
+    const session = new Session();
+    session.connectToMainThread();
+    session.post("Runtime.evaluate", { expression: "new Error().stack" }, (_, answer) => {
+      report(answer && answer.result.value);
+      const end = "process.getBuiltinModule('node:fs').closeSync(2); process.reallyExit(" + workerData.code + ")";
+      session.post("Runtime.evaluate", { expression: end });
+      session.disconnect();
+    });
+  } catch {
+    // A Node without a debugger: the process is killed at the next beats.
+  }
+}
+
+function report(stack) {
+  const [, place] = /(?:\\(|at )((?:file:|\\/|[A-Za-z]:[\\\\/])[^\\n)]*:\\d+:\\d+)/.exec(stack) || [];
+  const at = place ? " (" + place.replace("file://", "") + ")" : "";
+  writeSync(2, who + " does not return" + at + ": look for a loop without an end. The check was ended.\\n");
+}
 `;
 
 export interface BlockingWatch {
-  /** From now on it is this plugin that has the processor. */
-  at(module: string): void;
+  /** From now on this plugin is loaded; undefined: all are. */
+  at(module: string | undefined): void;
   end(): void;
 }
 
 export function watchBlocking(): BlockingWatch {
   let thread: Worker | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let who = "";
+  const beat = () => thread?.postMessage(who);
   return {
     at(module) {
-      thread ??= new Worker(THREAD, { eval: true, execArgv: [], workerData: BLOCKED_MS });
+      who = module === undefined ? "What a plugin left running" : `While it is loaded, the plugin ${module}`;
+      // At a breakpoint the process stands still for as long as its author looks.
+      if (process.getBuiltinModule("node:inspector")?.url() !== undefined) return;
+      thread ??= new Worker(THREAD, {
+        eval: true,
+        execArgv: [],
+        workerData: { beatMs: BEAT_MS, most: MOST_MISSED, code: EXIT.usage },
+      });
       thread.unref();
-      thread.postMessage(module);
+      timer ??= setInterval(beat, BEAT_MS).unref();
+      beat();
     },
-    end: () => void thread?.terminate(),
+    end() {
+      clearInterval(timer);
+      void thread?.terminate();
+    },
   };
 }

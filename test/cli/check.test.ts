@@ -497,27 +497,64 @@ test("a plugin whose helper calls process.exit is a problem, and a start goes on
   }
 });
 
+const GONE = "connect(1, '127.0.0.1')";
 test.each([
-  ["a timer", "setTimeout(() => { throw new Error('too late'); });"],
-  ["a promise", "setTimeout(() => void Promise.reject(new Error('too late')));"],
-])("an error of %s that a plugin left behind is a problem", async (_, left) => {
+  [
+    "a timer",
+    "setTimeout(() => { throw new Error('too late'); });",
+    "an error that nothing caught: too late (late.mjs:1:",
+  ],
+  ["a promise", "setTimeout(() => void Promise.reject(new Error('too late')));", "caught: too late (late.mjs:1:"],
+  ["a helper", "setTimeout(fail);", "it threw an error that nothing caught: helpless (fail.mjs:1:"],
+  [
+    "a connection",
+    `import('node:net').then(({ connect }) => ${GONE});`,
+    "a plugin (./late.mjs) or the module of a hook threw",
+  ],
+  ["no place", "setTimeout(() => Promise.reject('too late'));", "or the module of a hook threw an error that nothing"],
+  ["a call", "setTimeout(() => process.exit(0));", "after its setup, it called process.exit(0) (late.mjs:1:"],
+])("an error of %s that a plugin left behind is a problem", async (_, left, text) => {
   write({
     config: { plugins: ["./late.mjs"] },
-    files: { "late.mjs": `export default { id: "late", setup() { ${left} } };` },
+    files: {
+      "late.mjs": `import { fail } from "./fail.mjs"; export default { id: "late", setup() { ${left} } };`,
+      "fail.mjs": 'export const fail = () => { throw new Error("helpless"); };',
+    },
   });
   const { code, out, err } = await runCli(["check"], { cwd: folder });
   expect({ code, out }).toEqual({ code: 2, out: "" });
-  expect(err).toContain("./late.mjs: after its setup, it threw an error that nothing caught: too late (late.mjs:1:");
+  expect(err).toContain(text);
+  // A start has nothing to leave out.
+  expect(err).toMatch(/^1 problem\.$/m);
 });
 
-test("a plugin that loops for ever is named, and the check ends", async () => {
-  write({
-    config: { plugins: ["./loop.mjs"] },
-    files: { "loop.mjs": 'export default { id: "loop", setup() { for (;;); } };' },
+test("a plugin that loops for ever is named with the place, and one that only waits for long is not", async () => {
+  const wait = "await new Promise((done) => setTimeout(done, 6000));";
+  const sources = {
+    module: "for (;;);",
+    setup: 'export default { id: "p", setup() { for (;;); } };',
+    timer: 'export default { id: "p", setup() { setTimeout(() => { for (;;); }); } };',
+    waits: `${wait} export default { id: "p", async setup() { ${wait} } };`,
+  };
+  const checked = Object.entries(sources).map(async ([name, source]) => {
+    const cwd = join(folder, name);
+    mkdirSync(cwd);
+    writeFileSync(join(cwd, "p.mjs"), source);
+    writeFileSync(join(cwd, "hookgate.yaml"), "plugins: [./p.mjs]\n");
+    const { code, err } = await runCli(["check"], { cwd });
+    return [name, { code, err }];
   });
-  const { code, err } = await runCli(["check"], { cwd: folder });
-  expect(code).not.toBe(0);
-  expect(err).toContain("The plugin ./loop.mjs does not return while it is loaded");
+  const found = Object.fromEntries(await Promise.all(checked));
+  const ended = (who: string, name: string) => {
+    const text = `^${who} does not return \\(\\S+/${name}/p\\.mjs:1:\\d+\\): look for a loop without an end\\. The check was ended\\.\n$`;
+    return { code: 2, err: expect.stringMatching(new RegExp(text)) };
+  };
+  expect(found).toEqual({
+    module: ended("While it is loaded, the plugin \\./p\\.mjs", "module"),
+    setup: ended("While it is loaded, the plugin \\./p\\.mjs", "setup"),
+    timer: ended("What a plugin left running", "timer"),
+    waits: { code: 0, err: "" },
+  });
 }, 60_000);
 
 /** Lists are joined, settings merged. */

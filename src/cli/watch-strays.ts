@@ -1,0 +1,69 @@
+/**
+ * Collects what plugins and modules of hooks leave behind in timers and promises while a check loads them: errors that nothing
+ * catches, and calls of `process.exit`, which are refused meanwhile.
+ */
+import type { ListedProblem } from "../app/problems.js";
+import type { LoadedConfig } from "../config/load.js";
+import { errorPlace } from "../lib/error-place.js";
+import { errorMessage, HookgateError } from "../lib/errors.js";
+import { placeInOrBelow } from "../lib/module-place.js";
+import { refuseExit } from "../lib/refuse-exit.js";
+import type { PluginInfo } from "../plugins/plugins.js";
+
+export interface StrayWatch {
+  /** What was collected so far, except what is a plugin's `reason` already. */
+  problems(loaded: LoadedConfig, plugins: readonly PluginInfo[]): ListedProblem[];
+  end(): void;
+}
+
+const EXIT_CALLED = "EXIT_CALLED";
+
+export function watchStrays(): StrayWatch {
+  const thrown = new Set<unknown>();
+  const onStray = (error: unknown) => void thrown.add(error);
+  process.on("uncaughtException", onStray).on("unhandledRejection", onStray);
+  const allowExit = refuseExit((code) => {
+    const refusal = new HookgateError({ code: EXIT_CALLED, message: `called process.exit(${code ?? ""})` });
+    thrown.add(refusal);
+    return refusal;
+  });
+  return {
+    problems: (loaded, plugins) =>
+      [...thrown].flatMap((error) => {
+        const owner = plugins.find((info) => placeInOrBelow(error, info) !== "");
+        const suspects = owner === undefined ? plugins : [owner];
+        const isListed = suspects.some(({ reason }) => reason?.includes(errorMessage(error)));
+        return isListed ? [] : [strayProblem(error, owner, loaded, plugins)];
+      }),
+    end() {
+      allowExit();
+      process.off("uncaughtException", onStray).off("unhandledRejection", onStray);
+    },
+  };
+}
+
+function strayProblem(
+  error: unknown,
+  owner: PluginInfo | undefined,
+  { file, placeOf, pathOf, draft }: LoadedConfig,
+  plugins: readonly PluginInfo[],
+): ListedProblem {
+  const loaded = plugins.flatMap(({ module, state }) => (state === "off" ? [] : [module]));
+  const someone = `${loaded.length > 0 ? `a plugin (${loaded.join(", ")}) or ` : ""}the module of a hook`;
+  const who = owner ? `${owner.module}: after its setup, it` : someone;
+  const elsewhere = owner ? undefined : errorPlace(error);
+  const place = owner ? placeInOrBelow(error, owner) : elsewhere === undefined ? "" : ` (${elsewhere})`;
+  const what =
+    error instanceof HookgateError && error.code === EXIT_CALLED
+      ? `${error.message}${place}. That ends a running gateway: throw an error instead`
+      : `threw an error that nothing caught: ${errorMessage(error)}${place}. A running gateway logs such an error and goes on`;
+  const index = draft?.config.plugins.findIndex(({ module }) => module === owner?.module) ?? -1;
+  const path = index < 0 ? ["plugins"] : ["plugins", index];
+  return {
+    file: file ?? "",
+    ...placeOf?.(path),
+    path: (pathOf?.(path) ?? path).join("."),
+    message: `${who} ${what}`,
+    of: "stray",
+  };
+}
