@@ -22,7 +22,16 @@ it("a hook that forwards to where nothing is has failed, as with a real message"
   closers.push(() => gateway.kill());
   await gateway.start();
   await gateway.ready();
-  const { text } = await invoke(gateway.url, "/fire-hook desk.forwards");
-  expect(text).toMatch(/failed/);
-  expect(text).toContain('routeTo: the platform "slack" is not switched on');
+  const live = await invoke(gateway.url, "/fire-hook desk.forwards example dry-run=false");
+  const dry = await invoke(gateway.url, "/fire-hook desk.forwards example dry-run=true");
+  const { id } = dry.data as { id: string };
+  const again = await invoke(gateway.url, `/replay ${id}`);
+  for (const { text } of [live, dry, again]) {
+    expect(text).toMatch(/failed/);
+    expect(text).toContain('routeTo: the platform "slack" is not switched on');
+  }
+  expect([dry.text, again.text]).toEqual([
+    expect.stringMatching(/^\*\*Dry run/),
+    expect.stringMatching(/^\*\*Dry run/),
+  ]);
 });
