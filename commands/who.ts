@@ -23,7 +23,13 @@ export function placeText({ placeName }: Pick<CommandDeps, "placeName">, at: Add
   return name === undefined || name === "" ? address : `${plain(name, 64)} (${address})`;
 }
 
-/** The same of a conversation by its key. */
+/** `General on web`; the address where the name is not known. Markdown. */
+export function placeWords({ placeName }: Pick<CommandDeps, "placeName">, at: Address): string {
+  const name = placeName?.(at);
+  return name === undefined || name === "" ? code(formatAddress(at)) : `${plain(name, 64)} on ${at.platform}`;
+}
+
+/** As `placeText`, of a conversation by its key. */
 export function conversationText(deps: Pick<CommandDeps, "placeName">, conversation: string): string {
   const at = parseAddress(conversation);
   return at === undefined ? code(conversation) : placeText(deps, at);

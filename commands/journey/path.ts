@@ -9,7 +9,7 @@ import type { CommandDeps } from "../deps.js";
 import { tries } from "../outbox/letter.js";
 import { dispatchOutcome, errorText, hasFailed } from "../show-dispatch.js";
 import { ago, clockTime, code, count, plain } from "../text.js";
-import { operatorName, placeText } from "../who.js";
+import { operatorName, placeWords } from "../who.js";
 import { type Decision, SETTLING_MS } from "./audit.js";
 import { hasNotRun, isAttempt, type StoredRuns } from "./background.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
@@ -104,12 +104,12 @@ function journalLines(asked: string, dispatches: readonly DispatchRecord[]): str
 
 function headline(deps: CommandDeps, { id, row, own }: Journey, now: number): string {
   if (own)
-    return `**What happened to ${code(id)}**, which the gateway sent to ${placeText(deps, own.address)} ${ago(own.createdAt, now)}`;
+    return `**What happened to ${code(id)}**, which the gateway sent to ${placeWords(deps, own.address)} ${ago(own.createdAt, now)}`;
   if (!row) return `**What happened to ${code(id)}**`;
   const { event } = row;
   const platformId = "message" in event ? event.message.messageId : "messageId" in event ? event.messageId : undefined;
   const kind = event.kind === "action" ? "press on a button" : event.kind;
-  return `**What happened to ${code(id)}**: ${kind}${platformId === undefined ? "" : ` ${code(platformId)}`} in ${placeText(deps, addressOf(event))}, ${ago(row.receivedAt, now)}`;
+  return `**What happened to ${code(id)}**: ${kind}${platformId === undefined ? "" : ` ${code(platformId)}`} in ${placeWords(deps, addressOf(event))}, ${ago(row.receivedAt, now)}`;
 }
 
 /** One line of what happened to it, and when. What is still open comes last; of one moment, decisions come first. */
@@ -291,7 +291,7 @@ function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, n
   const when = settledAt === undefined ? "" : `${clockTime(settledAt, now)} `;
   const isForward = delivery.cause.kind === "forward";
   const poster = delivery === journey.own ? undefined : posterOf(delivery, journey.dispatches);
-  const to = isForward || poster ? ` to ${placeText(deps, delivery.address)}` : "";
+  const to = isForward || poster ? ` to ${placeWords(deps, delivery.address)}` : "";
   const postedBy = poster ? ` · posted by ${code(poster)}` : "";
   const role = journey.own ? undefined : ownWordText(delivery, journey.row);
   const named = role === undefined ? code(id) : `${code(id)} (${role})`;

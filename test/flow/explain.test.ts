@@ -330,7 +330,7 @@ describe("a chat of direct messages", () => {
   it("is named by its person", async () => {
     const asked = await platformOf("web").say({ chatId: "dm-3" }, "guest", "a direct message of Grace");
     const row = await rowOf("web", asked, { chatId: "dm-3" });
-    expect(bare((await run(`/hooks why ${row}`)).text)).toContain("in direct messages with Grace (web:web:dm-3)");
+    expect(bare((await run(`/hooks why ${row}`)).text)).toContain("in direct messages with Grace on web");
     expect(bare((await run(`/outbox show ${row}`)).text)).toContain("in direct messages with Grace (web:web:dm-3)");
     expect(bare((await run(`/run ${row}:inbound_claim`)).text)).toContain("in direct messages with Grace");
   });
