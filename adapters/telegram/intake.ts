@@ -86,7 +86,8 @@ export class Intake {
     if (!title) return;
     if (this.#titles.get(String(id)) === title) return;
     this.#keepTitle(String(id), title);
-    if (this.#titles.size > MAX_TITLES) for (const oldest of this.#titles.keys()) return this.#keepTitle(oldest);
+    const [oldest] = this.#titles.keys();
+    if (oldest !== undefined && this.#titles.size > MAX_TITLES) this.#keepTitle(oldest);
   }
 
   #keepTitle(chatId: string, title?: string): void {
