@@ -35,7 +35,10 @@ async function hook() {
     response.writeHead(204).end();
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const close = () => void (server.closeAllConnections(), server.close());
+  const close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/page`, taken, close };
 }
 

@@ -406,14 +406,14 @@ describe("the page, where only operators and mentions are answered", () => {
       // With a role, after a restart of the gateway and without a reload of the page.
       await strict.stop();
       await strict.start({ operators: { viewer: ["web:2"] } });
-      await until(async () => (await notice.innerText()) === "Mention @Hookgate to talk to it here.");
+      await until(async () => (await notice.textContent()) === "Mention @Hookgate to talk to it here.");
       // With a role that was claimed a moment ago.
       await strict.stop();
       await strict.start();
       await notice.getByText("You have no role, so").waitFor();
       const { data } = (await strict.call(OWNER, "POST", "/api/command", { line: "/claim" })).body;
       await say(`/claim ${data.code}`, bob);
-      await until(async () => !(await notice.innerText()).includes("You have no role"), "the line without a role");
+      await until(async () => !(await notice.textContent())?.includes("You have no role"), "the line without a role");
     } finally {
       await phone.close();
       await strict.close();
