@@ -40,7 +40,9 @@ export const webConfig = z.strictObject({
   rooms: z
     .array(room)
     .default([{ id: "general", name: "General" }])
-    .describe("Rooms that always exist; people can add others from the page. A room that was added cannot be removed yet; one that leaves this list stays, with its messages."),
+    .describe(
+      "Rooms that always exist; people can add others from the page. A room that was added cannot be removed yet; one that leaves this list stays, with its messages.",
+    ),
   rooms_per_person: z
     .int()
     .min(0)
