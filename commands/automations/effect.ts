@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { AutomationRun } from "../../src/domain/automation.js";
 import type { CommandDeps } from "../deps.js";
 import { endText } from "../journey/why-not-reached.js";
+import { isAmbiguous } from "../outbox/letter.js";
 import { code } from "../text.js";
 import { placeText } from "../who.js";
 import { statusText } from "./show-run.js";
@@ -19,10 +20,11 @@ export interface Effect {
   outcome: string;
   /** Sentences, in Markdown. */
   text: string;
-  withheld: { delivery: string; status: string; reason: string | undefined }[];
+  /** `isInDoubt`: the platform gave no clear answer, so people may have seen the message. */
+  withheld: { delivery: string; status: string; reason: string | undefined; isInDoubt: boolean }[];
 }
 
-/** Undefined when nothing that it posted was withheld. */
+/** Undefined when every message that it posted was sent, or is on its way. */
 export async function effectOf(deps: CommandDeps, run: AutomationRun): Promise<Effect | undefined> {
   const posts = run.attempts.flatMap((attempt) => {
     const { data } = output.safeParse(attempt.output);
@@ -31,21 +33,44 @@ export async function effectOf(deps: CommandDeps, run: AutomationRun): Promise<E
   const found = await Promise.all([...new Set(posts)].map((id) => deps.store.outbox.get(id)));
   const withheld = found.flatMap((one) => (one && WITHHELD.has(one.status) ? [one] : []));
   if (withheld.length === 0) return undefined;
+  const inDoubt = withheld.filter(isAmbiguous);
+  const unsent = withheld.filter((one) => !isAmbiguous(one));
   const lines = await Promise.all(
-    withheld.map(async (delivery) => {
+    unsent.map(async (delivery) => {
       const dispatches = await deps.store.journal.list({ of: delivery.id, limit: MAX_DISPATCHES });
       return `its message ${code(delivery.id)} to ${placeText(deps, delivery.address)} is ${endText(delivery, dispatches)}`;
     }),
   );
-  const isAll = withheld.length === found.length;
+  const sentences = [
+    ...(unsent.length === 0
+      ? []
+      : [
+          `⊘ ${unsent.length === found.length ? "It had **no effect**" : "A part had **no effect**"}: ${lines.join("; ")}.`,
+        ]),
+    ...inDoubt.map(
+      ({ id, address }) =>
+        `⚠ Whether its message ${code(id)} to ${placeText(deps, address)} arrived is **not known**. It is held until an operator decides: ${code(`/outbox show ${id}`)}.`,
+    ),
+  ];
   return {
-    outcome:
-      run.status !== "succeeded"
-        ? statusText(run.status)
-        : isAll
-          ? "⊘ not sent"
-          : `${statusText(run.status)}, ${withheld.length} of ${found.length} not sent`,
-    text: `⊘ ${isAll ? "It had **no effect**" : "A part had **no effect**"}: ${lines.join("; ")}.`,
-    withheld: withheld.map(({ id: delivery, status, reason }) => ({ delivery, status, reason })),
+    outcome: outcomeOf(run, { unsent: unsent.length, inDoubt: inDoubt.length, all: found.length }),
+    text: sentences.join("\n"),
+    withheld: withheld.map((delivery) => ({
+      delivery: delivery.id,
+      status: delivery.status,
+      reason: delivery.reason,
+      isInDoubt: isAmbiguous(delivery),
+    })),
   };
+}
+
+function outcomeOf({ status }: AutomationRun, count: { unsent: number; inDoubt: number; all: number }): string {
+  if (status !== "succeeded") return statusText(status);
+  if (count.unsent === count.all) return "⊘ not sent";
+  if (count.inDoubt === count.all) return "⚠ in doubt";
+  const parts = [
+    ...(count.unsent === 0 ? [] : [`${count.unsent} of ${count.all} not sent`]),
+    ...(count.inDoubt === 0 ? [] : [`${count.inDoubt} of ${count.all} in doubt`]),
+  ];
+  return [statusText(status), ...parts].join(", ");
 }

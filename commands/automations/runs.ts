@@ -5,7 +5,7 @@ import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { code, count } from "../text.js";
-import { effectOf } from "./effect.js";
+import { type Effect, effectOf } from "./effect.js";
 import { readableRun, readingOf } from "./owner-only.js";
 import { automationRunData, automationRunTable } from "./show-run.js";
 
@@ -41,13 +41,14 @@ export async function listAutomationRuns(
   const found = whole.map((run) => readableRun(deps, context, run));
   const size = sizeOf(context.options.limit, PAGE_SIZE, REACH);
   const page = pageOf(found, Number(context.options.page ?? 1), size);
-  const outcomes = new Map<string, string>();
+  const effects = new Map<string, Effect>();
   for (const run of page.entries) {
     const effect = await effectOf(deps, run);
-    if (effect) outcomes.set(run.id, effect.outcome);
+    if (effect) effects.set(run.id, effect);
   }
+  const outcomes = new Map([...effects].map(([id, { outcome }]) => [id, outcome]));
   const data = {
-    runs: page.entries.map((run) => dataOf(deps, context, run)),
+    runs: page.entries.map((run) => ({ ...dataOf(deps, context, run), withheld: effects.get(run.id)?.withheld })),
     dispatches: [],
     total: found.length,
     page: page.number,

@@ -26,6 +26,11 @@ beforeAll(async () => {
         { id: "nightly", trigger: { cron: "0 3 * * *" }, run: { shell: { command: ["true"] } } },
         { id: "hand", trigger: "manual", run: { chat: { to: "web:web:general", text: "posted by hand" } } },
         {
+          id: "wire",
+          trigger: "manual",
+          run: { chat: { to: `telegram:${telegram.world.bot.id}:${telegram.forumId}`, text: "posted by wire" } },
+        },
+        {
           id: "unwanted",
           enabled: false,
           on: "inbound_claim",
@@ -219,6 +224,28 @@ describe("a message whose answer from the platform was lost", () => {
     await invoke(stack.gateway.url, `/outbox release ${id} confirmed=true`);
     await deliveryIs(id, "sent");
     expect(await why(`/hooks why ${id}`)).toMatch(/\d\d:\d\d:\d\d Owner confirmed that it arrived/);
+  });
+});
+
+describe("a message of a hook whose answer from the platform was lost", () => {
+  it("is in doubt for its run, which is not said to have had no effect", async () => {
+    const [room] = stack.platforms.telegram.places;
+    stack.telegram.fail({ method: "sendMessage", chatId: Number(room.chatId), action: { kind: "drop-after" } });
+    await invoke(stack.gateway.url, "/fire-hook wire");
+    const id = await until(
+      () => rows<{ id: string }>("SELECT id FROM deliveries WHERE status = 'held' AND message LIKE '%by wire%'")[0]?.id,
+      "held",
+    );
+    const { text, data } = await invoke(stack.gateway.url, "/runs wire");
+    expect(text).toContain("⚠ in doubt");
+    const [run] = (data as { runs: { id: string; withheld: unknown }[] }).runs;
+    expect(run?.withheld).toEqual([expect.objectContaining({ delivery: id, isInDoubt: true })]);
+    const shown = await why(`/run ${run?.id}`);
+    expect(shown).toMatch(new RegExp(`Whether its message ${id} to .* arrived is not known`));
+    expect(shown).not.toContain("no effect");
+    await invoke(stack.gateway.url, `/outbox release ${id} confirmed=true`);
+    await deliveryIs(id, "sent");
+    expect((await why(`/run ${run?.id}`)).split("\n")[0]).toContain("✓ succeeded");
   });
 });
 
