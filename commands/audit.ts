@@ -43,7 +43,7 @@ export function audit(deps: CommandDeps): Command {
         text: [
           `**${count(found.length, "entry", "entries")}**${of}${pageText(page)}`,
           table(
-            [{ title: "at" }, { title: "who", maxCharacters: 18 }, { title: "what", maxCharacters: 44 }, { title: "" }],
+            [{ title: "at" }, { title: "who", maxCharacters: 36 }, { title: "what", maxCharacters: 44 }, { title: "" }],
             page.entries.map((entry) => [
               clockTime(entry.at, now),
               nameOf(entry),
@@ -73,7 +73,12 @@ async function search({ store }: CommandDeps, asked: string): Promise<AuditEntry
   return found.slice(0, REACH);
 }
 
-const nameOf = ({ operator }: AuditEntry) => operator.displayName ?? `${operator.platform}:${operator.userId}`;
+/** Anybody may choose an operator's name on Discord or Telegram: who has no role is shown by the account. */
+function nameOf({ operator: { platform, userId, displayName, role } }: AuditEntry): string {
+  const account = `${platform}:${userId}`;
+  if (displayName === undefined) return account;
+  return role === undefined ? `${account} (${displayName})` : displayName;
+}
 
 /** `/hooks disable greeter`; of what is no command, its own word: `reveal d_m5r`. */
 function whatOf({ action, target = "", details }: AuditEntry): string {

@@ -155,4 +155,20 @@ describe("/audit", () => {
     expect((await desk.say("/audit purge", { role: "admin" })).data).toMatchObject({ total: 1 });
     expect((await desk.say("/audit nothing", { role: "admin" })).shown).toContain("Nothing recorded");
   });
+
+  it("shows a stranger with the name of an operator by the account", async () => {
+    const ann = { platform: "web", userId: "2", displayName: "Ann", role: "admin" as const };
+    const stranger = { platform: "discord", userId: "7734", displayName: "Ann" };
+    await desk.store.audit.record({ at: 1, operator: ann, action: "command", target: "silence", outcome: "done" });
+    await desk.store.audit.record({
+      at: 2,
+      operator: stranger,
+      action: "command",
+      target: "silence",
+      outcome: "refused",
+    });
+    const lines = (await desk.say("/audit silence", { role: "admin" })).shown.split("\n");
+    expect(lines.find((line) => line.includes("refused"))).toMatch(/ discord:7734 \(Ann\) /);
+    expect(lines.find((line) => line.includes("/silence") && !line.includes("refused"))).toMatch(/ Ann +\/silence/);
+  });
 });
