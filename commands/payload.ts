@@ -3,7 +3,8 @@ import type { AnyPoint } from "../src/hooks/signatures.js";
 import { errorMessage, HookgateError } from "../src/lib/errors.js";
 import { isTooDeep, MAX_JSON_DEPTH } from "../src/lib/json-depth.js";
 import { nearest } from "../src/lib/nearest.js";
-import { fieldsAt, valueProblems } from "../src/lib/value-problem.js";
+import { keysAt } from "../src/lib/schema-keys.js";
+import { valueProblems } from "../src/lib/value-problem.js";
 import { badUsage, word } from "./answer.js";
 import { catchUp } from "./catch-up.js";
 import type { CommandDeps } from "./deps.js";
@@ -127,10 +128,10 @@ function fittingPart(
   return fitting;
 }
 
-function unknownFields(schema: unknown, given: unknown, path: readonly (string | number)[]): string[] {
+function unknownFields(schema: AnyPoint["payload"], given: unknown, path: readonly (string | number)[]): string[] {
   if (Array.isArray(given)) return given.flatMap((entry, index) => unknownFields(schema, entry, [...path, index]));
   if (!isObject(given)) return [];
-  const known = fieldsAt(schema, path);
+  const known = keysAt(schema, path);
   return Object.entries(given).flatMap(([key, value]) => {
     if (known.length === 0 || known.includes(key)) return unknownFields(schema, value, [...path, key]);
     if (value === undefined) return [];

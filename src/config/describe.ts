@@ -1,5 +1,6 @@
 /** Reads settings out of a zod schema: for docs/configuration.md, hookgate.yaml, .env.example and "did you mean". */
 import { z } from "zod";
+import { unwrap } from "../lib/schema-keys.js";
 
 export interface Setting {
   /** `discord.access.dms`; `[]` marks the entries of a list, `<name>` those of a record. */
@@ -9,34 +10,6 @@ export interface Setting {
   type: string;
   /** As it is written in YAML (JSON form); undefined when there is none. */
   fallback: string | undefined;
-}
-
-interface Unwrapped {
-  inner: z.core.$ZodType;
-  description: string | undefined;
-  fallback: unknown;
-  transformed: boolean;
-}
-
-/** Looks through defaults, optionals and transforms. */
-function unwrap(schema: z.core.$ZodType): Unwrapped {
-  let inner = schema;
-  let description: string | undefined;
-  let fallback: unknown;
-  let transformed = false;
-  for (let depth = 0; depth < 20; depth++) {
-    description ??= z.globalRegistry.get(inner)?.description;
-    if (inner instanceof z.ZodDefault || inner instanceof z.ZodPrefault) {
-      fallback ??= inner.def.defaultValue;
-      inner = inner.def.innerType;
-    } else if (inner instanceof z.ZodOptional || inner instanceof z.ZodNullable) inner = inner.def.innerType;
-    else if (inner instanceof z.ZodPipe) {
-      transformed ||= inner.def.out instanceof z.ZodTransform;
-      // A preprocess has its schema behind it, a transform before it.
-      inner = inner.def.in instanceof z.ZodTransform ? inner.def.out : inner.def.in;
-    } else break;
-  }
-  return { inner, description, fallback, transformed };
 }
 
 /** Every setting, depth first, in the order of the schema. */
@@ -85,19 +58,4 @@ function typeName(schema: z.core.$ZodType): string {
 /** Whether it takes a duration and nothing else; asked of the schema itself, since a transform does not say what it is. */
 function isDuration(schema: z.core.$ZodType): boolean {
   return z.safeParse(schema, "5s").data === 5000 && !z.safeParse(schema, "web:web:lobby").success;
-}
-
-/** The keys that may stand at a path (list indexes allowed), for suggestions; empty when any may. */
-export function keysAt(schema: z.core.$ZodType, path: readonly (string | number)[]): string[] {
-  const { inner } = unwrap(schema);
-  if (inner instanceof z.ZodUnion) return [...new Set(inner.def.options.flatMap((option) => keysAt(option, path)))];
-  const [step, ...rest] = path;
-  if (step === undefined) return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
-  if (inner instanceof z.ZodObject) {
-    const child: z.core.$ZodType | undefined = inner.shape[step];
-    return child ? keysAt(child, rest) : [];
-  }
-  if (inner instanceof z.ZodArray) return keysAt(inner.def.element, rest);
-  if (inner instanceof z.ZodRecord) return keysAt(inner.def.valueType, rest);
-  return [];
 }

@@ -6,9 +6,9 @@ import { errorMessage } from "../lib/errors.js";
 import { nearest } from "../lib/nearest.js";
 import { type FoundIssue, parseAll, valueAt } from "../lib/parse-all.js";
 import { PLAIN, shown, typeName } from "../lib/plain-issues.js";
+import { keysAt } from "../lib/schema-keys.js";
 import { type Position, parseYaml, type YamlPath, type YamlSource } from "../lib/yaml-source.js";
 import { crossProblems } from "./cross.js";
-import { keysAt } from "./describe.js";
 import { type Environment, isOfPlatform, readEnvironment } from "./env.js";
 import { type Config, configSchema, platformOf } from "./schema.js";
 

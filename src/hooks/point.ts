@@ -2,8 +2,9 @@
 import { z } from "zod";
 import { HookgateError } from "../lib/errors.js";
 import { suggestion } from "../lib/schema-issues.js";
+import { keysAt } from "../lib/schema-keys.js";
 import { unknownKey } from "../lib/unknown-key.js";
-import { fieldsAt, valueProblem } from "../lib/value-problem.js";
+import { valueProblem } from "../lib/value-problem.js";
 
 export const MODELS = ["void", "modifying", "claiming", "lifecycle", "turn"] as const;
 export type Model = (typeof MODELS)[number];
@@ -115,7 +116,7 @@ function checkMutable({ model, mutable, payload }: SpecFacts, refuse: (message: 
   if (!Array.isArray(mutable)) throw refuse("mutable: expected a list of fields");
   for (const path of mutable) {
     const steps = String(path).split(".");
-    const known = fieldsAt(payload, steps.slice(0, -1));
+    const known = keysAt(payload, steps.slice(0, -1));
     const last = steps.at(-1) ?? "";
     if (known.length > 0 && !known.includes(last))
       throw refuse(`mutable: the payload has no field "${path}"${suggestion(last, known)}`);

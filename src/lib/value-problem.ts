@@ -1,7 +1,8 @@
 /** What is wrong with a value that a program made: the field, what is expected there and what is there. */
-import { z } from "zod";
+import type { z } from "zod";
 import { PLAIN_MANY, shown, typeName } from "./plain-issues.js";
 import { issuesOf, pathText } from "./schema-issues.js";
+import { keysAt } from "./schema-keys.js";
 
 type Path = readonly (string | number)[];
 
@@ -15,7 +16,7 @@ export function valueProblem(schema: z.ZodType, value: unknown, at: Path = []): 
 export function valueProblems(schema: z.ZodType, value: unknown, at: Path = []): string[] {
   const parsed = schema.safeParse(value, WORDS);
   if (parsed.success) return [];
-  const issues = issuesOf(parsed.error, at, (path) => fieldsAt(schema, path));
+  const issues = issuesOf(parsed.error, at, (path) => keysAt(schema, path));
   // A misspelt field explains the one that is missing.
   const [first = [], second = []] = [issues.filter(({ ofKey }) => ofKey), issues.filter(({ ofKey }) => !ofKey)];
   return [...first, ...second].map(({ path, message, ofKey }) => {
@@ -36,13 +37,3 @@ const WORDS = {
     return PLAIN_MANY.error(issue);
   },
 };
-
-/** The names of the fields at a path; none where there is no list of them. */
-export function fieldsAt(schema: unknown, path: Path): string[] {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return fieldsAt(schema.unwrap(), path);
-  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => fieldsAt(option, path));
-  const [step, ...rest] = path;
-  if (schema instanceof z.ZodArray) return step === undefined ? [] : fieldsAt(schema.element, rest);
-  if (!(schema instanceof z.ZodObject)) return [];
-  return step === undefined ? Object.keys(schema.shape) : fieldsAt(schema.shape[step], rest);
-}

@@ -8,6 +8,7 @@ import { importAnew, localFiles } from "../lib/fresh-imports.js";
 import { placeIn, placeOfSyntaxError } from "../lib/module-place.js";
 import { PLAIN } from "../lib/plain-issues.js";
 import { issuesOf, pathText } from "../lib/schema-issues.js";
+import { keysAt } from "../lib/schema-keys.js";
 import type { PluginEntry } from "./config.js";
 import { definitionProblem, type PluginDefinition } from "./define.js";
 
@@ -139,9 +140,10 @@ export function parsePluginConfig(definition: PluginDefinition, entry: PluginEnt
       `plugin "${definition.id}" takes no config, got ${Object.keys(entry.config).join(", ")}`,
     );
   }
-  const parsed = definition.config.safeParse(entry.config ?? {}, PLAIN);
+  const schema = definition.config;
+  const parsed = schema.safeParse(entry.config ?? {}, PLAIN);
   if (parsed.success) return parsed.data;
-  const issues = issuesOf(parsed.error, ["config"]);
+  const issues = issuesOf(parsed.error, ["config"], (at) => keysAt(schema, at));
   throw failure("PLUGIN_CONFIG", issues.map(({ path, message }) => `${pathText(path)}: ${message}`).join("; "));
 }
 

@@ -107,8 +107,14 @@ describe("docs/plugins.md", () => {
         writeFileSync(file, `import { definePlugin } from "hookgate";\n${typed}`);
         return file;
       });
+      const [, example = ""] = /```js\n(import assert[\s\S]*?)```/.exec(page) ?? [];
+      const casts = [...page.matchAll(/`([^`\n]+) as never\)?`/g)].map(([, part = ""]) => part);
+      expect(casts).toHaveLength(2);
+      const typedTest = casts.reduce((source, part) => source.replace(part, `${part} as never`), example);
+      files.push(join(folder, "hello.test.ts"));
+      writeFileSync(join(folder, "hello.test.ts"), typedTest.replace("./hello.mjs", "./hello.js"));
       const tsc = join(ROOT, "node_modules/.bin/tsc");
-      const options = ["--strict", "--noEmit", "--module", "nodenext", "--target", "es2022"];
+      const options = ["--strict", "--noEmit", "--module", "nodenext", "--target", "es2022", "--types", "node"];
       const { stdout, status } = spawnSync(tsc, [...options, ...files], { cwd: folder, encoding: "utf8" });
       expect(stdout).toBe("");
       expect(status).toBe(0);

@@ -3,10 +3,11 @@
 import { parseAll } from "../../lib/parse-all.js";
 import { PLAIN_MANY } from "../../lib/plain-issues.js";
 import { type Issue, issuesOf, suggestion, toIssues } from "../../lib/schema-issues.js";
+import { keysAt } from "../../lib/schema-keys.js";
 import type { Handler } from "../handler.js";
 import type { Step } from "../step.js";
 import { LATER_STEPS } from "../steps/index.js";
-import { COMMON_STEP_KEYS, commonStepForm, DEFINITION_KEYS, type DefinitionForm, definitionForm } from "./schema.js";
+import { COMMON_STEP_KEYS, commonStepForm, type DefinitionForm, definitionForm } from "./schema.js";
 
 /** What definitions may name. */
 export interface Tables {
@@ -48,7 +49,9 @@ export interface Parsed {
 export function parseDefinition(value: unknown, tables: Tables): Parsed {
   const parsed = parseAll(definitionForm, value, PLAIN_MANY);
   const raw = isMap(value) ? value : {};
-  const issues: Issue[] = parsed.issues.flatMap(({ issue, path }) => toIssues(issue, path, DEFINITION_KEYS));
+  const issues: Issue[] = parsed.issues.flatMap(({ issue, path }) =>
+    toIssues(issue, path, (at) => keysAt(definitionForm, at)),
+  );
   const unsure = new Set(issues.map(({ path }) => String(path[0])));
   const form =
     parsed.data ??
@@ -70,7 +73,7 @@ function parseHandler(value: unknown, { handlers }: Tables, issues: Issue[]): Pa
   const { name, entry: handler, value: given } = one;
   const options = handler.options.safeParse(given ?? {}, PLAIN_MANY);
   if (options.success) return { handler, options: options.data };
-  issues.push(...issuesOf(options.error, ["run", name], keysOf(handler)));
+  issues.push(...issuesOf(options.error, ["run", name], (at) => keysAt(handler.options, at)));
   return undefined;
 }
 
@@ -90,7 +93,13 @@ function parseStep(
   const common = commonStepForm.safeParse(settings, PLAIN_MANY);
   const options = step.options.safeParse(own ?? {}, PLAIN_MANY);
   if (!common.success) issues.push(...issuesOf(common.error, at));
-  if (!options.success) issues.push(...issuesOf(options.error, at, [...keysOf(step), ...COMMON_STEP_KEYS]));
+  if (!options.success)
+    issues.push(
+      ...issuesOf(options.error, at, (inner) => [
+        ...keysAt(step.options, inner),
+        ...(inner.length === 0 ? COMMON_STEP_KEYS : []),
+      ]),
+    );
   if (!common.success || !options.success) return undefined;
   const { timeout, max_bytes, required, skip_if } = common.data;
   return {
@@ -133,12 +142,6 @@ function onlyEntry<T>(
     ofKey: true,
   });
   return undefined;
-}
-
-/** The option names of a table's entry, where its schema has a fixed set. */
-function keysOf({ options }: { options: unknown }): string[] {
-  const shape = isMap(options) ? options.shape : undefined;
-  return isMap(shape) ? Object.keys(shape) : [];
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {

@@ -93,8 +93,6 @@ export const definitionForm = z.strictObject({
 });
 export type DefinitionForm = z.output<typeof definitionForm>;
 
-export const DEFINITION_KEYS = Object.keys(definitionForm.shape);
-
 /** What every context step takes beside its own options. */
 export const commonStepForm = z.strictObject({
   timeout: duration("30s").describe("Its deadline."),

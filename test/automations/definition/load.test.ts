@@ -276,6 +276,13 @@ hooks:
       ['4 cooldwn: unknown setting "cooldwn" (did you mean "cooldown"?)'],
     ],
     [
+      "an unknown setting inside another, with no name near it",
+      `id: a\non: message_received\nmatch: { text: hello }\n${RUN}`,
+      [
+        '4 match.text: unknown setting "text" (there is tools, agents, crews, severities, platforms, chats, users, hooks, watches, when, access)',
+      ],
+    ],
+    [
       "the point of timed hooks",
       `id: a\non: hook.due\n${RUN}`,
       ["3 on: hook.due is no point for others: use `trigger:`"],
