@@ -45,7 +45,7 @@ export function createProblemList(first: LoadedConfig, parts: Parts): ProblemLis
       loaded: inForce,
       config,
       env,
-      hookIds: parts.registry.list().map(({ id }) => id),
+      hooks: parts.registry.list(),
       plugins: parts.plugins().list(),
       definitions: parts.automations.list(),
       broken: parts.automations.broken(),

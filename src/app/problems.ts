@@ -14,6 +14,8 @@ import { brokenPlatform, type ConfigProblem, type LoadedConfig } from "../config
 import type { Config } from "../config/schema.js";
 import { addressProblem } from "../domain/address.js";
 import { PLATFORMS, type PlatformName } from "../domain/platform.js";
+import { failureStopsNothing } from "../hooks/point.js";
+import type { HookInfo } from "../hooks/registration.js";
 import { nearest } from "../lib/nearest.js";
 import { parseDestinations } from "../lib/outgoing/destinations.js";
 import { whyNotMasked } from "../lib/secret.js";
@@ -29,8 +31,8 @@ export interface Examined {
   loaded: Pick<LoadedConfig, "file" | "problems" | "placeOf" | "pathOf">;
   config: Config;
   env: Environment;
-  /** Ids of all hooks that there are, plugins' included. */
-  hookIds: readonly string[];
+  /** All hooks that there are, plugins' included. */
+  hooks: readonly HookInfo[];
   plugins: readonly PluginInfo[];
   definitions: readonly Definition[];
   broken: readonly BrokenHook[];
@@ -219,8 +221,8 @@ function unknownPlaces({ match }: Definition, { config, rooms }: Examined): stri
   );
 }
 
-function hookProblem(id: string, { hookIds, broken, plugins }: Examined): string | undefined {
-  const known = new Set([...hookIds, ...broken.map((one) => one.id)]);
+function hookProblem(id: string, { hooks, broken, plugins }: Examined): string | undefined {
+  const known = new Set([...hooks, ...broken].map((one) => one.id));
   const isOfBrokenPlugin = plugins.some(
     (one) => one.state === "broken" && one.id !== undefined && id.startsWith(`${one.id}.`),
   );
@@ -229,14 +231,22 @@ function hookProblem(id: string, { hookIds, broken, plugins }: Examined): string
   return `there is no hook "${id}"${near === undefined ? "" : ` (did you mean "${near}"?)`}`;
 }
 
-/** A typo there leaves the hook as it was, and nobody notices. */
+/** A typo there leaves the hook as it was, and nobody notices; a policy where nothing waits for the hook changes as little. */
 function overrideProblems(examined: Examined): ListedProblem[] {
-  return Object.keys(examined.config.overrides).flatMap((id): ListedProblem[] => {
-    const problem = hookProblem(id, examined);
-    if (problem === undefined) return [];
-    const message = `${problem}, so this changes nothing`;
-    return [{ ...placed(examined.loaded, ["overrides", id], message, true), of: "setting" }];
+  const { loaded, config, hooks } = examined;
+  return Object.entries(config.overrides).flatMap(([id, { failure_policy }]): ListedProblem[] => {
+    const unknown = hookProblem(id, examined);
+    if (unknown !== undefined)
+      return [{ ...placed(loaded, ["overrides", id], `${unknown}, so this changes nothing`, true), of: "setting" }];
+    const hook = hooks.find((one) => one.id === id);
+    if (failure_policy !== "fail-closed" || hook === undefined || isWaitedFor(hook)) return [];
+    const message = `a failure of "${id}" at ${hook.hook} stops nothing, so it can only be fail-open`;
+    return [{ ...placed(loaded, ["overrides", id, "failure_policy"], message, true), of: "setting" }];
   });
+}
+
+function isWaitedFor({ hook, phase, execution }: HookInfo): boolean {
+  return execution !== "background" && execution !== "fire_and_record" && !failureStopsNothing({ name: hook }, phase);
 }
 
 /** Plans are read when they are run; here is where their problems are found before. */

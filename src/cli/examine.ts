@@ -80,7 +80,7 @@ async function staged(
     loaded,
     config,
     env,
-    hookIds: registry.list().map(({ id }) => id),
+    hooks: registry.list(),
     plugins: plugins.list(),
     definitions,
     broken: installed.broken,

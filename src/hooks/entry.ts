@@ -96,10 +96,13 @@ const OPTIONS: Readonly<Record<keyof RegisterOptions, true>> = {
   enabled: true,
 };
 
+/** A call of such a function gives a generator and runs nothing of its body. */
+export const isGenerator = (value: unknown): boolean => /Generator/.test(Object.prototype.toString.call(value));
+
 /** Throws a `HookgateError` (HOOK_REGISTRATION_INVALID, HOOK_MATCHER_INVALID) that names the hook and the option. */
 export function makeEntry({ id, seq, point, phase, handler, options }: EntryFacts): Entry {
   if (typeof handler !== "function") throw invalid(id, `handler: expected a function, got ${typeof handler}`);
-  if (/Generator/.test(Object.prototype.toString.call(handler)))
+  if (isGenerator(handler))
     throw invalid(id, "handler: the body of a generator function would never run: remove the *");
   const execution = options.execution ?? "blocking";
   const failurePolicy = options.failurePolicy ?? (point.model === "turn" ? "best-effort" : "fail-open");

@@ -174,7 +174,7 @@ const NOTICES: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether a failure of a handler there can stop nothing, so that a failure policy has no effect. */
-export function failureStopsNothing({ name }: HookPoint, phase: LifecyclePhase | undefined): boolean {
+export function failureStopsNothing({ name }: Pick<HookPoint, "name">, phase: LifecyclePhase | undefined): boolean {
   return phase === "after" || NOTICES.has(name) || name.startsWith("event:");
 }
 

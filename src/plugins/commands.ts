@@ -5,6 +5,7 @@ import { OPTION_TYPES } from "../domain/command.js";
 import { ROLES } from "../domain/identity.js";
 import type { OutboundMessage } from "../domain/message.js";
 import type { Command, CommandAnswer, CommandContext } from "../gateway/commands.js";
+import { isGenerator } from "../hooks/entry.js";
 import type { Known } from "../hooks/signatures.js";
 import { HookgateError } from "../lib/errors.js";
 import { unknownKey } from "../lib/unknown-key.js";
@@ -108,7 +109,9 @@ const declaration = z.object({
     })
     .optional(),
   isSlow: z.boolean("expected true or false").optional(),
-  run: z.custom((value) => typeof value === "function", "expected a function"),
+  run: z
+    .custom((value) => typeof value === "function", "expected a function")
+    .refine((value) => !isGenerator(value), "the body of a generator function would never run: remove the *"),
 });
 
 export function pluginCommands({ id, commandOwner, commandCount }: ApiParts, stage: Stage): PluginCommands {

@@ -227,6 +227,13 @@ const MISTAKES: Record<string, Mistake> = {
     config: { overrides: { "no-such-hook": { enabled: false } } },
     found: /overrides\.no-such-hook: there is no hook "no-such-hook"/,
   },
+  "an override that closes where nothing waits": {
+    config: {
+      overrides: { a: { failure_policy: "fail-closed" } },
+      hooks: [{ id: "a", on: "message_sent", run: { shell: { command: ["true"] } } }],
+    },
+    found: /overrides\.a\.failure_policy: a failure of "a" at message_sent stops nothing, so it can only be fail-open/,
+  },
   "a policy that never matches": {
     config: {
       sla: {

@@ -156,6 +156,7 @@ describe("loading plugins", () => {
       `api.commands.register({ ...c, options: [{ ...o, requird: true }] })`,
       /options: unknown key "requird" \(did you mean "required"\?\)/,
     ],
+    [`api.commands.register({ ...c, *run() {} })`, /generator function would never run: remove the \*/],
     [`api.commands.register({ ...c, isSlo: true })`, /unknown key "isSlo" \(did you mean "isSlow"\?\)/],
     [
       `api.hooks.registerVoid("message_sent", () => {}, { match: { when: 5 } })`,
