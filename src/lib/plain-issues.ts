@@ -125,8 +125,16 @@ export function flatIssues(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssu
         .slice(0, 1)
         .map(({ message }) => message),
     );
-    return [{ ...issue, message: [...new Set(messages)].join(", or: ") || issue.message }];
+    return [{ ...issue, message: alternatives([...new Set(messages)]) || issue.message }];
   });
+}
+
+/** `it is missing: expected text or a list`: the words that all of them begin and end with are there once. */
+function alternatives(messages: readonly string[]): string {
+  const parts = messages.map((message) => /^(.*?expected )([^:]*?)(, got .*)?$/.exec(message));
+  const [, before, , after] = parts[0] ?? [];
+  if (!parts.every((part) => part !== null && part[1] === before && part[3] === after)) return messages.join(", or: ");
+  return `${before ?? ""}${parts.map((part) => part?.[2]).join(" or ")}${after ?? ""}`;
 }
 
 /** Every alternative expects another word in the same field, such as `kind`: one issue with all the words. */

@@ -283,6 +283,11 @@ hooks:
       ],
     ],
     [
+      "files without a path",
+      `id: a\ntrigger: { files: {} }\n${RUN}`,
+      ["3 trigger.files.paths: it is missing: expected text or a list"],
+    ],
+    [
       "the point of timed hooks",
       `id: a\non: hook.due\n${RUN}`,
       ["3 on: hook.due is no point for others: use `trigger:`"],
