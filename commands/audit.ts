@@ -73,7 +73,7 @@ async function search({ store }: CommandDeps, asked: string): Promise<AuditEntry
   return found.slice(0, REACH);
 }
 
-/** Anybody may choose an operator's name on Discord or Telegram: who has no role is shown by the account. */
+/** Anybody may choose an operator's name on most platforms: who has no role is shown by the account. */
 function nameOf({ operator: { platform, userId, displayName, role } }: AuditEntry): string {
   const account = `${platform}:${userId}`;
   if (displayName === undefined) return account;

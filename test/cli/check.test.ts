@@ -505,21 +505,19 @@ test("a plugin whose helper calls process.exit is a problem, and a start goes on
 });
 
 const GONE = "connect(1, '127.0.0.1')";
+/** After the setup: an immediate of the setup runs before the loader goes on, and its timer after that. */
+const late = (call: string) => `setImmediate(() => setTimeout(${call}));`;
 test.each([
-  [
-    "a timer",
-    "setTimeout(() => { throw new Error('too late'); });",
-    "an error that nothing caught: too late (late.mjs:1:",
-  ],
-  ["a promise", "setTimeout(() => void Promise.reject(new Error('too late')));", "caught: too late (late.mjs:1:"],
-  ["a helper", "setTimeout(fail);", "it threw an error that nothing caught: helpless (fail.mjs:1:"],
+  ["a timer", late("() => { throw new Error('too late'); }"), "an error that nothing caught: too late (late.mjs:1:"],
+  ["a promise", late("() => void Promise.reject(new Error('too late'))"), "caught: too late (late.mjs:1:"],
+  ["a helper", late("fail"), "it threw an error that nothing caught: helpless (fail.mjs:1:"],
   [
     "a connection",
     `import('node:net').then(({ connect }) => ${GONE});`,
     "a plugin (./late.mjs) or the module of a hook threw",
   ],
-  ["no place", "setTimeout(() => Promise.reject('too late'));", "or the module of a hook threw an error that nothing"],
-  ["a call", "setTimeout(() => process.exit(0));", "after its setup, it called process.exit(0) (late.mjs:1:"],
+  ["no place", late("() => Promise.reject('too late')"), "or the module of a hook threw an error that nothing"],
+  ["a call", late("() => process.exit(0)"), "after its setup, it called process.exit(0) (late.mjs:1:"],
 ])("an error of %s that a plugin left behind is a problem", async (_, left, text) => {
   write({
     config: { plugins: ["./late.mjs"] },
