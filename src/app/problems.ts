@@ -14,6 +14,7 @@ import { brokenPlatform, type ConfigProblem, type LoadedConfig } from "../config
 import type { Config } from "../config/schema.js";
 import { addressProblem } from "../domain/address.js";
 import { PLATFORMS, type PlatformName } from "../domain/platform.js";
+import type { Matcher } from "../hooks/matcher.js";
 import { failureStopsNothing } from "../hooks/point.js";
 import type { HookInfo } from "../hooks/registration.js";
 import { nearest } from "../lib/nearest.js";
@@ -102,19 +103,24 @@ function placed(
   return { file: file ?? "", ...placeOf?.(draftPath, ofKey), path: path.join("."), message };
 }
 
-function pluginProblems({ plugins, config, loaded }: Examined): ListedProblem[] {
-  return plugins.flatMap(({ module, reason, critical }, position): ListedProblem[] => {
-    if (reason === undefined) return [];
+function pluginProblems(examined: Examined): ListedProblem[] {
+  const { plugins, config, loaded } = examined;
+  return plugins.flatMap(({ module, reason, critical, id }, position): ListedProblem[] => {
     // In the order of the configuration, where one module may be listed twice.
     const isThere = config.plugins[position]?.module === module;
     const index = isThere ? position : config.plugins.findIndex((entry) => entry.module === module);
-    return [
-      {
-        ...placed(loaded, ["plugins", Math.max(0, index)], `${module}: ${reason}`),
-        of: "plugin",
-        critical: critical ? `plugin ${module}` : undefined,
-      },
-    ];
+    const at = (message: string) => placed(loaded, ["plugins", Math.max(0, index)], `${module}: ${message}`);
+    if (reason !== undefined)
+      return [{ ...at(reason), of: "plugin", critical: critical ? `plugin ${module}` : undefined }];
+    const own = examined.hooks.filter(({ pluginId }) => pluginId !== undefined && pluginId === id);
+    return own.flatMap((hook) =>
+      unknownNames(hook.match, examined).map(
+        (problem): ListedProblem => ({
+          ...at(`the hook "${hook.id}"${hook.place === undefined ? "" : ` (${hook.place})`}: ${problem}`),
+          of: "needs",
+        }),
+      ),
+    );
   });
 }
 
@@ -170,13 +176,16 @@ function needs(examined: Examined): ListedProblem[] {
   }
 }
 
-/** Hooks and watches that a matcher names and that do not exist. */
 function unknownHooks({ match, trigger }: Definition, examined: Examined): string[] {
   // The watch of a `files` hook is its own.
-  const watches = trigger.kind === "files" ? [] : (match?.watches ?? []);
+  return unknownNames(trigger.kind === "files" ? { ...match, watches: [] } : match, examined);
+}
+
+/** Hooks and watches that a matcher names and that do not exist. */
+function unknownNames(match: Pick<Matcher, "hooks" | "watches"> | undefined, examined: Examined): string[] {
   const named = [
     ...(match?.hooks ?? []).map((name) => ["match.hooks", name] as const),
-    ...watches.map((name) => ["match.watches", name] as const),
+    ...(match?.watches ?? []).map((name) => ["match.watches", name] as const),
   ];
   return named.flatMap(([field, name]) => {
     const problem = hookProblem(name, examined);

@@ -3,9 +3,9 @@
 export const ROLES = ["viewer", "operator", "admin", "owner"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** True when `held` is `needed` or above. No role is below every role. */
+/** True when `held` is `needed` or above. No role is below every role; a role that does not exist is held by nobody. */
 export function hasRole(held: Role | undefined, needed: Role): boolean {
-  return held !== undefined && ROLES.indexOf(held) >= ROLES.indexOf(needed);
+  return held !== undefined && ROLES.includes(needed) && ROLES.indexOf(held) >= ROLES.indexOf(needed);
 }
 
 /** Who did something, as hooks, the audit log and commands see them. */

@@ -31,6 +31,8 @@ export interface Entry {
   rank: number;
   readonly priority: number;
   readonly pluginId: string | undefined;
+  /** Where a plugin registers it: `plugins/greet.mjs:12:9`. */
+  place: string | undefined;
   readonly matcher: CompiledMatcher | undefined;
   readonly execution: Execution;
   readonly seesMerged: boolean;
@@ -124,6 +126,7 @@ export function makeEntry({ id, seq, point, phase, handler, options }: EntryFact
     rank: 0,
     priority: options.priority ?? DEFAULT_PRIORITY,
     pluginId: options.pluginId,
+    place: undefined,
     matcher,
     execution,
     capabilities,
@@ -319,6 +322,7 @@ export function infoOf(entry: Entry): HookInfo {
     priority: entry.priority,
     ...(options.name === undefined ? {} : { name: options.name }),
     ...(entry.pluginId === undefined ? {} : { pluginId: entry.pluginId }),
+    place: entry.place,
     enabled: entry.enabled,
     critical: options.critical ?? false,
     execution: entry.execution,

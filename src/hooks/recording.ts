@@ -95,7 +95,7 @@ export class Recording {
     if (end.reason !== undefined) run.reason = end.reason;
     if (end.error !== undefined) {
       run.error = errorMessage(end.error);
-      const place = errorPlace(end.error);
+      const place = errorPlace(end.error) ?? entry.place;
       if (place !== undefined) run.place = place;
     }
     if (end.diff !== undefined) run.diff = end.diff;

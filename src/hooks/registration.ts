@@ -64,6 +64,8 @@ export interface HookInfo {
   priority: number;
   name?: string;
   pluginId?: string;
+  /** Where a plugin registers it: `plugins/greet.mjs:12:9`, relative to the working folder. */
+  place: string | undefined;
   enabled: boolean;
   critical: boolean;
   execution: Execution;

@@ -283,6 +283,12 @@ export class HookRegistry<P extends Points = Catalogue> {
     return this;
   }
 
+  /** Where the handler of a hook is registered now: for its failures, which show it. */
+  setPlace(id: string, place: string | undefined): void {
+    const entry = this.#roster.entries.get(id);
+    if (entry !== undefined) entry.place = place;
+  }
+
   /** Takes a point away. Throws HOOK_POINT_IN_USE while somebody is registered there. */
   withdraw(name: string): void {
     this.#roster.withdraw(name);

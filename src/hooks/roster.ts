@@ -208,8 +208,8 @@ export class Roster {
   }
 }
 
-function stateOf({ enabled, removed, rank, timeoutMs, timeoutTicks, failurePolicy, closing }: Entry) {
-  return { enabled, removed, rank, timeoutMs, timeoutTicks, failurePolicy, closing };
+function stateOf({ enabled, removed, rank, timeoutMs, timeoutTicks, failurePolicy, closing, place }: Entry) {
+  return { enabled, removed, rank, timeoutMs, timeoutTicks, failurePolicy, closing, place };
 }
 
 /** An id is taken once. The same plugin registering it again replaces its own: a plugin loaded twice is there once. */

@@ -12,6 +12,9 @@ export type Points = readonly AnyPoint[];
 /** Points that plugins declare; their payloads are typed only through the registry that `declare` returns. */
 export type PluginPointName = `plugin:${string}:${string}`;
 
+/** Points of the events that the configuration declares (`events:`); what their payload carries is the sender's. */
+export type EventPointName = `event:${string}`;
+
 type Named<P extends Points, N extends string> = Extract<P[number], { name: N }>;
 type NamesOf<P extends Points, M extends Model> = P[number] extends infer One
   ? One extends { name: infer N extends string; model: infer Has }
@@ -25,7 +28,11 @@ type AliasesOf<Names extends string> = {
 }[keyof Aliases];
 
 /** The names (aliases included) that a model's register and fire calls take. */
-export type NameOf<P extends Points, M extends Model> = NamesOf<P, M> | AliasesOf<NamesOf<P, M>> | PluginPointName;
+export type NameOf<P extends Points, M extends Model> =
+  | NamesOf<P, M>
+  | AliasesOf<NamesOf<P, M>>
+  | PluginPointName
+  | (M extends "void" ? EventPointName : never);
 export type Canonical<N extends string> = N extends keyof Aliases ? Aliases[N]["hook"] : N;
 
 export type PayloadOf<P extends Points, N extends string> = [Named<P, Canonical<N>>] extends [never]

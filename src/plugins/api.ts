@@ -5,6 +5,7 @@ import type { Cause } from "../domain/journal.js";
 import type { OutboundMessage } from "../domain/message.js";
 import type { Route, RouteResult } from "../gateway/routes.js";
 import { inDryRun } from "../hooks/dry-run.js";
+import { isGenerator } from "../hooks/entry.js";
 import type { Known } from "../hooks/signatures.js";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
@@ -15,6 +16,7 @@ import { valueProblem } from "../lib/value-problem.js";
 import { pluginClock } from "./clock.js";
 import { type PluginCommands, pluginCommands } from "./commands.js";
 import { type PluginHooks, pluginHooks } from "./hooks.js";
+import { namedRoute } from "./route.js";
 import { type ApiParts, checkCause, checkGiven, deeper, outbound, refuseOld, type Stage } from "./stage.js";
 
 export interface PluginSendOptions {
@@ -83,10 +85,10 @@ export function createApi(parts: ApiParts, stage: Stage): PluginApi {
     store: pluginStore(parts),
     route(handler) {
       refuseWhenOver();
-      if (typeof handler !== "function")
+      if (typeof handler !== "function" || isGenerator(handler))
         throw new HookgateError({
           code: "PLUGIN_ROUTE",
-          message: `api.route: expected a function, got ${shown(handler)}`,
+          message: `api.route: expected a function, got ${typeof handler === "function" ? "a generator" : shown(handler)}`,
         });
       if (stage.route !== undefined)
         throw new HookgateError({
@@ -94,8 +96,9 @@ export function createApi(parts: ApiParts, stage: Stage): PluginApi {
           message: "api.route: it was called before, and a plugin has one default route",
           hint: "Decide inside one handler.",
         });
-      stage.route = handler;
-      stage.live?.route(handler);
+      const named = namedRoute(id, handler);
+      stage.route = named;
+      stage.live?.route(named);
     },
     logger,
     clock: pluginClock(parts),
@@ -105,11 +108,12 @@ export function createApi(parts: ApiParts, stage: Stage): PluginApi {
 function checkSend(what: string, options: PluginSendOptions): void {
   checkGiven(what, options, ["cause", "once"]);
   checkCause(what, options.cause);
-  if (options.once === undefined || typeof options.once === "string") return;
-  throw new HookgateError({
-    code: "PLUGIN_OPTION",
-    message: `${what}: once: expected a key as text, got ${shown(options.once)}`,
-  });
+  if (options.once !== undefined) checkKey(`${what}: once`, options.once);
+}
+
+function checkKey(what: string, key: unknown): void {
+  if (typeof key === "string" && key !== "") return;
+  throw new HookgateError({ code: "PLUGIN_OPTION", message: `${what}: expected a key as text, got ${shown(key)}` });
 }
 
 function sendOptions(id: string, { cause, once }: PluginSendOptions): { cause: Cause; deliveryId?: string } {
@@ -128,15 +132,23 @@ function skipped(logger: Logger, what: string): boolean {
 function pluginStore({ id, keyValue, logger }: ApiParts): PluginStore {
   const scope = `plugin:${id}`;
   return {
-    get: (key) => keyValue.get(scope, key),
-    list: (prefix = "") => keyValue.list(scope, prefix),
+    async get(key) {
+      checkKey("api.store.get", key);
+      return keyValue.get(scope, key);
+    },
+    async list(prefix = "") {
+      if (prefix !== "") checkKey("api.store.list", prefix);
+      return keyValue.list(scope, prefix);
+    },
     async set(key, value) {
+      checkKey("api.store.set", key);
       const problem = jsonProblem(value, "value");
       if (problem !== undefined)
         throw new HookgateError({ code: "PLUGIN_VALUE", message: `api.store.set(${shown(key)}): ${problem}` });
       if (!skipped(logger, "store.set")) await keyValue.set(scope, key, value);
     },
     async delete(key) {
+      checkKey("api.store.delete", key);
       if (!skipped(logger, "store.delete")) await keyValue.delete(scope, key);
     },
   };

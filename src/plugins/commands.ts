@@ -8,6 +8,8 @@ import type { Command, CommandAnswer, CommandContext } from "../gateway/commands
 import { isGenerator } from "../hooks/entry.js";
 import type { Known } from "../hooks/signatures.js";
 import { HookgateError } from "../lib/errors.js";
+import { jsonProblem } from "../lib/json-problem.js";
+import { shown } from "../lib/plain-issues.js";
 import { unknownKey } from "../lib/unknown-key.js";
 import { type ApiParts, outbound, refuseOld, type Stage } from "./stage.js";
 
@@ -141,7 +143,7 @@ export function pluginCommands({ id, commandOwner, commandCount }: ApiParts, sta
         throw refuse(
           `Command "${given.name}": there are ${MAX_COMMANDS} commands already, and Discord and Telegram take no more. Use an option of another command.`,
         );
-      stage.commands.push(commandOf(given));
+      stage.commands.push(commandOf(given, id));
     },
   };
 }
@@ -156,18 +158,39 @@ function sizeOf({ name, summary, options = [] }: PluginCommand): number {
   return [name, summary, ...texts].join("").length;
 }
 
-function commandOf({ name, summary, role, options = [], isSlow = false, run }: PluginCommand): Command {
+function commandOf({ name, summary, role, options = [], isSlow = false, run }: PluginCommand, plugin: string): Command {
+  const of = `/${name} of plugin "${plugin}"`;
   return {
     name,
     summary,
     role,
     options,
     isSlow,
-    run: async (context) => answerOf(await run(context), `The answer of /${name}`),
+    run: async (context) => answerOf(await run(strictContext(context, of)), `The answer of ${of}`),
   };
 }
 
+/** A typo fails in the plugin's own line: a role that does not exist would let nobody or everybody through. */
+function strictContext(context: CommandContext, of: string): CommandContext {
+  return {
+    ...context,
+    progress: (message) => context.progress(outbound(message, `progress of ${of}`)),
+    need(role, why) {
+      if (ROLES.includes(role)) return context.need(role, why);
+      const expected = `expected ${ROLES.join(" | ")}, got ${shown(role)}`;
+      throw new HookgateError({ code: "PLUGIN_COMMAND", message: `need of ${of}: ${expected}` });
+    },
+  };
+}
+
+const ANSWER_KEYS = ["message", "data", "outcome", "refusal", "isNote"] satisfies (keyof CommandAnswer)[];
+
 function answerOf(answer: PluginAnswer, what: string): CommandAnswer {
   const isWhole = typeof answer === "object" && answer !== null && "message" in answer;
-  return isWhole ? { ...answer, message: outbound(answer.message, what) } : { message: outbound(answer, what) };
+  if (!isWhole) return { message: outbound(answer, what) };
+  const problem =
+    unknownKey("key", answer, ANSWER_KEYS) ??
+    (answer.data === undefined ? undefined : jsonProblem(answer.data, "data"));
+  if (problem !== undefined) throw new HookgateError({ code: "PLUGIN_COMMAND", message: `${what}: ${problem}` });
+  return { ...answer, message: outbound(answer.message, what) };
 }

@@ -30,7 +30,9 @@ import type {
   VoidHandler,
   VoidOptions,
 } from "../hooks/signatures.js";
+import { errorPlace } from "../lib/error-place.js";
 import { HookgateError } from "../lib/errors.js";
+import { shown } from "../lib/plain-issues.js";
 import { valueProblem } from "../lib/value-problem.js";
 import type { Handler } from "./breaker.js";
 import { checkHook } from "./check-hook.js";
@@ -99,11 +101,13 @@ export function pluginHooks(parts: ApiParts, stage: Stage): PluginHooks {
   ): Unregister => {
     refuseOld(id, stage);
     // What is wrong fails here, in the plugin's own line.
-    const point = pointsAside.findLast(({ name }) => name === hook) ?? registry.point(hook);
     checkPlain(id, hook, options);
+    if (options.critical === true) parts.onCritical();
+    const point = pointsAside.findLast(({ name }) => name === hook) ?? registry.point(hook);
     const isAsync = isAsyncFunction(handler);
     const name = hookId(id, hook, phase, options, stage);
-    const staged: StagedHook = { id: name, hook, phase, model, isAsync, options, handler, attach };
+    const place = errorPlace(new Error("registered here"));
+    const staged: StagedHook = { id: name, hook, phase, model, isAsync, place, options, handler, attach };
     checkHook(point, staged);
     if (stage.live) return stage.live.add(staged);
     stage.hooks.push(staged);
@@ -152,6 +156,8 @@ export function pluginHooks(parts: ApiParts, stage: Stage): PluginHooks {
       if (typeof registration !== "object" || registration === null)
         throw invalid(id, "register: expected { hook, handler, … }");
       const { hook, handler, ...options } = registration;
+      if (typeof hook !== "string")
+        throw invalid(id, `register: hook: expected the name of a point, got ${shown(hook)}`);
       const phase = "phase" in options && typeof options.phase === "string" ? options.phase : "";
       return add("any", hook, phase, options, handler as Handler, (relay, full) => {
         // A synchronous point sees by the function that an async handler cannot be started.

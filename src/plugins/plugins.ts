@@ -39,7 +39,7 @@ export interface PluginsOptions {
   watch?: boolean;
 }
 
-/** `loaded` with a `reason`: the last reload failed and the version before it is at work. */
+/** `loaded` with a `reason`: the last reload failed and the version before it is at work, or it would not load at the next start. */
 export interface PluginInfo {
   module: string;
   file?: string;
@@ -49,6 +49,8 @@ export interface PluginInfo {
   critical: boolean;
   /** Ids of its hooks. */
   hooks: string[];
+  /** Names of the hook points that it declares. */
+  points: string[];
   /** It called `api.route`. */
   hasRoute: boolean;
   /** When the version at work was put in place (ms since the epoch). */
@@ -90,6 +92,8 @@ interface Holder {
   /** Its file, and the local files that this imports. */
   files: readonly string[];
   reason: string | undefined;
+  /** One of its hooks says `critical: true`. */
+  isCritical: boolean;
   loadedAt: number | undefined;
 }
 
@@ -122,12 +126,15 @@ export function createPlugins(options: PluginsOptions): Plugins {
 
   /** Imported and set up aside: nothing of it is in place yet. */
   async function prepareAside(holder: Holder): Promise<Prepared> {
+    holder.isCritical = false;
     try {
       options.onPrepare?.(holder.entry.module);
       const found = findModule(holder.entry.module, options.baseDir);
       holder.file = found.file;
       holder.files = found.file === undefined ? [] : localFiles(found.file);
-      const candidate = await prepare(holder.entry, found, around, version > 0 ? String(version) : undefined);
+      const candidate = await prepare(holder.entry, found, around, version > 0 ? String(version) : undefined, () => {
+        holder.isCritical = true;
+      });
       return { holder, candidate };
     } catch (error) {
       return { holder, error };
@@ -262,18 +269,38 @@ export function createPlugins(options: PluginsOptions): Plugins {
     return takeTurn(async () => (isStopped ? list() : exchange(change, accept)));
   }
 
+  /** Why the version at work would not load again; a start finds that too late. */
+  function lost({ live }: Holder): string | undefined {
+    if (live === undefined) return undefined;
+    const declared = new Set(holders.flatMap((holder) => holder.live?.points ?? []));
+    for (const id of live.hooks) {
+      const point = registry.get(id)?.hook ?? "";
+      if (point.startsWith("plugin:") && !declared.has(point))
+        return `"${id}" is registered at ${point}, which no plugin declares any more: it never fires, and the next start cannot load this plugin. Declare the point again, or remove the hook.`;
+    }
+    return undefined;
+  }
+
   function list(): PluginInfo[] {
-    return holders.map(({ entry, live, file, reason, loadedAt }) => ({
+    return holders.map((holder) => {
+      const { reason = lost(holder) } = holder;
+      return infoOf(holder, reason);
+    });
+  }
+
+  function infoOf({ entry, live, file, loadedAt, isCritical }: Holder, reason: string | undefined): PluginInfo {
+    return {
       module: entry.module,
       ...(file === undefined ? {} : { file }),
       ...(live === undefined ? {} : { id: live.id }),
       state: entry.enabled ? (live ? "loaded" : "broken") : "off",
       ...(reason === undefined ? {} : { reason }),
-      critical: entry.critical,
+      critical: entry.critical || isCritical,
       hooks: live?.hooks ?? [],
+      points: live?.points ?? [],
       hasRoute: live !== undefined && routes.has(live.id),
       ...(loadedAt === undefined ? {} : { loadedAt }),
-    }));
+    };
   }
 
   let isLoaded = false;
@@ -289,7 +316,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
           message: broken
             .map(({ module, reason }) => `The critical plugin ${module} cannot be loaded: ${reason}`)
             .join("\n"),
-          hint: "Repair it, or set `critical: false` for it.",
+          hint: "Repair it, or remove `critical: true` from its entry in the configuration and from its hooks.",
         });
       }),
     reload,
@@ -314,5 +341,13 @@ function blames(hookId: string): (problem: Problem) => boolean {
 }
 
 function holderFor(entry: PluginEntry): Holder {
-  return { entry, live: undefined, file: undefined, files: [], reason: undefined, loadedAt: undefined };
+  return {
+    entry,
+    live: undefined,
+    file: undefined,
+    files: [],
+    reason: undefined,
+    isCritical: false,
+    loadedAt: undefined,
+  };
 }

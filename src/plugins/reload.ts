@@ -8,7 +8,6 @@ import type { HookPoint } from "../hooks/point.js";
 import type { HookRegistry, Problem } from "../hooks/registry.js";
 import { isError } from "../hooks/validate.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
-import type { Logger } from "../lib/logger.js";
 import { placeIn, placeInOrBelow } from "../lib/module-place.js";
 import { shown } from "../lib/plain-issues.js";
 import { refuseExit } from "../lib/refuse-exit.js";
@@ -24,7 +23,7 @@ import { type ApiParts, createStage, type Stage } from "./stage.js";
 const SETUP_TIMEOUT_MS = 10_000;
 const EXIT_CALLED = "PLUGIN_EXIT";
 
-export interface Surroundings extends Omit<ApiParts, "id" | "config" | "commandOwner" | "commandCount"> {
+export interface Surroundings extends Omit<ApiParts, "id" | "config" | "commandOwner" | "commandCount" | "onCritical"> {
   baseDir: string;
   registry: HookRegistry;
   pointsAside: HookPoint[];
@@ -52,6 +51,7 @@ export async function prepare(
   found: FoundModule,
   around: Surroundings,
   version: string | undefined,
+  onCritical: () => void,
 ): Promise<Candidate> {
   const definition = await load(found, around, version);
   const config = parsePluginConfig(definition, entry);
@@ -70,7 +70,8 @@ export async function prepare(
       (count, [id, commands]) => (id === definition.id ? count : count + commands.length),
       around.reservedCommands.size,
     );
-  const api = createApi({ ...around, id: definition.id, config, logger, commandOwner, commandCount }, stage);
+  const parts = { ...around, id: definition.id, config, logger, commandOwner, commandCount, onCritical };
+  const api = createApi(parts, stage);
   try {
     const end: unknown = await bounded(() => definition.setup(api), found, around);
     if (end !== undefined && end !== null && typeof end !== "function") throw wrongEnd(end);
@@ -119,15 +120,6 @@ function refuseOtherModels(pluginId: string, points: readonly HookPoint[], regis
       `the point ${name} is now declared as ${model}, but ${others.map(({ id }) => `"${id}"`).join(", ")} registered there when it was ${known.model}`,
       "Keep the model, or declare a point with another name.",
     );
-  }
-}
-
-/** A point keeps its first declaration while hooks are registered at it; a changed one counts after a restart. */
-function declarePoints(points: readonly HookPoint[], registry: HookRegistry, logger: Logger): void {
-  for (const point of points) {
-    const isUsed = registry.points.some(({ name }) => name === point.name) && registry.order(point.name).length > 0;
-    if (isUsed) logger.debug({ point: point.name }, "hook point is in use and keeps its declaration");
-    else registry.declare(point);
   }
 }
 
@@ -193,6 +185,11 @@ export class LivePlugin {
     return this.#slots.ids;
   }
 
+  /** Names of the points that the version at work declares. */
+  get points(): string[] {
+    return this.#current === undefined ? [] : pointsOf(this.#current).map(({ name }) => name);
+  }
+
   /**
    * Puts a version in place, all of it in one go. With `checked`, a registry that finds new problems (a missing dependency, a
    * cycle) takes it back and throws. (At start-up that check comes after the last plugin, because they may name each other.)
@@ -205,7 +202,9 @@ export class LivePlugin {
     let undo: () => void;
     try {
       refuseOtherModels(this.id, pointsOf(next), registry);
-      undo = this.#slots.swap(next.stage.hooks, () => declarePoints(pointsOf(next), registry, logger));
+      undo = this.#slots.swap(next.stage.hooks, () => {
+        for (const point of pointsOf(next)) registry.declare(point);
+      });
     } catch (error) {
       takeBackPoints();
       throw error;
@@ -233,7 +232,7 @@ export class LivePlugin {
       remove: (hook) => this.#slots.remove(hook),
       declare: (point) => {
         next.stage.points.push(point);
-        declarePoints([point], registry, logger);
+        registry.declare(point);
       },
       route: (handler) => void routes.set(this.id, handler),
     };

@@ -23,6 +23,8 @@ export interface StagedHook {
   isAsync: boolean;
   hook: string;
   phase: string;
+  /** Of the call that registers it. */
+  place: string | undefined;
   options: RegisterOptions;
   handler: Handler;
   attach(relay: Relay, options: RegisterOptions): Unregister;
@@ -79,8 +81,10 @@ export class Slots {
       declare();
       for (const { hook, signature } of wanted) {
         const kept = next.get(hook.id);
-        if (kept) kept.relay.handler = this.#guarded(hook);
-        else next.set(hook.id, this.#open(hook, own, signature, before.get(hook.id)));
+        if (kept) {
+          kept.relay.handler = this.#guarded(hook);
+          this.#registry.setPlace(hook.id, hook.place);
+        } else next.set(hook.id, this.#open(hook, own, signature, before.get(hook.id)));
       }
     } catch (error) {
       undo();
@@ -114,6 +118,7 @@ export class Slots {
     const relay = { handler: this.#guarded(staged) };
     const unregister = this.#attach(withOwnNames(staged, this.#pluginId, own), relay);
     const slot = { staged, relay, signature, unregister };
+    this.#registry.setPlace(staged.id, staged.place);
     if (wasSwitchedOff) this.#registry.setEnabled(staged.id, false);
     return slot;
   }

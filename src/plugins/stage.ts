@@ -1,7 +1,9 @@
 /** What one version of a plugin is made with, and where its calls go: collected until it is live, then to the registry. */
 import type { Address } from "../domain/address.js";
+import { buttonProblems } from "../domain/button-problems.js";
 import type { Cause } from "../domain/journal.js";
 import { type OutboundMessage, outboundMessage } from "../domain/message.js";
+import { saysNothing } from "../domain/says-nothing.js";
 import type { KeyValueStore } from "../domain/store.js";
 import type { Command } from "../gateway/commands.js";
 import type { Route } from "../gateway/routes.js";
@@ -35,6 +37,8 @@ export interface ApiParts {
   commandOwner(name: string): string | undefined;
   /** How many commands there are beside those of this plugin. */
   commandCount(): number;
+  /** Called for a hook that says `critical: true`, before anything can fail about it. */
+  onCritical(): void;
   gateway: GatewayFunctions;
   keyValue: KeyValueStore;
   logger: Logger;
@@ -79,12 +83,20 @@ export function refuseOld(id: string, { isOver }: Stage): void {
 
 const strictMessage = strictly(outboundMessage);
 
-/** Throws PLUGIN_MESSAGE, which names the field, for what is no message. `what` gives it: `api.send`. */
-export function outbound(message: OutboundMessage | string, what: string): OutboundMessage {
-  if (typeof message === "string") return { text: message };
-  const problem = valueProblem(strictMessage, message, ["message"]);
+/** Throws PLUGIN_MESSAGE, which names the field, for what is no message, or one that shows nothing. `what` gives it: `api.send`. */
+export function outbound(given: OutboundMessage | string, what: string): OutboundMessage {
+  const message = typeof given === "string" ? { text: given } : given;
+  const problem = valueProblem(strictMessage, message, ["message"]) ?? emptiness(message) ?? buttonProblem(message);
   if (problem === undefined) return message;
   throw new HookgateError({ code: "PLUGIN_MESSAGE", message: `${what}: ${problem}` });
+}
+
+const emptiness = (message: OutboundMessage) =>
+  saysNothing(message) ? "the message has no text, card, attachment or button" : undefined;
+
+function buttonProblem(message: OutboundMessage): string | undefined {
+  const [problem] = buttonProblems(message);
+  return problem && `${["message", ...problem.path].join(".")}: ${problem.message}`;
 }
 
 /** Throws PLUGIN_OPTION for options that are no object or have a key that is none of `known`. */

@@ -1,4 +1,4 @@
-/** Tells when a plugin's file changed. Editors write in several steps, so a change counts once the file has been quiet for a moment. */
+/** Tells when a plugin's file changed, came or went. Editors write in several steps, so a change counts once the file has been quiet for a moment. */
 import type { Clock, Timer } from "../lib/clock.js";
 
 const QUIET_MS = 100;
@@ -34,7 +34,7 @@ export function watchFiles(clock: Clock, changed: (file: string) => void): FileW
         // Loaded when there is a file to watch: start-up without plugins need not pay for it.
         const { watch } = await import("chokidar");
         watcher = watch([], { ignoreInitial: true, persistent: false, atomic: true });
-        watcher.on("add", onChange).on("change", onChange);
+        watcher.on("add", onChange).on("change", onChange).on("unlink", onChange);
       }
       // It says so once only, so what comes later must not wait for it.
       const ready = isFirst ? new Promise<void>((done) => watcher?.once("ready", done)) : undefined;

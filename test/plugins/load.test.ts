@@ -74,6 +74,17 @@ describe("loading plugins", () => {
     });
   });
 
+  it.each([
+    ["a dependency that is not there", `{ critical: true, after: ["nobody"] }`, ""],
+    ["an error later in its setup", `{ critical: true }`, "throw new Error('boom');"],
+    ["an option that is refused", `{ critical: true, failurePolicy: "nonsense" }`, ""],
+  ])("rejects when a critical hook of a plugin cannot be registered: %s", async (_, options, more) => {
+    const rig = await pluginRig({
+      "p.mjs": `export default { id: "p", setup(api) { api.hooks.registerVoid("message_received", () => {}, ${options}); ${more} } };`,
+    });
+    await expect(rig.plugins.load()).rejects.toMatchObject({ code: "PLUGIN_CRITICAL" });
+  });
+
   it("leaves out what is switched off", async () => {
     const rig = await pluginRig({ "p.mjs": answering("p", "x") }, { entries: [{ module: "p.mjs", enabled: false }] });
     expect(await rig.plugins.load()).toMatchObject([{ state: "off", hooks: [] }]);

@@ -24,6 +24,14 @@ const MISTAKES: Record<string, [code: string, found: RegExp]> = {
     received(`{ execution: "background", retry: 3 }`),
     /retry: expected { attempts, backoffMs, idempotent }, got 3/,
   ],
+  "no-point": [
+    `api.hooks.register({ hok: "inbound_claim", handler() {} });`,
+    /register: hook: expected the name of a point, got nothing/,
+  ],
+  "watch-name": [
+    `api.hooks.registerVoid("file.changed", () => {}, { match: { watches: ["watchr"] } });`,
+    /the hook "watch-name\.file\.changed" \(.*match\.watches: there is no hook "watchr", so this never matches/,
+  ],
   budget: [received("{ budget: { entries: 1 } }"), /budget: only turn handlers contribute/],
   "closed-notice": [
     `api.hooks.registerVoid("message_sent", () => {}, { failurePolicy: "fail-closed" });`,

@@ -1,4 +1,6 @@
 /** Reloading: the new version whole, or the old one whole; never neither, never a mix. */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { pluginsConfig } from "../../src/plugins/config.js";
 import { until } from "../support/until.js";
@@ -37,6 +39,63 @@ describe("reloading a plugin", () => {
     const [info] = await rig.plugins.reload({ file });
     expect(info?.reason).toBeUndefined();
     expect(rig.registry.get("owner.mine")?.model).toBe("modifying");
+  });
+
+  it("takes another schema of its point, also while hooks of others are there", async () => {
+    const owner = (type: string) => `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
+      export default { id: "owner", setup(api) {
+        const own = api.hooks.declare({ name: "own", model: "modifying", payload: z.object({}),
+          result: z.object({ b: z.${type}().optional() }), summary: "s", example: {} });
+        api.hooks.registerClaiming("inbound_claim", async (_, { cause }) => ({
+          handled: true, reply: JSON.stringify(await own.fire({}, { cause })),
+        }));
+      } };`;
+    const rig = await pluginRig({
+      "owner.mjs": owner("number"),
+      "guest.mjs": `export default { id: "guest", setup(api) { api.hooks.registerModifying("plugin:owner:own", () => ({ b: "text" })); } };`,
+    });
+    await rig.plugins.load();
+    expect(await rig.claim("x")).toMatchObject({ reply: "{}" });
+    await rig.plugins.reload({ file: rig.write("owner.mjs", owner("string")) });
+    expect(await rig.claim("x")).toMatchObject({ reply: '{"b":"text"}' });
+  });
+
+  it("names the hooks of others whose point is declared no more, until it is again", async () => {
+    const owner = (declares: string) => `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
+      export default { id: "owner", setup(api) { ${declares} } };`;
+    const declares = `api.hooks.declare({ name: "own", model: "void", payload: z.object({}), summary: "s", example: {} });`;
+    const rig = await pluginRig({
+      "owner.mjs": owner(declares),
+      "guest.mjs": `export default { id: "guest", setup(api) { api.hooks.registerVoid("plugin:owner:own", () => {}, { id: "listens" }); } };`,
+    });
+    await rig.plugins.load();
+    await rig.plugins.reload({ file: rig.write("owner.mjs", owner("")) });
+    const [owning, guest] = rig.plugins.list();
+    expect(owning?.reason).toBeUndefined();
+    expect(guest).toMatchObject({
+      state: "loaded",
+      reason: expect.stringMatching(
+        /^"guest\.listens" is registered at plugin:owner:own, which no plugin declares any more/,
+      ),
+    });
+    await rig.plugins.reload({ file: rig.write("owner.mjs", owner(declares)) });
+    expect(rig.plugins.list()[1]?.reason).toBeUndefined();
+  });
+
+  it("reports a file that disappears, keeps the version at work, and takes the file when it comes back", async () => {
+    const rig = await pluginRig({ "p.mjs": answering("p", "one") }, { watch: true });
+    await rig.plugins.load();
+    rmSync(join(rig.folder, "p.mjs"));
+    await until(() => rig.plugins.list()[0]?.reason !== undefined, "the loss being reported");
+    expect(rig.plugins.list()[0]).toMatchObject({
+      state: "loaded",
+      reason: expect.stringMatching(/the previous one stays in place: .*p\.mjs/),
+    });
+    expect(rig.logged.find(({ level }) => level === "error")?.message).toContain("plugin not reloaded");
+    expect(await rig.claim("x")).toMatchObject({ reply: "one" });
+    rig.write("p.mjs", answering("p", "two"));
+    await until(() => rig.plugins.list()[0]?.reason === undefined, "the file being taken");
+    expect(await rig.claim("x")).toMatchObject({ reply: "two" });
   });
 
   it("swaps the new version in whole", async () => {
@@ -180,7 +239,7 @@ describe("reloading a plugin", () => {
     await rig.plugins.load();
     rig.write("p.mjs", routing("two"));
     await rig.plugins.reload();
-    expect(rig.plugins.routes.get("p")?.(inbound("x"), { causeId: "m", attempt: 1 })).toEqual({ reply: "two" });
+    expect(await rig.plugins.routes.get("p")?.(inbound("x"), { causeId: "m", attempt: 1 })).toEqual({ reply: "two" });
     await rig.plugins.reload({ entries: [] });
     expect(rig.plugins.routes.size).toBe(0);
   });

@@ -3,6 +3,7 @@ import { validateHeaderValue } from "node:http";
 import { isIP } from "node:net";
 import { z } from "zod";
 import { whyNotPublic } from "../../lib/outgoing/destinations.js";
+import { isWebAddress } from "../../lib/web-address.js";
 import type { Machine } from "../handler.js";
 import { isTemplate } from "../template/is-template.js";
 
@@ -16,10 +17,6 @@ export const webAddress = z.string().superRefine((text, context) => {
   if (isWebAddress(text)) return;
   context.addIssue({ code: "custom", message: `expected an address that starts with https: or http:, got "${text}"` });
 });
-
-export function isWebAddress(text: string): boolean {
-  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
-}
 
 /** Where a request goes: written down, or in a variable when the address itself is a secret, as those of many chat webhooks are. */
 export const target = {

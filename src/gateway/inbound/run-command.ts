@@ -5,6 +5,7 @@ import { hasRole, type Operator, type Role } from "../../domain/identity.js";
 import type { Cause } from "../../domain/journal.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import type { DispatchOptions } from "../../hooks/options.js";
+import { errorPlace } from "../../lib/error-place.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { mapTexts } from "../../lib/relative-paths.js";
 import { offerChoices, type Unclear } from "../choices/offer-choices.js";
@@ -86,11 +87,20 @@ async function run(call: Call, parts: Parts): Promise<CommandAnswer> {
       if (offered) return offered;
     }
     const isExpected = error instanceof HookgateError;
-    if (!isExpected) logger.error({ command: command.name, error }, "command failed");
-    const shown = isExpected ? error : { code: "INTERNAL", message: errorMessage(error) };
+    const shown = isExpected ? error : { code: "INTERNAL", message: messageWithPlace(error) };
+    if (!isExpected) {
+      const stack = error instanceof Error ? error.stack : undefined;
+      logger.error({ command: command.name, error: shown.message, stack }, `/${command.name} failed: ${shown.message}`);
+    }
     const isOurs = shown.code === "INTERNAL" || shown.code.startsWith("STORE_");
     return failure(isOurs && !hasRole(operator.role, "operator") ? WITHOUT_DETAILS : shown);
   }
+}
+
+/** `boom (dice.mjs:7:11)`: the place in a plugin, where it is known. */
+function messageWithPlace(error: unknown): string {
+  const place = errorPlace(error);
+  return `${errorMessage(error)}${place === undefined ? "" : ` (${place})`}`;
 }
 
 /** What could be meant, by the same lists as completion; what is missing then was named, or is not there. */

@@ -1,6 +1,7 @@
 /** The gateway family: what happens to a message between the platform and its answer. */
 import { z } from "zod";
 import { address } from "../../domain/address.js";
+import { buttonProblems } from "../../domain/button-problems.js";
 import { ROLES } from "../../domain/identity.js";
 import { CAUSE_KINDS } from "../../domain/journal.js";
 import { type InboundMessage, inboundMessage, outboundMessage } from "../../domain/message.js";
@@ -91,6 +92,8 @@ export const inboundClaim = ownPoint({
     })
     .superRefine(({ reply, routeTo, deferMs }, { addIssue }) => {
       if (reply !== undefined && saysNothing(reply)) addIssue({ code: "custom", path: ["reply"], message: NO_WORDS });
+      for (const { path, message } of typeof reply === "object" ? buttonProblems(reply) : [])
+        addIssue({ code: "custom", path: ["reply", ...path], message });
       if (deferMs !== undefined && routeTo !== undefined)
         addIssue({ code: "custom", path: ["deferMs"], message: PUT_OFF_AND_FORWARDED });
     }),
@@ -114,7 +117,10 @@ export const messageSending = ownPoint({
   // A guard must see what is sent.
   sees: "merged",
   payload: z.object({ ...target, message: outboundMessage }),
-  result: z.object({ message: outboundMessage.optional(), cancel: z.boolean().or(z.string()).optional() }),
+  result: z.object({
+    message: strictly(outboundMessage).optional(),
+    cancel: z.boolean().or(z.string().min(1, "it is empty: give the reason, or true")).optional(),
+  }),
   summary:
     "Before a message reaches an adapter: sends, edits, streamed finals, interaction replies, alerts, command replies. May rewrite or cancel it.",
   example: { ...sent, message: { text: "hello back" } },

@@ -1,5 +1,6 @@
 /** One firing of a hook point: what all five models share. Who is skipped, what a failure does, and what handlers see. */
 import type { Cause, Outcome } from "../../domain/journal.js";
+import { errorPlace } from "../../lib/error-place.js";
 import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import type { Logger } from "../../lib/logger.js";
@@ -178,15 +179,20 @@ export abstract class Dispatch implements IsolationNote {
     this.note(entry, startedMs, { outcome, error });
     if (outcome === "timed_out" && entry.pluginId !== undefined && isDeadlineError(error))
       this.kernel.onTimeout?.(entry.id);
+    const place = errorPlace(error) ?? entry.place;
     this.kernel.logger.error(
-      { hook: this.point.name, id: entry.id, plugin: entry.pluginId, err: error, cause: errorMessage(error) },
+      { hook: this.point.name, id: entry.id, plugin: entry.pluginId, place, err: error, cause: errorMessage(error) },
       `Hook "${entry.id}" ${outcome === "failed" ? "failed" : "timed out"} at ${this.point.name}`,
     );
   }
 
   /** A promise that nobody waits for any more was rejected. The run's outcome was noted at its deadline. */
   protected ignoreLate(entry: Entry, error: unknown): void {
-    this.kernel.logger.debug({ hook: this.point.name, id: entry.id, err: error }, "A hook failed after its deadline");
+    const place = errorPlace(error) ?? entry.place;
+    this.kernel.logger.debug(
+      { hook: this.point.name, id: entry.id, plugin: entry.pluginId, place, err: error },
+      `Hook "${entry.id}" failed after its deadline: ${errorMessage(error)}`,
+    );
   }
 
   /** Records a background run, unless this is a dry one. Returns a promise when the port does. */

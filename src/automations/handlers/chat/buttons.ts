@@ -1,16 +1,11 @@
 /** The buttons of a hook's message: what is wrong with one, before a person presses it. */
+import { type ButtonProblem, pressProblems } from "../../../domain/button-problems.js";
 import type { Button } from "../../../domain/message.js";
 import { isBlank } from "../../../lib/markdown/clean.js";
 import { nearest } from "../../../lib/nearest.js";
-import { isWebAddress } from "../../outgoing/fields.js";
 import { isTemplate } from "../../template/is-template.js";
 
 type Wanted = Pick<Button, "label" | "url" | "action">;
-
-export interface ButtonProblem {
-  path: readonly string[];
-  message: string;
-}
 
 /** What a reader cannot see, and what turns the direction of the text: a label could show other words than it has. */
 const HIDDEN = /[\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/u;
@@ -18,21 +13,14 @@ const HIDDEN = /[\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/u;
 const LONE_JOINER = /(?<![\u0530-\u{10FFFF}])[\u200C\u200D]|[\u200C\u200D]$/u;
 
 /** `isRendered`: what looks like a template is none any more. Before, templates are not judged. */
-export function buttonProblems({ label, url, action }: Wanted, isRendered = false): ButtonProblem[] {
+export function wantedProblems({ label, url, action }: Wanted, isRendered = false): ButtonProblem[] {
   const problems: ButtonProblem[] = [];
   const add = (message: string, ...path: string[]) => problems.push({ path, message });
   const isOpen = (text: string) => !isRendered && isTemplate(text);
   if (!isOpen(label) && cleanLabel(label) !== label)
     add("the label has characters that cannot be seen or that turn the text: remove them", "label");
   else if (isBlank(label)) add("the label shows nothing", "label");
-  if (url === undefined && action === undefined) add("a press of this button does nothing: add a `url` or an `action`");
-  if (url !== undefined && action !== undefined) add("a button has a `url` or an `action`, not both");
-  if (url !== undefined && !isOpen(url) && !isWebAddress(url))
-    add(`expected an address that starts with https: or http:, got "${url}"`, "url");
-  if (action?.kind === "command" && !action.line.startsWith("/") && !isOpen(action.line))
-    add(`expected a command line that starts with "/", such as /status, got "${action.line}"`, "action", "line");
-  if (action?.kind === "say" && isBlank(action.text)) add("the text is empty: a press says nothing", "action", "text");
-  return problems;
+  return [...problems, ...pressProblems({ url, action }, isOpen)];
 }
 
 /** Commands that buttons run and that do not exist. */

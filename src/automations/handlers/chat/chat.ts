@@ -5,7 +5,7 @@ import { errorMessage, HookgateError } from "../../../lib/errors.js";
 import type { Handler, HandlerResult } from "../../handler.js";
 import { placeOf } from "../../outgoing/chat-address.js";
 import type { RunContext } from "../../run-context.js";
-import { buttonProblems, cleanLabel, commandProblems } from "./buttons.js";
+import { cleanLabel, commandProblems, wantedProblems } from "./buttons.js";
 import { type ChatOptions, chatOptions, isEmpty } from "./options.js";
 import { findThread } from "./thread.js";
 
@@ -22,7 +22,7 @@ export const chatHandler: Handler<ChatOptions> = {
     const message = messageOf(options);
     const rendered = preview(message);
     if (isEmpty(options)) return { kind: "skipped", by: "empty", reason: "there is nothing to say", rendered };
-    const [wrong] = (message.buttons ?? []).flat().flatMap((one) => buttonProblems(one, true));
+    const [wrong] = (message.buttons ?? []).flat().flatMap((one) => wantedProblems(one, true));
     if (wrong !== undefined)
       return { kind: "failed", error: `a button: ${wrong.message}`, isRetryable: false, rendered };
     if (context.dryRun) return { kind: "decided", decision: { kind: "pass" }, rendered, output: { dryRun: true } };

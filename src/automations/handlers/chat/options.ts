@@ -3,10 +3,10 @@ import { z } from "zod";
 import { button, card, outboundMessage } from "../../../domain/message.js";
 import { isBlank } from "../../../lib/markdown/clean.js";
 import { timezone } from "../../../lib/timezone.js";
+import { isWebAddress } from "../../../lib/web-address.js";
 import { chatAddress } from "../../outgoing/chat-address.js";
-import { isWebAddress } from "../../outgoing/fields.js";
 import { isTemplate } from "../../template/is-template.js";
-import { buttonProblems } from "./buttons.js";
+import { wantedProblems } from "./buttons.js";
 
 const chatForm = z.strictObject({
   to: z
@@ -60,7 +60,7 @@ export const chatOptions = chatForm
       });
     for (const [row, several] of buttons.entries())
       for (const [index, one] of several.entries())
-        for (const { path, message } of buttonProblems(one)) refuse(message, "buttons", row, index, ...path);
+        for (const { path, message } of wantedProblems(one)) refuse(message, "buttons", row, index, ...path);
   });
 export type ChatOptions = z.output<typeof chatForm>;
 
