@@ -50,6 +50,8 @@ export interface CommandDeps {
   release(deliveryId: string, confirmed: boolean): Promise<boolean>;
   /** Deletes deliveries that will not be sent; hooks are notified of those that were held. Resolves with how many. */
   discard(deliveryIds: readonly string[]): Promise<number>;
+  /** Cancels a delivery that waits for its turn. False when it does not wait any more. */
+  withdraw(deliveryId: string, reason: string): Promise<boolean>;
   /** Ends a pause, or all; what waited is sent now. Resolves with the keys of those that were there. */
   liftPauses(key?: string): Promise<string[]>;
   /** A dead inbox row is handled again, now. False when it is not dead. */

@@ -246,6 +246,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       status: () => gateway.status(),
       release: (deliveryId, confirmed) => gateway.release(deliveryId, confirmed),
       discard: (deliveryIds) => gateway.discard(deliveryIds),
+      withdraw: (deliveryId, reason) => gateway.withdraw(deliveryId, reason),
       revive: (inboxId) => gateway.revive(inboxId),
       liftPauses: (key) => gateway.liftPauses(key),
       placeName,

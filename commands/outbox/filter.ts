@@ -1,4 +1,5 @@
 /** Which messages an `/outbox` command is about when it is about many: `chat=`, `older=` and `reason=`. */
+import { parseAddress } from "../../src/domain/address.js";
 import type { LetterFilter } from "../../src/domain/letters.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration, parseDuration } from "../../src/lib/duration.js";
@@ -19,6 +20,8 @@ export function chosenBy({ options }: CommandContext, deps: CommandDeps): Chosen
   const chat = textOf(options.chat);
   const reason = textOf(options.reason);
   const older = textOf(options.older);
+  if (chat !== undefined && parseAddress(chat) === undefined)
+    throw badUsage(`"${chat}" is no chat.`, "Write it as /whoami shows it there, such as web:web:general.");
   const olderMs = older === undefined ? undefined : parseDuration(older);
   if (older !== undefined && olderMs === undefined)
     throw badUsage(`"${older}" is no length of time.`, "Write 30m, 2h or 3d, such as older=2h.");

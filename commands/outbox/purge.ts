@@ -1,4 +1,4 @@
-/** `/outbox purge ID|STATUS|all [chat older reason] [yes]`: deletes what will not be sent or handled; asks before it deletes. What is on its way, or was sent, is never deleted here. */
+/** `/outbox purge ID|STATUS|all [chat older reason] [yes]`: deletes what will not be sent or handled; asks before it deletes. What waits is cancelled; what is being sent, or was sent, is left. */
 import type { DeliveryStatus } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -9,6 +9,7 @@ import { conversationText } from "../who.js";
 import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
 import { findLetter, type Letter } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
+import { withdrawOne, withdrawWaiting } from "./withdraw.js";
 
 const PURGEABLE = [
   "dead",
@@ -25,6 +26,7 @@ export async function purgeOutbox(deps: CommandDeps, context: CommandContext): P
   const chosen = chosenBy(context, deps);
   if (asked === "" && !isNarrowed(chosen)) return askWhat(deps);
   const what = asked === "" ? "all" : asked.toLowerCase();
+  if (what === "waiting") return withdrawWaiting(deps, context, chosen);
   const statuses = what === "all" ? PURGEABLE : PURGEABLE.filter((one) => one === what);
   const isInbox = what === "all" || what === "dead" || what === "inbox";
   if (statuses.length === 0 && !isInbox) return purgeOne(deps, context, asked);
@@ -74,15 +76,18 @@ function confirmPurge(amount: number, what: string, kinds: readonly string[], { 
   });
 }
 
-async function purgeOne(deps: CommandDeps, { options }: CommandContext, id: string): Promise<CommandAnswer> {
+async function purgeOne(deps: CommandDeps, context: CommandContext, id: string): Promise<CommandAnswer> {
+  const { options } = context;
   const letter = await findLetter(deps, id);
+  if (letter.kind === "delivery" && letter.delivery.status === "waiting")
+    return withdrawOne(deps, context, letter.delivery.id, letter.delivery.conversation);
   const { status } = letter.kind === "delivery" ? letter.delivery : letter.row;
   const isPurgeable = letter.kind === "delivery" ? PURGEABLE.some((one) => one === status) : status === "dead";
   if (!isPurgeable)
     throw new HookgateError({
       code: "NOT_PURGEABLE",
       message: `${id} is ${status} and is not deleted by hand.`,
-      hint: `Only ${PURGEABLE.join(", ")} deliveries and dead inbox messages are; the rest goes with the retention.`,
+      hint: `Only waiting, ${PURGEABLE.join(", ")} deliveries and dead inbox messages are; the rest goes with the retention.`,
     });
   if (options.yes !== true) return confirmOne(deps, letter, id);
   const purged =
@@ -114,7 +119,7 @@ function confirmOne(deps: CommandDeps, letter: Letter, id: string): CommandAnswe
 async function askWhat({ store }: CommandDeps): Promise<CommandAnswer> {
   const [counts, inbox] = await Promise.all([store.outbox.counts(), store.inbox.counts()]);
   const amounts = { ...counts, dead: counts.dead + inbox.dead };
-  const present = PURGEABLE.filter((status) => amounts[status] > 0);
+  const present = [...PURGEABLE, "waiting" as const].filter((status) => amounts[status] > 0);
   return answer({
     text: [present.length === 0 ? "There is nothing to delete." : "Delete what? This cannot be undone."],
     data: { purged: 0, counts, inbox },

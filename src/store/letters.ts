@@ -2,7 +2,7 @@
 import { type InboxLetterRef, type LetterFilter, type LetterRef, MAY_CRASH } from "../domain/letters.js";
 import type { DeliveryStatus } from "../domain/store.js";
 import type { Connection } from "./connection.js";
-import { IS_EXCEPTION } from "./delivery-rows.js";
+import { IS_EXCEPTION, IS_OPEN } from "./delivery-rows.js";
 
 type Parameters = (string | number)[];
 
@@ -10,10 +10,11 @@ export function createDeliveryLetters({ database, read }: Connection) {
   return (statuses: readonly DeliveryStatus[], filter: LetterFilter): Promise<LetterRef[]> =>
     read(() => {
       const { sql, parameters } = conditions(filter, { chat: "conversation", at: "created_at", reason: "reason" });
+      const isOpen = statuses.every((one) => one === "waiting" || one === "sending");
       // A part that was written to the wire without an answer.
       const found = database.prepare<Parameters, { id: string; at: number; isAmbiguous: number }>(
         `SELECT id, created_at AS at, status = 'held' AND instr(ifnull(parts, ''), '"status":"sending"') > 0 AS isAmbiguous
-         FROM deliveries WHERE ${IS_EXCEPTION} AND status IN (${statuses.map(() => "?").join(", ")})${sql} ORDER BY seq`,
+         FROM deliveries WHERE ${isOpen ? IS_OPEN : IS_EXCEPTION} AND status IN (${statuses.map(() => "?").join(", ")})${sql} ORDER BY seq`,
       );
       return found
         .all(...statuses, ...parameters)

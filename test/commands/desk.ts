@@ -62,6 +62,7 @@ export async function openDesk(): Promise<Desk> {
     revive: (id) => store.inbox.revive(id, clock.now()),
     liftPauses: async () => [],
     discard: (ids) => store.outbox.purge({ ids: [...ids] }),
+    withdraw: (id, reason) => store.outbox.withdraw(id, reason, clock.now(), false),
     switches: {
       keep(hookId, enabled) {
         overrides[hookId] = { enabled };

@@ -313,6 +313,22 @@ describe("/outbox purge", () => {
     expect(await desk.store.outbox.list({ limit: 10 })).toEqual([]);
   });
 
+  it("cancels what waits, one or many, after asking, and never with all", async () => {
+    await desk.store.outbox.enqueue([delivery("d_1"), delivery("d_2"), delivery("d_3")], now());
+    expect((await desk.say("/outbox purge all")).shown).toContain("There is nothing to delete");
+    const one = await desk.say("/outbox purge d_1");
+    expect(one.shown).toContain("Cancel `d_1` to `web:web:lobby`? It waits for its turn");
+    expect(await status("d_1")).toBe("waiting");
+    expect((await desk.say("/outbox purge d_1 yes=true")).shown).toContain("1 message cancelled");
+    expect(await desk.store.outbox.get("d_1")).toMatchObject({ status: "cancelled", reason: "withdrawn by Ada" });
+    const asked = await desk.say("/outbox purge waiting chat=web:web:lobby");
+    expect(asked.shown).toContain("Cancel 2 messages that wait in `web:web:lobby`?");
+    expect(asked.lines).toContain("/outbox purge waiting chat=web:web:lobby yes=true");
+    expect((await desk.say("/outbox purge waiting chat=web:web:lobby yes=true")).data).toEqual({ withdrawn: 2 });
+    expect([await status("d_2"), await status("d_3")]).toEqual(["cancelled", "cancelled"]);
+    expect((await desk.say("/outbox purge waiting")).shown).toContain("Nothing is waiting.");
+  });
+
   it("names the kinds of all messages that it would delete, also of those that /outbox does not list", async () => {
     await dead("d_1");
     await guarded("d_2");
@@ -329,10 +345,18 @@ describe("/outbox purge", () => {
     expect(await status("d_1")).toBe("dead");
   });
 
-  it("never deletes what is on its way", async () => {
+  it("never deletes what is being sent or was sent", async () => {
     await desk.store.outbox.enqueue([delivery("d_1")], now());
-    await expect(desk.say("/outbox purge d_1")).rejects.toMatchObject({ code: "NOT_PURGEABLE" });
-    await expect(desk.say("/outbox purge waiting")).rejects.toMatchObject({ code: "NOT_FOUND" });
-    expect(await status("d_1")).toBe("waiting");
+    await desk.store.outbox.finish("d_1", "sent", "", now());
+    await expect(desk.say("/outbox purge d_1 yes=true")).rejects.toMatchObject({ code: "NOT_PURGEABLE" });
+    await expect(desk.say("/outbox purge sent")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    expect(await status("d_1")).toBe("sent");
+  });
+
+  it("says what a chat is written like", async () => {
+    await expect(desk.say("/outbox purge all chat=-4002")).rejects.toMatchObject({
+      message: '"-4002" is no chat.',
+      hint: expect.stringContaining("/whoami"),
+    });
   });
 });

@@ -10,6 +10,9 @@ export interface RecordedTools {
   calls: ToolCallRecord[];
 }
 
+/** In one run: one answer of a hostile server can hold thousands. */
+const MAX_CALLS = 200;
+
 export function recordedTools(given: readonly ModelTool[], signal: AbortSignal, clock: Clock): RecordedTools {
   const calls: ToolCallRecord[] = [];
   const tools: ToolSet = {};
@@ -18,6 +21,7 @@ export function recordedTools(given: readonly ModelTool[], signal: AbortSignal, 
       description: one.description,
       inputSchema: one.args,
       async execute(args: unknown) {
+        if (calls.length >= MAX_CALLS) throw new Error(`this run has made ${MAX_CALLS} tool calls: no more are made`);
         const startedAt = clock.monotonic();
         const record: ToolCallRecord = { tool: one.name, args, latencyMs: 0 };
         calls.push(record);

@@ -5,9 +5,11 @@ import type { ModelConfig } from "./config.js";
 
 type Spent = Omit<ModelUsage, "model">;
 
-/** Of one round. What is not known stays absent: no figure is made up. */
-export function usageOf({ inputTokens, outputTokens, raw }: LanguageModelUsage, { price }: ModelConfig): Spent {
-  const reported = typeof raw?.cost === "number" ? raw.cost : undefined;
+/** Of one round. What is not known, or cannot be true, stays absent: no figure is made up, and none gives anything back. */
+export function usageOf({ raw, ...told }: LanguageModelUsage, { price }: ModelConfig): Spent {
+  const inputTokens = amount(told.inputTokens);
+  const outputTokens = amount(told.outputTokens);
+  const reported = amount(raw?.cost);
   const isCounted = inputTokens !== undefined && outputTokens !== undefined;
   const reckoned =
     price && isCounted ? (inputTokens * price.input + outputTokens * price.output) / 1_000_000 : undefined;
@@ -18,6 +20,9 @@ export function usageOf({ inputTokens, outputTokens, raw }: LanguageModelUsage, 
     ...(costUsd === undefined ? {} : { costUsd }),
   };
 }
+
+const amount = (value: unknown) =>
+  typeof value === "number" && value >= 0 && Number.isFinite(value) ? value : undefined;
 
 export function addUsage({ model, ...sum }: ModelUsage, one: Spent): ModelUsage {
   const inputTokens = added(sum.inputTokens, one.inputTokens);

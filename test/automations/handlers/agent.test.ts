@@ -378,6 +378,31 @@ describe.each(PROVIDERS)("the agent handler over the $provider format", ({ provi
     const { toolCalls = [] } = result;
     expect(toolCalls.filter(({ error }) => error?.includes("may not send there"))).toHaveLength(1);
   });
+
+  it("sends no more messages than max_messages and makes no more than 200 calls, however many a hostile server asks for", async () => {
+    const calls = Array.from({ length: 300 }, (_, i) => ({ name: "send_message", arguments: `{"text":"spam ${i}"}` }));
+    server.on({ predicate: isFirst }, { toolCalls: calls, usage: usage(-1_000_000_000, -1_000_000_000) });
+    server.onMessage(/./, { content: "Sent.", usage: usage(10, 2) });
+    const { result, said } = await ask(provider, {
+      tools: ["send_message"],
+      send_to: ["web:web:ops"],
+      max_messages: 2,
+    });
+    expect(said.map(({ message }) => message.text)).toEqual(["spam 0", "spam 1"]);
+    const { toolCalls = [], usage: used } = result;
+    expect(toolCalls).toHaveLength(200);
+    expect(toolCalls.at(-1)?.error).toContain("this run has sent 2 of 2 messages (max_messages)");
+    expect(used).toMatchObject({ inputTokens: 10, outputTokens: 2 });
+  });
+
+  it("are at their bound when a server reports figures below zero", async () => {
+    server.onMessage(/./, {
+      toolCalls: [{ name: "list_hooks", arguments: "{}" }],
+      usage: usage(-1_000_000_000, -1_000_000_000),
+    });
+    const { result } = await ask(provider, { tools: ["list_hooks"], max_tokens: 10_000, max_rounds: 50 });
+    expect(result).toMatchObject({ kind: "failed", error: expect.stringContaining("max_tokens") });
+  });
 });
 
 describe("the agent handler", () => {

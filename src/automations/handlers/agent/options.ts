@@ -26,6 +26,7 @@ export const agentOptions = z.strictObject({
     .array(chatAddress)
     .default([])
     .describe("Where send_message may go; by default only to the conversation that the event is about."),
+  max_messages: z.int().min(1).max(100).default(5).describe("How many messages send_message may send in one run."),
   decides: z.boolean().default(false).describe("Gives it the tool `decide`: pass, block, modify or claim."),
   max_rounds: z.int().min(1).max(50).default(8).describe("Requests to the model in one run."),
   max_output_tokens: z.int().min(1).max(200_000).default(4096).describe("Of one answer."),

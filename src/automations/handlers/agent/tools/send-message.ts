@@ -12,13 +12,17 @@ const args = z.strictObject({
   to: z.string().max(500).optional().describe("One of the addresses that you were given; the first when absent."),
 });
 
-export function sendMessage({ send_to }: AgentOptions, context: RunContext): ModelTool<z.output<typeof args>> {
+export function sendMessage(
+  { send_to, max_messages }: AgentOptions,
+  context: RunContext,
+): ModelTool<z.output<typeof args>> {
   const { event, reach, cause, runId } = context;
   const places = (send_to.length > 0 ? send_to : [HERE])
     .map((text) => placeOf(text, event))
     .filter((place): place is Address => place !== undefined);
   const here = conversationOf(event);
   const names = places.map(formatAddress);
+  let sent = 0;
   return {
     name: "send_message",
     description:
@@ -33,6 +37,11 @@ export function sendMessage({ send_to }: AgentOptions, context: RunContext): Mod
         throw new Error(
           `this hook may not send there; expected ${names.length > 0 ? names.join(" or ") : "nothing: no address is open to it"}`,
         );
+      if (sent >= max_messages)
+        throw new Error(
+          `this run has sent ${max_messages} of ${max_messages} messages (max_messages): nothing more is sent`,
+        );
+      sent++;
       // A run that is done again after a crash says the same words once.
       const words = createHash("sha256").update(text).digest("base64url").slice(0, 16);
       await reach.send(place, { text }, { cause: { ...cause, kind: "agent" }, once: `${runId}:${name}:${words}` });
