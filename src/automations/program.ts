@@ -2,6 +2,7 @@
  * A program as a definition names it: `command: [git, log]` or `sh: "git log | head"`. What happened reaches it by environment and
  * standard input only; a template may fill in one whole argument, which no shell ever reads.
  */
+import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { z } from "zod";
@@ -83,6 +84,20 @@ export function missingProgram(
   if (process.platform === "win32") return []; // extensions and the registry decide there
   const isFound = searchPath.split(delimiter).some((one) => one !== "" && isProgram(join(one, program)));
   return isFound ? [] : [`there is no program "${program}" on the PATH`];
+}
+
+/**
+ * What /bin/sh says of a command line that it cannot read. A run of it would end with 2, which means block: a typo would veto every
+ * message. Commands that do not exist are found only by running them.
+ */
+export async function scriptFaults(sh: string | undefined): Promise<string[]> {
+  if (sh === undefined || process.platform === "win32") return [];
+  return new Promise((done) => {
+    execFile("/bin/sh", ["-n", "-c", sh], { timeout: 5_000 }, (error, _, stderr) => {
+      const said = stderr.trim();
+      done(error?.code === 2 ? [`/bin/sh cannot read \`sh\`: ${said.split("\n")[0]?.slice(0, 300) ?? ""}`] : []);
+    });
+  });
 }
 
 function fileProblems(path: string): string[] {

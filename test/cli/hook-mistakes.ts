@@ -211,6 +211,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     /the program .*plain\.sh may not be executed: run `chmod \+x .*plain\.sh`, or start it by its interpreter/,
     { "plain.sh": "exit 0\n" },
   ),
+  "a script that the shell cannot read": hook(
+    { on: "message_sending", run: { shell: { sh: "if true; then echo" } } },
+    /\/bin\/sh cannot read `sh`: .*[Ss]yntax error/,
+  ),
   "a folder for a program": step({ shell: { command: ["./"] } }, /is a folder, and a program is needed$/),
   "a task without a title": step({ create_task: { title: " ", to: "person:web:1" } }, /title: .*not empty$/),
   "rows of no hook": step({ journal: { hook: "nosuch" } }, /there is no hook "nosuch".*so no row matches$/),

@@ -7,7 +7,14 @@ import { triggerOptions } from "../triggers/index.js";
 import { NOTIFIED } from "./definition.js";
 
 const ids = z.array(z.string().min(1)).default([]);
-const names = z.array(z.string().min(1)).min(1);
+const name = z
+  .string()
+  .min(1)
+  .refine((text) => text.trim() === text, "it has a space before or after it, and would never match");
+const names = z.array(name).min(1);
+const userIds = z
+  .array(name.refine((text) => !text.startsWith("@"), "people are matched by their id, which /whoami shows them"))
+  .min(1);
 
 const matcher = z.strictObject({
   tools: names.optional().describe("RE2 patterns of tool names."),
@@ -18,7 +25,7 @@ const matcher = z.strictObject({
     .optional()
     .describe("web, discord or telegram; what plugins and events bring may be of others, which are not checked."),
   chats: names.optional().describe("Chat ids, or platform:id."),
-  users: names.optional().describe("User ids, or platform:id."),
+  users: userIds.optional().describe("User ids, or platform:id."),
   hooks: names.optional(),
   watches: names.optional(),
   when: z.string().min(1).optional().describe("A CEL expression over `payload`."),

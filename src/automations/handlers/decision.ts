@@ -1,6 +1,7 @@
 /** Decisions as programs and servers write them: `{ "decision": "block", "reason": "…" }`. Shared by `shell` and `http`. */
 import { z } from "zod";
 import { isTooDeep, MAX_JSON_DEPTH, readJson } from "../../lib/json-depth.js";
+import { nearest } from "../../lib/nearest.js";
 import { flatIssues, PLAIN } from "../../lib/plain-issues.js";
 import { suggestion } from "../../lib/schema-issues.js";
 import type { Decision } from "../handler.js";
@@ -22,7 +23,8 @@ export type ReadDecision =
 /** JSON with the key `decision` means to decide; so may what begins like it and names the key. */
 export function readDecision(text: string): ReadDecision {
   const trimmed = text.trim();
-  if (!trimmed.startsWith("{")) return { kind: "none" };
+  if (!trimmed.startsWith("{"))
+    return /\{\s*"decision"\s*:/.test(trimmed) ? { kind: "unreadable", error: NOT_ALONE } : { kind: "none" };
   const value = readJson(trimmed);
   if (value !== undefined) return decisionFromValue(value);
   if (!trimmed.includes('"decision"')) return { kind: "none" };
@@ -32,7 +34,11 @@ export function readDecision(text: string): ReadDecision {
 
 /** The same for what a module's function returned, or for JSON that is read already. */
 export function decisionFromValue(value: unknown): ReadDecision {
-  if (typeof value !== "object" || value === null || !("decision" in value)) return { kind: "none" };
+  if (typeof value !== "object" || value === null) return { kind: "none" };
+  if (!("decision" in value)) {
+    const meant = Object.keys(value).find((key) => DECIDING.has(key) || nearest(key, ["decision"]) !== undefined);
+    return meant === undefined ? { kind: "none" } : { kind: "unreadable", error: withoutDecision(meant) };
+  }
   const parsed = written.safeParse(value, PLAIN);
   if (parsed.success) return { kind: "decision", decision: decisionOf(parsed.data) };
   const form = written.options.find(({ shape }) => shape.decision.value === value.decision);
@@ -46,6 +52,24 @@ export function decisionFromValue(value: unknown): ReadDecision {
         .join("; ")
     : `decision: expected pass, block, modify or claim, got ${JSON.stringify(value.decision) ?? "nothing"}`;
   return { kind: "unreadable", error: `its decision is not as expected: ${problems}` };
+}
+
+const NOT_ALONE = "there is other text around it: print the decision alone, and other words on standard error";
+
+/** Fields of a decision, and words that people write in place of the one that they mean. */
+const DECIDING: ReadonlySet<string> = new Set([
+  "reply",
+  "patch",
+  "pass",
+  "block",
+  "modify",
+  "claim",
+  "handled",
+  "cancel",
+]);
+
+function withoutDecision(key: string): string {
+  return `it has "${key}" and no "decision": write { "decision": "pass" }, or block, modify or claim with its fields`;
 }
 
 function unknownField(key: string, fields: readonly string[]): string {

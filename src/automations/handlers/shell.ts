@@ -15,6 +15,7 @@ import {
   PROGRAM_VERBATIM,
   programFields,
   runProgram,
+  scriptFaults,
 } from "../program.js";
 import type { RunContext } from "../run-context.js";
 import { readDecision } from "./decision.js";
@@ -40,6 +41,7 @@ export const shellHandler: Handler<ShellOptions> = {
   summary: "Runs a program with the payload on standard input; its exit code or its output decides.",
   options: shellOptions,
   missing: missingProgram,
+  faults: ({ sh }) => scriptFaults(sh),
   decides: ({ decision }) => (decision === "status" ? "decision" : undefined),
   verbatim: [...PROGRAM_VERBATIM, "decision"],
   argumentLists: ["command"],

@@ -2,6 +2,8 @@
 import { z } from "zod";
 import { nearest } from "../../lib/nearest.js";
 import { PLAIN_MANY } from "../../lib/plain-issues.js";
+import { issuesOf } from "../../lib/schema-issues.js";
+import { keysAt } from "../../lib/schema-keys.js";
 import type { Trigger } from "../definition/definition.js";
 import { atOptions } from "./at.js";
 import { cronOptions } from "./cron.js";
@@ -31,7 +33,8 @@ export const triggerOptions = z.unknown().transform((value, context): Trigger =>
   }
   const parsed = triggerKinds[kind].safeParse(value, PLAIN_MANY);
   if (parsed.success) return parsed.data;
-  context.issues.push(...parsed.error.issues.map((issue) => ({ ...issue, input: value }) as z.core.$ZodRawIssue));
+  for (const { path, message } of issuesOf(parsed.error, [], (at) => keysAt(triggerKinds[kind], at)))
+    context.addIssue({ code: "custom", message, path: [...path], input: value });
   return z.NEVER;
 });
 

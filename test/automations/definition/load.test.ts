@@ -283,6 +283,19 @@ hooks:
       ],
     ],
     [
+      "an unknown setting of a trigger",
+      `id: a\ntrigger: { cron: "0 * * * *", catchup: one }\n${RUN}`,
+      ['3 trigger.catchup: unknown setting "catchup" (did you mean "catch_up"?)'],
+    ],
+    [
+      "a person by name and a chat with a space",
+      `id: a\non: message_received\nmatch: { users: ["@bob"], chats: ["general "] }\n${RUN}`,
+      [
+        "4 match.chats.0: it has a space before or after it, and would never match",
+        "4 match.users.0: people are matched by their id, which /whoami shows them",
+      ],
+    ],
+    [
       "files without a path",
       `id: a\ntrigger: { files: {} }\n${RUN}`,
       ["3 trigger.files.paths: it is missing: expected text or a list"],

@@ -35,6 +35,20 @@ describe("the exit code decides", () => {
     expect(await sh("exit 2")).toMatchObject(decided({ kind: "block", reason: "exited with 2" }));
   });
 
+  it.each([
+    [`{"decison":"block","reason":"x"}`, 'it has "decison" and no "decision"'],
+    [`{"Decision":"block","reason":"x"}`, 'it has "Decision" and no "decision"'],
+    [`{"reply":"pong"}`, 'it has "reply" and no "decision"'],
+    [`log line {"decision":"block","reason":"x"}`, "there is other text around it: print the decision alone"],
+    [`[{"decision":"block","reason":"x"}]`, "there is other text around it: print the decision alone"],
+  ])("%s on standard output is a failure: it means to decide", async (output, error) => {
+    expect(await sh(`echo '${output}'`)).toMatchObject({ kind: "failed", error: expect.stringContaining(error) });
+  });
+
+  it.each(["all is well", `{"ok":true}`, "[1, 2]"])("%s on standard output passes", async (output) => {
+    expect(await sh(`echo '${output}'`)).toMatchObject(decided({ kind: "pass" }));
+  });
+
   it.each([1, 3, 126, 127, 255])("%i is a failure, never a veto", async (code) => {
     expect(await sh(`echo broken >&2; exit ${code}`)).toMatchObject({
       kind: "failed",
