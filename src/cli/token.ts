@@ -4,7 +4,7 @@ import { readEnvironment } from "../config/env.js";
 import { HookgateError } from "../lib/errors.js";
 import { keepConsoleToken, resetConsoleToken } from "../store/console-token.js";
 import { databaseFiles } from "../store/files.js";
-import { gatewayPlace } from "./call-gateway.js";
+import { callGateway, type GatewayPlace, gatewayPlace } from "./call-gateway.js";
 import { EXIT, type ExitCode } from "./exit.js";
 import { printJson, type Terminal } from "./terminal.js";
 
@@ -24,13 +24,27 @@ export async function token({ reset, json }: { reset: boolean; json: boolean }, 
     });
   const file = databaseFiles(env.DATABASE_URL).token;
   const value = reset ? resetConsoleToken(file) : (env.HOOKGATE_TOKEN ?? keepConsoleToken(file));
-  const link = loginLink(gatewayPlace().url, value);
-  if (json) printJson(terminal, { token: value, link, needsRestart: reset });
+  const place = gatewayPlace();
+  const stranger = reset ? undefined : await strangerAt({ ...place, token: value });
+  const link = stranger === undefined ? loginLink(place.url, value) : undefined;
+  if (json) printJson(terminal, { token: value, link, needsRestart: reset, warning: stranger });
   else {
-    terminal.out(`login token  ${value}\nlog in       ${link}`);
+    terminal.out(`login token  ${value}${link === undefined ? "" : `\nlog in       ${link}`}`);
+    if (stranger !== undefined) terminal.error(`${stranger}\nDo not enter the token there.`);
     if (reset) terminal.error("Restart the gateway to apply the new token. All sessions of the old token end then.");
   }
   return EXIT.done;
+}
+
+/** Why a login there would give the token away: another program answers on the gateway's port. Undefined when nobody answers. */
+async function strangerAt(place: GatewayPlace): Promise<string | undefined> {
+  try {
+    await callGateway({ name: "status", options: {} }, place);
+    return undefined;
+  } catch (error) {
+    const isStranger = error instanceof HookgateError && ["UNAUTHORIZED", "NOT_HOOKGATE"].includes(error.code);
+    return isStranger ? error.message : undefined;
+  }
 }
 
 /** Behind `#`: browsers send that part to no server. */

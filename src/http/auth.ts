@@ -23,7 +23,12 @@ export interface Auth {
    * Logs in, under another name when one is given. Rejects with TOKEN_WRONG, RATE_LIMITED, NAME_REFUSED, NAME_TAKEN, or
    * ORIGIN_WRONG for a page that is not ours.
    */
-  login(request: FastifyRequest, reply: FastifyReply, token: string, name?: string): Promise<Person>;
+  login(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    token: string,
+    name?: string,
+  ): Promise<{ person: Person; pageKey: string }>;
   /** Revokes the session; with `everywhere` all sessions of its person. Gives whose it was. */
   logout(request: FastifyRequest, reply: FastifyReply, everywhere: boolean): Promise<string | undefined>;
   /** For the answer to a signed call: shows the caller that this gateway has the token. Undefined for every other request. */
@@ -89,7 +94,12 @@ export function createAuth(parts: AuthParts): Auth {
           hint: "Log in on the page, or send the token: Authorization: Bearer …",
         });
       guard.checkOrigin(request);
-      return person;
+      if (await sessions.isPageKey(session, pageKeyOf(request))) return person;
+      throw new HookgateError({
+        code: "UNAUTHORIZED",
+        message: "this login lacks the key of its page",
+        hint: "Log in on the page again.",
+      });
     },
 
     async login(request, reply, token, name) {
@@ -99,13 +109,13 @@ export function createAuth(parts: AuthParts): Auth {
       const known = await people.byToken(token);
       // Before the session: a login whose name is refused leaves no cookie.
       const person = known && name !== undefined ? await people.rename(known.id, name) : known;
-      const value = person && (await sessions.start(person.id));
-      if (!person || value === undefined) throw failedTokens.failed(request, "login");
-      reply.setCookie(cookieName(request), value, {
+      const session = person && (await sessions.start(person.id));
+      if (!person || session === undefined) throw failedTokens.failed(request, "login");
+      reply.setCookie(cookieName(request), session.cookie, {
         ...cookieOptions(request),
         maxAge: Math.floor(sessionLifeMs / 1000),
       });
-      return person;
+      return { person, pageKey: session.pageKey };
     },
 
     async logout(request, reply, everywhere) {
@@ -122,6 +132,12 @@ export function createAuth(parts: AuthParts): Auth {
       return call && signer && proofOf(signer.token, call.nonce, answer);
     },
   };
+}
+
+/** In a header; in the query of what browsers ask for by themselves: live changes, pictures. */
+function pageKeyOf({ headers, query }: FastifyRequest): string {
+  const given = headers["x-hookgate-page"] ?? (query as Record<string, unknown>).page;
+  return typeof given === "string" ? given : "";
 }
 
 function headOf({ method, url }: FastifyRequest) {

@@ -1,6 +1,7 @@
 /**
- * Logins in browsers: a cookie that the server signs (person, end, id, signature). What a logout ended is in the store until the cookie
- * would have ended by itself.
+ * Logins in browsers: a cookie that the server signs (person, end, id, signature), and a key that goes with it. Browsers send the cookie to
+ * every port of this host, so to programs of other users, too; the page keeps the key in the storage of its own origin and sends it to
+ * nobody else. What a logout ended is in the store until the cookie would have ended by itself.
  */
 import { createHmac } from "node:crypto";
 import type { KeyValueStore } from "../domain/store.js";
@@ -16,8 +17,10 @@ export interface Session {
 }
 
 export interface Sessions {
-  /** The value of the cookie; undefined when there is no such person. */
-  start(personId: string): Promise<string | undefined>;
+  /** The value of the cookie and the key of its pages; undefined when there is no such person. */
+  start(personId: string): Promise<{ cookie: string; pageKey: string } | undefined>;
+  /** The key belongs to the session's cookie. */
+  isPageKey(session: Session, key: string): Promise<boolean>;
   /** The session, when it is genuine and has not ended. */
   read(cookie: string): Promise<Session | undefined>;
   /** Revokes it; with `everywhere` all sessions that the person has. */
@@ -36,22 +39,28 @@ export interface SessionParts {
 
 /** Keys: `ended:<session id>` with its end, and `round:<person id>` with what all later sessions are signed with besides. */
 const SCOPE = "core:web-sessions";
+const PAGE = "page:";
 const ended = (id: string) => `ended:${id}`;
 const round = (personId: string) => `round:${personId}`;
 
 export function createSessions({ store, keyOf, clock, lifeMs }: SessionParts): Sessions {
-  async function sign({ personId, endsAt, id }: Session): Promise<string | undefined> {
+  async function sign({ personId, endsAt, id }: Session, purpose = ""): Promise<string | undefined> {
     const key = keyOf(personId);
     if (key === undefined) return undefined;
     const now = (await store.get(SCOPE, round(personId))) ?? "";
-    return createHmac("sha256", key).update(`${personId}.${endsAt}.${id}.${now}`).digest("base64url");
+    return createHmac("sha256", key).update(`${purpose}${personId}.${endsAt}.${id}.${now}`).digest("base64url");
   }
 
   return {
     async start(personId) {
       const session = { personId, endsAt: clock.now() + lifeMs, id: newToken(12) };
-      const signature = await sign(session);
-      return signature && `${personId}.${session.endsAt}.${session.id}.${signature}`;
+      const [signature, pageKey] = await Promise.all([sign(session), sign(session, PAGE)]);
+      if (signature === undefined || pageKey === undefined) return undefined;
+      return { cookie: `${personId}.${session.endsAt}.${session.id}.${signature}`, pageKey };
+    },
+    async isPageKey(session, key) {
+      const expected = await sign(session, PAGE);
+      return expected !== undefined && sameSecret(key, expected);
     },
     async read(cookie) {
       const [personId, ends, id, given, ...rest] = cookie.split(".");

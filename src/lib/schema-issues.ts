@@ -13,6 +13,10 @@ export interface Issue {
 
 type Path = readonly (string | number)[];
 
+/** Of one object: a stranger's request may have a hundred thousand, and each is held against all that are known. */
+const MAX_KEYS = 20;
+const MAX_KEY = 100;
+
 /** The issues of a schema's refusal, below `at`. An unknown key is told with the nearest of `keys`: those at the top, or those at a path below `at`. */
 export function issuesOf(
   error: z.ZodError,
@@ -33,11 +37,14 @@ export function toIssues(
 ): Issue[] {
   const keysAt = typeof keys === "function" ? keys : (at: Path) => (at.length === 0 ? keys : []);
   if (issue.code !== "unrecognized_keys") return [{ path, message: issue.message }];
-  return issue.keys.map((key) => ({
+  const known = keysAt(path);
+  const named = issue.keys.slice(0, MAX_KEYS).map((key) => ({
     path: [...path, key],
-    message: `unknown setting "${key}"${suggestion(key, keysAt(path))}`,
+    message: `unknown setting "${key.slice(0, MAX_KEY)}"${suggestion(key.slice(0, MAX_KEY), known)}`,
     ofKey: true,
   }));
+  const more = issue.keys.length - named.length;
+  return more === 0 ? named : [...named, { path, message: `${more} more unknown settings` }];
 }
 
 /** ` (did you mean "x"?)`, or the names that there are when none is near. */

@@ -279,7 +279,11 @@ describe("against the live gateway", () => {
       expect(out + err).toContain("does not know the gateway's token; it may be another program");
       expect(out).not.toContain("All is well");
     }
-    expect(heard).toHaveLength(3);
+    // The link would take the token to that program's page.
+    const shown = await runCli(["token"], { cwd, env: { HOOKGATE_PORT: port } });
+    expect(shown.out).not.toContain("#token=");
+    expect(shown.err).toMatch(/it may be another program.*\nDo not enter the token there\./s);
+    expect(heard).toHaveLength(4);
     expect(token.length).toBeGreaterThan(20);
     expect(heard.join("\n")).not.toContain(token);
 

@@ -23,6 +23,13 @@ async function startBridge(): Promise<Rig & { far: LoopbackPlatform }> {
 }
 
 describe("a bridge", () => {
+  it("quotes lines, so that no author can add a line that looks like another's", async () => {
+    const { far, ...rig } = await startBridge();
+    await rig.say("ok\n\n**Ada** (owner): send it\u2028**Ada**: now", { displayName: "Bob" });
+    await rig.idle();
+    expect(far.texts("lobby").join("")).toBe("**Bob**:\n> ok\n> \n> **Ada** (owner): send it\n> **Ada**: now");
+  });
+
   it("forwards under the author's name, and brings an unclaimed reply to the copy back to the original", async () => {
     const { far, ...rig } = await startBridge();
     await rig.say("anybody there?", { messageId: "m1", displayName: "Ada *L*" });

@@ -39,7 +39,8 @@ function raw(
 
 async function login(token: string, more: object = {}) {
   const answer = await app.call(undefined, "POST", "/api/login", { token, ...more });
-  return { ...answer, cookie: answer.headers.get("set-cookie")?.split(";")[0] ?? "" };
+  const page = { "x-hookgate-page": String(answer.body?.pageKey ?? "") };
+  return { ...answer, cookie: answer.headers.get("set-cookie")?.split(";")[0] ?? "", page };
 }
 
 describe("who may come in", () => {
@@ -59,9 +60,9 @@ describe("who may come in", () => {
   });
 
   it("keeps the chosen name and the numeric id", async () => {
-    const { body, cookie } = await login(OWNER, { name: "  Ada  " });
-    expect(body).toEqual({ person: { id: "1", name: "Ada" } });
-    const me = await raw("GET", "/api/me", { cookie });
+    const { body, cookie, page } = await login(OWNER, { name: "  Ada  " });
+    expect(body).toEqual({ person: { id: "1", name: "Ada" }, pageKey: page["x-hookgate-page"] });
+    const me = await raw("GET", "/api/me", { cookie, ...page });
     expect(JSON.parse(me.text).person).toEqual({ id: "1", name: "Ada" });
     expect((await app.call(OWNER, "PATCH", "/api/me", { name: "" })).status).toBe(400);
     expect((await app.call(OWNER, "PATCH", "/api/me", { name: "Grace" })).body.person).toEqual({
@@ -99,10 +100,10 @@ describe("who may come in", () => {
   });
 
   it("gives a cookie that scripts and other sites cannot use, and believes no forged one", async () => {
-    const { headers, cookie } = await login(BOB);
+    const { headers, cookie, page } = await login(BOB);
     expect(headers.get("set-cookie")).toMatch(/HttpOnly; SameSite=Strict/);
     expect(headers.get("set-cookie")).not.toContain(BOB);
-    expect((await raw("GET", "/api/me", { cookie })).status).toBe(200);
+    expect((await raw("GET", "/api/me", { cookie, ...page })).status).toBe(200);
     const [name, value = ""] = cookie.split("=");
     const forged = [
       value.replace(/^2\./, "1."),
@@ -110,14 +111,31 @@ describe("who may come in", () => {
       value.slice(0, -1),
       "2..x",
     ];
-    for (const one of forged) expect((await raw("GET", "/api/me", { cookie: `${name}=${one}` })).status).toBe(401);
+    for (const one of forged)
+      expect((await raw("GET", "/api/me", { cookie: `${name}=${one}`, ...page })).status).toBe(401);
+  });
+
+  it("believes no cookie without the key of its page, which browsers send to no other port of this host", async () => {
+    const { cookie, page } = await login(BOB);
+    const key = page["x-hookgate-page"];
+    const other = (await login(OWNER)).page["x-hookgate-page"];
+    expect((await raw("GET", `/api/me?page=${key}`, { cookie })).status).toBe(200);
+    for (const path of ["/api/me", `/api/me?page=${other}`, "/api/me?page=", `/api/me?page=${key}&page=${key}`]) {
+      const { status, text } = await raw("GET", path, { cookie });
+      expect([status, text]).toEqual([401, expect.stringContaining("this login lacks the key of its page")]);
+    }
   });
 
   it("lets a cookie speak only for our own page", async () => {
-    const { cookie } = await login(BOB);
+    const { cookie, page } = await login(BOB);
     const body = JSON.stringify({ text: "by whom?", nonce: nonce() });
     const post = (headers: Record<string, string>) =>
-      raw("POST", "/api/rooms/general/messages", { cookie, "content-type": "application/json", ...headers }, body);
+      raw(
+        "POST",
+        "/api/rooms/general/messages",
+        { cookie, ...page, "content-type": "application/json", ...headers },
+        body,
+      );
     const foreign: Record<string, string>[] = [
       {},
       { origin: "http://evil.example" },

@@ -35,7 +35,8 @@ describe("a restart", () => {
     expect(texts().filter((text) => text.startsWith("echo"))).toEqual([0, 1, 2, 3, 4, 5, 6, 7].map((n) => `echo ${n}`));
     expect(texts().filter((text) => !text.startsWith("echo"))).toEqual(["0", "1", "2", "3", "4", "5", "6", "7"]);
     second.close();
-    expect((await fetch(`${app.url}/api/me`, { headers: { cookie } })).status).toBe(200);
+    const page = String(login.body.pageKey);
+    expect((await fetch(`${app.url}/api/me`, { headers: { cookie, "x-hookgate-page": page } })).status).toBe(200);
   });
 
   it("is not held up by an open page, and the page hears that it ends", async () => {

@@ -30,7 +30,8 @@ const say = (token: string) =>
 async function login(headers: Record<string, string> = {}) {
   const answer = await app.call(undefined, "POST", "/api/login", { token: BOB }, headers);
   const cookie = answer.headers.get("set-cookie")?.split(";")[0] ?? "";
-  return { status: answer.status, cookie, headers: { cookie, origin: app.url } };
+  const page = String(answer.body?.pageKey ?? "");
+  return { status: answer.status, cookie, headers: { cookie, origin: app.url, "x-hookgate-page": page } };
 }
 const me = async (headers: Record<string, string>) =>
   (await app.call(undefined, "GET", "/api/me", undefined, headers)).status;
@@ -223,6 +224,14 @@ describe("a body", () => {
       });
       expect([path, response.status]).toEqual([path, 400]);
     }
+  });
+
+  it("with thousands of unknown fields gets an answer that names a few", async () => {
+    const fields = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`token${i}`, 0]));
+    const answer = await app.call(undefined, "POST", "/api/login", fields);
+    expect(answer.status).toBe(400);
+    expect(answer.body.error.message).toContain("49980 more unknown");
+    expect(answer.body.error.message.length).toBeLessThan(5_000);
   });
 
   it("that does not arrive in time ends its connection, without a login", async () => {

@@ -21,11 +21,42 @@ export class ApiError extends Error {
 }
 
 const TIMEOUT_MS = 30_000;
+const PAGE_KEY = "hookgate:page";
+
+/** Goes with the login's cookie, which browsers send to other ports of this host as well. Storage is of this origin alone. */
+let pageKey = stored();
+
+function stored() {
+  try {
+    return localStorage.getItem(PAGE_KEY) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** By a token; throws an ApiError. */
+export async function login(body) {
+  const answer = await request("POST", "/api/login", body);
+  pageKey = answer.pageKey;
+  try {
+    localStorage.setItem(PAGE_KEY, pageKey);
+  } catch {
+    // This page goes on; the next one asks for the token again.
+  }
+}
+
+/** For what the browser asks for by itself: pictures, live changes. */
+export function withPageKey(path) {
+  if (!path.startsWith("/api/")) return path;
+  // Another page of this browser may have logged in again.
+  return `${path}${path.includes("?") ? "&" : "?"}page=${encodeURIComponent(stored() || pageKey)}`;
+}
 
 export async function request(method, path, body) {
   const isFile = body instanceof Blob;
-  const headers =
-    body === undefined ? {} : { "content-type": isFile ? body.type || "application/octet-stream" : "application/json" };
+  const headers = { "x-hookgate-page": stored() || pageKey };
+  if (body !== undefined)
+    headers["content-type"] = isFile ? body.type || "application/octet-stream" : "application/json";
   let response;
   try {
     response = await fetch(path, {

@@ -1,5 +1,5 @@
 /** Live changes: one stream that goes on where it stopped, however often it breaks. */
-import { request } from "./api.js";
+import { request, withPageKey } from "./api.js";
 
 const FIRST_WAIT_MS = 400;
 const LONGEST_WAIT_MS = 8000;
@@ -27,7 +27,7 @@ export function followChanges(after, on) {
   };
 
   function open() {
-    source = new EventSource(`/api/events?after=${seq}`);
+    source = new EventSource(withPageKey(`/api/events?after=${seq}`));
     source.addEventListener("hello", (event) => {
       tries = 0;
       heard(event);

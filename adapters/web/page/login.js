@@ -1,5 +1,5 @@
 /** The login: a token, and the name that others see. */
-import { request } from "./api.js";
+import { login } from "./api.js";
 import { h } from "./dom.js";
 
 /** Calls `done()` when logged in. */
@@ -63,7 +63,7 @@ export function showLogin(root, { notice, done }) {
     problem.hidden = true;
     const name = nameField.value.trim();
     try {
-      await request("POST", "/api/login", { token: tokenField.value.trim(), ...(name ? { name } : {}) });
+      await login({ token: tokenField.value.trim(), ...(name ? { name } : {}) });
       done();
     } catch (error) {
       problem.textContent = [error.message, error.hint].filter(Boolean).join(". ");

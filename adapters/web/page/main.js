@@ -1,5 +1,5 @@
 /** The page: logs in, then shows a room beside the list of rooms, and a thread beside the room. */
-import { request } from "./api.js";
+import { login, request } from "./api.js";
 import { Chat } from "./chat.js";
 import { createConversation } from "./conversation.js";
 import { h, iconButton } from "./dom.js";
@@ -47,7 +47,7 @@ async function logIn(notice) {
   linkToken = undefined;
   if (token !== undefined)
     try {
-      await request("POST", "/api/login", { token });
+      await login({ token });
       return boot();
     } catch (error) {
       notice = error.isLoggedOut

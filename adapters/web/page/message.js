@@ -1,4 +1,5 @@
 /** One message as an element. Says what a person may do with it; does nothing itself. */
+import { withPageKey } from "./api.js";
 import { h, icon, iconButton } from "./dom.js";
 
 const EMOJI = ["👍", "❤️", "😂", "🎉", "👀", "✅"];
@@ -156,7 +157,8 @@ function cardElement({ title, url, html, tone = "neutral", fields, footer }) {
   );
 }
 
-function fileElement({ type, url, filename, mimeType, sizeBytes }) {
+function fileElement({ type, url: path, filename, mimeType, sizeBytes }) {
+  const url = withPageKey(path);
   if (type === "image")
     return h(
       "a",

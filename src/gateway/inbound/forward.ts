@@ -91,10 +91,16 @@ export function asCopy(message: InboundMessage, to: Pick<Address, "platform">): 
   const lost = message.attachments.filter((file) => !reachable.includes(file)).map(named);
   const text = [message.text, ...lost].filter((line) => line !== "").join("\n");
   return {
-    text: `**${escapeMarkdown(author)}**: ${text}`,
+    text: `**${escapeMarkdown(author)}**:${nested(text)}`,
     showAddresses: true,
     ...(reachable.length > 0 ? { attachments: reachable } : {}),
   };
+}
+
+/** Of several lines each is quoted: none of them can look like the line of another author. */
+function nested(text: string): string {
+  const lines = text.split(/\r\n|[\n\r\u2028\u2029]/);
+  return lines.length === 1 ? ` ${text}` : ["", ...lines].join("\n> ");
 }
 
 /** The copies of a message, as deliveries that an edit or deletion can address; those on their way included. */

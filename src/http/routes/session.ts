@@ -10,10 +10,11 @@ export const sessionRoutes = [
     method: "POST",
     path: "/api/login",
     access: "anyone",
-    summary: "`{ token, name? }`: logs in with a token, sets the session cookie; `name` is what others see.",
+    summary:
+      "`{ token, name? }`: logs in with a token, sets the session cookie; `name` is what others see. Answers with `pageKey`, which goes with the cookie as the header `x-hookgate-page` or as `?page=`.",
     body: z.strictObject({ token: z.string().min(1).max(500), name: name.optional() }),
     async handle({ auth }, { body, request, reply }) {
-      return { person: await auth.login(request, reply, body.token, body.name) };
+      return auth.login(request, reply, body.token, body.name);
     },
   }),
   openRoute({

@@ -22,6 +22,13 @@ describe("the chat handler", () => {
     ]);
   });
 
+  it("shortens a text that would become hundreds of messages, and says so", async () => {
+    const { said } = await say({ text: "x".repeat(240_000), to: "web:web:ops" });
+    const text = String(said[0]?.message.text);
+    expect(text.length).toBeLessThan(20_100);
+    expect(text).toMatch(/x\n\n\(220000 more characters were left out\)$/);
+  });
+
   it("answers in the conversation that the event is about", async () => {
     const event = { message: { platform: "web", botId: "web", chatId: "lobby", threadId: "4", text: "hi" } };
     const { said } = await say({ text: "seen" }, { event });
