@@ -43,12 +43,17 @@ export function audit(deps: CommandDeps): Command {
         text: [
           `**${count(found.length, "entry", "entries")}**${of}${pageText(page)}`,
           table(
-            [{ title: "at" }, { title: "who", maxCharacters: 36 }, { title: "what", maxCharacters: 44 }, { title: "" }],
+            [
+              { title: "at" },
+              { title: "who", maxCharacters: 36 },
+              { title: "what", maxCharacters: 44 },
+              { title: "", maxCharacters: 64 },
+            ],
             page.entries.map((entry) => [
               clockTime(entry.at, now),
               nameOf(entry),
               whatOf(entry),
-              `${entry.outcome === "done" ? "" : entry.outcome}${timesOf(entry)}`,
+              `${entry.outcome}${timesOf(entry, now)}`.replace(/^done(?:, )?/, ""),
             ]),
           ),
           found.length === REACH && plain(`These are the newest ${REACH}; there may be more.`),
@@ -83,13 +88,19 @@ function nameOf({ operator: { platform, userId, displayName, role } }: AuditEntr
 /** `/hooks disable greeter`; of what is no command, its own word: `reveal d_m5r`. */
 function whatOf({ action, target = "", details }: AuditEntry): string {
   if (action !== "command") return `${action} ${target}`.trim();
-  return [`/${target}`, ...Object.values(optionsOf(details)).map(String)].join(" ");
+  const options = Object.entries(optionsOf(details)).map(([name, value]) =>
+    value === true ? `${name}=true` : String(value),
+  );
+  return [`/${target}`, ...options].join(" ");
 }
 
-/** How often, where one entry stands for many. */
-function timesOf({ details }: AuditEntry): string {
-  const times = typeof details === "object" && details !== null && "times" in details ? details.times : undefined;
-  return typeof times === "number" ? ` ${times}×` : "";
+/** Where one entry stands for many of a command, with other options, too. */
+function timesOf({ target = "", details }: AuditEntry, now: number): string {
+  if (typeof details !== "object" || details === null || !("times" in details)) return "";
+  const { times } = details;
+  const lastAt =
+    "lastAt" in details && typeof details.lastAt === "number" ? ` until ${clockTime(details.lastAt, now)}` : "";
+  return typeof times === "number" ? `, and ${times - 1} more of /${target}${lastAt}` : "";
 }
 
 function fits(entry: AuditEntry, asked: string): boolean {

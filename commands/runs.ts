@@ -69,7 +69,7 @@ export function runs(deps: CommandDeps): Command {
       const at = (page.number - 1) * size;
       return answer({
         text: [
-          `**${all.length === REACH && found === all ? `The last ${REACH} dispatches` : count(found.length, "dispatch", "dispatches")}**${asked ? ` of ${code(asked)}` : ""}${pageText(page)}`,
+          `**${all.length === REACH ? `${found === all ? "" : `${found.length} of `}the last ${REACH} dispatches`.replace(/^t/, "T") : count(found.length, "dispatch", "dispatches")}**${asked ? ` of ${code(asked)}` : ""}${pageText(page)}`,
           table(
             [
               { title: "#", right: true },

@@ -1,4 +1,4 @@
-/** `/hooks pause|resume`: all configured hooks at once; plugins go on. Outlives a restart. */
+/** `/hooks pause|resume`: all configured hooks, and the background runs of plugins' hooks, at once. Outlives a restart. */
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, badUsage, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
@@ -12,7 +12,7 @@ export async function pauseHooks(deps: CommandDeps, context: CommandContext): Pr
   return answer({
     text: [
       changed ? "All configured hooks are paused, after a restart too." : pausedText(deps),
-      "While hooks are paused, scheduled times are skipped, background runs wait, and hooks that a message waits for are skipped. `/fire-hook` still fires one.",
+      "While they are paused, scheduled times are skipped, background runs wait (those of plugins as well), and configured hooks that a message waits for are skipped. `/fire-hook` still fires one.",
     ],
     data: { paused: true, changed },
     buttons: [[commandButton("Resume", "/hooks resume", "success")]],

@@ -260,6 +260,7 @@ async function didNotFire(deps: CommandDeps, hook: HookInfo, journey: Journey): 
       reason,
       reason === undefined &&
         isKnown &&
+        hook.enabled &&
         `${code(hook.id)} is enabled now, so it was added or enabled later${at < deps.about.startedAt ? " (the gateway has been restarted since)" : ""}.${enabledLater(switches, at, now)}`,
       recorded,
       fired.length > 0 && `Recorded for this message: ${fired.map(code).join(", ")}.`,
@@ -278,7 +279,7 @@ async function didNotFire(deps: CommandDeps, hook: HookInfo, journey: Journey): 
   });
 }
 
-/** Why it was disabled when the point fired, or is now, when the audit knows no one who enabled it. */
+/** Why it was disabled when the point fired; as it is now, when the audit knows of no switching. */
 function disabledReason(
   { switches: config, automations, clock }: CommandDeps,
   hook: HookInfo,
@@ -288,9 +289,9 @@ function disabledReason(
   const held = heldAt(switches, at);
   const now = clock.now();
   if (held?.enabled === false) return `It was **disabled** then, by ${nameOf(held)} ${ago(held.at, now)}.`;
-  if (hook.enabled) return undefined;
-  const [last] = switches;
-  if (last && !last.enabled && last.at > at) return `It is **disabled**, by ${nameOf(last)} ${ago(last.at, now)}.`;
+  // What somebody disabled afterwards was enabled then.
+  const wasEnabled = held?.enabled === true || switches.findLast((one) => one.at > at)?.enabled === false;
+  if (hook.enabled || wasEnabled) return undefined;
   const isConfigured = config?.configured(hook.id) === false || automations?.get(hook.id)?.enabled === false;
   return isConfigured ? "It is **disabled in the configuration**." : "It is **disabled**.";
 }

@@ -27,7 +27,7 @@ export async function findLetter(deps: CommandDeps, given: unknown): Promise<Let
     if (purge)
       throw new HookgateError({
         code: "PURGED",
-        message: `${id} was purged by ${operatorName(purge.by)} ${ago(purge.at, deps.clock.now())}: it was not sent, and it cannot be sent any more.`,
+        message: `${id} was purged by ${operatorName(purge.by)} ${ago(purge.at, deps.clock.now())}: nothing more of it is sent.`,
         hint: `/hooks why ${id} shows what is on record about it.`,
       });
   }

@@ -83,7 +83,7 @@ async function passGates(start: RunStart, parts: RunParts): Promise<Gate> {
   if (dryRun) return { kind: "open", leave: async () => {} };
   const isManual = trigger === "manual";
   if (parts.isPaused() && !isManual)
-    return { kind: "refused", gate: "paused", reason: "all configured hooks are paused (hooks of plugins run)" };
+    return { kind: "refused", gate: "paused", reason: "all configured hooks are paused" };
   const loop = await findLoop(definition.id, cause, parts.runs);
   if (loop !== undefined) {
     parts.logger.warn({ hook: definition.id, cause }, `a loop of hooks was cut: ${loop}`);

@@ -156,6 +156,21 @@ describe("/audit", () => {
     expect((await desk.say("/audit nothing", { role: "admin" })).shown).toContain("Nothing recorded");
   });
 
+  it("says of one entry that stands for many what it was and that the others had other options", async () => {
+    const operator = { platform: "web", userId: "5", displayName: "Vie", role: "viewer" as const };
+    for (const [at, id] of ["disable", "enable", "pause"].entries())
+      await desk.store.audit.record({
+        at: desk.clock.now() + at,
+        operator,
+        action: "command",
+        target: "hooks",
+        details: { options: { action: id } },
+        outcome: "refused",
+      });
+    const { shown } = await desk.say("/audit vie", { role: "admin" });
+    expect(shown).toMatch(/Vie +\/hooks disable +refused, and 2 more of \/hooks until \d\d:\d\d:\d\d/);
+  });
+
   it("shows a stranger with the name of an operator by the account", async () => {
     const ann = { platform: "web", userId: "2", displayName: "Ann", role: "admin" as const };
     const stranger = { platform: "discord", userId: "7734", displayName: "Ann" };

@@ -274,6 +274,19 @@ describe("/hooks why without a message", () => {
     expect(answer).toContain("mine.words runs before it and claimed");
   });
 
+  it("names what held for a message, also when the hook was disabled afterwards", async () => {
+    const row = await rowOf(await say("say before the switch"));
+    await deliveryIs(`d_${row}r`, "sent");
+    await invoke(stack.gateway.url, "/hooks disable mine.behind");
+    try {
+      const answer = await why(`/hooks why mine.behind ${row}`);
+      expect(answer).toContain("mine.words runs before it and claimed");
+      expect(answer).not.toContain("It is disabled");
+    } finally {
+      await invoke(stack.gateway.url, "/hooks enable mine.behind");
+    }
+  });
+
   it("answers outside of chats that a hook which claimed before it keeps it from running, and cuts no list of names", async () => {
     await rowOf(await say("say outside"));
     const answer = await why("/hooks why mine.behind");
