@@ -54,6 +54,7 @@ export async function assembleHttp(parts: Parts): Promise<HttpServer> {
       store: store.automation.ingest,
       stored: () => automations.triggers.ingested(),
       clock,
+      logger: parts.logger,
     }),
     caller: {
       processes,

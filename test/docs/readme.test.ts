@@ -22,12 +22,12 @@ let gateway: GatewayProcess;
 let here: string;
 let elsewhere: string;
 beforeAll(async () => {
-  const code = /```js\n(\/\/ plugins\/shout\.js[\s\S]*?)```/.exec(readme)?.[1] ?? "";
+  const code = /```js\n(\/\/ plugins\/shout\.mjs[\s\S]*?)```/.exec(readme)?.[1] ?? "";
   expect(code).toContain('import { definePlugin } from "hookgate"');
   // In the repository's folder, where the README says to put it; and in one that knows nothing of hookgate.
   here = mkdtempSync(join(ROOT, "test/docs/.readme-"));
   elsewhere = mkdtempSync(join(tmpdir(), "hookgate-readme-"));
-  for (const folder of [here, elsewhere]) writeFileSync(join(folder, "shout.js"), code);
+  for (const folder of [here, elsewhere]) writeFileSync(join(folder, "shout.mjs"), code);
   writeFileSync(
     join(elsewhere, "whisper.mjs"),
     code
@@ -41,7 +41,7 @@ beforeAll(async () => {
     config: {
       web: web.config,
       hooks: hooksOf(readme),
-      plugins: [join(here, "shout.js"), "./whisper.mjs", "./shout.js"],
+      plugins: [join(here, "shout.mjs"), "./whisper.mjs", "./shout.mjs"],
     },
     env: web.env,
   });

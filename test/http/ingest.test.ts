@@ -178,13 +178,35 @@ describe("an event from outside", () => {
     expect(logged()).toHaveLength(before);
   });
 
-  it("that nobody declared is refused, with the nearest name", async () => {
+  it("that nobody declared is refused, and no name near it is told to whom nothing is proven", async () => {
     expect(await send({ name: "deplpy" })).toMatchObject({
       status: 404,
       type: expect.stringContaining("application/problem+json"),
-      body: { code: "EVENT_UNKNOWN", detail: expect.stringContaining('did you mean "deploy"') },
+      body: { code: "EVENT_UNKNOWN", detail: 'there is no event "deplpy"' },
     });
     expect(await send({ name: "constructor" })).toMatchObject({ status: 404 });
+  });
+
+  it("with a wrong signature is in the log, once a minute", async () => {
+    const gateway = await gatewayProcess({
+      folder: join(folder, "unproven"),
+      config: { events },
+      env: { ...variables, LOG_LEVEL: "warn" },
+    });
+    try {
+      await gateway.start();
+      await gateway.ready();
+      const headers = { "webhook-id": "m", "webhook-timestamp": "1", "webhook-signature": "v1,AAAA" };
+      for (let i = 0; i < 3; i++) {
+        const { status } = await fetch(`${gateway.url}/ingest/deploy`, { method: "POST", headers, body: "{}" });
+        expect(status).toBe(401);
+      }
+      await until(() => gateway.output().includes("an event was refused"), "the line in the log");
+      const lines = gateway.output().split("\n");
+      expect(lines.filter((line) => line.includes("an event was refused: its sender is not proven"))).toHaveLength(1);
+    } finally {
+      await gateway.kill();
+    }
   });
 
   it("is on disk before it is acknowledged: killed at once, it still happens", {

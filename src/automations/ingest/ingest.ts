@@ -6,9 +6,9 @@ import type { z } from "zod";
 import type { IngestStore } from "../../domain/automation.js";
 import type { Cause } from "../../domain/journal.js";
 import type { Clock } from "../../lib/clock.js";
-import { HookgateError } from "../../lib/errors.js";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { isTooDeep, MAX_JSON_DEPTH } from "../../lib/json-depth.js";
-import { nearest } from "../../lib/nearest.js";
+import type { Logger } from "../../lib/logger.js";
 import { valueProblems } from "../../lib/value-problem.js";
 import { isSignedBy } from "../../lib/webhook-signature.js";
 import type { EventConfig, EventsConfig } from "./config.js";
@@ -42,12 +42,18 @@ export interface IngestParts {
   /** One more is on disk. */
   stored(): void;
   clock: Clock;
+  logger: Logger;
 }
 
 /** As Standard Webhooks recommends. */
 const TOLERANCE_MS = 5 * 60_000;
 
-export function createIngest({ events, isBroken, secret, store, stored, clock }: IngestParts): Ingest {
+/** How often a refusal of one event is logged, at most: anybody can send any number. */
+const LOG_EVERY_MS = 60_000;
+
+export function createIngest({ events, isBroken, secret, store, stored, clock, logger }: IngestParts): Ingest {
+  /** By event: when a refusal was logged, and how many came since. */
+  const refusals = new Map<string, { at: number; more: number }>();
   const schemas = new WeakMap<EventConfig, z.ZodType>();
 
   function schemaOf(event: EventConfig): z.ZodType | undefined {
@@ -62,12 +68,34 @@ export function createIngest({ events, isBroken, secret, store, stored, clock }:
     return findDeclared(events(), name);
   }
 
+  /** The sender is answered; the operator reads it here. */
+  function logRefusal(name: string, error: unknown): void {
+    const known = refusals.get(name);
+    const now = clock.monotonic();
+    if (known !== undefined && now - known.at < LOG_EVERY_MS) {
+      known.more++;
+      return;
+    }
+    refusals.set(name, { at: now, more: 0 });
+    const before = known?.more ?? 0;
+    logger.warn({ event: name, error: errorMessage(error), before }, "an event was refused: its sender is not proven");
+  }
+
+  function proven(name: string, headers: Incoming["headers"], text: string, secrets: readonly string[]): string {
+    try {
+      return prove(headers, text, secrets, clock.now());
+    } catch (error) {
+      logRefusal(name, error);
+      throw error;
+    }
+  }
+
   return {
     maxBytes: (name) => find(name).max_bytes,
     async accept({ name, headers, body, cause }) {
       const declared = find(name);
       const text = readText(body);
-      const id = prove(headers, text, secretsOf(name, declared, secret), clock.now());
+      const id = proven(name, headers, text, secretsOf(name, declared, secret));
       const payload = readPayload(text, schemaOf(declared));
       // Senders choose their ids: one may use what another has used.
       const event = { id: `${name}:${id}`, name, payload, receivedAt: clock.now() };
@@ -91,10 +119,10 @@ function reused(id: string): HookgateError {
 function findDeclared(events: EventsConfig, name: string): EventConfig {
   const event = Object.hasOwn(events, name) ? events[name] : undefined;
   if (event) return event;
-  const near = nearest(name, Object.keys(events));
+  // No name near it: whoever asks is not proven yet.
   throw new HookgateError({
     code: "EVENT_UNKNOWN",
-    message: `there is no event "${name.slice(0, 64)}"${near === undefined ? "" : ` (did you mean "${near}"?)`}`,
+    message: `there is no event "${name.slice(0, 64)}"`,
     hint: "Events are declared under events: in hookgate.yaml.",
   });
 }
