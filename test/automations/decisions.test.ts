@@ -135,8 +135,10 @@ ${hook("message_received", "one", chat("one"))}${hook("inbound_claim", "two", ch
   for (const text of ["one", "two"]) {
     await say(text);
     await until(async () => (await texts()).includes(`answer to ${text}`), "the answer");
-    expect((await live.post("/api/command", { line: "/hooks why last" })).text).toMatch(
-      new RegExp(`no note was sent: the hook ${text} (had not finished|answered) in the background`),
+    const why = new RegExp(`no note was sent: the hook ${text} (had not finished|answered) in the background`);
+    await until(
+      async () => why.test((await live.post("/api/command", { line: "/hooks why last" })).text),
+      `why no note was sent for ${text}`,
     );
   }
   expect(await notes()).toBe(0);
@@ -144,4 +146,15 @@ ${hook("message_received", "one", chat("one"))}${hook("inbound_claim", "two", ch
     await say(text);
     await until(async () => (await notes()) === index + 1, `the note to "${text}"`);
   }
+});
+
+test("the note waits a moment for a plugin's hook in the background, which may answer and does not", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": "plugins: [./looks.mjs]\n",
+    "looks.mjs": `export default { id: "looks", setup(api) {
+      api.hooks.registerVoid("message_received", () => new Promise((done) => setTimeout(done, 150)), { execution: "background" });
+    } };`,
+  });
+  await live.post("/api/rooms/dm-1/messages", { text: "anybody?", nonce: "nonce-anybody" });
+  await until(async () => (await live.room("dm-1")).some((text) => text.startsWith("No hook answered.")), "the note");
 });

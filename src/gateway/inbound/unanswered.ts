@@ -4,11 +4,12 @@
  * in direct messages that are open to everyone.
  */
 import { formatAddress } from "../../domain/address.js";
-import { isUnfinished } from "../../domain/automation.js";
+import { type AutomationRun, isUnfinished } from "../../domain/automation.js";
 import { hasRole, type Operator } from "../../domain/identity.js";
 import { rootOf } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
+import { wait } from "../../lib/clock.js";
 import { note, orOpenly } from "./answer-command.js";
 import { type Handling, settled } from "./handling.js";
 import type { LaneRow } from "./lanes.js";
@@ -19,6 +20,10 @@ const SCOPE = "@introduced";
 
 /** A message is handled soon after its hooks started, so its runs and their deliveries are among the newest. */
 const RECENT = 100;
+
+/** How long a note waits for the background runs of its message; later messages of the conversation wait with it. */
+const LOOK_EVERY_MS = 100;
+const MAX_LOOKS = 10;
 
 /** When operators were told in a room, by its address. */
 const ROOMS = "@unanswered";
@@ -32,7 +37,8 @@ export async function unanswered(
   inbound: Inbound,
 ): Promise<Handling> {
   if (!inbound.config.unanswered_note) return settled("unrouted");
-  const answering = await answeringHook(row, message, inbound);
+  const looks = operator.role !== undefined && (message.isDm || message.isGroupMention) ? MAX_LOOKS : 0;
+  const answering = await answeringHook(row, message, looks, inbound);
   if (answering === undefined) return settled("unrouted", await noteTo(row, message, operator, inbound));
   const handling: Handling = { kind: "settled", outcome: "unrouted", deliveries: [] };
   if (row.passedOver === undefined) handling.reason = `no note was sent: ${answering}`;
@@ -57,13 +63,28 @@ async function noteTo(
  * A hook in the background claims nothing, and may still answer: it posted in the conversation, or its run has not ended and may
  * post there. A run that cannot post in the conversation answers nothing.
  */
-async function answeringHook(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<string | undefined> {
-  const { store, mayPost } = inbound;
-  const recent = await store.automation.runs.list({ limit: RECENT });
-  const started = recent.filter(({ dispatchId }) => dispatchId !== undefined && rootOf(dispatchId) === causeId(row));
-  if (started.length === 0) return undefined;
+async function answeringHook(
+  row: LaneRow,
+  message: InboundMessage,
+  looks: number,
+  inbound: Inbound,
+): Promise<string | undefined> {
+  const { store, mayPost, clock } = inbound;
   const conversation = formatAddress(messageAddress(message));
-  const open = started.find(({ hookId, status }) => isUnfinished(status) && mayPost(hookId, conversation));
+  const runs = async () => {
+    const recent = await store.automation.runs.list({ limit: RECENT });
+    return recent.filter(({ dispatchId }) => dispatchId !== undefined && rootOf(dispatchId) === causeId(row));
+  };
+  const openOf = (some: readonly AutomationRun[]) =>
+    some.find(({ hookId, status }) => isUnfinished(status) && mayPost(hookId, conversation));
+  let started = await runs();
+  // Most of them end at once, and only their end says whether a person waits for nothing.
+  for (let look = 0; look < looks && openOf(started); look++) {
+    await wait(clock, LOOK_EVERY_MS);
+    started = await runs();
+  }
+  if (started.length === 0) return undefined;
+  const open = openOf(started);
   if (open) return `the hook ${open.hookId} had not finished in the background, and may answer here`;
   const posted = await store.outbox.list({ conversation, limit: RECENT });
   const poster = started.find(({ id }) => posted.some(({ cause }) => cause.kind === "hook" && cause.id === id));
