@@ -362,7 +362,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
 
     closers.push(() => plugins.stop());
     // Before the plugins, which may listen to them.
-    declareEvents(registry, config.events);
+    declareEvents(registry, config.events, current.brokenEvents.keys());
     await plugins.load();
     await automations.load(readHooks(loaded, current));
     warnOfProblems(registry, logger);

@@ -176,10 +176,10 @@ function needCriticalPlugins(infos: readonly PluginInfo[]): void {
 function swap(next: LoadedConfig, valid: Valid, { registry, overrides, automations, readHooks, adopt }: Parts) {
   const takeBack = [registry.mark(), overrides.mark()];
   try {
-    declareEvents(registry, valid.config.events);
+    declareEvents(registry, valid.config.events, valid.brokenEvents.keys());
     for (const id of overrides.take(valid.config.overrides)) registry.reconsider(id);
     const swapped = automations.swap(readHooks(next, valid));
-    withdrawEvents(registry, valid.config.events);
+    withdrawEvents(registry, valid.config.events, valid.brokenEvents.keys());
     adopt(next, valid);
     return swapped;
   } catch (error) {

@@ -73,3 +73,18 @@ test("a missing secret, a bad one and a bad schema refuse their own events only,
   expect(await send(live, "deploy")).toBe(202);
   await until(async () => (await live.room("dm-1")).join().includes("event deploy is missing"), "the word to admins");
 });
+
+test("a plugin with a hook at a broken event is loaded, as check says, and its other hooks answer", async () => {
+  const plugin = `export default { id: "sub", setup(api) {
+    api.hooks.registerVoid("event:deploy", () => {});
+    api.hooks.registerClaiming("inbound_claim", () => ({ handled: true, reply: "here" }));
+  } };`;
+  const config =
+    "plugins: [./sub.mjs]\nevents:\n  deploy: { secret_env: NOT_THERE }\n  Bad Name: { secret_env: GOOD }\n";
+  const live = await liveApp({ "hookgate.yaml": config, "sub.mjs": plugin }, { env: { GOOD: SECRET }, mayBreak: true });
+  await live.say("hello");
+  await until(async () => (await live.room()).includes("here"), "the answer of the plugin");
+  expect(await send(live, "deploy")).toBe(503);
+  const { err } = await runCli(["check"], { cwd: live.folder, env: { GOOD: SECRET } });
+  expect(err).not.toContain("sub.mjs");
+});

@@ -135,9 +135,9 @@ ${hook("message_received", "one", chat("one"))}${hook("inbound_claim", "two", ch
   for (const text of ["one", "two"]) {
     await say(text);
     await until(async () => (await texts()).includes(`answer to ${text}`), "the answer");
-    const why = new RegExp(`no note was sent: the hook ${text} (had not finished|answered) in the background`);
+    const reason = new RegExp(`no note was sent: the hook ${text} (had not finished|answered) in the background`);
     await until(
-      async () => why.test((await live.post("/api/command", { line: "/hooks why last" })).text),
+      async () => reason.test(String((await live.post("/api/command", { line: "/hooks why last" })).text)),
       `why no note was sent for ${text}`,
     );
   }

@@ -23,14 +23,30 @@ export interface Ingested {
   stop(): Promise<void>;
 }
 
-/** What stands under `events:` becomes hook points; call it before the hooks that want them are registered. */
-export function declareEvents(registry: HookRegistry, events: Readonly<Record<string, EventSpec>>): void {
-  for (const [name, spec] of Object.entries(events)) registry.declare(eventPoint(name, spec));
+/**
+ * What stands under `events:` becomes hook points; call it before the hooks that want them are registered. `broken`: names of events
+ * that are refused for what is wrong with them. A plugin's hook there waits for them like any other, so that its other hooks work.
+ */
+export function declareEvents(
+  registry: HookRegistry,
+  events: Readonly<Record<string, EventSpec>>,
+  broken: Iterable<string> = [],
+): void {
+  for (const [name, spec] of Object.entries({ ...unspecified(broken), ...events }))
+    registry.declare(eventPoint(name, spec));
 }
 
+const unspecified = (names: Iterable<string>): Record<string, EventSpec> =>
+  // What is wrong with an event may be its name.
+  Object.fromEntries([...names].filter((name) => /^[A-Za-z0-9_-]+$/.test(name)).map((name) => [name, {}]));
+
 /** The points of events that are declared no more; call it when no hook of the configuration wants them. Throws while a plugin does. */
-export function withdrawEvents(registry: HookRegistry, events: Readonly<Record<string, EventSpec>>): void {
-  const declared = new Set<string>(Object.keys(events).map(eventName));
+export function withdrawEvents(
+  registry: HookRegistry,
+  events: Readonly<Record<string, EventSpec>>,
+  broken: Iterable<string> = [],
+): void {
+  const declared = new Set<string>([...Object.keys(events), ...broken].map(eventName));
   for (const { name } of registry.points)
     if (name.startsWith(eventName("")) && !declared.has(name)) registry.withdraw(name);
 }
