@@ -196,7 +196,9 @@ describe("a hook that writes where it watches", { timeout: 180_000, concurrent: 
     await until(() => cuts(id).length > 0, "the loop being cut", 90_000);
     const rounds = ran(id).length;
     expect(rounds).toBeLessThanOrEqual(60);
-    await until(async () => (await told(id)).includes("its own output started it again and again"), "it being known");
+    // "seems to": a file that was removed while the hook stood still ends the loop before it is tried out.
+    const isListed = /its own output (started|seems to start) it again and again/;
+    await until(async () => isListed.test(await told(id)), "it being listed");
     await until(
       async () =>
         (await product.messages("dm-1")).some(({ text }) => text.includes("starts itself") && text.includes(id)),
