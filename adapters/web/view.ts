@@ -1,5 +1,6 @@
 /** A stored message as one person's page sees it. Decides what that person may see; holds no state. */
 import type { WebChatMessage, WebRoom } from "../../src/domain/store.js";
+import { shownName } from "../../src/lib/person-name.js";
 import { readBody } from "./body.js";
 import type { PageMessage, WebPerson } from "./port.js";
 
@@ -37,7 +38,8 @@ export function viewMessage(person: WebPerson, message: WebChatMessage, gatewayN
   if (body.attachments?.length)
     view.attachments = body.attachments.map((file, index) => ({
       type: file.type,
-      filename: file.filename ?? `${file.type} ${index + 1}`,
+      // No sign in it may turn the direction of the text: `gnp.exe` would read `exe.png`.
+      filename: shownName(file.filename ?? "") ?? `${file.type} ${index + 1}`,
       mimeType: file.mimeType,
       ...(file.sizeBytes === undefined ? {} : { sizeBytes: file.sizeBytes }),
       url: `/api/messages/${message.id}/attachments/${index}`,

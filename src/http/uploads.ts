@@ -12,6 +12,7 @@ import { z } from "zod";
 import type { Attachment } from "../domain/message.js";
 import { HookgateError } from "../lib/errors.js";
 import { newToken } from "../lib/id.js";
+import { shownName } from "../lib/person-name.js";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../lib/private-files.js";
 
 const facts = z.object({
@@ -151,14 +152,9 @@ function typeOf(mimeType: string): Attachment["type"] {
 }
 
 /** The last step of whatever path was given, without control characters. */
+/** The last part of a path, without signs that nobody sees or that turn the direction of the text. */
 function safeName(name: string): string {
-  const last = name.split(/[\\/]/).at(-1) ?? "";
-  return (
-    last
-      .replace(/\p{Cc}/gu, "")
-      .trim()
-      .slice(0, 200) || "file"
-  );
+  return shownName(name.split(/[\\/]/).at(-1) ?? "")?.slice(0, 200) ?? "file";
 }
 
 function tooLarge(maxBytes: number): HookgateError {

@@ -238,6 +238,9 @@ describe("the chat over HTTP", () => {
       }).then((response) => response.json() as Promise<{ upload: { id: string } }>);
     const { upload: file } = await upload(BOB, "../../e vil.html", "text/html", "<script>alert(1)</script>");
     expect(file).toMatchObject({ filename: "e vil.html", sizeBytes: 25, type: "file" });
+    // Its name would read "eexe.png".
+    const turned = await upload(BOB, "e\u202egnp.exe", "application/octet-stream", "x");
+    expect(turned.upload).toMatchObject({ filename: "egnp.exe" });
     expect((await say(OWNER, "general", "x", { uploads: [file.id] })).body.error.code).toBe("FILE_NOT_FOUND");
     const { message } = (await say(BOB, "general", "", { uploads: [file.id] })).body;
     const response = await fetch(`${app.url}${message.attachments[0].url}`, {

@@ -81,7 +81,7 @@ describe("the page", () => {
     const stranger = await open(other);
     await stranger.getByLabel("Token").fill("not the token");
     await stranger.getByRole("button", { name: "Log in" }).click();
-    await stranger.getByText("this token is not known").waitFor();
+    await stranger.getByText("This token is not known").waitFor();
     await stranger.locator("code", { hasText: "npx hookgate token" }).waitFor();
     await stranger.getByText("Run `npx hookgate token` on the gateway's machine").waitFor();
     await stranger.goto("about:blank");

@@ -2,6 +2,15 @@
 import { login } from "./api.js";
 import { h } from "./dom.js";
 
+/** Each begins with a capital letter; what stands between backticks is code. */
+function sentences(texts) {
+  const text = texts
+    .filter(Boolean)
+    .map((one) => one.charAt(0).toUpperCase() + one.slice(1))
+    .join(". ");
+  return text.split("`").map((part, index) => (index % 2 === 1 ? h("code", {}, part) : part));
+}
+
 /** Calls `done()` when logged in. */
 export function showLogin(root, { notice, done }) {
   const problem = h("p", { class: "problem", role: "alert", hidden: !notice }, notice);
@@ -66,7 +75,7 @@ export function showLogin(root, { notice, done }) {
       await login({ token: tokenField.value.trim(), ...(name ? { name } : {}) });
       done();
     } catch (error) {
-      problem.textContent = [error.message, error.hint].filter(Boolean).join(". ");
+      problem.replaceChildren(...sentences([error.message, error.hint]));
       problem.hidden = false;
       submit.disabled = false;
     }
