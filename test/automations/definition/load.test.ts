@@ -296,6 +296,13 @@ hooks:
       ],
     ],
     [
+      "a template with single braces",
+      "id: a\non: message_received\nrun: { chat: { text: 'You said {event.message.text}' } }\n",
+      [
+        '4 run.chat.text: people would read "{event.message.text}" as it is written: templates have two braces, "{{event.message.text}}"',
+      ],
+    ],
+    [
       "files without a path",
       `id: a\ntrigger: { files: {} }\n${RUN}`,
       ["3 trigger.files.paths: it is missing: expected text or a list"],

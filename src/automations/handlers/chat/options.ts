@@ -47,6 +47,15 @@ export const chatOptions = chatForm
         "there is nothing to say: the message needs a text, or a card with a title, a text or a field that is not empty",
         text === undefined ? "card" : "text",
       );
+    for (const [text, ...path] of [
+      [options.text, "text"],
+      [frame?.title, "card", "title"],
+      [frame?.text, "card", "text"],
+    ] as const) {
+      const [written] = SINGLE_BRACES.exec(text ?? "") ?? [];
+      if (written !== undefined)
+        refuse(`people would read "${written}" as it is written: templates have two braces, "{${written}}"`, ...path);
+    }
     if (frame?.url !== undefined && !isTemplate(frame.url) && !isWebAddress(frame.url))
       refuse(`expected an address that starts with https: or http:, got "${frame.url}"`, "card", "url");
     if (options.timezone !== undefined && options.thread !== "day")
@@ -63,6 +72,9 @@ export const chatOptions = chatForm
         for (const { path, message } of wantedProblems(one)) refuse(message, "buttons", row, index, ...path);
   });
 export type ChatOptions = z.output<typeof chatForm>;
+
+/** `{event.message.text}` */
+const SINGLE_BRACES = /(?<!\{)\{\s*(?:event|payload)\.[\w.]+\s*\}(?!\})/;
 
 /** Nothing that a reader would see. A template may fill in something. */
 export function isEmpty({ text, card: frame }: Pick<ChatOptions, "text" | "card">): boolean {
