@@ -29,6 +29,8 @@ const MISSING_PERMISSIONS = 50013;
 const TOO_LARGE = 413;
 /** A file, or all that is uploaded together, is too large. */
 const FILE_TOO_LARGE: ReadonlySet<number | string> = new Set([40005, 50045]);
+/** Invalid file uploaded; the provided file is invalid, of an invalid type, too long. */
+const FILE_INVALID: ReadonlySet<number | string> = new Set([50046, 50110, 50123, 50124]);
 /** Sending is disabled for a while; an error inside Discord; Discord is overloaded. */
 const TEMPORARY: ReadonlySet<number | string> = new Set([40004, 40333, 130000]);
 /** Unknown webhook, unknown interaction, already acknowledged, invalid webhook token. */
@@ -83,8 +85,15 @@ export function limitedForMs({ timeToReset, retryAfter }: RateLimitError): numbe
 export function fileRefusal(error: unknown): string | undefined {
   if (!(error instanceof DiscordAPIError)) return undefined;
   if (error.status === TOO_LARGE || FILE_TOO_LARGE.has(error.code)) return "it is too large for Discord";
+  if (FILE_INVALID.has(error.code) || isOfAttachments(error)) return "Discord does not accept it";
   if (error.code === MISSING_PERMISSIONS) return "the bot needs the permission Attach Files";
   return undefined;
+}
+
+/** A form error (50035) at `attachments`: the name of a file, for example. */
+function isOfAttachments({ code, rawError }: DiscordAPIError): boolean {
+  if (code !== INVALID_FORM || !("errors" in rawError)) return false;
+  return typeof rawError.errors === "object" && rawError.errors !== null && "attachments" in rawError.errors;
 }
 
 /** Also what stands for the message of a button, or shows "thinking…", may have been deleted. */

@@ -461,7 +461,9 @@ describe("a delivery that was not sent in time", () => {
     expect(pauses).toMatch(paused);
     expect(bare((await run("/status")).text)).toMatch(paused);
     const open = bare((await run(`/outbox show d_${row}r`)).text);
-    expect(open).toMatch(new RegExp(`${title} \\(telegram:\\S+\\) is paused until (\\d{4}-\\d\\d-\\d\\d )?\\d\\d:\\d\\d(:\\d\\d)? UTC`));
+    expect(open).toMatch(
+      new RegExp(`${title} \\(telegram:\\S+\\) is paused until (\\d{4}-\\d\\d-\\d\\d )?\\d\\d:\\d\\d(:\\d\\d)? UTC`),
+    );
     await deliveryIs(`d_${row}r`, "dead");
     const path = bare((await run(`/hooks why ${row}`)).text);
     expect(path).toContain(`d_${row}r dead: not sent in time (gateway.ttl is 15 s)`);

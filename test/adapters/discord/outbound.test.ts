@@ -455,6 +455,22 @@ describe("trouble", () => {
         "the report\n[file: a.txt could not be attached: it is too large for Discord]",
       ]);
     });
+
+    const form = {
+      attachments: { 0: { filename: { _errors: [{ code: "BASE_TYPE_BAD_LENGTH", message: "too long" }] } } },
+    };
+    it.each([
+      ["an invalid file", { message: "Invalid file uploaded", code: 50046 }],
+      ["a file that cannot be processed", { message: "The provided file is invalid", code: 50110 }],
+      ["a name that is refused", { message: "Invalid Form Body", code: 50035, errors: form }],
+    ])("as %s are named, and the words go out", async (_, body) => {
+      const channel = fake.world.addChannel({ type: 0 });
+      fake.fail({ method: "POST", path: "/messages$", isUpload: true, action: { kind: "status", status: 400, body } });
+      await sentId({ text: "the report", attachments }, channel.id);
+      expect([...channel.messages.values()].map(({ content }) => content)).toEqual([
+        "the report\n[file: a.txt could not be attached: Discord does not accept it]",
+      ]);
+    });
   });
 
   it("a card that Discord refused is text at once for ten minutes, new or edited", async () => {
