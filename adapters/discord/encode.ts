@@ -71,19 +71,37 @@ export function plainPart({ body: stored }: EncodedPart): EncodedPart[] | undefi
   const { content, embeds, attachments, components, replyToId, allowed_mentions, flags, plain } =
     partBody.parse(stored);
   if (plain) return undefined;
-  const text = [content, ...(embeds ?? []).map(embedText)].filter(Boolean).join("\n");
+  const { rows, links } = withoutLinks(components ?? []);
+  const text = [content, ...(embeds ?? []).map(embedText), ...links].filter(Boolean).join("\n");
   const pieces = text === "" ? [""] : splitRich(plainRich(text), { limit: CONTENT_MAX }).map((piece) => piece.text);
   return pieces.map((piece, i) => {
     const body: PartBody = { content: piece, allowed_mentions, plain: true };
     if (flags !== undefined) body.flags = flags;
     if (i === 0 && replyToId !== undefined) body.replyToId = replyToId;
     const isLast = i === pieces.length - 1;
-    if (isLast && components) body.components = components;
+    if (isLast && rows.length > 0) body.components = rows;
     if (!isLast || !attachments?.length) return { text: piece, body };
     body.attachments = attachments;
     const names = attachments.map((file) => file.filename ?? file.type).join(", ");
     return { text: piece || names, body, hasFile: true as const };
   });
+}
+
+const link = z.looseObject({ label: z.string(), url: z.string() });
+
+/** Link buttons as lines of text: an address may be what Discord refused. */
+function withoutLinks(given: NonNullable<PartBody["components"]>): { rows: typeof given; links: string[] } {
+  const links: string[] = [];
+  const rows = given.flatMap((row) => {
+    const buttons = Array.isArray(row.components) ? row.components : [];
+    const left = buttons.filter((one) => {
+      const { data } = link.safeParse(one);
+      if (data !== undefined) links.push(`${data.label}: ${data.url}`);
+      return data === undefined;
+    });
+    return left.length === 0 ? [] : [{ ...row, components: left }];
+  });
+  return { rows, links };
 }
 
 const embedShape = z.object({

@@ -54,7 +54,7 @@ export function formatDiscord(message: OutboundMessage, { plain }: { plain: bool
   const { text, card, buttons, attachments } = message;
   if (!card && !buttons?.length && !attachments?.length && isQuick(message)) return [{ content: text }];
   const write = writer(message, plain);
-  const { rows, leftover } = buttonRows(buttons ?? []);
+  const { rows, leftover } = buttonRows(buttons ?? [], plain);
   const parts: DiscordPart[] = [];
   const body = plain && card ? joinRich([write.read(text), write.block(card)]) : write.read(text);
   for (const content of write.split(body, CONTENT_MAX)) parts.push({ content });
@@ -167,14 +167,20 @@ function headOf(write: Writer, rich: RichText, limit: number): [string, RichText
   return [first ? write.render(first) : "", rest];
 }
 
-/** Rows of at most five; a button that cannot be pressed (a link that is none, no action) becomes a line of text. */
-function buttonRows(buttons: readonly (readonly Button[])[]): { rows: DiscordRow[]; leftover: string[] } {
+/**
+ * Rows of at most five; a button that cannot be pressed (a link that is none, no action) becomes a line of text. When Discord refused
+ * the message, every link does: it may be what was refused.
+ */
+function buttonRows(
+  buttons: readonly (readonly Button[])[],
+  plain: boolean,
+): { rows: DiscordRow[]; leftover: string[] } {
   const rows: DiscordRow[] = [];
   const leftover: string[] = [];
   for (const row of buttons) {
     const components: DiscordButton[] = [];
     for (const button of row) {
-      const made = discordButton(button);
+      const made = plain && button.url !== undefined ? undefined : discordButton(button);
       if (made) components.push(made);
       else leftover.push(button.url ? `${button.label}: ${button.url}` : button.label);
       if (!made || boundary(button.label) === button.label.length) continue;

@@ -342,7 +342,7 @@ describe("later, and in words", () => {
     const said = await until(
       async () =>
         (await platform("telegram").seen(room("telegram"))).find(({ text }) => text.includes('"soon" is no time')),
-      "what was wrong with the answer",
+      () => `what was wrong with the answer to ${replyToId}; the log ends: ${stack.gateway.output().slice(-3_000)}`,
     );
     expect(said.text).toContain("tomorrow 9:30");
     expect(await lastOf(alertId, "snooze")).toBeUndefined();

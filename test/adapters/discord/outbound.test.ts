@@ -616,6 +616,33 @@ describe("trouble", () => {
     expect(starts.at(-1)).toMatchObject({ status: 201, body: { applied_tags: ["72"] } });
   });
 
+  it("without formatting has its links as words, since an address may be what was refused", () => {
+    const message = {
+      text: "look",
+      buttons: [
+        [
+          { label: "Ok", token: "t" },
+          { label: "Docs", url: "https://a.example" },
+        ],
+        [{ label: "Log", url: "https://b.example" }],
+      ],
+    };
+    const wanted = [
+      {
+        body: {
+          content: "look\nDocs: https://a.example\nLog: https://b.example",
+          components: [{ components: [{ label: "Ok" }] }],
+        },
+      },
+    ];
+    const [whole] = rig.encode(message);
+    expect(whole && rig.adapter.plainPart?.(whole)).toMatchObject(wanted);
+    const again = rig.encode(message, true);
+    const content = again.map(({ body }) => body.content).join("\n");
+    expect(content).toContain("Docs: https://a.example");
+    expect(JSON.stringify(again.map(({ body }) => body.components))).not.toContain("example");
+  });
+
   it("one part without its formatting keeps its words, files and buttons", () => {
     const [whole] = rig.encode({
       text: "look",
