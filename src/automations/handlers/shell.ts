@@ -32,6 +32,9 @@ const shellOptions = z
   .superRefine(checkProgram);
 type ShellOptions = z.output<typeof shellOptions>;
 
+/** What the shell said of a script: it is asked once, however often problems are listed. */
+const examined = new WeakMap<ShellOptions, Promise<string[]>>();
+
 /** The run's own deadline ends it; this is only a bound for what has none. */
 const LONGEST_MS = 24 * 60 * 60 * 1000;
 const BLOCKS = 2;
@@ -41,7 +44,11 @@ export const shellHandler: Handler<ShellOptions> = {
   summary: "Runs a program with the payload on standard input; its exit code or its output decides.",
   options: shellOptions,
   missing: missingProgram,
-  faults: ({ sh }) => scriptFaults(sh),
+  faults(options) {
+    const known = examined.get(options) ?? scriptFaults(options.sh);
+    examined.set(options, known);
+    return known;
+  },
   decides: ({ decision }) => (decision === "status" ? "decision" : undefined),
   verbatim: [...PROGRAM_VERBATIM, "decision"],
   argumentLists: ["command"],
