@@ -227,7 +227,8 @@ function fatalClose(code: number): HookgateError | undefined {
       return new HookgateError({
         code: "DISCORD_INTENT",
         message: "Discord does not grant this bot the Message Content intent (close code 4014)",
-        hint: "Switch on Message Content Intent under Bot in the Discord developer portal, or set discord.message_content: false.",
+        hint: "Switch on Message Content Intent under Bot in the Discord developer portal; the connection is tried again every 5 minutes. Or set discord.message_content: false and restart Hookgate.",
+        retryAfterMs: INTENT_PAUSE_MS,
       });
     case GatewayCloseCodes.InvalidIntents:
     case GatewayCloseCodes.InvalidAPIVersion:
@@ -242,6 +243,9 @@ function fatalClose(code: number): HookgateError | undefined {
       return undefined;
   }
 }
+
+/** The portal may grant it at any time; Discord allows 1,000 sessions a day. */
+const INTENT_PAUSE_MS = 300_000;
 
 /** A token that is refused may be accepted again: it is tried so often. */
 const TOKEN_PAUSE_MS = 60_000;

@@ -31,8 +31,8 @@ const TOO_LARGE = 413;
 const FILE_TOO_LARGE: ReadonlySet<number | string> = new Set([40005, 50045]);
 /** Invalid file uploaded; the provided file is invalid, of an invalid type, too long. */
 const FILE_INVALID: ReadonlySet<number | string> = new Set([50046, 50110, 50123, 50124]);
-/** Sending is disabled for a while; an error inside Discord; Discord is overloaded. */
-const TEMPORARY: ReadonlySet<number | string> = new Set([40004, 40333, 130000]);
+/** Sending or a feature is disabled for a while; an error inside Discord; the bot is not available yet; Discord is overloaded. */
+const TEMPORARY: ReadonlySet<number | string> = new Set([40004, 40006, 40333, 110001, 130000]);
 /** Unknown webhook, unknown interaction, already acknowledged, invalid webhook token. */
 const INTERACTION_CLOSED: ReadonlySet<number | string> = new Set([10015, 10062, 40060, 50027]);
 /** Errors before anything was written to the wire, of those that do not say so themselves. */

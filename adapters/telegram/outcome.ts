@@ -7,9 +7,10 @@ import { type ApiFailure, describeFailure, isTokenRefused, readFailure, TOKEN_PA
 const FORMAT = /can't parse|entit(y|ies)|ENTITY_|is too long|BUTTON_|keyboard button|REPLY_MARKUP_/i;
 const GONE =
   /message to (edit|delete) not found|message can't be edited|MESSAGE_ID_INVALID|there is no (text|caption) in the message to edit|message identifier is not specified/i;
-/** The message stays, and Telegram lets nobody change it: its topic is closed, or another account wrote it. */
-const NOT_EDITABLE = /TOPIC_(CLOSED|DELETED)|MESSAGE_AUTHOR_REQUIRED/i;
-const NOT_MODIFIED = /message is not modified/i;
+/** The message stays, and Telegram lets nobody change it: its topic is closed, another account wrote it, it is too old. */
+const NOT_EDITABLE =
+  /TOPIC_(CLOSED|DELETED)|MESSAGE_AUTHOR_REQUIRED|MESSAGE_EDIT_TIME_EXPIRED|CHAT_ADMIN_REQUIRED|message is too old|no rights to edit/i;
+const NOT_MODIFIED = /message is not modified|MESSAGE_NOT_MODIFIED/i;
 /** A proxy's page may be another one in a moment. */
 const PAGE_PAUSE_MS = 10_000;
 const TOO_LARGE = 413;

@@ -27,8 +27,9 @@ const NOTICE_MAX = 200;
 
 /** The topic is closed or gone. */
 const NO_TOPIC = /message thread not found|TOPIC_CLOSED|TOPIC_DELETED|TOPIC_ID_INVALID/i;
-/** Also refused where `allow_sending_without_reply` is set: a message of another topic. */
-const NO_REPLY = /message to be replied not found|REPLY_MESSAGE_ID_INVALID/i;
+/** In the words of servers of several years; also refused where `allow_sending_without_reply` is set: a message of another topic. */
+const NO_REPLY =
+  /(message to be replied|replied message|reply message|message to reply) not found|REPLY_MESSAGE_ID_INVALID|QUOTE_TEXT_INVALID/i;
 const NO_BUTTONS = /BUTTON_|keyboard button|REPLY_MARKUP_|reply markup is too long/i;
 const NO_TEXT = /there is no text in the message to edit/i;
 

@@ -82,8 +82,8 @@ describe("the page", () => {
     await stranger.getByLabel("Token").fill("not the token");
     await stranger.getByRole("button", { name: "Log in" }).click();
     await stranger.getByText("This token is not known").waitFor();
-    await stranger.locator("code", { hasText: "npx hookgate token" }).waitFor();
-    await stranger.getByText("Run `npx hookgate token` on the gateway's machine").waitFor();
+    await stranger.locator("code", { hasText: "npx hookgate token" }).first().waitFor();
+    await stranger.getByText("Run npx hookgate token on the gateway's machine").waitFor();
     await stranger.goto("about:blank");
     await stranger.goto(`${app.url}/#token=an-old-token-of-another-day`);
     await stranger.getByText("This link's token is not valid any more").waitFor();

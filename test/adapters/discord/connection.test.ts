@@ -445,11 +445,11 @@ describe("the watch", () => {
     expect(error.message).toContain(why);
   });
 
-  it("a missing privileged intent is final and says what to switch on", async () => {
+  it("a missing privileged intent says what to switch on, and is asked for again every five minutes", async () => {
     fake.gateway.behaviour.messageContentAllowed = false;
     const rig = await start({ isOnlineAwaited: false });
     const error = await failureOf(rig);
-    expect(error).toMatchObject({ code: "DISCORD_INTENT", retryable: false });
+    expect(error).toMatchObject({ code: "DISCORD_INTENT", retryable: false, retryAfterMs: 300_000 });
     expect(error.hint).toContain("Message Content Intent");
     const without = await start({ options: { isMessageContentWanted: false } });
     expect(without.gateway.phase).toBe("online");

@@ -486,7 +486,7 @@ describe("trouble", () => {
     expect(fake.calls.length).toBe(asked);
   });
 
-  it.each([40333, 40004])("a trouble that Discord says passes (%i) is a retry", async (code) => {
+  it.each([40333, 40004, 40006, 110001])("a trouble that Discord says passes (%i) is a retry", async (code) => {
     const body = { message: "for a while", code };
     fake.fail({ method: "POST", path: "/messages$", action: { kind: "status", status: 403, body } });
     expect(await rig.say({ text: "x" })).toMatchObject({ kind: "retry", scope: "chat" });

@@ -502,7 +502,13 @@ describe("an edit", () => {
 });
 
 describe("an edit that Telegram does not allow", () => {
-  it.each(["Bad Request: TOPIC_CLOSED", "Forbidden: MESSAGE_AUTHOR_REQUIRED"])("(%s) is reported gone", async (why) => {
+  it.each([
+    "Bad Request: TOPIC_CLOSED",
+    "Forbidden: MESSAGE_AUTHOR_REQUIRED",
+    "Bad Request: MESSAGE_EDIT_TIME_EXPIRED",
+    "Bad Request: message is too old",
+    "Bad Request: have no rights to edit a message",
+  ])("(%s) is reported gone", async (why) => {
     const running = await startAdapter();
     await running.say({ text: "before" });
     const status = why.startsWith("Forbidden") ? 403 : 400;
