@@ -7,7 +7,7 @@ import type { CommandDeps } from "../deps.js";
 import { code, count, plain } from "../text.js";
 import { conversationText } from "../who.js";
 import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
-import { findLetter, type Letter } from "./letter.js";
+import { findLetter, isAmbiguous, type Letter } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
 import { withdrawOne, withdrawWaiting } from "./withdraw.js";
 
@@ -103,7 +103,7 @@ function confirmOne(deps: CommandDeps, letter: Letter, id: string): CommandAnswe
   const [to, undone] = letter.kind === "delivery" ? ["to", "sent"] : ["in", "handled"];
   return answer({
     text: [
-      `Delete ${code(id)} ${to} ${conversationText(deps, conversation)}? It is **${status}**${reason === undefined ? "" : `: ${plain(reason, 120)}`}. It will not be ${undone}, and this cannot be undone. \`yes=true\` deletes without asking.`,
+      `Delete ${code(id)} ${to} ${conversationText(deps, conversation)}? It is **${status}**${reason === undefined ? "" : `: ${plain(reason, 120)}`}. It will not be ${undone}${letter.kind === "delivery" && isAmbiguous(letter.delivery) ? " again" : ""}, and this cannot be undone. \`yes=true\` deletes without asking.`,
     ],
     data: { purged: 0, wouldPurge: 1, what: id },
     outcome: "refused",

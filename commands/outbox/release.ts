@@ -33,7 +33,7 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
   if (ambiguous && typeof confirmed !== "boolean")
     return answer({
       text: [
-        `${code(id)} **may have arrived**: it was sent and no answer came. Look in ${conversationText(deps, delivery.conversation)}, then say which it is.`,
+        `${code(id)} **may have arrived**: it was sent and no answer came. Look in ${conversationText(deps, delivery.conversation)}, then say which it is: \`confirmed=true\` when it is there, \`confirmed=false\` to send it.`,
       ],
       data: { id, ambiguous: true, released: false },
       outcome: "refused",

@@ -10,7 +10,7 @@ import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { endText } from "../journey/why-not-reached.js";
 import { open } from "../show-dispatch.js";
-import { ago, clockTime, code, jsonBlock, plain, table } from "../text.js";
+import { ago, clockTime, code, count, jsonBlock, plain, table } from "../text.js";
 import { conversationText, placeText } from "../who.js";
 import { findLetter, isAmbiguous, tries } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
@@ -53,7 +53,7 @@ async function showDelivery(
       [
         `${delivery.operation} to ${conversationText(deps, delivery.conversation)}`,
         `because of ${cause.kind} ${code(cause.id)}`,
-        `made ${ago(delivery.createdAt, deps.clock.now())}, tried ${tries(delivery)} times`,
+        `made ${ago(delivery.createdAt, deps.clock.now())}, tried ${count(tries(delivery), "time")}`,
         ...(await pauseLines(deps, delivery)),
       ].join("\n"),
       parts.length > 0 &&
@@ -64,7 +64,13 @@ async function showDelivery(
             { title: "tried", right: true },
             { title: "message", maxCharacters: 24 },
           ],
-          parts.map((part) => [String(part.index + 1), part.status, String(part.attempts), part.messageId ?? ""]),
+          parts.map((part) => [
+            String(part.index + 1),
+            // What ended with its delivery is not under way.
+            part.status === "sending" && status !== "sending" ? (ambiguous ? "not known" : "not sent") : part.status,
+            String(part.attempts),
+            part.messageId ?? "",
+          ]),
         ),
       ambiguous &&
         "It was sent and no answer came, so it **may have arrived**. Look in the chat. If it is there, release it `confirmed`; if not, release it, and it is sent again.",
