@@ -1,6 +1,7 @@
 /**
  * A reporter of the tests for machines: one line as each thing happens, so that a run which is cut off has told how far it came. The
- * lines go to the file that `TALLY` names: `begin|end <file>`, `pass|skip <test>`, `fail <test or file>`.
+ * lines go to the file that `TALLY` names: `begin|end <file>`, `pass|skip <test>`, `fail <test or file>`, and `again <test>` for a
+ * test that passed only at its second try.
  */
 import { appendFileSync } from "node:fs";
 import type { Reporter, SerializedError, TestCase, TestModule, TestSuite } from "vitest/node";
@@ -19,6 +20,7 @@ export default class Tally implements Reporter {
     const { state } = test.result();
     const kind = state === "passed" ? "pass" : state === "failed" ? "fail" : "skip";
     note(kind, `${test.module.relativeModuleId} > ${test.fullName}`);
+    if (test.diagnostic()?.flaky) note("again", `${test.module.relativeModuleId} > ${test.fullName}`);
   }
 
   /** A hook around tests that failed: the tests themselves are skipped, which would look as if all were well. */
