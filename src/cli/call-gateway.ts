@@ -61,9 +61,16 @@ function tokenOf(env: Environment, host: string): string | undefined {
   return isLocal ? readConsoleToken(databaseFiles(env.DATABASE_URL).token) : undefined;
 }
 
-/** Rejects with NOT_RUNNING when no gateway answers, UNAUTHORIZED when what answers does not prove that it has the token. */
-export async function callGateway(call: Call, place: GatewayPlace = gatewayPlace()): Promise<GatewayAnswer> {
-  const { status, body, isProven } = await post(place, call);
+/**
+ * Rejects with NOT_RUNNING when no gateway answers, TIMEOUT when it does not within `timeoutMs`, and UNAUTHORIZED when what answers does
+ * not prove that it has the token.
+ */
+export async function callGateway(
+  call: Call,
+  place: GatewayPlace = gatewayPlace(),
+  timeoutMs = TIMEOUT_MS,
+): Promise<GatewayAnswer> {
+  const { status, body, isProven } = await post(place, call, timeoutMs);
   if (!isProven) throw unproven(place, status);
   const answer = answerSchema.safeParse(body);
   if (answer.success) return answer.data;
@@ -91,9 +98,9 @@ function unproven({ url, token }: GatewayPlace, status: number): HookgateError {
   });
 }
 
-async function post({ url, token }: GatewayPlace, call: Call): Promise<JsonAnswer> {
+async function post({ url, token }: GatewayPlace, call: Call, timeoutMs: number): Promise<JsonAnswer> {
   try {
-    return await postJson(`${url}/api/command`, { ...call, source: "cli" }, { token, timeoutMs: TIMEOUT_MS });
+    return await postJson(`${url}/api/command`, { ...call, source: "cli" }, { token, timeoutMs });
   } catch (error) {
     if (error instanceof Error && error.name === "TimeoutError")
       throw new HookgateError({

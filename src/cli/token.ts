@@ -1,4 +1,4 @@
-/** `hookgate token`: the login token and a one-click link; `--reset` replaces the token. Works without a running gateway. */
+/** `hookgate token`: the login token and, when the gateway runs, a link that logs in; `--reset` replaces the token. */
 
 import { readEnvironment } from "../config/env.js";
 import { HookgateError } from "../lib/errors.js";
@@ -24,28 +24,45 @@ export async function token({ reset, json }: { reset: boolean; json: boolean }, 
     });
   const file = databaseFiles(env.DATABASE_URL).token;
   const value = reset ? resetConsoleToken(file) : (env.HOOKGATE_TOKEN ?? keepConsoleToken(file));
-  const place = gatewayPlace();
-  const stranger = reset ? undefined : await strangerAt({ ...place, token: value });
-  const link = stranger === undefined ? loginLink(place.url, value) : undefined;
-  if (json) printJson(terminal, { token: value, link, needsRestart: reset, warning: stranger });
+  const place = { ...gatewayPlace(), token: value };
+  // A new token is known to no gateway that runs.
+  const warning = reset ? undefined : await whyNoLink(place);
+  const link = reset || warning !== undefined ? undefined : loginLink(place.url, value);
+  if (json) printJson(terminal, { token: value, link, needsRestart: reset, warning });
   else {
     terminal.out(`login token  ${value}${link === undefined ? "" : `\nlog in       ${link}`}`);
-    if (stranger !== undefined) terminal.error(`${stranger}\nDo not enter the token there.`);
+    if (warning !== undefined) terminal.error(warning);
     if (reset) terminal.error("Restart the gateway to apply the new token. All sessions of the old token end then.");
   }
   return EXIT.done;
 }
 
-/** Why a login there would give the token away: another program answers on the gateway's port. Undefined when nobody answers. */
-async function strangerAt(place: GatewayPlace): Promise<string | undefined> {
+/**
+ * A link takes the token to whatever listens there, so it is shown only when that has just proven to be the gateway.
+ * Undefined when it has; else what to do instead, in words.
+ */
+async function whyNoLink(place: GatewayPlace): Promise<string | undefined> {
   try {
-    await callGateway({ name: "status", options: {} }, place);
+    await callGateway({ name: "status", options: {} }, place, ANSWER_MS);
     return undefined;
   } catch (error) {
-    const isStranger = error instanceof HookgateError && ["UNAUTHORIZED", "NOT_HOOKGATE"].includes(error.code);
-    return isStranger ? error.message : undefined;
+    if (!(error instanceof HookgateError)) throw error;
+    if (error.code === "NOT_RUNNING" && isRefusal(error.cause))
+      return `No gateway runs at ${place.url}. Start it (\`npx hookgate start\`), then open that address and log in with the token.`;
+    if (NOT_PROVEN.includes(error.code))
+      return `${error.message}\nDo not enter the token there. Start the gateway (\`npx hookgate start\`) and run this again.`;
+    return undefined; // an answer that the gateway has signed, such as a refusal
   }
 }
+
+/** The codes of callGateway for what has not proven to be the gateway. */
+const NOT_PROVEN = ["NOT_RUNNING", "TIMEOUT", "UNAUTHORIZED", "NOT_HOOKGATE"];
+
+/** A gateway that runs answers within milliseconds; one that is busy, within a second or two. */
+const ANSWER_MS = 5_000;
+
+/** Nobody listens there. */
+const isRefusal = (cause: unknown) => cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED";
 
 /** Behind `#`: browsers send that part to no server. */
 export function loginLink(url: string, value: string): string {

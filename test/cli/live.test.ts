@@ -2,6 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { createServer as createPlainServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -279,7 +280,9 @@ describe("against the live gateway", () => {
       expect(out + err).toContain("does not know the gateway's token; it may be another program");
       expect(out).not.toContain("All is well");
     }
-    // The link would take the token to that program's page.
+    // The link would take the token to that program's page; only the gateway's own answer brings it.
+    const own = await runCli(["token"], { cwd, env });
+    expect(own.out).toContain(`log in       http://127.0.0.1:${env.HOOKGATE_PORT}/#token=${token}`);
     const shown = await runCli(["token"], { cwd, env: { HOOKGATE_PORT: port } });
     expect(shown.out).not.toContain("#token=");
     expect(shown.err).toMatch(/it may be another program.*\nDo not enter the token there\./s);
@@ -297,6 +300,29 @@ describe("against the live gateway", () => {
     const caught = `{"name${heard[0]?.split('{"name')[1]}`;
     expect(await post('{"line":"/hooks pause"}')).toBe(401);
     expect([await post(caught), await post(caught)]).toEqual([200, 401]);
+    await new Promise((done) => impostor.close(done));
+  });
+
+  it.each<[string, (socket: Socket) => void, string]>([
+    ["resets the connection", (socket) => void socket.resetAndDestroy(), "No gateway answers at"],
+    ["closes it", (socket) => void socket.end(), "No gateway answers at"],
+    ["answers no HTTP", (socket) => void socket.end("SSH-2.0-dropbear\r\n"), "No gateway answers at"],
+    ["never answers", (socket) => void socket.resume(), "did not answer in time"],
+  ])("`hookgate token` prints no login link when what listens on the port %s", async (_, answer, why) => {
+    const sockets = new Set<Socket>();
+    const impostor = createPlainServer((socket) => {
+      socket.on("error", () => {});
+      sockets.add(socket);
+      answer(socket);
+    });
+    await new Promise<void>((done) => impostor.listen(0, "127.0.0.1", done));
+    const bound = impostor.address();
+    const port = String(typeof bound === "object" && bound !== null ? bound.port : 0);
+    const shown = await runCli(["token"], { cwd, env: { HOOKGATE_PORT: port } });
+    expect(shown).toMatchObject({ code: 0, out: expect.stringMatching(/^login token {2}\S+\s*$/) });
+    expect(shown.err).toContain(why);
+    expect(shown.err).toContain("Do not enter the token there. Start the gateway");
+    for (const socket of sockets) socket.destroy();
     await new Promise((done) => impostor.close(done));
   });
 
