@@ -17,7 +17,17 @@ import { pluginClock } from "./clock.js";
 import { type PluginCommands, pluginCommands } from "./commands.js";
 import { type PluginHooks, pluginHooks } from "./hooks.js";
 import { namedRoute } from "./route.js";
-import { type ApiParts, checkCause, checkGiven, deeper, outbound, refuseOld, type Stage } from "./stage.js";
+import {
+  type ApiParts,
+  checkCause,
+  checkGiven,
+  deeper,
+  inStage,
+  outbound,
+  refuseOld,
+  refuseStray,
+  type Stage,
+} from "./stage.js";
 
 export interface PluginSendOptions {
   /** What led to it: the `cause` of the payload at hand. The message then counts as one step deeper, so that loops are cut. */
@@ -56,14 +66,13 @@ export const DRY_RUN_DELIVERY = "dry-run";
 
 export function createApi(parts: ApiParts, stage: Stage): PluginApi {
   const { id, gateway, logger } = parts;
-  const refuseWhenOver = () => refuseOld(id, stage);
   return {
     id,
     config: parts.config,
     hooks: pluginHooks(parts, stage),
     commands: pluginCommands(parts, stage),
     async send(at, message, options = {}) {
-      refuseWhenOver();
+      refuseStray(id, stage);
       const what = "api.send";
       const problem = valueProblem(address, at, ["address"]);
       if (problem !== undefined) throw new HookgateError({ code: "PLUGIN_MESSAGE", message: `${what}: ${problem}` });
@@ -76,7 +85,7 @@ export function createApi(parts: ApiParts, stage: Stage): PluginApi {
       return gateway.send(at, checked, sendOptions(id, options));
     },
     async edit(deliveryId, message, options = {}) {
-      refuseWhenOver();
+      refuseStray(id, stage);
       checkSend("api.edit", options);
       const checked = outbound(message, "api.edit");
       if (skipped(logger, "edit")) return DRY_RUN_DELIVERY;
@@ -84,7 +93,7 @@ export function createApi(parts: ApiParts, stage: Stage): PluginApi {
     },
     store: pluginStore(parts),
     route(handler) {
-      refuseWhenOver();
+      refuseOld(id, stage);
       if (typeof handler !== "function" || isGenerator(handler))
         throw new HookgateError({
           code: "PLUGIN_ROUTE",
@@ -96,7 +105,7 @@ export function createApi(parts: ApiParts, stage: Stage): PluginApi {
           message: "api.route: it was called before, and a plugin has one default route",
           hint: "Decide inside one handler.",
         });
-      const named = namedRoute(id, handler);
+      const named = namedRoute(id, (message, context) => inStage(stage, {}, () => handler(message, context)));
       stage.route = named;
       stage.live?.route(named);
     },

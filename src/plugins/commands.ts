@@ -11,7 +11,7 @@ import { HookgateError } from "../lib/errors.js";
 import { jsonProblem } from "../lib/json-problem.js";
 import { shown } from "../lib/plain-issues.js";
 import { unknownKey } from "../lib/unknown-key.js";
-import { type ApiParts, outbound, refuseOld, type Stage } from "./stage.js";
+import { type ApiParts, inStage, outbound, refuseOld, type Stage } from "./stage.js";
 
 export interface PluginCommand {
   /** `[a-z0-9-]{1,32}`, not the name of another command. */
@@ -143,7 +143,7 @@ export function pluginCommands({ id, commandOwner, commandCount }: ApiParts, sta
         throw refuse(
           `Command "${given.name}": there are ${MAX_COMMANDS} commands already, and Discord and Telegram take no more. Use an option of another command.`,
         );
-      stage.commands.push(commandOf(given, id));
+      stage.commands.push(commandOf(given, id, stage));
     },
   };
 }
@@ -158,7 +158,11 @@ function sizeOf({ name, summary, options = [] }: PluginCommand): number {
   return [name, summary, ...texts].join("").length;
 }
 
-function commandOf({ name, summary, role, options = [], isSlow = false, run }: PluginCommand, plugin: string): Command {
+function commandOf(
+  { name, summary, role, options = [], isSlow = false, run }: PluginCommand,
+  plugin: string,
+  stage: Stage,
+): Command {
   const of = `/${name} of plugin "${plugin}"`;
   return {
     name,
@@ -166,7 +170,8 @@ function commandOf({ name, summary, role, options = [], isSlow = false, run }: P
     role,
     options,
     isSlow,
-    run: async (context) => answerOf(await run(strictContext(context, of)), `The answer of ${of}`),
+    run: async (context) =>
+      answerOf(await inStage(stage, context, () => run(strictContext(context, of))), `The answer of ${of}`),
   };
 }
 

@@ -37,7 +37,7 @@ import { valueProblem } from "../lib/value-problem.js";
 import type { Handler } from "./breaker.js";
 import { checkHook } from "./check-hook.js";
 import { type StagedHook, takenId } from "./slots.js";
-import { type ApiParts, checkCause, checkGiven, deeper, refuseOld, type Stage } from "./stage.js";
+import { type ApiParts, checkCause, checkGiven, deeper, inStage, refuseOld, refuseStray, type Stage } from "./stage.js";
 
 type P = Catalogue;
 
@@ -107,8 +107,11 @@ export function pluginHooks(parts: ApiParts, stage: Stage): PluginHooks {
     const isAsync = isAsyncFunction(handler);
     const name = hookId(id, hook, phase, options, stage);
     const place = errorPlace(new Error("registered here"));
-    const staged: StagedHook = { id: name, hook, phase, model, isAsync, place, options, handler, attach };
-    checkHook(point, staged);
+    const given: StagedHook = { id: name, hook, phase, model, isAsync, place, options, handler, attach };
+    checkHook(point, given);
+    // A lifecycle handler gets its context only.
+    const running: Handler = (first, second) => inStage(stage, second ?? first, () => handler(first, second));
+    const staged = { ...given, handler: running };
     if (stage.live) return stage.live.add(staged);
     stage.hooks.push(staged);
     // Also when the version is at work by then.
@@ -195,7 +198,7 @@ function firing(
 ) {
   /** Throws for the caller: what it passes is its own mistake, not that of a handler. */
   const optionsOf = (call: string, payload: unknown, given: PluginFireOptions = {}): DispatchOptions => {
-    refuseOld(id, stage);
+    refuseStray(id, stage);
     if (!stage.live)
       throw new HookgateError({
         code: "PLUGIN_NOT_LOADED",

@@ -63,13 +63,52 @@ export interface Stage {
   route: Route | undefined;
   /** Set when the version went live. */
   live: Live | undefined;
-  /** True when the version was replaced, rolled back or stopped: its calls are refused. */
+  /** True when the version was replaced, rolled back or stopped: its calls are refused, but for those of handlers that still run. */
   isOver: boolean;
+  /** Handlers that wait for something: hooks, commands and the default route. */
+  readonly running: Set<RunningHandler>;
+}
+
+/** What a handler was called with. Its signal fires at its deadline. */
+interface RunningHandler {
+  readonly signal?: AbortSignal;
 }
 
 /** `points`: those that the plugin's definition lists. */
 export function createStage(points: readonly HookPoint[] = []): Stage {
-  return { hooks: [], points: [...points], commands: [], route: undefined, live: undefined, isOver: false };
+  return {
+    hooks: [],
+    points: [...points],
+    commands: [],
+    route: undefined,
+    live: undefined,
+    isOver: false,
+    running: new Set(),
+  };
+}
+
+/** Calls a handler; while it runs and has time left, its version may send, edit and fire, also when it is replaced meanwhile. */
+export function inStage<T>({ running }: Stage, context: RunningHandler, call: () => T): T {
+  const value = call();
+  // One that returned at once was not running while anything was replaced.
+  if (!(value instanceof Promise)) return value;
+  // An object of its own: two handlers may be called with the same context.
+  const handler = {
+    get signal() {
+      return context.signal;
+    },
+  };
+  const ended = () => void running.delete(handler);
+  running.add(handler);
+  value.then(ended, ended);
+  return value;
+}
+
+/** Throws PLUGIN_REPLACED for a call of an old version that none of its running handlers can have made: a timer, a promise left behind. */
+export function refuseStray(id: string, stage: Stage): void {
+  if (!stage.isOver) return;
+  for (const { signal } of stage.running) if (signal?.aborted !== true) return;
+  refuseOld(id, stage);
 }
 
 /** Throws PLUGIN_REPLACED for a version that was replaced, rolled back or stopped. */
