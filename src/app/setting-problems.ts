@@ -5,7 +5,7 @@ import { missingProgram } from "../automations/program.js";
 import type { Environment } from "../config/env.js";
 import { namedPlatforms } from "../config/named-platforms.js";
 import type { Config } from "../config/schema.js";
-import { addressProblem, parseAddress } from "../domain/address.js";
+import { addressProblem, formatAddress, parseAddress } from "../domain/address.js";
 import { PLATFORMS, type PlatformName, platformProblem } from "../domain/platform.js";
 import { suggestion } from "../lib/schema-issues.js";
 import type { PluginInfo } from "../plugins/plugins.js";
@@ -29,6 +29,7 @@ export function settingProblems(examined: Examined, on: readonly PlatformName[])
     ...chats(examined, on),
     ...accessLists(config),
     ...retryPauses(config),
+    ...forwardedUnheard(config, on),
     ...namedPlugins(examined),
     ...secondPolicies(config),
     ...alertMatchers(config),
@@ -61,6 +62,20 @@ function accessLists({ discord, telegram }: Config): SettingProblem[] {
   if (telegram.access.guilds.length === 0) return wrong;
   const message = "telegram has no guilds, so no message matches: list its groups under `chats`";
   return [...wrong, { path: ["telegram", "access", "guilds"], message }];
+}
+
+/** A default route whose people answer in a chat that nobody listens to: their replies would be ignored. */
+function forwardedUnheard({ gateway, ...config }: Config, on: readonly PlatformName[]): SettingProblem[] {
+  const { default_route: route } = gateway;
+  const to = typeof route === "object" && "forward" in route ? route.forward : undefined;
+  const platform = on.find((one) => one === to?.platform);
+  if (to === undefined || platform === undefined || addressProblem(to) !== undefined) return [];
+  const { access } = config[platform];
+  // Which guild a channel is of is not known here. On Telegram the number of a person's chat is positive.
+  if (access.guilds.length > 0 || (platform === "telegram" && !to.chatId.startsWith("-"))) return [];
+  if (["*", to.chatId, to.threadId].some((id) => id !== undefined && access.chats.includes(id))) return [];
+  const message = `${formatAddress(to)} gets the messages, but replies there are ignored, because \`${platform}.access.chats\` does not list ${to.chatId}: add it`;
+  return [{ path: ["gateway", "default_route", "forward"], message }];
 }
 
 function retryPauses({ gateway: { retry_first: first, retry_max: max } }: Config): SettingProblem[] {

@@ -50,3 +50,23 @@ it("each place that names another account of Discord or Telegram is reported, wi
   expect(found).toMatch(/gateway\.allowed_plugins\.discord:999:42: discord:999:42 cannot be reached/);
   expect(await checked("111222333444555666", "123456")).not.toContain("cannot be reached");
 });
+
+it.each([
+  ["a group that is not listed", "telegram::-45", {}, true],
+  ["a group that is listed", "telegram::-45", { telegram: { access: { chats: ["-45"] } } }, false],
+  ["the chat of a person", "telegram::46", {}, false],
+  ["a channel that is not listed", "discord::4400000000000000", {}, true],
+  ["a channel of a listed server, as far as one knows", "discord::44", { discord: { access: { guilds: [7] } } }, false],
+  ["a topic of a listed group", "telegram::-45:3", { telegram: { access: { chats: [-45] } } }, false],
+  ["a room of the web chat", "web::general", {}, false],
+])("a default route that forwards to %s", async (_, forward, access, isProblem) => {
+  writeFileSync(join(folder, "hookgate.yaml"), JSON.stringify({ gateway: { default_route: { forward } }, ...access }));
+  const { code, out, err } = await runCli(["check"], { cwd: folder, env });
+  expect(code, err).toBe(isProblem ? 2 : 0);
+  const [platform, , chat] = forward.split(":");
+  if (isProblem)
+    expect(err).toMatch(
+      `gateway.default_route.forward: ${platform}::${chat} gets the messages, but replies there are ignored, because \`${platform}.access.chats\` does not list ${chat}: add it`,
+    );
+  else expect(out).toContain("is good");
+});
