@@ -1,6 +1,7 @@
 /** What happened to a message, in about five lines: received, claimed, decided, sent. Nothing of what people wrote is shown. */
 import { addressOf } from "../../src/domain/event.js";
 import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
+import { shortenedFrom } from "../../src/domain/long-message.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
@@ -299,14 +300,19 @@ function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, n
   if (status === "sent") {
     const isConfirmed = journey.decisions.some((one) => one.id === id && one.kind === "confirmed");
     const verb = isConfirmed ? "counts as sent" : isForward ? "forwarded" : "sent";
-    return `${when}${what} ${verb}${to}${as}${lateText(delivery)}${changed}${postedBy}`;
+    return `${when}${what} ${verb}${to}${as}${lateText(delivery)}${changed}${shortText(delivery)}${postedBy}`;
   }
   const tried = tries(delivery);
   const ended = endText(delivery, mine);
   const running = journey.running.filter(({ dispatchId }) => dispatchId.startsWith(`${id}:`));
   const blocker = journey.blockers.get(id);
   const open = `${running.length > 0 ? ` · ${runningText(running)}` : ""}${blocker ? ` · ${behindText(blocker)}` : ""}`;
-  return `${when}${what}${to} ${ended}${open}${tried > 0 ? ` · tried ${tried === 1 ? "once" : `${tried} times`}` : ""}${nextTryText(delivery, now)}${as}${status === "cancelled" ? "" : changed}${postedBy}`;
+  return `${when}${what}${to} ${ended}${open}${tried > 0 ? ` · tried ${tried === 1 ? "once" : `${tried} times`}` : ""}${nextTryText(delivery, now)}${as}${status === "cancelled" ? "" : changed}${shortText(delivery)}${postedBy}`;
+}
+
+function shortText({ frozen }: Delivery): string {
+  const size = frozen && shortenedFrom(frozen);
+  return size === undefined ? "" : ` · shortened: it had ${count(size, "character")}`;
 }
 
 /** Why it was sent late, where its first try failed. */

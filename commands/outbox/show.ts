@@ -3,6 +3,7 @@
 import { parseAddress } from "../../src/domain/address.js";
 import { addressOf, type InboundEvent } from "../../src/domain/event.js";
 import { hasRole } from "../../src/domain/identity.js";
+import { shortenedFrom } from "../../src/domain/long-message.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
@@ -46,6 +47,7 @@ async function showDelivery(
   const { id, status, cause, parts } = delivery;
   const ambiguous = isAmbiguous(delivery);
   const message = delivery.frozen ?? delivery.message;
+  const size = message && shortenedFrom(message);
   const mayAct = hasRole(context.operator.role, "operator") && (status === "held" || status === "dead");
   return answer({
     text: [
@@ -74,6 +76,7 @@ async function showDelivery(
         ),
       ambiguous &&
         "It was sent and no answer came, so it **may have arrived**. Look in the chat. If it is there, release it `confirmed`; if not, release it, and it is sent again.",
+      size !== undefined && `The message was shortened: it had ${count(size, "character")}.`,
       message && `**Message**${isOpen ? "" : " (texts masked)"}\n${jsonBlock(open(message, isOpen, "us"))}`,
     ],
     data: {

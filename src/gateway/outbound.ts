@@ -16,6 +16,7 @@ import { notifyAsker } from "./outbound/notify-asker.js";
 import { isOtherAccount, park } from "./outbound/park.js";
 import { sendParts } from "./outbound/send-parts.js";
 import type { Outbound, Then } from "./outbound/sending.js";
+import { shorten } from "./outbound/shorten.js";
 import { placeAmongChanges, supersedeDead } from "./outbound/superseded.js";
 import { wasWithdrawn } from "./outbound/withdraw.js";
 
@@ -101,5 +102,5 @@ async function decideAndSend(delivery: Delivery, adapter: Adapter, out: Outbound
     return finish(delivery, decision.kind, decision.reason, out);
   }
   await supersedeDead(delivery, out);
-  return await freezeAndSend(delivery, decision.message, target.posted, adapter, out);
+  return await freezeAndSend(delivery, shorten(delivery, decision.message, out), target.posted, adapter, out);
 }

@@ -1,5 +1,6 @@
 /** `run: chat`: says something at one or more addresses, through the outbox. A run that is done again says nothing twice. */
 import { type Address, formatAddress } from "../../../domain/address.js";
+import { shortenMessage } from "../../../domain/long-message.js";
 import type { OutboundMessage } from "../../../domain/message.js";
 import { errorMessage, HookgateError } from "../../../lib/errors.js";
 import type { Handler, HandlerResult } from "../../handler.js";
@@ -99,24 +100,14 @@ async function editLast(
 }
 
 function messageOf({ text = "", card, buttons, silent, mentions }: ChatOptions): OutboundMessage {
-  return {
-    text: shortened(text),
+  return shortenMessage({
+    text,
     ...(card === undefined ? {} : { card }),
     buttons: buttons?.map((row) => row.map((one) => ({ ...one, label: cleanLabel(one.label) }))),
     ...(silent === undefined ? {} : { silent }),
     ...(mentions === undefined ? {} : { mentions }),
-  };
+  });
 }
-
-/** What a template fills in may be of any length, and one message must not become hundreds. */
-const MAX_TEXT = 20_000;
-
-function shortened(text: string): string {
-  if (text.length <= MAX_TEXT) return text;
-  return `${clip(text, MAX_TEXT)}\n\n(${text.length - MAX_TEXT} more characters were left out)`;
-}
-
-const clip = (text: string, length: number) => text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
 
 function preview({ text, card }: OutboundMessage): string {
   const fields = card?.fields?.map(({ name, value }) => `${name}: ${value}`) ?? [];
