@@ -45,8 +45,8 @@ export interface Entry {
   /** No matcher, no plugin, and its result is waited for. */
   readonly plain: boolean;
   enabled: boolean;
-  /** A synchronous point logged that it cannot use this hook as it is. */
-  isWarnedOf: boolean;
+  /** What was logged about it, and is logged once only. */
+  warnings: Set<string> | undefined;
   removed: boolean;
   /** Plain, enabled and there: the check before its turn is this one. See `refresh`. */
   ready: boolean;
@@ -137,7 +137,7 @@ export function makeEntry({ id, seq, point, phase, handler, options }: EntryFact
     closing: closingOf(failurePolicy),
     plain,
     enabled,
-    isWarnedOf: false,
+    warnings: undefined,
     removed: false,
     ready: plain && enabled,
   };

@@ -286,7 +286,10 @@ export class HookRegistry<P extends Points = Catalogue> {
   /** Where the handler of a hook is registered now: for its failures, which show it. */
   setPlace(id: string, place: string | undefined): void {
     const entry = this.#roster.entries.get(id);
-    if (entry !== undefined) entry.place = place;
+    if (entry === undefined) return;
+    entry.place = place;
+    // Another version of the handler may be wrong in the same way.
+    entry.warnings = undefined;
   }
 
   /** Takes a point away. Throws HOOK_POINT_IN_USE while somebody is registered there. */

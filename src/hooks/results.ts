@@ -114,7 +114,7 @@ function refusedChange(before: unknown, after: unknown, mutable: readonly string
   return undefined;
 }
 
-function isFields(value: unknown): value is Fields {
+export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -17,6 +17,8 @@ export interface Origin {
   runIdOf(entry: Entry): string;
   state(entry: Entry, outcome: Outcome, reason: string | undefined): void;
   check(entry: Entry, result: unknown): string | undefined;
+  warn(entry: Entry, what: string): void;
+  warnOnce(entry: Entry, what: string): void;
 }
 
 const STATES = ["skipped", "blocked", "deferred", "dry_run"] as const;
@@ -82,6 +84,12 @@ export class HookRun implements HookContext {
   /** For the kernel; a handler has no use for it. */
   static entryOf(run: HookRun): Entry {
     return run.#entry;
+  }
+
+  /** Logs what a handler did without effect. `isEach`: each time, not once for each hook. */
+  protected static warn(run: HookRun, what: string, isEach: boolean): void {
+    if (isEach) run.#dispatch.warn(run.#entry, what);
+    else run.#dispatch.warnOnce(run.#entry, what);
   }
 
   /** Fires the signal of a run that nobody waits for any more. */

@@ -31,6 +31,8 @@ interface Sequential {
   onDeadline(): void;
   /** A handler that timed out was rejected after all. */
   onLate(entry: Entry, error: unknown): void;
+  /** A handler that timed out returned something after all. */
+  onLateValue(entry: Entry, value: unknown): void;
   /** The run that is waited for. */
   awaitedRun(): HookRun | undefined;
 }
@@ -56,7 +58,9 @@ export class SequenceWait extends Armed {
     this.sequence = undefined;
     this.late = undefined;
     this.onValue = (value) => {
-      if (this.late === undefined) (this.sequence as Sequential).onValue(value);
+      const sequence = this.sequence as Sequential;
+      if (this.late === undefined) sequence.onValue(value);
+      else if (value !== undefined) sequence.onLateValue(this.late, value);
     };
     this.onError = (error) => {
       const sequence = this.sequence as Sequential;
@@ -89,7 +93,7 @@ export class SequenceWait extends Armed {
 /** A dispatch that runs all its handlers at once. */
 interface Parallel {
   lateness(wait: VoidWait, run: HookRun, startedMs: number): unknown;
-  onValue(wait: VoidWait, run: HookRun, startedMs: number): void;
+  onValue(wait: VoidWait, run: HookRun, startedMs: number, value: unknown): void;
   onError(wait: VoidWait, run: HookRun, startedMs: number, error: unknown, outcome: "failed" | "timed_out"): void;
   onLate(run: HookRun, error: unknown): void;
 }
@@ -109,7 +113,7 @@ export class VoidWait extends Armed {
   declare run: HookRun | undefined;
   declare startedMs: number;
   declare private isLate: boolean;
-  declare readonly onValue: () => void;
+  declare readonly onValue: (value: unknown) => void;
   declare readonly onError: (error: unknown) => void;
 
   constructor(waits: Waits) {
@@ -119,12 +123,12 @@ export class VoidWait extends Armed {
     this.run = undefined;
     this.startedMs = 0;
     this.isLate = false;
-    this.onValue = () => {
+    this.onValue = (value) => {
       if (this.isLate) return; // a late result is discarded
       const { run, startedMs } = this;
       const late = this.dispatch?.lateness(this, run as HookRun, startedMs);
       if (late !== undefined) this.abandon(late);
-      else this.release()?.onValue(this, run as HookRun, startedMs);
+      else this.release()?.onValue(this, run as HookRun, startedMs, value);
     };
     this.onError = (error) => {
       const { run, startedMs } = this;

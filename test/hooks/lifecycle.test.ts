@@ -318,7 +318,8 @@ describe("runBeforeSync", () => {
     later.open();
     await new Promise((resolve) => setImmediate(resolve));
     expect(result).toEqual({ cancelled: false, data: { title: "at once", tags: [] } });
-    expect(log.map(({ level }) => level)).toEqual(["warn", "debug"]);
+    expect(log.map(({ level }) => level)).toEqual(["warn", "warn", "debug"]);
+    expect(log[1]?.message).toContain("it was called when the hook had ended. Nothing was cancelled.");
   });
 
   it("takes back the changes of a handler that throws, and throws for a fail-closed one", () => {

@@ -186,6 +186,23 @@ export abstract class Dispatch implements IsolationNote {
     );
   }
 
+  /** Something of a handler has no effect. */
+  warn(entry: Entry, what: string): void {
+    const { id, pluginId: plugin, place } = entry;
+    this.kernel.logger.warn(
+      { hook: this.point.name, id, plugin, place },
+      `Hook "${id}" at ${this.point.name}: ${what}`,
+    );
+  }
+
+  /** The same once for each hook: the point may fire every few seconds, and the journal has every run. */
+  warnOnce(entry: Entry, what: string): void {
+    if (entry.warnings?.has(what) === true) return;
+    entry.warnings ??= new Set();
+    entry.warnings.add(what);
+    this.warn(entry, what);
+  }
+
   /** A promise that nobody waits for any more was rejected. The run's outcome was noted at its deadline. */
   protected ignoreLate(entry: Entry, error: unknown): void {
     const place = errorPlace(error) ?? entry.place;

@@ -13,6 +13,7 @@ import { checkChange } from "../results.js";
 import { HookRun, type Origin } from "../run.js";
 import type { BeforeResult, LifecycleContext } from "../signatures.js";
 import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
+import { checkNothingReturned, reasonOf } from "./no-effect.js";
 import type { Rules, Sequence } from "./sequence.js";
 
 /** What handlers of one dispatch share. */
@@ -49,13 +50,30 @@ export class LifecycleRun extends HookRun implements LifecycleContext {
     return this.#cancellation?.reason;
   }
   // A field and not a method, so that `const { cancel } = ctx` works.
-  readonly cancel = (reason?: string): void => {
-    const cancellation = this.#cancellation;
-    if (cancellation === undefined || !this.#isOpen) return;
+  readonly cancel = (given?: string): void => {
+    const cancellation = this.#isOpen && HookRun.entryOf(this).point.vetoable ? this.#cancellation : undefined;
+    if (cancellation === undefined) {
+      this.#warnOfNoEffect();
+      return;
+    }
+    const { reason, problem } = reasonOf(given);
+    if (problem !== undefined) HookRun.warn(this, problem, false);
     cancellation.cancelled = true;
     cancellation.by ??= this.id;
     if (reason !== undefined) cancellation.reason ??= reason;
   };
+
+  #warnOfNoEffect(): void {
+    const { point, execution, timeoutMs } = HookRun.entryOf(this);
+    const warn = (why: string) => HookRun.warn(this, `ctx.cancel has no effect: ${why}`, !this.#isOpen);
+    if (this.phase === "after")
+      warn('in the phase "after", what it would stop has happened. Register the hook in the phase "before".');
+    else if (this.#cancellation === undefined) warn(`nothing waits for a hook whose execution is ${execution}.`);
+    else if (!point.vetoable) warn(`nothing can cancel ${point.name}.`);
+    else if (this.signal.aborted)
+      warn(`it was called after the hook's time of ${timeoutMs} ms. Nothing was cancelled.`);
+    else warn("it was called when the hook had ended. Nothing was cancelled.");
+  }
 
   /** Gives the data as the handler left it; after this, nothing that it does has an effect. */
   static close(run: LifecycleRun): unknown {
@@ -91,10 +109,11 @@ export class BeforeRules implements Rules<BeforeResult<unknown>> {
   absorb(
     sequence: Sequence<BeforeResult<unknown>>,
     entry: Entry,
-    _value: unknown,
+    value: unknown,
     startedMs: number,
     run: HookRun,
   ): boolean {
+    if (value !== undefined) checkReturned(sequence, entry, value, run as LifecycleRun);
     const changed = LifecycleRun.close(run as LifecycleRun);
     checkChange(this.snapshot, changed, sequence.point);
     this.data = changed;
@@ -153,7 +172,7 @@ export class BeforeSyncDispatch extends Dispatch {
       const reason = unfit(entry);
       if (reason === undefined) this.call(entry);
       else {
-        this.warn(entry, reason);
+        this.warnOnce(entry, reason);
         this.note(entry, undefined, { outcome: "skipped", reason });
       }
       if (this.failure !== undefined) break;
@@ -177,6 +196,7 @@ export class BeforeSyncDispatch extends Dispatch {
         if (isThenable(value)) promiseOf(value).catch((error: unknown) => this.ignoreLate(entry, error));
         throw late;
       }
+      if (!isThenable(value)) checkReturned(this, entry, value, run);
       const changed = LifecycleRun.close(run);
       checkChange(snapshot, changed, this.point);
       this.data = changed;
@@ -191,20 +211,20 @@ export class BeforeSyncDispatch extends Dispatch {
   }
 
   private letGo(entry: Entry, promise: PromiseLike<unknown>): void {
-    this.warn(entry, "it returned a promise, and a synchronous point does not wait for promises");
+    this.warnOnce(entry, "it returned a promise, and a synchronous point does not wait for promises");
     this.data = copyOf(this.data);
     promiseOf(promise).catch((error: unknown) => this.ignoreLate(entry, error));
   }
+}
 
-  /** Once for each hook: the point may fire every few seconds, and the journal has every run. */
-  private warn(entry: Entry, reason: string): void {
-    if (entry.isWarnedOf) return;
-    entry.isWarnedOf = true;
-    this.kernel.logger.warn(
-      { hook: this.point.name, id: entry.id },
-      `Hook "${entry.id}" at ${this.point.name}: ${reason}`,
+/** Throws for fields that were returned and would have no effect. */
+function checkReturned(dispatch: Dispatch, entry: Entry, value: unknown, run: LifecycleRun): void {
+  if (value !== false) checkNothingReturned(value, run);
+  else
+    dispatch.warnOnce(
+      entry,
+      "it returned false, which has no effect: to stop what is about to happen, call ctx.cancel(reason).",
     );
-  }
 }
 
 function unfit(entry: Entry): string | undefined {

@@ -11,6 +11,7 @@ import type { HookPoint, LifecyclePhase } from "../point.js";
 import { deadlineError, HookRun } from "../run.js";
 import { type SequenceWait, takeSequenceWait } from "../wait.js";
 import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
+import { decisionIn } from "./no-effect.js";
 import { TimedCall } from "./timed-call.js";
 
 /** What a model makes of its handlers. One for each dispatch: it holds what has come of them so far. */
@@ -221,6 +222,16 @@ export class Sequence<Result> extends Dispatch {
 
   onLate(entry: Entry, error: unknown): void {
     this.ignoreLate(entry, error);
+  }
+
+  /** A late result is discarded. One that would have stopped something is logged: it was not stopped. */
+  onLateValue(entry: Entry, value: unknown): void {
+    const decision = this.phase === undefined ? decisionIn(value) : undefined;
+    if (decision !== undefined)
+      this.warn(
+        entry,
+        `it returned ${decision} after its time of ${entry.timeoutMs} ms: the result came too late and has no effect. Raise timeoutMs, or decide faster.`,
+      );
   }
 
   private finish(): void {

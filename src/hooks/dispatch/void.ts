@@ -8,6 +8,7 @@ import { HookRun } from "../run.js";
 import { takeVoidWait, type VoidWait } from "../wait.js";
 import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
 import { LifecycleRun } from "./lifecycle.js";
+import { decisionIn } from "./no-effect.js";
 import { TimedCall } from "./timed-call.js";
 
 export class VoidDispatch extends Dispatch {
@@ -81,7 +82,7 @@ export class VoidDispatch extends Dispatch {
       return;
     }
     if (!waits) {
-      this.passed(entry, startedMs);
+      this.passed(entry, startedMs, value);
       return;
     }
     this.waiting++;
@@ -107,7 +108,7 @@ export class VoidDispatch extends Dispatch {
       run,
       () => this.invoke(entry, run),
       (settled) => {
-        if (settled.kind === "passed") this.passed(entry, startedMs);
+        if (settled.kind === "passed") this.passed(entry, startedMs, settled.value);
         else this.reportDetached(entry, startedMs, settled.error, settled.kind);
         ended?.();
       },
@@ -115,10 +116,22 @@ export class VoidDispatch extends Dispatch {
     );
   }
 
-  private passed(entry: Entry, startedMs: number): void {
+  private passed(entry: Entry, startedMs: number, value: unknown): void {
+    if (value !== undefined && entry.execution !== "background") this.ignored(entry, value);
     if (this.recording === undefined) return;
     const isBackground = entry.execution === "background";
     this.note(entry, startedMs, { outcome: !isBackground ? "passed" : this.dryRun ? "dry_run" : "backgrounded" });
+  }
+
+  /** Handlers decide nothing here. Most of what they return was never meant to; a decision was. */
+  private ignored(entry: Entry, value: unknown): void {
+    const decision = value === false ? "false" : decisionIn(value);
+    if (decision === undefined) return;
+    const why =
+      this.phase === undefined
+        ? `a handler of ${this.point.name} decides nothing. Register it at a point that decides (\`npx hookgate points\` lists them)`
+        : 'in the phase "after", what it could stop has happened. Register it in the phase "before", and call ctx.cancel(reason)';
+    this.warnOnce(entry, `it returned ${decision}, which has no effect: ${why}.`);
   }
 
   /** Why what a handler brings now comes too late; undefined when it comes in time. */
@@ -126,8 +139,8 @@ export class VoidDispatch extends Dispatch {
     return this.lateError(HookRun.entryOf(run), startedMs, wait);
   }
 
-  onValue(wait: VoidWait, run: HookRun, startedMs: number): void {
-    this.passed(HookRun.entryOf(run), startedMs);
+  onValue(wait: VoidWait, run: HookRun, startedMs: number, value: unknown): void {
+    this.passed(HookRun.entryOf(run), startedMs, value);
     this.settled(wait);
   }
 

@@ -1,0 +1,63 @@
+/** What handlers decide where nothing takes it: named, so that the log can say that it has no effect. */
+import { HookgateError } from "../../lib/errors.js";
+import { shown } from "../../lib/plain-issues.js";
+import { isFields } from "../results.js";
+import type { LifecycleContext } from "../signatures.js";
+
+/** The fields with which results stop, answer or change something. */
+const DECISIONS = ["handled", "cancel", "error", "reply"] as const;
+
+/** `cancel`, as a result has it: the decision in what a handler returned; undefined when there is none. */
+export function decisionIn(value: unknown): string | undefined {
+  if (!isFields(value)) return undefined;
+  const key = DECISIONS.find((one) => Object.hasOwn(value, one) && Boolean(value[one]));
+  return key === undefined ? undefined : `{ ${key}: … }`;
+}
+
+/**
+ * A `before` handler changes `ctx.data` and calls `ctx.cancel`. Throws for fields that it returns instead, which would have no effect;
+ * what it returns of the data itself (`Object.assign(ctx.data, …)`) is fine.
+ */
+export function checkNothingReturned(value: unknown, context: LifecycleContext): void {
+  if (!isPlain(value) || value === (context as unknown) || isWithin(value, context.data, 0)) return;
+  throw new HookgateError({
+    code: "HOOK_RESULT_INVALID",
+    message: `Result: what a before handler returns has no effect, and it returned ${safelyShown(value)}: change ctx.data, or call ctx.cancel(reason)`,
+  });
+}
+
+/** A response or another object of a class comes from the last call of an arrow function, and is meant for nobody. */
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return isFields(value) && [Object.prototype, null].includes(Object.getPrototypeOf(value));
+}
+
+const MAX_DEPTH = 6;
+
+function isWithin(value: object, data: unknown, depth: number): boolean {
+  if (value === data) return true;
+  if (typeof data !== "object" || data === null || depth === MAX_DEPTH) return false;
+  return Object.values(data).some((part) => isWithin(value, part, depth + 1));
+}
+
+function safelyShown(value: object): string {
+  try {
+    return shown(value);
+  } catch {
+    return `an object with ${Object.keys(value).join(", ")}`;
+  }
+}
+
+/** The reason of a cancel as text; `problem` when it was given as something else. */
+export function reasonOf(given: unknown): { reason: string | undefined; problem?: string } {
+  if (given === undefined || given === null) return { reason: undefined };
+  if (typeof given === "string") return { reason: given };
+  const problem = `ctx.cancel expects the reason as text, and got ${kindOf(given)}. It is cancelled; pass a text.`;
+  if (given instanceof Error) return { reason: given.message, problem };
+  return { reason: typeof given === "object" ? safelyShown(given) : String(given), problem };
+}
+
+function kindOf(given: unknown): string {
+  if (given instanceof Error) return "an error";
+  if (Array.isArray(given)) return "a list";
+  return typeof given === "object" ? "an object" : `a ${typeof given}`;
+}
