@@ -5,7 +5,7 @@ import type { SlaDesk } from "../src/alerts/sla/desk.js";
 import type { AutomationDesk } from "../src/automations/desk.js";
 import type { Address } from "../src/domain/address.js";
 import type { CommandSpec } from "../src/domain/command.js";
-import type { Store } from "../src/domain/store.js";
+import type { CancelledRest, Store } from "../src/domain/store.js";
 import type { OwnerClaims } from "../src/gateway/owner-claims.js";
 import type { GatewayStatus } from "../src/gateway/status.js";
 import type { HookRegistry } from "../src/hooks/registry.js";
@@ -52,6 +52,8 @@ export interface CommandDeps {
   discard(deliveryIds: readonly string[]): Promise<number>;
   /** Cancels a delivery that waits for its turn. False when it does not wait any more. */
   withdraw(deliveryId: string, reason: string): Promise<boolean>;
+  /** Ends a delivery that is not done yet; parts that were sent stay. Undefined when it is not open any more. */
+  cancelRest(deliveryId: string, reason: string): Promise<CancelledRest | undefined>;
   /** Ends a pause, or all; what waited is sent now. Resolves with the keys of those that were there. */
   liftPauses(key?: string): Promise<string[]>;
   /** A dead inbox row is handled again, now. False when it is not dead. */

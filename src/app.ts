@@ -247,6 +247,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       release: (deliveryId, confirmed) => gateway.release(deliveryId, confirmed),
       discard: (deliveryIds) => gateway.discard(deliveryIds),
       withdraw: (deliveryId, reason) => gateway.withdraw(deliveryId, reason),
+      cancelRest: (deliveryId, reason) => gateway.cancelRest(deliveryId, reason),
       revive: (inboxId) => gateway.revive(inboxId),
       liftPauses: (key) => gateway.liftPauses(key),
       placeName,

@@ -53,6 +53,9 @@ export function isAmbiguous(delivery: Delivery): boolean {
   return delivery.status === "held" && delivery.parts.some((part) => part.status === "sending");
 }
 
+/** Something of it is to be sent still. */
+export const isOpen = ({ status }: Delivery): boolean => status === "waiting" || status === "sending";
+
 /** How often it was tried: a try whose answer never came is counted by its part alone. */
 export function tries({ attempts, parts }: Delivery): number {
   return Math.max(attempts, ...parts.map((part) => part.attempts));

@@ -1,4 +1,4 @@
-/** `/outbox purge ID|STATUS|all [chat older reason] [yes]`: deletes what will not be sent or handled; asks before it deletes. What waits is cancelled; what is being sent, or was sent, is left. */
+/** `/outbox purge ID|STATUS|all [chat older reason] [yes]`: deletes what will not be sent or handled; asks before it deletes. What waits is cancelled, by its id also what is being sent; what was sent is left. */
 import type { DeliveryStatus } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -7,7 +7,7 @@ import type { CommandDeps } from "../deps.js";
 import { code, count, plain } from "../text.js";
 import { conversationText } from "../who.js";
 import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
-import { findLetter, isAmbiguous, type Letter } from "./letter.js";
+import { findLetter, isAmbiguous, isOpen, type Letter } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
 import { withdrawOne, withdrawWaiting } from "./withdraw.js";
 
@@ -79,15 +79,14 @@ function confirmPurge(amount: number, what: string, kinds: readonly string[], { 
 async function purgeOne(deps: CommandDeps, context: CommandContext, id: string): Promise<CommandAnswer> {
   const { options } = context;
   const letter = await findLetter(deps, id);
-  if (letter.kind === "delivery" && letter.delivery.status === "waiting")
-    return withdrawOne(deps, context, letter.delivery.id, letter.delivery.conversation);
+  if (letter.kind === "delivery" && isOpen(letter.delivery)) return withdrawOne(deps, context, letter.delivery);
   const { status } = letter.kind === "delivery" ? letter.delivery : letter.row;
   const isPurgeable = letter.kind === "delivery" ? PURGEABLE.some((one) => one === status) : status === "dead";
   if (!isPurgeable)
     throw new HookgateError({
       code: "NOT_PURGEABLE",
       message: `${id} is ${status} and is not deleted by hand.`,
-      hint: `Only waiting, ${PURGEABLE.join(", ")} deliveries and dead inbox messages are; the rest goes with the retention.`,
+      hint: `Only waiting, sending, ${PURGEABLE.join(", ")} deliveries and dead inbox messages are; the rest goes with the retention.`,
     });
   if (options.yes !== true) return confirmOne(deps, letter, id);
   const purged =

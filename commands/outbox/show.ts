@@ -13,7 +13,7 @@ import { endText } from "../journey/why-not-reached.js";
 import { open } from "../show-dispatch.js";
 import { ago, clockTime, code, count, jsonBlock, plain, table } from "../text.js";
 import { conversationText, placeText } from "../who.js";
-import { findLetter, isAmbiguous, tries } from "./letter.js";
+import { findLetter, isAmbiguous, isOpen as isUnderWay, tries } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
 
 const MAX_DISPATCHES = 20;
@@ -69,7 +69,11 @@ async function showDelivery(
           parts.map((part) => [
             String(part.index + 1),
             // What ended with its delivery is not under way.
-            part.status === "sending" && status !== "sending" ? (ambiguous ? "not known" : "not sent") : part.status,
+            part.status === "sending" && status !== "sending"
+              ? ambiguous || status === "cancelled"
+                ? "not known"
+                : "not sent"
+              : part.status,
             String(part.attempts),
             part.messageId ?? "",
           ]),
@@ -100,6 +104,9 @@ async function showDelivery(
           : []),
         ...(hasRole(context.operator.role, "admin") && (status === "held" || status === "dead")
           ? [commandButton("Delete", `/outbox purge ${id}`, "danger")]
+          : []),
+        ...(hasRole(context.operator.role, "admin") && isUnderWay(delivery)
+          ? [commandButton("Cancel", `/outbox purge ${id}`, "danger")]
           : []),
         ...(isOpen ? [] : [commandButton("Reveal", `/outbox show ${id} reveal=true`)]),
       ],

@@ -1,4 +1,5 @@
-/** `/outbox purge waiting|ID [chat older reason] [yes]`: ends what waits for its turn, such as a flood. It stays in the outbox as cancelled. */
+/** `/outbox purge waiting|ID [chat older reason] [yes]`: ends what waits for its turn, such as a flood, or one message that is partly sent. It stays in the outbox as cancelled. */
+import type { CancelledRest, Delivery } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
@@ -38,14 +39,23 @@ export async function withdrawWaiting(
   return answer({ text: [withdrawnText(withdrawn, waiting.length)], data: { withdrawn } });
 }
 
-export async function withdrawOne(deps: CommandDeps, context: CommandContext, id: string, conversation: string) {
+export async function withdrawOne(
+  deps: CommandDeps,
+  context: CommandContext,
+  { id, conversation, parts }: Delivery,
+): Promise<CommandAnswer> {
   if (context.options.yes === true) {
-    const withdrawn = await withdrawAll(deps, context, [id]);
-    return answer({ text: [withdrawnText(withdrawn, 1)], data: { withdrawn } });
+    const rest = await deps.cancelRest(id, `withdrawn by ${operatorName(context.operator)}`);
+    return answer({ text: [restText(id, rest)], data: { withdrawn: rest ? 1 : 0, ...rest } });
   }
+  const sent = parts.filter(({ status }) => status === "sent").length;
+  const state =
+    parts.length === 0 || (sent === 0 && parts.length === 1)
+      ? "It waits for its turn, and will not be sent."
+      : `${sent} of its ${count(parts.length, "part")} ${sent === 1 ? "is" : "are"} sent and ${sent === 1 ? "stays" : "stay"}; the rest will not be sent.`;
   return answer({
     text: [
-      `Cancel ${code(id)} to ${conversationText(deps, conversation)}? It waits for its turn, and will not be sent. \`yes=true\` cancels without asking.`,
+      `Cancel ${code(id)} to ${conversationText(deps, conversation)}? ${state} \`yes=true\` cancels without asking.`,
     ],
     data: { withdrawn: 0, wouldWithdraw: 1, what: id },
     outcome: "refused",
@@ -56,6 +66,15 @@ export async function withdrawOne(deps: CommandDeps, context: CommandContext, id
       ],
     ],
   });
+}
+
+function restText(id: string, rest: CancelledRest | undefined): string {
+  if (rest === undefined)
+    return `Nothing was cancelled: ${code(id)} had ended meanwhile. \`/outbox show ${id}\` shows how.`;
+  const { sent, parts, isUnclear } = rest;
+  if (sent === 0 && !isUnclear) return withdrawnText(1, 1);
+  const unclear = isUnclear ? ` Part ${sent + 1} was on its way and may still arrive.` : "";
+  return `${code(id)} is cancelled: ${sent} of ${count(parts, "part")} ${sent === 1 ? "was" : "were"} sent before.${unclear} \`/outbox list cancelled\` shows what is kept of it.`;
 }
 
 async function withdrawAll(deps: CommandDeps, { operator, signal }: CommandContext, ids: readonly string[]) {

@@ -163,6 +163,15 @@ export interface DeliveryPart {
   attempts: number;
 }
 
+/** How far a delivery had come when an operator ended it. */
+export interface CancelledRest {
+  sent: number;
+  /** 0 when its parts were not decided yet. */
+  parts: number;
+  /** One part was on its way: it may still arrive. */
+  isUnclear: boolean;
+}
+
 export interface Delivery extends NewDelivery {
   /** Order in its conversation. */
   seq: number;
@@ -219,7 +228,8 @@ export interface OutboxStore {
   partSending(id: string, index: number): Promise<void>;
   /**
    * A part is confirmed; the same transaction marks the next one sending (unless `nextWaits`: the rate limit holds it back),
-   * or, after the last, the delivery sent (and stores its link). `isOwed`: hooks listen, and are owed its end. Resolves at its commit.
+   * or, after the last, the delivery sent (and stores its link). `isOwed`: hooks listen, and are owed its end. Resolves at its commit:
+   * false when the delivery was ended meanwhile, so that no further part may go.
    */
   partSent(
     id: string,
@@ -228,7 +238,7 @@ export interface OutboxStore {
     at: number,
     nextWaits?: boolean,
     isOwed?: boolean,
-  ): Promise<void>;
+  ): Promise<boolean>;
   /** Later, at the head of its conversation; the attempt is counted. A part that was `sending` waits again: it was not posted, or may be repeated. */
   retryAt(id: string, dueAt: number, reason: string): Promise<void>;
   /** Ends an open or held delivery; `superseded` also ends a dead one. */
@@ -241,6 +251,8 @@ export interface OutboxStore {
   ): Promise<void>;
   /** Cancels an open delivery of which no part was sent or is being sent. False: there is no such delivery. `isOwed`: as for `finish`. */
   withdraw(id: string, reason: string, at: number, isOwed: boolean): Promise<boolean>;
+  /** Cancels what is left of an open delivery; parts that were sent stay, and the reason counts them. Undefined: there is no such delivery. */
+  cancelRest(id: string, reason: string, at: number, isOwed: boolean): Promise<CancelledRest | undefined>;
   /**
    * An operator sends a held or dead delivery after all: with its frozen decision when it has one (parts that were `sending` wait again),
    * else through the hooks. An expired TTL is lifted. `confirmed`: an ambiguous part did arrive.

@@ -7,7 +7,7 @@ import type { Operator } from "../domain/identity.js";
 import type { Cause } from "../domain/journal.js";
 import type { InboundMessage, OutboundMessage } from "../domain/message.js";
 import type { ConversationWatch } from "../domain/sla.js";
-import type { Delivery, Store } from "../domain/store.js";
+import type { CancelledRest, Delivery, Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
@@ -128,6 +128,8 @@ export interface Gateway {
   discard(deliveryIds: readonly string[]): Promise<number>;
   /** Cancels a delivery of which nothing was sent or is being sent; `delivery_failed` fires. False when it was too late for that. */
   withdraw(deliveryId: string, reason: string): Promise<boolean>;
+  /** An operator ends an open delivery, also one that is partly sent; `delivery_failed` fires. Undefined when it is not open any more. */
+  cancelRest(deliveryId: string, reason: string): Promise<CancelledRest | undefined>;
   /** The clock was set by so much: what waits in the queues keeps the length of its wait. */
   clockStepped(stepMs: number): Promise<void>;
   /** Ends a pause of a platform or chat, or all of them; what waited is sent now. Resolves with the keys of those that were there. */

@@ -3,7 +3,7 @@ import type { GatewayPort } from "../domain/adapter.js";
 import type { Address } from "../domain/address.js";
 import type { OutboundMessage } from "../domain/message.js";
 import { queueOf } from "../domain/outbox-queue.js";
-import type { Delivery, NewDelivery } from "../domain/store.js";
+import type { CancelledRest, Delivery, NewDelivery } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
 import { createPerMinute } from "../lib/per-minute.js";
@@ -41,7 +41,7 @@ import { Requests } from "./outbound/request.js";
 import type { Outbound } from "./outbound/sending.js";
 import { sightOfHook } from "./outbound/sight-of-hook.js";
 import { tellOwed } from "./outbound/tell-owed.js";
-import { withdraw } from "./outbound/withdraw.js";
+import { cancelRest, withdraw } from "./outbound/withdraw.js";
 import { sendNext } from "./outbound.js";
 import type { Parts } from "./parts.js";
 import { Pressure } from "./pressure.js";
@@ -285,6 +285,10 @@ class RunningGateway implements Gateway {
 
   withdraw(deliveryId: string, reason: string): Promise<boolean> {
     return withdraw(deliveryId, reason, this.#out);
+  }
+
+  cancelRest(deliveryId: string, reason: string): Promise<CancelledRest | undefined> {
+    return cancelRest(deliveryId, reason, this.#out);
   }
 
   async revive(inboxId: number): Promise<boolean> {

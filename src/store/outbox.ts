@@ -1,6 +1,7 @@
 /** The outbox: deliveries in order per conversation, with the frozen decision and the parts of each. */
 import type { Database } from "better-sqlite3";
 import type { Address } from "../domain/address.js";
+import { partCountText } from "../domain/part-count.js";
 import type { DeliveryPart, DeliveryStatus, NewDelivery, OutboxStore } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import { boundedMap } from "./bounded-map.js";
@@ -182,16 +183,18 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
           const sent = asSent(known.part, messageId);
           if (setShortSent.run(JSON.stringify([sent]), at, known.seq).changes > 0) {
             if (isOwed) owe(id);
-            return addPosted(known.seq, known.address, sent);
+            addPosted(known.seq, known.address, sent);
+            return true;
           }
         }
         const delivery = find.get(id);
         const parts = delivery && markSent(parseParts(delivery), index, messageId);
         // Settled by an operator meanwhile, or confirmed twice: the platform's id is kept, the status is not touched.
-        if (!delivery || !parts) return;
+        if (!delivery || !parts) return delivery?.status === "sending" || delivery?.status === "sent";
         for (const part of parts) if (part.index === index) addPosted(delivery.seq, parseData(delivery).address, part);
         if (delivery.status === "sending") advance(delivery, parts, at, { nextWaits, isOwed });
         else setParts.run(JSON.stringify(parts), delivery.seq);
+        return delivery.status === "sending";
       }),
     retryAt: (id, dueAt, reason) =>
       write(() => {
@@ -211,6 +214,16 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
         finish.run("cancelled", reason, at, id, "cancelled");
         if (isOwed) owe(id);
         return true;
+      }),
+    cancelRest: (id, reason, at, isOwed) =>
+      write(() => {
+        const record = find.get(id);
+        if (record?.status !== "waiting" && record?.status !== "sending") return undefined;
+        const parts = parseParts(record);
+        const sent = parts.filter((part) => !isUnsent(part)).length;
+        finish.run("cancelled", `${reason}${partCountText(parts)}`, at, id, "cancelled");
+        if (isOwed) owe(id);
+        return { sent, parts: parts.length, isUnclear: parts.some(({ status }) => status === "sending") };
       }),
     shift: (stepMs) => write(() => void shift.run(stepMs, stepMs, stepMs)),
     dueNow: (key, at) => write(() => void dueNow.run(at, at, key, key, key)),

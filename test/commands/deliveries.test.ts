@@ -40,3 +40,38 @@ describe("a message that was shortened", () => {
     );
   });
 });
+
+describe("a message that is partly sent", () => {
+  it("can be ended; the answer says how many parts were sent", async () => {
+    await desk.store.outbox.enqueue([delivery("d_parts")], now());
+    await desk.store.outbox.freeze(
+      "d_parts",
+      undefined,
+      Array.from({ length: 500 }, (_, n) => part(n)),
+      [],
+    );
+    for (let n = 0; n < 3; n++) await desk.store.outbox.partSent("d_parts", n, String(n), now(), true);
+    const shown = await desk.say("/outbox show d_parts");
+    expect(shown.lines).toContain("/outbox purge d_parts");
+    const asked = await desk.say("/outbox purge d_parts");
+    expect(asked.shown).toContain("3 of its 500 parts are sent and stay; the rest will not be sent.");
+    expect((await desk.store.outbox.get("d_parts"))?.status).toBe("sending");
+    const { shown: text, data } = await desk.say("/outbox purge d_parts yes=true");
+    expect(text).toContain("is cancelled: 3 of 500 parts were sent before.");
+    expect(data).toMatchObject({ withdrawn: 1, sent: 3, parts: 500 });
+    expect(await desk.store.outbox.get("d_parts")).toMatchObject({
+      status: "cancelled",
+      reason: expect.stringContaining("(3 of 500 parts were sent)"),
+    });
+    await expect(desk.say("/outbox purge d_parts yes=true")).resolves.toMatchObject({ data: { purged: 1 } });
+  });
+
+  it("is said to be unclear when one part is on its way", async () => {
+    await desk.store.outbox.enqueue([delivery("d_wire")], now());
+    await desk.store.outbox.freeze("d_wire", undefined, [part(0)], []);
+    await desk.store.outbox.partSending("d_wire", 0);
+    expect((await desk.say("/outbox purge d_wire yes=true")).shown).toContain(
+      "Part 1 was on its way and may still arrive.",
+    );
+  });
+});

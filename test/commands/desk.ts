@@ -63,6 +63,7 @@ export async function openDesk(): Promise<Desk> {
     liftPauses: async () => [],
     discard: (ids) => store.outbox.purge({ ids: [...ids] }),
     withdraw: (id, reason) => store.outbox.withdraw(id, reason, clock.now(), false),
+    cancelRest: (id, reason) => store.outbox.cancelRest(id, reason, clock.now(), false),
     switches: {
       keep(hookId, enabled) {
         overrides[hookId] = { enabled };

@@ -1,5 +1,5 @@
 /** A delivery that its sender does not need any more, at each moment of its way. */
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { until } from "../support/until.js";
 import { LoopbackPlatform } from "./loopback-adapter.js";
 import { type Rig, type RigOptions, startRig } from "./rig.js";
@@ -85,4 +85,69 @@ it("while it is being sent, comes", async () => {
   expect(rig.platform.texts()).toEqual(["page"]);
   expect(await statusOf(rig, id)).toBe("sent");
   expect(await rig.gateway.withdraw(id, "no longer needed")).toBe(false);
+});
+
+describe("an operator ends a message in parts", () => {
+  const text = "0123456789".repeat(40); // ten parts
+
+  it("while one of them is on its way: that one comes, no other does, and its chat goes on", async () => {
+    errors.length = 0;
+    const failed: string[] = [];
+    const rig = await startRig({
+      logger,
+      hooks: (registry) => void registry.registerVoid("delivery_failed", ({ error }) => void failed.push(error)),
+    });
+    let answer: (() => void) | undefined;
+    const take = rig.platform.take.bind(rig.platform);
+    rig.platform.take = async (operation, signal) => {
+      if (rig.platform.requests.length === 3) await new Promise<void>((done) => (answer = done));
+      return take(operation, signal);
+    };
+    const id = await rig.gateway.send(ROOM, { text }, { cause });
+    await rig.gateway.send(ROOM, { text: "next" }, { cause });
+    await until(() => answer !== undefined, "the fourth request");
+    expect(await rig.gateway.cancelRest(id, "withdrawn by Ada")).toEqual({ sent: 3, parts: 10, isUnclear: true });
+    expect(await rig.gateway.cancelRest(id, "withdrawn by Ada")).toBeUndefined();
+    answer?.();
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual([...Array.from({ length: 4 }, () => "0123456789".repeat(4)), "next"]);
+    const delivery = await rig.store.outbox.get(id);
+    expect(delivery).toMatchObject({ status: "cancelled", reason: "withdrawn by Ada (3 of 10 parts were sent)" });
+    expect(delivery?.parts.filter(({ status }) => status === "sent")).toHaveLength(4);
+    expect(failed).toEqual(["withdrawn by Ada (3 of 10 parts were sent)"]);
+    expect(errors).toEqual([]);
+  });
+
+  it("while the platform refuses the next one: nothing more is reported of it", async () => {
+    const failed: string[] = [];
+    const rig = await startRig({
+      hooks: (registry) => void registry.registerVoid("delivery_failed", ({ error }) => void failed.push(error)),
+    });
+    let answer: (() => void) | undefined;
+    const take = rig.platform.take.bind(rig.platform);
+    rig.platform.script = (_, n) => (n === 2 ? { kind: "permanent", error: "no such chat" } : undefined);
+    rig.platform.take = async (operation, signal) => {
+      if (rig.platform.requests.length === 1) await new Promise<void>((done) => (answer = done));
+      return take(operation, signal);
+    };
+    const id = await rig.gateway.send(ROOM, { text }, { cause });
+    await until(() => answer !== undefined, "the second request");
+    expect(await rig.gateway.cancelRest(id, "withdrawn by Ada")).toMatchObject({ sent: 1 });
+    answer?.();
+    await rig.idle();
+    expect(failed).toEqual(["withdrawn by Ada (1 of 10 parts were sent)"]);
+    expect(await statusOf(rig, id)).toBe("cancelled");
+  });
+
+  it("between two tries: it is not tried again", async () => {
+    const rig = await startRig();
+    rig.platform.script = (_, n) => (n > 2 ? { kind: "retry", error: "503", scope: "chat" } : undefined);
+    const id = await rig.gateway.send(ROOM, { text }, { cause });
+    await until(async () => ((await rig.store.outbox.get(id))?.attempts ?? 0) > 0, "a try");
+    expect(await rig.gateway.cancelRest(id, "enough")).toEqual({ sent: 2, parts: 10, isUnclear: false });
+    rig.platform.script = () => undefined;
+    await rig.clock.advance(600_000);
+    await rig.idle();
+    expect(rig.platform.texts()).toHaveLength(2);
+  });
 });

@@ -1,4 +1,5 @@
 /** The time to live of a delivery. */
+import { partCountText } from "../../domain/part-count.js";
 import type { Delivery } from "../../domain/store.js";
 import { formatDuration } from "../../lib/duration.js";
 
@@ -9,11 +10,9 @@ export function isExpired({ expiresAt, parts }: Delivery, now: number): boolean 
 
 /** `ttl`: of the configuration; some senders give a delivery less time. */
 export function expiryReason({ reason, parts, expiresAt, createdAt }: Delivery, ttl: number): string {
-  const sent = parts.filter((part) => part.status === "sent").length;
-  const partly = sent > 0 ? ` (${sent} of ${parts.length} parts were sent)` : "";
   const limit = (expiresAt ?? createdAt) - createdAt;
   const allowed = limit === ttl ? `gateway.ttl is ${formatDuration(ttl)}` : `the limit is ${formatDuration(limit)}`;
-  return `not sent in time (${allowed})${partly}${reason ? `; last: ${reason}` : ""}`;
+  return `not sent in time (${allowed})${partCountText(parts)}${reason ? `; last: ${reason}` : ""}`;
 }
 
 /** The next look: at that time, or when it expires, if that is sooner. */

@@ -10,6 +10,7 @@ import type { Ticket } from "./rate-limit.js";
 import { isTold, reportSent } from "./report-sent.js";
 import type { Outbound, Then } from "./sending.js";
 import { takeResult } from "./take-result.js";
+import { wasWithdrawn } from "./withdraw.js";
 
 /** An interaction that is about to close is treated as closed. */
 const CLOSING_MS = 2_000;
@@ -42,6 +43,7 @@ export async function sendParts(delivery: Delivery, adapter: Adapter, out: Outbo
       if (result.kind === "sent") messageId = result.messageId;
       else if (result.kind === "gone" && part.operation === "delete")
         messageId = part.messageId ?? ""; // as was wanted
+      else if (await wasWithdrawn(delivery.id, out)) return "again";
       else return takeResult(result, delivery, part, adapter, out, out.clock.monotonic() - startedMs);
     }
     const now = out.clock.now();
@@ -49,15 +51,18 @@ export async function sendParts(delivery: Delivery, adapter: Adapter, out: Outbo
     const nowMs = out.clock.monotonic();
     ticket = next && out.limiter.take(adapter, address, queue, nowMs, delivery.isApart);
     const nextWaits = ticket !== undefined && ticket.at > nowMs;
+    let goesOn: boolean;
     try {
       const isOwed = isTold(delivery) && out.registry.isHeard("message_sent");
-      await out.store.outbox.partSent(delivery.id, part.index, messageId, now, nextWaits, isOwed);
+      goesOn = await out.store.outbox.partSent(delivery.id, part.index, messageId, now, nextWaits, isOwed);
     } catch (error) {
       // It is posted, whatever the store says: remembered, so that the next look stores it instead of sending it again.
       out.unsaved.set(part.nonce, messageId);
       throw error;
     }
     if (out.unsaved.size > 0) out.unsaved.delete(part.nonce);
+    // An operator ended it while this part was on its way.
+    if (!goesOn) return "again";
     part.status = "sent";
     part.messageId = messageId;
     // The next part was marked with this one, unless it waits.

@@ -1,6 +1,7 @@
 /** What follows from a request that was not plainly sent. The one place that decides about retries, dead letters and other ways out. */
 import type { Adapter, SendResult } from "../../domain/adapter.js";
 import { queueOf } from "../../domain/outbox-queue.js";
+import { partCountText } from "../../domain/part-count.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { backoffMs, MAX_PAUSE_MS } from "../../lib/backoff.js";
 import { formatDuration } from "../../lib/duration.js";
@@ -138,7 +139,4 @@ function notPosted(delivery: Delivery): Delivery {
 
 const tried = (delivery: Delivery): Delivery => ({ ...delivery, attempts: delivery.attempts + 1 });
 
-function withPartCount({ parts }: Delivery, error: string): string {
-  const sent = parts.filter((part) => part.status === "sent").length;
-  return sent > 0 ? `${error} (${sent} of ${parts.length} parts were sent)` : error;
-}
+const withPartCount = ({ parts }: Delivery, error: string) => `${error}${partCountText(parts)}`;

@@ -1,19 +1,35 @@
 /** Cancels a delivery that waits for its platform, because what it says is not needed any more. */
 import { queueOf } from "../../domain/outbox-queue.js";
+import type { CancelledRest } from "../../domain/store.js";
 import { reportFailed } from "./report-failed.js";
 import type { Outbound } from "./sending.js";
 
 /** False when a part of it was sent, or is being sent. */
 export async function withdraw(deliveryId: string, reason: string, out: Outbound): Promise<boolean> {
-  const { store, registry, clock, observe } = out;
-  const now = clock.now();
-  if (!(await store.outbox.withdraw(deliveryId, reason, now, registry.isHeard("delivery_failed")))) return false;
+  const { store, registry, clock } = out;
+  if (!(await store.outbox.withdraw(deliveryId, reason, clock.now(), registry.isHeard("delivery_failed"))))
+    return false;
+  await cancelled(deliveryId, out);
+  return true;
+}
+
+/** An operator ends a delivery that may be partly sent: no further part of it goes. Undefined when it is not open any more. */
+export async function cancelRest(id: string, reason: string, out: Outbound): Promise<CancelledRest | undefined> {
+  const { store, registry, clock } = out;
+  const rest = await store.outbox.cancelRest(id, reason, clock.now(), registry.isHeard("delivery_failed"));
+  if (rest) await cancelled(id, out);
+  return rest;
+}
+
+/** It is on disk: hooks are notified, and its queue goes on. */
+async function cancelled(deliveryId: string, out: Outbound): Promise<void> {
+  const { store, clock, observe } = out;
   const delivery = await store.outbox.get(deliveryId);
-  if (delivery === undefined) return true;
-  observe.deliverySettled?.(delivery.address.platform, "cancelled", now - delivery.createdAt, delivery.cause);
+  if (delivery === undefined) return;
+  const { address, createdAt, cause, reason = "" } = delivery;
+  observe.deliverySettled?.(address.platform, "cancelled", clock.now() - createdAt, cause);
   reportFailed(delivery, reason, out);
   out.look(queueOf(delivery));
-  return true;
 }
 
 /** The store refuses to go on with it: it was withdrawn while hooks decided about it, or just before it was to be sent. */
