@@ -165,7 +165,7 @@ export interface Adapter {
   /**
    * Connects and serves until `signal` aborts, then stops taking in, waits for what is under way, and resolves. Rejects
    * with a `HookgateError` when it cannot go on: the supervisor restarts a `retryable` one with back-off, and at the
-   * earliest after its `retryAfterMs`. Any other is `offline` with its reason (a wrong token), and started again only when it has a `retryAfterMs`. Reports its state through the gateway port.
+   * earliest after its `retryAfterMs`. Any other is `offline` with its reason (a wrong token), and started again only when it has a `retryAfterMs`. An error of the store (STORE_…) is no fault of the platform: it is restarted. Reports its state through the gateway port.
    */
   run(context: AdapterContext, signal: AbortSignal): Promise<void>;
   /** Pure: a message as the platform's requests, in order; never empty. `plain` drops all formatting. Cards and buttons that the platform lacks become text. */

@@ -175,7 +175,8 @@ export class Adapters {
     } catch (error) {
       if (!(error instanceof HookgateError)) return { error, reason: errorMessage(error), phase: "reconnecting" };
       const { message: reason, hint, retryable } = error;
-      return { error, reason, hint, phase: retryable ? "reconnecting" : "offline" };
+      const mayPass = retryable || isOwnDisk(error);
+      return { error, reason, hint, phase: mayPass ? "reconnecting" : "offline" };
     } finally {
       current = false;
     }
@@ -206,4 +207,9 @@ export class Adapters {
     }
     if (next.phase === "online") this.#options.onOnline(one.adapter.platform);
   }
+}
+
+/** The store failed, and not the platform. Whatever is wrong with the disk may be repaired at any moment, without a restart of the gateway. */
+function isOwnDisk({ code }: HookgateError): boolean {
+  return code.startsWith("STORE_");
 }

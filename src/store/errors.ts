@@ -44,6 +44,12 @@ const CANNOT_OPEN: Remedy = {
   hint: "Check that the path names a file and not a directory, and that the gateway's user may read and write the file and its folder.",
   retryable: false,
 };
+const DISK_FAILED: Remedy = {
+  code: "STORE_FAILED",
+  message: (file) => `the disk of the database ${file} fails to read or write`,
+  hint: "Check the disk, and the connection to it when it is a network disk. The gateway tries again by itself.",
+  retryable: true,
+};
 const FAILED: Remedy = {
   code: "STORE_FAILED",
   message: (file) => `the database ${file} failed`,
@@ -57,6 +63,7 @@ const REMEDIES: readonly [RegExp, Remedy][] = [
   [/^(SQLITE_(READONLY|PERM|AUTH)|EACCES|EPERM|EROFS)/, READ_ONLY],
   [/^SQLITE_CANTOPEN/, CANNOT_OPEN],
   [/^(SQLITE_FULL|ENOSPC|EDQUOT)/, FULL],
+  [/^(SQLITE_IOERR|EIO$)/, DISK_FAILED],
   [/^SQLITE_(CORRUPT|NOTADB|FORMAT)/, CORRUPT],
 ];
 

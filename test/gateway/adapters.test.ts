@@ -1,6 +1,7 @@
 /** The supervisor: platforms are started, restarted and left alone, and none of them touches the others. */
 import { describe, expect, it } from "vitest";
 import { HookgateError } from "../../src/lib/errors.js";
+import { storeError } from "../../src/store/errors.js";
 import { until } from "../support/until.js";
 import { LoopbackPlatform } from "./loopback-adapter.js";
 import { startRig } from "./rig.js";
@@ -84,6 +85,31 @@ describe("a platform that fails", () => {
     expect(rig.adapter.runs).toBe(2);
     await rig.clock.advance(1_000);
     await until(async () => (await state())?.phase === "online");
+  });
+
+  it.each([
+    ["SQLITE_IOERR_WRITE", "STORE_FAILED"],
+    ["SQLITE_FULL", "STORE_FULL"],
+    ["SQLITE_READONLY", "STORE_READ_ONLY"],
+    ["SQLITE_CORRUPT", "STORE_CORRUPT"],
+    ["SQLITE_CANTOPEN", "STORE_FAILED"],
+  ])("because the disk of the gateway fails (%s) is started again until the disk works", async (sqlite, code) => {
+    const error = storeError(Object.assign(new Error("the disk fails"), { code: sqlite }), "/data/hookgate.db");
+    expect(error.code).toBe(code);
+    const rig = await startRig({
+      beforeStart: ({ adapter }) => {
+        adapter.onRun = (n) => {
+          if (n <= 3) throw error;
+        };
+      },
+    });
+    const state = async () => (await rig.gateway.status()).adapters[0];
+    expect(await state()).toMatchObject({ phase: "reconnecting", reason: error.message, hint: error.hint });
+    await until(async () => {
+      await rig.clock.advance(60_000);
+      return (await state())?.phase === "online";
+    });
+    expect(rig.adapter.runs).toBe(4);
   });
 
   it("with an error of another kind, or by ending, is started again", async () => {
