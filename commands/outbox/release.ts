@@ -61,10 +61,12 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
   });
 }
 
-/** All that is held and chosen, oldest first. Those that may have arrived need the operator's decision, one for all of them. */
+/** All that is held and chosen, oldest first, without those whose hooks may end the process. Those that may have arrived need the operator's decision, one for all of them. */
 async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: Chosen): Promise<CommandAnswer> {
   const { confirmed } = context.options;
-  const held = await deps.store.outbox.letters(["held"], chosen);
+  const all = await deps.store.outbox.letters(["held"], chosen);
+  const risky = all.filter(({ mayCrash }) => mayCrash);
+  const held = all.filter(({ mayCrash }) => !mayCrash);
   const unclear = held.filter(({ isAmbiguous }) => isAmbiguous).length;
   // Confirmed: they did arrive, which can be true only of those that may have.
   const wanted = held.filter(({ isAmbiguous }) => (isAmbiguous ? typeof confirmed === "boolean" : confirmed !== true));
@@ -77,14 +79,21 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
   const done = confirmed === true ? "counted as sent" : "on the way again";
   return answer({
     text: [
-      held.length === 0 && `**Nothing is held${chosen.words}.**`,
+      all.length === 0 && `**Nothing is held${chosen.words}.**`,
       released > 0 && `${count(released, "message")} ${done}.`,
       held.length > 0 && released === 0 && !isAsking && "None of them may have arrived, so none can be confirmed.",
       isAsking &&
         `${count(unclear, "message")}${chosen.words} **may have arrived**: sent, and no answer came. Look in the chats, then decide for all of them.`,
+      risky.length > 0 &&
+        `${count(risky.length, "message")} left out: the hooks that decide about ${risky.length === 1 ? "it" : "them"} may crash the gateway. Repair the hooks, then release them one by one: ${code(`/outbox release ${risky[0]?.id}`)}.`,
     ],
-    data: { released, unclear: isAsking ? unclear : 0, confirmed: confirmed === true },
-    outcome: isAsking && released === 0 ? "refused" : "done",
+    data: {
+      released,
+      unclear: isAsking ? unclear : 0,
+      confirmed: confirmed === true,
+      leftOut: risky.length === 0 ? undefined : risky.map(({ id }) => id),
+    },
+    outcome: released === 0 && (isAsking || risky.length > 0) ? "refused" : "done",
     buttons: isAsking ? [decisions(`/outbox release all${chosen.line}`)] : [],
   });
 }

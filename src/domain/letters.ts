@@ -13,6 +13,9 @@ export interface LetterFilter {
 /** Part of the reason of a dead inbox row whose handling ended the process again and again. */
 export const MAY_CRASH = "handling it may crash the gateway";
 
+/** Part of the reason of a held delivery whose hooks ended the process again and again. */
+export const HOOKS_MAY_CRASH = "they may crash the gateway";
+
 export interface InboxLetterRef {
   id: number;
   at: number;
@@ -25,4 +28,6 @@ export interface LetterRef {
   at: number;
   /** It may have arrived. */
   isAmbiguous: boolean;
+  /** It is held, and its reason has `HOOKS_MAY_CRASH`. */
+  mayCrash: boolean;
 }

@@ -1,5 +1,11 @@
 /** Which deliveries and inbox rows wait for an operator, by chat, age and reason: ids only, so that all of them can be counted and acted upon. */
-import { type InboxLetterRef, type LetterFilter, type LetterRef, MAY_CRASH } from "../domain/letters.js";
+import {
+  HOOKS_MAY_CRASH,
+  type InboxLetterRef,
+  type LetterFilter,
+  type LetterRef,
+  MAY_CRASH,
+} from "../domain/letters.js";
 import type { DeliveryStatus } from "../domain/store.js";
 import type { Connection } from "./connection.js";
 import { IS_EXCEPTION, IS_OPEN } from "./delivery-rows.js";
@@ -12,13 +18,17 @@ export function createDeliveryLetters({ database, read }: Connection) {
       const { sql, parameters } = conditions(filter, { chat: "conversation", at: "created_at", reason: "reason" });
       const isOpen = statuses.every((one) => one === "waiting" || one === "sending");
       // A part that was written to the wire without an answer.
-      const found = database.prepare<Parameters, { id: string; at: number; isAmbiguous: number }>(
-        `SELECT id, created_at AS at, status = 'held' AND instr(ifnull(parts, ''), '"status":"sending"') > 0 AS isAmbiguous
+      const found = database.prepare<Parameters, { id: string; at: number; isAmbiguous: number; mayCrash: number }>(
+        `SELECT id, created_at AS at, status = 'held' AND instr(ifnull(parts, ''), '"status":"sending"') > 0 AS isAmbiguous,
+           status = 'held' AND instr(ifnull(reason, ''), ?) > 0 AS mayCrash
          FROM deliveries WHERE ${isOpen ? IS_OPEN : IS_EXCEPTION} AND status IN (${statuses.map(() => "?").join(", ")})${sql} ORDER BY seq`,
       );
-      return found
-        .all(...statuses, ...parameters)
-        .map(({ id, at, isAmbiguous }) => ({ id, at, isAmbiguous: isAmbiguous === 1 }));
+      return found.all(HOOKS_MAY_CRASH, ...statuses, ...parameters).map(({ id, at, isAmbiguous, mayCrash }) => ({
+        id,
+        at,
+        isAmbiguous: isAmbiguous === 1,
+        mayCrash: mayCrash === 1,
+      }));
     });
 }
 

@@ -1,5 +1,6 @@
 /** Single deliveries as operators see and decide them. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { HOOKS_MAY_CRASH } from "../../src/domain/letters.js";
 import { shortenMessage } from "../../src/domain/long-message.js";
 import type { DeliveryPart, NewDelivery } from "../../src/domain/store.js";
 import { type Desk, openDesk } from "./desk.js";
@@ -73,5 +74,30 @@ describe("a message that is partly sent", () => {
     expect((await desk.say("/outbox purge d_wire yes=true")).shown).toContain(
       "Part 1 was on its way and may still arrive.",
     );
+  });
+});
+
+describe("messages whose hooks may crash the gateway", () => {
+  const held = async (id: string, reason: string) => {
+    await desk.store.outbox.enqueue([delivery(id)], now());
+    await desk.store.outbox.finish(id, "held", reason, now());
+  };
+  const crash = `the gateway ended 3 times while hooks decided about it: ${HOOKS_MAY_CRASH}`;
+
+  it("are left out of a release of all, and released by their id", async () => {
+    await held("d_crash1", crash);
+    await held("d_plain", "hook guard failed");
+    await held("d_crash2", crash);
+    const { shown, data } = await desk.say("/outbox release all");
+    expect(desk.released.map(({ id }) => id)).toEqual(["d_plain"]);
+    expect(shown).toContain("1 message on the way again.");
+    expect(shown).toContain("2 messages left out: the hooks that decide about them may crash the gateway.");
+    expect(shown).toContain("`/outbox release d_crash1`");
+    expect(data).toMatchObject({ released: 1, leftOut: ["d_crash1", "d_crash2"] });
+    const again = await desk.say("/outbox release held");
+    expect(again.outcome).toBe("refused");
+    expect(again.shown).not.toContain("can be confirmed");
+    await desk.say("/outbox release d_crash1");
+    expect(desk.released.map(({ id }) => id)).toEqual(["d_plain", "d_crash1"]);
   });
 });

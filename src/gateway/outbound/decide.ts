@@ -1,4 +1,5 @@
 /** Runs the hooks of a delivery, once: may it go, and as what? The decision is frozen by the caller, so that no retry runs them again. */
+import { HOOKS_MAY_CRASH } from "../../domain/letters.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import type { Delivery } from "../../domain/store.js";
 import { HookFailedError } from "../../hooks/errors.js";
@@ -25,7 +26,7 @@ export async function decide(delivery: Delivery, message: OutboundMessage, out: 
 export const MAX_ASKED = 3;
 
 const neverDecided = (times: number) =>
-  `the gateway ended ${times} times while hooks decided about it: they may crash the gateway`;
+  `the gateway ended ${times} times while hooks decided about it: ${HOOKS_MAY_CRASH}`;
 
 const hasHooks = ({ registry }: Outbound) => registry.isHeard("before_dispatch") || registry.isHeard("message_sending");
 
