@@ -259,6 +259,8 @@ describe("a matter that waits for the customer", () => {
     await run(`/alerts note ${alertId} we have asked back`);
     for (const card of Object.values(await everywhere(title, /we have asked back/))) {
       expect(shown(card)).toContain("resolution, paused (pending customer)");
+      expect(shown(card)).toContain("Due soon since ");
+      expect(shown(card)).not.toContain("due <t:");
       expect(shown(card)).not.toContain("No owner");
     }
     const [, desk] = platform("discord").places;

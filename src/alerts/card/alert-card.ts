@@ -177,7 +177,10 @@ export function stateLine(alert: Alert, late: Late | undefined, at: At, history:
     case "expired":
       return `${word} ${at(endedAt ?? since)}${endingOf(alert, history, at)}`;
     case "warned":
-      return late === undefined ? `${word} since ${at(since)}` : `${word}: due ${at(late.dueAt)}`;
+      // What stands still has no due time.
+      return late === undefined || late.pausedFor !== undefined
+        ? `${word} since ${at(since)}`
+        : `${word}: due ${at(late.dueAt)}`;
     default:
       if (late && hasTime(late)) return `due ${at(late.dueAt)}, because it was extended`;
       return `${word} since ${at(late && late.dueAt <= since ? late.dueAt : since)}`;
