@@ -35,7 +35,7 @@ export async function fire(deps: CommandDeps, context: CommandContext, firing: F
           .filter((hook) => hook.enabled)
           .map((hook) => hook.id)
       : [hookId];
-  needForRunning(deps, context, hookIds);
+  needForRunning(deps, context, hookIds, dryRun);
   refuseRunning(deps, hookIds);
   if (hookId !== undefined) refuseLive(deps, context, hookId);
 

@@ -27,7 +27,7 @@ export async function fireConfigured(
   { payload, dryRun }: HandPayload & { dryRun: boolean },
 ): Promise<AutomationRun> {
   if (!dryRun) context.need("operator");
-  needForRunning(deps, context, [definition.id]);
+  needForRunning(deps, context, [definition.id], dryRun);
   const { clock } = deps;
   const progress = createProgress(definition, dryRun, clock.now());
   let isShown = false;

@@ -1,4 +1,7 @@
-/** Hooks that run programs: only an owner fires, enables or sees what they printed, in their output or in the words of a failure. */
+/**
+ * Hooks that run programs: only an owner fires, enables or sees what they printed, in their output or in the words of a failure. Hooks
+ * that give work to a runner: who may not give it tasks does not fire or enable them.
+ */
 import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
 import { hasRole } from "../../src/domain/identity.js";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
@@ -10,12 +13,28 @@ export function isOwnerOnly({ automations }: CommandDeps, hookId: string): boole
   return automations?.get(hookId)?.ownerOnly === true;
 }
 
-/** Throws a refusal unless the operator may have these hooks run. */
-export function needForRunning(deps: CommandDeps, context: CommandContext, hookIds: readonly string[]): void {
+/** Throws a refusal unless the operator may have these hooks run. A dry run gives nobody work. */
+export function needForRunning(
+  deps: CommandDeps,
+  context: CommandContext,
+  hookIds: readonly string[],
+  dryRun = false,
+): void {
+  const named = (id: string) => (hookIds.length === 1 ? "This hook" : `The hook ${id}`);
   const id = hookIds.find((one) => isOwnerOnly(deps, one));
-  if (id === undefined) return;
-  const hook = hookIds.length === 1 ? "This hook" : `The hook ${id}`;
-  context.need("owner", `${hook} runs a program, so only an owner may fire, test or enable it.`);
+  if (id !== undefined)
+    context.need("owner", `${named(id)} runs a program, so only an owner may fire, test or enable it.`);
+  if (dryRun) return;
+  for (const one of hookIds)
+    for (const { name, role } of givenWork(deps, one))
+      context.need(role, `${named(one)} gives a task to ${name}, and the role for that is ${role}.`);
+}
+
+/** Whom the hook gives work, with the role that this takes. A name that an event brings may be that of any runner. */
+function givenWork({ automations, tasks }: CommandDeps, hookId: string) {
+  const assignees = automations?.get(hookId)?.assignees ?? [];
+  if (tasks === undefined) return [];
+  return assignees.flatMap((name) => name ?? tasks.assignees()).map((name) => ({ name, role: tasks.roleFor(name) }));
 }
 
 /** What programs printed is for owners. A hook that is gone from its file may have been one that runs them. */

@@ -1,7 +1,6 @@
 /** Missions, their schedules and assessments, put together from the parts of the product. Their tasks are the orchestrator's. */
 import { dirname, join, resolve } from "node:path";
 import type { Address } from "../domain/address.js";
-import type { Role } from "../domain/identity.js";
 import type { Cause } from "../domain/journal.js";
 import type { Models } from "../domain/model.js";
 import type { Store } from "../domain/store.js";
@@ -15,7 +14,7 @@ import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { Processes } from "../lib/process.js";
 import { createAssess } from "../orchestrator/assessments/assess.js";
 import { createAssessmentTellings } from "../orchestrator/assessments/tell.js";
-import { assigneeOf } from "../orchestrator/assignee.js";
+import { assigneeOf, roleToAssign } from "../orchestrator/assignee.js";
 import type { OrchestratorConfig } from "../orchestrator/config.js";
 import type { PlanSurroundings } from "../orchestrator/missions/check-plan.js";
 import { createMissions, type Missions } from "../orchestrator/missions/missions.js";
@@ -119,7 +118,8 @@ export function surroundings(
 ): PlanSurroundings {
   return {
     assigneeProblem: (assignTo) => assigneeProblem(assignTo, config()),
-    roleFor: (assignTo) => roleFor(assignTo, config()),
+    // One that is gone is for nobody below an owner.
+    roleFor: (assignTo) => roleToAssign(assignTo, config()) ?? "owner",
     get models() {
       return models();
     },
@@ -172,16 +172,6 @@ function tasksOf({ store, orchestrator, clock }: Parts): MissionTasks {
 }
 
 const REFUSALS: ReadonlySet<string> = new Set(["TASK_INVALID", "TASK_ASSIGNEE"]);
-
-/** Who may give it work and hear what it says. One that is gone is for nobody below an owner. */
-function roleFor(assignTo: string, config: Pick<OrchestratorConfig, "runners">): Role {
-  try {
-    const assignee = assigneeOf(assignTo, config);
-    return assignee.kind === "person" ? "operator" : assignee.runner.role;
-  } catch {
-    return "owner";
-  }
-}
 
 /** Why no task can be given to it; undefined when one can. */
 export function assigneeProblem(assignTo: string, config: Pick<OrchestratorConfig, "runners">): string | undefined {

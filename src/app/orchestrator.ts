@@ -12,13 +12,12 @@ import type { EntityChanged } from "../domain/watched.js";
 import type { Gateway, RepliedTo } from "../gateway/contract.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
-import { HookgateError } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
 import type { Logger } from "../lib/logger.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { Processes } from "../lib/process.js";
 import { expectationProblem } from "../orchestrator/assessments/problem.js";
-import { assigneeOf } from "../orchestrator/assignee.js";
+import { roleToAssign } from "../orchestrator/assignee.js";
 import { createOrchestrator, type Orchestrator } from "../orchestrator/orchestrator.js";
 import { directAddress } from "./direct.js";
 import type { LinkOf } from "./links.js";
@@ -97,16 +96,8 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
     nameOf: (ref) => accountName(config, ref),
     assignees: () => Object.keys(parts.orchestratorNow().runners),
     expectationProblem: (one) => expectationProblem(one, parts.models.names),
-    roleFor(assignTo) {
-      try {
-        const assignee = assigneeOf(assignTo, parts.orchestratorNow());
-        return assignee.kind === "person" ? "operator" : assignee.runner.role;
-      } catch (error) {
-        // Said by whoever creates the task, with the nearest name.
-        if (error instanceof HookgateError) return "operator";
-        throw error;
-      }
-    },
+    // One that is unknown is refused with the nearest name by whoever creates the task.
+    roleFor: (assignTo) => roleToAssign(assignTo, parts.orchestratorNow()) ?? "operator",
     pass,
   };
   /** A word of whoever does the task, or of an operator, in reply to its card. */

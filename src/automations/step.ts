@@ -23,6 +23,8 @@ export interface Step<Options = unknown> {
   secrets?(options: Options): readonly string[];
   /** Only an owner may fire, enable or reveal a hook with it. */
   readonly ownerOnly?: boolean;
+  /** Who gets work by these options, templates unresolved; who may not give it them may not fire the hook. */
+  assignee?(options: Options): string;
   /** Fields of the result that templates and conditions may name, with their types; a template that names another is refused at load. */
   readonly fields: Readonly<Record<string, FieldType>>;
   /** Throws for a failure. Must stop when `context.signal` aborts, and keep its result within `context.maxBytes`. */

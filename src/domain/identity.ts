@@ -8,6 +8,10 @@ export function hasRole(held: Role | undefined, needed: Role): boolean {
   return held !== undefined && ROLES.includes(needed) && ROLES.indexOf(held) >= ROLES.indexOf(needed);
 }
 
+export function highestRole(roles: readonly [Role, ...Role[]]): Role {
+  return roles.reduce((one, other) => (hasRole(one, other) ? one : other));
+}
+
 /** Who did something, as hooks, the audit log and commands see them. */
 export interface Operator {
   platform: string;

@@ -1,4 +1,5 @@
 /** From the word in `assignTo` to who does it: a configured runner, or a person by `person:<platform>:<user id>`. */
+import { highestRole, type Role } from "../domain/identity.js";
 import { platformProblem } from "../domain/platform.js";
 import { HookgateError } from "../lib/errors.js";
 import { nearest } from "../lib/nearest.js";
@@ -39,4 +40,15 @@ export function assigneeOf(assignTo: string, { runners }: Pick<OrchestratorConfi
     message: `There is no runner or person "${assignTo}"${near === undefined ? "." : `. Did you mean "${near}"?`}`,
     hint: `Name a runner of \`orchestrator.runners\` (${Object.keys(runners).join(", ") || "none is configured"}), or a person: person:<platform>:<user id>.`,
   });
+}
+
+/**
+ * Who may give it work and hear what it says: for an agent, whoever may do so of each runner that it may start. Undefined when there is
+ * no such runner.
+ */
+export function roleToAssign(assignTo: string, config: Pick<OrchestratorConfig, "runners">): Role | undefined {
+  const runner = Object.hasOwn(config.runners, assignTo) ? config.runners[assignTo] : undefined;
+  if (PERSON.test(assignTo) || runner?.person !== undefined) return "operator";
+  const tools = runner?.agent?.tools.flatMap((tool) => config.runners[tool]?.role ?? []) ?? [];
+  return runner && highestRole([runner.role, ...tools]);
 }

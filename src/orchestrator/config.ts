@@ -70,7 +70,9 @@ const runner = z
     role: z
       .enum(ROLES)
       .default("operator")
-      .describe("Who may give it tasks and see what it says: this role and above."),
+      .describe(
+        "Who may give it tasks and see what it says: this role and above. An agent takes the highest role of the runners among its `tools`. Hooks with a step that creates tasks for it are fired and enabled by this role only.",
+      ),
     concurrency: z.int().min(1).max(1_000).default(1).describe("How many tasks it does at once."),
     max_duration: someDuration().optional().describe("For tasks that do not say it themselves."),
     on_interrupt: z

@@ -34,6 +34,12 @@ const HOOKS = [
   },
   { id: "quiet", on: "message_sent", match: { chats: ["nowhere"] }, run: { chat: { to: "here", text: "hello" } } },
   { id: "plain", trigger: "manual", run: { chat: { to: "web:web:nowhere", text: "hello" } } },
+  ...["guarded", "helper", "{{ event.input.to }}"].map((to, index) => ({
+    id: `hands-out-${index}`,
+    trigger: "manual",
+    context: [{ create_task: { title: "count", to } }],
+    run: { chat: { to: "web:web:general", text: "handed out" } },
+  })),
   {
     id: "reads",
     trigger: "manual",
@@ -60,6 +66,12 @@ beforeAll(async () => {
     plugins: [{ module: resolve(import.meta.dirname, "../fixtures/plugins/lasting.mjs"), config: { log: PLUGIN_LOG } }],
     config: ({ discord, telegram }) => ({
       hooks: HOOKS,
+      orchestrator: {
+        runners: {
+          guarded: { shell: { command: ["true"] }, role: "admin" },
+          helper: { agent: { tools: ["guarded"] } },
+        },
+      },
       operators: {
         owner: ["web:1", `discord:${discord.userId}`, `telegram:${telegram.userId}`],
         operator: ["web:3"],
@@ -230,6 +242,21 @@ describe("a hook that runs programs", () => {
     const listed = await api("viewer", "GET", "/runs?filter=configured");
     expect(listed.body.runs.length).toBeGreaterThan(0);
     expect(JSON.stringify(listed.body)).not.toMatch(/no such host|all hosts answer/);
+  });
+
+  it("or gives work to a runner takes the role of that runner, also when an agent may start it or the event names it", async () => {
+    for (const id of ["hands-out-0", "hands-out-1", "hands-out-2"]) {
+      for (const path of [`/hooks/${id}/fire`, `/hooks/${id}/enable`])
+        expect([path, (await api("operator", "POST", path, {})).status]).toEqual([path, 403]);
+      expect((await run(`/fire-hook ${id}`, "the-token-of-a-guest-0001")).text).toMatch(
+        /^This hook gives a task to (guarded|helper), and the role for that is admin\. Your role is operator\.$/,
+      );
+      expect((await run(`/fire-hook ${id} dry-run=true`, "the-token-of-a-guest-0001")).text).toMatch(/Dry run/);
+    }
+    const isCounted = async () => /count|1 done/.test((await run("/task list")).text);
+    expect(await isCounted()).toBe(false);
+    expect((await api("owner", "POST", "/hooks/hands-out-0/fire", {})).body.status).toBe("succeeded");
+    expect(await isCounted()).toBe(true);
   });
 
   it("is not to be confused with others: a viewer tries a hook without a program, and may not fire it", async () => {

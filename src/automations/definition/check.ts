@@ -126,6 +126,11 @@ export function checkDefinition(
         }),
       faults: async () => (await body.run?.handler.faults?.(body.run.options, where.folder)) ?? [],
       ownerOnly: used.some(({ needs }) => needs.ownerOnly === true),
+      assignees: body.context.flatMap((one) => {
+        const assignee = one?.step.assignee?.(one.options);
+        if (assignee === undefined) return [];
+        return [isTemplate(assignee) ? undefined : assignee];
+      }),
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Missions at work: begun, carried on whenever something of theirs changed, held, released and ended. All that counts is in the rows. */
 import { createHash } from "node:crypto";
 import type { Address } from "../../domain/address.js";
-import { hasRole, type Role } from "../../domain/identity.js";
+import { highestRole, type Role } from "../../domain/identity.js";
 import {
   isGateOpen,
   isMissionOver,
@@ -164,7 +164,7 @@ export function createMissions(parts: MissionParts): Missions {
     roleToRun(planId) {
       const plan = plans.need(planId);
       const assignees = planTasks(plan).map(({ task }) => task.assignTo ?? plan.defaults?.assignTo ?? "");
-      return highest(assignees.map(parts.around.roleFor));
+      return highestRole(["operator", ...assignees.map(parts.around.roleFor)]);
     },
     roleFor: parts.around.roleFor,
     async get(id) {
@@ -232,10 +232,6 @@ function idOnce(once: string): string {
 /** By the plan: hooks may have changed what the task says. */
 function groupOf({ plan, taskIds }: Mission, taskId: string): string | undefined {
   return planTasks(plan).find(({ task }) => taskIds[task.id] === taskId)?.group.name;
-}
-
-function highest(roles: readonly Role[]): Role {
-  return roles.reduce((one, other) => (hasRole(one, other) ? one : other), "operator" as Role);
 }
 
 const NOT_BLOCKED = {

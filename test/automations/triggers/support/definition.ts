@@ -39,5 +39,6 @@ export function definition(id: string, trigger: Trigger, folder = "/"): Definiti
     missing: () => [],
     mayPostIn: () => false,
     ownerOnly: false,
+    assignees: [],
   };
 }
