@@ -165,6 +165,7 @@ function needs(examined: Examined): ListedProblem[] {
       ...definition.missing(machine),
       ...(faults.get(id) ?? []),
       ...chats.flatMap(({ text }) => chatProblem(text, on, rooms, accountsOf(env)) ?? []),
+      ...lostPoint(definition, examined),
       ...unknownHooks(definition, examined),
       ...unknownPlaces(definition, examined),
       ...unwatched(definition, definitions),
@@ -182,6 +183,15 @@ function needs(examined: Examined): ListedProblem[] {
   function isOn(platform: string): boolean {
     return on.some((one) => one === platform);
   }
+}
+
+/** The plugin that declared its point was removed, or a new version of it does not declare the point. */
+function lostPoint({ point }: Definition, { plugins }: Examined): string[] {
+  if (!point.startsWith("plugin:") || plugins.some(({ points }) => points.includes(point))) return [];
+  const [, owner] = point.split(":");
+  return [
+    `no loaded plugin declares ${point} any more, so the hook never runs: declare the point in the plugin "${owner}" again, or remove the hook`,
+  ];
 }
 
 function unknownHooks({ match, trigger }: Definition, examined: Examined): string[] {

@@ -35,6 +35,8 @@ export interface HookPoint<Name extends string = string, M extends Model = Model
   readonly example: Payload;
   /** What of a payload the journal keeps; all of it when absent. */
   journalled?(payload: Payload): unknown;
+  /** Modifying points: what is wrong with the values that a result sets, beyond their types; then the handler has failed. */
+  resultProblem?(set: Partial<Result>, payload: Payload): string | undefined;
 }
 
 export interface PointSpec<Name extends string, M extends Model, P extends z.ZodType, R extends z.ZodType> {
@@ -55,6 +57,8 @@ export interface PointSpec<Name extends string, M extends Model, P extends z.Zod
   summary: string;
   example: z.output<P>;
   journalled?: (payload: z.output<P>) => unknown;
+  /** Modifying points: what is wrong with the values that a result sets, beyond their types. */
+  resultProblem?: (set: Partial<z.output<R>>, payload: z.output<P>) => string | undefined;
 }
 
 const NAME = /^[a-z][a-z0-9_]*([.:][A-Za-z0-9_-]+)*$/;
@@ -81,6 +85,8 @@ export function definePoint<
     throw refuse(takesResult ? `a ${spec.model} point needs a result schema` : `a ${spec.model} point has no result`);
   if (spec.sees !== undefined && spec.model !== "modifying")
     throw refuse("sees: only handlers of modifying points merge");
+  if (spec.resultProblem !== undefined && spec.model !== "modifying")
+    throw refuse("resultProblem: only results of modifying points are checked by it");
   if (spec.phases !== undefined && spec.model !== "lifecycle") throw refuse("only lifecycle points have phases");
   if (spec.vetoable === true && !canVeto(spec.model, spec.phases ?? ["before"], spec.result))
     throw refuse("vetoable: no handler of this point can stop anything: remove it");
@@ -106,6 +112,7 @@ const SPEC_KEYS: Readonly<Record<keyof PointSpec<string, Model, z.ZodType, z.Zod
   summary: true,
   example: true,
   journalled: true,
+  resultProblem: true,
 };
 
 type SpecFacts = Pick<PointSpec<string, Model, z.ZodType, z.ZodType>, "model" | "mutable" | "payload">;
@@ -144,6 +151,7 @@ export function ownPoint<
     summary: spec.summary,
     example: spec.example,
     ...(spec.journalled === undefined ? {} : { journalled: spec.journalled }),
+    ...(spec.resultProblem === undefined ? {} : { resultProblem: spec.resultProblem }),
   };
 }
 

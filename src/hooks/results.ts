@@ -11,7 +11,7 @@ import type { Execution } from "./registration.js";
 
 export type Fields = Record<string, unknown>;
 
-function resultError(message: string): HookgateError {
+export function resultError(message: string): HookgateError {
   return new HookgateError({ code: "HOOK_RESULT_INVALID", message: `Result: ${message}` });
 }
 
@@ -89,13 +89,15 @@ export function checkClaim(
 
 /** Refuses what a `before` handler changed and may not, or changed to what it cannot be, by the field's name. */
 export function checkChange(before: unknown, after: unknown, { mutable, payload, name }: HookPoint): void {
-  if (mutable === undefined) return;
-  const refused = refusedChange(before, after, mutable, "");
+  const refused = mutable === undefined ? undefined : refusedChange(before, after, mutable, "");
   if (refused !== undefined) {
-    const rest = mutable.length === 0 ? "nothing can be" : `only ${mutable.join(", ")} can be`;
+    const rest = mutable?.length === 0 ? "nothing can be" : `only ${mutable?.join(", ")} can be`;
     throw resultError(`${refused} cannot be changed at ${name} (${rest})`);
   }
-  if (!isFields(after) || !isFields(before) || !(payload instanceof z.ZodObject)) return;
+  if (!(payload instanceof z.ZodObject) || !isFields(before) || !isFields(after)) {
+    if (!isDeepStrictEqual(before, after)) check(payload, after, "data");
+    return;
+  }
   for (const key of Object.keys({ ...before, ...after })) {
     const field = payload.def.shape[key] as z.ZodType | undefined;
     if (field !== undefined && !isDeepStrictEqual(before[key], after[key])) check(field, after[key], key);

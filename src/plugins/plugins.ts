@@ -329,7 +329,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
       await watch?.stop();
       await takeTurn(async () => {
         // At once: teardowns that do not end hold up the stop once, not one after the other.
-        await Promise.all(holders.map((holder) => holder.live?.remove()));
+        await Promise.all(holders.map((holder) => holder.live?.end()));
       });
     },
   };

@@ -261,13 +261,31 @@ export class LivePlugin {
   /** Ends what was replaced. Its points that the next version does not have go, unless hooks of others are registered there. */
   async #settle(old: Candidate | undefined, next: Candidate | undefined): Promise<void> {
     if (old === undefined) return;
-    const { registry } = this.#around;
+    this.#withdrawPoints(old, next);
+    await over(old, this.#around);
+  }
+
+  #withdrawPoints(old: Candidate, next: Candidate | undefined): void {
+    const { registry, logger } = this.#around;
     const kept = new Set(next && pointsOf(next).map(({ name }) => name));
     for (const { name } of pointsOf(old)) {
       const isThere = registry.points.some((point) => point.name === name);
-      if (!kept.has(name) && isThere && registry.order(name).length === 0) registry.withdraw(name);
+      if (kept.has(name) || !isThere) continue;
+      const hooks = registry.order(name).map(({ id }) => id);
+      if (hooks.length === 0) registry.withdraw(name);
+      else
+        logger.warn(
+          { plugin: this.id, point: name, hooks },
+          `Plugin "${this.id}" no longer declares ${name}: ${hooks.map((id) => `"${id}"`).join(", ")} there never run${hooks.length === 1 ? "s" : ""}. Declare the point again, or remove ${hooks.length === 1 ? "the hook" : "the hooks"}.`,
+        );
     }
-    await over(old, this.#around);
+  }
+
+  /** The gateway stops: no point is missed by anybody. */
+  async end(): Promise<void> {
+    const old = this.#current;
+    this.withdraw();
+    if (old !== undefined) await over(old, this.#around);
   }
 
   async remove(): Promise<void> {

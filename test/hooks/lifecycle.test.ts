@@ -64,6 +64,19 @@ describe("what a before handler may change", () => {
 });
 
 describe("before hooks", () => {
+  it.each([
+    ["a value of the wrong type", { maxDuration: "soon" }, 'maxDuration: expected a number, got "soon"'],
+    ["no value where one is needed", { title: undefined }, "title: it is missing: expected text"],
+  ])(
+    "cannot change the data to what the point's schema refuses, wherever its point allows all changes: %s",
+    async (_, change, error) => {
+      const { hooks, records } = setUp();
+      hooks.register({ hook: "task:create", phase: "before", handler: (ctx) => void Object.assign(ctx.data, change) });
+      expect((await hooks.runBefore("task:create", { title: "x" })).data).toEqual({ title: "x" });
+      expect(records[0]?.runs[0]).toMatchObject({ outcome: "failed", error: `Result: ${error}` });
+    },
+  );
+
   it("share one mutable data, in order, and leave the caller's own object alone", async () => {
     const { hooks, records } = setUp();
     hooks.register({

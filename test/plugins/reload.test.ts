@@ -78,8 +78,17 @@ describe("reloading a plugin", () => {
         /^"guest\.listens" is registered at plugin:owner:own, which no plugin declares any more/,
       ),
     });
+    expect(rig.logged.filter(({ level }) => level === "warn")).toMatchObject([
+      {
+        facts: { plugin: "owner", point: "plugin:owner:own", hooks: ["guest.listens"] },
+        message:
+          'Plugin "owner" no longer declares plugin:owner:own: "guest.listens" there never runs. Declare the point again, or remove the hook.',
+      },
+    ]);
     await rig.plugins.reload({ file: rig.write("owner.mjs", owner(declares)) });
     expect(rig.plugins.list()[1]?.reason).toBeUndefined();
+    await rig.plugins.stop();
+    expect(rig.logged.filter(({ level }) => level === "warn")).toHaveLength(1);
   });
 
   it("reports a file that disappears, keeps the version at work, and takes the file when it comes back", async () => {

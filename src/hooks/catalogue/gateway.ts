@@ -36,6 +36,8 @@ const operator = z.object({
 const optionValue = z.union([z.string(), z.number(), z.boolean()]);
 
 const NO_WORDS = "it has no text, card, attachment or button: leave out reply, or return { handled: false } to pass";
+const NOTHING_LEFT =
+  'it has no text, card, attachment or button left: to keep it from being sent, return { cancel: "the reason" }';
 const PUT_OFF_AND_FORWARDED =
   "a message that is put off is offered to the hooks again, and is not forwarded: leave out deferMs or routeTo";
 
@@ -121,6 +123,14 @@ export const messageSending = ownPoint({
     message: strictly(outboundMessage).optional(),
     cancel: z.boolean().or(z.string().min(1, "it is empty: give the reason, or true")).optional(),
   }),
+  resultProblem({ message }, payload) {
+    if (message === undefined) return undefined;
+    if (saysNothing(message) && !saysNothing(payload.message)) return `message: ${NOTHING_LEFT}`;
+    // What was wrong before is no fault of the hook.
+    const known = new Set(buttonProblems(payload.message).map(({ message }) => message));
+    const problem = buttonProblems(message).find((one) => !known.has(one.message));
+    return problem && `${["message", ...problem.path].join(".")}: ${problem.message}`;
+  },
   summary:
     "Before a message reaches an adapter: sends, edits, streamed finals, interaction replies, alerts, command replies. May rewrite or cancel it.",
   example: { ...sent, message: { text: "hello back" } },

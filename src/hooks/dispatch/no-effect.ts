@@ -1,7 +1,6 @@
 /** What handlers decide where nothing takes it: named, so that the log can say that it has no effect. */
-import { HookgateError } from "../../lib/errors.js";
 import { shown } from "../../lib/plain-issues.js";
-import { isFields } from "../results.js";
+import { isFields, resultError } from "../results.js";
 import type { LifecycleContext } from "../signatures.js";
 
 /** The fields with which results stop, answer or change something. */
@@ -20,10 +19,9 @@ export function decisionIn(value: unknown): string | undefined {
  */
 export function checkNothingReturned(value: unknown, context: LifecycleContext): void {
   if (!isPlain(value) || value === (context as unknown) || isWithin(value, context.data, 0)) return;
-  throw new HookgateError({
-    code: "HOOK_RESULT_INVALID",
-    message: `Result: what a before handler returns has no effect, and it returned ${safelyShown(value)}: change ctx.data, or call ctx.cancel(reason)`,
-  });
+  throw resultError(
+    `what a before handler returns has no effect, and it returned ${safelyShown(value)}: change ctx.data, or call ctx.cancel(reason)`,
+  );
 }
 
 /** A response or another object of a class comes from the last call of an arrow function, and is meant for nobody. */
