@@ -6,6 +6,7 @@ import { STATUS_CODES } from "node:http";
 import { DefaultRestOptions, type ResponseLike } from "@discordjs/rest";
 import { type Dispatcher, Headers, type RequestInit } from "undici";
 import { codeOf, describeError, headerOf, PostError } from "../../src/lib/posting/answer.js";
+import { isGlobalLimit } from "./limit.js";
 
 export interface Answer {
   status: number;
@@ -103,8 +104,8 @@ export async function exchange(
   return responseOf(await ask(agent, { ...request, body: body ?? null }, signal ?? undefined));
 }
 
-/** The same 429 with its text read, and with a shorter wait where one is given: the library would keep to the one that it is told. */
-export function limited(response: ResponseLike, text: string, seconds?: number): ResponseLike {
+/** The same 429 with its text read, and with this wait: the library takes what the headers say, whether it is a number or not. */
+export function limited(response: ResponseLike, text: string, waitMs: number): ResponseLike {
   const { status, statusText, ok } = response;
   const names = [
     "x-ratelimit-scope",
@@ -116,14 +117,12 @@ export function limited(response: ResponseLike, text: string, seconds?: number):
     "content-type",
   ];
   const headers = new Headers();
-  for (const name of ["retry-after", "x-ratelimit-reset-after"]) {
-    const value = seconds === undefined ? response.headers.get(name) : String(seconds);
-    if (value !== null) headers.set(name, value);
-  }
+  for (const name of ["retry-after", "x-ratelimit-reset-after"]) headers.set(name, String(waitMs / 1000));
   for (const name of names) {
     const value = response.headers.get(name);
     if (value !== null) headers.set(name, value);
   }
+  if (isGlobalLimit(text, (name) => response.headers.get(name))) headers.set("x-ratelimit-global", "true");
   return {
     status,
     statusText,

@@ -12,6 +12,7 @@ import type { Logger } from "../../src/lib/logger.js";
 import { contentOf, headerOf, type PostAnswer } from "../../src/lib/posting/answer.js";
 import { Posting } from "../../src/lib/posting/posting.js";
 import { type Answer, ask, pathIn } from "./exchange.js";
+import { fieldsOf, isGlobalLimit, limitMs } from "./limit.js";
 import { Limited, MAX_LIMIT_MS, type MessageBuckets } from "./message-buckets.js";
 import { NOT_DISCORDS } from "./outcome.js";
 import { idIn, POSTED } from "./posted.js";
@@ -105,9 +106,8 @@ export class Posts {
 
   #limited(channelId: string, { header, body }: PostAnswer): Limited {
     const { rest, buckets } = this.#options;
-    const seconds = Number(fieldsOf(body).retry_after ?? header("retry-after") ?? 1);
-    const afterMs = (Number.isFinite(seconds) ? seconds * 1000 : 1000) + MARGIN_MS;
-    const isGlobal = header("x-ratelimit-global") !== null;
+    const afterMs = limitMs(body, header) + MARGIN_MS;
+    const isGlobal = isGlobalLimit(body, header);
     if (isGlobal) {
       rest.globalRemaining = 0;
       rest.globalReset = systemClock.now() + Math.min(afterMs, MAX_LIMIT_MS);
@@ -130,14 +130,4 @@ function failed({ status, body }: PostAnswer, asked: { url: string; body: unknow
   };
   const isOwn = typeof message === "string" && typeof code === "number";
   return new DiscordAPIError(told, isOwn ? code : NOT_DISCORDS, status, "POST", asked.url, asked);
-}
-
-/** Of an answer that may be anything, as what stands between Discord and us may give it. */
-function fieldsOf(body: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === "object" && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
 }

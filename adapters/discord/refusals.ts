@@ -5,6 +5,8 @@
 
 import type { GatewayPort } from "../../src/domain/adapter.js";
 import type { Clock } from "../../src/lib/clock.js";
+import { retryAfterMs } from "../../src/lib/retry-after.js";
+import { isDiscordsLimit } from "./limit.js";
 import { MAX_LIMIT_MS } from "./message-buckets.js";
 
 const WINDOW_MS = 10 * 60_000;
@@ -50,7 +52,7 @@ export class Refusals {
   count(status: number, header: (name: string) => string | null, body: string): void {
     const scope = header("x-ratelimit-scope");
     if (status === 429 && scope === null && header("x-ratelimit-global") === null && !isDiscordsLimit(body))
-      this.#ban(header("retry-after"));
+      this.#ban(header("retry-after") ?? undefined);
     if (status !== 401 && status !== 403 && (status !== 429 || scope === "shared")) return;
     const now = this.#clock.monotonic();
     if (now - this.#since >= WINDOW_MS) {
@@ -63,19 +65,8 @@ export class Refusals {
     this.#count = 0;
   }
 
-  #ban(retryAfter: string | null): void {
-    const seconds = Number(retryAfter);
-    const askedMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : BAN_MS;
+  #ban(retryAfter: string | undefined): void {
+    const askedMs = retryAfterMs(retryAfter, this.#clock.now()) || BAN_MS;
     this.#pauses.pause(Math.min(askedMs, MAX_LIMIT_MS), BANNED);
-  }
-}
-
-/** Some limits name no scope (20028 of a channel's writes, 30046 of edits), but say as JSON how long they last. Cloudflare answers a page. */
-function isDiscordsLimit(body: string): boolean {
-  try {
-    const told: unknown = JSON.parse(body);
-    return typeof told === "object" && told !== null && "retry_after" in told && typeof told.retry_after === "number";
-  } catch {
-    return false;
   }
 }

@@ -8,6 +8,7 @@ import type { GatewayPort } from "../../src/domain/adapter.js";
 import type { Clock } from "../../src/lib/clock.js";
 import type { Logger } from "../../src/lib/logger.js";
 import { exchange, limited } from "./exchange.js";
+import { limitMs } from "./limit.js";
 import { MAX_LIMIT_MS, MessageBuckets } from "./message-buckets.js";
 import type { DiscordOptions } from "./options.js";
 import { NOT_DISCORDS } from "./outcome.js";
@@ -43,14 +44,14 @@ export function openRest(
     refusePage(answered, url, init.method);
     // Read here, because an upload's answer can be read only once.
     const text = answered.status === 429 ? await answered.text() : "";
-    const response = answered.status === 429 ? limited(answered, text) : answered;
+    const askedMs = answered.status === 429 ? limitMs(text, (name) => answered.headers.get(name)) : 0;
+    const response = answered.status === 429 ? limited(answered, text, Math.min(askedMs, MAX_LIMIT_MS)) : answered;
     if (channelId !== undefined) buckets.note(channelId, (name) => response.headers.get(name));
-    refusals.count(response.status, (name) => response.headers.get(name), text);
+    refusals.count(answered.status, (name) => answered.headers.get(name), text);
     if (response.status === 429) refusals.check(); // banned: said as such, and not as a limit of this route
-    const asked = Number(response.headers.get("retry-after")) * 1000;
-    if (response.status !== 429 || !(asked > MAX_LIMIT_MS)) return response;
-    logger.warn({ askedMs: asked }, "Discord asks for a pause beyond reason; it is tried again after an hour");
-    return limited(answered, text, MAX_LIMIT_MS / 1000);
+    if (askedMs > MAX_LIMIT_MS)
+      logger.warn({ askedMs }, "Discord asks for a pause beyond reason; it is tried again after an hour");
+    return response;
   };
   const rest = new TokenKeepingRest({
     version: "10",

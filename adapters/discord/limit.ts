@@ -1,0 +1,47 @@
+/**
+ * What an answer with the status 429 says of the limit. Discord names its length as JSON and in a header; what stands in front of
+ * Discord (Cloudflare) may name it in the header only, as a date, or not at all.
+ * https://discord.com/developers/docs/topics/rate-limits#exceeding-a-rate-limit
+ */
+import { systemClock } from "../../src/lib/clock.js";
+import { retryAfterMs } from "../../src/lib/retry-after.js";
+
+/** When nothing says how long it lasts. */
+const UNKNOWN_MS = 5_000;
+
+type Header = (name: string) => string | null;
+
+/** Always a time that can be waited for, above 0. */
+export function limitMs(body: string, header: Header): number {
+  const told = Number(fieldsOf(body).retry_after);
+  const asked = retryAfterMs(header("retry-after") ?? undefined, systemClock.now());
+  const reset = Number(header("x-ratelimit-reset-after"));
+  return [told * 1000, asked, reset * 1000].find(isTime) ?? UNKNOWN_MS;
+}
+
+/** Of the whole bot account. */
+export function isGlobalLimit(body: string, header: Header): boolean {
+  return header("x-ratelimit-global") !== null || fieldsOf(body).global === true;
+}
+
+/** Some limits name no scope (20028 of a channel's writes, 30046 of edits), but Discord writes them as JSON. Cloudflare answers a page, or JSON without these fields. */
+export function isDiscordsLimit(body: string): boolean {
+  const { retry_after, global, code, message } = fieldsOf(body);
+  return (
+    typeof retry_after === "number" ||
+    typeof global === "boolean" ||
+    (typeof code === "number" && typeof message === "string")
+  );
+}
+
+const isTime = (ms: number | undefined): ms is number => ms !== undefined && Number.isFinite(ms) && ms > 0;
+
+/** Of an answer that may be anything, as what stands between Discord and us may give it. */
+export function fieldsOf(body: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === "object" && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
