@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Definition } from "../../src/automations/definition/definition.js";
 import type { Refusal } from "../../src/automations/gates/refusal.js";
 import { Gates, type Pass } from "../../src/automations/gates.js";
-import { silentLogger } from "../../src/lib/logger.js";
+import { type LogLine, logTo } from "../hooks/points.js";
 import { openTestStore } from "../store/support/open-test-store.js";
 import { ManualClock } from "../support/manual-clock.js";
 import { definition as triggered } from "./triggers/support/definition.js";
@@ -17,6 +17,7 @@ const never = new AbortController().signal;
 async function setUp(maxRunning = 10, runs?: Awaited<ReturnType<typeof openTestStore>>) {
   const clock = new ManualClock();
   const broken: string[] = [];
+  const log: LogLine[] = [];
   const store = runs ?? (await openTestStore());
   const gates = new Gates({
     maxRunning,
@@ -24,7 +25,7 @@ async function setUp(maxRunning = 10, runs?: Awaited<ReturnType<typeof openTestS
     runs: store.automation.runs,
     keyValue: store.keyValue,
     clock,
-    logger: silentLogger,
+    logger: logTo(log),
     onBreak: (id, error, pauseMs) => void broken.push(`${id}: ${error}, ${pauseMs}`),
   });
   const enter = (
@@ -38,7 +39,7 @@ async function setUp(maxRunning = 10, runs?: Awaited<ReturnType<typeof openTestS
   };
   const failing = async (definition: Definition) =>
     (await pass(definition)).leave({ status: "failed", error: "no answer", isRetryable: true });
-  return { clock, store, gates, enter, pass, failing, broken };
+  return { clock, store, gates, enter, pass, failing, broken, log };
 }
 
 const said = (result: Pass | Refusal) => (result.kind === "refused" ? `${result.gate}: ${result.reason}` : "open");
@@ -123,7 +124,7 @@ describe("gates", () => {
   });
 
   test("a hook that fails again and again is left alone, said once, tried once, and trusted again when that goes well", async () => {
-    const { enter, pass, failing, broken, clock } = await setUp();
+    const { enter, pass, failing, broken, clock, log } = await setUp();
     const shaky = hook("shaky", { concurrency: 5 });
     for (let i = 0; i < 3; i++) await failing(shaky);
     expect(broken).toEqual(["shaky: no answer, 60000"]);
@@ -140,6 +141,14 @@ describe("gates", () => {
     await clock.advance(120_000);
     (await pass(shaky)).leave({ status: "succeeded", decision: { kind: "pass" } });
     expect(said(await enter(shaky))).toBe("open");
+
+    expect(log.map(({ level, message }) => `${level} ${message}`)).toEqual([
+      'warn Hook "shaky" failed 3 times in a row and is not run for now. One run tries it in 1 min; /hooks enable shaky runs it at once. The last error: no answer',
+      'info Hook "shaky" failed again when it was tried, and is still not run. One run tries it in 2 min; /hooks enable shaky runs it at once.',
+      'info The breaker of hook "shaky" is closed.',
+    ]);
+    expect(log[0]?.facts).toMatchObject({ hook: "shaky", failures: 3, error: "no answer" });
+    expect(Date.parse(String(log[0]?.facts.triedAgainAt))).toBe(clock.now() - 180_000 + 60_000);
   });
 
   test("a skipped run neither counts as a failure nor mends anything", async () => {

@@ -111,8 +111,10 @@ export class Breakers {
     const state = this.#states.get(hookId);
     if (state === undefined) return false;
     this.#states.delete(hookId);
+    const wasOpen = state.openings > 0;
+    if (wasOpen) this.#options.logger.info({ hook: hookId }, `The breaker of hook "${hookId}" is closed.`);
     await this.#keep(hookId);
-    return state.openings > 0;
+    return wasOpen;
   }
 
   /** It failed last time, or it is not run for a while. */
@@ -151,6 +153,20 @@ export class Breakers {
     const pause = Math.min(MAX_PAUSE_MS, pauseMs * 2 ** state.openings);
     state.openings++;
     state.openUntil = now + pause;
+    this.#logOpen(hookId, state, error, pause);
     if (state.openings === 1) this.#options.onBreak(hookId, error, pause);
+  }
+
+  /** A warning once; that it stays open is no news. */
+  #logOpen(hook: string, { failures, openUntil, openings }: State, error: string, pauseMs: number): void {
+    const { logger } = this.#options;
+    const facts = { hook, failures, error, triedAgainAt: new Date(openUntil).toISOString() };
+    const next = `One run tries it in ${formatDuration(pauseMs)}; /hooks enable ${hook} runs it at once`;
+    if (openings === 1)
+      logger.warn(
+        facts,
+        `Hook "${hook}" failed ${failures} times in a row and is not run for now. ${next}. The last error: ${error}`,
+      );
+    else logger.info(facts, `Hook "${hook}" failed again when it was tried, and is still not run. ${next}.`);
   }
 }
