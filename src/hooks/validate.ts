@@ -1,5 +1,6 @@
 /** What is wrong with the registrations taken together; a load refuses to go on with any of it. */
 
+import { nearest } from "../lib/nearest.js";
 import { BACKGROUND_KINDS } from "./contribution.js";
 import type { Entry } from "./entry.js";
 import { findCycles, orderEntries } from "./order.js";
@@ -51,17 +52,31 @@ function dependencyProblems(entry: Entry, byId: Map<string, Entry>): Problem[] {
       if (other === undefined)
         problems.push({
           code: "DEPENDENCY_MISSING",
-          message: `Hook "${entry.id}" is to run ${option} "${id}", which is not registered`,
+          message: `${nameOf(entry)} is to run ${option} "${id}", which is not registered${meant(id, entry, byId)}`,
           ids: [entry.id, id],
         });
       else if (placeOf(other) !== placeOf(entry))
         problems.push({
           code: "DEPENDENCY_ELSEWHERE",
-          message: `Hook "${entry.id}" at ${placeOf(entry)} is to run ${option} "${id}", which is at ${placeOf(other)}`,
+          message: `${nameOf(entry)} at ${placeOf(entry)} is to run ${option} "${id}", which is at ${placeOf(other)}`,
           ids: [entry.id, id],
         });
     }
   return problems;
+}
+
+/** With the line that registers it, where that is known. */
+const nameOf = ({ id, place }: Entry) => `Hook "${id}"${place === undefined ? "" : ` (${place})`}`;
+
+/** The hook at the same point whose id, or whose name within its plugin, is nearest. */
+function meant(name: string, entry: Entry, byId: Map<string, Entry>): string {
+  const peers = [...byId.values()].filter((other) => other !== entry && placeOf(other) === placeOf(entry));
+  const byName = new Map(
+    peers.map(({ id, pluginId }) => [pluginId === undefined ? id : id.slice(pluginId.length + 1), id]),
+  );
+  const ids = peers.map(({ id }) => id);
+  const near = nearest(name, ids) ?? byName.get(nearest(name, byName.keys()) ?? "");
+  return near === undefined ? "" : ` (did you mean "${near}"?)`;
 }
 
 /** Two hooks that may set the same field, the later of which does not see what the earlier one sets. */

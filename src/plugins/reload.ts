@@ -197,7 +197,7 @@ export class LivePlugin {
   place(next: Candidate, { checked }: { checked: boolean }): Placement {
     const { registry, routes, commands, logger } = this.#around;
     const [old, oldRoute, oldCommands] = [this.#current, routes.get(this.id), commands.get(this.id)];
-    const known = checked ? new Set(registry.validate().map(problemText)) : undefined;
+    const known = checked ? new Set(registry.validate().map(problemKey)) : undefined;
     const takeBackPoints = registry.mark();
     let undo: () => void;
     try {
@@ -209,7 +209,7 @@ export class LivePlugin {
       takeBackPoints();
       throw error;
     }
-    const fresh = known ? registry.validate().filter((problem) => !known.has(problemText(problem))) : [];
+    const fresh = known ? registry.validate().filter((problem) => !known.has(problemKey(problem))) : [];
     const problems = fresh.filter(isError).map(problemText);
     const takeBack = () => {
       undo();
@@ -326,6 +326,9 @@ export async function over(
     logger.warn({ plugin: id, error: errorMessage(error) }, "plugin failed to end");
   }
 }
+
+/** The same for the same problem, also when its words name other lines or other hooks. */
+const problemKey = ({ code, ids }: Problem) => JSON.stringify([code, ids]);
 
 export function problemText(problem: Problem): string {
   return `${problem.message} (${problem.code})`;

@@ -292,6 +292,30 @@ describe("loading plugins", () => {
     ).toMatch(/priority/i);
   });
 
+  it("names the line that registers a hook which depends on what is not there, and the hook that was meant", async () => {
+    const registers = (id: string, options: string) =>
+      `export default { id: "${id}", setup(api) {\n  api.hooks.registerVoid("message_sent", () => {}, ${options});\n} };`;
+    const rig = await pluginRig({
+      "log.mjs": registers("log", `{ id: "audit" }`),
+      "own.mjs": registers("own", `{ id: "count", after: ["aduit"] }`),
+      "whole.mjs": registers("whole", `{ id: "count", before: ["log.audti"] }`),
+      "elsewhere.mjs": registers("elsewhere", `{ id: "count", before: ["something-else"] }`),
+    });
+    const [, own, whole, elsewhere] = await rig.plugins.load();
+    expect(own?.reason).toMatch(
+      /^Hook "own\.count" \(own\.mjs:2:13\) is to run after "aduit", which is not registered \(did you mean "log\.audit"\?\)/,
+    );
+    expect(whole?.reason).toMatch(
+      /^Hook "whole\.count" \(whole\.mjs:2:13\) is to run before "log\.audti", which is not registered \(did you mean "log\.audit"\?\)/,
+    );
+    expect(elsewhere?.reason).toMatch(
+      /is to run before "something-else", which is not registered \(DEPENDENCY_MISSING\)/,
+    );
+    expect(rig.logged.filter(({ level }) => level === "error").map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('own.mjs:2:13) is to run after "aduit"'),
+    );
+  });
+
   it("refuses hooks that depend on what is not there, and then whoever depends on those", async () => {
     const rig = await pluginRig({
       "a.mjs": answering("a", "a", `{ after: ["nobody.there"] }`),
