@@ -14,6 +14,16 @@ export function parseInstant(text: string, timezone: string): number | undefined
   return new Cron(written, { paused: true, timezone, allowPast: true }).nextRun(new Date(0))?.getTime();
 }
 
+/** For a time without an offset that a clock change skips in `timezone`: the local time at which `parseInstant` has it, `2027-03-28T03:30`. */
+export function skippedTo(text: string, timezone: string): string | undefined {
+  const [, date, minutes, , offset] = FORM.exec(text) ?? [];
+  const at = offset === undefined ? parseInstant(text, timezone) : undefined;
+  if (at === undefined) return undefined;
+  const local = new Intl.DateTimeFormat("sv-SE", { timeZone: timezone, dateStyle: "short", timeStyle: "short" });
+  const shown = local.format(at).replace(" ", "T");
+  return shown === `${date}T${minutes}` ? undefined : shown;
+}
+
 /** The 31st of February is refused instead of becoming a day in March. */
 function isOnCalendar(written: string): boolean {
   const read = new Date(`${written}Z`);

@@ -162,6 +162,18 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { on: "inbound_claim", execution: "background", run: { http: { url: "https://example.org", decision: "status" } } },
     /http\.decision: .*nothing waits for a hook that is background.*remove `decision`$/,
   ),
+  "a time that the clocks skip": hook(
+    { trigger: { at: "2099-03-29T02:30", timezone: "Europe/Berlin" } },
+    /trigger\.at: .*the clocks of Europe\/Berlin skip this time: write 2099-03-29T03:30, or give an offset/,
+  ),
+  "an interval of years": hook(
+    { trigger: { every: "400d" } },
+    /trigger\.every: .*expected 366 days or less: for a date, use `at` or `cron`/,
+  ),
+  "ignored files that are all files": hook(
+    { trigger: { files: { paths: ["in/*.csv", "out/"], ignore: ["**/.git/**", "**"] } } },
+    /trigger\.files\.ignore: .*"\*\*" leaves out everything that `paths` names, so no change starts the hook/,
+  ),
   "a time zone beside an offset": hook(
     { trigger: { at: "2099-12-24T18:00Z", timezone: "Europe/Berlin" } },
     /trigger\.timezone: .*`at` has an offset, so the time zone has no effect/,

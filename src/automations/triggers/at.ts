@@ -1,6 +1,6 @@
 /** `at: 2026-12-24T18:00:00+01:00`: once. Without an offset it is local time of `timezone`. */
 import { z } from "zod";
-import { parseInstant } from "../../lib/instant.js";
+import { parseInstant, skippedTo } from "../../lib/instant.js";
 import { localTimezone, timezone } from "../../lib/timezone.js";
 import type { TriggerOf } from "../definition/definition.js";
 import { catchUp } from "./catch-up.js";
@@ -19,7 +19,16 @@ export const atOptions = z
         path: ["timezone"],
         input: options.timezone,
       });
-    const at = parseInstant(options.at.trim(), options.timezone ?? localTimezone());
+    const zone = options.timezone ?? localTimezone();
+    const at = parseInstant(options.at.trim(), zone);
+    const next = skippedTo(options.at.trim(), zone);
+    if (next !== undefined)
+      context.addIssue({
+        code: "custom",
+        message: `the clocks of ${zone} skip this time: write ${next}, or give an offset`,
+        path: ["at"],
+        input: options.at,
+      });
     if (at !== undefined) return { kind: "at", at, catchUp: options.catch_up };
     context.addIssue({
       code: "custom",

@@ -5,11 +5,13 @@ import type { TriggerOf } from "../definition/definition.js";
 import { catchUp } from "./catch-up.js";
 
 const MIN_EVERY_MS = 1_000;
+const MAX_EVERY_MS = 366 * 86_400_000;
 
 export const everyOptions = z
   .strictObject({
     every: someDuration()
       .refine((ms) => ms >= MIN_EVERY_MS, "expected one second or more")
+      .refine((ms) => ms <= MAX_EVERY_MS, "expected 366 days or less: for a date, use `at` or `cron`")
       .describe("The interval: 30s, 5m, 1h."),
     catch_up: catchUp,
   })

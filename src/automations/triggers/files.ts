@@ -29,9 +29,23 @@ export const filesOptions = z
       as: z.enum(["file", "folder"]).default("file").describe("One run a file, or one for all that changed together."),
     }),
   })
-  .transform(
-    ({ files: { debounce, ...files } }): TriggerOf<"files"> => ({ kind: "files", ...files, debounceMs: debounce }),
-  );
+  .transform(({ files: { debounce, ...files } }, context): TriggerOf<"files"> => {
+    const by = files.ignore.find((pattern) => files.paths.every((path) => covers(pattern, path)));
+    if (by !== undefined)
+      context.addIssue({
+        code: "custom",
+        message: `"${by}" leaves out everything that \`paths\` names, so no change starts the hook`,
+        path: ["files", "ignore"],
+        input: files.ignore,
+      });
+    return { kind: "files", ...files, debounceMs: debounce };
+  });
+
+/** Whether, beyond doubt, the pattern matches whatever the path does. A path without a glob may be a file, which no pattern leaves out. */
+function covers(ignore: string, path: string): boolean {
+  const { isGlob } = picomatch.scan(path);
+  return (isGlob || path.endsWith("/")) && (/^(\*\*\/)*(\*\*|\*\*\/\*)$/.test(ignore) || ignore === path);
+}
 
 function isBadGlob(text: string): boolean {
   try {
