@@ -2,7 +2,8 @@
  * What the product keeps on disk, as contracts. Every promise of a write resolves when it is durable; concurrent writes share
  * a transaction (group commit). A few say that they resolve at their commit: then a process that is killed loses nothing of it, and
  * what is told or sent outside because of it waits for `Store.durable`. All of them reject with a `HookgateError`: STORE_LOCKED,
- * STORE_READ_ONLY, STORE_FULL, STORE_CORRUPT or STORE_FAILED, with a hint for the operator.
+ * STORE_READ_ONLY, STORE_FULL, STORE_CORRUPT or STORE_FAILED, with a hint for the operator. `check` may also reject with STORE_GONE
+ * or STORE_FOREIGN.
  */
 
 import type { HookgateError } from "../lib/errors.js";

@@ -55,6 +55,8 @@ const STATUS: Record<string, number> = {
   STORE_READ_ONLY: 503,
   STORE_FULL: 507,
   STORE_CORRUPT: 500,
+  STORE_FOREIGN: 500,
+  STORE_GONE: 500,
   STORE_FAILED: 500,
   INTERNAL: 500,
 };
@@ -80,6 +82,8 @@ const STORE_WORDS: Record<string, string> = {
   STORE_READ_ONLY: "the database cannot be written",
   STORE_FULL: "the disk of the database is full",
   STORE_CORRUPT: "the database is damaged",
+  STORE_FOREIGN: "the database was replaced by another file",
+  STORE_GONE: "the database was deleted or replaced",
 };
 
 /** An error of the store in words without paths; undefined when it is none. */

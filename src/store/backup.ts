@@ -10,6 +10,7 @@ import { makePrivateFile } from "../lib/private-files.js";
 import { openDatabase } from "./connection.js";
 import { IS_OPEN } from "./delivery-rows.js";
 import { storeError } from "./errors.js";
+import { markAnew } from "./identity.js";
 import { requireSound } from "./inspect.js";
 import { requireKnownSchema } from "./migrate.js";
 import { migrations } from "./migrations/index.js";
@@ -50,6 +51,7 @@ export function backupDatabase(file: string, target: string, at: number): Backup
     const unfinished = withDatabase(partial, (copy) => {
       requireComplete(copy, partial);
       forgetOwner(copy)();
+      markAnew(copy);
       copy
         .prepare<[string, string]>("INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)")
         .run(BACKUP_OF, new Date(at).toISOString());

@@ -1,32 +1,94 @@
 /** What went wrong with the files of an open store: damage that a read or a write met, files that were deleted under the gateway. */
-import { statSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import type { StoreHealth } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import { LOG_LIMIT_BYTES } from "./connection.js";
 import type { DatabaseFiles } from "./files.js";
+import { readMark } from "./identity.js";
+import { isHeaderSound, LOG_HEADER_BYTES } from "./lost-log.js";
 
 export interface Damage {
   /** Remembers an error that shows damage; others are ignored. */
   note(error: HookgateError): void;
   /** A loss that was found at the start, or a part that works no more. Logged, and shown until a restart. */
   remark(message: string, facts?: object): void;
-  /** The files are open: from now on it is noticed when one is deleted or replaced. */
-  filesAreOpen(): void;
+  /** The files are open: from now on it is noticed when one is deleted, replaced or overwritten. `mark`: the number of the database, unless another process may write it. */
+  filesAreOpen(mark: number | undefined): void;
   health(): StoreHealth;
+  /** After the database was closed. */
+  close(): void;
+}
+
+interface Opened {
+  database: string | undefined;
+  journal: string | undefined;
+  /** Absent where another process may write the files. */
+  own?: OwnFiles;
+}
+
+/** `descriptor`: of the database. Closed before SQLite closes the file, it would take SQLite's locks along. */
+interface OwnFiles {
+  descriptor: number;
+  /** A start beside a busy reader cannot write its mark into the file at once. */
+  marks: readonly (number | undefined)[];
+  log: string | undefined;
+  logBytes: number;
 }
 
 export function watchForDamage(files: Pick<DatabaseFiles, "database" | "journal">, logger: Logger): Damage {
-  let opened: { database: string | undefined; journal: string | undefined } | undefined;
+  let opened: Opened | undefined;
   let found: HookgateError | undefined;
+  let isGoneLogged = false;
   const remarks: string[] = [];
+  const log = `${files.database}-wal`;
 
-  const missing = (): HookgateError | undefined => {
+  /** The database is not where it was. It may come back. */
+  const gone = (): HookgateError | undefined => {
     if (!opened || identityOf(files.database) === opened.database) return undefined;
     return new HookgateError({
       code: "STORE_GONE",
       message: `the database ${files.database} was deleted or replaced while the gateway runs: what it stores now is lost when it stops`,
-      hint: "Stop the gateway, then restore a backup with `npx hookgate restore FILE`.",
+      hint: RESTORE,
     });
+  };
+  /** What was written over. Does not end before a restart: the gateway's own writes hide it sooner or later. */
+  const overwritten = ({ own }: Opened): HookgateError | undefined => {
+    if (!own) return undefined;
+    if (!own.marks.includes(readMark(own.descriptor)))
+      return new HookgateError({
+        code: "STORE_FOREIGN",
+        message: `the database ${files.database} was overwritten with another file while the gateway runs: what the gateway stored is lost`,
+        hint: RESTORE,
+      });
+    const how = changeOfLog(log, own);
+    if (how === undefined) return undefined;
+    return new HookgateError({
+      code: "STORE_CORRUPT",
+      message: `${log} was ${how} while the gateway runs: the newest changes are lost, and the database may be damaged`,
+      hint: `Stop the gateway and start it again: the start checks the database. If it is damaged, restore a backup with \`npx hookgate restore FILE\`.`,
+    });
+  };
+  const overwrittenIfReadable = (files: Opened): HookgateError | undefined => {
+    try {
+      return overwritten(files);
+    } catch {
+      return undefined; // the disk does not give them: whatever reads or writes the database reports that
+    }
+  };
+  const remember = (error: HookgateError): void => {
+    if (found !== undefined) return;
+    found = error;
+    logger.error({ code: error.code, hint: error.hint }, error.message);
+  };
+  const look = (): HookgateError | undefined => {
+    if (found !== undefined) return found;
+    const error = gone();
+    if (error !== undefined && !isGoneLogged) logger.error({ code: error.code, hint: error.hint }, error.message);
+    isGoneLogged = error !== undefined;
+    const damage = error === undefined && opened ? overwrittenIfReadable(opened) : undefined;
+    if (damage) remember(damage);
+    return error ?? damage;
   };
   const lostHistory = (): string[] => {
     return !opened || identityOf(files.journal) === opened.journal
@@ -36,19 +98,55 @@ export function watchForDamage(files: Pick<DatabaseFiles, "database" | "journal"
 
   return {
     note(error) {
-      if (error.code !== "STORE_CORRUPT" || found !== undefined) return;
-      found = error;
-      logger.error({ code: error.code, hint: error.hint }, error.message);
+      if (error.code === "STORE_CORRUPT") remember(error);
     },
     remark(message, facts = {}) {
       remarks.push(message);
       logger.warn(facts, message);
     },
-    filesAreOpen() {
+    filesAreOpen(mark) {
       opened = { database: identityOf(files.database), journal: identityOf(files.journal) };
+      if (mark === undefined) return;
+      const descriptor = openSync(files.database, "r");
+      opened.own = {
+        descriptor,
+        marks: [mark, readMark(descriptor)],
+        log: identityOf(log),
+        logBytes: sizeOf(log),
+      };
     },
-    health: () => ({ problem: found ?? missing(), remarks: [...remarks, ...lostHistory()] }),
+    health: () => ({ problem: look(), remarks: [...remarks, ...lostHistory()] }),
+    close() {
+      if (opened?.own) closeSync(opened.own.descriptor);
+      opened = undefined;
+    },
   };
+}
+
+const RESTORE = "Stop the gateway, then restore a backup with `npx hookgate restore FILE`.";
+
+/** What somebody else did to the log; undefined when nothing shows. Nothing else holds locks on it, so it can be opened and closed. */
+function changeOfLog(file: string, own: OwnFiles): string | undefined {
+  if (identityOf(file) !== own.log) return "deleted or replaced";
+  const before = own.logBytes;
+  own.logBytes = sizeOf(file);
+  if (own.logBytes < Math.min(before, LOG_LIMIT_BYTES)) return "cut short";
+  return own.logBytes < LOG_HEADER_BYTES || isHeaderSound(headerOf(file)) ? undefined : "overwritten at its start";
+}
+
+function headerOf(file: string): Buffer {
+  const header = Buffer.alloc(LOG_HEADER_BYTES);
+  const descriptor = openSync(file, "r");
+  try {
+    readSync(descriptor, header, 0, LOG_HEADER_BYTES, 0);
+  } finally {
+    closeSync(descriptor);
+  }
+  return header;
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function identityOf(file: string): string | undefined {

@@ -3,47 +3,109 @@
  * drops the rest without a word (https://www.sqlite.org/walformat.html#recovery).
  */
 import { readFileSync } from "node:fs";
+import { endianness } from "node:os";
 
-const HEADER_BYTES = 32;
+export const LOG_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const LITTLE_ENDIAN = 0x377f0682;
 const BIG_ENDIAN = 0x377f0683;
+/** The number of the database is there on its first page: see identity.ts. */
+const MARK_OFFSET = 60;
 
 /** What the log of a database that no one has open contains. */
-export type LogState = { kind: "missing" } | { kind: "read"; lostCommits: number };
+export type LogState =
+  | { kind: "missing"; isEmpty: boolean }
+  | {
+      kind: "read";
+      /** False: SQLite ignores all of the log. */
+      isHeaderSound: boolean;
+      /** Commits after the first damaged frame. */
+      lostCommits: number;
+      /** Frames that the index (`-shm`) knows and the log does not have any more: it was cut short. After a power cut the disk may have lost them. */
+      missingFrames: number;
+      /** The numbers of the database in its committed first pages, oldest first. */
+      marks: number[];
+    };
 
-export function readLog(file: string): LogState {
+/** `database`: the path of the database, whose log it is. */
+export function readLog(database: string): LogState {
+  // First, so that what a running gateway adds meanwhile is in the log.
+  const index = readIndex(`${database}-shm`);
   let log: Buffer;
   try {
-    log = readFileSync(file);
+    log = readFileSync(`${database}-wal`);
   } catch {
-    return { kind: "missing" }; // opening the database reports a log that is there and cannot be read
+    return { kind: "missing", isEmpty: false }; // opening the database reports a log that is there and cannot be read
   }
-  return log.length < HEADER_BYTES ? { kind: "missing" } : { kind: "read", lostCommits: countLostCommits(log) };
+  return log.length < LOG_HEADER_BYTES ? { kind: "missing", isEmpty: true } : examine(log, index);
 }
 
-/** Commits of the log's current generation after its first damaged frame. That frame itself may be one that a kill cut off. */
-function countLostCommits(log: Buffer): number {
+/** Whether the first bytes of a log are a header that SQLite accepts. */
+export function isHeaderSound(log: Buffer): boolean {
   const magic = log.readUInt32BE(0);
-  const sum = magic === BIG_ENDIAN ? sumBigEndian : sumLittleEndian;
-  const header = sum(log, 0, 24, [0, 0]);
-  let isSound = magic === LITTLE_ENDIAN || magic === BIG_ENDIAN;
-  isSound &&= header[0] === log.readUInt32BE(24) && header[1] === log.readUInt32BE(28);
-  let checksum = header;
-  let lost = 0;
-  const frameBytes = FRAME_HEADER_BYTES + log.readUInt32BE(8);
-  for (let at = HEADER_BYTES; at + frameBytes <= log.length; at += frameBytes) {
+  if (magic !== LITTLE_ENDIAN && magic !== BIG_ENDIAN) return false;
+  const [first, second] = sumOf(log)(log, 0, 24, [0, 0]);
+  return first === log.readUInt32BE(24) && second === log.readUInt32BE(28);
+}
+
+/** Commits of the log's current generation after its first damaged frame are lost. That frame itself may be one that a kill cut off. */
+function examine(log: Buffer, index: LogIndex | undefined): LogState {
+  const sum = sumOf(log);
+  const hasHeader = isHeaderSound(log);
+  let isSound = hasHeader;
+  let checksum: Checksum = [log.readUInt32BE(24), log.readUInt32BE(28)];
+  let lostCommits = 0;
+  let committed = 0;
+  const marks: number[] = [];
+  let newMarks: number[] = [];
+  const pageBytes = log.readUInt32BE(8);
+  const frameBytes = FRAME_HEADER_BYTES + pageBytes;
+  const isReadable = pageBytes >= 512 && pageBytes <= 65_536;
+  for (let at = LOG_HEADER_BYTES, n = 1; isReadable && at + frameBytes <= log.length; at += frameBytes, n++) {
     // Frames of an earlier generation have other salts: they are left-overs.
     const isCurrent = log.compare(log, 16, 24, at + 8, at + 16) === 0;
+    const isCommit = log.readUInt32BE(at + 4) !== 0;
     if (isSound) {
       checksum = sum(log, at + FRAME_HEADER_BYTES, at + frameBytes, sum(log, at, at + 8, checksum));
       isSound = isCurrent && checksum[0] === log.readUInt32BE(at + 16) && checksum[1] === log.readUInt32BE(at + 20);
-    } else if (isCurrent && log.readUInt32BE(at + 4) !== 0) lost++;
+      if (!isSound) continue;
+      if (log.readUInt32BE(at) === 1) newMarks.push(log.readUInt32BE(at + FRAME_HEADER_BYTES + MARK_OFFSET));
+      if (!isCommit) continue;
+      committed = n;
+      marks.push(...newMarks);
+      newMarks = [];
+    } else if (isCurrent && isCommit) lostCommits++;
   }
-  return lost;
+  const isSameLog = hasHeader && index !== undefined && index.salts.compare(log, 16, 24) === 0;
+  const missingFrames = isSameLog ? Math.max(0, index.frames - committed) : 0;
+  return { kind: "read", isHeaderSound: hasHeader, lostCommits, missingFrames, marks };
+}
+
+interface LogIndex {
+  /** Of the last commit. */
+  frames: number;
+  salts: Buffer;
+}
+
+/** The header of the index, which outlives a process that was killed (https://www.sqlite.org/walformat.html#the_wal_index_header). */
+function readIndex(file: string): LogIndex | undefined {
+  let index: Buffer;
+  try {
+    index = readFileSync(file);
+  } catch {
+    return undefined;
+  }
+  // SQLite writes it twice, and is killed in between at times.
+  if (index.length < 96 || index.compare(index, 0, 48, 48, 96) !== 0 || index[12] !== 1) return undefined;
+  const frames = endianness() === "LE" ? index.readUInt32LE(16) : index.readUInt32BE(16);
+  return { frames, salts: index.subarray(32, 40) };
 }
 
 type Checksum = readonly [number, number];
+
+function sumOf(log: Buffer): typeof sumLittleEndian {
+  return log.readUInt32BE(0) === BIG_ENDIAN ? sumBigEndian : sumLittleEndian;
+}
 
 function sumLittleEndian(log: Buffer, from: number, to: number, [first, second]: Checksum): Checksum {
   let a = first;

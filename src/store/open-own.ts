@@ -5,25 +5,28 @@ import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import { type Durability, openDatabase } from "./connection.js";
 import type { DatabaseFiles } from "./files.js";
+import { markDatabase, refuseForeign, repeatMark } from "./identity.js";
 import { requireSound } from "./inspect.js";
-import { readLog } from "./lost-log.js";
+import { type LogState, readLog } from "./lost-log.js";
 import { migrate } from "./migrate.js";
 import { migrations } from "./migrations/index.js";
 import { moveAside } from "./move-aside.js";
-import { wasLeftOpen, writeOwner } from "./owner.js";
+import { type LeftOpen, wasLeftOpen, writeOwner } from "./owner.js";
 
 /** Checked before the start goes on: that takes a fifth of a second at most. A larger file is checked in a thread, right after the start. */
 const CHECKED_AT_START_BYTES = 128_000_000;
 
 export interface OwnDatabase {
   database: Database;
+  /** The number that the database shares with its history. */
+  mark: number;
   /** When all of it was checked; undefined = not yet. */
   checkedAt: number | undefined;
   /** What the last run lost, one sentence each. */
   losses: string[];
 }
 
-/** The exclusive lock is held. Throws a STORE_… error; STORE_MISSING when the database is gone and its history is not. */
+/** The exclusive lock is held. Throws a STORE_… error; STORE_MISSING when the database is gone and its history is not, STORE_FOREIGN when it is another one. */
 export async function openOwnDatabase(
   files: DatabaseFiles,
   options: { durability: Durability; clock: Clock; newDatabase: boolean },
@@ -34,37 +37,49 @@ export async function openOwnDatabase(
     if (!options.newDatabase) throw missing(files);
     for (const old of [file, files.journal]) moveAside(old, "replaced", now);
   }
-  const log = readLog(`${file}-wal`);
-  const history = readLog(`${files.journal}-wal`);
+  const log = readLog(file);
+  const history = readLog(files.journal);
   // Its reader creates the log, empty at first.
   const isHistoryLogGone = sizeOf(files.journal) > 0 && !existsSync(`${files.journal}-wal`);
+  refuseForeign(files, log);
   const database = openDatabase(file, { durability: options.durability, readonly: false });
   try {
-    const wasOpen = await wasLeftOpen(database, file, options.clock);
+    const leftOpen = await wasLeftOpen(database, file, options.clock);
     const isSmall = sizeOf(file) <= CHECKED_AT_START_BYTES;
     if (isSmall) requireSound(database, file);
     await migrate(database, file, migrations);
+    const mark = markDatabase(database);
     writeOwner(database, file, now);
+    // That may have started the log anew: it is to have the number, by which it is known as the log of this database.
+    repeatMark(database, mark);
     const losses = [];
-    if (log.kind === "read" && log.lostCommits > 0)
-      losses.push(
-        `${file}-wal was damaged: its last changes (${log.lostCommits} transactions) are lost, so messages may be handled or sent again`,
-      );
-    if (wasOpen && log.kind === "missing")
-      losses.push(
-        `${file}-wal was deleted after a crash: the last changes before the crash may be lost, so messages may be handled or sent again`,
-      );
-    if (history.kind === "read" && history.lostCommits > 0)
+    const lost = lossOf(log, leftOpen);
+    if (lost !== undefined) losses.push(`${file}-wal ${lost}, so messages may be handled or sent again`);
+    if (history.kind === "read" && lossOf(history, leftOpen) !== undefined)
       losses.push(`${files.journal}-wal was damaged: the last runs of hooks cannot be shown, no message is lost`);
-    if (wasOpen && isHistoryLogGone)
+    if (leftOpen && isHistoryLogGone)
       losses.push(
         `${files.journal}-wal was deleted after a crash: the last runs of hooks may be missing, no message is lost`,
       );
-    return { database, losses, checkedAt: isSmall ? now : undefined };
+    return { database, mark, losses, checkedAt: isSmall ? now : undefined };
   } catch (thrown) {
     database.close();
     throw thrown;
   }
+}
+
+/** What happened to a log, and what it cost; undefined when it is whole. */
+function lossOf(log: LogState, leftOpen: LeftOpen | undefined): string | undefined {
+  if (log.kind === "missing")
+    return (
+      leftOpen &&
+      `was ${log.isEmpty ? "emptied" : "deleted"} after a crash: the last changes before the crash may be lost`
+    );
+  if (log.lostCommits > 0) return `was damaged: its last changes (${log.lostCommits} transactions) are lost`;
+  if (!log.isHeaderSound) return "was damaged at its start: all changes in it are lost";
+  // A power cut may cost what no one was told of yet.
+  if (log.missingFrames > 0 && leftOpen?.isSameBoot) return "was cut short: its last changes are lost";
+  return undefined;
 }
 
 /** A history without its database: the database was deleted or emptied, or DATABASE_URL names another folder's. */

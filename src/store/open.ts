@@ -74,6 +74,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   let database: Database | undefined;
   let walSync: WalSync | undefined;
   let checkedAt: number | undefined;
+  let mark: number | undefined;
   try {
     if (readonly) {
       database = openDatabase(file, { durability, readonly });
@@ -86,7 +87,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         clock: options.clock,
         newDatabase: options.newDatabase ?? false,
       });
-      ({ database, checkedAt } = own);
+      ({ database, checkedAt, mark } = own);
       for (const loss of own.losses) damage.remark(loss);
     }
     const { clock, lockWaitMs = LOCK_WAIT_MS } = options;
@@ -98,7 +99,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       files,
       connection,
       { damage, verify },
-      { readonly, inProcess: cleanUp !== undefined },
+      { readonly, inProcess: cleanUp !== undefined, mark },
       () => {
         lock?.release();
         cleanUp?.();
@@ -107,6 +108,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   } catch (thrown) {
     walSync?.close();
     database?.close();
+    damage.close();
     lock?.release();
     cleanUp?.();
     throw storeError(thrown, file);
@@ -118,7 +120,7 @@ async function assemble(
   files: DatabaseFiles,
   connection: Connection,
   { damage, verify }: { damage: Damage; verify: Store["verify"] },
-  mode: { readonly: boolean; inProcess: boolean },
+  mode: { readonly: boolean; inProcess: boolean; mark: number | undefined },
   release: () => void,
 ): Promise<Store> {
   const { clock, logger, secrets, retention } = options;
@@ -129,7 +131,7 @@ async function assemble(
   const check = createCheck(connection, damage);
   const forget = forgetOwner(connection.database);
   if (!mode.readonly) await endUnreadable(connection, clock.now(), logger);
-  damage.filesAreOpen();
+  damage.filesAreOpen(mode.mark);
   return {
     inbox: createInbox(connection, seen, fresh.add),
     outbox: createOutbox(connection, fresh),
@@ -162,6 +164,7 @@ async function assemble(
       // Where this fails, the next start looks for what was lost, as after a crash.
       if (!mode.readonly) await connection.commit(forget).catch(() => {});
       await connection.close();
+      damage.close();
       release();
     },
   };

@@ -31,11 +31,20 @@ export function forgetOwner(database: Database.Database): () => void {
   return () => void remove.run(OPENED_BY);
 }
 
+export interface LeftOpen {
+  /** The machine was not started again since; true where that cannot be told. */
+  isSameBoot: boolean;
+}
+
 /**
- * True when the last gateway did not close the database. Throws STORE_IN_USE when that gateway still runs after a short wait: then its
+ * Undefined when the last gateway closed the database. Throws STORE_IN_USE when that gateway still runs after a short wait: then its
  * lock file was deleted, and the lock does not protect the database. Only Linux shows whether a process is the same as before.
  */
-export async function wasLeftOpen(database: Database.Database, file: string, clock: Clock): Promise<boolean> {
+export async function wasLeftOpen(
+  database: Database.Database,
+  file: string,
+  clock: Clock,
+): Promise<LeftOpen | undefined> {
   const fact = factReader(database);
   const mark = fact(OPENED_BY);
   const pid = Number(mark?.split(" ")[0]);
@@ -49,7 +58,9 @@ export async function wasLeftOpen(database: Database.Database, file: string, clo
       });
     await wait(clock, ENDED_CHECK_MS);
   }
-  return mark !== undefined;
+  if (mark === undefined) return undefined;
+  const boot = mark.split(" ")[2];
+  return { isSameBoot: boot === undefined || boot === ownerMark(process.pid, file)?.split(" ")[2] };
 }
 
 /** The same refusal, for a file that may be missing or damaged. Throws STORE_IN_USE. */

@@ -16,6 +16,7 @@ import { IS_OPEN } from "./delivery-rows.js";
 import { storeError } from "./errors.js";
 import { takeExclusiveLock } from "./exclusive-lock.js";
 import type { DatabaseFiles } from "./files.js";
+import { markAnew } from "./identity.js";
 import { moveAside } from "./move-aside.js";
 import { forgetOwner, readOwner, refuseRunningOwner } from "./owner.js";
 
@@ -58,6 +59,7 @@ export async function restoreDatabase(
     const restored = withDatabase(partial, (copy) => {
       read(backup, () => requireComplete(copy, backup));
       forgetOwner(copy)();
+      markAnew(copy);
       const unfinished = countUnfinished(copy);
       if (hold) holdUnfinished(copy, at);
       return { ...unfinished, madeAt: backupTime(copy) };

@@ -274,7 +274,10 @@ describe("migrations", () => {
   test("a migration that fails leaves nothing of itself, and is done when the cause is gone", async () => {
     const file = join(temporaryFolder(), "hookgate.db");
     const before = openSqlite(file);
-    before.exec("CREATE TABLE web_rooms (mine)");
+    before.exec(
+      `CREATE TABLE web_rooms (mine);
+       CREATE TABLE kysely_migration (name varchar(255) NOT NULL PRIMARY KEY, timestamp varchar(255) NOT NULL)`,
+    );
     before.close();
     await expect(openStore(storeOptions(file))).rejects.toMatchObject({ code: "STORE_FAILED" });
     const after = openSqlite(file);

@@ -5,7 +5,9 @@ import { exposedVariables } from "../../config/warnings.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { chooseDriver, RECOMMENDED_NODE, SUPPORTED_NODE } from "../../store/driver.js";
 import { type DatabaseFiles, databaseFiles, exposedFiles, isOpenFolder } from "../../store/files.js";
+import { refuseForeign } from "../../store/identity.js";
 import { inspectDatabase } from "../../store/inspect.js";
+import { readLog } from "../../store/lost-log.js";
 import type { Finding } from "./finding.js";
 
 const LOW_BYTES = 1_000_000_000;
@@ -14,7 +16,9 @@ const FULL_BYTES = 100_000_000;
 export function checkMachine(databaseUrl: string): Finding[] {
   const files = databaseFiles(databaseUrl);
   const folder = nearestFolder(files.folder);
-  return [checkNode(), checkDisk(folder), checkDatabase(files.database, folder), ...checkPrivacy(files)];
+  // Opening the database renews the index, by which a log that was cut short is known.
+  const log = checkLog(files.database);
+  return [checkNode(), checkDisk(folder), checkDatabase(files, folder), ...log, ...checkPrivacy(files)];
 }
 
 function checkNode(): Finding {
@@ -49,7 +53,8 @@ function checkDisk(folder: string): Finding {
 }
 
 /** Looked at, not written: a running gateway may have it open. */
-function checkDatabase(file: string, folder: string): Finding {
+function checkDatabase(files: DatabaseFiles, folder: string): Finding {
+  const file = files.database;
   const name = "database";
   try {
     accessSync(folder, constants.W_OK);
@@ -64,6 +69,7 @@ function checkDatabase(file: string, folder: string): Finding {
   if (!existsSync(file)) return { name, state: "ok", detail: `${file} will be made at the first start` };
   try {
     accessSync(file, constants.W_OK);
+    refuseForeign(files);
     inspectDatabase(file);
     return { name, state: "ok", detail: `${file}, ${(statSync(file).size / 1e6).toFixed(1)} MB` };
   } catch (error) {
@@ -74,6 +80,22 @@ function checkDatabase(file: string, folder: string): Finding {
       hint: (error instanceof HookgateError && error.hint) || "Give this user the right to write the file.",
     };
   }
+}
+
+/** What a crashed gateway left. Of a running gateway's log this shows no false damage: see lost-log.ts. */
+function checkLog(file: string): Finding[] {
+  const log = readLog(file);
+  if (log.kind === "missing" || (log.isHeaderSound && log.missingFrames === 0)) return [];
+  return [
+    {
+      name: "database log",
+      state: "bad",
+      detail: log.isHeaderSound
+        ? `${file}-wal was cut short: its last changes are lost, so messages may be handled or sent again`
+        : `${file}-wal is damaged at its start: all changes in it are lost, so messages may be handled or sent again`,
+      hint: "Start the gateway again when it runs: the start checks the database. If it is damaged, restore a backup with `npx hookgate restore FILE`.",
+    },
+  ];
 }
 
 const MAX_NAMED = 5;

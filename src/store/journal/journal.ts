@@ -10,6 +10,7 @@ import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import type { Logger } from "../../lib/logger.js";
 import { storeError } from "../errors.js";
+import { markDatabase } from "../identity.js";
 import { requireSound } from "../inspect.js";
 import { migrate, requireMigrated } from "../migrate.js";
 import { moveAside } from "../move-aside.js";
@@ -29,6 +30,8 @@ export interface JournalOptions {
   secrets?: (string | undefined)[] | undefined;
   /** Records nothing. */
   readonly: boolean;
+  /** The number of the database, which its history shares. */
+  mark?: number | undefined;
   /** Gets a sentence for the operator when the file was damaged. */
   remark?: ((message: string, facts?: object) => void) | undefined;
   /** Writes in this thread: for databases that are gone when they are closed. */
@@ -111,12 +114,13 @@ function stateOf(file: string): string | undefined {
   }
 }
 
-async function openForReading({ file, readonly }: JournalOptions): Promise<Database> {
+async function openForReading({ file, readonly, mark }: JournalOptions): Promise<Database> {
   if (!readonly) {
     const database = openJournalDatabase(file, "writer");
     try {
       if (statSync(file).size <= CHECKED_BYTES) requireSound(database, file);
       await migrate(database, file, journalMigrations);
+      if (mark !== undefined) markDatabase(database, mark);
     } finally {
       database.close();
     }

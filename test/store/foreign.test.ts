@@ -1,0 +1,218 @@
+/** Files that somebody replaced, cut short or overwrote: noticed at the start and while the store is open. */
+import {
+  copyFileSync,
+  existsSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { checkMachine } from "../../src/cli/doctor/machine.js";
+import type { Store } from "../../src/domain/store.js";
+import { silentLogger } from "../../src/lib/logger.js";
+import { backupDatabase } from "../../src/store/backup.js";
+import { openSqlite } from "../../src/store/driver.js";
+import { openStore } from "../../src/store/open.js";
+import { keep, LANE, messageEvent, openTestStore, storeOptions, temporaryFolder } from "./support/open-test-store.js";
+
+const NOW = 1_700_000_000_000;
+
+async function fill(store: Store, from: number, count = 20): Promise<void> {
+  for (let n = from; n < from + count; n++) await store.inbox.accept(messageEvent(String(n)), LANE, NOW, false);
+}
+
+/** Closed in good order. */
+async function usedDatabase(): Promise<string> {
+  const file = join(temporaryFolder(), "hookgate.db");
+  const store = await openStore(storeOptions(file));
+  await fill(store, 0);
+  await store.close();
+  return file;
+}
+
+/** The files as a gateway that was killed leaves them. */
+async function crashedDatabase(): Promise<string> {
+  const file = join(temporaryFolder(), "hookgate.db");
+  const store = await openTestStore({ file });
+  await fill(store, 0);
+  const crashed = join(temporaryFolder(), "hookgate.db");
+  for (const suffix of ["", "-wal", "-shm"]) copyFileSync(file + suffix, crashed + suffix);
+  for (const suffix of ["", "-wal"]) copyFileSync(history(file) + suffix, history(crashed) + suffix);
+  return crashed;
+}
+
+const history = (file: string) => file.replace(".db", "-journal.db");
+const findings = (file: string) =>
+  checkMachine(`file:${file}`)
+    .filter(({ state }) => state === "bad")
+    .map(({ detail }) => detail)
+    .join("\n");
+
+function recording() {
+  const errors: string[] = [];
+  return { errors, logger: { ...silentLogger, error: (_facts: object, message = "") => void errors.push(message) } };
+}
+
+describe("a database that was replaced while the gateway was stopped", () => {
+  test("by the database of another gateway: refused, in the doctor too, and no file changes", async () => {
+    const file = await usedDatabase();
+    copyFileSync(await usedDatabase(), file);
+    const before = readFileSync(file);
+    await expect(openStore(storeOptions(file))).rejects.toMatchObject({
+      code: "STORE_FOREIGN",
+      message: expect.stringContaining("belong to different gateways"),
+      hint: expect.stringContaining(history(file)),
+    });
+    expect(findings(file)).toContain("belong to different gateways");
+    expect(readFileSync(file).equals(before)).toBe(true);
+    // What the hint says.
+    renameSync(history(file), join(temporaryFolder(), "history.db"));
+    keep(await openStore(storeOptions(file)));
+  });
+
+  test("by a backup that was copied and not restored: refused", async () => {
+    const file = await usedDatabase();
+    const backup = join(temporaryFolder(), "backup.db");
+    backupDatabase(file, backup, NOW);
+    copyFileSync(backup, file);
+    await expect(openStore(storeOptions(file))).rejects.toMatchObject({ code: "STORE_FOREIGN" });
+  });
+
+  test("by a database of another program: refused, and left as it is", async () => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    const other = openSqlite(file);
+    other.exec("CREATE TABLE bookmarks (url)");
+    other.close();
+    const before = readFileSync(file);
+    await expect(openStore(storeOptions(file))).rejects.toMatchObject({
+      code: "STORE_FOREIGN",
+      message: expect.stringContaining("not one of Hookgate"),
+    });
+    expect(findings(file)).toContain("not one of Hookgate");
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("after a crash, with the log left in place: refused, and the log is not written into it", async () => {
+    const file = await crashedDatabase();
+    copyFileSync(await usedDatabase(), file);
+    const before = readFileSync(file);
+    await expect(openStore(storeOptions(file))).rejects.toMatchObject({
+      code: "STORE_FOREIGN",
+      message: expect.stringContaining("-wal beside it belongs to another database"),
+    });
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("a database from before there were numbers is taken as it is, and known from then on", async () => {
+    const file = await usedDatabase();
+    for (const one of [file, history(file)]) {
+      const database = openSqlite(one);
+      database.pragma("user_version = 0");
+      database.close();
+    }
+    await (await openStore(storeOptions(file))).close();
+    copyFileSync(await usedDatabase(), file);
+    await expect(openStore(storeOptions(file))).rejects.toMatchObject({ code: "STORE_FOREIGN" });
+  });
+});
+
+describe("the log that a crash left", () => {
+  test("is used without a word when it is whole", async () => {
+    const file = await crashedDatabase();
+    expect(findings(file)).toBe("");
+    const store = await openTestStore({ file: await crashedDatabase() });
+    expect(store.health()).toEqual({ problem: undefined, remarks: [] });
+    expect(await store.inbox.counts()).toMatchObject({ waiting: 20 });
+  });
+
+  test.each<[string, string, (log: string) => void]>([
+    ["cut short", "was cut short", (log) => truncateSync(log, 40_000)],
+    [
+      "damaged in its header",
+      "damaged at its start",
+      (log) => {
+        const bytes = readFileSync(log);
+        bytes.fill(0xff, 0, 24);
+        writeFileSync(log, bytes);
+      },
+    ],
+  ])("is reported when it was %s, by the start and by the doctor", async (_how, words, damage) => {
+    const file = await crashedDatabase();
+    const copy = await crashedDatabase();
+    for (const one of [file, copy]) damage(`${one}-wal`);
+    expect(findings(copy)).toContain(words);
+    const store = await openTestStore({ file });
+    expect(store.health().remarks).toEqual([expect.stringContaining(`${file}-wal was ${words.replace("was ", "")}`)]);
+  });
+
+  test("is reported when it was emptied", async () => {
+    const file = await crashedDatabase();
+    truncateSync(`${file}-wal`);
+    const store = await openTestStore({ file });
+    expect(store.health().remarks).toEqual([expect.stringContaining("-wal was emptied after a crash")]);
+  });
+});
+
+describe("files of a store that is open", () => {
+  test.each<[string, string, string, (file: string) => Promise<void> | void]>([
+    [
+      "the database is overwritten with another gateway's",
+      "STORE_FOREIGN",
+      "was overwritten with another file",
+      async (file) => copyFileSync(await usedDatabase(), file),
+    ],
+    [
+      "the database is emptied in place",
+      "STORE_FOREIGN",
+      "was overwritten with another file",
+      (file) => truncateSync(file),
+    ],
+    [
+      "the database is replaced by another file",
+      "STORE_GONE",
+      "was deleted or replaced",
+      async (file) => renameSync(await usedDatabase(), file),
+    ],
+    [
+      "the log is cut short",
+      "STORE_CORRUPT",
+      "-wal was cut short",
+      (file) => ftruncateSync(openSync(`${file}-wal`, "r+"), 40_000),
+    ],
+    [
+      "the log is overwritten",
+      "STORE_CORRUPT",
+      "-wal was overwritten at its start",
+      (file) => writeFileSync(`${file}-wal`, Buffer.alloc(32, "x"), { flag: "r+" }),
+    ],
+    ["the log is deleted", "STORE_CORRUPT", "-wal was deleted or replaced", (file) => rmSync(`${file}-wal`)],
+  ])("%s: noticed, logged once, and the check fails", async (_what, code, words, damage) => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    const { errors, logger } = recording();
+    const store = await openTestStore({ file, logger });
+    await fill(store, 0);
+    await store.check();
+    expect(store.health().problem).toBeUndefined();
+    await damage(file);
+    expect(store.health().problem).toMatchObject({ code, message: expect.stringContaining(words) });
+    await expect(store.check()).rejects.toMatchObject({ code });
+    expect(errors).toEqual([expect.stringContaining(words)]);
+  });
+
+  test("nothing is reported while the log grows, is copied into the file and starts anew", async () => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    const store = await openTestStore({ file });
+    for (let round = 0; round < 6; round++) {
+      const events = Array.from({ length: 300 }, (_, i) => messageEvent(`${round}-${i}`, { text: "x".repeat(40_000) }));
+      await Promise.all(events.map((event) => store.inbox.accept(event, LANE, NOW, false)));
+      expect(store.health().problem).toBeUndefined();
+    }
+    await store.check();
+    expect(existsSync(`${file}-wal`)).toBe(true);
+  });
+});
