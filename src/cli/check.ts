@@ -10,9 +10,12 @@ export async function check({ path, json }: { path?: string; json: boolean }, te
   const loaded = loadConfig(path === undefined ? {} : { path });
   const { file } = loaded;
   const notes: string[] = [];
-  const problems = await examine(loaded, (text) => notes.push(text));
-  const isGood = problems.length === 0;
   const warnings = loaded.config && loaded.env ? configWarnings(loaded.config, loaded.env) : [];
+  const problems = await examine(loaded, {
+    warning: (text) => warnings.push(text),
+    note: (text) => notes.push(text),
+  });
+  const isGood = problems.length === 0;
   if (!json) for (const warning of warnings) terminal.error(`warning: ${warning}`);
   if (!json) for (const one of notes) terminal.out(`note: ${one}`);
   if (json) printJson(terminal, { ok: isGood, file: file ?? null, problems, warnings, notes });

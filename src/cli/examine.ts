@@ -12,6 +12,7 @@ import { notThereYet } from "../automations/triggers/watches.js";
 import { formatProblem, type LoadedConfig } from "../config/load.js";
 import { runDry } from "../hooks/dry-run.js";
 import { HookRegistry } from "../hooks/registry.js";
+import { isError } from "../hooks/validate.js";
 import { systemClock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import { silentLogger } from "../lib/logger.js";
@@ -21,12 +22,18 @@ import { readRooms, readTriggers } from "../store/read-rooms.js";
 import { type BlockingWatch, watchBlocking } from "./watch-blocking.js";
 import { type StrayWatch, watchStrays } from "./watch-strays.js";
 
-/** What can be said of the whole, and of what is right of it when something is wrong. `note` is called for what is no problem. */
-export async function examine(loaded: LoadedConfig, note: (text: string) => void = () => {}): Promise<ListedProblem[]> {
+/** Told of what is no problem: `warning` may be a mistake, `note` is none. */
+export interface Remarks {
+  warning(text: string): void;
+  note(text: string): void;
+}
+
+/** What can be said of the whole, and of what is right of it when something is wrong. */
+export async function examine(loaded: LoadedConfig, remarks: Remarks = NONE): Promise<ListedProblem[]> {
   const { draft, problems } = loaded;
   if (draft === undefined) return problems.map((problem) => ({ ...problem, of: "configuration" }));
   const watches = { blocking: watchBlocking(), strays: watchStrays() };
-  const found = await runDry(systemClock, () => staged(loaded, draft, note, watches)).finally(() => {
+  const found = await runDry(systemClock, () => staged(loaded, draft, remarks, watches)).finally(() => {
     watches.blocking.end();
     watches.strays.end();
   });
@@ -38,7 +45,7 @@ export async function examine(loaded: LoadedConfig, note: (text: string) => void
 async function staged(
   loaded: LoadedConfig,
   draft: NonNullable<LoadedConfig["draft"]>,
-  note: (text: string) => void,
+  { warning, note }: Remarks,
   { blocking, strays }: { blocking: BlockingWatch; strays: StrayWatch },
 ): Promise<ListedProblem[]> {
   const { config, env } = draft;
@@ -63,6 +70,7 @@ async function staged(
   const installed = install(registry, new Map(), hooks, nothing);
   const definitions = [...installed.live.values()].map(({ definition }) => definition);
   for (const { hookId, message } of definitions.flatMap(notThereYet)) note(`hook ${hookId}: ${message}.`);
+  for (const { message } of registry.validate().filter((problem) => !isError(problem))) warning(message);
   const { database } = databaseFiles(env.DATABASE_URL);
   const rooms = readRooms(database);
   const fired = readTriggers(database);
@@ -99,6 +107,7 @@ async function staged(
 }
 
 const LATE_MS = 20;
+const NONE: Remarks = { warning: () => {}, note: () => {} };
 const nothing = () => Promise.reject(new Error("nothing is sent or run by a check"));
 
 /** Calendars are loaded: only date-holidays knows its places. */

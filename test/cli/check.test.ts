@@ -578,3 +578,16 @@ function merge(one: Json, other: Json): Json {
 function isMap(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+test("a plugin hook that may be overruled is a warning, which breaks nothing", async () => {
+  const source = `export default { id: "p", setup(api) {
+    api.hooks.registerModifying("message_sending", () => ({ text: "a" }), { id: "first", priority: 2 });
+    api.hooks.registerModifying("message_sending", () => ({ text: "b" }), { id: "second", sees: "original" });
+  } };`;
+  write({ config: { plugins: ["./p.mjs"] }, files: { "p.mjs": source } });
+  const told = 'Hook "p.second" does not see what "p.first" sets at message_sending (sees: original).';
+  const { code, err } = await runCli(["check"], { cwd: folder });
+  expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining(`warning: ${told}`) });
+  const { out } = await runCli(["check", "--json"], { cwd: folder });
+  expect(JSON.parse(out)).toMatchObject({ ok: true, warnings: [expect.stringContaining(told)] });
+});
