@@ -113,7 +113,7 @@ function placed(
 
 function pluginProblems(examined: Examined): ListedProblem[] {
   const { plugins, config, loaded } = examined;
-  return plugins.flatMap(({ module, reason, critical, id }, position): ListedProblem[] => {
+  return plugins.flatMap(({ module, reason, critical, id, warnings }, position): ListedProblem[] => {
     // In the order of the configuration, where one module may be listed twice.
     const isThere = config.plugins[position]?.module === module;
     const index = isThere ? position : config.plugins.findIndex((entry) => entry.module === module);
@@ -121,14 +121,12 @@ function pluginProblems(examined: Examined): ListedProblem[] {
     if (reason !== undefined)
       return [{ ...at(reason), of: "plugin", critical: critical ? `plugin ${module}` : undefined }];
     const own = examined.hooks.filter(({ pluginId }) => pluginId !== undefined && pluginId === id);
-    return own.flatMap((hook) =>
+    const unknown = own.flatMap((hook) =>
       unknownNames(hook.match, examined).map(
-        (problem): ListedProblem => ({
-          ...at(`the hook "${hook.id}"${hook.place === undefined ? "" : ` (${hook.place})`}: ${problem}`),
-          of: "needs",
-        }),
+        (problem) => `the hook "${hook.id}"${hook.place === undefined ? "" : ` (${hook.place})`}: ${problem}`,
       ),
     );
+    return [...warnings, ...unknown].map((message): ListedProblem => ({ ...at(message), of: "needs" }));
   });
 }
 

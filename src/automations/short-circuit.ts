@@ -2,11 +2,11 @@
  * `skip_if` and `skip_when`: whether the handler need not run. Something that failed is neither empty nor ok, and nothing green stands
  * for something red beside it: as long as a step failed, or is not ok and nobody asked for that, the handler runs.
  */
+import { conditionProblems } from "../hooks/impossible-condition.js";
 import { compileCondition } from "../hooks/predicate.js";
 import { HookgateError } from "../lib/errors.js";
-import { conditionProblems } from "./definition/check-condition.js";
+import type { JsonSchema } from "../lib/json-schema.js";
 import type { FieldType, Step, StepFailure, StepResult } from "./step.js";
-import type { JsonSchema } from "./template/json-schema.js";
 import type { StepNames, TemplateNames } from "./template/names.js";
 
 export type StepOutcome = StepResult | StepFailure;

@@ -11,7 +11,6 @@ import { isTemplate } from "./template/is-template.js";
 import { nameProblems, type TemplateNames } from "./template/names.js";
 
 export type { TemplateScope } from "./template/data.js";
-export { type JsonSchema, jsonSchemaOf } from "./template/json-schema.js";
 export type { TemplateNames } from "./template/names.js";
 
 export interface TemplateProblem {

@@ -1,20 +1,26 @@
 /** What a plugin's registration may not be: refused in the plugin's own line, before anything of the version is in place. */
 import { resolveAlias } from "../hooks/aliases.js";
 import { closingOf, invalid, makeEntry } from "../hooks/entry.js";
-import { neverCarried, platformProblems } from "../hooks/matcher.js";
+import { impossibleMatches } from "../hooks/impossible-match.js";
+import { type Matcher, neverCarried, platformProblems } from "../hooks/matcher.js";
 import { failureStopsNothing, type HookPoint, type LifecyclePhase } from "../hooks/point.js";
 import type { RegisterOptions } from "../hooks/registration.js";
 import { checkModel, phaseFor } from "../hooks/roster.js";
+import { errorMessage } from "../lib/errors.js";
 import type { StagedHook } from "./slots.js";
 
-/** Throws what the registry would throw later, and for a hook that could never do anything. */
-export function checkHook(point: HookPoint, staged: Omit<StagedHook, "attach">): void {
+/** Throws what the registry would throw later, and for a hook that could never do anything. Gives what its matcher asks for in vain. */
+export function checkHook(point: HookPoint, staged: Omit<StagedHook, "attach" | "warnings">): string[] {
   const { id, model, handler } = staged;
   if (model !== "any") checkModel(point, model, "register");
   const given = model === "any" && staged.phase !== "" ? staged.phase : undefined;
   const phase = phaseFor(id, point, given ?? resolveAlias(staged.hook).phase, given);
   const options = model === "any" ? withoutPhase(staged.options) : staged.options;
-  makeEntry({ id, seq: 0, point, phase, handler, options });
+  try {
+    makeEntry({ id, seq: 0, point, phase, handler, options });
+  } catch (error) {
+    throw clearer(error, id, options.match, point);
+  }
   if (point.isSync && phase === "before" && staged.isAsync)
     throw invalid(id, `${point.name} is synchronous and does not start an async handler: remove \`async\``);
   checkCounts(id, point, phase, options);
@@ -23,6 +29,21 @@ export function checkHook(point: HookPoint, staged: Omit<StagedHook, "attach">):
     throw invalid(id, `match.${field}: the payload of ${point.name} never has it, so the hook would never run`);
   const [wrong] = platformProblems(options.match ?? {}, point.name);
   if (wrong !== undefined) throw invalid(id, `match.${wrong.path[0]}: ${wrong.message}`);
+  return options.match === undefined ? [] : inVain(options.match, point);
+}
+
+/** The words of the check where it has some: they name the field that was meant. */
+function clearer(error: unknown, id: string, match: RegisterOptions["match"], point: HookPoint): unknown {
+  const isOfCondition = typeof match?.when === "string" && errorMessage(error).includes("match.when: ");
+  const [problem] = isOfCondition ? inVain({ when: match.when, access: "any" }, point) : [];
+  return problem === undefined ? error : invalid(id, problem);
+}
+
+/** A hook in code sees denied messages, too, unless it says otherwise. */
+function inVain(match: Matcher, point: HookPoint): string[] {
+  return impossibleMatches({ access: "any", ...match }, point).map(
+    ({ path, message }) => `${path.slice(0, 2).join(".")}: ${message}`,
+  );
 }
 
 /** Refuses a hook whose decision or failure nothing waits for. */

@@ -36,7 +36,7 @@ import { shown } from "../lib/plain-issues.js";
 import { valueProblem } from "../lib/value-problem.js";
 import type { Handler } from "./breaker.js";
 import { checkHook } from "./check-hook.js";
-import { type StagedHook, takenId } from "./slots.js";
+import { type StagedHook, takenId, warningsOf } from "./slots.js";
 import { type ApiParts, checkCause, checkGiven, deeper, inStage, refuseOld, refuseStray, type Stage } from "./stage.js";
 
 type P = Catalogue;
@@ -107,12 +107,15 @@ export function pluginHooks(parts: ApiParts, stage: Stage): PluginHooks {
     const isAsync = isAsyncFunction(handler);
     const name = hookId(id, hook, phase, options, stage);
     const place = errorPlace(new Error("registered here"));
-    const given: StagedHook = { id: name, hook, phase, model, isAsync, place, options, handler, attach };
-    checkHook(point, given);
+    const given = { id: name, hook, phase, model, isAsync, place, options, handler, attach };
+    const warnings = checkHook(point, given);
     // A lifecycle handler gets its context only.
     const running: Handler = (first, second) => inStage(stage, second ?? first, () => handler(first, second));
-    const staged = { ...given, handler: running };
-    if (stage.live) return stage.live.add(staged);
+    const staged: StagedHook = { ...given, warnings, handler: running };
+    if (stage.live) {
+      for (const warning of warningsOf(staged)) parts.logger.warn({ plugin: id }, `plugin "${id}": ${warning}`);
+      return stage.live.add(staged);
+    }
     stage.hooks.push(staged);
     // Also when the version is at work by then.
     return () => {

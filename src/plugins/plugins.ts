@@ -49,6 +49,8 @@ export interface PluginInfo {
   critical: boolean;
   /** Ids of its hooks. */
   hooks: string[];
+  /** What of its hooks can never happen: a matcher that no payload fits, with the place of the registration. */
+  warnings: readonly string[];
   /** Names of the hook points that it declares. */
   points: string[];
   /** It called `api.route`. */
@@ -164,6 +166,8 @@ export function createPlugins(options: PluginsOptions): Plugins {
           { plugin: id, module: holder.entry.module, hooks: live.hooks },
           isReload ? "plugin reloaded" : "plugin loaded",
         );
+        // At a start they are in the list of problems, which is logged.
+        if (isReload) for (const warning of live.warnings) logger.warn({ plugin: id }, `plugin "${id}": ${warning}`);
         await placed.settle();
       };
       return [{ ...placed, settle }, ...(withdrawn === undefined ? [] : [withdrawn])];
@@ -297,6 +301,7 @@ export function createPlugins(options: PluginsOptions): Plugins {
       ...(reason === undefined ? {} : { reason }),
       critical: entry.critical || isCritical,
       hooks: live?.hooks ?? [],
+      warnings: live?.warnings ?? [],
       points: live?.points ?? [],
       hasRoute: live !== undefined && routes.has(live.id),
       ...(loadedAt === undefined ? {} : { loadedAt }),

@@ -185,6 +185,11 @@ export class LivePlugin {
     return this.#slots.ids;
   }
 
+  /** What of its hooks can never happen. */
+  get warnings(): string[] {
+    return this.#slots.warnings;
+  }
+
   /** Names of the points that the version at work declares. */
   get points(): string[] {
     return this.#current === undefined ? [] : pointsOf(this.#current).map(({ name }) => name);

@@ -25,6 +25,8 @@ export interface StagedHook {
   phase: string;
   /** Of the call that registers it. */
   place: string | undefined;
+  /** What its matcher asks for in vain. */
+  warnings: readonly string[];
   options: RegisterOptions;
   handler: Handler;
   attach(relay: Relay, options: RegisterOptions): Unregister;
@@ -53,6 +55,10 @@ export class Slots {
 
   get ids(): string[] {
     return [...this.#live.keys()];
+  }
+
+  get warnings(): string[] {
+    return [...this.#live.values()].flatMap(({ staged }) => warningsOf(staged));
   }
 
   /**
@@ -145,6 +151,11 @@ export class Slots {
       detach();
     };
   }
+}
+
+/** `the hook "p.greet" (p.mjs:3:5): match.when: …`, one for each. */
+export function warningsOf({ id, place, warnings }: StagedHook): string[] {
+  return warnings.map((what) => `the hook "${id}"${place === undefined ? "" : ` (${place})`}: ${what}`);
 }
 
 export function takenId(id: string): HookgateError {

@@ -1,14 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import {
-  compileOptions,
-  formatPath,
-  type JsonSchema,
-  jsonSchemaOf,
-  type TemplateNames,
-  type TemplateScope,
-} from "../../src/automations/template.js";
+import { compileOptions, formatPath, type TemplateNames, type TemplateScope } from "../../src/automations/template.js";
 import { inboundMessage } from "../../src/domain/message.js";
+import { type JsonSchema, jsonSchemaOf } from "../../src/lib/json-schema.js";
 
 const event = jsonSchemaOf(
   z.object({

@@ -154,6 +154,18 @@ const MISTAKES: Record<string, Mistake> = {
     { ...received, match: { when: 'payload.access == "maybe"', access: "any" } },
     /payload\.access is never "maybe": it is one of allowed, denied/,
   ),
+  "a number below its least": hook(
+    { on: "message_sent", match: { when: "payload.cause.depth < 0" } },
+    /payload\.cause\.depth < 0 never holds: payload\.cause\.depth is at least 0/,
+  ),
+  "two values at once": hook(
+    { ...received, match: { when: 'payload.message.platform == "web" && payload.message.platform == "discord"' } },
+    /payload\.message\.platform == "web" and payload\.message\.platform == "discord" never hold together/,
+  ),
+  "a pattern that matches nothing": hook(
+    { ...received, match: { when: 'payload.message.text.matches("deploy$ now")' } },
+    /the pattern "deploy\$ now" matches nothing: \$ is the end of the text/,
+  ),
   "denied messages without access": hook(
     { ...received, match: { when: 'payload.access == "denied"' } },
     /add `access: any`/,
@@ -312,6 +324,13 @@ const MISTAKES: Record<string, Mistake> = {
     alone: true,
     found: /gateway\.default_route\.plugin: plugin "routeless" does not call api\.route/,
   },
+  "a plugin's matcher that never matches": plugin(
+    "in-vain",
+    `export default { id: "in-vain", setup(api) {
+  api.hooks.registerVoid("message_received", () => {}, { id: "greet", match: { when: 'payload.access == "alowed"' } });
+} };`,
+    /plugins\.\d+: \.\/in-vain\.mjs: the hook "in-vain\.greet" \(.*in-vain\.mjs:2:13\): match\.when: payload\.access is never "alowed"/,
+  ),
   "an allowed plugin that is not there": {
     config: { plugins: ["./quiet.mjs"], gateway: { allowed_plugins: { "*": ["quite"] } } },
     files: { "quiet.mjs": `export default { id: "quiet", setup() {} };` },

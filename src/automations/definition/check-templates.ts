@@ -1,10 +1,11 @@
 /** The templates of a definition: compiled once, every name in them held against the payload and the steps before. */
+import { payloadSchema } from "../../hooks/payload-schema.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Issue } from "../../lib/schema-issues.js";
 import { compileSkipIf, type SkipCondition } from "../short-circuit.js";
 import type { Step } from "../step.js";
-import { compileOptions, type JsonSchema, jsonSchemaOf, type TemplateRules } from "../template.js";
+import { compileOptions, type TemplateRules } from "../template.js";
 import type { ContextStep, HandlerCall } from "./definition.js";
 import type { ParsedBody, ParsedHandler, ParsedStep } from "./parse.js";
 
@@ -14,7 +15,7 @@ export function compileTemplates(
   point: AnyPoint,
   issues: Issue[],
 ): { context: ContextStep[]; run: HandlerCall } | undefined {
-  const event = schemaOf(point);
+  const event = payloadSchema(point);
   const steps = context.map((one) =>
     one === undefined ? UNKNOWN_STEP : { name: one.step.name, fields: one.step.fields },
   );
@@ -54,15 +55,3 @@ export function compileTemplates(
 
 /** In place of one that has issues: nothing is said about its fields. */
 const UNKNOWN_STEP = { name: "unknown" };
-
-/** Thousands of hooks may stand at the same few points. */
-const schemas = new WeakMap<AnyPoint, JsonSchema>();
-
-export function schemaOf(point: AnyPoint): JsonSchema {
-  let schema = schemas.get(point);
-  if (schema === undefined) {
-    schema = jsonSchemaOf(point.payload);
-    schemas.set(point, schema);
-  }
-  return schema;
-}

@@ -1,10 +1,10 @@
 /** The names that a template uses, against those that there are: a wrong one is refused at load, with the nearest suggested. */
 import type { Liquid, Template, Variable } from "liquidjs";
+import { type JsonSchema, propertiesOf } from "../../lib/json-schema.js";
 import { nearest } from "../../lib/nearest.js";
 import type { FieldType } from "../step.js";
 import { COMMON_STEP_FIELDS, TIMING_NAMES } from "./data.js";
 import { liquid } from "./engine.js";
-import { type JsonSchema, propertiesOf } from "./json-schema.js";
 
 /** `fields` is absent when nothing is known of the step. */
 export interface StepNames {

@@ -1,10 +1,12 @@
 /** What a matcher asks of payloads that never have it: such a hook would never fire, and nobody would notice. */
-import { platformProblem } from "../../domain/platform.js";
-import type { Matcher } from "../../hooks/matcher.js";
-import type { AnyPoint } from "../../hooks/signatures.js";
-import type { Issue } from "../../lib/schema-issues.js";
-import { type JsonSchema, propertiesOf } from "../template/json-schema.js";
-import { conditionProblems } from "./check-condition.js";
+import { platformProblem } from "../domain/platform.js";
+import { type JsonSchema, mayHave, schemaAt } from "../lib/json-schema.js";
+import { type Issue, suggestion } from "../lib/schema-issues.js";
+import { conditionProblems, valuesOf } from "./impossible-condition.js";
+import { patternProblem } from "./impossible-pattern.js";
+import type { Matcher } from "./matcher.js";
+import { payloadSchema } from "./payload-schema.js";
+import type { HookPoint } from "./point.js";
 
 /** Where the fields of a matcher are looked for in a payload; see `hooks/matcher.ts`. */
 const PLACES: Readonly<Partial<Record<keyof Matcher, readonly string[]>>> = {
@@ -19,7 +21,9 @@ const PLACES: Readonly<Partial<Record<keyof Matcher, readonly string[]>>> = {
   watches: ["watchId"],
 };
 
-export function impossibleMatches(match: Matcher, point: AnyPoint, payload: JsonSchema): Issue[] {
+/** One issue for each field of a matcher, with its path from `match` on. The matcher has been compiled, or will be. */
+export function impossibleMatches(match: Matcher, point: HookPoint): Issue[] {
+  const payload = payloadSchema(point);
   const issues: Issue[] = [];
   for (const [field, places] of Object.entries(PLACES))
     if (match[field as keyof Matcher] !== undefined && !places.some((place) => mayHave(payload, place.split("."))))
@@ -27,6 +31,11 @@ export function impossibleMatches(match: Matcher, point: AnyPoint, payload: Json
         path: ["match", field],
         message: `no payload of ${point.name} carries ${places.join(" or ")}, so this never matches`,
       });
+  issues.push(...valueIssues(match, payload));
+  match.tools?.forEach((pattern, index) => {
+    const problem = patternProblem(pattern);
+    if (problem !== undefined) issues.push({ path: ["match", "tools", index], message: problem });
+  });
   if (match.when !== undefined) issues.push(...whenProblems(match.when, match.access, payload));
   for (const field of ["chats", "users"] as const)
     match[field]?.forEach((text, index) => {
@@ -41,25 +50,20 @@ export function impossibleMatches(match: Matcher, point: AnyPoint, payload: Json
   return issues;
 }
 
-/** Whether a payload may carry a conversation that `here` can mean. */
-export function hasConversation(payload: JsonSchema): boolean {
-  return ["message.chatId", "address.chatId", "chatId"].some((place) => mayHave(payload, place.split(".")));
-}
-
-function mayHave(root: JsonSchema, path: readonly string[]): boolean {
-  return schemasAt(root, path) !== undefined;
-}
-
-/** The schema of a field; undefined when no payload has the field, `{}` when nothing is known of it. */
-function schemasAt(root: JsonSchema, path: readonly string[]): JsonSchema | undefined {
-  let at = root;
-  for (const step of path) {
-    const { fields, isOpen } = propertiesOf(at, root);
-    const next = fields.get(step);
-    if (next === undefined) return isOpen ? {} : undefined;
-    at = next;
-  }
-  return at;
+/** Values that are none of those that the payload can have there. Platforms have a check of their own. */
+function valueIssues(match: Matcher, payload: JsonSchema): Issue[] {
+  return (["severities", "agents", "crews", "hooks", "watches"] as const).flatMap((field) => {
+    const places = (PLACES[field] ?? []).flatMap((place) => schemaAt(payload, place.split(".")) ?? []);
+    const values = places.map(valuesOf);
+    if (places.length === 0 || values.includes(undefined)) return [];
+    const known = values.flatMap((some) => some ?? []);
+    const plain = (text: string) => (field === "severities" ? text.toLowerCase() : text);
+    return (match[field] ?? []).flatMap((wanted, index): Issue[] => {
+      if (known.some((one) => plain(one) === plain(wanted))) return [];
+      const message = `no payload has "${wanted}" there, so this never matches${suggestion(wanted, known)}`;
+      return [{ path: ["match", field, index], message }];
+    });
+  });
 }
 
 /** What the expression gets wrong otherwise is found when it is compiled. */

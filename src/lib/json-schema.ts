@@ -88,3 +88,19 @@ function resolveReference(reference: string, root: JsonSchema): JsonSchema | und
   const [, place, name] = /^#\/(\$defs|definitions)\/(.+)$/.exec(reference) ?? [];
   return place === undefined || name === undefined ? undefined : root[place as "$defs" | "definitions"]?.[name];
 }
+
+export function mayHave(root: JsonSchema, path: readonly string[]): boolean {
+  return schemaAt(root, path) !== undefined;
+}
+
+/** The schema of a field; undefined when no value has the field, `{}` when nothing is known of it. */
+export function schemaAt(root: JsonSchema, path: readonly string[]): JsonSchema | undefined {
+  let at = root;
+  for (const step of path) {
+    const { fields, isOpen } = propertiesOf(at, root);
+    const next = fields.get(step);
+    if (next === undefined) return isOpen ? {} : undefined;
+    at = next;
+  }
+  return at;
+}

@@ -3,8 +3,10 @@
  * has, or without any field. The condition is accepted by CEL, and the hook never runs or never skips.
  */
 import { type ASTNode, parse } from "@marcbachmann/cel-js";
-import { suggestion } from "../../lib/schema-issues.js";
-import { type JsonSchema, propertiesOf } from "../template/json-schema.js";
+import { type JsonSchema, propertiesOf } from "../lib/json-schema.js";
+import { suggestion } from "../lib/schema-issues.js";
+import { patternProblem } from "./impossible-pattern.js";
+import { rangeProblems } from "./impossible-range.js";
 
 /** The schema of each variable of the condition. */
 export type Variables = Readonly<Record<string, JsonSchema>>;
@@ -33,12 +35,31 @@ export function conditionProblems(source: string, variables: Variables): string[
   visit(ast, (node) => {
     if (node.op === "id" && Object.hasOwn(variables, String(node.args))) namesVariable = true;
     if (COMPARISONS.has(node.op)) problems.push(...comparisonProblems(node, known));
+    if (COMPARISONS.has(node.op) || node.op === "&&")
+      problems.push(...rangeProblems(node, source, (one) => knownField(one, known)));
+    const pattern = patternIn(node);
+    const problem = pattern === undefined ? undefined : patternProblem(pattern);
+    if (problem !== undefined) problems.push(problem);
   });
   if (!namesVariable)
     problems.push(
       `"${source}" names no field, so its result is always the same: compare a field of ${list(variables)}`,
     );
   return [...new Set(problems)];
+}
+
+/** The pattern that is written out in `text.matches("…")`. */
+function patternIn(node: ASTNode): string | undefined {
+  if (node.op !== "rcall" || node.args[0] !== "matches") return undefined;
+  const [pattern] = node.args[2];
+  return pattern?.op === "value" && typeof pattern.args === "string" ? pattern.args : undefined;
+}
+
+function knownField(node: ASTNode, variables: Variables): { name: string; schema: JsonSchema } | undefined {
+  const field = fieldOf(node, variables);
+  return field?.schema === undefined || field.problem !== undefined
+    ? undefined
+    : { name: field.name, schema: field.schema };
 }
 
 /** `steps.all(step, …)` gives the name `step` another meaning: nothing is known of its fields. */
@@ -102,7 +123,7 @@ function better(types: ReadonlySet<string>, value: Literal): string {
 }
 
 /** The texts that a field can have; undefined when they are not limited. */
-function valuesOf(schema: JsonSchema & { enum?: unknown; const?: unknown }): string[] | undefined {
+export function valuesOf(schema: JsonSchema & { enum?: unknown; const?: unknown }): string[] | undefined {
   if (Array.isArray(schema.enum)) return schema.enum.map(String);
   if (schema.const !== undefined) return [String(schema.const)];
   const forms = schema.anyOf ?? schema.oneOf;

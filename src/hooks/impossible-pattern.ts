@@ -1,0 +1,19 @@
+/** Patterns that match no text, whatever it is: a `$` with letters after it, a `^` with letters before it. */
+
+/** A sentence; undefined for a pattern that may match. Only what is plain to see is reported. */
+export function patternProblem(pattern: string): string | undefined {
+  // With (?m) a text has many beginnings and ends; another alternative may match.
+  if (/\(\?[a-z]*m|\|/.test(pattern)) return undefined;
+  // One letter for each escape and for each class, so that what stands in them is read as it is meant.
+  const plain = pattern.replace(/\\(?:x\{[^}]*\}|[pP]\{[^}]*\}|.)/g, escapeOf).replace(/\[\^?\]?[^\]]*\]/g, "C");
+  if (/\$[A-Za-z0-9 _-](?![?*]|\{0)/.test(plain))
+    return `the pattern "${pattern}" matches nothing: $ is the end of the text, and more has to follow it`;
+  if (/[A-Za-z0-9 _-]\^/.test(plain))
+    return `the pattern "${pattern}" matches nothing: ^ is the start of the text, and more has to come before it`;
+  return undefined;
+}
+
+/** `\b`, `\A` and `\z` take no letter; a quoted `\$` is one. */
+function escapeOf(text: string): string {
+  return /^\\[bBAzZQE]/.test(text) ? "" : "C";
+}

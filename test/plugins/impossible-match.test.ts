@@ -1,0 +1,172 @@
+/** Matchers of plugins that no payload fits: refused or reported, with the line and what was meant. */
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { impossibleMatches } from "../../src/hooks/impossible-match.js";
+import type { Matcher } from "../../src/hooks/matcher.js";
+import { definePoint } from "../../src/hooks/point.js";
+import { pluginRig } from "./rig.js";
+
+const point = definePoint({
+  name: "tried",
+  model: "void",
+  payload: z.object({
+    n: z.number(),
+    count: z.number().int().nonnegative(),
+    severity: z.enum(["low", "high"]),
+    toolName: z.string(),
+    message: z.object({ text: z.string() }),
+    tone: z.enum(["good", "bad"]).optional(),
+  }),
+  summary: "For tests.",
+  example: { n: 1, count: 1, severity: "low", toolName: "shell", message: { text: "hi" } },
+});
+
+const problems = (match: Matcher) => impossibleMatches(match, point).map(({ message }) => message);
+
+describe("a matcher is impossible when it asks for", () => {
+  it.each<[string, Matcher, string]>([
+    [
+      "a field that is not there",
+      { when: 'payload.mesage.text == "x"' },
+      'payload has no field "mesage" (did you mean "message"?)',
+    ],
+    [
+      "a value that the field never has",
+      { when: 'payload.tone == "god"' },
+      'payload.tone is never "god": it is one of good, bad',
+    ],
+    [
+      "another type",
+      { when: 'payload.n == "5"' },
+      'payload.n is a number, so a comparison with "5" (text) never holds: write 5',
+    ],
+    [
+      "a number below its least",
+      { when: "payload.count < 0" },
+      "payload.count < 0 never holds: payload.count is at least 0",
+    ],
+    [
+      "the same, written the other way",
+      { when: "0 > payload.count" },
+      "0 > payload.count never holds: payload.count is at least 0",
+    ],
+    [
+      "a number below its least, exactly",
+      { when: "payload.count == -1" },
+      "payload.count == -1 never holds: payload.count is at least 0",
+    ],
+    [
+      "an empty range",
+      { when: "payload.n > 5 && payload.n < 3" },
+      "payload.n > 5 and payload.n < 3 never hold together",
+    ],
+    [
+      "a range without its only number",
+      { when: "payload.n > 5 && payload.n <= 5" },
+      "payload.n > 5 and payload.n <= 5 never hold together",
+    ],
+    [
+      "two numbers at once",
+      { when: "payload.n == 5 && payload.n == 6" },
+      "payload.n == 5 and payload.n == 6 never hold together",
+    ],
+    [
+      "a number outside of a range",
+      { when: "payload.n == 5 && (payload.count > 1 && payload.n > 7)" },
+      "payload.n == 5 and payload.n > 7 never hold together",
+    ],
+    [
+      "two texts at once",
+      { when: 'payload.toolName == "a" && payload.toolName == "b"' },
+      'payload.toolName == "a" and payload.toolName == "b" never hold together',
+    ],
+    [
+      "text after its end",
+      { when: 'payload.message.text.matches("a$b")' },
+      'the pattern "a$b" matches nothing: $ is the end of the text, and more has to follow it',
+    ],
+    [
+      "text before its start",
+      { when: 'payload.message.text.matches("a^b")' },
+      'the pattern "a^b" matches nothing: ^ is the start of the text, and more has to come before it',
+    ],
+    [
+      "a tool's name after its end",
+      { tools: ["shell", "a$b"] },
+      'the pattern "a$b" matches nothing: $ is the end of the text, and more has to follow it',
+    ],
+    [
+      "a severity that is none",
+      { severities: ["hihg"] },
+      'no payload has "hihg" there, so this never matches (did you mean "high"?)',
+    ],
+    [
+      "platforms that its chats are not of",
+      { platforms: ["discord"], chats: ["web:lobby"] },
+      "web:lobby is not of discord, which match.platforms asks for, so this never matches",
+    ],
+  ])("%s", (_, match, problem) => {
+    expect(problems(match)).toContain(problem);
+  });
+
+  it.each<Matcher>([
+    { when: "payload.n > 3 && payload.n < 5" },
+    { when: "payload.n >= 5 && payload.n <= 5" },
+    { when: "payload.n > 5 || payload.n < 3" },
+    { when: "payload.n > 5 && payload.n > 7 && payload.n == 8" },
+    { when: "payload.count >= 0 && payload.count == 0" },
+    { when: "payload.n == -1" },
+    { when: 'payload.toolName == "a" || payload.toolName == "b"' },
+    { when: 'payload.message.text.matches("^a.*b$")' },
+    { when: String.raw`payload.message.text.matches("costs 5\\$ or more")` },
+    { when: 'payload.message.text.matches("[$]5 [^a]")' },
+    { when: 'payload.message.text.matches("(?m)a$b")' },
+    { when: 'payload.message.text.matches("a$b|c")' },
+    { when: 'payload.message.text.matches("a$b?")' },
+    { tools: ["shell", "^git", "git$"] },
+    { severities: ["HIGH"] },
+  ])("nothing, and is possible: %j", (match) => {
+    expect(problems(match)).toEqual([]);
+  });
+});
+
+const registering = (options: string) =>
+  `export default { id: "p", setup(api) {\n  api.hooks.registerVoid("message_received", () => {}, { id: "greet", match: ${options} });\n} };`;
+
+it("is reported with the line when a plugin registers it, and gone with a version that does not", async () => {
+  const rig = await pluginRig({ "p.mjs": registering(`{ when: 'payload.access == "alowed"' }`) });
+  const warning =
+    'the hook "p.greet" (p.mjs:2:13): match.when: payload.access is never "alowed": it is one of allowed, denied';
+  expect(await rig.plugins.load()).toMatchObject([{ state: "loaded", warnings: [warning] }]);
+  await rig.plugins.reload({ file: rig.write("p.mjs", registering("{}")) });
+  expect(rig.plugins.list()).toMatchObject([{ warnings: [] }]);
+  await rig.plugins.reload({ file: rig.write("p.mjs", registering(`{ when: 'payload.access == "alowed"' }`)) });
+  expect(rig.logged.filter(({ level }) => level === "warn").map(({ message }) => message)).toEqual([
+    `plugin "p": ${warning}`,
+  ]);
+});
+
+it("is logged at once when the plugin registers it later", async () => {
+  const rig = await pluginRig({
+    "p.mjs": `export default { id: "p", setup(api) {
+      api.hooks.registerClaiming("inbound_claim", () => {
+        api.hooks.registerVoid("message_received", () => {}, { id: "late", match: { when: "payload.message.receivedAt > 5 && payload.message.receivedAt < 3" } });
+      });
+    } };`,
+  });
+  await rig.plugins.load();
+  await rig.claim("x");
+  expect(rig.logged.filter(({ level }) => level === "warn").map(({ message }) => message)).toEqual([
+    expect.stringMatching(
+      /^plugin "p": the hook "p\.late" \(p\.mjs:3:19\): match\.when: payload\.message\.receivedAt > 5 and payload\.message\.receivedAt < 3 never hold together$/,
+    ),
+  ]);
+});
+
+it("is refused with the field that was meant when the condition cannot be read at all", async () => {
+  const rig = await pluginRig({ "p.mjs": registering(`{ when: 'payload.message.txt == "x"' }`) });
+  const [info] = await rig.plugins.load();
+  expect(info?.reason).toMatch(
+    /Hook "p\.greet": match\.when: payload\.message has no field "txt" \(did you mean "text"\?\).*p\.mjs:2/,
+  );
+});
