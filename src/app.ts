@@ -27,6 +27,7 @@ import { type Reload, reloader, watchConfig } from "./app/reload.js";
 import { failLate, moveDeadline, policyOf, standingOf, watchedWork } from "./app/sla.js";
 import { startInOrder } from "./app/start.js";
 import { takeOver } from "./app/take-over.js";
+import { createThreadNotes } from "./app/thread-notes.js";
 import { closeAll, firstTime, keepSwept, warnOfProblems } from "./app/upkeep.js";
 import { needValid, secretsOf } from "./app/valid.js";
 import { assembleAutomations } from "./automations/assemble.js";
@@ -135,13 +136,14 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       edit: (deliveryId, message, sending) => gateway.edit(deliveryId, message, sending),
       destinationProblem: (at) => problems.ofDestination(at),
     };
+    const noteNoThread = createThreadNotes(logger);
     const { automations, notifier } = assembleAutomations({
       config: automationsNow,
       registry,
       store,
       queue,
       gateway: talk,
-      threads: threadsOf(platforms.all),
+      threads: threadsOf(platforms.all, noteNoThread),
       destinationProblem: talk.destinationProblem,
       status: async () => gateway.status(),
       admins: () => adminsOf(config, env, CONSOLE.userId, claims.owners),
@@ -159,7 +161,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       clock,
       logger,
     });
-    const posted = createPosted({ outbox: store.outbox, adapters: platforms.all, logger });
+    const posted = createPosted({ outbox: store.outbox, adapters: platforms.all, noteNoThread, logger });
     const traitsOf = (platform: string) => platforms.all.find((one) => one.platform === platform)?.traits;
     const placeName = placeNames(config, traitsOf);
     const linkOf = linksOf(store, posted);

@@ -2,6 +2,7 @@
 import { DiscordAPIError, type REST } from "@discordjs/rest";
 import { Routes } from "discord-api-types/v10";
 import type { Address } from "../../src/domain/address.js";
+import { THREAD_NOT_OPENED, threadRefused } from "../../src/domain/thread.js";
 import { backoffMs } from "../../src/lib/backoff.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -9,10 +10,15 @@ import type { Channels } from "./channels.js";
 import { describeFailure, isDiscordsOwn } from "./outcome.js";
 
 const ALREADY_OPEN = 160004;
+/** This kind of channel has no threads, such as a direct conversation; or the request does not fit it. */
+const OTHER_KIND: ReadonlySet<number | string> = new Set([50024, 50035]);
+/** Missing access, missing permissions. */
+const FORBIDDEN: ReadonlySet<number | string> = new Set([50001, 50013]);
+const TOO_MANY_THREADS = 160006;
 const MAX_THREAD_NAME = 100;
 const MAX_TRIES = 3;
 
-/** Tried again when Discord does not answer. Undefined: there are none in this channel, or we may not open one. */
+/** Tried again when Discord does not answer. Undefined: there are none in this channel. */
 export async function openThread(
   { rest, channels, clock, signal }: { rest: REST; channels: Channels; clock: Clock; signal: AbortSignal },
   at: Address,
@@ -31,10 +37,12 @@ export async function openThread(
       return thread;
     } catch (error) {
       if (error instanceof DiscordAPIError && error.code === ALREADY_OPEN) return thread;
-      if (error instanceof DiscordAPIError && error.status < 500 && isDiscordsOwn(error)) return undefined;
+      if (error instanceof DiscordAPIError && OTHER_KIND.has(error.code)) return undefined;
+      if (error instanceof DiscordAPIError && error.status < 500 && isDiscordsOwn(error) && error.status !== 429)
+        throw threadRefused(`Discord opened no thread: ${error.message} (${error.code})`, hintFor(error), error);
       if (attempt === MAX_TRIES)
         throw new HookgateError({
-          code: "THREAD_NOT_OPENED",
+          code: THREAD_NOT_OPENED,
           message: `Discord opened no thread: ${describeFailure(error)}`,
           retryable: true,
           cause: error,
@@ -42,4 +50,11 @@ export async function openThread(
       await wait(clock, backoffMs({ firstMs: 500, maxMs: 5000 }, attempt), signal);
     }
   }
+}
+
+function hintFor({ code }: DiscordAPIError): string {
+  if (FORBIDDEN.has(code))
+    return "Give the bot the permissions View Channel, Create Public Threads and Send Messages in Threads in this channel.";
+  if (code === TOO_MANY_THREADS) return "Archive threads of this server that nobody needs.";
+  return "Check that threads can be opened in this channel, or leave out `thread` in the hook.";
 }

@@ -75,14 +75,14 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
       const transport = openTransport(options, context.logger);
       try {
         await serve(options, context, transport, signal, (intake) => {
-          const { clock, logger } = context;
+          const { clock } = context;
           const { uploadTimeoutMs, maxFileBytes, outgoing } = options;
           const sending = { transport, floods, clock, uploadTimeoutMs, maxFileBytes, outgoing };
           running = {
             transport,
             intake,
             send: (operation, stop) => send(sending, operation, stop),
-            openTopic: (at, name) => openTopic({ transport, clock, logger, signal }, at, name),
+            openTopic: (at, name) => openTopic({ transport, clock, signal }, at, name),
           };
         });
       } finally {

@@ -1,11 +1,12 @@
 /** A topic of a forum group: Telegram's threads hang under no message, so one is opened by its name. https://core.telegram.org/bots/api#createforumtopic */
 import type { Address } from "../../src/domain/address.js";
+import { threadRefused } from "../../src/domain/thread.js";
 import { pauseAfter } from "../../src/lib/backoff.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
-import type { Logger } from "../../src/lib/logger.js";
 import { isPassing, readFailure, requestError } from "./errors.js";
 import { type Transport, unexpected } from "./transport.js";
 
+const HINT = "Make the bot an administrator of the group with the right Manage Topics.";
 const MAX_NAME = 128;
 const ATTEMPTS = 3;
 const RETRY = { firstMs: 500, maxMs: 2_000 };
@@ -15,17 +16,16 @@ const MAX_WAIT_MS = 10_000;
 export interface TopicContext {
   transport: Transport;
   clock: Clock;
-  logger: Logger;
   /** Aborts when the adapter's run ends. */
   signal: AbortSignal;
 }
 
 /**
- * Undefined: the chat is no forum, we may not open topics there, or Telegram does not open one now. A request whose answer was lost
+ * Undefined: the chat is no forum. Rejects when we may not open topics there, or Telegram does not open one now. A request whose answer was lost
  * may leave an empty topic behind.
  */
 export async function openTopic(context: TopicContext, at: Address, name: string): Promise<Address | undefined> {
-  const { transport, clock, logger, signal } = context;
+  const { transport, clock, signal } = context;
   const topic = { chat_id: at.chatId, name: [...name].slice(0, MAX_NAME).join("") };
   const startedMs = clock.monotonic();
   for (let attempt = 1; ; attempt++) {
@@ -35,16 +35,23 @@ export async function openTopic(context: TopicContext, at: Address, name: string
       if (!Number.isSafeInteger(id)) throw unexpected("createForumTopic", made);
       return { platform: at.platform, botId: at.botId, chatId: at.chatId, threadId: String(id) };
     } catch (thrown) {
-      if (!isPassing(readFailure(thrown))) return undefined;
+      const failure = readFailure(thrown);
+      if (failure.kind === "refused" && hasNoTopics(at, failure.description)) return undefined;
       const error = requestError(thrown, "THREAD_NOT_OPENED", "Telegram opened no topic");
       // Told as it is: the run goes on after the next start.
       if (signal.aborted) throw error;
       const pauseMs = pauseAfter(error, RETRY, attempt);
-      if (attempt === ATTEMPTS || clock.monotonic() - startedMs + pauseMs > MAX_WAIT_MS) {
-        logger.warn({ chat: at.chatId, error: error.message }, "the message goes to the chat itself");
-        return undefined;
-      }
+      if (!isPassing(failure)) throw threadRefused(error.message, HINT, thrown);
+      if (attempt === ATTEMPTS || clock.monotonic() - startedMs + pauseMs > MAX_WAIT_MS)
+        throw threadRefused(error.message, "Telegram is in trouble; the next run tries again.", thrown);
       await wait(clock, pauseMs, signal);
     }
   }
+}
+
+/** A private chat, and a group in which topics are not switched on. */
+function hasNoTopics({ chatId }: Address, description: string): boolean {
+  return (
+    !chatId.startsWith("-") || /not a forum|not a supergroup|method is available for supergroup/i.test(description)
+  );
 }

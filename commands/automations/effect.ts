@@ -1,17 +1,13 @@
 /** What became of the messages that a run posted: a run ends when they are in the outbox, and hooks or operators may withhold them there. */
-import { z } from "zod";
 import type { AutomationRun } from "../../src/domain/automation.js";
 import type { CommandDeps } from "../deps.js";
 import { endText } from "../journey/why-not-reached.js";
 import { isAmbiguous } from "../outbox/letter.js";
 import { code } from "../text.js";
-import { placeText } from "../who.js";
+import { conversationText, placeText } from "../who.js";
+import { saidBy, shownReason } from "./said.js";
 import { statusText } from "./show-run.js";
 
-/** The output of a chat handler. An edit of an earlier message names that one, and is left out. */
-const output = z.object({
-  said: z.array(z.object({ delivery: z.string().optional(), edited: z.boolean().optional() })),
-});
 const WITHHELD: ReadonlySet<string> = new Set(["cancelled", "suppressed", "held", "dead"]);
 const MAX_DISPATCHES = 20;
 
@@ -24,15 +20,14 @@ export interface Effect {
   withheld: { delivery: string; status: string; reason: string | undefined; isInDoubt: boolean }[];
 }
 
-/** Undefined when every message that it posted was sent, or is on its way. */
+/** Undefined when every message that it posted was sent, or is on its way, to where it was to go. */
 export async function effectOf(deps: CommandDeps, run: AutomationRun): Promise<Effect | undefined> {
-  const posts = run.attempts.flatMap((attempt) => {
-    const { data } = output.safeParse(attempt.output);
-    return (data?.said ?? []).flatMap(({ delivery, edited }) => (delivery === undefined || edited ? [] : [delivery]));
-  });
+  const said = saidBy(run);
+  const posts = said.flatMap(({ delivery, edited }) => (delivery === undefined || edited ? [] : [delivery]));
   const found = await Promise.all([...new Set(posts)].map((id) => deps.store.outbox.get(id)));
   const withheld = found.flatMap((one) => (one && WITHHELD.has(one.status) ? [one] : []));
-  if (withheld.length === 0) return undefined;
+  const threadless = said.flatMap(({ to, noThread }) => (noThread === undefined ? [] : [{ to, noThread }]));
+  if (withheld.length === 0 && threadless.length === 0) return undefined;
   const inDoubt = withheld.filter(isAmbiguous);
   const unsent = withheld.filter((one) => !isAmbiguous(one));
   const lines = await Promise.all(
@@ -51,9 +46,16 @@ export async function effectOf(deps: CommandDeps, run: AutomationRun): Promise<E
       ({ id, address }) =>
         `⚠ Whether its message ${code(id)} to ${placeText(deps, address)} arrived is **not known**. It is held until an operator decides: ${code(`/outbox show ${id}`)}.`,
     ),
+    ...threadless.map(
+      ({ to, noThread }) =>
+        `⚠ Its message${to === undefined ? "" : ` to ${conversationText(deps, to)}`} went to the chat itself: ${shownReason(noThread)}`,
+    ),
   ];
   return {
-    outcome: outcomeOf(run, { unsent: unsent.length, inDoubt: inDoubt.length, all: found.length }),
+    outcome:
+      withheld.length === 0
+        ? statusText(run.status)
+        : outcomeOf(run, { unsent: unsent.length, inDoubt: inDoubt.length, all: found.length }),
     text: sentences.join("\n"),
     withheld: withheld.map((delivery) => ({
       delivery: delivery.id,

@@ -8,6 +8,7 @@ import { queueOf } from "../../src/domain/outbox-queue.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { RunningHook } from "../../src/hooks/running.js";
 import { formatDuration } from "../../src/lib/duration.js";
+import { whyInChat } from "../automations/said.js";
 import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../text.js";
 import { type Decision, decisionsOn } from "./audit.js";
@@ -103,7 +104,7 @@ async function originOf(deps: CommandDeps, own: Delivery, row: InboxRow | undefi
     case "hook":
     case "agent":
     case "file":
-      return ofRun(deps, id);
+      return ofRun(deps, id, own.id);
     default:
       return undefined;
   }
@@ -120,13 +121,15 @@ export function ownWordText({ id, cause }: Delivery, row: InboxRow | undefined):
   return isAnswer || id !== `d_m${row.id}a` ? undefined : about;
 }
 
-async function ofRun({ automations, store }: CommandDeps, id: string): Promise<Origin> {
+async function ofRun({ automations, store }: CommandDeps, id: string, deliveryId: string): Promise<Origin> {
   const configured = await automations?.runs.get(id);
-  if (configured)
+  if (configured) {
+    const inChat = whyInChat(configured, deliveryId);
     return {
-      text: `hook ${code(configured.hookId)}, run ${code(id)} (${plain(configured.reason)})`,
+      text: `hook ${code(configured.hookId)}, run ${code(id)} (${plain(configured.reason)})${inChat === undefined ? "" : `, ${inChat}`}`,
       hookId: configured.hookId,
     };
+  }
   const run = (await store.journal.getByRun(id))?.runs.find((one) => one.id === id);
   if (run) return { text: `hook ${code(run.hookId)}, run ${code(id)}`, hookId: run.hookId };
   const [, plugin] = /^plugin:(.+)$/.exec(id) ?? [];

@@ -16,6 +16,7 @@ import type { Address } from "../domain/address.js";
 import type { Store } from "../domain/store.js";
 import type { AnyPoint } from "../hooks/signatures.js";
 import { directAddress } from "./direct.js";
+import type { NoteNoThread } from "./thread-notes.js";
 
 /** The configured hooks as they are written now. `points`: with those of plugins and events. */
 export function hooksOf(
@@ -106,9 +107,10 @@ export function sweepAll(
 }
 
 /** Threads, under a message or by their name, on the platforms that have them. */
-export function threadsOf(adapters: readonly Adapter[]): AssemblyParts["threads"] {
+export function threadsOf(adapters: readonly Adapter[], noteNoThread: NoteNoThread): AssemblyParts["threads"] {
   const adapterOf = (wanted: string) => adapters.find(({ platform }) => platform === wanted);
   return {
+    noteNoThread,
     threadsAt: (platform) => {
       const adapter = adapterOf(platform);
       return adapter?.openThread ? "under-messages" : adapter?.openTopic ? "by-name" : "none";

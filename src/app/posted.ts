@@ -2,12 +2,15 @@
 import type { Adapter } from "../domain/adapter.js";
 import type { Address } from "../domain/address.js";
 import type { Delivery, Store } from "../domain/store.js";
+import { isThreadRefused } from "../domain/thread.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { NoteNoThread } from "./thread-notes.js";
 
 export interface PostedParts {
   outbox: Pick<Store["outbox"], "get">;
   adapters: readonly Adapter[];
+  noteNoThread: NoteNoThread;
   logger: Logger;
 }
 
@@ -17,7 +20,7 @@ export interface Posted {
   linkTo(deliveryId: string): Promise<string | undefined>;
 }
 
-export function createPosted({ outbox, adapters, logger }: PostedParts): Posted {
+export function createPosted({ outbox, adapters, noteNoThread, logger }: PostedParts): Posted {
   const adapterOf = ({ platform }: Address) => adapters.find((one) => one.platform === platform);
   const messageOf = ({ parts }: Delivery) => parts.find(({ status }) => status === "sent")?.messageId;
   return {
@@ -33,6 +36,10 @@ export function createPosted({ outbox, adapters, logger }: PostedParts): Posted 
       try {
         return (await adapter.openThread(address, messageId, name)) ?? "none";
       } catch (error) {
+        if (isThreadRefused(error)) {
+          noteNoThread(address, error);
+          return "none";
+        }
         logger.warn({ delivery: deliveryId, error: errorMessage(error) }, "a thread could not be opened; tried again");
         return "later";
       }

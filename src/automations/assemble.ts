@@ -29,7 +29,7 @@ export interface AssemblyParts {
   queue: Queue;
   gateway: ReachParts["gateway"];
   destinationProblem?: ReachParts["destinationProblem"];
-  threads: Pick<ReachParts, "openThread" | "openTopic" | "threadsAt">;
+  threads: Pick<ReachParts, "openThread" | "openTopic" | "threadsAt" | "noteNoThread">;
   status(): Promise<object>;
   /** Where admins are told when the configuration names no place. */
   admins(): readonly Address[];

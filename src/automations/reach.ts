@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { type Address, formatAddress } from "../domain/address.js";
 import type { Models } from "../domain/model.js";
 import type { KeyValueStore, OutboxStore } from "../domain/store.js";
+import { hasNoThread, type NoThread, THREAD_NOT_OPENED, whyNoThread } from "../domain/thread.js";
 import type { Gateway } from "../gateway/contract.js";
 import { type Clock, wait } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
@@ -25,6 +26,8 @@ export interface ReachParts {
   threadsAt(platform: string): "under-messages" | "by-name" | "none";
   /** A thread by its name, where the chat has such; called twice it opens two. */
   openTopic(at: Address, name: string): Promise<Address | undefined>;
+  /** Nothing is opened there: reported once. */
+  noteNoThread(at: Address, error: HookgateError): void;
   ask: Ask;
   createTask: Reach["createTask"];
   /** Where requests may go besides the public internet. */
@@ -46,7 +49,13 @@ export interface Reaching {
 
 export function createReachOf(parts: ReachParts): (definition: Reaching) => Reach {
   const { gateway, keyValue, processes, models } = parts;
-  const topics = latestByKey<Address | undefined>();
+  const topics = latestByKey<Address | NoThread | undefined>();
+  // A message is not lost to its thread: it goes to the chat.
+  const noThread = (at: Address, error: unknown): NoThread => {
+    if (!hasNoThread(error)) throw error;
+    parts.noteNoThread(at, error);
+    return { refused: whyNoThread(error) };
+  };
   return ({ id, secrets }) => {
     const scope = `hook:${id}`;
     return {
@@ -75,16 +84,14 @@ export function createReachOf(parts: ReachParts): (definition: Reaching) => Reac
           case "none":
             return undefined;
           case "by-name":
-            return topics(`${scope}|${formatAddress(at)}`, once, () => parts.openTopic(at, opener.text));
+            return topics(`${scope}|${formatAddress(at)}`, once, () =>
+              parts.openTopic(at, opener.text).catch((error: unknown) => noThread(at, error)),
+            );
           case "under-messages":
         }
         const deliveryId = await gateway.send(at, opener, { cause, deliveryId: deliveryOf(once) });
         const messageId = await posted(deliveryId, parts, signal);
-        // A message is not lost to its thread: it goes to the chat.
-        return parts.openThread(at, messageId, opener.text).catch((error: unknown) => {
-          if (error instanceof HookgateError && error.code === NOT_OPENED) return undefined;
-          throw error;
-        });
+        return parts.openThread(at, messageId, opener.text).catch((error: unknown) => noThread(at, error));
       },
     };
   };
@@ -108,7 +115,6 @@ function deliveryOf(once: string): string {
   return `d_once_${createHash("sha256").update(once).digest("base64url").slice(0, 27)}`;
 }
 
-const NOT_OPENED = "THREAD_NOT_OPENED";
 const LOOK_EVERY_MS = 50;
 const POSTED_WITHIN_MS = 20_000;
 
@@ -122,7 +128,7 @@ async function posted(deliveryId: string, { outbox, clock }: ReachParts, signal:
     const isOver = delivery === undefined || !["waiting", "sending"].includes(delivery.status);
     if (isOver || clock.now() > until)
       throw new HookgateError({
-        code: NOT_OPENED,
+        code: THREAD_NOT_OPENED,
         message: `the first message of a thread was not posted${delivery?.reason === undefined ? "" : `: ${delivery.reason}`}`,
         retryable: !isOver,
       });

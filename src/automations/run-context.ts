@@ -5,6 +5,7 @@ import type { Cause } from "../domain/journal.js";
 import type { OutboundMessage } from "../domain/message.js";
 import type { Models } from "../domain/model.js";
 import type { Actor, Task, TaskOrigin, TaskSpecInput } from "../domain/task.js";
+import type { NoThread } from "../domain/thread.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 import type { GuardedRequest, GuardedResponse } from "../lib/outgoing/request.js";
@@ -56,12 +57,12 @@ export interface Reach {
   /** What this hook noted before, over runs and restarts; JSON. */
   recall(key: string): Promise<unknown>;
   remember(key: string, value: unknown): Promise<void>;
-  /** Posts the opener, once per `once`, and gives the address of the thread under it; undefined where the platform cannot. */
+  /** Posts the opener, once per `once`, and gives the address of the thread under it; undefined where there are none. */
   openThread(
     at: Address,
     opener: OutboundMessage,
     options: { cause: Cause; once: string; signal: AbortSignal },
-  ): Promise<Address | undefined>;
+  ): Promise<Address | NoThread | undefined>;
 }
 
 /** Where it may go is the configuration's business (`outgoing:`), not the caller's. */

@@ -181,13 +181,13 @@ export interface Adapter {
    */
   fetchAttachment?(file: Attachment, signal: AbortSignal): Promise<Uint8Array>;
   /**
-   * Opens the thread under a message of ours, or finds it; undefined where it may not or this chat has none. Rejects when it
-   * may work later. Absent: the platform has no threads under messages.
+   * Opens the thread under a message of ours, or finds it; undefined where this chat has none. Rejects when the platform opens none: with
+   * `threadRefused`, or with a retryable `HookgateError` when it may work later. Absent: the platform has no threads under messages.
    */
   openThread?(at: Address, messageId: string, name: string): Promise<Address | undefined>;
   /**
-   * Opens a thread of its own, under no message, by its name; undefined where it may not or this chat has none. Rejects when it may
-   * work later. Called twice it opens two, so whoever wants one remembers it. For platforms without threads under messages.
+   * Opens a thread of its own, under no message, by its name; undefined where this chat has none. Rejects as `openThread` does. Called
+   * twice it opens two, so whoever wants one remembers it. For platforms without threads under messages.
    */
   openTopic?(at: Address, name: string): Promise<Address | undefined>;
   /** One request. Never throws for what a platform can answer; a thrown error counts as ambiguous. Only valid while `run` is under way. */

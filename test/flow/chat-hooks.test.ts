@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/until.js";
 import type { FlowPlatform, Place } from "./platform.js";
-import { allOnline, type Stack, startStack } from "./stack.js";
+import { allOnline, invoke, type Stack, startStack } from "./stack.js";
 
 const when = (expression: string) => ({ match: { when: `payload.message.text.startsWith("${expression}")` } });
 const HOOKS = [
@@ -114,6 +114,50 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", (name) => {
     await platform.remove?.(place, "owner", last?.id ?? "");
     await platform.say(place, "guest", "count 4");
     await until(async () => (await texts(platform, place)).some((text) => text.includes("count 4")), "count 4", 30_000);
+  });
+});
+
+describe("a thread that the platform refuses", () => {
+  /** What people are shown of the one message with these words. */
+  const explained = async (name: "discord" | "telegram", place: Place, words: string) => {
+    const platform = stack.platforms[name];
+    const find = async () =>
+      (await platform.seen(place)).find(({ text }) => text.includes(words) && text.includes("is noted"));
+    const { id } = await until(find, "the answer in the chat", 30_000);
+    return Promise.all(
+      [`/hooks why ${id}`, "/hooks why reports"].map(async (line) => (await invoke(stack.gateway.url, line)).text),
+    );
+  };
+  const logged = (words: string) => stack.gateway.output().split(words).length - 1;
+
+  it("is reported once with what to do, and /hooks why shows it: Discord", async () => {
+    const [place] = stack.platforms.discord.places;
+    const body = { message: "Missing Permissions", code: 50013 };
+    stack.discord.fail({ path: "/threads$", times: 2, action: { kind: "status", status: 403, body } });
+    for (const words of ["report refused one", "report refused two"]) {
+      await stack.platforms.discord.say(place, "guest", words);
+      for (const text of await explained("discord", place, words)) {
+        expect(text).toContain("Discord opened no thread: Missing Permissions (50013)");
+        expect(text).toContain("Create Public Threads");
+      }
+    }
+    expect(logged("Discord opened no thread: Missing Permissions (50013); messages go to the chat itself")).toBe(1);
+  });
+
+  it("is reported once with what to do, and /hooks why shows it: Telegram", async () => {
+    const { telegram, platforms } = stack;
+    const place = { chatId: String(telegram.forumId) };
+    const description = "Bad Request: not enough rights to create a topic";
+    telegram.faults.clear();
+    telegram.fail({ method: "createForumTopic", times: 2, action: { kind: "refuse", status: 400, description } });
+    for (const words of ["report denied one", "report denied two"]) {
+      await platforms.telegram.say(place, "guest", words);
+      for (const text of await explained("telegram", place, words)) {
+        expect(text).toContain("not enough rights to create a topic");
+        expect(text).toContain("Manage Topics");
+      }
+    }
+    expect(logged("not enough rights to create a topic; messages go to the chat itself")).toBe(1);
   });
 });
 

@@ -987,6 +987,6 @@ describe("threads", () => {
     await sentId({ text: "hello" }, dm);
     const messageId = [...(fake.world.channels.get(dm)?.messages.keys() ?? [])].at(-1) as string;
     expect(await rig.adapter.openThread?.({ ...address(), chatId: dm }, messageId, "x")).toBeUndefined();
-    expect(await rig.adapter.openThread?.(address(), "1", "x")).toBeUndefined();
+    await expect(rig.adapter.openThread?.(address(), "1", "x")).rejects.toMatchObject({ code: "THREAD_REFUSED" });
   });
 });

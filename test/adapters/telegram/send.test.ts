@@ -682,20 +682,26 @@ describe("a topic", () => {
     const topics = fake.world.chats.get(fake.forumId)?.topics;
     expect(opened).toEqual({ ...forum, threadId: expect.any(String) });
     expect(topics?.get(Number(opened?.threadId))).toBe("n".repeat(128));
-    for (const chatId of [fake.chatId, fake.userId, 4711])
+    for (const chatId of [fake.chatId, fake.userId])
       expect(await adapter.openTopic?.({ ...at, chatId: String(chatId) }, "x")).toBeUndefined();
+    await expect(adapter.openTopic?.({ ...at, chatId: "-4711" }, "x")).rejects.toMatchObject({
+      code: "THREAD_REFUSED",
+      hint: expect.stringContaining("Manage Topics"),
+    });
   });
 
   it("is opened after a limit or a lost answer; else the chat itself has to do", async () => {
-    const { adapter, at, fake, lines } = await startAdapter();
+    const { adapter, at, fake } = await startAdapter();
     const forum = { ...at, chatId: String(fake.forumId) };
     fake.fail({ method: "createForumTopic", action: { kind: "rate-limit", retryAfterS: 1 } });
     expect(await adapter.openTopic?.(forum, "x")).toMatchObject({ threadId: expect.any(String) });
     fake.fail({ method: "createForumTopic", action: { kind: "drop-before" } });
     expect(await adapter.openTopic?.(forum, "y")).toMatchObject({ threadId: expect.any(String) });
     fake.fail({ method: "createForumTopic", action: { kind: "rate-limit", retryAfterS: 600 } });
-    expect(await adapter.openTopic?.(forum, "z")).toBeUndefined();
-    expect(lines.join("\n")).toContain("Telegram opened no topic: 429");
+    await expect(adapter.openTopic?.(forum, "z")).rejects.toMatchObject({
+      code: "THREAD_REFUSED",
+      message: expect.stringContaining("Telegram opened no topic: 429"),
+    });
   });
 });
 

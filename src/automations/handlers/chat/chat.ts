@@ -40,6 +40,8 @@ interface Said {
   edited?: boolean;
   /** Of the thread it went to. */
   thread?: string;
+  /** Why it went to the chat itself, where a thread was wanted. */
+  noThread?: string;
   error?: string;
   retryable?: boolean;
 }
@@ -64,9 +66,14 @@ async function say(
     return { to: text, error: text.trim() === "here" ? "the event is about no conversation" : "this is no address" };
   const to = formatAddress(place);
   try {
-    const thread = await findThread(place, options, context);
+    const found = await findThread(place, options, context);
+    const thread = found && !("refused" in found) ? found : undefined;
     const at = thread ?? place;
-    const facts = { to, ...(thread ? { thread: formatAddress(thread) } : {}) };
+    const facts = {
+      to,
+      ...(thread ? { thread: formatAddress(thread) } : {}),
+      ...(found && "refused" in found ? { noThread: found.refused } : {}),
+    };
     const edited = options.update ? await editLast(at, message, context) : undefined;
     if (edited !== undefined) return { ...facts, delivery: edited, edited: true };
     const { reach, cause, runId } = context;

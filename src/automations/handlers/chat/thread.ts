@@ -1,18 +1,19 @@
 /** The thread of a run or of a day, opened when it is first needed. */
 import { z } from "zod";
 import { type Address, address, formatAddress } from "../../../domain/address.js";
+import type { NoThread } from "../../../domain/thread.js";
 import { dayIn, localTimezone } from "../../../lib/timezone.js";
 import type { RunContext } from "../../run-context.js";
 import type { ChatOptions } from "./options.js";
 
 const kept = z.object({ name: z.string(), address });
 
-/** Undefined: none is wanted, the address is in a thread already, or the platform cannot open one. */
+/** Undefined: none is wanted, the address is in a thread already, or the chat has none. */
 export async function findThread(
   place: Address,
   { thread: wanted, timezone = localTimezone() }: Pick<ChatOptions, "thread" | "timezone">,
   { reach, hookId, runId, firedAt, cause, signal }: RunContext,
-): Promise<Address | undefined> {
+): Promise<Address | NoThread | undefined> {
   if (wanted === "none" || place.threadId !== undefined) return undefined;
   const day = dayIn(timezone, firedAt);
   const name = wanted === "day" ? day : runId;
@@ -24,6 +25,6 @@ export async function findThread(
     { text: `${hookId} · ${day}` },
     { cause, once: `${hookId}:${name}:${formatAddress(place)}:thread`, signal },
   );
-  if (opened) await reach.remember(key, { name, address: opened });
+  if (opened && !("refused" in opened)) await reach.remember(key, { name, address: opened });
   return opened;
 }
