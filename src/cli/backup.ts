@@ -8,7 +8,7 @@ import { EXIT, type ExitCode } from "./exit.js";
 import { ownFiles } from "./own-files.js";
 import type { Terminal } from "./terminal.js";
 
-export function backup(target: string, terminal: Terminal): ExitCode {
+export async function backup(target: string, terminal: Terminal): Promise<ExitCode> {
   const { database } = ownFiles();
   if (!existsSync(database))
     throw new HookgateError({
@@ -17,9 +17,11 @@ export function backup(target: string, terminal: Terminal): ExitCode {
       hint: "Run this in the gateway's folder, or set DATABASE_URL as the gateway has it.",
     });
   const file = resolve(target);
-  const { sizeBytes, messages, deliveries } = backupDatabase(database, file, systemClock.now());
+  const { sizeBytes, messages, deliveries, runs } = await backupDatabase(database, file, systemClock.now());
   terminal.out(`Backed up ${database} to ${file} (${(sizeBytes / 1e6).toFixed(1)} MB) and checked the copy.`);
-  terminal.out(`Unfinished in it: messages to handle ${messages}, deliveries to send ${deliveries}.`);
+  terminal.out(
+    `Unfinished in it: messages to handle ${messages}, deliveries to send ${deliveries}, hook runs to finish ${runs}.`,
+  );
   terminal.out("Not in it: uploaded files, the history of hooks, hookgate.yaml and the environment.");
   return EXIT.done;
 }

@@ -60,7 +60,7 @@ function addLocal(program: Command, terminal: Terminal, done: (code: ExitCode) =
     .command("backup")
     .description("copy the database to a new file, also while the gateway runs, and check the copy")
     .argument("<file>", "the file to create")
-    .action(async (file: string) => done((await import("./backup.js")).backup(file, terminal)));
+    .action(async (file: string) => done(await (await import("./backup.js")).backup(file, terminal)));
   program
     .command("restore")
     .description("replace the database by a backup; the gateway must be stopped")

@@ -1,6 +1,7 @@
 /** `hookgate restore FILE`: a backup becomes the database of the stopped gateway. */
 import { resolve } from "node:path";
 import { systemClock } from "../lib/clock.js";
+import type { Unfinished } from "../store/backup.js";
 import { restoreDatabase } from "../store/restore.js";
 import { EXIT, type ExitCode } from "./exit.js";
 import { ownFiles } from "./own-files.js";
@@ -10,14 +11,20 @@ export async function restore(source: string, { hold }: { hold: boolean }, termi
   const files = ownFiles();
   const backup = resolve(source);
   const restored = await restoreDatabase(files, backup, { hold, clock: systemClock });
-  const { madeAt, replaced, messages, deliveries } = restored;
+  const { madeAt, replaced } = restored;
   terminal.out(`Restored ${files.database} from ${backup}${madeAt ? `, made at ${madeAt}` : ""}.`);
   if (replaced) terminal.out(`The earlier database is now ${replaced}.`);
-  const unfinished = `messages to handle ${messages}, deliveries to send ${deliveries}`;
-  terminal.out(
-    hold
-      ? `Unfinished in the backup, and held for you: ${unfinished}. See them with \`npx hookgate outbox\` after the start.`
-      : `Unfinished in the backup: ${unfinished}. The next start handles and sends them, also those that were sent since; restore with --hold prevents that.`,
-  );
+  terminal.out(unfinishedText(restored, { hold, backup }));
   return EXIT.done;
+}
+
+function unfinishedText(
+  { messages, deliveries, runs }: Unfinished,
+  { hold, backup }: { hold: boolean; backup: string },
+): string {
+  if (messages + deliveries + runs === 0) return "Nothing was unfinished in the backup.";
+  const counts = `messages to handle ${messages}, deliveries to send ${deliveries}, hook runs to finish ${runs}`;
+  if (hold)
+    return `Unfinished in the backup: ${counts}. The messages and deliveries are held for an operator, and the hook runs are ended. After the start, \`npx hookgate outbox\` lists what is held; release or purge it there.`;
+  return `Unfinished in the backup: ${counts}. The next start sends, handles and finishes them, also those that were sent since. To send nothing by itself, restore again before the start: npx hookgate restore --hold ${backup}`;
 }

@@ -72,6 +72,9 @@ export interface CursorStore {
   list(prefix: string): { key: string; value: string }[];
 }
 
+/** Cursors whose keys start so say how far a platform was read. Without them an adapter reads from now on. */
+export const READ_POSITIONS: readonly string[] = ["session:", "seen", "gap", "owed:"];
+
 export interface AdapterContext {
   gateway: GatewayPort;
   cursors: CursorStore;

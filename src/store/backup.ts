@@ -12,9 +12,11 @@ import { IS_OPEN } from "./delivery-rows.js";
 import { storeError } from "./errors.js";
 import { markAnew } from "./identity.js";
 import { requireSound } from "./inspect.js";
-import { requireKnownSchema } from "./migrate.js";
+import { migrate, requireKnownSchema } from "./migrate.js";
 import { migrations } from "./migrations/index.js";
 import { forgetOwner } from "./owner.js";
+
+export const IS_UNFINISHED_RUN = "status IN ('queued', 'backgrounded', 'running')";
 
 const BACKUP_OF = "backup-of";
 
@@ -23,6 +25,8 @@ export interface Unfinished {
   messages: number;
   /** Deliveries that were not sent yet, or not confirmed. */
   deliveries: number;
+  /** Runs of configured hooks that wait or are under way, and events for them. */
+  runs: number;
 }
 
 export interface Backup extends Unfinished {
@@ -30,7 +34,7 @@ export interface Backup extends Unfinished {
 }
 
 /** Throws BACKUP_EXISTS, BACKUP_FOLDER_MISSING, BACKUP_NO_ROOM, or a STORE_… error; then there is no new file of that name. */
-export function backupDatabase(file: string, target: string, at: number): Backup {
+export async function backupDatabase(file: string, target: string, at: number): Promise<Backup> {
   // A link that leads nowhere is a file of that name, too.
   if (lstatSync(target, { throwIfNoEntry: false }))
     throw new HookgateError({
@@ -48,8 +52,10 @@ export function backupDatabase(file: string, target: string, at: number): Backup
   const partial = `${target}.partial`;
   try {
     copyDatabase(file, partial);
-    const unfinished = withDatabase(partial, (copy) => {
+    const unfinished = await withDatabase(partial, async (copy) => {
       requireComplete(copy, partial);
+      // Beside a gateway of an older version, which has not got all the tables.
+      await migrate(copy, partial, migrations);
       forgetOwner(copy)();
       markAnew(copy);
       copy
@@ -97,12 +103,12 @@ export function requireComplete(copy: Database, file: string): void {
 }
 
 /** For files that no one else has open. */
-export function withDatabase<T>(file: string, use: (database: Database) => T): T {
+export async function withDatabase<T>(file: string, use: (database: Database) => T | Promise<T>): Promise<T> {
   const database = openDatabase(file, { durability: "full", readonly: false });
   try {
     // One file, without a log beside it.
     database.pragma("journal_mode = DELETE");
-    return use(database);
+    return await use(database);
   } finally {
     database.close();
   }
@@ -118,6 +124,9 @@ export function countUnfinished(database: Database): Unfinished {
   return {
     messages: count("SELECT count(*) FROM inbox WHERE settled_at IS NULL"),
     deliveries: count(`SELECT count(*) FROM deliveries WHERE ${IS_OPEN}`),
+    runs:
+      count(`SELECT count(*) FROM automation_runs WHERE ${IS_UNFINISHED_RUN}`) +
+      count("SELECT count(*) FROM automation_events WHERE handled_at IS NULL"),
   };
 }
 

@@ -1,12 +1,14 @@
 /** Puts a backup in the place of the database. The earlier database and its history stay beside it under other names. */
 import { existsSync, realpathSync, rmSync } from "node:fs";
 import type { Database } from "better-sqlite3";
+import { READ_POSITIONS } from "../domain/adapter.js";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import {
   backupTime,
   copyDatabase,
   countUnfinished,
+  IS_UNFINISHED_RUN,
   putInPlace,
   requireComplete,
   type Unfinished,
@@ -17,6 +19,8 @@ import { storeError } from "./errors.js";
 import { takeExclusiveLock } from "./exclusive-lock.js";
 import type { DatabaseFiles } from "./files.js";
 import { markAnew } from "./identity.js";
+import { migrate } from "./migrate.js";
+import { migrations } from "./migrations/index.js";
 import { moveAside } from "./move-aside.js";
 import { forgetOwner, readOwner, refuseRunningOwner } from "./owner.js";
 
@@ -30,7 +34,7 @@ export interface Restored extends Unfinished {
 const HELD = "unfinished in the backup that was restored: it may have been handled or sent since";
 
 /**
- * `hold`: unfinished messages and deliveries wait for an operator. Throws STORE_IN_USE while a gateway runs, BACKUP_MISSING,
+ * `hold`: unfinished messages and deliveries wait for an operator, unfinished runs of hooks are ended. Throws STORE_IN_USE while a gateway runs, BACKUP_MISSING,
  * BACKUP_UNKNOWN, BACKUP_IS_DATABASE, or a STORE_… error; then the database is as it was.
  */
 export async function restoreDatabase(
@@ -56,8 +60,10 @@ export async function restoreDatabase(
   try {
     await refuseRunningOwner(files.database, clock);
     read(backup, () => copyDatabase(backup, partial));
-    const restored = withDatabase(partial, (copy) => {
+    const restored = await withDatabase(partial, async (copy) => {
       read(backup, () => requireComplete(copy, backup));
+      // A backup of an older version lacks tables that are asked for here.
+      await migrate(copy, partial, migrations);
       forgetOwner(copy)();
       markAnew(copy);
       const unfinished = countUnfinished(copy);
@@ -93,6 +99,7 @@ function read(backup: string, job: () => void): void {
   }
 }
 
+/** Nothing that waits in the backup goes on by itself, and no platform is read again from where it was read then. */
 function holdUnfinished(database: Database, at: number): void {
   database
     .prepare<[string, number]>("UPDATE inbox SET status = 'dead', error = ?, settled_at = ? WHERE settled_at IS NULL")
@@ -100,4 +107,16 @@ function holdUnfinished(database: Database, at: number): void {
   database
     .prepare<[string, number]>(`UPDATE deliveries SET status = 'held', reason = ?, settled_at = ? WHERE ${IS_OPEN}`)
     .run(HELD, at);
+  // Hooks that still had to be told of the end of a delivery: they may send something because of it.
+  database.prepare("DELETE FROM owed_ends").run();
+  database
+    .prepare<[string, number]>(
+      `UPDATE automation_runs SET status = 'interrupted', data = iif(json_valid(data), json_set(data, '$.statusReason', ?), data),
+         ended_at = ?, lease_owner = NULL, lease_until = NULL, pending = NULL
+       WHERE ${IS_UNFINISHED_RUN}`,
+    )
+    .run(HELD, at);
+  database.prepare<[number]>("UPDATE automation_events SET handled_at = ? WHERE handled_at IS NULL").run(at);
+  const forget = database.prepare<[string, string]>("DELETE FROM cursors WHERE substr(key, 1, length(?)) = ?");
+  for (const prefix of READ_POSITIONS) forget.run(prefix, prefix);
 }

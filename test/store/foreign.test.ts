@@ -78,7 +78,7 @@ describe("a database that was replaced while the gateway was stopped", () => {
   test("by a backup that was copied and not restored: refused", async () => {
     const file = await usedDatabase();
     const backup = join(temporaryFolder(), "backup.db");
-    backupDatabase(file, backup, NOW);
+    await backupDatabase(file, backup, NOW);
     copyFileSync(backup, file);
     await expect(openStore(storeOptions(file))).rejects.toMatchObject({ code: "STORE_FOREIGN" });
   });
