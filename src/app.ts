@@ -328,6 +328,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       started: current,
       validate: needValid,
       current: () => current,
+      inForce: problems.inForce,
       readHooks,
       adopt: (next, valid) => {
         current = valid;

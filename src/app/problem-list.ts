@@ -24,6 +24,8 @@ interface Parts {
 export interface ProblemList {
   /** Read anew on each call: what was missing may be there now. */
   list(): Promise<ListedProblem[]>;
+  /** The configuration in force, as it was read. */
+  inForce(): LoadedConfig;
   /** This configuration is in force from now on. */
   loaded(next: LoadedConfig): void;
   rejected(why: Rejection | undefined): void;
@@ -79,6 +81,7 @@ export function createProblemList(first: LoadedConfig, parts: Parts): ProblemLis
       const problem = chatProblem(formatAddress(at), on, new Set(rooms.map(({ id }) => id)), accountsOf(env));
       return problem ?? threadProblem(at, parts.web);
     },
+    inForce: () => inForce,
     loaded(next) {
       inForce = next;
     },

@@ -23,6 +23,7 @@ import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import type { PluginInfo, Plugins } from "../plugins/plugins.js";
+import { needFile } from "./need-file.js";
 import type { Overrides } from "./overrides.js";
 import type { ListedProblem } from "./problems.js";
 
@@ -49,6 +50,8 @@ export interface TakenOver {
 
 interface Parts {
   started: Valid;
+  /** What is in force, as it was read. */
+  inForce(): LoadedConfig;
   /** Throws when a start would refuse the configuration. */
   validate(next: LoadedConfig): Valid;
   /** What is in force. */
@@ -93,7 +96,8 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
   let file: string | undefined;
   try {
     const next = read();
-    file = next.file;
+    file = next.file ?? parts.inForce().file;
+    needFile(next, parts.inForce());
     const known = new Set((await parts.problems()).map(formatProblem));
     const valid = withEventsAsBefore(parts.validate(next), parts.current());
     const takeSla = await parts.sla.prepare(valid.config.sla);
@@ -220,7 +224,7 @@ interface WatchParts {
 /** Changes of the file, and of those under `hooks/` beside it, are taken over as they are saved. */
 export async function watchConfig(file: string, parts: WatchParts): Promise<() => Promise<void>> {
   const { reread, reload, isWanted, clock, logger } = parts;
-  const watch = await watchDefinitions([file, join(dirname(file), HOOKS_FOLDER)], clock, () => {
+  const watch = await watchDefinitions({ file, folder: join(dirname(file), HOOKS_FOLDER) }, clock, () => {
     if (!isWanted()) return;
     reload(reread, { plugins: "changed" }).catch((error: unknown) =>
       logger.error({ file, error: errorMessage(error) }, "the changed configuration was not applied"),

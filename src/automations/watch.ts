@@ -1,7 +1,15 @@
-/** Tells when the configuration or a file under `hooks/` was changed: once, when it has been quiet for a moment. */
+/** Notifies when the configuration or a file under `hooks/` was changed: once, when it has been quiet for a moment. */
+import { realpath, stat } from "node:fs/promises";
+import type { FSWatcher } from "chokidar";
 import type { Clock, Timer } from "../lib/clock.js";
+import { hookFiles } from "./definition/sources.js";
 
 const QUIET_MS = 300;
+/**
+ * The system reports nothing when a link on the way to a file goes elsewhere, and nothing of a folder that came into the place of
+ * another. Both are found by comparing.
+ */
+const COMPARE_EVERY_MS = 2_000;
 
 export interface DefinitionWatch {
   stop(): Promise<void>;
@@ -9,30 +17,111 @@ export interface DefinitionWatch {
 
 /** Resolves when it watches. Folders and files that are not there yet are seen when they appear. */
 export async function watchDefinitions(
-  paths: readonly string[],
+  { file, folder }: { file: string; folder: string },
   clock: Clock,
   changed: () => void,
 ): Promise<DefinitionWatch> {
   const { watch } = await import("chokidar");
   let quiet: Timer | undefined;
   let isStopped = false;
-  const onChange = () => {
+  let seen = await marksOf(file, folder);
+  let watcher = await open();
+  /** Comparisons, one after the other. */
+  let last: Promise<void> = Promise.resolve();
+  let next = clock.after(COMPARE_EVERY_MS, compareAgain);
+
+  async function open(): Promise<FSWatcher> {
+    const opened = watch([file, folder], {
+      ignoreInitial: true,
+      persistent: false,
+      atomic: true,
+      ignored: (path, stats) => stats?.isFile() === true && !/\.ya?ml$/.test(path),
+    });
+    for (const event of ["add", "change", "unlink"] as const) opened.on(event, onChange);
+    await new Promise<void>((ready) => opened.once("ready", () => ready()));
+    return opened;
+  }
+
+  function onChange(): void {
     quiet?.cancel();
-    if (!isStopped) quiet = clock.after(QUIET_MS, changed);
-  };
-  const watcher = watch([...paths], {
-    ignoreInitial: true,
-    persistent: false,
-    atomic: true,
-    ignored: (path, stats) => stats?.isFile() === true && !/\.ya?ml$/.test(path),
-  });
-  for (const event of ["add", "change", "unlink"] as const) watcher.on(event, onChange);
-  await new Promise<void>((ready) => watcher.once("ready", () => ready()));
+    if (!isStopped)
+      quiet = clock.after(QUIET_MS, () => {
+        last = last.then(notify);
+      });
+  }
+
+  async function notify(): Promise<void> {
+    // Before the files are read: what changes while they are read is found at the next comparison.
+    seen = { ...(await marksOf(file, folder)), place: seen.place };
+    if (!isStopped) changed();
+  }
+
+  function compareAgain(): void {
+    last = last.then(compare).then(() => {
+      if (!isStopped) next = clock.after(COMPARE_EVERY_MS, compareAgain);
+    });
+  }
+
+  async function compare(): Promise<void> {
+    const before = seen;
+    seen = await marksOf(file, folder, before);
+    if (seen.place !== before.place) {
+      await watcher.close();
+      if (!isStopped) watcher = await open();
+    }
+    if (seen.place !== before.place || seen.file !== before.file || seen.hooks !== before.hooks) onChange();
+  }
+
   return {
     async stop() {
       isStopped = true;
       quiet?.cancel();
+      next.cancel();
+      await last;
       await watcher.close();
     },
   };
 }
+
+/** Texts that change with what they are of. */
+interface Marks {
+  file: string;
+  /** Which file and which folder it is that the system watches. */
+  place: string;
+  /** Of the names in the folder. */
+  names: string;
+  /** Of the hook files. They are examined when a name changed since `before`: the system reports all other changes. */
+  hooks: string;
+}
+
+async function marksOf(file: string, folder: string, before?: Marks): Promise<Marks> {
+  const [ofFile, ofFolder, ...places] = await Promise.all([
+    markOf(file),
+    markOf(folder),
+    placeOf(file),
+    placeOf(folder),
+  ]);
+  const names = `${ofFolder.identity} ${ofFolder.content}`;
+  const place = `${places.join("\n")}\n${ofFolder.identity}`;
+  const hooks = before?.names === names ? before.hooks : await hooksMark(folder);
+  return { file: `${ofFile.identity} ${ofFile.content}`, place, names, hooks };
+}
+
+async function hooksMark(folder: string): Promise<string> {
+  const marks: string[] = [];
+  for (const file of hookFiles(folder)) {
+    const { identity, content } = await markOf(file);
+    marks.push(`${file} ${identity} ${content}`);
+  }
+  return marks.join("\n");
+}
+
+/** Of what a link leads to. A number of the disk is used again for a new file; the time at which that was made differs. */
+async function markOf(path: string): Promise<{ identity: string; content: string }> {
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) return { identity: "none", content: "" };
+  const { dev, ino, birthtimeMs, mtimeMs, size } = found;
+  return { identity: `${dev}:${ino}:${birthtimeMs}`, content: `${mtimeMs}:${size}` };
+}
+
+const placeOf = (path: string) => realpath(path).catch(() => "");

@@ -41,6 +41,8 @@ export interface LoadedConfig {
   draft?: { config: Config; env: Environment };
   /** The file that was read; undefined when there is none and defaults hold. */
   file?: string;
+  /** The file holds nothing, not even a comment. */
+  isBlank?: boolean;
   problems: ConfigProblem[];
   /** Where a setting of `config` or `draft` is in the file, for problems that are found later. */
   placeOf?: (path: YamlPath, ofKey?: boolean) => Position;
@@ -75,7 +77,7 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
     const config = configSchema.parse({}, PLAIN);
     return { ...finish(config, env, undefined, problems), draft: { config, env: rest } };
   }
-  const { config, draft, placeOf, pathOf, isFollowUp, ...read } = readYaml(file);
+  const { config, draft, placeOf, pathOf, isFollowUp, isBlank, ...read } = readYaml(file);
   problems.push(...read.problems);
   for (const { path: draftPath, ofKey, ...problem } of draft === undefined ? [] : crossProblems(draft, rest)) {
     if (isFollowUp?.(problem.message)) continue;
@@ -90,6 +92,7 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
   }
   return {
     ...finish(config, env, file, problems),
+    ...(isBlank ? { isBlank } : {}),
     ...(draft === undefined ? {} : { draft: { config: draft, env: rest } }),
     ...(placeOf === undefined ? {} : { placeOf }),
     ...(pathOf === undefined ? {} : { pathOf }),
@@ -108,7 +111,7 @@ function finish(
   return { ...whole, ...(file ? { file } : {}), problems };
 }
 
-interface ReadFile extends Pick<LoadedConfig, "config" | "problems" | "placeOf" | "pathOf" | "isFollowUp"> {
+interface ReadFile extends Pick<LoadedConfig, "config" | "problems" | "isBlank" | "placeOf" | "pathOf" | "isFollowUp"> {
   draft?: Config;
 }
 
@@ -129,6 +132,7 @@ function readYaml(file: string): ReadFile {
     ...(config ? { config } : {}),
     ...(draft ? { draft } : {}),
     problems,
+    isBlank: source.trim() === "",
     placeOf: (path, ofKey) => yaml.placeOf(originalOf(path), ofKey),
     pathOf: originalOf,
     isFollowUp,

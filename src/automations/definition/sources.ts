@@ -61,6 +61,11 @@ function readHookFile(file: string, found: { sources: Source[]; problems: Source
     found.problems.push({ file, message: `cannot be read: ${errorMessage(error)}` });
     return;
   }
+  if (text.trim() === "") {
+    const message = "the file is empty: write its hooks again, or delete the file. A comment (#) alone means no hooks.";
+    found.problems.push({ file, message });
+    return;
+  }
   const { value, errors, placeOf } = parseYaml(text);
   found.problems.push(...errors.map((error) => ({ file, ...error })));
   if (errors.length > 0 || value === undefined) return;

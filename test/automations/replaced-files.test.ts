@@ -1,0 +1,99 @@
+/** Files and folders of the configuration that are emptied, removed, or replaced whole while the gateway runs. */
+import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { until } from "../support/until.js";
+import { type LiveApp, liveApp } from "./support/live-app.js";
+
+const hook = (id: string, more = "") => `{ id: ${id}, on: message_received, ${more} run: { shell: { sh: "exit 0" } } }`;
+const ids = (live: LiveApp) =>
+  live.app.automations
+    .list()
+    .map(({ id }) => id)
+    .sort()
+    .join();
+const status = async (live: LiveApp) => JSON.stringify(await live.post("/api/command", { line: "/status" }));
+
+describe("hookgate.yaml", () => {
+  test("that is emptied, removed or a link to nothing is refused with a sentence, and the settings stay", async () => {
+    const live = await liveApp({ "hookgate.yaml": `hooks:\n  - ${hook("one")}\n` });
+    const file = join(live.folder, "hookgate.yaml");
+    const refused = (why: RegExp) => until(async () => why.test(await status(live)), `the refusal ${why}`);
+
+    writeFileSync(file, "");
+    await refused(/hookgate\.yaml is empty/);
+    unlinkSync(file);
+    await refused(/hookgate\.yaml was removed/);
+    symlinkSync(join(live.folder, "nowhere.yaml"), file);
+    await refused(/hookgate\.yaml is a link to [^ ]*nowhere\.yaml, which does not exist/);
+    const { file: _file, problems: _problems, ...rest } = live.read();
+    // As a gateway without --config reads it: no problem, only defaults.
+    for (const read of [live.read(), { ...rest, problems: [] }])
+      await expect(live.app.reload(read)).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+    expect(ids(live)).toBe("one");
+
+    unlinkSync(file);
+    live.write("hookgate.yaml", `hooks:\n  - ${hook("two")}\n`);
+    await until(() => ids(live) === "two", "the file being applied when it is back");
+    expect(await status(live)).not.toContain("rejected");
+  });
+
+  test("that is a link is applied when another file comes into its place, as Kubernetes swaps the folder of a ConfigMap", async () => {
+    const live = await liveApp({ "hookgate.yaml": `hooks:\n  - ${hook("old")}\n` }, { start: false });
+    const folder = (name: string) => join(live.folder, name);
+    mkdirSync(folder("..v1"));
+    renameSync(folder("hookgate.yaml"), folder("..v1/hookgate.yaml"));
+    symlinkSync("..v1", folder("..data"));
+    symlinkSync("..data/hookgate.yaml", folder("hookgate.yaml"));
+    await live.start();
+    live.write("..v2/hookgate.yaml", `hooks:\n  - ${hook("new")}\n`);
+    symlinkSync("..v2", folder("..next"));
+    renameSync(folder("..next"), folder("..data"));
+    await until(() => ids(live) === "new", "the new version");
+  });
+});
+
+describe("the folder hooks", () => {
+  test("that is replaced is watched again: its hooks are loaded, and so are later changes", async () => {
+    const live = await liveApp({ "hookgate.yaml": "", "hooks/one.yaml": hook("one") });
+    rmSync(join(live.folder, "hooks"), { recursive: true });
+    await until(() => ids(live) === "", "the removed folder");
+    live.write("hooks/two.yaml", hook("two"));
+    await until(() => ids(live) === "two", "the new folder");
+    live.write("hooks/two.yaml", hook("three"));
+    await until(() => ids(live) === "three", "a change in the new folder");
+
+    mkdirSync(join(live.folder, "next"));
+    writeFileSync(join(live.folder, "next/four.yaml"), hook("four"));
+    rmSync(join(live.folder, "hooks"), { recursive: true });
+    renameSync(join(live.folder, "next"), join(live.folder, "hooks"));
+    await until(() => ids(live) === "four", "the folder that was moved into its place");
+    live.write("hooks/five.yaml", hook("five"));
+    await until(() => ids(live) === "five,four", "a new file in it");
+  });
+
+  test("that is a link is loaded when the link goes elsewhere, and the new place is watched", async () => {
+    const live = await liveApp({ "hookgate.yaml": "", "v1/one.yaml": hook("one") }, { start: false });
+    live.write("v2/two.yaml", hook("two"));
+    symlinkSync("v1", join(live.folder, "hooks"));
+    await live.start();
+    expect(ids(live)).toBe("one");
+    symlinkSync("v2", join(live.folder, "next"));
+    renameSync(join(live.folder, "next"), join(live.folder, "hooks"));
+    await until(() => ids(live) === "two", "the new place");
+    live.write("v2/two.yaml", hook("three"));
+    await until(() => ids(live) === "three", "a change in the new place");
+  });
+
+  test("keeps the hooks of a file that is emptied and says so; a file with only comments has no hooks", async () => {
+    const live = await liveApp({ "hookgate.yaml": "", "hooks/one.yaml": hook("one"), "hooks/two.yaml": hook("two") });
+    live.write("hooks/one.yaml", "");
+    await until(async () => /one\.yaml: the file is empty/.test(await status(live)), "the problem");
+    expect(ids(live)).toBe("one,two");
+    live.write("hooks/two.yaml", "# nothing for now\n");
+    await until(() => ids(live) === "one", "the hook of the other file being removed");
+    live.write("hooks/one.yaml", hook("one", "cooldown: 1h,"));
+    await until(() => live.app.automations.get("one")?.cooldownMs === 3_600_000, "the new version");
+    expect(await status(live)).not.toContain("the file is empty");
+  });
+});
