@@ -79,18 +79,29 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
     buttons: [
       [
         ...(row || own ? [commandButton("The message", `/outbox show ${word(id)}`)] : []),
-        ...shownDispatches(dispatches).map((dispatch) => commandButton(dispatch.point, `/run ${word(dispatch.id)}`)),
+        ...dispatchButtons(shownDispatches(dispatches)),
       ],
     ],
   });
 }
 
-/** Those in which a hook failed come before the others; shown in their order. */
+/** Those in which a hook failed come first, then those that decided something, then the others; shown in their order. */
 function shownDispatches(dispatches: readonly DispatchRecord[]): DispatchRecord[] {
   const withRuns = dispatches.filter(({ runs }) => runs.length > 0);
   const failed = withRuns.filter(({ runs }) => runs.some(hasFailed)).slice(-MAX_BUTTONS);
-  const others = withRuns.filter((one) => !failed.includes(one)).slice(0, MAX_BUTTONS - failed.length);
-  return withRuns.filter((one) => failed.includes(one) || others.includes(one));
+  const calm = withRuns.filter((one) => !failed.includes(one));
+  const decided = ({ outcome }: DispatchRecord) => !["passed", "skipped", "backgrounded"].includes(outcome);
+  const others = [...calm.filter(decided), ...calm.filter((one) => !decided(one))];
+  const shown = new Set([...failed, ...others.slice(0, MAX_BUTTONS - failed.length)]);
+  return withRuns.filter((one) => shown.has(one));
+}
+
+/** Two of one point are told apart by the first hook of each. */
+function dispatchButtons(dispatches: readonly DispatchRecord[]) {
+  return dispatches.map(({ id, point, runs }) => {
+    const isAlone = dispatches.filter((one) => one.point === point).length === 1;
+    return commandButton(isAlone ? point : `${point}: ${runs[0]?.hookId}`.slice(0, 80), `/run ${word(id)}`);
+  });
 }
 
 function journalLines(asked: string, dispatches: readonly DispatchRecord[]): string[] {

@@ -206,7 +206,7 @@ function whyNotAt(point: OutboundPoint, delivery: Delivery, { blockers, dispatch
   }
   if (point === "delivery_failed") {
     if (status === "dead" || status === "cancelled") return undefined;
-    return status === "sent" ? "it was sent, so nothing failed." : `it is **${status}**, which is no failure${why}.`;
+    return status === "sent" ? "it was sent, so nothing failed." : `it is **${status}**${why}. That is no failure.`;
   }
   if (delivery.skipsHooks) return "it is a notice of the gateway's own, which no hook decides about.";
   if (delivery.parts.length > 0) return undefined; // the decision of the hooks is frozen in it

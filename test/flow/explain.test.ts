@@ -232,6 +232,10 @@ describe("an answer that was not sent", () => {
     else expect(footer).toContain("It ran");
     if (status === "cancelled") expect(await ask("discord", `/hooks why mine.lost ${row}`)).toContain("It ran");
     if (status === "held") expect(await ask("discord", `/hooks why mine.lost ${row}`)).toContain("held");
+    if (status === "suppressed")
+      expect(await ask("discord", `/hooks why mine.lost ${row}`)).toContain(
+        "it is suppressed by mine.quiet: it is night. That is no failure.",
+      );
   });
 
   it("is explained after it was purged", async () => {
