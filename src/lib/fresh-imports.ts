@@ -1,5 +1,5 @@
 /** A changed module is loaded anew, with the local files that it imports. Packages stay as they are. */
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import * as nodeModule from "node:module";
 import { dirname, resolve, sep } from "node:path";
 
@@ -27,11 +27,19 @@ export function localFiles(file: string): string[] {
   for (const one of found) {
     if (found.size >= MOST_FILES) break;
     for (const [, path = ""] of textOf(one).matchAll(IMPORT)) {
-      const imported = resolve(dirname(one), path);
+      const imported = fileNamed(resolve(dirname(one), path));
       if (!imported.includes(`${sep}node_modules${sep}`)) found.add(imported);
     }
   }
   return [...found];
+}
+
+const ENDINGS = ["", ".js", ".cjs", ".json", "/index.js"];
+
+/** `require` finds a file without its ending, which compiled CommonJS leaves out. */
+function fileNamed(path: string): string {
+  const ending = ENDINGS.find((one) => statSync(path + one, { throwIfNoEntry: false })?.isFile());
+  return path + (ending ?? "");
 }
 
 function textOf(file: string): string {

@@ -1,40 +1,70 @@
-/** Where in a module an error is, for whoever wrote the module. */
-import { basename } from "node:path";
+/** Where in a module, or in a local file that it imports, an error is, for whoever wrote them. */
+import { realpathSync } from "node:fs";
+import { basename, dirname, relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import { localFiles } from "./fresh-imports.js";
 
-/** ` (echo.js:12:5)`: the place in the module's own file that an error names first; nothing when it names none. */
-export function placeIn(error: unknown, { file }: { file?: string }): string {
-  if (file === undefined || !(error instanceof Error)) return "";
-  const name = basename(file);
-  const [, place] =
-    /([^\s/\\]+\.[cm]?[jt]sx?(?:\?version=[\w.-]+)?:\d+(?::\d+)?)/.exec(fromOwnFile(error.stack ?? "", name)) ?? [];
-  return place === undefined ? "" : ` (${place.replace(/\?version=[\w.-]+/, "")})`;
+interface Module {
+  file?: string;
 }
 
-/** As `placeIn`; when the error does not name the module's own file, the place in a local file that the module imports. */
-export function placeInOrBelow(error: unknown, { file }: { file?: string }): string {
+/** ` (echo.js:12:5)`, or ` (lib/words.js:3:1)` for a local file that the module imports: the place of these that is nearest to the error. Nothing when it names none. */
+export function placeInOrBelow(error: unknown, { file }: Module): string {
+  return file === undefined ? "" : firstPlace(error, localFiles(file), file);
+}
+
+/** Node tells an importer what is wrong with a module's syntax, and only its own check tells where: in it, or in a local file that it imports. */
+export async function placeOfSyntaxError({ file }: Module): Promise<string> {
   if (file === undefined) return "";
+  const { execFile } = await import("node:child_process");
+  const signal = AbortSignal.timeout(SYNTAX_CHECK_MS);
   for (const one of localFiles(file)) {
-    const place = placeIn(error, { file: one });
-    if (place !== "") return place;
+    if (signal.aborted) break;
+    const said = await new Promise<string>((done) => {
+      execFile(process.execPath, ["--check", one], { signal }, (_, _out, stderr) => done(stderr));
+    });
+    const [, line] = /^\S.*:(\d+)\r?$/m.exec(said) ?? [];
+    if (line !== undefined && /^SyntaxError/m.test(said)) return ` (${shownFile(one, file)}:${line})`;
   }
   return "";
 }
 
-/** Node tells an importer what is wrong with a module's syntax, and only its own check tells where. */
-export async function placeOfSyntaxError({ file }: { file?: string }): Promise<string> {
-  if (file === undefined) return "";
-  const { execFile } = await import("node:child_process");
-  const said = await new Promise<string>((done) => {
-    execFile(process.execPath, ["--check", file], { timeout: SYNTAX_CHECK_MS }, (_, _out, stderr) => done(stderr));
-  });
-  const [, line] = /^\S.*:(\d+)\r?$/m.exec(said) ?? [];
-  return line === undefined ? "" : ` (${basename(file)}:${line})`;
-}
-
 const SYNTAX_CHECK_MS = 5_000;
 
-function fromOwnFile(stack: string, name: string): string {
-  const at = stack.indexOf(`/${name}`);
-  return at < 0 ? "" : stack.slice(at + 1);
+function firstPlace(error: unknown, files: readonly string[], own: string): string {
+  if (!(error instanceof Error)) return "";
+  const byPath = new Map(files.flatMap((one) => [one, realPath(one)].map((path) => [path, one] as const)));
+  for (const line of (error.stack ?? "").split("\n")) {
+    const [, path = "", at] = /^(.+?)(?:\?version=[\w.-]+)?:(\d+(?::\d+)?)$/.exec(frameOf(line)) ?? [];
+    const file = byPath.get(path.startsWith("file:") ? pathOf(path) : path);
+    if (file !== undefined) return ` (${shownFile(file, own)}:${at})`;
+  }
+  return "";
+}
+
+/** `at greet (file:///x/echo.js:12:5)`, `at /x/echo.cjs:12:5`, and `/x/echo.cjs:12` in the first line of a syntax error. */
+function frameOf(line: string): string {
+  return /\(([^()]+)\)$/.exec(line)?.[1] ?? line.trim().replace(/^at (?:async )?/, "");
+}
+
+function pathOf(url: string): string {
+  try {
+    return fileURLToPath(url);
+  } catch {
+    return url;
+  }
+}
+
+/** Node names the file that a link leads to. */
+function realPath(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}
+
+/** The module itself by its name, what it imports as seen from it. */
+function shownFile(file: string, own: string): string {
+  return file === own ? basename(file) : relative(dirname(own), file);
 }

@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import type { HookPoint } from "../hooks/point.js";
 import { HookgateError } from "../lib/errors.js";
+import { shown } from "../lib/plain-issues.js";
 import { unknownKey } from "../lib/unknown-key.js";
 import type { PluginApi } from "./api.js";
 
@@ -40,7 +41,8 @@ export function definePlugin<Schema extends z.ZodType = z.ZodType<undefined>>(
 export function definitionProblem(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null)
     return `expected definePlugin({ id, setup }) as the default export, got ${value === null ? "null" : typeof value}`;
-  if (!("id" in value) || typeof value.id !== "string") return "the plugin has no id";
+  if (!("id" in value)) return `the plugin has no id${keysOf(value)}: expected { id, setup } as the default export`;
+  if (typeof value.id !== "string") return `the plugin's id is no text, but ${shown(value.id)}`;
   if (!ID.test(value.id))
     return `the plugin's id "${value.id}" is no name: lower-case letters, digits and dashes, at most 40, a letter first`;
   if (RESERVED.has(value.id)) return `the plugin's id "${value.id}" is reserved for Hookgate itself: choose another`;
@@ -52,6 +54,9 @@ export function definitionProblem(value: unknown): string | undefined {
   if (config !== undefined && !isSchema) return `plugin "${value.id}": config: expected a zod schema`;
   return pointsProblem(value.id, "points" in value ? value.points : undefined);
 }
+
+const keysOf = (value: object) =>
+  Object.keys(value).length === 0 ? "" : ` (its default export has ${Object.keys(value).join(", ")})`;
 
 function pointsProblem(id: string, points: unknown): string | undefined {
   if (points === undefined) return undefined;

@@ -5,7 +5,7 @@ import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { importAnew, localFiles } from "../lib/fresh-imports.js";
-import { placeIn, placeOfSyntaxError } from "../lib/module-place.js";
+import { placeInOrBelow, placeOfSyntaxError } from "../lib/module-place.js";
 import { PLAIN } from "../lib/plain-issues.js";
 import { issuesOf, pathText } from "../lib/schema-issues.js";
 import { keysAt } from "../lib/schema-keys.js";
@@ -122,13 +122,28 @@ export async function importPlugin(found: FoundModule, version: string | undefin
   try {
     module = await import(specifier);
   } catch (error) {
-    const place = placeIn(error, found) || (error instanceof SyntaxError ? await placeOfSyntaxError(found) : "");
+    const place = placeInOrBelow(error, found) || (error instanceof SyntaxError ? await placeOfSyntaxError(found) : "");
     throw failure("PLUGIN_IMPORT", `${errorMessage(error)}${place}`, importHint(error), error);
   }
-  const definition = module.default;
-  const problem = definitionProblem(definition);
+  const definition = exportedBy(module);
+  const problem = definition === undefined ? noDefault(module) : definitionProblem(definition);
   if (problem !== undefined) throw failure("PLUGIN_INVALID", problem);
   return definition as PluginDefinition;
+}
+
+/** TypeScript that is compiled to CommonJS sets `exports.default`, which Node gives as a part of the default export. */
+function exportedBy(module: { default?: unknown }): unknown {
+  const { default: given } = module;
+  const isCompiled = typeof given === "object" && given !== null && !("setup" in given);
+  if (!isCompiled || !("default" in given || "__esModule" in given)) return given;
+  return (given as { default?: unknown }).default;
+}
+
+function noDefault(module: { default?: unknown }): string {
+  const exporting = { ...(module.default as object | undefined), ...module };
+  const names = Object.keys(exporting).filter((name) => !["default", "__esModule", "module.exports"].includes(name));
+  const instead = names.length === 0 ? "it exports nothing" : `it exports ${names.join(", ")}`;
+  return `the module has no default export (${instead}): write export default definePlugin({ id, setup }), or in CommonJS module.exports = { id, setup }`;
 }
 
 /** The plugin's settings, by its own schema; every problem at once. */

@@ -8,7 +8,7 @@ import type { HookPoint } from "../hooks/point.js";
 import type { HookRegistry, Problem } from "../hooks/registry.js";
 import { isError } from "../hooks/validate.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
-import { placeIn, placeInOrBelow } from "../lib/module-place.js";
+import { placeInOrBelow } from "../lib/module-place.js";
 import { shown } from "../lib/plain-issues.js";
 import { refuseExit } from "../lib/refuse-exit.js";
 import { within } from "../lib/within.js";
@@ -133,7 +133,7 @@ function bounded<T>(run: () => T | Promise<T>, found: FoundModule, { clock, logg
   return new Promise<T>((resolve, reject) => {
     const isAlone = process.listenerCount("unhandledRejection") === 0;
     const onStray = (thrown: unknown) => {
-      if (placeIn(thrown, found) !== "") reject(thrown);
+      if (placeInOrBelow(thrown, found) !== "") reject(thrown);
       else if (isAlone) logger.error({ error: errorMessage(thrown) }, "an error that nothing caught");
     };
     process.on("uncaughtException", onStray).on("unhandledRejection", onStray);

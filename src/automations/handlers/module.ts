@@ -11,7 +11,7 @@ import { z } from "zod";
 import { systemClock, wait } from "../../lib/clock.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { importAnew, localFiles } from "../../lib/fresh-imports.js";
-import { placeIn, placeOfSyntaxError } from "../../lib/module-place.js";
+import { placeInOrBelow, placeOfSyntaxError } from "../../lib/module-place.js";
 import type { Handler, HandlerResult } from "../handler.js";
 import type { RunContext } from "../run-context.js";
 import { isTemplate } from "../template/is-template.js";
@@ -112,7 +112,8 @@ async function faultsOf(options: ModuleOptions, folder: string, file: string): P
     return [];
   } catch (error) {
     if (error instanceof HookgateError) return [error.message];
-    const place = error instanceof SyntaxError ? await placeOfSyntaxError({ file }) : placeIn(error, { file });
+    const place =
+      placeInOrBelow(error, { file }) || (error instanceof SyntaxError ? await placeOfSyntaxError({ file }) : "");
     return [`the module ${options.path} cannot be loaded: ${errorMessage(error)}${place}`];
   } finally {
     late.abort();
