@@ -1,7 +1,8 @@
 /** Rooms: those of the configuration, those that people add, and each person's direct conversation with the gateway. */
 import type { WebChatMessage, WebChatStore, WebRoom } from "../../src/domain/store.js";
 import { HookgateError } from "../../src/lib/errors.js";
-import { nameKey, whyBadName } from "../../src/lib/person-name.js";
+import { looksLike, whyBadName } from "../../src/lib/person-name.js";
+import { shortCopy } from "../../src/lib/short-copy.js";
 import type { PageRoom, WebPerson } from "./port.js";
 import { maySeeMessage, maySeeRoom } from "./view.js";
 
@@ -80,7 +81,7 @@ export function createRooms({ store, configured, gatewayName, people, perPerson 
     async need(person, roomId) {
       const room = (await visible(person)).find(({ id }) => id === roomId);
       if (room) return room;
-      throw new HookgateError({ code: "ROOM_NOT_FOUND", message: `there is no room "${roomId}"` });
+      throw new HookgateError({ code: "ROOM_NOT_FOUND", message: `there is no room "${shortCopy(roomId)}"` });
     },
 
     async create(person, name) {
@@ -90,8 +91,15 @@ export function createRooms({ store, configured, gatewayName, people, perPerson 
       const bad = whyBadName(shown);
       if (bad !== undefined) throw new HookgateError({ code: "NAME_REFUSED", message: `this name ${bad}` });
       // The gateway's own name is that of each person's direct conversation.
-      if (rooms.some((room) => nameKey(room.name) === nameKey(shown)))
-        throw new HookgateError({ code: "NAME_TAKEN", message: `there is a room "${shown}" already` });
+      const like = rooms.find((room) => looksLike(room.name, shown));
+      if (like !== undefined)
+        throw new HookgateError({
+          code: "NAME_TAKEN",
+          message:
+            like.name === shown
+              ? `there is a room "${shown}" already`
+              : `"${shown}" looks like the room "${like.name}": choose another name`,
+        });
       if (rooms.length >= MOST_ROOMS)
         throw new HookgateError({ code: "TOO_MANY_ROOMS", message: `there are ${MOST_ROOMS} rooms already` });
       const added = rooms.filter(({ isDm, ownerId }) => !isDm && ownerId === person.id).length;

@@ -1,7 +1,7 @@
 /** What no section can check alone: secrets that it needs of the environment, and names of what stands elsewhere. */
 import { platformProblem } from "../domain/platform.js";
 import { nearest } from "../lib/nearest.js";
-import { nameKey } from "../lib/person-name.js";
+import { looksLike } from "../lib/person-name.js";
 import { MIN_TOKEN_CHARACTERS, whyWeakToken } from "../lib/secret.js";
 import { whyNoKey } from "../lib/webhook-signature.js";
 import type { Environment } from "./env.js";
@@ -63,13 +63,14 @@ function loginTokens({ web }: Config, env: Environment): CrossProblem[] {
 /** Two people of one name cannot be told apart, and one with the gateway's name could speak for it. */
 function webNames({ web }: Config): CrossProblem[] {
   if (!web.enabled) return [];
-  const taken = new Map([[nameKey(web.name), "the name of the gateway (web.name)"]]);
+  const taken = [{ name: web.name, by: "the name of the gateway (web.name)" }];
   return web.people.flatMap(({ name }, index) => {
-    const by = taken.get(nameKey(name));
-    taken.set(nameKey(name), "the name of another person");
-    if (by === undefined) return [];
+    const like = taken.find((one) => looksLike(one.name, name));
+    taken.push({ name, by: "the name of another person" });
+    if (like === undefined) return [];
+    const message = `"${name}" ${like.name.toLowerCase() === name.toLowerCase() ? "is also" : `looks like "${like.name}", which is`} ${like.by}`;
     const expected = "a name of this person alone";
-    return [{ path: ["web", "people", index, "name"], person: index, message: `"${name}" is also ${by}`, expected }];
+    return [{ path: ["web", "people", index, "name"], person: index, message, expected }];
   });
 }
 

@@ -2,6 +2,7 @@
 import { formatAddress } from "../domain/address.js";
 import { newId } from "../lib/id.js";
 import { nearest } from "../lib/nearest.js";
+import { shortCopy } from "../lib/short-copy.js";
 import type { CommandAnswer } from "./commands.js";
 import type { Invocation } from "./contract.js";
 import { type CommandTable, checkOptions, parseOptions } from "./inbound/parse-command.js";
@@ -24,7 +25,7 @@ export async function invoke(invocation: Invocation, commands: CommandTable, par
       : operator.role
         ? "`/help` lists them."
         : "You have no role here: `/whoami` shows what to ask for.";
-    return failure({ code: "BAD_USAGE", message: `There is no command \`/${name}\`.`, hint });
+    return failure({ code: "BAD_USAGE", message: `There is no command \`/${shortCopy(name)}\`.`, hint });
   }
   return runCommand(
     {

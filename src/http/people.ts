@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import type { KeyValueStore } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
-import { nameKey, whyBadName } from "../lib/person-name.js";
+import { looksLike, whyBadName } from "../lib/person-name.js";
 import { sameSecret } from "../lib/secret.js";
 
 export interface Person {
@@ -48,18 +48,21 @@ export function createPeople({ listed, gatewayName, names, sessionKey }: PeopleP
     const bad = whyBadName(name);
     if (bad !== undefined)
       throw new HookgateError({ code: "NAME_REFUSED", message: `this name ${bad}`, hint: "Choose another name." });
-    const key = nameKey(name);
-    const taken = (by: string) =>
-      new HookgateError({
-        code: "NAME_TAKEN",
-        message: `"${name}" is the name of ${by}`,
-        hint: "Choose another name, so that people can tell you apart.",
-      });
-    if (nameKey(gatewayName) === key) throw taken("the gateway");
     const others = listed.filter((person) => person.id !== id);
     const present = await Promise.all(others.map(named));
     // The name in the configuration stays theirs too: others know them by it.
-    if ([...others, ...present].some((other) => nameKey(other.name) === key)) throw taken("another person");
+    const taken = [{ name: gatewayName, by: "the gateway" }];
+    for (const other of [...others, ...present]) taken.push({ name: other.name, by: "another person" });
+    const like = taken.find((one) => looksLike(one.name, name));
+    if (like === undefined) return;
+    throw new HookgateError({
+      code: "NAME_TAKEN",
+      message:
+        like.name === name
+          ? `"${name}" is the name of ${like.by}`
+          : `"${name}" looks like "${like.name}", which is the name of ${like.by}`,
+      hint: "Choose another name, so that people can tell you apart.",
+    });
   }
 
   return {

@@ -10,11 +10,15 @@ export function nearestOf(name: string, candidates: Iterable<string>): string[] 
   const wanted = name.toLowerCase();
   // A word of three letters with two wrong ones is another word: "red" is no slip for "bad".
   const limit = Math.max(1, Math.floor(wanted.length / 2.5));
-  return [...candidates]
-    .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
-    .filter(({ distance }) => distance <= limit)
-    .sort((a, b) => a.distance - b.distance)
-    .map(({ candidate }) => candidate);
+  return (
+    [...candidates]
+      // At least so many letters differ: comparing a name of thousands of letters with each candidate would take too long.
+      .filter((candidate) => Math.abs(candidate.length - wanted.length) <= limit)
+      .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
+      .filter(({ distance }) => distance <= limit)
+      .sort((a, b) => a.distance - b.distance)
+      .map(({ candidate }) => candidate)
+  );
 }
 
 /** Letters to insert, remove, replace or swap with their neighbour. */

@@ -1,4 +1,5 @@
 /** Names that people give themselves: what is shown of them, and which of them could be taken for another person's. */
+import { drawnAs } from "./look-alikes.js";
 
 /** Characters that nobody sees, or that turn the direction of the text around them. The joiners that scripts and emoji need are left. */
 const UNSEEN =
@@ -11,14 +12,21 @@ export function shownName(name: string): string | undefined {
   return shown.replace(JOINERS, "") === "" ? undefined : shown;
 }
 
-/** Equal for names that people would read as the same. */
-export function nameKey(name: string): string {
-  const key = (shownName(name) ?? "").normalize("NFKC").replace(JOINERS, "");
-  return key.toLowerCase().replace(/\s+/g, " ");
+/** Whether people would take one name for the other: in another case, another width, or with letters that are drawn alike. */
+export function looksLike(name: string, other: string): boolean {
+  const one = visible(name);
+  const two = visible(other);
+  return one.toLowerCase() === two.toLowerCase() || drawnAs(one) === drawnAs(two);
+}
+
+function visible(name: string): string {
+  return (shownName(name) ?? "").normalize("NFKC").replace(JOINERS, "").replace(/\s+/g, " ");
 }
 
 /** Scripts with letters that look the same. */
-const ALIKE = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u];
+const ALIKE = ["Latin", "Cyrillic", "Greek", "Armenian", "Cherokee"].map(
+  (script) => new RegExp(`\\p{Script=${script}}`, "u"),
+);
 
 /** `Аnn` with a Cyrillic first letter; `Команда DevOps` has each script in a word of its own. */
 function mixesScripts(shown: string): boolean {

@@ -130,6 +130,41 @@ describe("a command as text", () => {
     expect(text).toContain("Usage: `/fire-hook <id> [times] [dry-run]`");
   });
 
+  it("that repeats a very long name in its answer shortens it", async () => {
+    const echo: Command = {
+      ...whoami,
+      name: "echo",
+      options: [
+        { name: "id", summary: "", type: "string" },
+        { name: "times", summary: "", type: "integer" },
+      ],
+      run: async ({ options }) => {
+        throw new HookgateError({
+          code: "NOT_FOUND",
+          message: `There is no "${options.id}".`,
+          hint: `Not ${options.id}?`,
+        });
+      },
+    };
+    const rig = await start({ commands: [echo] });
+    const long = "x".repeat(5_000);
+    const short = `${"x".repeat(99)}…`;
+    const lines = [
+      `/echo ${long}`,
+      `/echo a ${long}`,
+      `/echo a --${long}`,
+      `/echo a 1 ${long}`,
+      `/echo id=${long} id=${long}`,
+    ];
+    for (const [index, line] of lines.entries()) await rig.say(line, { userId: "1", messageId: `${index}` });
+    await rig.idle();
+    // The platform shows it in small parts.
+    const shown = rig.platform.texts().join("").replaceAll("\n", "");
+    expect(shown).toContain(`✗ There is no "${short}".Not ${short}?`);
+    expect(shown.split(short)).toHaveLength(lines.length + 3);
+    expect(shown.length).toBeLessThan(1_500);
+  });
+
   it("that fails is answered with why and what to do", async () => {
     const rig = await start();
     await rig.say("/fire-hook broken", { userId: "1" });

@@ -74,7 +74,7 @@ describe("who may come in", () => {
   it("refuses a name that people would take for somebody else's, or that cannot be seen, and says why", async () => {
     const rename = async (name: string) => (await app.call(BOB, "PATCH", "/api/me", { name })).body;
     const taken = { error: { code: "NAME_TAKEN", message: expect.stringContaining("is the name of") } };
-    for (const name of ["Grace", "GRACE", "Ｇrace", "Owner", "hookgate"])
+    for (const name of ["Grace", "GRACE", "Ｇrace", "𝐆race", "Owner", "hookgate"])
       expect(await rename(name)).toMatchObject(taken);
     const refused = { error: { code: "NAME_REFUSED" } };
     for (const name of [
@@ -97,6 +97,30 @@ describe("who may come in", () => {
     for (const name of ["Bob", "Bob  B.", "José", "Команда DevOps", "Ελένη", "علی\u200cرضا", "👩\u200d🔬 Ann"])
       expect(await rename(name)).toMatchObject({ person: { id: "2" } });
     expect(await rename("Bob")).toEqual({ person: { id: "2", name: "Bob" } });
+  });
+
+  it("refuses a name of another alphabet, or of other strokes, that is drawn as another person's or room's", async () => {
+    const like = async (name: string, of: string) => {
+      await app.call(OWNER, "PATCH", "/api/me", { name: of });
+      const { status, body } = await app.call(BOB, "PATCH", "/api/me", { name });
+      expect([status, body.error?.message], name).toEqual([
+        409,
+        `"${name}" looks like "${of}", which is the name of another person`,
+      ]);
+    };
+    await like("\u0421\u043e\u0441\u043e", "Coco");
+    await like("\u0392\u039f\u039d", "BON");
+    await like("AIice", "Alice");
+    await like("Zo\u00e9 0", "Zo\u00e9 O");
+    await app.call(OWNER, "PATCH", "/api/me", { name: "Lan" });
+    for (const name of ["Ian", "\u0412\u043e\u0432\u0430", "Bob"])
+      expect(await app.call(BOB, "PATCH", "/api/me", { name })).toMatchObject({ status: 200 });
+    await app.call(OWNER, "PATCH", "/api/me", { name: "Grace" });
+    const room = await app.call(BOB, "POST", "/api/rooms", { name: "Gen\uff45ra1" });
+    expect([room.status, room.body.error.message]).toEqual([
+      409,
+      '"Gen\uff45ra1" looks like the room "General": choose another name',
+    ]);
   });
 
   it("gives a cookie that scripts and other sites cannot use, and believes no forged one", async () => {

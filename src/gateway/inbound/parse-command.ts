@@ -1,6 +1,7 @@
 /** Reads a command written as text: `/name value name=value "quoted value" {"json": 1}`. Also checks values that came in a platform's own form. */
 import { type CommandSpec, closingQuote, type OptionSpec, type OptionValue } from "../../domain/command.js";
 import { nearest } from "../../lib/nearest.js";
+import { shortCopy } from "../../lib/short-copy.js";
 import type { Command } from "../commands.js";
 
 export type ParsedOptions =
@@ -71,7 +72,7 @@ export function parseOptions(spec: CommandSpec, text: string, values: Values = {
     const value = readValue(text, from);
     const isLast = value.end >= text.length || optionsOnly(spec, text, value.end) !== undefined;
     const option = named?.option ?? nextByPlace(spec, given, isLast ? value.text : undefined);
-    if (!option) return problem(`"${value.text}" is more than this command takes`);
+    if (!option) return problem(`"${shortCopy(value.text)}" is more than this command takes`);
     if (option.rest) {
       const { rest, switches } = cutTrailing(spec, text.slice(from));
       given.set(option, unquoteWhole(rest));
@@ -140,7 +141,7 @@ function finish(spec: CommandSpec, given: ReadonlyMap<OptionSpec, OptionValue>):
 }
 
 function coerce(option: OptionSpec, value: OptionValue): OptionValue | { kind: "problem"; message: string } {
-  const wrong = (expected: string) => problem(`\`${option.name}\` is ${expected}, not "${value}"`);
+  const wrong = (expected: string) => problem(`\`${option.name}\` is ${expected}, not "${shortCopy(String(value))}"`);
   switch (option.type) {
     case "boolean": {
       if (typeof value === "boolean") return value;
@@ -168,7 +169,7 @@ const problem = (message: string) => ({ kind: "problem" as const, message });
 function givenTwice({ name }: OptionSpec, given: ReadonlyMap<OptionSpec, OptionValue>, second: OptionValue) {
   const first = [...given].find(([option]) => option.name === name)?.[1];
   return problem(
-    `\`${name}\` is given twice, as "${first}" and as "${second}": what is part of a text needs quotes around the whole text`,
+    `\`${name}\` is given twice, as "${shortCopy(String(first))}" and as "${shortCopy(String(second))}": what is part of a text needs quotes around the whole text`,
   );
 }
 
@@ -177,7 +178,7 @@ function afterWords({ message }: { message: string }, given: ReadonlyMap<OptionS
   const [option, value] = [...given].at(-1) ?? [];
   if (option?.type !== "string" || option.choices) return problem(message);
   return problem(
-    `${message}; before it, \`${option.name}\` was read as "${value}": what has spaces needs quotes, ${option.name}='…'`,
+    `${message}; before it, \`${option.name}\` was read as "${shortCopy(String(value))}": what has spaces needs quotes, ${option.name}='…'`,
   );
 }
 
@@ -193,7 +194,7 @@ function unknownOption(spec: CommandSpec, name: string) {
     name,
     spec.options.map((option) => option.name),
   );
-  return problem(`there is no option "${name}"${near ? ` (did you mean "${near}"?)` : ""}`);
+  return problem(`there is no option "${shortCopy(name)}"${near ? ` (did you mean "${near}"?)` : ""}`);
 }
 
 /** `from`: where its value begins. */

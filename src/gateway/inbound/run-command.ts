@@ -8,6 +8,7 @@ import type { DispatchOptions } from "../../hooks/options.js";
 import { errorPlace } from "../../lib/error-place.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { mapTexts } from "../../lib/relative-paths.js";
+import { withShortCopies } from "../../lib/short-copy.js";
 import { offerChoices, type Unclear } from "../choices/offer-choices.js";
 import { type Command, type CommandAnswer, type CommandContext, UnclearOption } from "../commands.js";
 import { withDeadline } from "../deadline.js";
@@ -93,8 +94,16 @@ async function run(call: Call, parts: Parts): Promise<CommandAnswer> {
       logger.error({ command: command.name, error: shown.message, stack }, `/${command.name} failed: ${shown.message}`);
     }
     const isOurs = shown.code === "INTERNAL" || shown.code.startsWith("STORE_");
-    return failure(isOurs && !hasRole(operator.role, "operator") ? WITHOUT_DETAILS : shown);
+    return failure(isOurs && !hasRole(operator.role, "operator") ? WITHOUT_DETAILS : briefly(shown, parsed.options));
   }
+}
+
+function briefly(
+  { code, message, hint }: Pick<HookgateError, "code" | "message" | "hint">,
+  options: Readonly<Record<string, OptionValue>>,
+) {
+  const short = (text: string) => withShortCopies(text, Object.values(options));
+  return { code, message: short(message), ...(hint === undefined ? {} : { hint: short(hint) }) };
 }
 
 /** `boom (dice.mjs:7:11)`: the place in a plugin, where it is known. */
