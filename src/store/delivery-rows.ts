@@ -2,6 +2,7 @@
 import { type Address, formatAddress, parseAddress } from "../domain/address.js";
 import type { Delivery, DeliveryPart, DeliveryStatus, NewDelivery } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
+import { parseDeliveryData, parseDeliveryParts, parseMessage } from "./shapes.js";
 
 /** What a delivery is made of; of these only `QUEUE_NAME` looks into it. */
 type DeliveryData = Pick<
@@ -46,12 +47,15 @@ export interface DeliveryRecord {
   parts: string | null;
 }
 
+export const UNREADABLE = "its row in the database is damaged and cannot be read";
+
 /** Conditions in the words of the partial indexes: only so does SQLite see that one fits. */
 export const IS_OPEN = "(status = 'waiting' OR status = 'sending')";
 export const IS_EXCEPTION = "status <> 'sent' AND status <> 'waiting' AND status <> 'sending'";
 
 /** The name of a queue of its own, as `queueOf` has it; null in the conversation's. */
-export const QUEUE_NAME = "coalesce(data ->> '$.interaction.id', iif(data ->> '$.isApart', id, NULL))";
+export const QUEUE_NAME =
+  "iif(json_valid(data), coalesce(data ->> '$.interaction.id', iif(data ->> '$.isApart', id, NULL)), NULL)";
 
 export const DELIVERY_COLUMNS = `seq, id, conversation, status, attempts, round, asked, told, created_at, due_at, expires_at, settled_at, reason,
   data, message, frozen, parts`;
@@ -88,7 +92,7 @@ export function deliveryData({
 }
 
 export function parseData({ data, conversation }: Pick<DeliveryRecord, "data" | "conversation">): DeliveryData {
-  const stored: StoredData = JSON.parse(data);
+  const stored = parseDeliveryData<StoredData>(data);
   return { ...stored, address: addressOf(conversation) };
 }
 
@@ -99,16 +103,42 @@ function addressOf(conversation: string): Address {
 }
 
 export function parseParts({ parts }: Pick<DeliveryRecord, "parts">): DeliveryPart[] {
-  return parts === null ? [] : JSON.parse(parts);
+  return parts === null ? [] : parseDeliveryParts(parts);
 }
 
 export function conversationOf(delivery: Pick<NewDelivery, "address">): string {
   return formatAddress(delivery.address);
 }
 
+/** Throws when the row cannot be read. */
 export function toDelivery(record: DeliveryRecord): Delivery {
+  const data = parseData(record);
+  if (record.message === null && data.operation !== "delete")
+    throw new HookgateError({ code: "STORE_FAILED", message: `delivery ${record.id} has no message` });
   return {
-    ...parseData(record),
+    ...data,
+    ...columnsOf(record),
+    ...(record.message === null ? {} : { message: parseMessage(record.message) }),
+    ...(record.frozen === null ? {} : frozenMessage(record.frozen || record.message)),
+    parts: parseParts(record),
+  };
+}
+
+/** What is left of a row that cannot be read, so that an operator can look at it and delete it. */
+export function remainsOf(record: DeliveryRecord): Delivery {
+  return {
+    address: parseAddress(record.conversation) ?? { platform: "unknown", botId: "", chatId: record.conversation },
+    operation: "send",
+    cause: { kind: "api", id: "", depth: 0 },
+    message: { text: UNREADABLE },
+    ...columnsOf(record),
+    reason: record.reason ?? UNREADABLE,
+    parts: [],
+  };
+}
+
+function columnsOf(record: DeliveryRecord) {
+  return {
     id: record.id,
     seq: record.seq,
     conversation: record.conversation,
@@ -119,15 +149,12 @@ export function toDelivery(record: DeliveryRecord): Delivery {
     told: record.told,
     createdAt: record.created_at,
     dueAt: record.due_at,
-    ...(record.message === null ? {} : { message: JSON.parse(record.message) }),
     ...(record.expires_at === null ? {} : { expiresAt: record.expires_at }),
     ...(record.settled_at === null ? {} : { settledAt: record.settled_at }),
     ...(record.reason === null ? {} : { reason: record.reason }),
-    ...(record.frozen === null ? {} : frozenMessage(record.frozen || record.message)),
-    parts: parseParts(record),
   };
 }
 
 function frozenMessage(json: string | null): Pick<Delivery, "frozen"> {
-  return json === null ? {} : { frozen: JSON.parse(json) };
+  return json === null ? {} : { frozen: parseMessage(json) };
 }

@@ -4,10 +4,12 @@ import { addressOf, type InboundEvent } from "../domain/event.js";
 import type { InboxRow, InboxStatus, InboxStore, NewDelivery } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Connection } from "./connection.js";
+import { UNREADABLE } from "./delivery-rows.js";
 import type { InboxSeen } from "./inbox-seen.js";
 import { createInboxLetters } from "./letters.js";
+import { parseEvent } from "./shapes.js";
 import { createInsertSight } from "./sla/conversations.js";
-import { readable } from "./unreadable.js";
+import type { GiveUp } from "./unreadable.js";
 
 interface InboxRecord {
   id: number;
@@ -24,17 +26,23 @@ interface InboxRecord {
   reason: string | null;
   error: string | null;
   event: string;
+  event_id: string;
+  platform: string;
+  bot: string;
+  chat: string;
 }
 
-const SELECT = `SELECT id, lane, status, attempts, deferrals, round, due_at, received_at, settled_at, outcome, claimed_by, reason, error, event
+const SELECT = `SELECT id, lane, status, attempts, deferrals, round, due_at, received_at, settled_at, outcome, claimed_by, reason, error, event,
+    event_id, platform, bot, chat
   FROM inbox`;
 type EventKey = [chat: string, eventId: string, bot: string, platform: string];
 
-/** `addDelivery` writes into the outbox, inside the transaction that is open. */
+/** `addDelivery` writes into the outbox, inside the transaction that is open; `giveUp`: rows that cannot be read. */
 export function createInbox(
   connection: Connection,
   seen: InboxSeen,
   addDelivery: (delivery: NewDelivery, at: number) => void,
+  giveUp: GiveUp["messages"],
 ): InboxStore {
   const { database, read, write, commit } = connection;
   const insertSight = createInsertSight(database);
@@ -101,6 +109,26 @@ export function createInbox(
   const countDead = database.prepare<[], { rows: number }>("SELECT count(*) AS rows FROM inbox WHERE status = 'dead'");
   const countAll = database.prepare<[], { rows: number }>("SELECT count(*) AS rows FROM inbox");
 
+  /** Rows that cannot be read become dead letters, and those behind them go on. */
+  const toHandle = async (select: () => InboxRecord[]): Promise<InboxRow[]> => {
+    for (;;) {
+      const unreadable: number[] = [];
+      const rows = await read(() =>
+        select().flatMap((record) => {
+          try {
+            return [toRow(record)];
+          } catch {
+            unreadable.push(record.id);
+            return [];
+          }
+        }),
+      );
+      if (unreadable.length === 0) return rows;
+      // Asked again, so that a full page is one: whoever reads on takes a short one for the last.
+      await giveUp(unreadable);
+    }
+  };
+
   return {
     accept(event, laneName, receivedAt, started) {
       const { platform, botId, chatId } = addressOf(event);
@@ -148,8 +176,8 @@ export function createInbox(
         }
         return discarded;
       }),
-    unfinished: (afterId, limit) => read(() => readable(unfinished.all(afterId, limit), toRow)),
-    lane: (name, afterId, limit) => read(() => readable(lane.all(name, afterId, limit), toRow)),
+    unfinished: (afterId, limit) => toHandle(() => unfinished.all(afterId, limit)),
+    lane: (name, afterId, limit) => toHandle(() => lane.all(name, afterId, limit)),
     get: (id) => read(() => optionalRow(byId.get(id))),
     find: ({ chatId, botId, platform }: Address, eventId) =>
       read(() => optionalRow(byEvent.get(chatId, eventId, botId, platform))),
@@ -159,15 +187,15 @@ export function createInbox(
           [`edit:${id}:`, `edit:${id};`] as const,
           [`reaction:${id}:`, `reaction:${id};`] as const,
         ];
-        return readable(changes.all(chatId, `delete:${id}`, ...edits, ...reactions, botId, platform), toRow);
+        return changes.all(chatId, `delete:${id}`, ...edits, ...reactions, botId, platform).map(shownRow);
       }),
-    findAll: (eventId) => read(() => readable(byEventAnywhere.all(eventId), toRow)),
+    findAll: (eventId) => read(() => byEventAnywhere.all(eventId).map(shownRow)),
     list: ({ status, before = Number.MAX_SAFE_INTEGER, limit }) =>
       read(() => {
-        if (status === undefined) return readable(newest.all(before, limit), toRow);
-        if (status === "done") return readable(newestDone.all(before, limit), toRow);
-        if (status === "dead") return readable(newestDead.all(before, limit), toRow);
-        return readable(newestOpen.all(status, before, limit), toRow);
+        if (status === undefined) return newest.all(before, limit).map(shownRow);
+        if (status === "done") return newestDone.all(before, limit).map(shownRow);
+        if (status === "dead") return newestDead.all(before, limit).map(shownRow);
+        return newestOpen.all(status, before, limit).map(shownRow);
       }),
     letters: createInboxLetters(connection),
     counts: () =>
@@ -189,11 +217,42 @@ function noSuchRow(id: number): never {
 }
 
 function optionalRow(record: InboxRecord | undefined): InboxRow | undefined {
-  return record && readable([record], toRow)[0];
+  return record && shownRow(record);
 }
 
+/** What an operator sees of a row that cannot be read: enough to delete it. */
+function shownRow(record: InboxRecord): InboxRow {
+  try {
+    return toRow(record);
+  } catch {
+    return rowOf(record, remainsOf(record));
+  }
+}
+
+function remainsOf({ event_id: eventId, platform, bot: botId, chat: chatId, received_at }: InboxRecord): InboundEvent {
+  const facts = { attachments: [], isDm: false, isGroupMention: false, isEdit: false };
+  return {
+    kind: "message",
+    eventId,
+    message: {
+      platform,
+      botId,
+      chatId,
+      userId: "",
+      text: UNREADABLE,
+      messageId: eventId,
+      receivedAt: received_at,
+      ...facts,
+    },
+  };
+}
+
+/** Throws when the row cannot be read. */
 function toRow(record: InboxRecord): InboxRow {
-  const event: InboundEvent = JSON.parse(record.event);
+  return rowOf(record, parseEvent(record.event));
+}
+
+function rowOf(record: InboxRecord, event: InboundEvent): InboxRow {
   return {
     id: record.id,
     lane: record.lane,

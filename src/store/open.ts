@@ -38,7 +38,7 @@ import { forgetOwner, readOwner } from "./owner.js";
 import { createPauses } from "./pauses.js";
 import { createSweep } from "./retention.js";
 import { createSlaStore } from "./sla/sla.js";
-import { endUnreadable } from "./unreadable.js";
+import { createGiveUp, endUnreadable } from "./unreadable.js";
 import { createVerify } from "./verify.js";
 import { createWalSync, type Disk, type WalSync } from "./wal-sync.js";
 import { createWebChat } from "./web-chat.js";
@@ -130,11 +130,12 @@ async function assemble(
   const sweepMain = createSweep(connection, seen, retention);
   const check = createCheck(connection, damage);
   const forget = forgetOwner(connection.database);
-  if (!mode.readonly) await endUnreadable(connection, clock.now(), logger);
+  const giveUp = createGiveUp(connection, clock, logger);
+  if (!mode.readonly) await endUnreadable(connection, giveUp, damage);
   damage.filesAreOpen(mode.mark);
   return {
-    inbox: createInbox(connection, seen, fresh.add),
-    outbox: createOutbox(connection, fresh),
+    inbox: createInbox(connection, seen, fresh.add, giveUp.messages),
+    outbox: createOutbox(connection, fresh, giveUp.deliveries),
     journal,
     actions: createActions(connection),
     links: createLinks(connection),

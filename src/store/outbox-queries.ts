@@ -8,9 +8,10 @@ import {
   IS_EXCEPTION,
   IS_OPEN,
   QUEUE_NAME,
+  remainsOf,
   toDelivery,
 } from "./delivery-rows.js";
-import { readable } from "./unreadable.js";
+import { type GiveUp, readable } from "./unreadable.js";
 
 /** More than one message leads to. */
 const MAX_ANSWERS = 100;
@@ -29,7 +30,8 @@ type Queries = Pick<
   | "purge"
 >;
 
-export function outboxQueries({ database, read, write }: Connection): Queries {
+/** `giveUp`: deliveries that cannot be read, so that they do not hold up those behind them. */
+export function outboxQueries({ database, read, write }: Connection, giveUp: GiveUp["deliveries"]): Queries {
   const select = `SELECT ${DELIVERY_COLUMNS} FROM deliveries`;
   const next = database.prepare<[string, string | null], DeliveryRecord>(
     `${select} INDEXED BY deliveries_open WHERE conversation = ? AND ${IS_OPEN} AND ${QUEUE_NAME} IS ?
@@ -88,14 +90,18 @@ export function outboxQueries({ database, read, write }: Connection): Queries {
     `SELECT min(created_at) AS at FROM deliveries INDEXED BY deliveries_open WHERE ${IS_OPEN}`,
   );
 
-  const whole = (record: DeliveryRecord | undefined): Delivery | undefined =>
-    record && readable([record], toDelivery)[0];
-  const all = (records: DeliveryRecord[]): Delivery[] => readable(records, toDelivery);
+  const whole = (record: DeliveryRecord | undefined): Delivery | undefined => record && shown(record);
+  const all = (records: DeliveryRecord[]): Delivery[] => records.map(shown);
 
   return {
-    next: (queue) => {
+    next: async (queue) => {
       const { conversation, name } = readQueue(queue);
-      return read(() => whole(next.get(conversation, name)));
+      for (;;) {
+        const record = await read(() => next.get(conversation, name));
+        const delivery = record && readable([record], toDelivery)[0];
+        if (!record || delivery) return delivery;
+        await giveUp([record.id]);
+      }
     },
     pending: () =>
       read(() =>
@@ -144,6 +150,11 @@ export function outboxQueries({ database, read, write }: Connection): Queries {
         return purged;
       }),
   };
+}
+
+/** What an operator sees of a row that cannot be read: enough to delete it. */
+function shown(record: DeliveryRecord): Delivery {
+  return readable([record], toDelivery)[0] ?? remainsOf(record);
 }
 
 /** Says the same as `status = …`, in words that name the partial index. */

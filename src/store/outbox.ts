@@ -30,8 +30,13 @@ import { createDeliveryLetters } from "./letters.js";
 import { outboxQueries } from "./outbox-queries.js";
 import { createOwedHooks } from "./owed-hooks.js";
 import { createInsertSight } from "./sla/conversations.js";
+import type { GiveUp } from "./unreadable.js";
 
-export function createOutbox(connection: Connection, fresh: FreshDeliveries): OutboxStore {
+export function createOutbox(
+  connection: Connection,
+  fresh: FreshDeliveries,
+  giveUp: GiveUp["deliveries"],
+): OutboxStore {
   const { database } = connection;
   /** A change of deliveries that may be among the fresh ones. */
   const write = <T>(job: () => T): Promise<T> => connection.write(afterFresh(job));
@@ -138,7 +143,7 @@ export function createOutbox(connection: Connection, fresh: FreshDeliveries): Ou
   };
 
   return {
-    ...outboxQueries(connection),
+    ...outboxQueries(connection, giveUp),
     letters: createDeliveryLetters(connection),
     owed,
     told,

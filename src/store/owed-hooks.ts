@@ -42,7 +42,8 @@ export function createOwedHooks({ database, read, write, onTransaction }: Connec
     for (const deliveryId of deliveryIds) notes.set(deliveryId, note);
     note.left = notes.size - before;
   };
-  for (const { id, deliveries } of all.all()) remember(id, JSON.parse(deliveries));
+  for (const note of readable(all.all(), ({ id, deliveries }) => ({ id, ids: JSON.parse(deliveries) as string[] })))
+    remember(note.id, note.ids);
 
   onTransaction({
     begin() {

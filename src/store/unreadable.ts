@@ -1,28 +1,140 @@
 /**
- * Rows whose JSON is damaged (a disk's fault, a hand in the file). One of them must not keep the gateway from starting, nor hold up
- * the rows behind it: at a start those that are still open are ended as dead, and whoever lists rows goes on with the next.
+ * Rows whose JSON is damaged or has another shape (a disk's fault, a hand in the file). One of them must not keep the gateway from
+ * starting, nor hold up the rows behind it. Messages and deliveries become dead letters, which an operator can look at and delete;
+ * rows of other tables are moved to a table of their own.
  */
+import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 import type { Connection } from "./connection.js";
-import { IS_OPEN } from "./delivery-rows.js";
+import type { Damage } from "./damage.js";
+import { DELIVERY_COLUMNS, type DeliveryRecord, IS_OPEN, toDelivery, UNREADABLE } from "./delivery-rows.js";
+import { parseEvent } from "./shapes.js";
 
-const REASON = "its row in the database is damaged and cannot be read";
+/** Ends rows that cannot be read as dead letters, and logs them. */
+export interface GiveUp {
+  messages(ids: readonly number[]): Promise<void>;
+  deliveries(ids: readonly string[]): Promise<void>;
+}
 
-export async function endUnreadable({ database, write }: Connection, now: number, logger: Logger): Promise<void> {
-  const messages = database.prepare<[string, number], { id: number }>(
-    `UPDATE inbox SET status = 'dead', error = ?, settled_at = ?
-     WHERE settled_at IS NULL AND NOT json_valid(event) RETURNING id`,
+export function createGiveUp({ database, write }: Connection, clock: Clock, logger: Logger): GiveUp {
+  const message = database.prepare<[string, number, number]>(
+    "UPDATE inbox SET status = 'dead', error = ?, settled_at = ? WHERE id = ? AND settled_at IS NULL",
   );
-  // What is left of the parts would fail the deletion of the row, which looks into them.
-  const deliveries = database.prepare<[string, number], { id: string }>(
-    `UPDATE deliveries SET status = 'dead', reason = ?, settled_at = ?, parts = iif(json_valid(parts), parts, NULL)
-     WHERE ${IS_OPEN} AND NOT (
-       json_valid(data) AND ifnull(json_valid(message), 1) AND ifnull(json_valid(parts), 1)
-       AND (frozen IS NULL OR frozen = '' OR json_valid(frozen))) RETURNING id`,
+  const delivery = database.prepare<[string, number, string]>(
+    `UPDATE deliveries SET status = 'dead', reason = ?, settled_at = ? WHERE id = ? AND ${IS_OPEN}`,
   );
-  const ended = await write(() => ({ messages: messages.all(REASON, now), deliveries: deliveries.all(REASON, now) }));
-  for (const { id } of ended.messages) logger.error({ inbox: id }, `an inbox message was given up: ${REASON}`);
-  for (const { id } of ended.deliveries) logger.error({ delivery: id }, `a delivery was given up: ${REASON}`);
+  return {
+    async messages(ids) {
+      const now = clock.now();
+      await write(() => {
+        for (const id of ids) message.run(UNREADABLE, now, id);
+      });
+      for (const id of ids)
+        logger.error({ inbox: id, hint: hint(`m${id}`) }, `an inbox message was given up: ${UNREADABLE}`);
+    },
+    async deliveries(ids) {
+      const now = clock.now();
+      await write(() => {
+        for (const id of ids) delivery.run(UNREADABLE, now, id);
+      });
+      for (const id of ids) logger.error({ delivery: id, hint: hint(id) }, `a delivery was given up: ${UNREADABLE}`);
+    },
+  };
+}
+
+const hint = (id: string) => `\`/outbox show ${id}\` shows what is left of it, and \`/outbox purge ${id}\` deletes it.`;
+
+/** What a start looks for. */
+export async function endUnreadable(connection: Connection, giveUp: GiveUp, damage: Damage): Promise<void> {
+  const { database, read } = connection;
+  const messages = database.prepare<[], { id: number; event: string }>(
+    "SELECT id, event FROM inbox INDEXED BY inbox_open WHERE settled_at IS NULL",
+  );
+  const deliveries = database.prepare<[], DeliveryRecord>(
+    `SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE ${IS_OPEN}`,
+  );
+  const found = await read(() => ({
+    messages: unreadableOf(messages.iterate(), ({ event }) => parseEvent(event)).map(({ id }) => id),
+    deliveries: unreadableOf(deliveries.iterate(), toDelivery).map(({ id }) => id),
+  }));
+  if (found.messages.length > 0) await giveUp.messages(found.messages);
+  if (found.deliveries.length > 0) await giveUp.deliveries(found.deliveries);
+  await moveUnreadable(connection, damage);
+}
+
+function unreadableOf<Row>(rows: Iterable<Row>, read: (row: Row) => unknown): Row[] {
+  const found: Row[] = [];
+  for (const row of rows)
+    try {
+      read(row);
+    } catch {
+      found.push(row);
+    }
+  return found;
+}
+
+/** What a column of JSON must be, and what an object in it must have. */
+interface Shape {
+  table: string;
+  /** Names a row. */
+  key: readonly string[];
+  column: string;
+  type: "object" | "array";
+  texts?: readonly string[];
+}
+
+const SHAPES: readonly Shape[] = [
+  { table: "owed_ends", key: ["id"], column: "deliveries", type: "array" },
+  { table: "tasks", key: ["id"], column: "data", type: "object", texts: ["id", "status", "assignTo"] },
+  { table: "task_events", key: ["id"], column: "data", type: "object", texts: ["id", "taskId"] },
+  { table: "missions", key: ["id"], column: "data", type: "object", texts: ["id", "planId", "status"] },
+  { table: "missions", key: ["id"], column: "owed", type: "array" },
+  { table: "missions", key: ["id"], column: "report", type: "object" },
+  { table: "schedules", key: ["id"], column: "data", type: "object", texts: ["id", "planId", "expression"] },
+  { table: "assessments", key: ["task_id", "attempt"], column: "data", type: "object" },
+  { table: "assessment_tellings", key: ["task_id", "attempt", "point"], column: "payload", type: "object" },
+  { table: "alerts", key: ["id"], column: "data", type: "object", texts: ["id", "fingerprint", "state"] },
+  { table: "alert_history", key: ["seq"], column: "actor", type: "object" },
+  { table: "alert_notices", key: ["id"], column: "mentions", type: "array" },
+  { table: "alert_silences", key: ["id"], column: "matchers", type: "array" },
+  { table: "alert_silences", key: ["id"], column: "by", type: "object" },
+  { table: "sla_clocks", key: ["id"], column: "data", type: "object" },
+  { table: "sla_announcements", key: ["id"], column: "signal", type: "object" },
+  { table: "sla_announcements", key: ["id"], column: "news", type: "object" },
+  { table: "sla_sights", key: ["id"], column: "data", type: "object", texts: ["id"] },
+  { table: "sla_cases", key: ["id"], column: "data", type: "object", texts: ["id", "conversation"] },
+];
+
+/** They stay in the file, for whoever wants to repair them by hand. */
+async function moveUnreadable({ database, write }: Connection, damage: Damage): Promise<void> {
+  const moved = await write(() => SHAPES.flatMap((shape) => moveRows(database, shape)));
+  for (const { table, name } of moved)
+    damage.remark(
+      `the row ${name} of the table ${table} is damaged and cannot be read: it was moved to the table unreadable_rows, and Hookgate continues without it`,
+    );
+}
+
+function moveRows(
+  database: Connection["database"],
+  { table, key, column, type, texts = [] }: Shape,
+): { table: string; name: string }[] {
+  const isText = texts.map((one) => ` AND json_type("${column}", '$.${one}') = 'text'`).join("");
+  const isWhole = `ifnull(iif(json_valid("${column}"), json_type("${column}") = '${type}'${isText}, 0), 0)`;
+  const name = key.join(" || ' ' || ");
+  const damaged = database
+    .prepare<[], { name: string; content: string }>(
+      `SELECT ${name} AS name, "${column}" AS content FROM ${table} WHERE "${column}" IS NOT NULL AND NOT ${isWhole}`,
+    )
+    .all();
+  if (damaged.length === 0) return [];
+  database.exec('CREATE TABLE IF NOT EXISTS unreadable_rows ("table" TEXT, name TEXT, "column" TEXT, content TEXT)');
+  const keep = database.prepare<string[]>("INSERT INTO unreadable_rows VALUES (?, ?, ?, ?)");
+  const remove = database.prepare<[string]>(`DELETE FROM ${table} WHERE ${name} = ?`);
+  return damaged.map((row) => {
+    keep.run(table, String(row.name), column, String(row.content));
+    remove.run(String(row.name));
+    return { table, name: String(row.name) };
+  });
 }
 
 /** Those that can be read. */
@@ -31,7 +143,7 @@ export function readable<Row, T>(rows: readonly Row[], read: (row: Row) => T): T
     try {
       return [read(row)];
     } catch {
-      return []; // damaged: said in the log at the start that found it
+      return []; // damaged: the start that finds it reports it
     }
   });
 }

@@ -314,7 +314,12 @@ async function openLimited(file: string) {
     database.pragma(`max_page_count = ${limit === "now" ? pages : 1_000_000}`);
   };
   return {
-    inbox: createInbox(connection, createInboxSeen(connection), () => {}),
+    inbox: createInbox(
+      connection,
+      createInboxSeen(connection),
+      () => {},
+      async () => {},
+    ),
     check: createCheck(connection, watchForDamage(filesBeside(file), silentLogger)),
     limitPages,
   };

@@ -20,6 +20,7 @@ import { inboxReasons } from "./017-inbox-reasons.js";
 import { dispatchNumbers } from "./018-dispatch-numbers.js";
 import { pauseLengths } from "./019-pause-lengths.js";
 import { noticeDeliveries } from "./020-notice-deliveries.js";
+import { unreadableParts } from "./021-unreadable-parts.js";
 
 export const migrations: Migrations = {
   "001-inbox-and-outbox": inboxAndOutbox,
@@ -42,4 +43,5 @@ export const migrations: Migrations = {
   "018-dispatch-numbers": dispatchNumbers,
   "019-pause-lengths": pauseLengths,
   "020-notice-deliveries": noticeDeliveries,
+  "021-unreadable-parts": unreadableParts,
 };
