@@ -49,7 +49,7 @@ export async function sendNext(open: Open, out: Outbound): Promise<number | unde
 
 function sendOne(delivery: Delivery, out: Outbound): Then | Promise<Then> {
   const now = out.clock.now();
-  if (isExpired(delivery, now)) return finish(delivery, "dead", expiryReason(delivery, out.config.ttl), out);
+  if (isExpired(delivery, now)) return expire(delivery, now, out);
   // A time further off was set under another clock; what a platform asked for is a pause.
   const isBounded = delivery.interaction !== undefined || delivery.dueAt - now <= out.config.retry_max;
   if (delivery.dueAt > now && isBounded) return orExpiry(delivery, delivery.dueAt);
@@ -69,6 +69,13 @@ function sendOne(delivery: Delivery, out: Outbound): Then | Promise<Then> {
   if (pausedUntil > now) return orExpiry(delivery, pausedUntil);
   if (delivery.operation === "edit") return sendEdit(delivery, adapter, out);
   return carryOn(delivery, adapter, out);
+}
+
+/** Also why it was not tried, where it waited for the end of a pause. */
+function expire(delivery: Delivery, now: number, out: Outbound): Promise<Then> {
+  const paused = delivery.reason === undefined ? out.pauses.textOf(delivery.address, now) : undefined;
+  const reason = expiryReason(delivery, out.config.ttl);
+  return finish(delivery, "dead", paused === undefined ? reason : `${reason}; ${paused}`, out);
 }
 
 /** The decision is frozen for a retry, or what a crash left: the hooks are not asked again. */

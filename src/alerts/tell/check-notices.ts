@@ -1,5 +1,6 @@
 /** Looks after reminders and escalations on their way. What does not arrive is told elsewhere, whom it calls called there, and is an alert itself. */
 import type { Notice } from "../../domain/alert.js";
+import { GIVEN_UP } from "../../domain/given-up.js";
 import type { Delivery } from "../../domain/store.js";
 import { isTakenBack } from "./called-off.js";
 import { groupBy } from "./group-by.js";
@@ -54,9 +55,9 @@ export async function checkNotices(destination: string, telling: Telling): Promi
   return next;
 }
 
-/** It waited for its platform until its words were old. */
-const hasExpired = ({ status, expiresAt, settledAt = 0 }: Delivery) =>
-  status === "dead" && expiresAt !== undefined && expiresAt <= settledAt;
+/** It waited for its platform until its words were old, or would have. */
+const hasExpired = ({ status, expiresAt, settledAt = 0, reason = "" }: Delivery) =>
+  status === "dead" && expiresAt !== undefined && (expiresAt <= settledAt || reason.includes(GIVEN_UP));
 
 /** The fallback has it since its first delivery was given up. */
 export async function isElsewhere(notices: readonly Notice[], { store }: Telling): Promise<boolean> {

@@ -1,4 +1,5 @@
 /** The time to live of a delivery. */
+import { GIVEN_UP } from "../../domain/given-up.js";
 import { partCountText } from "../../domain/part-count.js";
 import type { Delivery } from "../../domain/store.js";
 import { formatDuration } from "../../lib/duration.js";
@@ -9,10 +10,26 @@ export function isExpired({ expiresAt, parts }: Delivery, now: number): boolean 
 }
 
 /** `ttl`: of the configuration; some senders give a delivery less time. */
-export function expiryReason({ reason, parts, expiresAt, createdAt }: Delivery, ttl: number): string {
+export function expiryReason(delivery: Delivery, ttl: number): string {
+  const { reason, parts } = delivery;
+  return `not sent in time (${limitText(delivery, ttl)})${partCountText(parts)}${reason ? `; last: ${reason}` : ""}`;
+}
+
+/** A try at that time would never come: the delivery ends before it. */
+export function endsBefore({ expiresAt }: Delivery, at: number): boolean {
+  return expiresAt !== undefined && expiresAt <= at;
+}
+
+/** Why it is given up now, and not when it expires. `error`: why it has to be tried again at that time. */
+export function givenUpReason(delivery: Delivery, error: string, at: number, now: number, ttl: number): string {
+  const { expiresAt = at, parts } = delivery;
+  const left = formatDuration(Math.max(0, expiresAt - now));
+  return `${error}${partCountText(parts)}; ${GIVEN_UP}, because that would be in ${formatDuration(at - now)}, and the message may be sent for ${left} more only (${limitText(delivery, ttl)})`;
+}
+
+function limitText({ expiresAt, createdAt }: Delivery, ttl: number): string {
   const limit = (expiresAt ?? createdAt) - createdAt;
-  const allowed = limit === ttl ? `gateway.ttl is ${formatDuration(ttl)}` : `the limit is ${formatDuration(limit)}`;
-  return `not sent in time (${allowed})${partCountText(parts)}${reason ? `; last: ${reason}` : ""}`;
+  return limit === ttl ? `gateway.ttl is ${formatDuration(ttl)}` : `the limit is ${formatDuration(limit)}`;
 }
 
 /** The next look: at that time, or when it expires, if that is sooner. */

@@ -1,6 +1,7 @@
 /** Pauses that a platform asked for (`retry_after`), kept on disk so that a restart does not forget them. */
 import { type Address, formatAddress } from "../../domain/address.js";
 import type { Pause, PauseStore } from "../../domain/store.js";
+import { formatDuration } from "../../lib/duration.js";
 
 export class Pauses {
   readonly #store: PauseStore;
@@ -70,6 +71,15 @@ export class Pauses {
     const moved = [...this.#pauses.values()].map((pause) => ({ ...pause, until: pause.until + stepMs }));
     for (const pause of moved) this.#pauses.set(pause.key, pause);
     await Promise.all(moved.map((pause) => this.#store.set(pause)));
+  }
+
+  /** `sending is paused for 10 min more: …`; undefined when nothing holds this chat back. */
+  textOf(at: Address, now: number): string | undefined {
+    const until = this.until(at, now);
+    const pause = [at.platform, botKey(at), chatKey(at)]
+      .map((key) => this.#pauses.get(key))
+      .find((one) => one?.until === until);
+    return pause && `sending is paused for ${formatDuration(until - now)} more: ${pause.reason}`;
   }
 
   lasting(now: number): Pause[] {

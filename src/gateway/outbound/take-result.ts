@@ -6,7 +6,7 @@ import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { backoffMs, MAX_PAUSE_MS } from "../../lib/backoff.js";
 import { formatDuration } from "../../lib/duration.js";
 import { mayRepeat } from "./doubt.js";
-import { orExpiry } from "./expiry.js";
+import { endsBefore, givenUpReason, orExpiry } from "./expiry.js";
 import { finish } from "./finish.js";
 import { followMove } from "./follow-move.js";
 import { postAnew, withoutFormat, withoutInteraction } from "./reencode.js";
@@ -78,6 +78,10 @@ async function waitAsTold(
   }
   // Asked for in one turn, so that both are in one transaction. The limit of an interaction is not its chat's.
   const isOwn = scope === "chat" && delivery.interaction !== undefined;
+  if (endsBefore(delivery, dueAt)) {
+    if (!isOwn) await out.pauses.set(delivery.address, scope, dueAt - now, error, now);
+    return finish(tried(delivery), "dead", givenUpReason(delivery, error, dueAt, now, out.config.ttl), out);
+  }
   await Promise.all([
     isOwn ? undefined : out.pauses.set(delivery.address, scope, dueAt - now, error, now),
     out.store.outbox.retryAt(delivery.id, dueAt, error),
@@ -108,6 +112,8 @@ async function tryAgain(
   if (attempts >= max) return finish(tried(delivery), ending, withPartCount(delivery, error), out);
   const now = out.clock.now();
   const dueAt = now + backoffMs({ firstMs, maxMs }, attempts);
+  if (endsBefore(delivery, dueAt))
+    return finish(tried(delivery), ending, givenUpReason(delivery, error, dueAt, now, out.config.ttl), out);
   const mayPass = ending === "held" || delivery.operation !== "send";
   // Time before this start does not count: a crash keeps the order.
   const wasTriedLong =

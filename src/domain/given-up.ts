@@ -1,0 +1,2 @@
+/** Part of the reason of a delivery that would have expired before its next try: it is given up at once, as it would be when it expires. */
+export const GIVEN_UP = "given up before the next try";
