@@ -43,8 +43,11 @@ export async function withFile<T>(
     } catch (thrown) {
       if (!isFileRefused(thrown)) throw thrown;
     }
-  return post(`[file: ${fileName(file)} could not be attached]`);
+  return post(unattached(file));
 }
+
+/** What stands for a file that Telegram does not take. */
+export const unattached = (file: Attachment): string => `[file: ${fileName(file)} could not be attached]`;
 
 function isFileRefused(thrown: unknown): boolean {
   const failure = readFailure(thrown);

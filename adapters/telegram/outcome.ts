@@ -4,7 +4,7 @@ import { HookgateError } from "../../src/lib/errors.js";
 import { type ApiFailure, describeFailure, isTokenRefused, readFailure, TOKEN_PAUSE_MS } from "./errors.js";
 
 /** Formatting, length or a link to press that Telegram does not take: as plain text it will. */
-const FORMAT = /can't parse|entit(y|ies)|ENTITY_|is too long|BUTTON_|keyboard button|REPLY_MARKUP_/i;
+const FORMAT = /can't parse|entit(y|ies)|ENTITY_|is too long|MESSAGE_TOO_LONG|BUTTON_|keyboard button|REPLY_MARKUP_/i;
 const GONE =
   /message to (edit|delete) not found|message can't be edited|MESSAGE_ID_INVALID|there is no (text|caption) in the message to edit|message identifier is not specified/i;
 /** The message stays, and Telegram lets nobody change it: its topic is closed, another account wrote it, it is too old. */

@@ -7,7 +7,7 @@ import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import type { FileLimits } from "../../src/lib/outgoing/file-bytes.js";
 import { type PartBody, readBody } from "./body.js";
 import { describeFailure, isTokenRefused, isTokenWrong, readFailure } from "./errors.js";
-import { type OutgoingFile, withFile } from "./files.js";
+import { type OutgoingFile, unattached, withFile } from "./files.js";
 import { CAPTION_MAX, TEXT_MAX } from "./format.js";
 import { type Attempt, type Floods, readOutcome } from "./outcome.js";
 import { type BotApi, type Transport, TransportError } from "./transport.js";
@@ -25,8 +25,10 @@ export interface SendContext {
 /** https://core.telegram.org/bots/api#answercallbackquery */
 const NOTICE_MAX = 200;
 
-/** The topic is closed or gone. */
-const NO_TOPIC = /message thread not found|TOPIC_CLOSED|TOPIC_DELETED|TOPIC_ID_INVALID/i;
+/** The topic is closed or gone, or the chat has none any more. */
+const NO_TOPIC =
+  /message thread not found|TOPIC_CLOSED|TOPIC_DELETED|TOPIC_ID_INVALID|invalid (topic|message thread) identifier|MESSAGE_THREAD_ID_INVALID|chat is not a forum|doesn't have (threads|topics)/i;
+const NO_CAPTION = /caption is too long|CAPTION_TOO_LONG/i;
 /** In the words of servers of several years; also refused where `allow_sending_without_reply` is set: a message of another topic. */
 const NO_REPLY =
   /(message to be replied|replied message|reply message|message to reply) not found|REPLY_MESSAGE_ID_INVALID|QUOTE_TEXT_INVALID/i;
@@ -77,9 +79,15 @@ async function create(
       if (threadOf(to) && isOut(NO_TOPIC)) to = withoutThread(to);
       else if (left.replyToId !== undefined && isOut(NO_REPLY)) left = { ...left, replyToId: undefined };
       else if (hasTokensOnly(left.keyboard) && isOut(NO_BUTTONS)) left = withoutKeyboard(left);
+      else if (left.file !== undefined && isOut(NO_CAPTION)) left = withoutFile(left, left.file);
       else throw thrown;
     }
   }
+}
+
+/** The words are worth more than the file, and one message is all that a part may become. */
+function withoutFile({ file: _, ...body }: PartBody, file: NonNullable<PartBody["file"]>): PartBody {
+  return { ...body, text: withLine(body.text, unattached(file)) };
 }
 
 /** Links become lines of text another way: see plainPart. */

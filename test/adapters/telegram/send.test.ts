@@ -416,25 +416,41 @@ it("a sticker takes no caption: the words go as a message before it", async () =
   expect(posted(running)).toMatchObject([{ text: "Ada: [sticker] 👍" }, { sticker: expect.anything() }]);
 });
 
+it.each(["Bad Request: message caption is too long", "Bad Request: MEDIA_CAPTION_TOO_LONG"])(
+  "(%s) leaves the words, with a line for the file",
+  async (description) => {
+    const running = await startAdapter();
+    running.fake.fail({ method: "sendPhoto", action: { kind: "refuse", status: 400, description } });
+    const attachments: Attachment[] = [{ type: "image", ref: "", url: PNG, mimeType: "image/png", filename: "p.png" }];
+    expect(await running.say({ text: "see", attachments })).toMatchObject([{ kind: "sent" }]);
+    expect(posted(running)).toMatchObject([{ text: "see\n[file: p.png could not be attached]" }]);
+  },
+);
+
 describe("a topic that is closed or gone", () => {
-  it.each(["Bad Request: TOPIC_CLOSED", "Bad Request: message thread not found"])(
-    "(%s) leaves the chat's General to answer in, files included",
-    async (description) => {
-      const running = await startAdapter();
-      const { forumId, topicId } = running.fake;
-      const where = { chatId: String(forumId), threadId: String(topicId) };
-      const refuse = (method: string) =>
-        running.fake.fail({ method, action: { kind: "refuse", status: 400, description } });
-      refuse("sendMessage");
-      expect(await running.say({ text: "hello" }, where)).toMatchObject([{ kind: "sent" }]);
-      refuse("sendPhoto");
-      const attachments: Attachment[] = [{ type: "image", ref: "", url: PNG, mimeType: "image/png" }];
-      expect(await running.say({ text: "", attachments }, where)).toMatchObject([{ kind: "sent" }]);
-      const messages = [...(running.fake.world.chats.get(forumId)?.messages.values() ?? [])].slice(-2);
-      expect(messages).toMatchObject([{ text: "hello" }, { photo: expect.anything() }]);
-      for (const message of messages) expect(message.message_thread_id).toBeUndefined();
-    },
-  );
+  it.each([
+    "Bad Request: TOPIC_CLOSED",
+    "Bad Request: message thread not found",
+    "Bad Request: invalid message thread identifier specified",
+    "Bad Request: Invalid topic identifier specified",
+    "Bad Request: MESSAGE_THREAD_ID_INVALID",
+    "Bad Request: the chat is not a forum",
+    "Bad Request: Chat doesn't have threads",
+  ])("(%s) leaves the chat's General to answer in, files included", async (description) => {
+    const running = await startAdapter();
+    const { forumId, topicId } = running.fake;
+    const where = { chatId: String(forumId), threadId: String(topicId) };
+    const refuse = (method: string) =>
+      running.fake.fail({ method, action: { kind: "refuse", status: 400, description } });
+    refuse("sendMessage");
+    expect(await running.say({ text: "hello" }, where)).toMatchObject([{ kind: "sent" }]);
+    refuse("sendPhoto");
+    const attachments: Attachment[] = [{ type: "image", ref: "", url: PNG, mimeType: "image/png" }];
+    expect(await running.say({ text: "", attachments }, where)).toMatchObject([{ kind: "sent" }]);
+    const messages = [...(running.fake.world.chats.get(forumId)?.messages.values() ?? [])].slice(-2);
+    expect(messages).toMatchObject([{ text: "hello" }, { photo: expect.anything() }]);
+    for (const message of messages) expect(message.message_thread_id).toBeUndefined();
+  });
 });
 
 describe("an edit", () => {
@@ -550,6 +566,7 @@ describe("what a send reports", () => {
     ["a bad button", refuse(400, "Bad Request: BUTTON_URL_INVALID"), { kind: "format" }],
     ["buttons that are no buttons", refuse(400, "Bad Request: REPLY_MARKUP_INVALID"), { kind: "format" }],
     ["a long text", refuse(400, "Bad Request: message is too long"), { kind: "format" }],
+    ["a long text, in other words", refuse(400, "Bad Request: MESSAGE_TOO_LONG"), { kind: "format" }],
     ["a block", refuse(403, "Forbidden: bot was blocked by the user"), { kind: "permanent" }],
     ["a lost chat", refuse(400, "Bad Request: chat not found"), { kind: "permanent" }],
     ["a closed topic", refuse(400, "Bad Request: TOPIC_CLOSED"), { kind: "permanent" }],
