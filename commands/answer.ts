@@ -13,9 +13,10 @@ export interface AnswerParts {
   card?: OutboundMessage["card"];
   attachments?: OutboundMessage["attachments"];
   outcome?: CommandAnswer["outcome"];
+  isQuestion?: boolean;
 }
 
-export function answer({ text, data, buttons, card, attachments, outcome }: AnswerParts): CommandAnswer {
+export function answer({ text, data, buttons, card, attachments, outcome, isQuestion }: AnswerParts): CommandAnswer {
   const rows = (buttons ?? []).filter((row) => row.length > 0).map((row) => [...row]);
   return {
     message: {
@@ -25,7 +26,7 @@ export function answer({ text, data, buttons, card, attachments, outcome }: Answ
       ...(attachments && attachments.length > 0 ? { attachments } : {}),
     },
     data,
-    ...(outcome && outcome !== "done" ? { outcome } : {}),
+    ...(isQuestion ? { outcome: "refused", isQuestion } : outcome && outcome !== "done" ? { outcome } : {}),
   };
 }
 

@@ -19,10 +19,10 @@ export const auditSpec: CommandSpec = {
   options: [
     {
       name: "filter",
-      summary: "A hook, a person, a command, or an outcome: done, failed, refused",
+      summary: "A hook, a person, a command, or an outcome: done, failed, refused, asked",
       type: "string",
       complete: "hooks",
-      words: ["done", "failed", "refused"],
+      words: ["done", "failed", "refused", "asked"],
     },
     { name: "page", summary: "Which page", type: "integer" },
   ],

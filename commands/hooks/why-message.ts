@@ -336,7 +336,7 @@ function endings(dispatches: readonly DispatchRecord[]): string | undefined {
     const reason = isDenied && "reason" in payload && typeof payload.reason === "string" ? `: ${payload.reason}` : "";
     const ender = runs.find(({ outcome }) => outcome === "claimed" || outcome === "cancelled" || outcome === "blocked");
     return [
-      ...(isDenied ? [`${code(point)}: the message was denied${plain(reason)}, so it was offered to no hook`] : []),
+      ...(isDenied ? [`${code(point)}: the message was denied${plain(reason)}, so no hook could claim it`] : []),
       ...(ender
         ? [
             `${code(point)}: ${outcomeText(ender.outcome)} by ${code(ender.hookId)}${ender.reason ? ` (${plain(ender.reason)})` : ""}`,

@@ -50,11 +50,10 @@ function whyNotReceived(row: InboxRow, journey: Journey, now: number): string | 
 
 function whyNotOffered(row: InboxRow, journey: Journey, now: number): string | undefined {
   const { event, outcome, reason } = row;
-  if (outcome === "denied")
-    return `The message was denied: ${deniedText(reason)}. A denied message is offered to no hook.`;
+  if (outcome === "denied") return `The message was denied: ${deniedText(reason)}. No hook can claim a denied message.`;
   if (event.kind === "command" || outcome === "command")
-    return "The message is a command. Commands are offered to no hook.";
-  if (outcome === "form") return "The message answers a question of a button. Such answers are offered to no hook.";
+    return "The message is a command. No hook can claim a command.";
+  if (outcome === "form") return "The message answers a question of a button. No hook can claim such an answer.";
   if (event.kind !== "message") return `It is ${NAMES[event.kind]}, and not a message.`;
   return whyUnhandled(journey, now);
 }

@@ -66,7 +66,7 @@ function confirmPurge(amount: number, what: string, kinds: readonly string[], { 
       `Delete ${count(amount, "message")}${which}${words}${shares}? They will be neither sent nor handled, and this cannot be undone. \`yes=true\` deletes without asking.`,
     ],
     data: { purged: 0, wouldPurge: amount, what },
-    outcome: "refused",
+    isQuestion: true,
     buttons: [
       [
         commandButton(`Delete ${amount.toLocaleString("en-US")}`, `/outbox purge ${what}${line} yes=true`, "danger"),
@@ -105,7 +105,7 @@ function confirmOne(deps: CommandDeps, letter: Letter, id: string): CommandAnswe
       `Delete ${code(id)} ${to} ${conversationText(deps, conversation)}? It is **${status}**${reason === undefined ? "" : `: ${plain(reason, 120)}`}. It will not be ${undone}${letter.kind === "delivery" && isAmbiguous(letter.delivery) ? " again" : ""}, and this cannot be undone. \`yes=true\` deletes without asking.`,
     ],
     data: { purged: 0, wouldPurge: 1, what: id },
-    outcome: "refused",
+    isQuestion: true,
     buttons: [
       [
         commandButton("Delete", `/outbox purge ${id} yes=true`, "danger"),

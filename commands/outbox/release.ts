@@ -36,7 +36,7 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
         `${code(id)} **may have arrived**: it was sent and no answer came. Look in ${conversationText(deps, delivery.conversation)}, then say which it is: \`confirmed=true\` when it is there, \`confirmed=false\` to send it.`,
       ],
       data: { id, ambiguous: true, released: false },
-      outcome: "refused",
+      isQuestion: true,
       buttons: [
         [
           commandButton("It arrived", `/outbox release ${id} confirmed=true`, "success"),
@@ -93,7 +93,8 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
       confirmed: confirmed === true,
       leftOut: risky.length === 0 ? undefined : risky.map(({ id }) => id),
     },
-    outcome: released === 0 && (isAsking || risky.length > 0) ? "refused" : "done",
+    isQuestion: released === 0 && isAsking,
+    outcome: released === 0 && risky.length > 0 ? "refused" : "done",
     buttons: isAsking ? [decisions(`/outbox release all${chosen.line}`)] : [],
   });
 }

@@ -23,7 +23,7 @@ export async function withdrawWaiting(
         `Cancel ${count(waiting.length, "message")} that ${waiting.length === 1 ? "waits" : "wait"}${words}? They will not be sent. \`yes=true\` cancels without asking.`,
       ],
       data: { withdrawn: 0, wouldWithdraw: waiting.length, what: "waiting" },
-      outcome: "refused",
+      isQuestion: true,
       buttons: [
         [
           commandButton(
@@ -58,7 +58,7 @@ export async function withdrawOne(
       `Cancel ${code(id)} to ${conversationText(deps, conversation)}? ${state} \`yes=true\` cancels without asking.`,
     ],
     data: { withdrawn: 0, wouldWithdraw: 1, what: id },
-    outcome: "refused",
+    isQuestion: true,
     buttons: [
       [
         commandButton("Cancel it", `/outbox purge ${id} yes=true`, "danger"),

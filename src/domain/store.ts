@@ -341,7 +341,8 @@ export interface AuditEntry {
   action: string;
   target?: string;
   details?: unknown;
-  outcome: "done" | "failed" | "refused";
+  /** `asked`: it asked for a confirmation, and did nothing. */
+  outcome: "done" | "failed" | "refused" | "asked";
 }
 
 export interface AuditStore {

@@ -13,6 +13,8 @@ export interface CommandAnswer {
   data?: unknown;
   /** For exit codes and the audit; `done` when absent. `refused`: not now or not you. */
   outcome?: "done" | "failed" | "refused";
+  /** It asks for a word before it does anything: the audit has `asked`. Programs see `refused`, because nothing was done. */
+  isQuestion?: boolean;
   /** Why a command was refused: the role that it needs, and the one that the sender has. It is kept in the row of the inbox, which `/hooks why` explains. */
   refusal?: string;
   /**

@@ -172,6 +172,8 @@ describe.each(NAMES)("a message that was denied, on %s", (name) => {
       expect(answer, line).toContain("mine.words did not run");
       expect(answer).toContain("denied: not addressed");
       expect(answer).toContain("does not mention the gateway");
+      // Hooks at message_received got it.
+      expect(answer).not.toContain("no hook.");
     }
     expect(await ask(name, "/hooks why mine.footer", asked)).toContain("Nothing was sent in answer");
     expect(await ask(name, "/hooks why", asked)).toContain("denied: not addressed");
@@ -242,6 +244,11 @@ describe("an answer that was not sent", () => {
     const asked = await platformOf("discord").say(roomOf("discord"), "owner", addressed("discord", "say guarded then"));
     const row = await rowOf("discord", asked);
     await deliveryIs(`d_${row}r`, "held");
+    // To be asked back is no refusal.
+    await run(`/outbox purge d_${row}r`);
+    const audited = (await run(`/audit d_${row}r`)).data as { entries: { outcome: string }[] };
+    expect(audited.entries.map(({ outcome }) => outcome)).toEqual(["asked"]);
+    expect((await run("/audit refused")).text).not.toContain(`d_${row}r`);
     await run(`/outbox purge d_${row}r yes=true`);
     const path = bare((await run(`/hooks why d_${row}r`)).text);
     expect(path).toMatch(/purged|deleted/);

@@ -4,6 +4,7 @@ import type { OptionValue } from "../../domain/command.js";
 import { hasRole, type Operator, type Role } from "../../domain/identity.js";
 import type { Cause } from "../../domain/journal.js";
 import type { OutboundMessage } from "../../domain/message.js";
+import type { AuditEntry } from "../../domain/store.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import { errorPlace } from "../../lib/error-place.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
@@ -32,15 +33,13 @@ export interface Call {
   fire: DispatchOptions;
 }
 
-type Outcome = "done" | "failed" | "refused";
-
 /** Never rejects: whatever goes wrong is an answer. */
 export async function runCommand(call: Call, parts: Parts): Promise<CommandAnswer> {
   const progress: Call["progress"] = (message) => call.progress(mapTexts(message, parts.shown));
   const answer = mapTexts(await run({ ...call, progress }, parts), parts.shown);
   const outcome = answer.outcome ?? "done";
   const options = call.parsed.kind === "options" ? call.parsed.options : {};
-  await audit(call, options, outcome, parts);
+  await audit(call, options, answer.isQuestion ? "asked" : outcome, parts);
   const payload = {
     command: call.command.name,
     options,
@@ -168,7 +167,7 @@ export function failure({ code, message, hint }: Pick<HookgateError, "code" | "m
 async function audit(
   { command, operator, at }: Call,
   options: Record<string, OptionValue>,
-  outcome: Outcome,
+  outcome: AuditEntry["outcome"],
   { store, clock, logger }: Parts,
 ): Promise<void> {
   try {
