@@ -23,16 +23,21 @@ export async function token({ reset, json }: { reset: boolean; json: boolean }, 
       hint: "Change HOOKGATE_TOKEN (for example in .env) and restart the gateway, or remove it there first.",
     });
   const file = databaseFiles(env.DATABASE_URL).token;
-  const value = reset ? resetConsoleToken(file) : (env.HOOKGATE_TOKEN ?? keepConsoleToken(file));
+  let replaced: string | undefined;
+  const noteReplaced = (message: string) => {
+    replaced = message;
+  };
+  const value = reset ? resetConsoleToken(file) : (env.HOOKGATE_TOKEN ?? keepConsoleToken(file, noteReplaced));
+  const isNew = reset || replaced !== undefined;
   const place = { ...gatewayPlace(), token: value };
   // A new token is known to no gateway that runs.
-  const warning = reset ? undefined : await whyNoLink(place);
-  const link = reset || warning !== undefined ? undefined : loginLink(place.url, value);
-  if (json) printJson(terminal, { token: value, link, needsRestart: reset, warning });
+  const warning = isNew ? replaced : await whyNoLink(place);
+  const link = isNew || warning !== undefined ? undefined : loginLink(place.url, value);
+  if (json) printJson(terminal, { token: value, link, needsRestart: isNew, warning });
   else {
     terminal.out(`login token  ${value}${link === undefined ? "" : `\nlog in       ${link}`}`);
     if (warning !== undefined) terminal.error(warning);
-    if (reset) terminal.error("Restart the gateway to apply the new token. All sessions of the old token end then.");
+    if (isNew) terminal.error("Restart the gateway to apply the new token. All sessions of the old token end then.");
   }
   return EXIT.done;
 }

@@ -7,13 +7,32 @@ import { dirname } from "node:path";
 import { HookgateError } from "../lib/errors.js";
 import { newToken } from "../lib/id.js";
 import { makePrivateFolder, PRIVATE_FILE } from "../lib/private-files.js";
+import { whyWeakToken } from "../lib/secret.js";
 import { errorCode, storeError } from "./errors.js";
 
 const TOKEN_BYTES = 32;
 
-/** Creates the token when there is none. A removed file is replaced by a new token at the next start. */
-export function keepConsoleToken(file: string): string {
-  return readConsoleToken(file) ?? resetConsoleToken(file);
+/** What a disk that was full or failed leaves of the file, or an editor, is shorter. */
+const MIN_CHARACTERS = 24;
+
+/**
+ * Creates the token when there is none. A removed file is replaced by a new token at the next start, and so is a token that could be
+ * guessed: `replaced` is called with what happened and what to do.
+ */
+export function keepConsoleToken(file: string, replaced: (message: string) => void): string {
+  const token = readConsoleToken(file);
+  if (token === undefined) return resetConsoleToken(file);
+  const why = whyUnsafe(token);
+  if (why === undefined) return token;
+  const fresh = resetConsoleToken(file);
+  replaced(
+    `The login token in ${file} was replaced by a new one, because ${why}: the file was cut short or edited. \`npx hookgate token\` shows the new token. Log in again with it.`,
+  );
+  return fresh;
+}
+
+function whyUnsafe(token: string): string | undefined {
+  return token.length < MIN_CHARACTERS ? `it has fewer than ${MIN_CHARACTERS} characters` : whyWeakToken(token);
 }
 
 /** Replaces the token; the gateway reads it at its next start. */

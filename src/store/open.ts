@@ -151,7 +151,7 @@ async function assemble(
     web: createWebChat(connection),
     cursors: createCursors(connection),
     ownSecret: createOwnSecrets(connection),
-    consoleToken: () => keepConsoleToken(files.token),
+    consoleToken: () => keepConsoleToken(files.token, (message) => logger.warn({ file: files.token }, message)),
     async sweep(now) {
       const removed = await sweepMain(now);
       return { ...removed, ...(await journal.sweep(now - retention.journal_for, retention.journal_rows)) };

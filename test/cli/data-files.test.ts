@@ -190,6 +190,32 @@ describe("privacy of the data folder", () => {
     const me = (bearer: string) => fetch(`${gateway.url}/api/me`, { headers: { authorization: `Bearer ${bearer}` } });
     expect([(await me(token)).status, (await me(next)).status]).toEqual([401, 200]);
   });
+
+  it("replaces a login token that was cut short, at the start and by `hookgate token`, and says so", async () => {
+    const gateway = await installation({ HOOKGATE_TOKEN: "" });
+    const file = join(gateway.folder, "data", "hookgate.token");
+    const read = () => readFileSync(file, "utf8").trim();
+    const first = JSON.parse((await gateway.cli("token", "--json")).out).token;
+    const cut = first.slice(0, 23);
+    writeFileSync(file, cut);
+    await gateway.start();
+    await gateway.ready();
+    expect(read()).toHaveLength(first.length);
+    expect(gateway.output()).toMatch(
+      /hookgate\.token was replaced by a new one, because it has fewer than 24 characters/,
+    );
+    const me = (bearer: string) => fetch(`${gateway.url}/api/me`, { headers: { authorization: `Bearer ${bearer}` } });
+    expect([(await me(cut)).status, (await me(read())).status]).toEqual([401, 200]);
+
+    // What a failed disk leaves: zeros.
+    writeFileSync(file, "\0".repeat(44));
+    const { out, code } = await gateway.cli("token", "--json");
+    const shown = JSON.parse(out);
+    expect([code, shown.token, shown.needsRestart]).toEqual([0, read(), true]);
+    expect(shown).not.toHaveProperty("link");
+    expect(shown.warning).toContain("was replaced by a new one, because it has fewer than 6 different characters");
+    expect((await me(shown.token)).status).toBe(401);
+  });
 });
 
 /** Changes bytes of a file in place. */
