@@ -54,6 +54,6 @@ export type {
 export { HookgateError } from "./lib/errors.js";
 export type { Logger } from "./lib/logger.js";
 export type { PluginApi, PluginSendOptions, PluginStore } from "./plugins/api.js";
-export type { PluginAnswer, PluginCommand, PluginCommands } from "./plugins/commands.js";
+export type { PluginAnswer, PluginCommand, PluginCommandContext, PluginCommands } from "./plugins/commands.js";
 export { definePlugin, type PluginDefinition, type PluginEnd } from "./plugins/define.js";
 export type { PluginFireOptions, PluginHooks, PluginPoint } from "./plugins/hooks.js";

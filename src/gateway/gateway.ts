@@ -41,6 +41,7 @@ import { Requests } from "./outbound/request.js";
 import type { Outbound } from "./outbound/sending.js";
 import { sightOfHook } from "./outbound/sight-of-hook.js";
 import { tellOwed } from "./outbound/tell-owed.js";
+import { lineCheck } from "./outbound/unknown-commands.js";
 import { cancelRest, withdraw } from "./outbound/withdraw.js";
 import { sendNext } from "./outbound.js";
 import type { Parts } from "./parts.js";
@@ -192,6 +193,7 @@ class RunningGateway implements Gateway {
     this.#outbound = {
       ...this.#parts,
       tokens,
+      checkLine: lineCheck(this.#commands, this.#parts.logger),
       limiter: new RateLimiter(),
       pauses: await Pauses.load(store.pauses, this.#parts.clock.now()),
       refusals: new Refusals(this.#parts.config.max_refused),

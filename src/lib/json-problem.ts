@@ -20,6 +20,15 @@ export function jsonProblem(value: unknown, path: string, above: readonly object
   return first(known, (key) => jsonProblem(fields[key], `${path}.${key}`, inside));
 }
 
+/** The path of the first BigInt in plain objects and lists: no history and no store can hold it. */
+export function bigIntIn(value: unknown, path: string, above: readonly object[] = []): string | undefined {
+  if (typeof value === "bigint") return path;
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || above.includes(value))
+    return undefined;
+  const inside = [...above, value];
+  return first(Object.entries(value), ([key, part]) => bigIntIn(part, `${path}.${key}`, inside));
+}
+
 const NAMES: Partial<Record<string, string>> = { bigint: "a BigInt", function: "a function", symbol: "a symbol" };
 
 function first<T>(all: Iterable<T>, problemOf: (one: T) => string | undefined): string | undefined {

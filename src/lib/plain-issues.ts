@@ -107,8 +107,18 @@ function nameIn(issue: z.core.$ZodRawIssue): string {
 /** A value as its file has it, short. */
 export function shown(value: unknown): string {
   if (value === undefined) return "nothing";
-  const text = JSON.stringify(value) ?? String(value);
+  if (typeof value === "bigint") return `${value}n`;
+  const text = jsonOf(value) ?? String(value);
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}
+
+/** Also of what JSON has no form for: a BigInt is `5n`, and what contains itself is named by its fields. */
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? `${part}n` : part));
+  } catch {
+    return `{ ${Object.keys(value as object).join(", ")} }`;
+  }
 }
 
 /** The issues of the alternative of a union that was meant; none when the first step of each fails. */

@@ -7,6 +7,7 @@ import type { OutboundMessage } from "../domain/message.js";
 import type { Command, CommandAnswer, CommandContext } from "../gateway/commands.js";
 import { isGenerator } from "../hooks/entry.js";
 import type { Known } from "../hooks/signatures.js";
+import { errorPlace } from "../lib/error-place.js";
 import { HookgateError } from "../lib/errors.js";
 import { jsonProblem } from "../lib/json-problem.js";
 import { shown } from "../lib/plain-issues.js";
@@ -25,7 +26,12 @@ export interface PluginCommand {
   /** It may take long: commands that are given later in the same conversation do not wait for it. */
   isSlow?: boolean;
   /** `options` are checked and typed by the declaration. What it returns is the answer. */
-  run(context: CommandContext): Promise<PluginAnswer> | PluginAnswer;
+  run(context: PluginCommandContext): Promise<PluginAnswer> | PluginAnswer;
+}
+
+export interface PluginCommandContext extends Omit<CommandContext, "progress"> {
+  /** Replaces the answer shown so far; for work that takes long. The last value wins; what `run` returns comes last. */
+  progress(message: OutboundMessage | string): void;
 }
 
 /** `data`: for `--json` and the HTTP API. */
@@ -116,7 +122,8 @@ const declaration = z.object({
     .refine((value) => !isGenerator(value), "the body of a generator function would never run: remove the *"),
 });
 
-export function pluginCommands({ id, commandOwner, commandCount }: ApiParts, stage: Stage): PluginCommands {
+export function pluginCommands(parts: ApiParts, stage: Stage): PluginCommands {
+  const { id, commandOwner, commandCount } = parts;
   return {
     register(given) {
       refuseOld(id, stage);
@@ -143,7 +150,7 @@ export function pluginCommands({ id, commandOwner, commandCount }: ApiParts, sta
         throw refuse(
           `Command "${given.name}": there are ${MAX_COMMANDS} commands already, and Discord and Telegram take no more. Use an option of another command.`,
         );
-      stage.commands.push(commandOf(given, id, stage));
+      stage.commands.push(commandOf(given, parts, stage));
     },
   };
 }
@@ -160,9 +167,10 @@ function sizeOf({ name, summary, options = [] }: PluginCommand): number {
 
 function commandOf(
   { name, summary, role, options = [], isSlow = false, run }: PluginCommand,
-  plugin: string,
+  { id: plugin, logger }: Pick<ApiParts, "id" | "logger">,
   stage: Stage,
 ): Command {
+  const registeredAt = errorPlace(new Error("registered here"));
   const of = `/${name} of plugin "${plugin}"`;
   return {
     name,
@@ -170,13 +178,24 @@ function commandOf(
     role,
     options,
     isSlow,
-    run: async (context) =>
-      answerOf(await inStage(stage, context, () => run(strictContext(context, of))), `The answer of ${of}`),
+    run: async (context) => {
+      try {
+        return answerOf(await inStage(stage, context, () => run(strictContext(context, of))), `The answer of ${of}`);
+      } catch (error) {
+        // Whoever gave the command sees the message; the plugin's author needs the line.
+        if (error instanceof HookgateError && error.code.startsWith("PLUGIN_"))
+          logger.error(
+            { plugin, command: name, place: errorPlace(error) ?? registeredAt },
+            `/${name}: ${error.message}`,
+          );
+        throw error;
+      }
+    },
   };
 }
 
 /** A typo fails in the plugin's own line: a role that does not exist would let nobody or everybody through. */
-function strictContext(context: CommandContext, of: string): CommandContext {
+function strictContext(context: CommandContext, of: string): PluginCommandContext {
   return {
     ...context,
     progress: (message) => context.progress(outbound(message, `progress of ${of}`)),

@@ -32,6 +32,7 @@ import type {
 } from "../hooks/signatures.js";
 import { errorPlace } from "../lib/error-place.js";
 import { HookgateError } from "../lib/errors.js";
+import { bigIntIn } from "../lib/json-problem.js";
 import { shown } from "../lib/plain-issues.js";
 import { valueProblem } from "../lib/value-problem.js";
 import type { Handler } from "./breaker.js";
@@ -210,7 +211,10 @@ function firing(
       });
     checkGiven(`${name}: ${call}`, given, ["cause", "at"]);
     checkCause(`${name}: ${call}`, given.cause);
-    const problem = (given.at && valueProblem(address, given.at, ["at"])) ?? valueProblem(schema, payload, ["payload"]);
+    const problem =
+      (given.at && valueProblem(address, given.at, ["at"])) ??
+      valueProblem(schema, payload, ["payload"]) ??
+      bigIntProblem(payload);
     if (problem !== undefined)
       throw new HookgateError({ code: "HOOK_PAYLOAD_INVALID", message: `${name}: ${call}: ${problem}` });
     const { cause, at } = given;
@@ -250,6 +254,12 @@ function firing(
         message: `Hook point "${name}": a plugin cannot declare a turn point.`,
       });
   }
+}
+
+/** Also where the schema takes one: what is fired is recorded as JSON. */
+function bigIntProblem(payload: unknown): string | undefined {
+  const path = bigIntIn(payload, "payload");
+  return path && `${path}: expected a JSON value, got a BigInt: pass a number or a text`;
 }
 
 /** What the id is derived from. */

@@ -4,6 +4,7 @@ import type { ActionEvent, CommandEvent } from "../../src/domain/event.js";
 import type { OutboundMessage } from "../../src/domain/message.js";
 import type { Command } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
+import { type LogLine, logTo } from "../hooks/points.js";
 import { until } from "../support/until.js";
 import { LoopbackPlatform } from "./loopback-adapter.js";
 import { interaction, messageOf, type Rig, type RigOptions, restart, startRig } from "./rig.js";
@@ -385,6 +386,25 @@ describe("a button", () => {
     await rig.receive(press(tokenOf(rig), "42"));
     await rig.idle();
     expect(rig.platform.texts()).toEqual(["choose", "42: yes please"]);
+  });
+
+  it("that calls no command is logged once when its message goes out, whoever sends it", async () => {
+    const log: LogLine[] = [];
+    const rig = await start({ logger: logTo(log) });
+    const unknown = (line: string) => [[{ label: "go", action: { kind: "command" as const, line } }]];
+    for (const line of ["/lst 2", "/lst 3", "/no-such-thing", "/list 2"])
+      await rig.gateway.send(
+        { platform: "loop", botId: "bot", chatId: "room" },
+        { text: line, buttons: unknown(line) },
+        { cause: { kind: "hook", id: "plugin:p", depth: 1 } },
+      );
+    await rig.idle();
+    expect(rig.platform.texts()).toHaveLength(4);
+    expect(log.filter(({ level }) => level === "warn").map(({ message }) => message)).toEqual([
+      "A button of a message calls /lst, and there is no such command: a press does nothing. Did you mean /list?",
+      "A button of a message calls /no-such-thing, and there is no such command: a press does nothing.",
+    ]);
+    expect(log.find(({ level }) => level === "warn")?.facts).toMatchObject({ cause: { id: "plugin:p" } });
   });
 
   it("with a form shows it to who may, and its values become options", async () => {

@@ -100,6 +100,16 @@ function answersOf({ commands, route }: PluginApi) {
   commands.register({ ...roll, run: ({ options }) => `${options.sides}` });
   commands.register({ ...roll, run: async () => ({ message: "You rolled a 4.", data: { sides: 6 } }) });
   commands.register({ ...roll, run: () => ({ text: "You rolled a 4.", card: { title: "4" } }) });
+  commands.register({
+    ...roll,
+    run({ progress }) {
+      progress("It rolls.");
+      progress({ text: "It still rolls." });
+      // @ts-expect-error progress is a text or a message
+      progress(4);
+      return "";
+    },
+  });
   // @ts-expect-error an answer has no such field
   route(() => ({ replly: "hi" }));
   // @ts-expect-error nor has its message

@@ -156,5 +156,45 @@ describe("a command of a plugin", () => {
     const [, other] = await rig.plugins.load();
     await until(() => other?.state === "broken", "it is refused");
     expect(other?.reason).toContain(reason);
+    const line = rig.logged.find(({ level }) => level === "error");
+    expect(line?.message).toMatch(/^plugin broken: setup failed: .*\(other\.mjs:2:18\)/);
+  });
+
+  it.each([
+    [
+      "an answer that is none",
+      `return { text: 5 };`,
+      /^\/weather: The answer of \/weather .*: message\.text: /,
+      "2:18",
+    ],
+    ["progress that is none", `context.progress({ txt: "x" });`, /^\/weather: progress of \/weather .*: /, "6:29"],
+    ["a role that does not exist", `context.need("ownr");`, /^\/weather: need of \/weather .* got "ownr"/, "6:29"],
+    [
+      "a message that cannot be sent",
+      `await api.send({ platform: "web", botId: "web", chatId: "1" }, " ");`,
+      /api\.send: the message has no text/,
+      "6:31",
+    ],
+  ])("logs what its author did wrong, with the line: %s", async (_, body, message, at) => {
+    const rig = await pluginRig({
+      "weather.mjs": weather("x").replace(
+        /run: .*,\n/,
+        `async run(context) {
+                    ${body}
+      },\n`,
+      ),
+    });
+    await rig.plugins.load();
+    const [command] = rig.plugins.commands();
+    await expect(command?.run({ options: {}, progress() {}, need() {} } as never)).rejects.toMatchObject({
+      code: expect.stringMatching(/^PLUGIN_/),
+    });
+    expect(rig.logged.filter(({ level }) => level === "error")).toEqual([
+      {
+        level: "error",
+        message: expect.stringMatching(message),
+        facts: { plugin: "weather", command: "weather", place: `weather.mjs:${at}` },
+      },
+    ]);
   });
 });

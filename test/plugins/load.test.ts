@@ -241,6 +241,8 @@ describe("loading plugins", () => {
               throw Error(JSON.stringify(await api.store.get("k")));
             },
             payload: () => own.fire({ item: 5 }),
+            big: () => own.fire({ item: 5n }),
+            bigPart: () => own.fire({ item: "tea", price: { cents: [1, 5n] } }),
           };
           api.hooks.registerClaiming("inbound_claim", async ({ message }) => {
             const error = await wrong[message.text]().then(() => "nothing", (thrown) => thrown.message);
@@ -274,6 +276,10 @@ describe("loading plugins", () => {
     expect(await said("kept")).toBe('{"b":[null,1,"x",{"c":true}]}');
     expect(await said("cause")).toBe('plugin:p:own: fire: unknown option "cuase" (did you mean "cause"?)');
     expect(await said("payload")).toBe("plugin:p:own: fire: payload.item: expected text, got 5");
+    expect(await said("big")).toBe("plugin:p:own: fire: payload.item: expected text, got 5n");
+    expect(await said("bigPart")).toBe(
+      "plugin:p:own: fire: payload.price.cents.1: expected a JSON value, got a BigInt: pass a number or a text",
+    );
     expect(rig.sent).toEqual([]);
   });
 

@@ -16,6 +16,7 @@ export function attachTokens(
     row.map((button): Button => {
       const { token: _, ...bare } = button;
       if (!bare.action || bare.url) return bare;
+      if (bare.action.kind === "command") out.checkLine(bare.action.line, delivery);
       const token = out.tokens.make();
       tokens.push({ token, deliveryId, action: bare.action, expiresAt });
       return { ...bare, token };

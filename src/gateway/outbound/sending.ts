@@ -1,5 +1,6 @@
 /** What the steps of the outbound flow share, and what a step may say comes next. */
 
+import type { Delivery } from "../../domain/store.js";
 import type { ActionTokens } from "../action-tokens.js";
 import type { Parts } from "../parts.js";
 import type { HandOver } from "./hand-over.js";
@@ -17,6 +18,8 @@ export interface Outbound extends Parts {
   requests: Requests;
   parking: Parking;
   tokens: ActionTokens;
+  /** Warns when a line that a button gives calls no command. */
+  checkLine(line: string, delivery: Delivery): void;
   /** Message ids by nonce of parts that the platform confirmed and the store could not take yet. */
   unsaved: Map<string, string>;
   /** Deliveries that an earlier process did not get through the hooks are decided one at a time, while no message is handled. */

@@ -20,7 +20,7 @@ export function decisionIn(value: unknown): string | undefined {
 export function checkNothingReturned(value: unknown, context: LifecycleContext): void {
   if (!isPlain(value) || value === (context as unknown) || isWithin(value, context.data, 0)) return;
   throw resultError(
-    `what a before handler returns has no effect, and it returned ${safelyShown(value)}: change ctx.data, or call ctx.cancel(reason)`,
+    `what a before handler returns has no effect, and it returned ${shown(value)}: change ctx.data, or call ctx.cancel(reason)`,
   );
 }
 
@@ -37,21 +37,13 @@ function isWithin(value: object, data: unknown, depth: number): boolean {
   return Object.values(data).some((part) => isWithin(value, part, depth + 1));
 }
 
-function safelyShown(value: object): string {
-  try {
-    return shown(value);
-  } catch {
-    return `an object with ${Object.keys(value).join(", ")}`;
-  }
-}
-
 /** The reason of a cancel as text; `problem` when it was given as something else. */
 export function reasonOf(given: unknown): { reason: string | undefined; problem?: string } {
   if (given === undefined || given === null) return { reason: undefined };
   if (typeof given === "string") return { reason: given };
   const problem = `ctx.cancel expects the reason as text, and got ${kindOf(given)}. It is cancelled; pass a text.`;
   if (given instanceof Error) return { reason: given.message, problem };
-  return { reason: typeof given === "object" ? safelyShown(given) : String(given), problem };
+  return { reason: shown(given), problem };
 }
 
 function kindOf(given: unknown): string {
