@@ -27,7 +27,7 @@ export const runSpec: CommandSpec = {
       type: "string",
       complete: "runs",
     },
-    { name: "reveal", summary: "Show what people wrote (admins; recorded)", type: "boolean" },
+    { name: "reveal", summary: "Of a dispatch or a run: show what people wrote (admins; recorded)", type: "boolean" },
   ],
 };
 
@@ -41,13 +41,28 @@ export function run(deps: CommandDeps): Command {
       const given = typeof context.options.id === "string" ? context.options.id.trim() : "";
       const id = given === "" ? context.replyToId : given;
       // A message or a delivery, also by its platform's id: all that it led to.
-      if (id !== undefined && (given === "" || /^(m?\d+|d_[^:/]+)$/.test(id))) return whatHappened(deps, context, id);
+      if (id !== undefined && (given === "" || /^(m?\d+|d_[^:/]+)$/.test(id))) {
+        if (context.options.reveal === true) throw revealsOne(given);
+        return whatHappened(deps, context, id);
+      }
       const dispatch = await findDispatch(deps, id);
       const isOpen = context.options.reveal === true;
       if (isOpen) await recordReveal(deps, context, dispatch.id);
       return showDispatch(deps, readableDispatch(deps, context, dispatch), isOpen, await whatCounted(deps, dispatch));
     },
   };
+}
+
+/** All that a message led to stands in several chats, and is read in one: it stays masked, and a reveal is of one record. */
+function revealsOne(given: string): HookgateError {
+  const named = given === "" ? "" : ` ${given}`;
+  const path = given === "" ? "/run, as a reply to the message," : `/run${named}`;
+  const letter = /^(m\d+|d_.*)$/.test(given) ? ` /outbox show${named} reveal=true shows what the message says.` : "";
+  return new HookgateError({
+    code: "BAD_USAGE",
+    message: `Nothing was revealed: reveal shows one dispatch or run, and not all that a message${named && ` (${given})`} led to.`,
+    hint: `${path} lists the dispatches: reveal one by its id.${letter}`,
+  });
 }
 
 /** A run of a configured hook, by its id. */

@@ -116,6 +116,21 @@ describe("/run", () => {
     expect(await desk.store.audit.list({ limit: 5 })).toEqual([]);
   });
 
+  it.each([
+    ["/run m42 reveal", "/run m42 lists the dispatches: reveal one by its id. /outbox show m42 reveal=true shows what"],
+    ["/run d_1 reveal", "/run d_1 lists the dispatches: reveal one by its id. /outbox show d_1 reveal=true shows what"],
+    ["/run 42 reveal", "/run 42 lists the dispatches: reveal one by its id."],
+  ])("reveals nothing of all that a message led to, and says what can be revealed: %s", async (line, hint) => {
+    await sending("d_1:message_sending");
+    await expect(desk.say(line, { role: "admin" })).rejects.toMatchObject({
+      code: "BAD_USAGE",
+      message: expect.stringMatching(/^Nothing was revealed: reveal shows one dispatch or run/),
+      hint: expect.stringContaining(hint),
+    });
+    await expect(desk.say(line, { role: "operator" })).rejects.toMatchObject({ code: "REFUSED" });
+    expect(await desk.store.audit.list({ limit: 5 })).toEqual([]);
+  });
+
   it("finds a dispatch by the id of a run", async () => {
     await failing("b");
     await desk.store.journal.flush();
