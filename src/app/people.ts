@@ -1,5 +1,5 @@
 /** Who may log in to the web chat, and where its files lie. */
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { knownAs } from "../alerts/people.js";
@@ -72,7 +72,12 @@ export function placeNames(
 export async function keepFile(folder: string, bytes: Uint8Array): Promise<string> {
   await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
   const path = join(folder, newToken(18));
-  await writeFile(path, bytes, { flush: true, mode: PRIVATE_FILE });
+  try {
+    await writeFile(path, bytes, { flush: true, mode: PRIVATE_FILE });
+  } catch (error) {
+    await rm(path, { force: true }); // a full disk leaves half of it
+    throw error;
+  }
   return pathToFileURL(path).href;
 }
 

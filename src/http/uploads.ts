@@ -27,7 +27,7 @@ const ID = /^[\w-]{20,60}$/;
 export const UPLOAD_WITHIN_MS = 10 * 60_000;
 
 export interface Uploads {
-  /** Resolves when the bytes are on disk. Rejects with TOO_LARGE, or with QUOTA when the person has too much here. */
+  /** Resolves when the bytes are on disk. Rejects with TOO_LARGE, with QUOTA when the person has too much here, or with DISK_FULL. Then nothing of the file stays. */
   save(ownerId: string, file: { filename: string; mimeType: string; bytes: Readable }): Promise<Attachment>;
   /** Rejects with FILE_NOT_FOUND, also when it is somebody else's. */
   take(ownerId: string, id: string): Promise<Attachment>;
@@ -56,7 +56,9 @@ export function createUploads(
 
   return {
     async save(ownerId, { filename, mimeType, bytes }) {
-      await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
+      await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER }).catch((error: unknown) => {
+        throw isFull(error) ? diskFull(error) : error;
+      });
       await checkQuota(ownerId);
       const id = `${ownerId}-${newToken(18)}`;
       const partial = pathOf(`${id}.part`);
@@ -77,8 +79,8 @@ export function createUploads(
         await rename(partial, pathOf(id));
         return attachmentOf(id, pathOf(id), kept);
       } catch (error) {
-        await rm(partial, { force: true });
-        throw error;
+        for (const path of [partial, unsent(id), pathOf(id)]) await rm(path, { force: true });
+        throw isFull(error) ? diskFull(error) : error;
       }
     },
 
@@ -155,6 +157,20 @@ function typeOf(mimeType: string): Attachment["type"] {
 /** The last part of a path, without signs that nobody sees or that turn the direction of the text. */
 function safeName(name: string): string {
   return shownName(name.split(/[\\/]/).at(-1) ?? "")?.slice(0, 200) ?? "file";
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+}
+
+function diskFull(cause: unknown): HookgateError {
+  return new HookgateError({
+    code: "DISK_FULL",
+    message: "the file was not kept: the gateway's disk is full",
+    hint: "Ask the operator to free space on the gateway's disk, then send the file again.",
+    retryable: true,
+    cause,
+  });
 }
 
 function tooLarge(maxBytes: number): HookgateError {

@@ -13,7 +13,8 @@ export const fileRoutes = [
   personRoute({
     method: "POST",
     path: "/api/uploads",
-    summary: "`?filename=NAME`, the bytes as body: keeps a file; answers with the id to put into `uploads`.",
+    summary:
+      "`?filename=NAME`, the bytes as body: keeps a file; answers with the id to put into `uploads`, or with 507 when the disk is full.",
     takesBytes: true,
     counts: "uploads",
     bodyWithinMs: UPLOAD_WITHIN_MS,
