@@ -6,7 +6,7 @@ import type { Command } from "../src/gateway/commands.js";
 import { actionOption } from "./action-option.js";
 import type { CommandDeps } from "./deps.js";
 import { listOutbox } from "./outbox/list.js";
-import { purgeOutbox } from "./outbox/purge.js";
+import { PURGEABLE, purgeOutbox } from "./outbox/purge.js";
 import { releaseDelivery } from "./outbox/release.js";
 import { retryLetter } from "./outbox/retry.js";
 import { showLetter } from "./outbox/show.js";
@@ -31,7 +31,19 @@ export const outboxSpec: CommandSpec = {
       summary: "A delivery, m12 for an inbox message, a status, or all",
       type: "string",
       complete: "deliveries",
-      words: [...DELIVERY_STATUSES, "inbox", "all"],
+      completeFor: {
+        list: "words",
+        release: "deliveries-to-release",
+        retry: "letters-to-retry",
+        purge: "letters-to-purge",
+      },
+      words: [...DELIVERY_STATUSES, "inbox"],
+      wordsFor: {
+        show: [],
+        release: ["all", "held"],
+        retry: ["all", "dead", "inbox"],
+        purge: [...PURGEABLE, "waiting", "inbox", "all"],
+      },
     },
     { name: "confirmed", summary: "release: it did arrive, so count it as sent", type: "boolean" },
     { name: "chat", summary: "Only of this chat, as /outbox lists it", type: "string" },

@@ -11,7 +11,7 @@ import { findLetter, isAmbiguous, isOpen, type Letter } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
 import { withdrawOne, withdrawWaiting } from "./withdraw.js";
 
-const PURGEABLE = [
+export const PURGEABLE = [
   "dead",
   "held",
   "suppressed",

@@ -15,6 +15,9 @@ export type ChoiceList =
   | "hooks-and-points"
   | "runs"
   | "deliveries"
+  | "deliveries-to-release"
+  | "letters-to-retry"
+  | "letters-to-purge"
   | "commands"
   | "tasks"
   | "open-tasks"
@@ -58,6 +61,8 @@ export interface OptionSpec {
   completeFor?: Readonly<Record<string, ChoiceList>>;
   /** Offered behind the list: states and other words that the option takes as well; with `completeFor`, where that says `words`. */
   words?: readonly string[];
+  /** Other words, by what the option `action` says; behind any list. */
+  wordsFor?: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface CommandSpec {

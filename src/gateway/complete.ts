@@ -25,8 +25,10 @@ export async function complete(
   const list = listOf(option, given);
   const asking = { operator: { ...person, ...(role === undefined ? {} : { role }) }, given };
   const values = list === undefined ? [] : await valuesOf(list, asking, commands, parts);
-  const hasWords = role !== undefined && (list === "words" || (list !== undefined && !option.completeFor));
-  const words = hasWords ? (option.words ?? []) : [];
+  const hasWords = list === "words" || (list !== undefined && !option.completeFor);
+  const { action } = given;
+  const ofAction = typeof action === "string" ? option.wordsFor?.[action] : option.wordsFor && option.words;
+  const words = role === undefined ? [] : (ofAction ?? (hasWords ? (option.words ?? []) : []));
   const choices = role === undefined ? [] : (option.choices ?? []);
   // What is there comes first: a word such as `failing` is known by who types its beginning.
   const all = [...choices.map(same), ...values, ...words.map(same)];

@@ -1,5 +1,6 @@
 /** Operator commands in chat: who may, how they are read, how they are answered, and that all of it is on record. */
 import { describe, expect, it } from "vitest";
+import { outboxSpec } from "../../commands/outbox.js";
 import type { ActionEvent, CommandEvent } from "../../src/domain/event.js";
 import type { OutboundMessage } from "../../src/domain/message.js";
 import type { Command } from "../../src/gateway/commands.js";
@@ -482,5 +483,39 @@ describe("completion", () => {
       "greeter",
     ]);
     expect(await ask("99", "")).toEqual([]);
+  });
+
+  it("offers for each action of /outbox the messages to which it applies, and the words that it takes", async () => {
+    const rig = await start({ commands: [{ ...outboxSpec, run: async () => ({ message: { text: "" } }) }] });
+    const { outbox, inbox } = rig.store;
+    const at = { platform: "loop", botId: "bot", chatId: "elsewhere" };
+    for (const status of ["held", "dead", "cancelled", "sent"] as const) {
+      const cause = { kind: "api" as const, id: "test", depth: 0 };
+      await outbox.enqueue([{ id: `d_${status}`, address: at, operation: "send", message: { text: "x" }, cause }], 1);
+      await outbox.finish(`d_${status}`, status, "", 1);
+    }
+    const message = messageOf("x");
+    const { id } = await inbox.accept({ kind: "message", eventId: "e1", message }, "loop:bot:elsewhere", 1, false);
+    await inbox.dead(id, "handling failed", 1);
+    const ask = async (action?: string) =>
+      (
+        await rig.adapter.context.gateway.complete({
+          operator: { platform: "loop", userId: "3" },
+          command: "outbox",
+          option: "id",
+          typed: "",
+          ...(action === undefined ? {} : { given: { action } }),
+        })
+      ).map(({ value }) => value);
+    expect(await ask("release")).toEqual(["d_held", "all", "held"]);
+    expect(await ask("retry")).toEqual(["d_dead", `m${id}`, "all", "dead", "inbox"]);
+    const purge = await ask("purge");
+    expect(purge.slice(0, 4)).toEqual(["d_dead", `m${id}`, "d_held", "d_cancelled"]);
+    expect(purge).toContain("waiting");
+    expect(purge).not.toContain("sent");
+    expect(await ask("show")).toEqual(["d_held", "d_dead", `m${id}`, "d_cancelled", "d_sent"]);
+    expect(await ask("list")).toContain("suppressed");
+    expect(await ask("list")).not.toContain("d_held");
+    expect(await ask()).toEqual(expect.arrayContaining(["d_held", "suppressed"]));
   });
 });

@@ -6,6 +6,7 @@ import { isGateOpen, isMissionOver, MISSION_STATUSES, type Mission } from "../..
 import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../domain/task.js";
 import type { CommandTable } from "../inbound/parse-command.js";
 import type { Parts } from "../parts.js";
+import { LETTERS, letters } from "./letters.js";
 
 const NEWEST = 100;
 /** Of a title in a choice: the id behind it must stay readable. */
@@ -101,21 +102,11 @@ export async function valuesOf(
         ),
       ];
     }
-    case "deliveries": {
-      const [held, dead, newest] = await Promise.all([
-        store.outbox.list({ status: "held", limit: NEWEST }),
-        store.outbox.list({ status: "dead", limit: NEWEST }),
-        store.outbox.list({ limit: NEWEST }),
-      ]);
-      // What was sent needs nobody; its id can be typed.
-      const unsent = newest.filter(({ status }) => status !== "sent");
-      const unique = new Map([...held, ...dead, ...unsent].map((one) => [one.id, one]));
-      // Not the text: what people wrote is shown to those who may see it, on the record.
-      return [...unique.values()].map(({ id, status, address, conversation }) => ({
-        name: `${id} · ${status} · ${titled(offers.placeName(address) ?? conversation)}`,
-        value: id,
-      }));
-    }
+    case "deliveries":
+    case "deliveries-to-release":
+    case "letters-to-retry":
+    case "letters-to-purge":
+      return letters(LETTERS[list], { store, offers });
   }
 }
 

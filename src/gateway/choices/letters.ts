@@ -1,0 +1,55 @@
+/** Deliveries and dead inbox messages as `/outbox` names them: for each action those to which it applies. */
+
+import { type Address, formatAddress } from "../../domain/address.js";
+import type { Choice } from "../../domain/command.js";
+import { addressOf } from "../../domain/event.js";
+import type { DeliveryStatus } from "../../domain/store.js";
+import type { Parts } from "../parts.js";
+
+const NEWEST = 100;
+const MAX_PLACE = 48;
+
+interface Wanted {
+  /** In the order in which they are offered. */
+  statuses: readonly DeliveryStatus[];
+  /** Also messages whose handling was given up. */
+  hasInbox: boolean;
+}
+
+export const LETTERS = {
+  // What needs an operator comes first.
+  deliveries: {
+    statuses: ["held", "dead", "waiting", "sending", "suppressed", "cancelled", "superseded", "sent"],
+    hasInbox: true,
+  },
+  "deliveries-to-release": { statuses: ["held"], hasInbox: false },
+  "letters-to-retry": { statuses: ["dead"], hasInbox: true },
+  "letters-to-purge": {
+    statuses: ["dead", "held", "waiting", "sending", "suppressed", "cancelled", "superseded"],
+    hasInbox: true,
+  },
+} as const satisfies Record<string, Wanted>;
+
+/** Not the text: what people wrote is shown to those who may see it, on the record. */
+export async function letters(
+  { statuses, hasInbox }: Wanted,
+  { store, offers }: Pick<Parts, "store" | "offers">,
+): Promise<Choice[]> {
+  const choice = (id: string, status: string, at: Address): Choice => ({
+    name: `${id} · ${status} · ${short(offers.placeName(at) ?? formatAddress(at))}`,
+    value: id,
+  });
+  const [rows, ...deliveries] = await Promise.all([
+    hasInbox ? store.inbox.list({ status: "dead", limit: NEWEST }) : [],
+    ...statuses.map((status) => store.outbox.list({ status, limit: NEWEST })),
+  ]);
+  const dead = rows.map(({ id, event }) => choice(`m${id}`, "dead in the inbox", addressOf(event)));
+  const found = deliveries.map((some) => some.map(({ id, status, address }) => choice(id, status, address)));
+  const after = statuses.indexOf("dead") + 1;
+  return [...found.slice(0, after).flat(), ...dead, ...found.slice(after).flat()];
+}
+
+function short(text: string): string {
+  const characters = [...text.replace(/\s+/g, " ").trim()];
+  return characters.length <= MAX_PLACE ? characters.join("") : `${characters.slice(0, MAX_PLACE - 1).join("")}…`;
+}
