@@ -14,6 +14,10 @@ export async function restore(source: string, { hold }: { hold: boolean }, termi
   const { madeAt, replaced } = restored;
   terminal.out(`Restored ${files.database} from ${backup}${madeAt ? `, made at ${madeAt}` : ""}.`);
   if (replaced) terminal.out(`The earlier database is now ${replaced}.`);
+  if (restored.isBareCopy)
+    terminal.out(
+      "The file is not a backup: it is a copy of the database of a gateway that had not stopped. The newest changes were in the log beside it (-wal). If that log was not copied with it, they are missing, and messages may be handled or sent again.",
+    );
   terminal.out(unfinishedText(restored, { hold, backup }));
   return EXIT.done;
 }

@@ -9,6 +9,7 @@ import { HookgateError } from "../lib/errors.js";
 import { makePrivateFile } from "../lib/private-files.js";
 import { openDatabase } from "./connection.js";
 import { IS_OPEN } from "./delivery-rows.js";
+import { openSqlite } from "./driver.js";
 import { storeError } from "./errors.js";
 import { markAnew } from "./identity.js";
 import { requireSound } from "./inspect.js";
@@ -93,13 +94,60 @@ export function copyDatabase(source: string, target: string): void {
 /** Throws STORE_CORRUPT when the copy is damaged, BACKUP_UNKNOWN when it is no database of Hookgate, STORE_TOO_NEW when a newer version wrote it. */
 export function requireComplete(copy: Database, file: string): void {
   requireSound(copy, file, "integrity_check");
-  if (copy.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'deliveries'").get() === undefined)
+  const tables = [...columnsOf(copy).keys()];
+  if (tables.length === 0)
+    throw new HookgateError({
+      code: "BACKUP_UNKNOWN",
+      message: `${file} is empty`,
+      hint: "Choose a file that `npx hookgate backup` created.",
+    });
+  if (!tables.includes("kysely_migration") || !tables.some((name) => name === "inbox" || name === "deliveries"))
     throw new HookgateError({
       code: "BACKUP_UNKNOWN",
       message: `${file} is a database, but not one of Hookgate`,
       hint: "Choose a file that `npx hookgate backup` created.",
     });
   requireKnownSchema(copy, file, migrations);
+}
+
+/** Throws BACKUP_INCOMPLETE. The copy was brought to the schema of this version. */
+export async function requireAllTables(copy: Database, file: string): Promise<void> {
+  const fresh = openSqlite(":memory:");
+  try {
+    await migrate(fresh, file, migrations);
+    const present = columnsOf(copy);
+    for (const [table, columns] of columnsOf(fresh)) {
+      const missing = present.has(table)
+        ? columns
+            .filter((column) => !present.get(table)?.includes(column))
+            .map((column) => `the column ${table}.${column}`)
+        : [`the table ${table}`];
+      if (missing.length > 0) throw incomplete(file, missing[0] ?? "");
+    }
+  } finally {
+    fresh.close();
+  }
+}
+
+function incomplete(file: string, what: string): HookgateError {
+  return new HookgateError({
+    code: "BACKUP_INCOMPLETE",
+    message: `the backup ${file} is incomplete: ${what} is missing`,
+    hint: "Choose another file that `npx hookgate backup` created.",
+  });
+}
+
+/** The columns of each table. */
+function columnsOf(database: Database): Map<string, string[]> {
+  const rows = database
+    .prepare<[], { table: string; column: string }>(
+      `SELECT tables.name AS "table", columns.name AS "column" FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns
+       WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite%'`,
+    )
+    .all();
+  const columns = new Map<string, string[]>();
+  for (const { table, column } of rows) columns.set(table, [...(columns.get(table) ?? []), column]);
+  return columns;
 }
 
 /** For files that no one else has open. */

@@ -105,8 +105,13 @@ export function isOpenFolder(folder: string): boolean {
   return (mode & 0o022) !== 0 && (mode & 0o1000) === 0;
 }
 
+/** A backup that is copied and checked; there is nothing to lose in it. */
+export const restoringFile = (database: string) => `${database}.restoring`;
+/** A backup that is copied whole and is to become the database: also after a kill. */
+export const restoredFile = (database: string) => `${database}.restored`;
+
 function ownNames({ database, journal, lock, token, uploads }: DatabaseFiles): Set<string> {
-  const names = [lock, token, uploads];
+  const names = [lock, token, uploads, restoringFile(database), restoredFile(database)];
   for (const file of [database, journal]) for (const suffix of SQLITE_SUFFIXES) names.push(file + suffix);
   return new Set(names.map((name) => basename(name)));
 }

@@ -2,8 +2,11 @@
 import { existsSync, renameSync } from "node:fs";
 import { storeError } from "./errors.js";
 
-/** What SQLite keeps beside a database. The log goes with its file: beside another file it would damage that one. */
-const SUFFIXES = ["", "-wal", "-shm", "-journal"];
+/**
+ * What SQLite keeps beside a database. The log goes with its file: beside another file it would damage that one. The file itself goes
+ * last, so that the same call after a kill moves the rest to the same name.
+ */
+const SUFFIXES = ["-wal", "-shm", "-journal", ""];
 
 /** Resolves with the new path, `FILE.damaged-20261122T204500Z` for example; undefined when there was nothing to move. */
 export function moveAside(file: string, why: "damaged" | "replaced", at: number): string | undefined {

@@ -1,10 +1,10 @@
 /** Opens the gateway's own database: refuses one that is damaged or missing, and finds out what the last run lost. */
-import { existsSync, statSync } from "node:fs";
+import { existsSync, rmSync, statSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import { type Durability, openDatabase } from "./connection.js";
-import type { DatabaseFiles } from "./files.js";
+import { type DatabaseFiles, restoringFile } from "./files.js";
 import { markDatabase, refuseForeign, repeatMark } from "./identity.js";
 import { requireSound } from "./inspect.js";
 import { type LogState, readLog } from "./lost-log.js";
@@ -12,6 +12,7 @@ import { migrate } from "./migrate.js";
 import { migrations } from "./migrations/index.js";
 import { moveAside } from "./move-aside.js";
 import { type LeftOpen, wasLeftOpen, writeOwner } from "./owner.js";
+import { finishRestore } from "./restore.js";
 
 /** Checked before the start goes on: that takes a fifth of a second at most. A larger file is checked in a thread, right after the start. */
 const CHECKED_AT_START_BYTES = 128_000_000;
@@ -33,6 +34,8 @@ export async function openOwnDatabase(
 ): Promise<OwnDatabase> {
   const { database: file } = files;
   const now = options.clock.now();
+  const finished = finishRestore(files);
+  rmSync(restoringFile(file), { force: true });
   if (isLost(files)) {
     if (!options.newDatabase) throw missing(files);
     for (const old of [file, files.journal]) moveAside(old, "replaced", now);
@@ -53,6 +56,10 @@ export async function openOwnDatabase(
     // That may have started the log anew: it is to have the number, by which it is known as the log of this database.
     repeatMark(database, mark);
     const losses = [];
+    if (finished)
+      losses.push(
+        `a restore was interrupted, and this start finished it: ${file} is the backup${finished.replaced ? `, and the earlier database is ${finished.replaced}` : ""}`,
+      );
     const lost = lossOf(log, leftOpen);
     if (lost !== undefined) losses.push(`${file}-wal ${lost}, so messages may be handled or sent again`);
     if (history.kind === "read" && lossOf(history, leftOpen) !== undefined)

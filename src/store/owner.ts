@@ -25,6 +25,11 @@ export function writeOwner(database: Database.Database, file: string, at: number
   }
 }
 
+/** Whether the process that had this file open did not close it, as far as the file says. */
+export function isLeftOpen(database: Database.Database): boolean {
+  return factReader(database)(OPENED_BY) !== undefined;
+}
+
 /** For a stop in good order. */
 export function forgetOwner(database: Database.Database): () => void {
   const remove = database.prepare<[string]>("DELETE FROM facts WHERE name = ?");

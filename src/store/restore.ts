@@ -1,5 +1,5 @@
 /** Puts a backup in the place of the database. The earlier database and its history stay beside it under other names. */
-import { existsSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import { READ_POSITIONS } from "../domain/adapter.js";
 import type { Clock } from "../lib/clock.js";
@@ -10,6 +10,7 @@ import {
   countUnfinished,
   IS_UNFINISHED_RUN,
   putInPlace,
+  requireAllTables,
   requireComplete,
   type Unfinished,
   withDatabase,
@@ -17,25 +18,27 @@ import {
 import { IS_OPEN } from "./delivery-rows.js";
 import { storeError } from "./errors.js";
 import { takeExclusiveLock } from "./exclusive-lock.js";
-import type { DatabaseFiles } from "./files.js";
+import { type DatabaseFiles, restoredFile, restoringFile } from "./files.js";
 import { markAnew } from "./identity.js";
 import { migrate } from "./migrate.js";
 import { migrations } from "./migrations/index.js";
 import { moveAside } from "./move-aside.js";
-import { forgetOwner, readOwner, refuseRunningOwner } from "./owner.js";
+import { forgetOwner, isLeftOpen, readOwner, refuseRunningOwner } from "./owner.js";
 
 export interface Restored extends Unfinished {
   /** When the backup was made, as ISO 8601; undefined for a plain copy of a database. */
   madeAt: string | undefined;
   /** Where the earlier database is now; undefined when there was none. */
   replaced: string | undefined;
+  /** It is no backup but the file of a running or killed gateway, copied without its log. */
+  isBareCopy: boolean;
 }
 
 const HELD = "unfinished in the backup that was restored: it may have been handled or sent since";
 
 /**
  * `hold`: unfinished messages and deliveries wait for an operator, unfinished runs of hooks are ended. Throws STORE_IN_USE while a gateway runs, BACKUP_MISSING,
- * BACKUP_UNKNOWN, BACKUP_IS_DATABASE, or a STORE_… error; then the database is as it was.
+ * BACKUP_UNKNOWN, BACKUP_INCOMPLETE, BACKUP_IS_DATABASE, or a STORE_… error; then the database is as it was.
  */
 export async function restoreDatabase(
   files: DatabaseFiles,
@@ -56,25 +59,28 @@ export async function restoreDatabase(
       hint: "Give the path of a file that `npx hookgate backup` created.",
     });
   const lock = takeExclusiveLock(files, () => readOwner(files.database));
-  const partial = `${files.database}.restoring`;
+  const partial = restoringFile(files.database);
   try {
     await refuseRunningOwner(files.database, clock);
-    read(backup, () => copyDatabase(backup, partial));
+    finishRestore(files);
+    await read(backup, () => copyDatabase(backup, partial));
     const restored = await withDatabase(partial, async (copy) => {
-      read(backup, () => requireComplete(copy, backup));
-      // A backup of an older version lacks tables that are asked for here.
-      await migrate(copy, partial, migrations);
+      await read(backup, async () => {
+        requireComplete(copy, backup);
+        // A backup of an older version lacks tables that are asked for here.
+        await migrate(copy, backup, migrations);
+        await requireAllTables(copy, backup);
+      });
+      const isBareCopy = isLeftOpen(copy);
       forgetOwner(copy)();
       markAnew(copy);
       const unfinished = countUnfinished(copy);
       if (hold) holdUnfinished(copy, at);
-      return { ...unfinished, madeAt: backupTime(copy) };
+      return { ...unfinished, madeAt: backupTime(copy), isBareCopy };
     });
-    const replaced = moveAside(files.database, "replaced", at);
-    putInPlace(partial, files.database);
-    // Ids of messages start where the backup ends: the history of later ones would be taken for theirs.
-    moveAside(files.journal, "replaced", at);
-    return { ...restored, replaced };
+    // From here on a kill changes nothing any more: the next start or restore does the rest.
+    putInPlace(partial, restoredFile(files.database));
+    return { ...restored, replaced: finishRestore(files)?.replaced };
   } catch (thrown) {
     rmSync(partial, { force: true });
     throw storeError(thrown, files.database);
@@ -83,10 +89,22 @@ export async function restoreDatabase(
   }
 }
 
+/** Puts a copied backup in the place of the database; undefined when there is none. The lock is held. Called again after a kill, it does the rest. */
+export function finishRestore(files: DatabaseFiles): { replaced: string | undefined } | undefined {
+  const ready = restoredFile(files.database);
+  const madeAt = statSync(ready, { throwIfNoEntry: false })?.mtimeMs;
+  if (madeAt === undefined) return undefined;
+  // Ids of messages start where the backup ends: the history of later ones would be taken for theirs.
+  moveAside(files.journal, "replaced", madeAt);
+  const replaced = moveAside(files.database, "replaced", madeAt);
+  putInPlace(ready, files.database);
+  return { replaced };
+}
+
 /** Errors name the backup, and not the database. */
-function read(backup: string, job: () => void): void {
+async function read(backup: string, job: () => void | Promise<void>): Promise<void> {
   try {
-    job();
+    await job();
   } catch (thrown) {
     const { code, message, retryable } = storeError(thrown, backup);
     throw new HookgateError({

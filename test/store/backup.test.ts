@@ -1,9 +1,10 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { systemClock } from "../../src/lib/clock.js";
 import { backupDatabase } from "../../src/store/backup.js";
+import { openSqlite } from "../../src/store/driver.js";
 import { filesBeside } from "../../src/store/files.js";
 import { openStore } from "../../src/store/open.js";
 import { restoreDatabase } from "../../src/store/restore.js";
@@ -84,6 +85,77 @@ describe("a restored backup", () => {
     });
     expect(await held.automation.runs.nextDue()).toBeUndefined();
     expect(await held.automation.ingest.unhandled(9)).toEqual([]);
+  });
+
+  test.each([
+    ["nothing was moved yet", []],
+    ["its history was moved", ["hookgate-journal.db"]],
+    ["half of the database was moved", ["hookgate-journal.db", "hookgate.db-wal"]],
+    ["all was moved", ["hookgate-journal.db", "hookgate.db-wal", "hookgate.db"]],
+  ])("whose restore was killed when %s is put in place by the next start", async (_when, moved) => {
+    const { backup, file } = await backupOfUnfinished();
+    writeFileSync(`${file}-wal`, "log of the earlier database");
+    const other = join(temporaryFolder(), "hookgate.db");
+    await restoreDatabase(filesBeside(other), backup, { hold: false, clock: systemClock });
+    copyFileSync(other, `${file}.restored`);
+    utimesSync(`${file}.restored`, NOW / 1000, NOW / 1000);
+    writeFileSync(`${file}.restoring`, "half of another copy");
+    const folder = dirname(file);
+    const aside = (name: string) => join(folder, name.replace(/\.db/, ".db.replaced-20231114T221320Z"));
+    for (const name of moved) renameSync(join(folder, name), aside(name));
+
+    const store = await openTestStore({ file });
+    expect((await store.inbox.unfinished(0, 9)).map(({ event }) => event.eventId)).toEqual(["1"]);
+    expect(store.health().remarks).toEqual([
+      expect.stringContaining("a restore was interrupted, and this start finished it"),
+    ]);
+    const names = readdirSync(folder);
+    expect(names).not.toContain("hookgate.db.restored");
+    expect(names).not.toContain("hookgate.db.restoring");
+    // The earlier database, with its log and its history, under one name.
+    for (const name of ["hookgate.db", "hookgate.db-wal", "hookgate-journal.db"])
+      expect(existsSync(aside(name))).toBe(true);
+  });
+
+  test("with a missing table or column is refused before anything is replaced", async () => {
+    for (const [damage, words] of [
+      ["DROP TABLE tasks", "the table tasks is missing"],
+      ["DROP TABLE deliveries", "the table deliveries is missing"],
+      ["ALTER TABLE pauses DROP COLUMN reason", "the column pauses.reason is missing"],
+    ] as const) {
+      const { backup, file } = await backupOfUnfinished();
+      const before = readFileSync(file);
+      const database = openSqlite(backup);
+      database.exec(damage);
+      database.close();
+      const restoring = restoreDatabase(filesBeside(file), backup, { hold: true, clock: systemClock });
+      await expect(restoring).rejects.toMatchObject({
+        code: "BACKUP_INCOMPLETE",
+        message: expect.stringContaining(words),
+        hint: expect.stringContaining("The database was not changed"),
+      });
+      expect(readFileSync(file).equals(before)).toBe(true);
+      expect(readdirSync(dirname(file)).filter((name) => name.includes(".restor"))).toEqual([]);
+    }
+  });
+
+  test("that is an empty file is refused", async () => {
+    const { backup, file } = await backupOfUnfinished();
+    writeFileSync(backup, "");
+    const restoring = restoreDatabase(filesBeside(file), backup, { hold: false, clock: systemClock });
+    await expect(restoring).rejects.toThrow(`${backup} is empty`);
+  });
+
+  test("that is a copy of an open database is reported as such", async () => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    await openTestStore({ file });
+    const copy = join(temporaryFolder(), "copy.db");
+    copyFileSync(file, copy);
+    const target = filesBeside(join(temporaryFolder(), "hookgate.db"));
+    const options = { hold: false, clock: systemClock };
+    expect(await restoreDatabase(target, copy, options)).toMatchObject({ isBareCopy: true });
+    const { backup } = await backupOfUnfinished();
+    expect(await restoreDatabase(target, backup, options)).toMatchObject({ isBareCopy: false });
   });
 
   test("of a database that is not Hookgate's is refused, and nothing changes", async () => {
