@@ -98,7 +98,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       journal: metrics.journal(store.journal),
       config: () => current.config,
       overrides: overrides.byHook,
-      onTimeout: (hookId) => automations.pluginBreaker.timedOut(hookId),
+      onTimeout: (hookId, isOfStranger) => automations.pluginBreaker.timedOut(hookId, isOfStranger),
       refusal: (hookId) => automations.pluginBreaker.refusal(hookId),
       clock,
       logger,

@@ -77,7 +77,8 @@ export interface Automations extends AutomationDesk {
     isWatched(hookId: string): boolean;
     enter(hookId: string): string | undefined;
     close(hookId: string): void;
-    timedOut(hookId: string): void;
+    /** What strangers write opens no breaker. */
+    timedOut(hookId: string, isOfStranger: boolean): void;
     /** Why the hook is not called now, for people. Unlike `enter` it starts no trial. */
     refusal(hookId: string): string | undefined;
   };
@@ -300,7 +301,10 @@ export function createAutomations(options: AutomationsOptions): Automations {
         return refusal?.reason;
       },
       close: (id) => void gates.breakers.close(id),
-      timedOut: (id) => void gates.breakers.failed(id, "It gave no answer before its deadline.", clock.now()),
+      timedOut: (id, isOfStranger) =>
+        void (isOfStranger
+          ? gates.breakers.note(id, undefined, clock.now())
+          : gates.breakers.failed(id, "It gave no answer before its deadline.", clock.now())),
       refusal: (id) => gates.breakers.explain(id, clock.now()),
     },
     paused: () => pause.paused,

@@ -2,6 +2,7 @@
  * One run of one operator-defined hook, from what triggered it to who is told. This is the whole pipeline: every run, whatever
  * started it, goes through here once for each attempt.
  */
+import { isOfStranger } from "../domain/access.js";
 import type { StepRecord } from "../domain/automation.js";
 import type { Refusal } from "./gates/refusal.js";
 import type { Pass } from "./gates.js";
@@ -68,9 +69,13 @@ export async function runAutomation(start: RunStart, parts: RunParts): Promise<R
     await parts.notify(definition, run.row, outcome);
     return outcome;
   } finally {
-    await gate.leave(outcome);
+    // Strangers must not be able to switch a hook off for all others: what fails for them is counted nowhere.
+    const isCounted = isSuccess(outcome) || !isOfStranger(start.point.name, start.payload);
+    await gate.leave(isCounted ? outcome : undefined);
   }
 }
+
+const isSuccess = (outcome: RunOutcome | undefined) => outcome?.status === "succeeded" || outcome?.status === "blocked";
 
 type Gate =
   | Pass

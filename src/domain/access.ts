@@ -27,3 +27,14 @@ export const accessConfig = z.strictObject({
     .describe("Outside direct messages: answer only when addressed (required), or every message (always)."),
 });
 export type AccessConfig = z.output<typeof accessConfig>;
+
+/** Why a message is not answered although its place is listened to. */
+export const NOT_ADDRESSED = "not addressed";
+export const OF_A_BOT = "written by a bot account";
+
+/** Whether a payload of `message_received` comes from where nobody is listened to: from people who may write anything, as often as they like. */
+export function isOfStranger(point: string, payload: unknown): boolean {
+  if (point !== "message_received" || typeof payload !== "object" || payload === null) return false;
+  const { access, reason } = payload as { access?: unknown; reason?: unknown };
+  return access === "denied" && reason !== NOT_ADDRESSED && reason !== OF_A_BOT;
+}

@@ -1,5 +1,5 @@
 /** Who is listened to: decides for one message, from the platform's access lists. Says why not, for hooks and the journal. */
-import type { AccessConfig } from "../domain/access.js";
+import { type AccessConfig, NOT_ADDRESSED } from "../domain/access.js";
 import type { Role } from "../domain/identity.js";
 
 /** What access is decided by. `formerChatIds`: ids that the chat had before it moved. */
@@ -33,7 +33,7 @@ export function decideAccess(
     return role ? ALLOWED : deny("direct messages are for operators");
   }
   if (!isListed(config, place)) return deny("this place is not listed");
-  if (config.mention === "required" && addressed === false) return deny("not addressed");
+  if (config.mention === "required" && addressed === false) return deny(NOT_ADDRESSED);
   return ALLOWED;
 }
 

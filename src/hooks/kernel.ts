@@ -26,5 +26,5 @@ export interface Kernel {
   /** What else keeps plugins' hooks from being called, for explanations. */
   readonly limits: PluginLimits | undefined;
   /** Called with the id of a plugin's hook that gave no answer before its deadline. */
-  readonly onTimeout: ((hookId: string) => void) | undefined;
+  readonly onTimeout: ((hookId: string, isOfStranger: boolean) => void) | undefined;
 }

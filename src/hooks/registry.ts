@@ -70,8 +70,8 @@ export interface RegistryOptions<P extends Points> {
   /** Which plugins' hooks may run for a conversation (a formatted address), where the caller says nothing; undefined: all. */
   allowedPlugins?: (conversation: string) => readonly string[] | undefined;
   limits?: PluginLimits;
-  /** Called with the id of a plugin's hook that gave no answer before its deadline. */
-  onTimeout?: (hookId: string) => void;
+  /** Called with the id of a plugin's hook that gave no answer before its deadline, and whether it ran for a stranger's message. */
+  onTimeout?: (hookId: string, isOfStranger: boolean) => void;
 }
 
 export type Unregister = () => void;

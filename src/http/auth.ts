@@ -29,7 +29,10 @@ export interface Auth {
     token: string,
     name?: string,
   ): Promise<{ person: Person; pageKey: string }>;
-  /** Revokes the session; with `everywhere` all sessions of its person. Gives whose it was. */
+  /**
+   * Revokes the session; with `everywhere` all sessions of its person, which needs the key of its page (else UNAUTHORIZED). Gives whose
+   * it was.
+   */
   logout(request: FastifyRequest, reply: FastifyReply, everywhere: boolean): Promise<string | undefined>;
   /** For the answer to a signed call: shows the caller that this gateway has the token. Undefined for every other request. */
   proof(request: FastifyRequest, answer: { status: number; body: string }): string | undefined;
@@ -95,11 +98,7 @@ export function createAuth(parts: AuthParts): Auth {
         });
       guard.checkOrigin(request);
       if (await sessions.isPageKey(session, pageKeyOf(request))) return person;
-      throw new HookgateError({
-        code: "UNAUTHORIZED",
-        message: "this login lacks the key of its page",
-        hint: "Log in on the page again.",
-      });
+      throw noPageKey();
     },
 
     async login(request, reply, token, name) {
@@ -121,6 +120,8 @@ export function createAuth(parts: AuthParts): Auth {
     async logout(request, reply, everywhere) {
       guard.checkOrigin(request);
       const session = await sessionOf(request);
+      // Browsers send the cookie alone to other programs of this machine, too.
+      if (session && everywhere && !(await sessions.isPageKey(session, pageKeyOf(request)))) throw noPageKey();
       if (session) await sessions.end(session, everywhere);
       reply.clearCookie(cookieName(request), cookieOptions(request));
       return session?.personId;
@@ -132,6 +133,14 @@ export function createAuth(parts: AuthParts): Auth {
       return call && signer && proofOf(signer.token, call.nonce, answer);
     },
   };
+}
+
+function noPageKey(): HookgateError {
+  return new HookgateError({
+    code: "UNAUTHORIZED",
+    message: "this login lacks the key of its page",
+    hint: "Log in on the page again.",
+  });
 }
 
 /** In a header; in the query of what browsers ask for by themselves: live changes, pictures. */

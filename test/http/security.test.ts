@@ -48,6 +48,12 @@ describe("a logout", () => {
     const [one, other] = [await login(), await login()];
     const page = await fetch(`${app.url}/api/events`, { headers: other.headers });
     const closed = page.text();
+    for (const key of ["", "wrong", other.headers["x-hookgate-page"]]) {
+      const headers = { cookie: one.headers.cookie, origin: app.url, "x-hookgate-page": key };
+      const refused = await app.call(undefined, "POST", "/api/logout", { everywhere: true }, headers);
+      expect([refused.status, refused.body.error.message]).toEqual([401, "this login lacks the key of its page"]);
+    }
+    expect([await me(one.headers), await me(other.headers)]).toEqual([200, 200]);
     await app.call(undefined, "POST", "/api/logout", { everywhere: true }, one.headers);
     expect([await me(one.headers), await me(other.headers)]).toEqual([401, 401]);
     expect(await closed).toContain("event: hello");

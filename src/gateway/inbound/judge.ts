@@ -1,4 +1,5 @@
 /** Who wrote it, and are they listened to here? */
+import { OF_A_BOT } from "../../domain/access.js";
 import type { Operator } from "../../domain/identity.js";
 import type { InboundMessage } from "../../domain/message.js";
 import { decideAccess, type Place, type Verdict } from "../access.js";
@@ -20,7 +21,7 @@ export function judge(message: InboundMessage, inbound: Inbound): Sender {
   if (name !== undefined) operator.displayName = name;
   if (role !== undefined) operator.role = role;
   const verdict: Verdict = isBot
-    ? { access: "denied", reason: "written by a bot account" }
+    ? { access: "denied", reason: OF_A_BOT }
     : decideAccess(inbound.access[platform], placeOf(message, inbound), role, message.isGroupMention);
   return { operator, verdict, isBot };
 }

@@ -1,4 +1,5 @@
 /** One firing of a hook point: what all five models share. Who is skipped, what a failure does, and what handlers see. */
+import { isOfStranger } from "../../domain/access.js";
 import type { Cause, Outcome } from "../../domain/journal.js";
 import { errorPlace } from "../../lib/error-place.js";
 import { errorMessage } from "../../lib/errors.js";
@@ -178,7 +179,7 @@ export abstract class Dispatch implements IsolationNote {
   protected reportDetached(entry: Entry, startedMs: number, error: unknown, outcome: "failed" | "timed_out"): void {
     this.note(entry, startedMs, { outcome, error });
     if (outcome === "timed_out" && entry.pluginId !== undefined && isDeadlineError(error))
-      this.kernel.onTimeout?.(entry.id);
+      this.kernel.onTimeout?.(entry.id, isOfStranger(this.point.name, this.payload));
     const place = errorPlace(error) ?? entry.place;
     this.kernel.logger.error(
       { hook: this.point.name, id: entry.id, plugin: entry.pluginId, place, err: error, cause: errorMessage(error) },

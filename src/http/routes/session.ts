@@ -22,7 +22,7 @@ export const sessionRoutes = [
     path: "/api/logout",
     access: "anyone",
     summary:
-      "`{ everywhere? }`: revokes the session of this browser, or all sessions of its person; ends their live pages.",
+      "`{ everywhere? }`: revokes the session of this browser, or all sessions of its person (which needs the page key, too); ends their live pages.",
     body: z.strictObject({ everywhere: z.boolean().default(false) }).prefault({}),
     async handle({ auth, streams }, { body, request, reply }) {
       const personId = await auth.logout(request, reply, body.everywhere);
