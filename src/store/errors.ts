@@ -86,6 +86,18 @@ export function storeError(thrown: unknown, file: string): HookgateError {
   });
 }
 
+/** The same for the history, which needs no backup: a gateway starts without it. */
+export function historyError(thrown: unknown, file: string): HookgateError {
+  const error = storeError(thrown, file);
+  if (error.code !== "STORE_CORRUPT") return error;
+  return new HookgateError({
+    code: error.code,
+    message: error.message.replace(/^the database /, "the history "),
+    hint: `Stop the gateway, delete ${file} and ${file}-wal, and start it again: it creates an empty history. No message is lost.`,
+    cause: error.cause,
+  });
+}
+
 /** True when another connection holds the lock, so that waiting may help. */
 export function isBusy(thrown: unknown): boolean {
   return LOCKED.code === REMEDIES.find(([pattern]) => pattern.test(errorCode(thrown)))?.[1].code;

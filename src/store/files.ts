@@ -1,5 +1,5 @@
 /** Where a database and the files beside it are, and who can read them. */
-import { accessSync, constants, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { HookgateError } from "../lib/errors.js";
@@ -103,6 +103,18 @@ export function isOpenFolder(folder: string): boolean {
   if (!isExposed(folder)) return false;
   const { mode } = statSync(folder);
   return (mode & 0o022) !== 0 && (mode & 0o1000) === 0;
+}
+
+/** Throws UPLOADS_NO_FOLDER when something else has the name of the folder for uploads. */
+export function requireUploadsFolder({ uploads }: DatabaseFiles): void {
+  if (!lstatSync(uploads, { throwIfNoEntry: false })) return;
+  const stats = statSync(uploads, { throwIfNoEntry: false });
+  if (stats?.isDirectory()) return;
+  throw new HookgateError({
+    code: "UPLOADS_NO_FOLDER",
+    message: `${uploads} is ${stats ? "a file" : "a link that leads nowhere"}, but Hookgate keeps uploaded files in a folder of this name`,
+    hint: "Move or delete it, then start again: the gateway creates the folder.",
+  });
 }
 
 /** A backup that is copied and checked; there is nothing to lose in it. */

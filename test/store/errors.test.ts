@@ -8,6 +8,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
@@ -186,6 +187,19 @@ describe("errors of the store", () => {
     const aside = readdirSync(dirname(file)).filter((name) => /-journal\.db\.damaged-[^-]+$/.test(name));
     expect(aside).toHaveLength(1);
     expect(readFileSync(join(dirname(file), aside[0] ?? ""), "utf8")).toContain("garbage");
+  });
+
+  test.each<[string, (path: string) => void]>([
+    ["a file", (path) => writeFileSync(path, "x")],
+    ["a link that leads nowhere", (path) => symlinkSync("nowhere", path)],
+  ])("uploads that are %s instead of a folder: a clear error at the start", async (what, put) => {
+    const file = await filledFile();
+    put(join(dirname(file), "uploads"));
+    await expect(openStore(storeOptions(file))).rejects.toMatchObject({
+      code: "UPLOADS_NO_FOLDER",
+      message: expect.stringContaining(`uploads is ${what}`),
+      hint: expect.stringContaining("Move or delete it"),
+    });
   });
 
   test("a path that cannot be: STORE_FAILED that names it", async () => {

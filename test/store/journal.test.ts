@@ -1,3 +1,4 @@
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import fc from "fast-check";
@@ -434,4 +435,25 @@ describe("the segments of the journal", () => {
     await journal.flush();
     expect((await journal.get("x2"))?.payload).toEqual({ text: "[secret]" });
   });
+});
+
+test("damage of the journal that a read meets: the hint is to delete it, and that is enough", async () => {
+  const file = join(temporaryFolder(), "hookgate.db");
+  const journal = file.replace(".db", "-journal.db");
+  const store = await openStore(storeOptions(file));
+  store.journal.record(dispatch("x1"));
+  await store.journal.flush();
+  for (const name of [journal, `${journal}-wal`]) writeFileSync(name, "garbage ".repeat(8_192), { flag: "r+" });
+  const error = await store.journal.list({ limit: 10 }).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({
+    code: "STORE_CORRUPT",
+    message: expect.stringContaining(`the history ${journal} is damaged`),
+    hint: expect.stringContaining(`delete ${journal} and ${journal}-wal`),
+  });
+  expect(Object(error).hint).not.toContain("restore");
+  await store.close();
+  for (const suffix of ["", "-wal"]) rmSync(journal + suffix, { force: true });
+  const again = await openTestStore({ file });
+  expect(await again.journal.list({ limit: 10 })).toEqual([]);
+  expect(again.health()).toEqual({ problem: undefined, remarks: [] });
 });

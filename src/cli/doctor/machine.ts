@@ -4,7 +4,13 @@ import { dirname } from "node:path";
 import { exposedVariables } from "../../config/warnings.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { chooseDriver, RECOMMENDED_NODE, SUPPORTED_NODE } from "../../store/driver.js";
-import { type DatabaseFiles, databaseFiles, exposedFiles, isOpenFolder } from "../../store/files.js";
+import {
+  type DatabaseFiles,
+  databaseFiles,
+  exposedFiles,
+  isOpenFolder,
+  requireUploadsFolder,
+} from "../../store/files.js";
 import { refuseForeign } from "../../store/identity.js";
 import { inspectDatabase } from "../../store/inspect.js";
 import { readLog } from "../../store/lost-log.js";
@@ -18,7 +24,14 @@ export function checkMachine(databaseUrl: string): Finding[] {
   const folder = nearestFolder(files.folder);
   // Opening the database renews the index, by which a log that was cut short is known.
   const log = checkLog(files.database);
-  return [checkNode(), checkDisk(folder), checkDatabase(files, folder), ...log, ...checkPrivacy(files)];
+  return [
+    checkNode(),
+    checkDisk(folder),
+    checkDatabase(files, folder),
+    ...log,
+    ...checkUploads(files),
+    ...checkPrivacy(files),
+  ];
 }
 
 function checkNode(): Finding {
@@ -96,6 +109,16 @@ function checkLog(file: string): Finding[] {
       hint: "Start the gateway again when it runs: the start checks the database. If it is damaged, restore a backup with `npx hookgate restore FILE`.",
     },
   ];
+}
+
+function checkUploads(files: DatabaseFiles): Finding[] {
+  try {
+    requireUploadsFolder(files);
+    return [];
+  } catch (error) {
+    const hint = error instanceof HookgateError ? error.hint : undefined;
+    return [{ name: "uploads", state: "bad", detail: errorMessage(error), hint }];
+  }
 }
 
 const MAX_NAMED = 5;

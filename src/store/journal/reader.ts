@@ -8,7 +8,7 @@ import {
   type Outcome,
   rootOf,
 } from "../../domain/journal.js";
-import { storeError } from "../errors.js";
+import { historyError } from "../errors.js";
 import { addHistogram, type Histogram, percentile } from "./histogram.js";
 import { HOUR_MS } from "./hook-stats-writer.js";
 import { type Header, hasFailed } from "./records.js";
@@ -26,7 +26,7 @@ export function createJournalReader(database: Database, file: string): JournalRe
     try {
       return job();
     } catch (thrown) {
-      throw storeError(thrown, file);
+      throw historyError(thrown, file);
     }
   };
   const byId = (id: string) => search([idTrait(id)], (header) => header.id === id);

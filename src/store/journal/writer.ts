@@ -1,6 +1,6 @@
 /** Writes the journal's file. Runs in the worker thread (or, for temporary databases, in the gateway's own). */
 import type { Database } from "better-sqlite3";
-import { storeError } from "../errors.js";
+import { historyError } from "../errors.js";
 import { createHide } from "./hide.js";
 import { createHookStatsWriter, HOUR_MS } from "./hook-stats-writer.js";
 import { Pack } from "./pack.js";
@@ -33,14 +33,14 @@ export function createJournalWriter(database: Database, { file, session, secrets
             write(request.batch, hide(new Pack(request.pack)));
             return { kind: "written", batch: request.batch };
           } catch (thrown) {
-            const { code, message, hint } = storeError(thrown, file);
+            const { code, message, hint } = historyError(thrown, file);
             return { kind: "refused", batch: request.batch, code, message, ...(hint === undefined ? {} : { hint }) };
           }
         case "sweep":
           try {
             return { kind: "swept", id: request.id, ...sweep(request.before, request.maxRows) };
           } catch (thrown) {
-            const { code, message } = storeError(thrown, file);
+            const { code, message } = historyError(thrown, file);
             return { kind: "sweep-failed", id: request.id, code, message };
           }
       }
