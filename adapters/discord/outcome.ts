@@ -29,10 +29,15 @@ const MISSING_PERMISSIONS = 50013;
 const TOO_LARGE = 413;
 /** A file, or all that is uploaded together, is too large. */
 const FILE_TOO_LARGE: ReadonlySet<number | string> = new Set([40005, 50045]);
-/** Invalid file uploaded; the provided file is invalid, of an invalid type, too long. */
-const FILE_INVALID: ReadonlySet<number | string> = new Set([50046, 50110, 50123, 50124]);
-/** Sending or a feature is disabled for a while; an error inside Discord; the bot is not available yet; Discord is overloaded. */
-const TEMPORARY: ReadonlySet<number | string> = new Set([40004, 40006, 40333, 110001, 130000]);
+/** Explicit content, which some people do not take; invalid file uploaded; the provided file is invalid, of an invalid type, too long. */
+const FILE_INVALID: ReadonlySet<number | string> = new Set([20009, 50046, 50110, 50123, 50124]);
+/**
+ * Sending or a feature is disabled for a while; an error inside Discord; the bot is not available yet; Discord is overloaded; limits that
+ * come without the status 429: of a channel's slow mode, of changes of announcements, of writes, of direct messages, of edits, of a service.
+ */
+const TEMPORARY: ReadonlySet<number | string> = new Set([
+  40004, 40006, 40333, 110001, 130000, 20016, 20022, 20028, 20029, 30046, 40003, 40062,
+]);
 /** Unknown webhook, unknown interaction, already acknowledged, invalid webhook token. */
 const INTERACTION_CLOSED: ReadonlySet<number | string> = new Set([10015, 10062, 40060, 50027]);
 /** Errors before anything was written to the wire, of those that do not say so themselves. */
@@ -121,14 +126,14 @@ export function outcomeOf(error: unknown, sent: Sent): SendResult {
       kind: "retry",
       error: "rate limited by Discord",
       afterMs: limitedForMs(error),
-      scope: error.global ? "bot" : "chat",
+      scope: error.global ? "bot" : limitedBy(sent),
     };
   if (error instanceof Limited)
     return {
       kind: "retry",
       error: error.message,
       afterMs: Math.ceil(error.afterMs),
-      scope: error.isGlobal ? "bot" : "chat",
+      scope: error.isGlobal ? "bot" : limitedBy(sent),
     };
   if (error instanceof InvalidRequestPause)
     return { kind: "retry", error: error.message, afterMs: error.afterMs, scope: "bot" };
@@ -143,6 +148,9 @@ export function outcomeOf(error: unknown, sent: Sent): SendResult {
     return { kind: "retry", error: `Discord cannot be reached (${why})`, afterMs: UNREACHABLE_PAUSE_MS, scope: "bot" };
   return unknownOutcome(`no answer from Discord (${why})`, sent);
 }
+
+/** Edits and deletions have limits of their own, as the edits of a message older than an hour (30046). */
+const limitedBy = ({ repeat }: Sent) => (repeat === "harmless" ? "delivery" : "chat");
 
 function refused(refusal: DiscordAPIError, sent: Sent): SendResult {
   const { code, status, message, rawError } = refusal;

@@ -461,6 +461,7 @@ describe("trouble", () => {
     };
     it.each([
       ["an invalid file", { message: "Invalid file uploaded", code: 50046 }],
+      ["explicit content", { message: "Explicit content cannot be sent to the desired recipient(s)", code: 20009 }],
       ["a file that cannot be processed", { message: "The provided file is invalid", code: 50110 }],
       ["a name that is refused", { message: "Invalid Form Body", code: 50035, errors: form }],
     ])("as %s are named, and the words go out", async (_, body) => {
@@ -486,11 +487,14 @@ describe("trouble", () => {
     expect(fake.calls.length).toBe(asked);
   });
 
-  it.each([40333, 40004, 40006, 110001])("a trouble that Discord says passes (%i) is a retry", async (code) => {
-    const body = { message: "for a while", code };
-    fake.fail({ method: "POST", path: "/messages$", action: { kind: "status", status: 403, body } });
-    expect(await rig.say({ text: "x" })).toMatchObject({ kind: "retry", scope: "chat" });
-  });
+  it.each([40333, 40004, 40006, 110001, 20016, 20022, 20028, 30046, 40003, 40062])(
+    "a trouble that Discord says passes (%i) is a retry",
+    async (code) => {
+      const body = { message: "for a while", code };
+      fake.fail({ method: "POST", path: "/messages$", action: { kind: "status", status: 403, body } });
+      expect(await rig.say({ text: "x" })).toMatchObject({ kind: "retry", scope: "chat" });
+    },
+  );
 
   it("an edit of what the bot did not write asks for a new message", async () => {
     expect(await edit(fake.people.says("mine", { isSilent: true }).id, { text: "x" })).toMatchObject({ kind: "gone" });
