@@ -513,7 +513,7 @@ describe("completion", () => {
     expect(purge.slice(0, 4)).toEqual(["d_dead", `m${id}`, "d_held", "d_cancelled"]);
     expect(purge).toContain("waiting");
     expect(purge).not.toContain("sent");
-    expect(await ask("show")).toEqual(["d_held", "d_dead", `m${id}`, "d_cancelled", "d_sent"]);
+    expect(await ask("show")).toEqual(["d_held", "d_dead", `m${id}`, "d_cancelled"]);
     expect(await ask("list")).toContain("suppressed");
     expect(await ask("list")).not.toContain("d_held");
     expect(await ask()).toEqual(expect.arrayContaining(["d_held", "suppressed"]));

@@ -17,9 +17,9 @@ interface Wanted {
 }
 
 export const LETTERS = {
-  // What needs an operator comes first.
+  // What needs an operator comes first. What was sent needs nobody; its id can be typed.
   deliveries: {
-    statuses: ["held", "dead", "waiting", "sending", "suppressed", "cancelled", "superseded", "sent"],
+    statuses: ["held", "dead", "waiting", "sending", "suppressed", "cancelled", "superseded"],
     hasInbox: true,
   },
   "deliveries-to-release": { statuses: ["held"], hasInbox: false },
