@@ -33,13 +33,13 @@ export interface HookRows {
 /** Never rejects for the journal's sake: what is installed can be told without it. */
 export async function readHookRows(deps: CommandDeps): Promise<HookRows> {
   const { stats, remark } = await readStats(deps);
-  const rows = await Promise.all(deps.registry.list().map(async (hook) => withSkips(rowOf(hook, stats), deps)));
+  const rows = await Promise.all(deps.registry.list().map(async (hook) => withStoredRuns(rowOf(hook, stats), deps)));
   return { rows, ...(remark ? { remark } : {}) };
 }
 
 export async function readHookRow(deps: CommandDeps, hook: HookInfo): Promise<{ row: HookRow; remark?: string }> {
   const { stats, remark } = await readStats(deps);
-  return { row: await withSkips(rowOf(hook, stats), deps), ...(remark ? { remark } : {}) };
+  return { row: await withStoredRuns(rowOf(hook, stats), deps), ...(remark ? { remark } : {}) };
 }
 
 interface Stats {
@@ -57,9 +57,11 @@ async function readStats(deps: CommandDeps): Promise<Stats> {
   }
 }
 
-/** The journal counts no skips: what it calls never fired may have been started and skipped each time. */
-async function withSkips(row: HookRow, { automations }: CommandDeps): Promise<HookRow> {
+/** The journal counts runs that ended: what it calls never fired may run now, have been cut off, or have been skipped each time. */
+async function withStoredRuns(row: HookRow, { automations }: CommandDeps): Promise<HookRow> {
   if (!row.neverFired || automations?.get(row.id) === undefined) return row;
+  const [begun] = await automations.runs.list({ hookId: row.id, status: ["running", "interrupted"], limit: 1 });
+  if (begun !== undefined) return { ...row, neverFired: false, lastFiredAt: begun.startedAt ?? begun.createdAt };
   const skipped = await automations.runs.list({ hookId: row.id, status: "skipped", limit: MOST_COUNTED });
   const [last] = skipped;
   if (last === undefined) return row;

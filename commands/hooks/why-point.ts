@@ -49,7 +49,7 @@ export function explainPointNow(deps: CommandDeps, point: string, last: Dispatch
   const now = deps.clock.now();
   return answer({
     text: [
-      last ? `${code(point)} last fired:` : notFired(deps, point),
+      last ? lastFired(deps, point) : notFired(deps, point),
       last && dispatchText(deps, last, now),
       `${code(`/hooks why ${point} m5`)} answers for one message, ${code("/hooks why HOOK")} for one hook.`,
     ],
@@ -76,6 +76,13 @@ function dispatchText(deps: CommandDeps, dispatch: DispatchRecord, now: number):
 function whyNot(deps: CommandDeps, dispatch: DispatchRecord, hook: HookInfo): string {
   const ended = hook.enabled ? endedEarlier(deps, dispatch, hook) : "It is **disabled**.";
   return ended ?? `${code(`/hooks why ${hook.id}`)} shows its state.`;
+}
+
+/** While no hook is enabled there, nothing of the point is recorded. */
+function lastFired({ registry }: CommandDeps, point: string): string {
+  return registry.order(point).some(({ enabled }) => enabled)
+    ? `${code(point)} last fired:`
+    : `${code(point)} is not recorded now, because **no hook is enabled there**. The last that was recorded:`;
 }
 
 /** The journal has no dispatch of a point where no hook is enabled. */

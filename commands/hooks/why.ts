@@ -145,7 +145,7 @@ async function unknownId(deps: CommandDeps, context: CommandContext, asked: stri
   if (number === undefined) return neverReceived(context, asked);
   const [newest] = await deps.store.inbox.list({ limit: 1 });
   const text =
-    Number(number) > (newest?.id ?? 0)
+    Number(number) === 0 || Number(number) > (newest?.id ?? 0)
       ? `There is no ${code(`m${number}`)}: no message has this id yet${newest ? `, the newest is ${code(`m${newest.id}`)}` : ""}.`
       : `${code(`m${number}`)} was received, but its record is gone: handled messages and their dispatches are deleted after the retention.`;
   return answer({ text: [text], data, outcome: "failed", buttons: [[commandButton("Last runs", "/runs")]] });
@@ -157,7 +157,7 @@ function neverReceived({ at }: CommandContext, asked: string): CommandAnswer {
   return answer({
     text: [
       isLast
-        ? `The gateway has received no message${at ? " in this chat" : ""}.`
+        ? `The gateway has no message${at ? " of this chat" : ""} on record: none was received, or what was received has been deleted.`
         : `The gateway knows no message, delivery or dispatch ${shown}${at ? " in this chat" : ""}: it was **never received**, or its record was deleted after the retention.`,
       isLast
         ? undefined

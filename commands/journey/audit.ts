@@ -37,16 +37,18 @@ export interface Purge {
   by: AuditEntry["operator"];
 }
 
-/** The first purge since then that named this delivery, or more than one delivery. */
-export async function purgeOf(deps: CommandDeps, deliveryId: string, since: number): Promise<Purge | undefined> {
+/** The first purge since then that named this delivery or message of the inbox, or more than one. */
+export async function purgeOf(deps: CommandDeps, letterId: string, since: number): Promise<Purge | undefined> {
   const entries = await commandsSince(deps, "outbox", since);
   const purges = entries.flatMap(({ at, operator, details }): Purge[] => {
     const { action, id } = optionsOf(details);
     const what = typeof id === "string" ? id : "";
-    if (action !== "purge" || (what.startsWith("d_") && what !== deliveryId)) return [];
+    if (action !== "purge" || (/^(d_|m\d)/.test(what) && what !== letterId)) return [];
+    // The other words are those of deliveries.
+    if (letterId.startsWith("m") && what !== letterId && !["", "all", "dead", "inbox"].includes(what)) return [];
     return [{ at, what, by: operator }];
   });
-  return purges.find(({ what }) => what === deliveryId) ?? purges.at(-1);
+  return purges.find(({ what }) => what === letterId) ?? purges.at(-1);
 }
 
 export interface Decision {

@@ -36,7 +36,7 @@ interface Path {
   deliveries: readonly Delivery[];
   /** Oldest first. */
   dispatches: readonly DispatchRecord[];
-  /** Deliveries that the outbox no longer has; `purge` when an operator deleted them, else the retention did. */
+  /** Deliveries, or the message itself, that the queues no longer have; `purge` when an operator deleted them, else the retention did. */
   gone: readonly { id: string; purge: Purge | undefined }[];
 }
 
@@ -225,8 +225,13 @@ async function ofJournal(
       kind: "several",
       places: [...places].map(([conversation, { id, at }]) => ({ id: rootOf(id), conversation, at })),
     };
-  if (dispatches.length === 0) return { kind: "none" };
-  return { kind: "found", journey: { asked, row: undefined, own: undefined, deliveries: [], dispatches, gone: [] } };
+  const [first] = dispatches;
+  if (first === undefined) return { kind: "none" };
+  // A message of the inbox that is gone: an operator may have deleted it.
+  const id = rootOf(first.id);
+  const purge = /^m\d+$/.test(id) ? await purgeOf(deps, id, first.at) : undefined;
+  const gone = purge === undefined ? [] : [{ id, purge }];
+  return { kind: "found", journey: { asked, row: undefined, own: undefined, deliveries: [], dispatches, gone } };
 }
 
 /** Causes are named `m5`, or as a dispatch or run of it: `m5:inbound_claim/1`. */

@@ -30,12 +30,12 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
   const lines = [
     ...(own && origin ? [`sent by ${origin.text}`] : []),
     ...(row ? inboundLines(deps, journey, row, now) : []),
-    ...(row || own ? [] : journalLines(asked, dispatches)),
+    ...(row || own ? [] : journalLines(asked, dispatches, now)),
     ...inOrder([
       ...(row ? inboundEnd(journey, row, now) : []),
       ...decisions.map((one) => ({ at: decidedAt(one, journey), text: decisionLine(one, now) })),
       ...failures.slice(0, MAX_SHOWN),
-      ...droppedRetries(journey.stored, now),
+      ...unfinishedRuns(journey.stored, now),
       ...earlierEnds(journey, now),
       ...changeLines(journey, now),
       ...deliveries.slice(0, MAX_SHOWN).map((delivery) => ({
@@ -104,12 +104,18 @@ function dispatchButtons(dispatches: readonly DispatchRecord[]) {
   });
 }
 
-function journalLines(asked: string, dispatches: readonly DispatchRecord[]): string[] {
-  const ended = dispatches.map((one) => {
-    const veto = one.runs.find((run) => run.outcome === "cancelled");
-    const by = veto ? ` by ${code(veto.hookId)}${veto.reason ? `: ${plain(veto.reason)}` : ""}` : "";
-    return `${code(one.point)}: ${dispatchOutcome(one)}${by}`;
-  });
+/** Of a point that was asked several times, the last time. */
+function journalLines(asked: string, dispatches: readonly DispatchRecord[], now: number): string[] {
+  const last = new Map(dispatches.map((one) => [one.point, one]));
+  const ended = [...last.values()]
+    .sort((a, b) => a.at - b.at)
+    .map((one) => {
+      const veto = one.runs.find((run) => run.outcome === "cancelled");
+      const by = veto ? ` by ${code(veto.hookId)}${veto.reason ? `: ${plain(veto.reason)}` : ""}` : "";
+      const times = dispatches.filter(({ point }) => point === one.point).length;
+      const again = times === 1 ? "" : ` (${times} times; this is the last)`;
+      return `${clockTime(one.at, now)} ${code(one.point)}: ${dispatchOutcome(one)}${by}${again}`;
+    });
   const gone = asked.startsWith("t_") ? "There is no such task." : "The queues no longer have it.";
   return [`${gone} The journal has:`, ...ended];
 }
@@ -191,18 +197,18 @@ function failureLines(dispatches: readonly DispatchRecord[], decisions: readonly
   }));
 }
 
-/** Background runs that failed and were to be tried again, and were not. */
-function droppedRetries(stored: StoredRuns, now: number): Happening[] {
-  return [...stored.values()].flatMap(({ hookId, status, statusReason, attempts, endedAt }) =>
-    status !== "skipped" || attempts.length === 0 || endedAt === undefined
-      ? []
-      : [
-          {
-            at: endedAt,
-            text: `${clockTime(endedAt, now)} ${code(hookId)} was not tried again: ${plain(statusReason ?? "it was skipped")}`,
-          },
-        ],
-  );
+/** Background runs that were cut off, and those that failed and were to be tried again, and were not. */
+function unfinishedRuns(stored: StoredRuns, now: number): Happening[] {
+  return [...stored.values()].flatMap(({ hookId, status, statusReason, attempts, endedAt: at }) => {
+    if (at === undefined) return [];
+    const head = `${clockTime(at, now)} ${code(hookId)}`;
+    if (status === "interrupted")
+      return [
+        { at, text: `${head} was **interrupted**${statusReason === undefined ? "" : `: ${plain(statusReason)}`}` },
+      ];
+    if (status !== "skipped" || attempts.length === 0) return [];
+    return [{ at, text: `${head} was not tried again: ${plain(statusReason ?? "it was skipped")}` }];
+  });
 }
 
 function inboundLines(deps: CommandDeps, journey: Journey, row: InboxRow, now: number): string[] {

@@ -128,7 +128,7 @@ export function deniedText(reason: string | undefined): string {
 export function goneText({ id, purge }: Journey["gone"][number], now: number): string {
   if (purge === undefined) return `${code(id)} was deleted after the retention.`;
   const by = plain(purge.by.displayName ?? `${purge.by.platform}:${purge.by.userId}`, 64);
-  return `${code(id)} was **purged** by ${by} ${ago(purge.at, now)} (${code(`/outbox purge ${purge.what}`)}): nothing more of it is sent.`;
+  return `${code(id)} was **purged** by ${by} ${ago(purge.at, now)} (${code(`/outbox purge ${purge.what}`)}): nothing more of it is ${id.startsWith("m") ? "handled" : "sent"}.`;
 }
 
 function whyNotOutbound(point: OutboundPoint, journey: Journey, now: number): string | undefined {

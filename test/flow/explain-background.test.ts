@@ -40,6 +40,12 @@ beforeAll(async () => {
           run: { shell: { sh: "echo no blocks here >&2; exit 2" } },
         },
         { id: "lineup", on: "message_received", match: isLine, run: WAITS },
+        {
+          id: "cutoff",
+          on: "message_received",
+          match: { when: 'payload.message.text == "line to the end"' },
+          run: WAITS,
+        },
         { id: "before", on: "message_received", priority: 10, execution: "deadline", run: QUICK },
         { id: "after", on: "message_received", priority: 900, execution: "deadline", run: QUICK },
         {
@@ -107,7 +113,7 @@ describe("a hook that runs in the background", () => {
       expect(await why(`/hooks why lineup ${second}`)).toContain("because Grace paused all hooks");
       await invoke(stack.gateway.url, "/hooks resume");
       expect(await why(`/run ${second}`)).toContain(
-        "message_received: 2 hooks ran, 1 skipped, 1 waiting in the background",
+        "message_received: 2 hooks ran, 2 skipped, 1 waiting in the background",
       );
       await invoke(stack.gateway.url, "/hooks disable lineup");
     } finally {
@@ -118,13 +124,13 @@ describe("a hook that runs in the background", () => {
     expect(skipped).toContain("It did not run: its hook is switched off");
     expect(skipped).toMatch(/disabled.*, by Owner/);
     expect(skipped).not.toContain("It ran");
-    expect(await why(`/run ${second}`)).toContain("message_received: 2 hooks ran, 2 skipped");
+    expect(await why(`/run ${second}`)).toContain("message_received: 2 hooks ran, 3 skipped");
     await lineupIs(first, "succeeded");
     const ended = await why(`/hooks why lineup ${first}`);
     expect(ended).toMatch(/It ran(, ✓ passed| in the background, ✓ succeeded)/);
     expect(ended).not.toContain("backgrounded");
-    expect(await why(`/run ${first}`)).toContain("message_received: 3 hooks ran, 1 skipped");
-    expect(await why(`/hooks why before ${first}`)).toContain("3 runs, 1 skipped");
+    expect(await why(`/run ${first}`)).toContain("message_received: 3 hooks ran, 2 skipped");
+    expect(await why(`/hooks why before ${first}`)).toContain("3 runs, 2 skipped");
     await invoke(stack.gateway.url, "/hooks enable lineup");
   });
 
@@ -257,6 +263,10 @@ describe("a background run that the end of the process cut off", () => {
     const answer = await why(`/hooks why lineup ${row}`);
     expect(answer).toContain("It was interrupted: the gateway ended while it ran");
     expect(answer).not.toContain("It ran");
+    // The one run of its life: it did fire.
+    expect(await why("/hooks show cutoff")).not.toContain("never fired");
+    expect(await why("/hooks list never")).not.toContain("cutoff");
+    expect(await why(`/hooks why ${row}`)).toContain("cutoff was interrupted: the gateway ended while it ran");
     // When the process died is not known, so there is no duration: the time until the restart is not part of the run.
     const { data } = await invoke(stack.gateway.url, "/runs lineup limit=1");
     const [{ id, attempts }] = (data as { runs: [{ id: string; attempts: object[] }] }).runs;

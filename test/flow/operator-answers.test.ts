@@ -15,6 +15,10 @@ const LAB = `export default { id: "lab", setup({ hooks }) {
     if (failures++ === 0) throw new Error("the pot is empty");
     return { handled: true, reply: "full again" };
   }, { failurePolicy: "fail-closed" });
+  claiming("shut", 35, (text) => {
+    if (text === "shut") throw new Error("the door is shut");
+    return null;
+  }, { failurePolicy: "fail-closed" });
   claiming("echo", 40, (text) => (text.startsWith("guarded") ? { handled: true, reply: text } : null));
   hooks.registerModifying("message_sending", ({ message }) => {
     if (message.text.startsWith("guarded")) throw new Error("the guard is out of order");
@@ -24,7 +28,7 @@ const LAB = `export default { id: "lab", setup({ hooks }) {
 
 const NO = "shell: { command: ['false'] }";
 const CONFIG = `
-gateway: { unanswered_note: false, retry_first: 100ms, retry_max: 200ms }
+gateway: { unanswered_note: false, retry_first: 100ms, retry_max: 200ms, inbox_attempts: 3 }
 automations: { breaker: { failures: 2, pause: 1h } }
 plugins: [./lab.mjs]
 hooks:
@@ -83,6 +87,30 @@ it("a purged delivery is known as purged by /outbox, and its release stays on re
     expect(await ask(`/outbox ${verb} ${id}`)).toContain(`${id} was purged by`);
   expect(await ask(`/hooks why ${row}`)).toMatch(new RegExp(`released ${id}[\\s\\S]*${id} was purged`));
   expect(await ask("/outbox show d_m99999r")).toContain("There is no delivery");
+});
+
+it("a message that was given up and then purged is known as purged, in a few lines", async () => {
+  const { ask, say } = await lab();
+  const row = await say("shut", /was given up after/);
+  expect(await ask(`/outbox purge ${row} yes=true`)).toContain("1 message deleted");
+  const path = await ask(`/hooks why ${row}`);
+  expect(path).toMatch(new RegExp(`${row} was purged by .* \\(/outbox purge ${row}\\): nothing more of it is handled`));
+  expect(path).toMatch(/\d\d:\d\d:\d\d inbound_claim: .*times; this is the last\)/);
+  expect(path.split("\n").length).toBeLessThan(9);
+  expect(await ask("/hooks why last")).toContain(
+    "The gateway has no message on record: none was received, or what was received has been deleted.",
+  );
+  expect(await ask("/hooks why m0")).toContain("There is no m0");
+});
+
+it("the last firing of a point is not called that while no hook is enabled there", async () => {
+  const { ask } = await lab();
+  await ask("/task add person:web:1 count the beans");
+  await until(async () => (await ask("/hooks why task:create")).includes("task:create last fired:"), "the firing");
+  await ask("/hooks disable vetotask");
+  expect(await ask("/hooks why task:create")).toContain(
+    "task:create is not recorded now, because no hook is enabled there. The last that was recorded:",
+  );
 });
 
 it("a hook that waits for its time or for a person is explained as that, and has no last payload", async () => {
