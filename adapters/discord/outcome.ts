@@ -126,14 +126,14 @@ export function outcomeOf(error: unknown, sent: Sent): SendResult {
       kind: "retry",
       error: "rate limited by Discord",
       afterMs: limitedForMs(error),
-      scope: error.global ? "bot" : "chat",
+      scope: error.global ? "bot" : limitedBy(sent),
     };
   if (error instanceof Limited)
     return {
       kind: "retry",
       error: error.message,
       afterMs: Math.ceil(error.afterMs),
-      scope: error.isGlobal ? "bot" : "chat",
+      scope: error.isGlobal ? "bot" : limitedBy(sent),
     };
   if (error instanceof InvalidRequestPause)
     return { kind: "retry", error: error.message, afterMs: error.afterMs, scope: "bot" };
@@ -148,6 +148,9 @@ export function outcomeOf(error: unknown, sent: Sent): SendResult {
     return { kind: "retry", error: `Discord cannot be reached (${why})`, afterMs: UNREACHABLE_PAUSE_MS, scope: "bot" };
   return unknownOutcome(`no answer from Discord (${why})`, sent);
 }
+
+/** Edits and deletions have limits of their own, as the edits of a message older than an hour (30046). */
+const limitedBy = ({ repeat }: Sent) => (repeat === "harmless" ? "delivery" : "chat");
 
 function refused(refusal: DiscordAPIError, sent: Sent): SendResult {
   const { code, status, message, rawError } = refusal;

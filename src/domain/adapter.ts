@@ -110,8 +110,11 @@ export type SendOperation =
 /** The adapter says what happened; the gateway alone decides what follows. */
 export type SendResult =
   | { kind: "sent"; messageId: string }
-  /** Nothing was posted and the same request may work later. `afterMs` from the platform; `scope`: what must pause. */
-  | { kind: "retry"; error: string; afterMs?: number; scope: "chat" | "bot" }
+  /**
+   * Nothing was posted and the same request may work later. `afterMs` from the platform; `scope`: what must pause. `delivery`: only this
+   * change of a message; what is new in its chat is not limited.
+   */
+  | { kind: "retry"; error: string; afterMs?: number; scope: "delivery" | "chat" | "bot" }
   /**
    * The request was written and no answer came: it may or may not have been posted. `mayRepeat: false`: not even where the platform's
    * creates are idempotent (a private follow-up on Discord).

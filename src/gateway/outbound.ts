@@ -5,6 +5,7 @@
  */
 import type { Adapter } from "../domain/adapter.js";
 import type { Delivery } from "../domain/store.js";
+import { MAX_PAUSE_MS } from "../lib/backoff.js";
 import { decide } from "./outbound/decide.js";
 import { expiryReason, isExpired, orExpiry } from "./outbound/expiry.js";
 import { findTarget, NEW } from "./outbound/find-target.js";
@@ -50,8 +51,9 @@ export async function sendNext(open: Open, out: Outbound): Promise<number | unde
 function sendOne(delivery: Delivery, out: Outbound): Then | Promise<Then> {
   const now = out.clock.now();
   if (isExpired(delivery, now)) return expire(delivery, now, out);
-  // A time further off was set under another clock; what a platform asked for is a pause.
-  const isBounded = delivery.interaction !== undefined || delivery.dueAt - now <= out.config.retry_max;
+  // A time further off was set under another clock; what a platform asked for is a pause, but for what waits apart.
+  const furthestMs = delivery.isApart ? Math.max(MAX_PAUSE_MS, out.config.retry_max) : out.config.retry_max;
+  const isBounded = delivery.interaction !== undefined || delivery.dueAt - now <= furthestMs;
   if (delivery.dueAt > now && isBounded) return orExpiry(delivery, delivery.dueAt);
   const at = out.moves.current(delivery.address);
   if (at !== delivery.address) return followMove(delivery, at, out);

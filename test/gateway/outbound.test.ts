@@ -96,6 +96,25 @@ describe("retries", () => {
     expect(next.platform.requests.filter(({ address }) => address.chatId === "room")).toHaveLength(4);
   });
 
+  it("of a limit of edits hold back that edit alone: what is new goes, and a newer edit takes its place", async () => {
+    const rig = await startRig();
+    script(rig.platform, undefined, { kind: "retry", error: "429", afterMs: 600_000, scope: "delivery" });
+    const card = await send(rig, "card");
+    await ended(rig, card);
+    const edit = await rig.gateway.edit(card, { text: "card 2" }, { cause });
+    await until(async () => (await rig.store.outbox.get(edit))?.isApart === true);
+    await send(rig, "new alert");
+    await until(() => rig.platform.texts().includes("new alert"));
+    expect((await rig.gateway.status()).pauses).toEqual([]);
+    const next = await restart(rig);
+    const newer = await next.gateway.edit(card, { text: "card 3" }, { cause });
+    await ended(next, newer);
+    expect(next.platform.texts()).toEqual(["card 3", "new alert"]);
+    await next.clock.advance(601_000);
+    await until(async () => (await next.store.outbox.get(edit))?.status === "superseded");
+    expect(next.platform.texts()).toEqual(["card 3", "new alert"]);
+  });
+
   it("of a pause of the whole bot account hold back every chat", async () => {
     const rig = await startRig();
     script(rig.platform, { kind: "retry", error: "429", afterMs: 60_000, scope: "bot" });

@@ -62,7 +62,7 @@ export async function takeResult(
 async function waitAsTold(
   delivery: Delivery,
   askedMs: number,
-  scope: "chat" | "bot",
+  scope: "delivery" | "chat" | "bot",
   why: string,
   out: Outbound,
 ): Promise<Then> {
@@ -76,16 +76,17 @@ async function waitAsTold(
     const { platform } = delivery.address;
     out.logger.warn({ platform, conversation: delivery.conversation, scope, askedMs }, `${platform} ${error}`);
   }
-  // Asked for in one turn, so that both are in one transaction. The limit of an interaction is not its chat's.
-  const isOwn = scope === "chat" && delivery.interaction !== undefined;
+  // The limit of an interaction is not its chat's.
+  const paused = scope === "delivery" || (scope === "chat" && delivery.interaction !== undefined) ? undefined : scope;
+  const pause = () => paused && out.pauses.set(delivery.address, paused, dueAt - now, error, now);
   if (endsBefore(delivery, dueAt)) {
-    if (!isOwn) await out.pauses.set(delivery.address, scope, dueAt - now, error, now);
+    await pause();
     return finish(tried(delivery), "dead", givenUpReason(delivery, error, dueAt, now, out.config.ttl), out);
   }
-  await Promise.all([
-    isOwn ? undefined : out.pauses.set(delivery.address, scope, dueAt - now, error, now),
-    out.store.outbox.retryAt(delivery.id, dueAt, error),
-  ]);
+  if (scope === "delivery" && delivery.operation !== "send" && queueOf(delivery) === delivery.conversation)
+    return stepAside(delivery, dueAt, error, out);
+  // Asked for in one turn, so that both are in one transaction.
+  await Promise.all([pause(), out.store.outbox.retryAt(delivery.id, dueAt, error)]);
   return orExpiry(delivery, dueAt);
 }
 

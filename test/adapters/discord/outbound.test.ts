@@ -496,6 +496,16 @@ describe("trouble", () => {
     },
   );
 
+  it("a limit of edits holds back that edit alone", async () => {
+    const id = await sentId({ text: "card" });
+    fake.fail({
+      method: "PATCH",
+      path: "/messages/",
+      action: { kind: "rate-limit", retryAfterS: 25, scope: "shared" },
+    });
+    expect(await edit(id, { text: "card 2" })).toMatchObject({ kind: "retry", scope: "delivery" });
+  });
+
   it("an edit of what the bot did not write asks for a new message", async () => {
     expect(await edit(fake.people.says("mine", { isSilent: true }).id, { text: "x" })).toMatchObject({ kind: "gone" });
   });
