@@ -154,7 +154,9 @@ const rota = z
       .strictObject({
         people: z.array(z.string()).min(1).describe("In turn; names of `people` or platform:id."),
         from: z.string().describe("When the first turn started, such as 2026-01-05T09:00."),
-        every: someDuration().describe("How long a turn is, such as 7d."),
+        every: someDuration().describe(
+          "How long a turn is, such as 7d. Turns of whole days begin at the same time of day, in summer and in winter.",
+        ),
       })
       .optional()
       .describe("People who take turns."),

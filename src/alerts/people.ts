@@ -1,8 +1,8 @@
 /** Who is meant: names of people and rotas, resolved to accounts on platforms. */
-import { parseInstant } from "../lib/instant.js";
 import { localTimezone } from "../lib/timezone.js";
 import type { AlertsConfig, RotaConfig } from "./config.js";
 import { isWithin } from "./quiet-hours.js";
+import { turnAt } from "./turns.js";
 
 const ONCALL = "oncall:";
 
@@ -10,10 +10,9 @@ const ONCALL = "oncall:";
 export function onCall(rota: RotaConfig, now: number): string | undefined {
   const timezone = rota.timezone ?? localTimezone();
   for (const { days, from, to, person } of rota.shifts) if (isWithin({ days, from, to }, timezone, now)) return person;
-  const { rotate } = rota;
-  const from = rotate && parseInstant(rotate.from, timezone);
-  if (!rotate || from === undefined || now < from) return undefined;
-  return rotate.people[Math.floor((now - from) / rotate.every) % rotate.people.length];
+  const turn = turnAt(rota, now);
+  const people = rota.rotate?.people ?? [];
+  return turn === undefined ? undefined : people[turn % people.length];
 }
 
 /** The name of whoever has this account; undefined when the configuration names nobody. */

@@ -1,9 +1,9 @@
 /** When somebody comes on duty: the shifts and turns of a rota, as moments. */
 import { nextCron } from "../lib/cron.js";
-import { parseInstant } from "../lib/instant.js";
 import { localTimezone, timeIn } from "../lib/timezone.js";
 import type { RotaConfig } from "./config.js";
 import { onCall } from "./people.js";
+import { nextTurn } from "./turns.js";
 
 /** Ends of shifts after which nobody is on duty are passed over. */
 const MAX_EDGES = 1_000;
@@ -61,32 +61,23 @@ export function nextOnCall(rota: RotaConfig, now: number): { person: string; at:
   return undefined;
 }
 
-function nextEdge({ shifts, rotate, timezone = localTimezone() }: RotaConfig, after: number): number | undefined {
+function nextEdge(rota: RotaConfig, after: number): number | undefined {
+  const { shifts, timezone = localTimezone() } = rota;
   const cron = (time: string) => `${Number(time.slice(3))} ${Number(time.slice(0, 2))} * * *`;
   const edges = shifts
     .flatMap(({ from, to }) => [from, to])
     .flatMap((time) => nextCron({ cron: cron(time), timezone }, after) ?? []);
-  const turn = rotate && nextTurn(rotate, timezone, after);
+  const turn = nextTurn(rota, after);
   if (turn !== undefined) edges.push(turn);
   return edges.length === 0 ? undefined : Math.min(...edges);
-}
-
-function nextTurn(
-  { from, every }: NonNullable<RotaConfig["rotate"]>,
-  timezone: string,
-  after: number,
-): number | undefined {
-  const begun = parseInstant(from, timezone);
-  if (begun === undefined) return undefined;
-  return after < begun ? begun : begun + (Math.floor((after - begun) / every) + 1) * every;
 }
 
 function begins(rota: RotaConfig, at: number): boolean {
   const person = onCall(rota, at);
   if (person === undefined) return false;
-  const { timezone = localTimezone(), rotate, shifts } = rota;
+  const { timezone = localTimezone(), shifts } = rota;
   const time = timeIn(timezone, at).slice(11, 16);
   const isShift = shifts.some((shift) => shift.from === time && shift.person === person);
-  const isTurn = rotate !== undefined && nextTurn(rotate, timezone, at - 1) === at;
+  const isTurn = nextTurn(rota, at - 1) === at;
   return isShift || isTurn || onCall(rota, at - 1) !== person;
 }

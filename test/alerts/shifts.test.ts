@@ -1,6 +1,7 @@
 /** When somebody comes on duty, and what they are told then. */
 import { describe, expect, it } from "vitest";
 import { alertsConfig, type RotaConfig } from "../../src/alerts/config.js";
+import { onCall } from "../../src/alerts/people.js";
 import { dutyEnds, gapsOf, nextShift } from "../../src/alerts/shifts.js";
 import { parseAddress } from "../../src/domain/address.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
@@ -48,6 +49,34 @@ describe("somebody is on duty", () => {
         "2026-02-01T00:00Z",
       ),
     ).toBe("never");
+  });
+});
+
+describe("turns of whole days", () => {
+  it("begin at the same time of day in the rota's zone, over both changes of the clocks", () => {
+    const weeks = rotaOf({
+      timezone: "Europe/Berlin",
+      rotate: { people: ["ann", "ben"], from: "2026-03-16T09:00", every: "7d" },
+    });
+    expect(starts(weeks, "2026-03-16T00:00Z", 4)).toEqual([
+      "2026-03-16T08:00",
+      "2026-03-23T08:00",
+      "2026-03-30T07:00",
+      "2026-04-06T07:00",
+    ]);
+    expect(starts(weeks, "2026-10-18T00:00Z", 3)).toEqual(["2026-10-19T07:00", "2026-10-26T08:00", "2026-11-02T08:00"]);
+    const at = (time: string) => onCall(weeks, Date.parse(time));
+    expect([at("2026-03-30T06:59Z"), at("2026-03-30T07:00Z")]).toEqual(["ben", "ann"]);
+    expect([at("2026-10-26T07:59Z"), at("2026-10-26T08:00Z")]).toEqual(["ben", "ann"]);
+    expect(at("2026-03-16T07:59Z")).toBeUndefined();
+  });
+
+  it("of some hours have a fixed length", () => {
+    const hours = rotaOf({
+      timezone: "Europe/Berlin",
+      rotate: { people: ["ann", "ben"], from: "2026-03-28T20:00", every: "12h" },
+    });
+    expect(starts(hours, "2026-03-28T20:00Z", 2)).toEqual(["2026-03-29T07:00", "2026-03-29T19:00"]);
   });
 });
 
