@@ -25,12 +25,12 @@ export async function reportAttainment(deps: CommandDeps, { options, at }: Comma
     at === undefined || policies.length === 0
       ? []
       : await slaPictures({ days, policies, open: (await desk.list(OPEN)).clocks, now: to, goal: desk.goal() });
-  const { counted, met, metExtended, metByHook, missed, missedOpen } = totals(policies);
+  const { counted, met, metExtended, metByHook, missed, missedOpen, unanswered } = totals(policies);
   const share = (part: number) => percent(part / counted);
   const duration = (ms: number | undefined) => (ms === undefined ? "" : formatDuration(ms));
   return answer({
     text: [
-      `**SLA, the last ${count(days, "day")}**: ${count(counted, "target")} met or missed${counted > 0 ? `, ${share(met)} met` : ""}${metExtended > 0 ? `, ${share(metExtended)} met after an extension` : ""}${missed > 0 ? `, ${missed} missed` : ""}${missedOpen > 0 ? ` (${missedOpen} of them still open)` : ""}${metByHook > 0 ? `; answered by a hook: ${metByHook}` : ""}.`,
+      `**SLA, the last ${count(days, "day")}**: ${count(counted, "target")} met or missed${counted > 0 ? `, ${share(met)} met` : ""}${metExtended > 0 ? `, ${share(metExtended)} met after an extension` : ""}${missed > 0 ? `, ${missed} missed` : ""}${missedOpen > 0 ? ` (${missedOpen} of them still open)` : ""}${metByHook > 0 ? `; answered by a hook: ${metByHook}` : ""}${unanswered > 0 ? `; closed without an answer, and in no share: **${unanswered}**` : ""}.`,
       policies.length > 0 &&
         table(
           [
@@ -76,11 +76,12 @@ export async function reportAttainment(deps: CommandDeps, { options, at }: Comma
 }
 
 function totals(policies: readonly Attainment[]) {
-  const sum = (field: "met" | "metExtended" | "metByHook" | "late" | "missedOpen") =>
+  const sum = (field: "met" | "metExtended" | "metByHook" | "late" | "missedOpen" | "unanswered") =>
     policies.reduce((total, one) => total + one[field], 0);
   const [met, metExtended, missedOpen] = [sum("met"), sum("metExtended"), sum("missedOpen")];
   const missed = sum("late") + missedOpen;
-  return { met, metExtended, metByHook: sum("metByHook"), missed, missedOpen, counted: met + metExtended + missed };
+  const [metByHook, unanswered] = [sum("metByHook"), sum("unanswered")];
+  return { met, metExtended, metByHook, missed, missedOpen, unanswered, counted: met + metExtended + missed };
 }
 
 /** What the words of the columns that are there mean. */

@@ -247,3 +247,23 @@ sla:
   expect(report).toMatch(/^first +0 +1 +0 +0$/m);
   expect(report).toContain("Answered by a hook: within the target; not in the shares and times");
 });
+
+it("says first how many were closed without an answer: no share has them", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": `
+sla:
+  after_start: 0s
+  conversations: { staff: { role: none } }
+  policies: [{ id: first, for: conversation, measure: first_response, target: 1h }]
+`,
+  });
+  await live.say("is anybody there?");
+  const ask = (line: string) => invoke(live.app.url, line, LIVE_TOKEN);
+  const id = await until(async () => {
+    const { clocks } = (await ask("/sla list")).data as { clocks: { entity: { id: string } }[] };
+    return clocks[0]?.entity.id;
+  }, "the clock");
+  expect((await ask(`/sla close ${id} spam`)).outcome).not.toBe("failed");
+  const [headline = ""] = (await ask("/sla report 7")).text.split("\n");
+  expect(headline).toContain("0 targets met or missed; closed without an answer, and in no share: **1**.");
+});
