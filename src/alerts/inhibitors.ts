@@ -1,13 +1,16 @@
-/** Which open alerts keep others quiet: an index by rule and labels, so that a storm of alerts asks it in constant time. */
+/** Which open alerts keep others quiet: an index by rule and labels, so that a storm of alerts asks it in constant time. Also which chats take no alerts. */
 import { type Alert, isOpen } from "../domain/alert.js";
 import type { AlertsConfig } from "./config.js";
 import { type Labels, labelsOf, type Matcher, parseMatchers } from "./matchers.js";
+import { isAboutPlace } from "./tell/undelivered.js";
 
 export interface Inhibitors {
   /** The alert that keeps an alert with these labels quiet. Never itself. */
   find(labels: Labels): string | undefined;
   /** Notes what became of an alert; true when others may be concerned. */
   note(alert: Alert): boolean;
+  /** An open alert says that alerts, or reminders and escalations, do not reach this chat (a formatted address). */
+  refuses(destination: string): boolean;
 }
 
 /** Undelivered messages are no news while their platform is away. */
@@ -32,7 +35,19 @@ export function createInhibitors(rules: AlertsConfig["inhibit"]): Inhibitors {
       active: new Map(),
     }),
   );
+  /** Ids of such alerts, by chat. */
+  const refused = new Map<string, Set<string>>();
+  function noteRefusal(alert: Alert): void {
+    const { destination } = alert.signal.labels;
+    if (destination === undefined || !isAboutPlace(alert)) return;
+    const ids = refused.get(destination) ?? new Set<string>();
+    if (isOpen(alert.state)) ids.add(alert.id);
+    else ids.delete(alert.id);
+    if (ids.size > 0) refused.set(destination, ids);
+    else refused.delete(destination);
+  }
   return {
+    refuses: (destination) => refused.has(destination),
     find(labels) {
       for (const { mutes, keyOf, active } of all) {
         if (active.size === 0 || !mutes(labels)) continue;
@@ -41,6 +56,7 @@ export function createInhibitors(rules: AlertsConfig["inhibit"]): Inhibitors {
       return undefined;
     },
     note(alert) {
+      noteRefusal(alert);
       let isNews = false;
       const labels = labelsOf(alert);
       // One that is kept quiet itself keeps nobody quiet: rules that point at each other would silence everything.

@@ -14,8 +14,10 @@ export interface Reach {
   posted: string[];
   /** A message in one of those chats notifies one of its people, or a stand-in. */
   isCalled: boolean;
-  /** Private chats of its people and stand-ins whom no message in those chats notifies. */
+  /** Private chats of its people and stand-ins whom no message in those chats notifies; one that takes no alerts now is tried as well. */
   direct: { destination: string; name: string }[];
+  /** Those of them that take alerts. */
+  arriving: { destination: string; name: string }[];
   /** The fallback, when none of those notifies a person and the step has no webhook. */
   elsewhere: readonly string[];
   /** People of a rota who are notified because the person on call is not mentioned in any chat. */
@@ -36,20 +38,21 @@ export interface StandIn {
   isDirect: boolean;
 }
 
-export type Around = Pick<Alerting, "config" | "admins" | "direct" | "personOf">;
+export type Around = Pick<Alerting, "config" | "admins" | "direct" | "personOf" | "inhibitors">;
 
 export function reachOf(step: Step, there: readonly string[], around: Around, now: number): Reach {
-  const { config, admins, personOf } = around;
+  const { config, admins } = around;
   const { webhook } = step;
   const chats = step.to.length > 0 ? step.to : [...there];
   const isAt = (places: readonly string[], accounts: readonly Mentioned[]) =>
-    places.some((destination) => isReached(destination, accounts, personOf));
+    places.some((destination) => isReachedNow(destination, accounts, around));
   const mentioned = accountsOf(step.mention, config, now);
   const people = groupBy(mentioned, ({ name }) => name);
   const uncalled = people.filter((accounts) => !isAt(chats, accounts));
   const direct = uncalled.flatMap((accounts) => directTo(accounts, chats, around));
+  const arrives = ({ destination }: Reach["direct"][number]) => !around.inhibitors.refuses(destination);
   const isDirect = (accounts: readonly Mentioned[]) =>
-    direct.some((one) => accounts.some(({ name }) => name === one.name));
+    direct.filter(arrives).some((one) => accounts.some(({ name }) => name === one.name));
   const isCalledHimself = isAt(chats, mentioned);
 
   const near = rotasOf(step).flatMap((rota) => {
@@ -60,7 +63,7 @@ export function reachOf(step: Step, there: readonly string[], around: Around, no
   direct.push(...near.flatMap((one) => (one.isDirect ? directTo(one.accounts, chats, around) : [])));
   const isCalled = isCalledHimself || near.some((one) => !one.isDirect);
 
-  const isSilent = step.mention.length > 0 && webhook === undefined && !isCalled && direct.length === 0;
+  const isSilent = step.mention.length > 0 && webhook === undefined && !isCalled && !direct.some(arrives);
   const elsewhere = isSilent ? fallbacks(config, () => admins().map(formatAddress), chats) : [];
   const far = rotasOf(step).flatMap((rota) =>
     isAt(elsewhere, accountsOf([`oncall:${rota}`], config, now))
@@ -74,6 +77,7 @@ export function reachOf(step: Step, there: readonly string[], around: Around, no
     posted: webhook === undefined ? chats : [...chats, webhook],
     isCalled,
     direct,
+    arriving: direct.filter(arrives),
     elsewhere,
     standIns,
     notified,
@@ -92,6 +96,15 @@ export function isReached(
   const person = personOf(destination);
   if (person !== undefined) return mentioned.some(({ ref }) => ref === "everyone" || ref === person);
   return mentioned.some(({ ref }) => ref === "everyone" || ref.startsWith(`${platform}:`));
+}
+
+/** Also, no open alert says that nothing arrives there. */
+export function isReachedNow(
+  destination: string,
+  mentioned: readonly Mentioned[],
+  { personOf, inhibitors }: Pick<Around, "personOf" | "inhibitors">,
+): boolean {
+  return isReached(destination, mentioned, personOf) && !inhibitors.refuses(destination);
 }
 
 const ONCALL = "oncall:";
@@ -122,9 +135,9 @@ function standInAt(
   if (rota === undefined || places.length === 0) return undefined;
   const found = (person: string): StandIn | undefined => {
     const accounts = accountsOf([person], around.config, now);
-    if (places.some((place) => isReached(place, accounts, around.personOf)))
-      return { rota: name, accounts, isDirect: false };
-    const isDirect = mayBeDirect && directTo(accounts, places, around).length > 0;
+    if (places.some((place) => isReachedNow(place, accounts, around))) return { rota: name, accounts, isDirect: false };
+    const chats = directTo(accounts, places, around);
+    const isDirect = mayBeDirect && chats.some(({ destination }) => !around.inhibitors.refuses(destination));
     return isDirect ? { rota: name, accounts, isDirect } : undefined;
   };
   const others = new Set(peopleOf(rota).filter((person) => found(person) !== undefined));

@@ -9,7 +9,10 @@ import { GAP_KIND, OWN_KIND } from "./steps/route.js";
 import type { Telling } from "./tell/telling.js";
 import { UNREACHED_PREFIX } from "./tell/undelivered.js";
 
-type Watching = Pick<Telling, "config" | "admins" | "direct" | "personOf" | "clock" | "store" | "raiseOwn" | "nameOf">;
+type Watching = Pick<
+  Telling,
+  "config" | "admins" | "direct" | "personOf" | "inhibitors" | "clock" | "store" | "raiseOwn" | "nameOf"
+>;
 
 /** Safe to repeat: a gap is reported when it starts, and not again after a restart or when an operator has resolved its alert. */
 export async function watchRotas(watching: Watching): Promise<void> {

@@ -382,3 +382,73 @@ it("a card that a chat refuses is one dead letter, of its newest text", async ()
   expect(on.posted()).toHaveLength(1);
   expect(on.posted()[0]?.text).toContain("third");
 });
+
+it("the chat of the alert takes none: who is on call there is notified in a private chat, and each message says that", async () => {
+  const { loop, other, inOther } = twoPlatforms();
+  refuse(loop, "room");
+  const on = await watch(
+    {
+      ...route({ escalate: [{ after: "5s", mention: ["oncall:support"] }] }),
+      fallback: [OTHER_OPS],
+      people: { ben: ["loop:8"] },
+      rotas: steady("ben"),
+    },
+    {
+      platform: loop,
+      others: [other],
+      direct: (ref) => (ref === "loop:8" ? parseAddress("loop:bot:dm-ben") : undefined),
+    },
+  );
+  await on.raise();
+  await on.advance(MINUTE);
+  expect(escalated(on.posted("loop:bot:dm-ben"))).toContain(
+    `ben cannot be notified in ${ROOM} (it takes no alerts now) and is notified in a private chat`,
+  );
+  // The fallback has the message that the chat did not take.
+  const copies = inOther("ops").map(({ text }) => text);
+  expect(copies.find((text) => text.includes("Escalated: step"))).toContain("and is notified in a private chat");
+  expect(copies.join()).not.toContain("is mentioned");
+  expect(await ownAlerts(on)).toEqual([]);
+});
+
+it("the private chat of who is on call takes none: the next step notifies the next person, and the chat is tried again", async () => {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  refuse(loop, "dm-ben");
+  const on = await watch(
+    {
+      ...route({
+        escalate: [
+          { after: "5s", mention: ["oncall:support"] },
+          { after: "30s", mention: ["oncall:support"] },
+        ],
+      }),
+      fallback: [OPS],
+      people: { ben: ["other:8"], ann: ["other:7"] },
+      rotas: {
+        support: { timezone: "UTC", rotate: { people: ["ben", "ann"], from: "2025-12-25T09:00", every: "14d" } },
+      },
+    },
+    {
+      platform: loop,
+      direct: (ref) => parseAddress(ref === "other:8" ? "loop:bot:dm-ben" : "loop:bot:dm-ann"),
+    },
+  );
+  await on.raise();
+  await on.advance(MINUTE);
+  const why =
+    "ben has no loop account (the private chat takes no alerts now); ann is the next person who can be notified, and is notified in a private chat";
+  expect(
+    on
+      .posted("loop:bot:dm-ann")
+      .map(({ text }) => text)
+      .join(),
+  ).toContain("Escalated: step 2 of 2");
+  expect(
+    on
+      .posted()
+      .map(({ text }) => text)
+      .join(),
+  ).toContain(why);
+  const tried = () => loop.requests.filter(({ address }) => address.chatId === "dm-ben").length;
+  expect(tried()).toBeGreaterThan(1);
+});

@@ -1,7 +1,7 @@
 /** Whom the messages of an escalation step mention, and what they say of people who are not notified there. */
 import type { Alerting } from "../alerting.js";
 import { accountsOf, type Mentioned, named, onCall } from "../people.js";
-import { isReached, type Reach, rotaOf, type Step } from "../reach.js";
+import { isReached, isReachedNow, type Reach, rotaOf, type Step } from "../reach.js";
 import { isWebhook, shownAs } from "../tell/shown-as.js";
 
 /** Accounts of every platform: a message that does not arrive is posted at the fallback with the same mentions. */
@@ -47,7 +47,7 @@ function sentenceOf(
 ): string | undefined {
   const accounts = accountsOf([one], alerting.config, now);
   const places = chat === undefined ? chatsOf(reach) : [chat];
-  if (places.some((place) => isReached(place, accounts, alerting.personOf))) return undefined;
+  if (places.some((place) => isReachedNow(place, accounts, alerting))) return undefined;
   const why = missingOf(one, alerting, now) ?? whyNot(accounts, chat, reach, alerting);
   const standIn = reach.standIns.find(({ rota }) => rota === rotaOf(one));
   if (standIn === undefined) return why;
@@ -62,22 +62,36 @@ const chatsOf = ({ posted, elsewhere }: Reach) => [...posted.filter((place) => !
 
 /** `is mentioned`, where that is another chat with its name. */
 function mentionedIn(accounts: readonly Mentioned[], chat: string | undefined, reach: Reach, alerting: Alerting) {
-  const { personOf, placeName } = alerting;
-  if (chat !== undefined && isReached(chat, accounts, personOf)) return "is mentioned";
-  const other = chatsOf(reach).find((place) => isReached(place, accounts, personOf));
-  return other === undefined ? "is mentioned" : `is mentioned in ${shownAs(other, placeName)}`;
+  if (chat !== undefined && isReachedNow(chat, accounts, alerting)) return "is mentioned";
+  const other = chatsOf(reach).find((place) => isReachedNow(place, accounts, alerting));
+  return other === undefined ? "is mentioned" : `is mentioned in ${shownAs(other, alerting.placeName)}`;
 }
 
-/** The person has no account on the platform of this chat; how else the step notifies them. */
+/** The person has no account on the platform of this chat, or the chat takes no alerts; how else the step notifies them. */
 function whyNot(accounts: readonly Mentioned[], chat: string | undefined, reach: Reach, alerting: Alerting): string {
+  const why = `${whyNotIn(accounts, chat, reach, alerting)}${refusedChat(accounts, alerting)}`;
+  if (reach.arriving.some(({ name }) => accounts.some((one) => one.name === name)))
+    return `${why} and is notified in a private chat`;
+  const isElsewhere = chatsOf(reach).some((place) => isReachedNow(place, accounts, alerting));
+  return isElsewhere ? `${why} and ${mentionedIn(accounts, chat, reach, alerting)}` : why;
+}
+
+function whyNotIn(accounts: readonly Mentioned[], chat: string | undefined, reach: Reach, alerting: Alerting): string {
+  const { personOf, placeName } = alerting;
+  const places = chat === undefined ? chatsOf(reach) : [chat];
+  const refusing = places.find((place) => isReached(place, accounts, personOf));
+  if (refusing !== undefined)
+    return `${namesOf(accounts, alerting)} cannot be notified in ${shownAs(refusing, placeName)} (it takes no alerts now)`;
   const platform = chat?.split(":")[0];
   const isTheirs = accounts.some(({ ref }) => ref.startsWith(`${platform}:`));
   const where = platform === undefined ? "has no account where this alert is posted" : `has no ${platform} account`;
-  const why = `${namesOf(accounts, alerting)} ${isTheirs ? "is not in this private chat" : where}`;
-  if (reach.direct.some(({ name }) => accounts.some((one) => one.name === name)))
-    return `${why} and is notified in a private chat`;
-  const isElsewhere = chatsOf(reach).some((place) => isReached(place, accounts, alerting.personOf));
-  return isElsewhere ? `${why} and ${mentionedIn(accounts, chat, reach, alerting)}` : why;
+  return `${namesOf(accounts, alerting)} ${isTheirs ? "is not in this private chat" : where}`;
+}
+
+/** ` (the private chat takes no alerts now)`, where the person has one. */
+function refusedChat(accounts: readonly Mentioned[], { direct, inhibitors }: Alerting): string {
+  const chats = accounts.flatMap(({ ref }) => direct(ref) ?? []);
+  return chats.length > 0 && chats.every(inhibitors.refuses) ? " (the private chat takes no alerts now)" : "";
 }
 
 /** Whether the step notifies a person at all, and where its copy is. */

@@ -101,18 +101,18 @@ function take(plan: Plan, step: Step, { route, routes, urging, by, lateMs }: Tak
 }
 
 /** Whether the people of the step got it, for the card. */
-function note(urging: Urging, { isCalled, direct, isUnreached }: Reach): void {
+function note(urging: Urging, { isCalled, arriving, isUnreached }: Reach): void {
   delete urging.unreached;
   delete urging.direct;
   if (isUnreached) urging.unreached = urging.steps;
-  else if (!isCalled && direct.length > 0) urging.direct = direct.map(({ destination }) => destination);
+  else if (!isCalled && arriving.length > 0) urging.direct = arriving.map(({ destination }) => destination);
 }
 
 /** True wherever it is read: the fallback gets the same words when the private chat refuses them. */
-const directlyTo = (name: string) => `Sent to ${name} in a private chat: no account where this alert is posted`;
+const directlyTo = (name: string) => `Sent to ${name} in a private chat: not notified where this alert is posted`;
 
 /** Whom an escalation was sent to in a private chat; undefined when it was posted where the alert is. */
-export const sentDirectlyTo = (text: string) => /Sent to (.+) in a private chat: no account/.exec(text)?.[1];
+export const sentDirectlyTo = (text: string) => /Sent to (.+) in a private chat: no/.exec(text)?.[1];
 
 /** A message of its own there, and the alert's card, where that is not shown yet. */
 function notify(
