@@ -153,6 +153,40 @@ describe("a bridge", () => {
     },
   );
 
+  it.each([
+    ["given up", { kind: "permanent", error: "403 Forbidden: bot was blocked by the user" }, "/outbox retry d_m3f"],
+    ["not known", { kind: "ambiguous", error: "no answer", mayRepeat: false }, "/outbox release d_m3f"],
+  ] as const)(
+    "notifies the operator whose answer the platform did not take (%s), once, with the reason and what to do",
+    async (what, result, next) => {
+      const privateAddress = (at: Address, userId: string) => ({ ...at, chatId: `dm-${userId}` });
+      const far = new LoopbackPlatform("far", { privateAddress });
+      far.width = 1_000;
+      const near = new LoopbackPlatform("loop");
+      near.script = () => result;
+      const rig = await startRig({
+        gateway: { unanswered_note: false },
+        operators: { operator: ["far:7"] },
+        platforms: [near, far],
+        hooks: toFar,
+      });
+      await rig.say("hello?", { messageId: "m1", userId: "5" });
+      await rig.idle();
+      const replyToId = far.messages[0]?.id as string;
+      const lobby = { platform: "far", chatId: "lobby" };
+      await rig.say("nobody with a role", { ...lobby, messageId: "f0", userId: "8", replyToId });
+      await rig.say("the answer", { ...lobby, messageId: "f1", userId: "7", replyToId });
+      await rig.idle();
+      expect(near.requests).toHaveLength(2);
+      expect(far.texts("dm-8")).toEqual([]);
+      expect(far.texts("dm-7")).toHaveLength(1);
+      const [notice = ""] = far.texts("dm-7");
+      expect(notice).toContain(what);
+      expect(notice).toContain(result.error);
+      expect(notice).toContain(next);
+    },
+  );
+
   it("to where the message came from is no echo", async () => {
     const rig = await startRig({
       hooks: (registry) =>

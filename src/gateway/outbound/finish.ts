@@ -1,5 +1,6 @@
 /** The ways a delivery ends without being sent, and who is told. */
 import type { Delivery } from "../../domain/store.js";
+import { notifyAsker } from "./notify-asker.js";
 import { reportFailed } from "./report-failed.js";
 import type { Outbound, Then } from "./sending.js";
 
@@ -9,6 +10,9 @@ type Ending = "held" | "suppressed" | "cancelled" | "superseded" | "dead" | "sen
 export async function finish(delivery: Delivery, ending: Ending, reason: string, out: Outbound): Promise<Then> {
   const isGivenUp = ending === "dead" || ending === "held";
   const status = delivery.isCourtesy && isGivenUp ? "cancelled" : ending;
+  // Whoever answered a customer through a copy has to know that the answer did not come through.
+  if (delivery.mirrors !== undefined && (status === "held" || status === "dead"))
+    await notifyAsker(delivery, status, reason, out);
   const now = out.clock.now();
   const isTold = status === "dead" || status === "cancelled";
   await out.store.outbox.finish(delivery.id, status, reason, now, isTold && out.registry.isHeard("delivery_failed"));

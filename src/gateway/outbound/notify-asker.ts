@@ -1,13 +1,15 @@
 /**
  * Notifies the person whose command or press gets no answer because hooks withheld it, so that a failing guard does not lock operators
- * out and no platform shows a pending answer forever; and the operator whose message was not passed on to another chat. The text is the
- * product's own and shows nothing of the answer. No hook decides about it: the hook that failed would withhold it, too.
+ * out and no platform shows a pending answer forever; and the operator whose message was not passed on to another chat, because hooks
+ * withheld it or the platform did not take it. The text is the product's own and shows nothing of the answer. No hook decides about it:
+ * the hook that failed would withhold it, too.
  */
 import { createHash } from "node:crypto";
 import { type Address, formatAddress } from "../../domain/address.js";
 import type { InteractionRef } from "../../domain/event.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
+import { IN_DOUBT } from "./doubt.js";
 import type { Outbound } from "./sending.js";
 
 export type Withheld = "held" | "suppressed" | "cancelled" | "dead";
@@ -47,12 +49,22 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
 
 const OPENLY = "The answer was withheld by a hook. `/outbox` shows why.";
 
-const NOT_PASSED_ON = "This message was not passed on: a hook withheld it. `/outbox` shows why.";
+const NOT_PASSED_ON = "This message was not passed on. `/outbox` shows why.";
 
 function notPassedOn({ id, address }: Delivery, ending: Withheld, reason: string, { offers }: Outbound): string {
   const place = offers.placeName(address) ?? formatAddress(address);
-  const shown = `**Your message was not posted in ${place}: it was ${ending === "dead" ? "given up" : ending}.**\n> ${reason.slice(0, 500)}`;
-  const next = ending === "held" ? `\`/outbox release ${id}\` posts it.` : "To answer, write another message.";
+  const isInDoubt = ending === "held" && reason.includes(IN_DOUBT);
+  const what = isInDoubt
+    ? `It is not known whether your message was posted in ${place}.`
+    : `Your message was not posted in ${place}: it was ${ending === "dead" ? "given up" : ending}.`;
+  const shown = `**${what}**\n> ${reason.slice(0, 500)}`;
+  const next = isInDoubt
+    ? `\`/outbox release ${id}\` asks what is there, and posts it or not.`
+    : ending === "held"
+      ? `\`/outbox release ${id}\` posts it.`
+      : ending === "dead"
+        ? `\`/outbox retry ${id}\` tries it again.`
+        : "To answer, write another message.";
   return `${shown}\n\`/outbox show ${id}\` has the details. ${next}`;
 }
 
