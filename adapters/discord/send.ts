@@ -96,8 +96,14 @@ async function acknowledgedFirst(
   return signal.aborted ? notConnected("the adapter is stopping") : request(context, operation, signal);
 }
 
-function request(context: SendContext, asked: SendOperation, signal: AbortSignal): Promise<SendResult> {
-  const operation = inItsThread(asked);
+async function request(context: SendContext, asked: SendOperation, signal: AbortSignal): Promise<SendResult> {
+  const result = await perform(context, inItsThread(asked), signal);
+  // Only a change of a message waits apart from its chat; a new message may need a channel that is opened or found first.
+  const isNew = asked.kind === "create" && result.kind === "retry" && result.scope === "delivery";
+  return isNew ? { ...result, scope: "chat" } : result;
+}
+
+function perform(context: SendContext, operation: SendOperation, signal: AbortSignal): Promise<SendResult> {
   if (operation.address.chatId.startsWith(DM_PREFIX)) return openDm(context, operation);
   switch (operation.kind) {
     case "create":

@@ -46,7 +46,8 @@ describe.each([
       kind === "an edit"
         ? await rig.send({ kind: "edit", address: at(channel), messageId: id, part: part("v2") })
         : await rig.say({ text: "x", attachments }, { chatId: channel });
-    expect(result).toMatchObject({ kind: "retry", scope: "chat", afterMs: expect.any(Number) });
+    const scope = kind === "an edit" ? "delivery" : "chat";
+    expect(result).toMatchObject({ kind: "retry", scope, afterMs: expect.any(Number) });
     const { afterMs = Number.NaN } = result as { afterMs?: number };
     expect(afterMs).toBeGreaterThanOrEqual(leastMs);
     expect(afterMs).toBeLessThanOrEqual(mostMs);
