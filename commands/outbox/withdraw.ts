@@ -48,14 +48,9 @@ export async function withdrawOne(
     const rest = await deps.cancelRest(id, `withdrawn by ${operatorName(context.operator)}`);
     return answer({ text: [restText(id, rest)], data: { withdrawn: rest ? 1 : 0, ...rest } });
   }
-  const sent = parts.filter(({ status }) => status === "sent").length;
-  const state =
-    parts.length === 0 || (sent === 0 && parts.length === 1)
-      ? "It waits for its turn, and will not be sent."
-      : `${sent} of its ${count(parts.length, "part")} ${sent === 1 ? "is" : "are"} sent and ${sent === 1 ? "stays" : "stay"}; the rest will not be sent.`;
   return answer({
     text: [
-      `Cancel ${code(id)} to ${conversationText(deps, conversation)}? ${state} \`yes=true\` cancels without asking.`,
+      `Cancel ${code(id)} to ${conversationText(deps, conversation)}? ${stateText(parts)} \`yes=true\` cancels without asking.`,
     ],
     data: { withdrawn: 0, wouldWithdraw: 1, what: id },
     isQuestion: true,
@@ -68,13 +63,24 @@ export async function withdrawOne(
   });
 }
 
+function stateText(parts: Delivery["parts"]): string {
+  const sent = parts.filter(({ status }) => status === "sent").length;
+  const onItsWay = parts.find(({ status }) => status === "sending");
+  const unclear = onItsWay && `Part ${onItsWay.index + 1} is on its way and may still arrive.`;
+  if (sent === 0) return unclear ?? "It waits for its turn, and will not be sent.";
+  const [is, stays] = sent === 1 ? ["is", "stays"] : ["are", "stay"];
+  const state = `${sent} of its ${count(parts.length, "part")} ${is} sent and ${stays}; the rest will not be sent.`;
+  return unclear === undefined ? state : `${state} ${unclear}`;
+}
+
 function restText(id: string, rest: CancelledRest | undefined): string {
   if (rest === undefined)
     return `Nothing was cancelled: ${code(id)} had ended meanwhile. \`/outbox show ${id}\` shows how.`;
   const { sent, parts, isUnclear } = rest;
   if (sent === 0 && !isUnclear) return withdrawnText(1, 1);
   const unclear = isUnclear ? ` Part ${sent + 1} was on its way and may still arrive.` : "";
-  return `${code(id)} is cancelled: ${sent} of ${count(parts, "part")} ${sent === 1 ? "was" : "were"} sent before.${unclear} \`/outbox list cancelled\` shows what is kept of it.`;
+  const before = sent === 0 ? "" : `: ${sent} of ${count(parts, "part")} ${sent === 1 ? "was" : "were"} sent before`;
+  return `${code(id)} is cancelled${before}.${unclear} \`/outbox list cancelled\` shows what is kept of it.`;
 }
 
 async function withdrawAll(deps: CommandDeps, { operator, signal }: CommandContext, ids: readonly string[]) {

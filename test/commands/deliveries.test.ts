@@ -57,6 +57,9 @@ describe("a message that is partly sent", () => {
     const asked = await desk.say("/outbox purge d_parts");
     expect(asked.shown).toContain("3 of its 500 parts are sent and stay; the rest will not be sent.");
     expect((await desk.store.outbox.get("d_parts"))?.status).toBe("sending");
+    await desk.store.outbox.enqueue([delivery("d_whole")], now());
+    await desk.store.outbox.freeze("d_whole", undefined, [part(0), part(1)], []);
+    expect((await desk.say("/outbox purge d_whole")).shown).toContain("It waits for its turn, and will not be sent.");
     const { shown: text, data } = await desk.say("/outbox purge d_parts yes=true");
     expect(text).toContain("is cancelled: 3 of 500 parts were sent before.");
     expect(data).toMatchObject({ withdrawn: 1, sent: 3, parts: 500 });
@@ -71,9 +74,13 @@ describe("a message that is partly sent", () => {
     await desk.store.outbox.enqueue([delivery("d_wire")], now());
     await desk.store.outbox.freeze("d_wire", undefined, [part(0)], []);
     await desk.store.outbox.partSending("d_wire", 0);
+    const asked = (await desk.say("/outbox purge d_wire")).shown;
+    expect(asked).toContain("Part 1 is on its way and may still arrive.");
+    expect(asked).not.toContain("will not be sent");
     expect((await desk.say("/outbox purge d_wire yes=true")).shown).toContain(
-      "Part 1 was on its way and may still arrive.",
+      "`d_wire` is cancelled. Part 1 was on its way and may still arrive.",
     );
+    expect((await desk.say("/outbox show d_wire")).shown).toMatch(/1 +not known +1/);
   });
 });
 
