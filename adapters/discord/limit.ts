@@ -19,7 +19,7 @@ export function limitMs(body: string, header: Header): number {
   return [told * 1000, asked, reset * 1000].find(isTime) ?? UNKNOWN_MS;
 }
 
-/** Of the whole bot account. */
+/** The limit concerns the whole bot account. */
 export function isGlobalLimit(body: string, header: Header): boolean {
   return header("x-ratelimit-global") !== null || fieldsOf(body).global === true;
 }
@@ -36,7 +36,7 @@ export function isDiscordsLimit(body: string): boolean {
 
 const isTime = (ms: number | undefined): ms is number => ms !== undefined && Number.isFinite(ms) && ms > 0;
 
-/** Of an answer that may be anything, as what stands between Discord and us may give it. */
+/** The fields of an answer, which a proxy between Discord and us may have written. */
 export function fieldsOf(body: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(body);

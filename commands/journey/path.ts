@@ -104,7 +104,7 @@ function dispatchButtons(dispatches: readonly DispatchRecord[]) {
   });
 }
 
-/** Of a point that was asked several times, the last time. */
+/** One line a point; the last one where it fired several times. */
 function journalLines(asked: string, dispatches: readonly DispatchRecord[], now: number): string[] {
   const last = new Map(dispatches.map((one) => [one.point, one]));
   const ended = [...last.values()]

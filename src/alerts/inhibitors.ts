@@ -2,7 +2,7 @@
 import { type Alert, isOpen } from "../domain/alert.js";
 import type { AlertsConfig } from "./config.js";
 import { type Labels, labelsOf, type Matcher, parseMatchers } from "./matchers.js";
-import { isAboutPlace } from "./tell/undelivered.js";
+import { isAboutPlace } from "./own-alerts.js";
 
 export interface Inhibitors {
   /** The alert that keeps an alert with these labels quiet. Never itself. */

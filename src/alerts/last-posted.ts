@@ -1,8 +1,7 @@
 /** Which alert people mean by `last`: the one that was posted last in their chat. */
-
 import type { AlertStore } from "../domain/alert.js";
 import { type Alert, isOpen } from "../domain/alert.js";
-import { OWN_KIND } from "./steps/route.js";
+import { OWN_KIND } from "./own-alerts.js";
 
 const REACH = 500;
 /** The gateway's alerts about itself come among those of customers, and are rarely meant. */

@@ -3,9 +3,9 @@ import { formatAddress } from "../domain/address.js";
 import { type Alert, isOpen } from "../domain/alert.js";
 import { type AlertsConfig, defaultRoute } from "./config.js";
 import { type RotaView, reachesOf, viewRotas } from "./on-call.js";
+import { GAP_KIND, OWN_KIND } from "./own-alerts.js";
 import { reachOf } from "./reach.js";
 import { namesOf } from "./steps/call.js";
-import { GAP_KIND, OWN_KIND } from "./steps/route.js";
 import type { Telling } from "./tell/telling.js";
 import { UNREACHED_PREFIX } from "./tell/undelivered.js";
 

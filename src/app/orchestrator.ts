@@ -96,7 +96,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
     nameOf: (ref) => accountName(config, ref),
     assignees: () => Object.keys(parts.orchestratorNow().runners),
     expectationProblem: (one) => expectationProblem(one, parts.models.names),
-    // One that is unknown is refused with the nearest name by whoever creates the task.
+    // Creating the task refuses an unknown name, with the nearest one.
     roleFor: (assignTo) => roleToAssign(assignTo, parts.orchestratorNow()) ?? "operator",
     pass,
   };

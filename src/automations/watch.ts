@@ -88,9 +88,9 @@ interface Marks {
   file: string;
   /** Which file and which folder it is that the system watches. */
   place: string;
-  /** Of the names in the folder. */
+  /** The names in the folder, as one text. */
   names: string;
-  /** Of the hook files. They are examined when a name changed since `before`: the system reports all other changes. */
+  /** The hook files, as one text. They are examined when a name changed since `before`: the system reports all other changes. */
   hooks: string;
 }
 
@@ -116,7 +116,7 @@ async function hooksMark(folder: string): Promise<string> {
   return marks.join("\n");
 }
 
-/** Of what a link leads to. A number of the disk is used again for a new file; the time at which that was made differs. */
+/** Identifies what a link leads to. A number of the disk is used again for a new file; the time at which that was made differs. */
 async function markOf(path: string): Promise<{ identity: string; content: string }> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return { identity: "none", content: "" };

@@ -193,7 +193,7 @@ export interface Adapter {
   openThread?(at: Address, messageId: string, name: string): Promise<Address | undefined>;
   /**
    * Opens a thread of its own, under no message, by its name; undefined where this chat has none. Rejects as `openThread` does. Called
-   * twice it opens two, so whoever wants one remembers it. For platforms without threads under messages.
+   * twice it opens two, so a caller that wants one remembers it. For platforms without threads under messages.
    */
   openTopic?(at: Address, name: string): Promise<Address | undefined>;
   /** One request. Never throws for what a platform can answer; a thrown error counts as ambiguous. Only valid while `run` is under way. */

@@ -80,6 +80,6 @@ function shortenField(field: NonNullable<Card["fields"]>[number], take: Take) {
   const name = take(field.name);
   const value = take(field.value);
   if (name === "" && value === "") return [];
-  // Of a field whose name was cut there is no value, and platforms take none that is empty.
+  // A field whose name was cut has no value, and platforms take none that is empty.
   return [{ ...field, name, value: value || "…" }];
 }

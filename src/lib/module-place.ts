@@ -1,4 +1,4 @@
-/** Where in a module, or in a local file that it imports, an error is, for whoever wrote them. */
+/** Where in a module, or in a local file that it imports, an error is, for its author. */
 import { realpathSync } from "node:fs";
 import { basename, dirname, relative } from "node:path";
 import { fileURLToPath } from "node:url";

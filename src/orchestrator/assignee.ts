@@ -43,8 +43,8 @@ export function assigneeOf(assignTo: string, { runners }: Pick<OrchestratorConfi
 }
 
 /**
- * Who may give it work and hear what it says: for an agent, whoever may do so of each runner that it may start. Undefined when there is
- * no such runner.
+ * The role that may give it tasks and see what it says; for an agent, the highest role of the runners that it may start. Undefined when
+ * there is no such runner.
  */
 export function roleToAssign(assignTo: string, config: Pick<OrchestratorConfig, "runners">): Role | undefined {
   const runner = Object.hasOwn(config.runners, assignTo) ? config.runners[assignTo] : undefined;

@@ -183,7 +183,7 @@ function commandOf(
       try {
         return answerOf(await inStage(stage, context, () => run(strictContext(context, of))), `The answer of ${of}`);
       } catch (error) {
-        // Whoever gave the command sees the message; the plugin's author needs the line.
+        // The operator who gave the command sees the message; the plugin's author needs the line.
         if (error instanceof HookgateError && error.code.startsWith("PLUGIN_"))
           logger.error(
             { plugin, command: name, place: errorPlace(error) ?? registeredAt },

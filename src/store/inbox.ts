@@ -124,7 +124,7 @@ export function createInbox(
         }),
       );
       if (unreadable.length === 0) return rows;
-      // Asked again, so that a full page is one: whoever reads on takes a short one for the last.
+      // Asked again, so that a full page is one: a caller takes a short page for the last.
       await giveUp(unreadable);
     }
   };

@@ -82,7 +82,7 @@ function examine(log: Buffer, index: LogIndex | undefined): LogState {
 }
 
 interface LogIndex {
-  /** Of the last commit. */
+  /** The last frame that was committed. */
   frames: number;
   salts: Buffer;
 }

@@ -105,7 +105,7 @@ const SHAPES: readonly Shape[] = [
   { table: "sla_cases", key: ["id"], column: "data", type: "object", texts: ["id", "conversation"] },
 ];
 
-/** They stay in the file, for whoever wants to repair them by hand. */
+/** They stay in the file, so that an operator can repair them by hand. */
 async function moveUnreadable({ database, write }: Connection, damage: Damage): Promise<void> {
   const moved = await write(() => SHAPES.flatMap((shape) => moveRows(database, shape)));
   for (const { table, name } of moved)

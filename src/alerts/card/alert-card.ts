@@ -177,7 +177,7 @@ export function stateLine(alert: Alert, late: Late | undefined, at: At, history:
     case "expired":
       return `${word} ${at(endedAt ?? since)}${endingOf(alert, history, at)}`;
     case "warned":
-      // What stands still has no due time.
+      // A paused clock has no due time.
       return late === undefined || late.pausedFor !== undefined
         ? `${word} since ${at(since)}`
         : `${word}: due ${at(late.dueAt)}`;

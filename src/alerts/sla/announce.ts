@@ -10,7 +10,7 @@ import { backoffMs } from "../../lib/backoff.js";
 import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
-import { OWN_KIND } from "../steps/route.js";
+import { OWN_KIND } from "../own-alerts.js";
 
 export interface AnnounceParts {
   store: SlaStore;

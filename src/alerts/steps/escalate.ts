@@ -1,6 +1,7 @@
 /** Notifies others, step by step, until an operator acknowledges: each route its own steps. A step that notifies none of its people says so, and goes to the fallback as well. */
 import type { Actor, Urging } from "../../domain/alert.js";
 import type { Alerting } from "../alerting.js";
+import { OWN_KIND } from "../own-alerts.js";
 import type { Mentioned } from "../people.js";
 import { CLOCK, type Plan } from "../plan.js";
 import { type Reach, reachOf, type Step } from "../reach.js";
@@ -8,7 +9,7 @@ import { lateText } from "../tell/late.js";
 import { placesOf, urgingOf } from "../urging.js";
 import { mentionedBy, namesOf, sentencesFor } from "./call.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
-import { OWN_KIND, type Route } from "./route.js";
+import type { Route } from "./route.js";
 
 /** Ends the key of a step that notified none of its people. */
 export const UNREACHED = ":unreached";

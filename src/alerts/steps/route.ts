@@ -4,6 +4,7 @@ import type { Alert } from "../../domain/alert.js";
 import type { Alerting, AlertPolicy } from "../alerting.js";
 import { type AlertsConfig, defaultRoute, type RouteConfig } from "../config.js";
 import { labelsOf, parseMatchers } from "../matchers.js";
+import { GAP_KIND, OWN_KIND, UNREACHED_KIND } from "../own-alerts.js";
 import type { Plan } from "../plan.js";
 
 export interface Route {
@@ -15,13 +16,6 @@ export interface Route {
 }
 
 export type Routing = Pick<Alerting, "config" | "admins" | "policy">;
-
-/** What alerts about alerting are of: they go where nothing else failed. */
-export const OWN_KIND = "alerts";
-/** The kind of an alert about a step of an escalation that notified none of its people. */
-export const UNREACHED_KIND = "unreached";
-/** The kind of an alert about a rota that has no one on call. */
-export const GAP_KIND = "gap";
 
 export function route(plan: Plan, routing: Routing): Route[] {
   return routesFor(plan.alert, routing);

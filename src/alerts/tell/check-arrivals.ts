@@ -1,9 +1,10 @@
 /** Looks after cards on their way. One that cannot be told where it should is told elsewhere, and that is an alert itself. */
 import { type AlertCard, isOpen } from "../../domain/alert.js";
 import type { Delivery } from "../../domain/store.js";
+import { isAboutPlace } from "../own-alerts.js";
 import type { Telling } from "./telling.js";
 import { sendTest } from "./test-arrival.js";
-import { arrivesAgain, isAboutPlace, raiseUndelivered, saidAgain, undelivered } from "./undelivered.js";
+import { arrivesAgain, raiseUndelivered, saidAgain, undelivered } from "./undelivered.js";
 
 /** Alerts that are told elsewhere in one go. */
 const PAGE = 200;

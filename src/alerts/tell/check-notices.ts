@@ -2,11 +2,12 @@
 import type { Notice } from "../../domain/alert.js";
 import { GIVEN_UP } from "../../domain/given-up.js";
 import type { Delivery } from "../../domain/store.js";
+import { isAboutPlace } from "../own-alerts.js";
 import { isTakenBack } from "./called-off.js";
 import { groupBy } from "./group-by.js";
 import { waitsUntil } from "./late.js";
 import type { Telling } from "./telling.js";
-import { arrivesAgain, isAboutPlace, raiseUnsaid, saidAgain } from "./undelivered.js";
+import { arrivesAgain, raiseUnsaid, saidAgain } from "./undelivered.js";
 
 const ASK_AGAIN_MS = 15_000;
 const HISTORY_MAX = 200;

@@ -3,7 +3,7 @@ import { formatAddress, parseAddress } from "../../domain/address.js";
 import type { Alert } from "../../domain/alert.js";
 import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
-import { OWN_KIND } from "../steps/route.js";
+import { OWN_KIND } from "../own-alerts.js";
 import { isWebhook } from "./shown-as.js";
 import type { Telling } from "./telling.js";
 import { arrivesAgain, saidAgain } from "./undelivered.js";

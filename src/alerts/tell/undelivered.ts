@@ -1,7 +1,7 @@
 /** Alerts about alerting: a destination that alerts do not reach, or what is said besides their cards. */
 import { type Alert, isOpen } from "../../domain/alert.js";
 import { HookgateError } from "../../lib/errors.js";
-import { OWN_KIND, UNREACHED_KIND } from "../steps/route.js";
+import { OWN_KIND, UNREACHED_KIND } from "../own-alerts.js";
 import { isWebhook, shownAs } from "./shown-as.js";
 import type { Telling } from "./telling.js";
 
@@ -55,11 +55,6 @@ export async function arrivesAgain(destination: string, { store, raiseOwn }: Tel
 /** An alert about messages that were not delivered must not become one of them. */
 export function isAboutDelivery({ signal }: Pick<Alert, "signal">): boolean {
   return ABOUT_DELIVERY.has(signal.labels.kind ?? "");
-}
-
-/** No one is left to notify that this place cannot be notified. */
-export function isAboutPlace({ signal: { source, labels } }: Pick<Alert, "signal">): boolean {
-  return source.kind === OWN_KIND && labels.destination !== undefined;
 }
 
 const ABOUT_DELIVERY: ReadonlySet<string> = new Set(["letters", "undelivered", "unsaid"]);

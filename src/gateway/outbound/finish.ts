@@ -10,7 +10,7 @@ type Ending = "held" | "suppressed" | "cancelled" | "superseded" | "dead" | "sen
 export async function finish(delivery: Delivery, ending: Ending, reason: string, out: Outbound): Promise<Then> {
   const isGivenUp = ending === "dead" || ending === "held";
   const status = delivery.isCourtesy && isGivenUp ? "cancelled" : ending;
-  // Whoever answered a customer through a copy has to know that the answer did not come through.
+  // The operator who answered a customer through a copy has to know that the answer did not arrive.
   if (delivery.mirrors !== undefined && (status === "held" || status === "dead"))
     await notifyAsker(delivery, status, reason, out);
   const now = out.clock.now();

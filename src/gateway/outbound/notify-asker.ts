@@ -65,14 +65,14 @@ function notPassedOn({ id, address }: Delivery, ending: Withheld, reason: string
       : ending === "dead"
         ? `\`/outbox retry ${id}\` tries it again.`
         : "To answer, write another message.";
-  return `${shown}\n\`/outbox show ${id}\` has the details. ${next}`;
+  return `${shown}\n\n\`/outbox show ${id}\` has the details. ${next}`;
 }
 
 function textFor({ id, answers }: Delivery, ending: Withheld, reason: string): string {
   if (!answers?.isOperator) return "The answer cannot be shown here. The operators can see why.";
   const shown = `**The command ran, but its answer was ${ending === "dead" ? "given up" : ending}.**\n> ${reason.slice(0, 500)}`;
-  if (ending !== "held") return `${shown}\n\`/outbox show ${id}\` has the details.`;
-  return `${shown}\nCommands still work: \`/hooks disable\` with the id of the failing hook lets answers through without that guard, \`/outbox release ${id}\` sends this one after it is fixed.`;
+  if (ending !== "held") return `${shown}\n\n\`/outbox show ${id}\` has the details.`;
+  return `${shown}\n\nCommands still work: \`/hooks disable\` with the id of the failing hook lets answers through without that guard, \`/outbox release ${id}\` sends this one after it is fixed.`;
 }
 
 /** The platform waits for its answer. A press on a button changes its message in place: nothing is pending then. */
