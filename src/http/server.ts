@@ -22,6 +22,7 @@ import { type ErrorAnswer, errorAnswer } from "./errors.js";
 import { createFailedTokens } from "./failed-tokens.js";
 import { createGuard, isLoopback } from "./guard.js";
 import { createLimits } from "./limits.js";
+import { type OtherLoopback, takeOtherLoopback } from "./localhost.js";
 import { createPeople, type PersonWithToken } from "./people.js";
 import type { HttpParts, Route } from "./route.js";
 import { routes } from "./routes/index.js";
@@ -146,6 +147,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const connections = watchConnections(app.server, clock);
   let sweep: Timer | undefined;
   let url = "";
+  let otherLoopback: OtherLoopback | undefined;
 
   async function build(): Promise<void> {
     answerErrors(app, parts, options.shown);
@@ -206,13 +208,21 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         throw cannotListen(error, host, port);
       }
       url = urlOf(app, host);
+      try {
+        otherLoopback = await takeOtherLoopback(app.server, host, Number(new URL(url).port || 80));
+      } catch (error) {
+        await app.close();
+        throw error;
+      }
       sweepOld();
       logger.info({ url }, "the web server listens");
     },
     async stop() {
       stopping.abort();
       sweep?.cancel();
-      await connections.end(() => app.close());
+      await connections.end(async () => {
+        await Promise.all([otherLoopback?.close(), app.close()]);
+      });
     },
   };
 }

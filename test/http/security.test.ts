@@ -1,7 +1,7 @@
 /** What strangers and people without a role try on the running product over HTTP: tokens, sessions, floods, slow and deep bodies. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { request } from "node:http";
-import { connect } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -322,5 +322,48 @@ describe("connections that send nothing", () => {
     await until(() => ended === silent.length, "every silent connection being ended", 20_000);
     expect((await fetch(`${full.url}/healthz`)).status).toBe(200);
     await full.close();
+  });
+});
+
+describe("the other loopback address, which browsers try first for `localhost`", () => {
+  /** Resolves with what keeps the port there; undefined on a machine without IPv6. */
+  const take = (port: number) =>
+    new Promise<{ port: number; close(): void } | undefined>((resolve, reject) => {
+      const server = createServer((socket) => socket.destroy());
+      server.once("error", (error: NodeJS.ErrnoException) => {
+        if (error.code === "EADDRINUSE") reject(error);
+        else resolve(undefined);
+      });
+      server.listen({ host: "::1", port, ipv6Only: true }, () => {
+        const bound = server.address();
+        resolve({ port: typeof bound === "object" && bound !== null ? bound.port : 0, close: () => server.close() });
+      });
+    });
+
+  it("is the gateway's, too, until it stops", async () => {
+    const own = await runApp({});
+    onTestFinished(() => own.close());
+    const port = Number(new URL(own.url).port);
+    const probe = await take(0);
+    probe?.close();
+    // Without IPv6 nothing can listen there.
+    if (probe === undefined) return expect(await take(port)).toBeUndefined();
+    expect((await fetch(`http://[::1]:${port}/healthz`)).status).toBe(200);
+    await expect(take(port)).rejects.toMatchObject({ code: "EADDRINUSE" });
+    await own.stop();
+    const after = await take(port);
+    expect(after?.port).toBe(port);
+    after?.close();
+  });
+
+  it("that another program has refuses the start, with the reason", async () => {
+    const other = await take(0);
+    if (other === undefined) return expect(await take(0)).toBeUndefined();
+    onTestFinished(() => other.close());
+    const started = runApp({}, { HOOKGATE_PORT: String(other.port) });
+    await expect(started).rejects.toMatchObject({
+      code: "PORT_TAKEN",
+      message: expect.stringContaining(`port ${other.port} on ::1 is taken`),
+    });
   });
 });
