@@ -30,9 +30,6 @@ export interface OpenOptions {
   readonly: boolean;
 }
 
-/** SQLite cuts a larger log back to this size after a burst. */
-export const LOG_LIMIT_BYTES = 67_108_864;
-
 /** How long SQLite itself may block the event loop waiting for a lock; longer waits are done without blocking. */
 const BUSY_TIMEOUT_MS = 20;
 
@@ -63,7 +60,7 @@ export function openDatabase(file: string, { durability, readonly }: OpenOptions
     database.pragma("cache_size = -8192");
     database.pragma("wal_autocheckpoint = 4000");
     // After a burst the WAL file is cut back to this, instead of keeping its largest size for ever.
-    database.pragma(`journal_size_limit = ${LOG_LIMIT_BYTES}`);
+    database.pragma("journal_size_limit = 67108864");
     return database;
   } catch (thrown) {
     database?.close();

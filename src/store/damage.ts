@@ -3,10 +3,9 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 import type { StoreHealth } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { LOG_LIMIT_BYTES } from "./connection.js";
 import type { DatabaseFiles } from "./files.js";
 import { readMark } from "./identity.js";
-import { isHeaderSound, LOG_HEADER_BYTES } from "./lost-log.js";
+import { isHeaderSound, LOG_HEADER_BYTES, readIndex } from "./lost-log.js";
 
 export interface Damage {
   /** Remembers an error that shows damage; others are ignored. */
@@ -27,13 +26,13 @@ interface Opened {
   own?: OwnFiles;
 }
 
-/** `descriptor`: of the database. Closed before SQLite closes the file, it would take SQLite's locks along. */
+/** Descriptors of the database and of its index. Closed before SQLite closes these files, they would take SQLite's locks along. */
 interface OwnFiles {
-  descriptor: number;
+  database: number;
+  index: number;
   /** A start beside a busy reader cannot write its mark into the file at once. */
   marks: readonly (number | undefined)[];
   log: string | undefined;
-  logBytes: number;
 }
 
 export function watchForDamage(files: Pick<DatabaseFiles, "database" | "journal">, logger: Logger): Damage {
@@ -55,7 +54,7 @@ export function watchForDamage(files: Pick<DatabaseFiles, "database" | "journal"
   /** What was written over. Does not end before a restart: the gateway's own writes hide it sooner or later. */
   const overwritten = ({ own }: Opened): HookgateError | undefined => {
     if (!own) return undefined;
-    if (!own.marks.includes(readMark(own.descriptor)))
+    if (!own.marks.includes(readMark(own.database)))
       return new HookgateError({
         code: "STORE_FOREIGN",
         message: `the database ${files.database} was overwritten with another file while the gateway runs: what the gateway stored is lost`,
@@ -107,17 +106,13 @@ export function watchForDamage(files: Pick<DatabaseFiles, "database" | "journal"
     filesAreOpen(mark) {
       opened = { database: identityOf(files.database), journal: identityOf(files.journal) };
       if (mark === undefined) return;
-      const descriptor = openSync(files.database, "r");
-      opened.own = {
-        descriptor,
-        marks: [mark, readMark(descriptor)],
-        log: identityOf(log),
-        logBytes: sizeOf(log),
-      };
+      const database = openSync(files.database, "r");
+      const index = openSync(`${files.database}-shm`, "r");
+      opened.own = { database, index, marks: [mark, readMark(database)], log: identityOf(log) };
     },
     health: () => ({ problem: look(), remarks: [...remarks, ...lostHistory()] }),
     close() {
-      if (opened?.own) closeSync(opened.own.descriptor);
+      if (opened?.own) for (const descriptor of [opened.own.database, opened.own.index]) closeSync(descriptor);
       opened = undefined;
     },
   };
@@ -128,10 +123,10 @@ const RESTORE = "Stop the gateway, then restore a backup with `npx hookgate rest
 /** What somebody else did to the log; undefined when nothing shows. Nothing else holds locks on it, so it can be opened and closed. */
 function changeOfLog(file: string, own: OwnFiles): string | undefined {
   if (identityOf(file) !== own.log) return "deleted or replaced";
-  const before = own.logBytes;
-  own.logBytes = sizeOf(file);
-  if (own.logBytes < Math.min(before, LOG_LIMIT_BYTES)) return "cut short";
-  return own.logBytes < LOG_HEADER_BYTES || isHeaderSound(headerOf(file)) ? undefined : "overwritten at its start";
+  const bytes = sizeOf(file);
+  // A checkpoint of another program may cut off what is in the database already, and says so in the index before it does.
+  if (bytes < (readIndex(own.index)?.logBytes ?? 0)) return "cut short";
+  return bytes < LOG_HEADER_BYTES || isHeaderSound(headerOf(file)) ? undefined : "overwritten at its start";
 }
 
 function headerOf(file: string): Buffer {

@@ -2,11 +2,12 @@
  * Finds out whether the write-ahead log lost commits since the last run. SQLite stops reading its log at the first damaged frame and
  * drops the rest without a word (https://www.sqlite.org/walformat.html#recovery).
  */
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { endianness } from "node:os";
 
 export const LOG_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
+const INDEX_HEADERS_BYTES = 96;
 const LITTLE_ENDIAN = 0x377f0682;
 const BIG_ENDIAN = 0x377f0683;
 /** The number of the database is there on its first page: see identity.ts. */
@@ -30,7 +31,7 @@ export type LogState =
 /** `database`: the path of the database, whose log it is. */
 export function readLog(database: string): LogState {
   // First, so that what a running gateway adds meanwhile is in the log.
-  const index = readIndex(`${database}-shm`);
+  const index = readIndexFile(`${database}-shm`);
   let log: Buffer;
   try {
     log = readFileSync(`${database}-wal`);
@@ -81,24 +82,40 @@ function examine(log: Buffer, index: LogIndex | undefined): LogState {
   return { kind: "read", isHeaderSound: hasHeader, lostCommits, missingFrames, marks };
 }
 
-interface LogIndex {
-  /** The last frame that was committed. */
+/** What the header of an index says of its log. It outlives a process that was killed (https://www.sqlite.org/walformat.html#the_wal_index_header). */
+export interface LogIndex {
+  /** The last frame that was committed; 0 after the log was copied into the database and started anew. */
   frames: number;
+  /** What the log has at least. */
+  logBytes: number;
   salts: Buffer;
 }
 
-/** The header of the index, which outlives a process that was killed (https://www.sqlite.org/walformat.html#the_wal_index_header). */
-function readIndex(file: string): LogIndex | undefined {
-  let index: Buffer;
+function readIndexFile(file: string): LogIndex | undefined {
+  let descriptor: number | undefined;
   try {
-    index = readFileSync(file);
+    descriptor = openSync(file, "r");
+    return readIndex(descriptor);
   } catch {
     return undefined;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
   }
+}
+
+/** `descriptor`: of the index of a database, `-shm`. Undefined when it is not written whole. */
+export function readIndex(descriptor: number): LogIndex | undefined {
+  const index = Buffer.alloc(INDEX_HEADERS_BYTES);
+  const read = readSync(descriptor, index, 0, INDEX_HEADERS_BYTES, 0);
   // SQLite writes it twice, and is killed in between at times.
-  if (index.length < 96 || index.compare(index, 0, 48, 48, 96) !== 0 || index[12] !== 1) return undefined;
-  const frames = endianness() === "LE" ? index.readUInt32LE(16) : index.readUInt32BE(16);
-  return { frames, salts: index.subarray(32, 40) };
+  if (read < INDEX_HEADERS_BYTES || index.compare(index, 0, 48, 48, 96) !== 0 || index[12] !== 1) return undefined;
+  const isLittle = endianness() === "LE";
+  const frames = isLittle ? index.readUInt32LE(16) : index.readUInt32BE(16);
+  const size = isLittle ? index.readUInt16LE(14) : index.readUInt16BE(14);
+  // 1 stands for the largest size, which does not fit.
+  const pageBytes = size === 1 ? 65_536 : size;
+  const logBytes = frames === 0 ? 0 : LOG_HEADER_BYTES + frames * (FRAME_HEADER_BYTES + pageBytes);
+  return { frames, logBytes, salts: index.subarray(32, 40) };
 }
 
 type Checksum = readonly [number, number];

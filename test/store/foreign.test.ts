@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -214,5 +215,20 @@ describe("files of a store that is open", () => {
     }
     await store.check();
     expect(existsSync(`${file}-wal`)).toBe(true);
+  });
+
+  test("nothing is reported when another program copies the log into the database and empties it", async () => {
+    const file = join(temporaryFolder(), "hookgate.db");
+    const store = await openTestStore({ file });
+    await fill(store, 0);
+    await store.check();
+    const other = openSqlite(file);
+    other.pragma("wal_checkpoint(TRUNCATE)");
+    other.close();
+    expect(statSync(`${file}-wal`).size).toBe(0);
+    await store.check();
+    await fill(store, 20);
+    await store.check();
+    expect(await store.inbox.counts()).toMatchObject({ waiting: 40 });
   });
 });
