@@ -28,9 +28,16 @@ const ALIKE = ["Latin", "Cyrillic", "Greek", "Armenian", "Cherokee"].map(
   (script) => new RegExp(`\\p{Script=${script}}`, "u"),
 );
 
+/** Letters and digits of scripts that no language writes in one word with Latin letters. */
+const APART_FROM_LATIN =
+  /(?!\p{Script=Latin}|\p{Script=Common}|\p{Script=Inherited}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|\p{Script=Bopomofo})[\p{L}\p{Nd}]/u;
+
 /** `Аnn` with a Cyrillic first letter; `Команда DevOps` has each script in a word of its own. */
 function mixesScripts(shown: string): boolean {
-  return shown.split(/[^\p{L}\p{M}]+/u).some((word) => ALIKE.filter((script) => script.test(word)).length > 1);
+  return shown.split(/[^\p{L}\p{M}\p{Nd}]+/u).some((word) => {
+    if (/\p{Script=Latin}/u.test(word) && APART_FROM_LATIN.test(word)) return true;
+    return ALIKE.filter((script) => script.test(word)).length > 1;
+  });
 }
 
 /** Why nobody may choose this name, as the end of a sentence: "the name …"; undefined when it is good. */

@@ -87,6 +87,12 @@ describe("who may come in", () => {
       "Gra\u200dce",
       "Gr\u0430ce",
       "Grac\u03b5",
+      // Lisu, New Tai Lue, Tifinagh, Malayalam, Osage.
+      "\ua4f3wner",
+      "\u19d0wner",
+      "\u2d54lga",
+      "\u0d20lga",
+      "\u{104c2}lga",
     ])
       expect(await rename(name)).toMatchObject(refused);
     for (const [name, status] of [
@@ -94,7 +100,17 @@ describe("who may come in", () => {
       ["\u3164", 400],
     ] as const)
       expect(await login(BOB, { name })).toMatchObject({ status, cookie: "" });
-    for (const name of ["Bob", "Bob  B.", "José", "Команда DevOps", "Ελένη", "علی\u200cرضا", "👩\u200d🔬 Ann"])
+    for (const name of [
+      "Bob",
+      "Bob  B.",
+      "José",
+      "Команда DevOps",
+      "Ελένη",
+      "علی\u200cرضا",
+      "👩\u200d🔬 Ann",
+      "Tシャツ屋",
+      "Ann2",
+    ])
       expect(await rename(name)).toMatchObject({ person: { id: "2" } });
     expect(await rename("Bob")).toEqual({ person: { id: "2", name: "Bob" } });
   });
