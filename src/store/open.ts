@@ -75,6 +75,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   let walSync: WalSync | undefined;
   let checkedAt: number | undefined;
   let mark: number | undefined;
+  let forget: (() => void) | undefined;
   try {
     if (readonly) {
       database = openDatabase(file, { durability, readonly });
@@ -90,6 +91,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       });
       ({ database, checkedAt, mark } = own);
       for (const loss of own.losses) damage.remark(loss);
+      // A start that fails is no crash. One that found a loss only logs it: then the next start is to warn, too.
+      if (own.losses.length === 0) forget = forgetOwner(database);
     }
     const { clock, lockWaitMs = LOCK_WAIT_MS } = options;
     walSync = durability === "full" && !readonly ? createWalSync(file, clock, options.disk) : undefined;
@@ -108,6 +111,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     );
   } catch (thrown) {
     walSync?.close();
+    try {
+      forget?.();
+    } catch {
+      // Then the next start looks for what was lost, as after a crash.
+    }
     database?.close();
     damage.close();
     lock?.release();

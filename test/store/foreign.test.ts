@@ -151,6 +151,20 @@ describe("the log that a crash left", () => {
     expect(store.health().remarks).toEqual([expect.stringContaining(`${file}-wal was ${words.replace("was ", "")}`)]);
   });
 
+  test("is not reported as deleted after a start that failed", async () => {
+    const file = await usedDatabase();
+    const change = (sql: string) => {
+      const database = openSqlite(history(file));
+      database.exec(sql);
+      database.close();
+    };
+    change("INSERT INTO kysely_migration VALUES ('999-newer', '')");
+    await expect(openStore(storeOptions(file))).rejects.toMatchObject({ code: "STORE_TOO_NEW" });
+    change("DELETE FROM kysely_migration WHERE name = '999-newer'");
+    const store = await openTestStore({ file });
+    expect(store.health().remarks).toEqual([]);
+  });
+
   test("is reported when it was emptied", async () => {
     const file = await crashedDatabase();
     truncateSync(`${file}-wal`);
