@@ -2,7 +2,6 @@
  * One run of one operator-defined hook, from what triggered it to who is told. This is the whole pipeline: every run, whatever
  * started it, goes through here once for each attempt.
  */
-import { isOfStranger } from "../domain/access.js";
 import type { StepRecord } from "../domain/automation.js";
 import type { Refusal } from "./gates/refusal.js";
 import type { Pass } from "./gates.js";
@@ -16,6 +15,7 @@ import { findLoop } from "./run/loop.js";
 import { openRun } from "./run/open-run.js";
 import type { RunOutcome } from "./run/outcome.js";
 import type { RunParts, RunStart } from "./run/parts.js";
+import { comesOfStranger } from "./run/strangers.js";
 
 /** Rejects only when the store cannot take the beginning of the run: then nothing was done. */
 export async function runAutomation(start: RunStart, parts: RunParts): Promise<RunOutcome> {
@@ -70,10 +70,14 @@ export async function runAutomation(start: RunStart, parts: RunParts): Promise<R
     return outcome;
   } finally {
     // Strangers must not be able to switch a hook off for all others: what fails for them is counted nowhere.
-    const isCounted = isSuccess(outcome) || !isOfStranger(start.point.name, start.payload);
+    const isCounted = isSuccess(outcome) || !(await isOfStranger(start, parts));
     await gate.leave(isCounted ? outcome : undefined);
   }
 }
+
+/** A store that cannot be read must not keep the gate closed. */
+const isOfStranger = ({ point, payload, cause }: RunStart, { runs }: RunParts) =>
+  comesOfStranger({ point: point.name, payload, cause }, runs).catch(() => false);
 
 const isSuccess = (outcome: RunOutcome | undefined) => outcome?.status === "succeeded" || outcome?.status === "blocked";
 

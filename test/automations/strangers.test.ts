@@ -15,6 +15,7 @@ web:
   access: { dms: operators, chats: [general], mention: required }
 hooks:
   - { id: fails, on: message_received, match: { access: any }, run: { shell: { sh: "exit 1" } } }
+  - { id: follows, on: hook_run_completed, match: { when: 'payload.hookId == "fails"' }, run: { shell: { sh: "exit 1" } } }
 `;
 const plugin = `export default { id: "hangs", setup(api) {
   api.hooks.registerVoid("message_received", () => new Promise(() => {}), { id: "wait", timeoutMs: 50 });
@@ -44,6 +45,8 @@ test("failures for strangers' messages are not counted, those for others are", a
   for (let n = 1; n <= 4; n++) {
     await say(BOB, "dm-2");
     await live.ended("fails", n);
+    // What the run sets off comes of the stranger as well.
+    await live.ended("follows", n);
     await until(async () => (await timeouts()) >= n, `timeout ${n}`);
   }
   expect((await live.runs("fails")).map(({ status }) => status)).toEqual(["failed", "failed", "failed", "failed"]);
@@ -59,4 +62,16 @@ test("failures for strangers' messages are not counted, those for others are", a
     () => `both breakers being open: ${open()}`,
   );
   expect(open()).toEqual(["fails", "hangs.wait"]);
+
+  // For a message that is answered, what the run sets off counts as well.
+  await live.post("/api/command", { line: "/hooks enable fails" });
+  for (let n = 7; n <= 8; n++) {
+    await say(TOKEN, "dm-1");
+    await live.ended("follows", n);
+    await live.post("/api/command", { line: "/hooks enable fails" });
+  }
+  await until(
+    () => open().includes("follows"),
+    () => `the breaker of what follows being open: ${open()}`,
+  );
 });
