@@ -1,13 +1,12 @@
 /** Deliveries and dead inbox messages as `/outbox` names them: for each action those to which it applies. */
-
 import { type Address, formatAddress } from "../../domain/address.js";
 import type { Choice } from "../../domain/command.js";
 import { addressOf } from "../../domain/event.js";
 import type { DeliveryStatus } from "../../domain/store.js";
 import type { Parts } from "../parts.js";
+import { titled } from "./titled.js";
 
 const NEWEST = 100;
-const MAX_PLACE = 48;
 
 interface Wanted {
   /** In the order in which they are offered. */
@@ -36,7 +35,7 @@ export async function letters(
   { store, offers }: Pick<Parts, "store" | "offers">,
 ): Promise<Choice[]> {
   const choice = (id: string, status: string, at: Address): Choice => ({
-    name: `${id} · ${status} · ${short(offers.placeName(at) ?? formatAddress(at))}`,
+    name: `${id} · ${status} · ${titled(offers.placeName(at) ?? formatAddress(at))}`,
     value: id,
   });
   const [rows, ...deliveries] = await Promise.all([
@@ -47,9 +46,4 @@ export async function letters(
   const found = deliveries.map((some) => some.map(({ id, status, address }) => choice(id, status, address)));
   const after = statuses.indexOf("dead") + 1;
   return [...found.slice(0, after).flat(), ...dead, ...found.slice(after).flat()];
-}
-
-function short(text: string): string {
-  const characters = [...text.replace(/\s+/g, " ").trim()];
-  return characters.length <= MAX_PLACE ? characters.join("") : `${characters.slice(0, MAX_PLACE - 1).join("")}…`;
 }

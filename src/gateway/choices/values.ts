@@ -7,10 +7,9 @@ import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../domain
 import type { CommandTable } from "../inbound/parse-command.js";
 import type { Parts } from "../parts.js";
 import { LETTERS, letters } from "./letters.js";
+import { titled } from "./titled.js";
 
 const NEWEST = 100;
-/** Of a title in a choice: the id behind it must stay readable. */
-const MAX_TITLE = 48;
 
 export interface Asking {
   operator: Operator;
@@ -134,9 +133,4 @@ function gatesOf(missions: readonly Mission[], named: OptionValue | undefined): 
   const isShut = ({ gate }: (typeof gates)[number]) => gate.verdict !== undefined && !isGateOpen(gate);
   const sorted = [...gates.filter(isShut), ...gates.filter((one) => !isShut(one))];
   return sorted.map(({ title, gate }) => ({ name: `${gate.name} · ${titled(title)}`, value: gate.name }));
-}
-
-function titled(text: string): string {
-  const characters = [...text.replace(/\s+/g, " ").trim()];
-  return characters.length <= MAX_TITLE ? characters.join("") : `${characters.slice(0, MAX_TITLE - 1).join("")}…`;
 }

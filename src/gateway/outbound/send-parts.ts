@@ -2,7 +2,7 @@
 import type { Adapter, SendOperation, SendResult } from "../../domain/adapter.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
-import { mayRepeat } from "./doubt.js";
+import { IN_DOUBT, mayRepeat } from "./doubt.js";
 import { orExpiry } from "./expiry.js";
 import { finish } from "./finish.js";
 import { whereTo } from "./plan-parts.js";
@@ -26,7 +26,7 @@ export async function sendParts(delivery: Delivery, adapter: Adapter, out: Outbo
     if (messageId === undefined) {
       if (!ticket) {
         if (part.status === "sending" && !mayRepeat(delivery, part, adapter, out))
-          return finish(delivery, "held", "cut off while it was being sent: it may or may not have arrived", out);
+          return finish(delivery, "held", `cut off while it was being sent: it ${IN_DOUBT}`, out);
         const nowMs = out.clock.monotonic();
         ticket = out.limiter.take(adapter, address, queue, nowMs, delivery.isApart);
         if (ticket.at > nowMs) return orExpiry(delivery, out.clock.now() + ticket.at - nowMs);

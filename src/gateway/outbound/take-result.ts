@@ -5,7 +5,7 @@ import { partCountText } from "../../domain/part-count.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { backoffMs, MAX_PAUSE_MS } from "../../lib/backoff.js";
 import { formatDuration } from "../../lib/duration.js";
-import { mayRepeat } from "./doubt.js";
+import { IN_DOUBT, mayRepeat } from "./doubt.js";
 import { endsBefore, givenUpReason, orExpiry } from "./expiry.js";
 import { finish } from "./finish.js";
 import { followMove } from "./follow-move.js";
@@ -38,8 +38,8 @@ export async function takeResult(
     case "ambiguous":
       return (result.mayRepeat !== false || out.config.ambiguous === "resend") &&
         mayRepeat(delivery, part, adapter, out)
-        ? tryAgain(delivery, "held", `it may or may not have arrived: ${result.error}`, tookMs, out)
-        : finish(tried(delivery), "held", `it may or may not have arrived: ${result.error}`, out);
+        ? tryAgain(delivery, "held", `it ${IN_DOUBT}: ${result.error}`, tookMs, out)
+        : finish(tried(delivery), "held", `it ${IN_DOUBT}: ${result.error}`, out);
     case "format":
       return withoutFormat(delivery, part, result.error, adapter, out);
     case "moved": {
