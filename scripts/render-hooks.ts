@@ -42,8 +42,8 @@ function renderProtocol(table: Table): string {
     );
 }
 
-function beforeDecisions({ phases, vetoable, mutable }: HookPoint): string[] {
-  if (!phases.includes("before")) return [];
+function beforeDecisions({ phases, vetoable, mutable, isSync }: HookPoint): string[] {
+  if (!phases.includes("before") || isSync) return [];
   const decisions = [...(vetoable ? ["block"] : []), ...(mutable?.length === 0 ? [] : ["modify"])];
   return decisions.length === 0 ? [] : [`before: ${decisions.join(", ")}`];
 }

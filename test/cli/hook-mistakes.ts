@@ -378,6 +378,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { on: "folder.changed" },
     /no hook watches files, so folder\.changed never fires: .*write `trigger: \{ files: \{ paths: \[\.\/in\], as: folder \} \}`$/,
   ),
+  "a hook before a point that does not wait": hook(
+    { on: "orchestrator:tick", phase: "before" },
+    /on: .*orchestrator:tick does not wait for its `before` hooks, so this hook would never run: write `phase: after`/,
+  ),
   "a matcher of no hook": hook(
     { on: "hook_run_completed", match: { hooks: ["nosuch"] } },
     /match\.hooks: there is no hook "nosuch".*so this never matches/,

@@ -234,6 +234,11 @@ function phaseOf(form: DefinitionForm, trigger: Trigger, point: AnyPoint, issues
     issues.push({ path: ["on"], message: `${point.name} has two phases: say \`phase: before\` or \`phase: after\`` });
   else if (!point.phases.includes(phase) || (implied !== undefined && phase !== implied))
     issues.push({ path: ["phase"], message: `${form.on} fires ${implied ?? point.phases.join(" and ")} only` });
+  else if (point.isSync && phase === "before")
+    issues.push({
+      path: ["on"],
+      message: `${point.name} does not wait for its \`before\` hooks, so this hook would never run: write \`phase: after\`, or a plugin with a handler that is not async`,
+    });
   return phase;
 }
 
