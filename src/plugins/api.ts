@@ -31,9 +31,9 @@ import {
 
 export interface PluginSendOptions {
   /** What led to it: the `cause` of the payload at hand. The message then counts as one step deeper, so that loops are cut. */
-  cause?: Cause;
+  cause?: Cause | undefined;
   /** Sends at most once per key, also when a handler runs again after a crash: `greet:${userId}`. */
-  once?: string;
+  once?: string | undefined;
 }
 
 /** The plugin's own pairs; values are JSON. In a dry run nothing is written. */

@@ -76,9 +76,9 @@ export interface PluginHooks {
 
 export interface PluginFireOptions {
   /** What led to it: the `cause` of the payload at hand. */
-  cause?: Cause;
+  cause?: Cause | undefined;
   /** The conversation that it is about: for the journal, and for which plugins' hooks may run there. */
-  at?: Address;
+  at?: Address | undefined;
 }
 
 type Fire<Payload, Answer> = (payload: Payload, options?: PluginFireOptions) => Promise<Answer>;

@@ -114,7 +114,17 @@ describe("docs/plugins.md", () => {
       files.push(join(folder, "hello.test.ts"));
       writeFileSync(join(folder, "hello.test.ts"), typedTest.replace("./hello.mjs", "./hello.js"));
       const tsc = join(ROOT, "node_modules/.bin/tsc");
-      const options = ["--strict", "--noEmit", "--module", "nodenext", "--target", "es2022", "--types", "node"];
+      const options = [
+        "--strict",
+        "--exactOptionalPropertyTypes",
+        "--noEmit",
+        "--module",
+        "nodenext",
+        "--target",
+        "es2022",
+        "--types",
+        "node",
+      ];
       const { stdout, status } = spawnSync(tsc, [...options, ...files], { cwd: folder, encoding: "utf8" });
       expect(stdout).toBe("");
       expect(status).toBe(0);
