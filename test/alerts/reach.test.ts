@@ -401,7 +401,9 @@ it("the chat of the alert takes none: who is on call there is notified in a priv
   );
   await on.raise();
   await on.advance(MINUTE);
-  expect(escalated(on.posted("loop:bot:dm-ben"))).toContain(
+  // The alert about the chat escalates, too: either may be posted first.
+  const toBen = on.posted("loop:bot:dm-ben").filter(({ text }) => text.includes("Reply to Bob"));
+  expect(escalated(toBen)).toContain(
     `ben cannot be notified in ${ROOM} (it takes no alerts now) and is notified in a private chat`,
   );
   // The fallback has the message that the chat did not take.
@@ -451,4 +453,24 @@ it("the private chat of who is on call takes none: the next step notifies the ne
   ).toContain(why);
   const tried = () => loop.requests.filter(({ address }) => address.chatId === "dm-ben").length;
   expect(tried()).toBeGreaterThan(1);
+});
+
+it("a chat that refuses every message leaves one dead letter for its reminders, and none for tests of it", async () => {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  const on = await watch({ ...route({ remind: { every: "1m", times: 9 } }), fallback: [OPS] }, loop);
+  await on.raise();
+  await on.settle();
+  // The card stays, new messages are refused.
+  loop.script = ({ address: { chatId }, kind }) =>
+    chatId === "room" && kind === "create" ? { kind: "permanent", error: "the bot may not post" } : undefined;
+  await on.advance(5 * MINUTE);
+  const [own] = (await on.alerts.list({ limit: 20 })).filter(({ signal: { labels } }) => labels.kind === "unsaid");
+  expect(own?.state).toBe("firing");
+  const tried = () => loop.requests.filter(({ address, kind }) => address.chatId === "room" && kind === "create");
+  expect(tried().length).toBeGreaterThan(3);
+  for (const _ of [1, 2, 3]) {
+    expect(await on.alerts.test(own?.id ?? "")).toBe(ROOM);
+    await on.settle();
+  }
+  expect(await on.rig.store.outbox.list({ status: "dead", conversation: ROOM, limit: 10 })).toHaveLength(1);
 });

@@ -45,6 +45,7 @@ export async function checkNotices(destination: string, telling: Telling): Promi
       continue;
     }
     const isLost = isUnderWay || delivery?.status === "dead" || delivery?.status === "held";
+    const isKnown = telling.inhibitors.refuses(destination);
     // What is done twice after a crash in between changes nothing the second time.
     if (isLost) await lose(destination, notices, delivery.reason ?? delivery.status, telling);
     if (delivery?.status === "sent") {
@@ -52,6 +53,8 @@ export async function checkNotices(destination: string, telling: Telling): Promi
       await saidAgain(destination, telling);
     }
     await store.settleNotices(notices.map(({ id }) => id));
+    // The fallback has it, and an open alert said before that this chat refuses: another dead letter would say nothing new.
+    if (isKnown && delivery?.status === "dead") await telling.discard([deliveryId]);
   }
   return next;
 }

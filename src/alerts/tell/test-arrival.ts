@@ -27,9 +27,10 @@ export async function sendTest(destination: string, telling: Telling): Promise<v
     return;
   }
   const at = parseAddress(destination);
+  const message = { text: "Test message: alerts are posted in this chat.", silent: true };
   const cause = { kind: "alert" as const, id: `${CAUSE}${deliveryId}`, depth: 0 };
-  if (at)
-    await send(at, { text: "Test message: alerts are posted in this chat.", silent: true }, { cause, deliveryId });
+  // One that is refused says nothing new: it is no dead letter.
+  if (at) await send(at, message, { cause, deliveryId, isCourtesy: true });
 }
 
 /** A delivery has ended. False when it was no test message. */
