@@ -12,10 +12,11 @@ import { effectOf } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
 import { heldAt, type Switching, switchesOf } from "../journey/audit.js";
 import { backgroundText, hasNotRun, isAttempt, isJournalled, isOfBackground } from "../journey/background.js";
+import { cutOffRunText, cutOffsOf, cutOffText } from "../journey/cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "../journey/find.js";
 import { isBlock, isPutOff } from "../journey/put-off.js";
 import { runningText } from "../journey/surroundings.js";
-import { whyNotReached } from "../journey/why-not-reached.js";
+import { cutOffsAt, whyNotReached } from "../journey/why-not-reached.js";
 import { dispatchLine, errorText, hasFailed, outcomeText, runOutcomeText } from "../show-dispatch.js";
 import { ago, code, count, plain } from "../text.js";
 import { operatorName } from "../who.js";
@@ -50,6 +51,8 @@ export async function explainMessage(deps: CommandDeps, hook: HookInfo, journey:
   if (journey.origin?.hookId === hook.id) return sentIt(hook, journey, journey.origin.text);
   const dispatch = here.filter((one) => !isAttempt(one)).at(-1);
   if (hook.enabled && isOpenAt(hook, journey, dispatch)) return notKnownYet(hook, journey);
+  const cutOffs = cutOffsAt(hook.hook, journey);
+  if (cutOffs > 0) return cutOff(deps, hook, journey, cutOffs);
   return dispatch ? didNotRun(deps, hook, journey, dispatch) : didNotFire(deps, hook, journey);
 }
 
@@ -143,6 +146,38 @@ function notKnownYet(hook: HookInfo, { id, asked, running }: Journey): CommandAn
   });
 }
 
+/** What ran for it was cut off by the end of the process; a configured hook has a row of its own. */
+async function cutOff(deps: CommandDeps, hook: HookInfo, journey: Journey, cutOffs: number): Promise<CommandAnswer> {
+  const { id, asked, row, stored, dispatches } = journey;
+  const run = [...stored.values()].find((one) => one.hookId === hook.id && one.event === hook.hook);
+  const reason = cutOffText(cutOffs);
+  const switches = await switchesOf(deps, hook.id);
+  const [last] = switches;
+  const wasDisabled = last?.enabled === false && row !== undefined && last.at <= row.receivedAt;
+  return answer({
+    text: [
+      run
+        ? `${code(hook.id)} and ${code(id)}: ${cutOffRunText(run)}`
+        : wasDisabled
+          ? `${code(hook.id)} did **not** run for ${code(id)}. ${disabledReason(deps, hook, switches, row.receivedAt)}`
+          : `Whether ${code(hook.id)} ran for ${code(id)} is **not known**.`,
+      reason,
+      whyNotReached(hook.hook, journey, deps.clock.now()),
+    ],
+    data: {
+      id: hook.id,
+      message: asked,
+      found: true,
+      ran: run ? run.status !== "skipped" : wasDisabled ? false : undefined,
+      runs: run && [{ runId: run.id, status: run.status }],
+      cutOffs,
+      reason,
+      points: dispatches.map(({ point }) => point),
+    },
+    buttons: [nextButtons(hook, dispatches.at(-1))],
+  });
+}
+
 /** The message that was named is what the hook itself posted. */
 function sentIt(hook: HookInfo, { id, asked, dispatches }: Journey, origin: string): CommandAnswer {
   return answer({
@@ -226,6 +261,10 @@ async function didNotRun(
         explanation.runs &&
         `By its state now it would run: it was registered or enabled later, or its plugin was filtered out.${enabledLater(switches, dispatch.at, now)}`,
       dispatchLine(dispatch, now),
+      row &&
+        rootOf(dispatch.id) === `m${row.id}` &&
+        cutOffsOf(row) > 0 &&
+        `That is the last attempt. Whether ${code(hook.id)} ran before it is **not known**. ${cutOffText(cutOffsOf(row))}`,
     ],
     data: {
       id: hook.id,

@@ -5,9 +5,10 @@ import type { HookInfo } from "../../src/hooks/registration.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { isAttempt } from "../journey/background.js";
+import { cutOffRunText, cutOffText } from "../journey/cut-off.js";
 import type { Journey } from "../journey/find.js";
 import { runningText } from "../journey/surroundings.js";
-import { whyNotReached } from "../journey/why-not-reached.js";
+import { cutOffsAt, whyNotReached } from "../journey/why-not-reached.js";
 import { dispatchLine, errorText, runOutcomeText } from "../show-dispatch.js";
 import { code, plain } from "../text.js";
 import { endedEarlier } from "./why-message.js";
@@ -16,18 +17,28 @@ import { endedEarlier } from "./why-message.js";
 const MAX_SHOWN = 3;
 
 export function explainPoint(deps: CommandDeps, point: string, journey: Journey): CommandAnswer {
-  const { id, asked, row, own, dispatches, running } = journey;
+  const { id, asked, row, own, dispatches, running, stored } = journey;
   const now = deps.clock.now();
   const here = dispatches.filter((one) => one.point === point && !isAttempt(one));
   const open = running.filter(({ dispatchId }) => dispatchId.split(":")[1] === point);
+  const cutOffs = cutOffsAt(point, journey);
   const notReached =
     here.length > 0 || open.length > 0
       ? undefined
-      : (whyNotReached(point, journey, now) ?? (row || own ? "No hook was enabled there." : undefined));
-  const hasNotFired = here.length === 0 && open.length === 0;
+      : (whyNotReached(point, journey, now) ??
+        (cutOffs === 0 && (row || own) ? "No hook was enabled there." : undefined));
+  const begun = cutOffs > 0 ? [...stored.values()].filter(({ event }) => event === point) : [];
+  const isUnrecorded = here.length === 0 && open.length === 0 && begun.length === 0;
+  const hasNotFired = isUnrecorded && cutOffs === 0;
   return answer({
     text: [
-      hasNotFired ? `${code(point)} did **not** fire for ${code(id)}.` : `${code(point)} and ${code(id)}:`,
+      hasNotFired
+        ? `${code(point)} did **not** fire for ${code(id)}.`
+        : isUnrecorded
+          ? `Whether ${code(point)} fired for ${code(id)} is **not known**.`
+          : `${code(point)} and ${code(id)}:`,
+      begun.map((run) => `${code(run.hookId)}: ${cutOffRunText(run)}`).join("\n"),
+      cutOffs > 0 && cutOffText(cutOffs),
       notReached,
       open.length > 0 && `It is firing now: ${runningText(open)}.`,
       ...here.slice(-MAX_SHOWN).map((one) => dispatchText(deps, one, now)),
@@ -36,7 +47,7 @@ export function explainPoint(deps: CommandDeps, point: string, journey: Journey)
       point,
       message: asked,
       found: true,
-      fired: !hasNotFired,
+      fired: isUnrecorded && cutOffs > 0 ? undefined : !hasNotFired,
       reason: notReached,
       dispatches: here.map(({ id: one }) => one),
     },

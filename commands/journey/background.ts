@@ -1,12 +1,26 @@
 /** Background runs: the journal has the dispatch that stored one and each attempt; its stored run says what became of it. */
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { isUnfinished } from "../../src/domain/automation.js";
-import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
+import { type DispatchRecord, numberedDispatch, type RunRecord } from "../../src/domain/journal.js";
+import type { InboxRow } from "../../src/domain/store.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { statusText, tookMs } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
 import { clockTime, plain } from "../text.js";
 import { nameIn } from "../who.js";
+import { cutOffsOf } from "./cut-off.js";
+
+/** Hooks of one point whose runs are looked for where the journal does not have the dispatch. */
+const MAX_HOOKS = 100;
+/** Points that handling a message fires. */
+const OF_HANDLING = [
+  "message_received",
+  "inbound_claim",
+  "command_invoked",
+  "message_edited",
+  "message_deleted",
+  "reaction_added",
+];
 
 /** By the id that the dispatch gave the run. */
 export type StoredRuns = ReadonlyMap<string, AutomationRun>;
@@ -14,12 +28,21 @@ export type StoredRuns = ReadonlyMap<string, AutomationRun>;
 export async function storedRunsOf(
   { automations }: CommandDeps,
   dispatches: readonly DispatchRecord[],
+  row: InboxRow | undefined,
 ): Promise<StoredRuns> {
   const ids = dispatches.flatMap(({ runs }) =>
     runs.filter(({ outcome }) => outcome === "backgrounded").map(({ id }) => id),
   );
-  const found = await Promise.all(ids.map((id) => automations?.runs.get(id)));
+  const found = await Promise.all([...ids, ...cutOffIds(dispatches, row)].map((id) => automations?.runs.get(id)));
   return new Map(found.flatMap((run) => (run === undefined ? [] : [[run.id, run] as const])));
+}
+
+/** Ids that runs may have whose dispatch was cut off: configured hooks have their row before the journal has the dispatch. */
+function cutOffIds(dispatches: readonly DispatchRecord[], row: InboxRow | undefined): string[] {
+  if (row === undefined || cutOffsOf(row) === 0) return [];
+  return OF_HANDLING.map((point) => numberedDispatch(`m${row.id}`, point, row.round))
+    .filter((id) => dispatches.every((one) => one.id !== id))
+    .flatMap((id) => Array.from({ length: MAX_HOOKS }, (_, index) => `${id}/${index + 1}`));
 }
 
 /** A dispatch of one attempt of a background run, and not of the whole point. */

@@ -13,6 +13,7 @@ import { ago, clockTime, code, count, plain } from "../text.js";
 import { operatorName, placeWords } from "../who.js";
 import { type Decision, SETTLING_MS } from "./audit.js";
 import { hasNotRun, isAttempt, type StoredRuns } from "./background.js";
+import { cutOffsOf } from "./cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { isBlock, isSilentClaim, putOffs } from "./put-off.js";
 import { ownWordText, runningText } from "./surroundings.js";
@@ -247,7 +248,8 @@ function attemptLines({ about }: CommandDeps, row: InboxRow, now: number): strin
 function inboundEnd(journey: Journey, row: InboxRow, now: number): Happening[] {
   const { deliveries, dispatches, gone } = journey;
   const open = whyUnhandled(journey, now);
-  if (open !== undefined) return [{ at: Number.POSITIVE_INFINITY, text: open }];
+  const unknown = row.status === "dead" && cutOffsOf(row) > 0 ? " Which hooks had begun by then was not recorded." : "";
+  if (open !== undefined) return [{ at: Number.POSITIVE_INFINITY, text: `${open}${unknown}` }];
   const outbound = dispatches.filter(({ id }) => id.startsWith("d_")).map((one) => one.at);
   const at = Math.min(row.settledAt ?? Number.POSITIVE_INFINITY, ...outbound);
   const nothing = row.status === "done" && deliveries.length === 0 && gone.length === 0;

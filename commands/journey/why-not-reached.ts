@@ -1,9 +1,10 @@
 /** Why a message did not come as far as a hook point; undefined where it did, and nobody was enabled there. */
-import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
+import { type DispatchRecord, numberedDispatch, rootOf } from "../../src/domain/journal.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { isAmbiguous } from "../outbox/letter.js";
 import { ago, clockTime, code, plain } from "../text.js";
+import { cutOffsOf } from "./cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { putOffs } from "./put-off.js";
 import { runningText } from "./surroundings.js";
@@ -28,11 +29,40 @@ export function whyNotReached(point: string, journey: Journey, now: number): str
   }
   if (own && !row) return `The gateway sent this message on its own. ${code(point)} fires for messages of people.`;
   if (!row) return undefined;
+  return whyNever(point, row) ?? (point === "command_invoked" ? undefined : whyUnhandled(journey, now));
+}
+
+/**
+ * How often the handling in which the point fires was cut off, when the journal does not have its last firing there: then it is not
+ * known whether the point fired. 0 where that is known.
+ */
+export function cutOffsAt(point: string, journey: Journey): number {
+  const { dispatches } = journey;
+  const handled = handledAt(point, journey);
+  if (handled === undefined) return 0;
+  // A message that is tried again in one process was received before, under an earlier number.
+  const isRecorded = dispatches.some((one) =>
+    point === "message_received"
+      ? one.point === point && rootOf(one.id) === `m${handled.id}`
+      : one.id === numberedDispatch(`m${handled.id}`, point, handled.round),
+  );
+  return isRecorded ? 0 : cutOffsOf(handled);
+}
+
+/** The row whose handling fires the point. */
+function handledAt(point: string, { row, changes }: Journey): InboxRow | undefined {
+  if (point in CHANGES)
+    return [row, ...changes].findLast((one) => one !== undefined && POINT_OF_CHANGE[one.event.kind] === point);
+  return row && whyNever(point, row) === undefined ? row : undefined;
+}
+
+/** Why handling this row does not come to the point, however it ends. */
+function whyNever(point: string, row: InboxRow): string | undefined {
   switch (point) {
     case "message_received":
-      return whyNotReceived(row, journey, now);
+      return whyNotReceived(row);
     case "inbound_claim":
-      return whyNotOffered(row, journey, now);
+      return whyNotOffered(row);
     case "command_invoked":
       return row.outcome === "command" || row.event.kind === "command"
         ? undefined
@@ -42,20 +72,16 @@ export function whyNotReached(point: string, journey: Journey, now: number): str
   }
 }
 
-function whyNotReceived(row: InboxRow, journey: Journey, now: number): string | undefined {
-  const { kind } = row.event;
-  if (kind !== "message" && kind !== "command") return `It is ${NAMES[kind]}, and not a message.`;
-  return whyUnhandled(journey, now);
+function whyNotReceived({ event: { kind } }: InboxRow): string | undefined {
+  return kind === "message" || kind === "command" ? undefined : `It is ${NAMES[kind]}, and not a message.`;
 }
 
-function whyNotOffered(row: InboxRow, journey: Journey, now: number): string | undefined {
-  const { event, outcome, reason } = row;
+function whyNotOffered({ event, outcome, reason }: InboxRow): string | undefined {
   if (outcome === "denied") return `The message was denied: ${deniedText(reason)}. No hook can claim a denied message.`;
   if (event.kind === "command" || outcome === "command")
     return "The message is a command. No hook can claim a command.";
   if (outcome === "form") return "The message answers a question of a button. No hook can claim such an answer.";
-  if (event.kind !== "message") return `It is ${NAMES[event.kind]}, and not a message.`;
-  return whyUnhandled(journey, now);
+  return event.kind === "message" ? undefined : `It is ${NAMES[event.kind]}, and not a message.`;
 }
 
 const NAMES: Readonly<Record<InboxRow["event"]["kind"], string>> = {

@@ -67,6 +67,11 @@ export function rootOf(dispatchId: string): string {
   return end < 0 ? dispatchId : dispatchId.slice(0, end);
 }
 
+/** The id of a dispatch about a message of the inbox or a delivery. Unique: what is done again goes through the hooks under the next number. */
+export function numberedDispatch(root: string, point: string, round: number): string {
+  return round === 1 ? `${root}:${point}` : `${root}:${point}:${round}`;
+}
+
 /** Who named the fields of a point's payloads: events from outside and the points of plugins are not ours. */
 export function namedBy(point: string): NamedBy {
   return /^(event|plugin):/.test(point) ? "others" : "us";

@@ -1,7 +1,7 @@
 /** What the steps of the inbound flow share. */
 import type { Address } from "../../domain/address.js";
 import type { InboundEvent } from "../../domain/event.js";
-import type { Cause } from "../../domain/journal.js";
+import { type Cause, numberedDispatch } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { immutable } from "../../hooks/isolate.js";
@@ -64,8 +64,8 @@ export function givenBy({ event }: LaneRow): Cause | undefined {
 }
 
 /** Unique: handling that was put off or failed is done again under the next number, one that was cut off under the same. */
-export function dispatchIdOf({ id, round }: LaneRow, point: string): string {
-  return round === 1 ? `m${id}:${point}` : `m${id}:${point}:${round}`;
+export function dispatchIdOf(row: LaneRow, point: string): string {
+  return numberedDispatch(causeId(row), point, row.round);
 }
 
 /** Options of a dispatch that this event leads to, with a payload made for it of what came in. */

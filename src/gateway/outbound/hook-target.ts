@@ -1,5 +1,5 @@
 /** The fields that every outbound hook payload carries, and the options of its dispatch. */
-import type { Cause } from "../../domain/journal.js";
+import { type Cause, numberedDispatch } from "../../domain/journal.js";
 import type { Delivery } from "../../domain/store.js";
 import { isolate } from "../../hooks/isolate.js";
 import type { DispatchOptions } from "../../hooks/options.js";
@@ -42,4 +42,4 @@ export function fireOptions(delivery: Delivery, point: string, attempt: number):
 
 /** Unique: what was released goes through the hooks again under the next number. */
 export const dispatchIdOf = ({ id, round }: Pick<Delivery, "id" | "round">, point: string): string =>
-  round === 1 ? `${id}:${point}` : `${id}:${point}:${round}`;
+  numberedDispatch(id, point, round);

@@ -1,0 +1,40 @@
+/**
+ * Messages whose handling the end of the process cut off. A dispatch is recorded at its end, so nothing on disk says which hooks had
+ * begun then; only configured hooks, and hooks in the background, have a row from their beginning.
+ */
+import type { AutomationRun } from "../../src/domain/automation.js";
+import { MAY_CRASH } from "../../src/domain/letters.js";
+import type { InboxRow } from "../../src/domain/store.js";
+import { statusText } from "../automations/show-run.js";
+import { plain } from "../text.js";
+
+/** How often, at least: starts of its handling that ended in no other way. A person who had it tried again began a new count. */
+export function cutOffsOf({ status, attempts, deferrals, round, error }: InboxRow): number {
+  const byCrash = error?.includes(MAY_CRASH) === true;
+  const isLastKnown = status === "done" || status === "running" || (status === "dead" && !byCrash);
+  const ended = Math.max(deferrals, round - 1) + (isLastKnown ? 1 : 0);
+  return Math.max(byCrash ? 1 : 0, attempts - ended);
+}
+
+/** A sentence. */
+export function cutOffText(times: number): string {
+  return `The end of the process cut that off${times > 1 ? ` ${times} times` : ""}, before it was recorded which hooks had begun. Where a plugin ended the process itself, the log names its hook.`;
+}
+
+/** What became of a run in the handling that was cut off: a sentence, in Markdown. */
+export function cutOffRunText({ status, statusReason }: AutomationRun): string {
+  const why = statusReason === undefined ? "." : `: ${plain(statusReason)}.`;
+  switch (status) {
+    case "interrupted":
+      return `It began, and was **interrupted**${why}`;
+    case "queued":
+    case "backgrounded":
+      return `It waits in the background${why}`;
+    case "running":
+      return "It began, and has not ended.";
+    case "skipped":
+      return `It did **not** run${why}`;
+    default:
+      return `It ran, ${statusText(status)}${why}`;
+  }
+}
