@@ -11,6 +11,8 @@ import type { Logger } from "../../src/lib/logger.js";
 import type { Ledger } from "./ledger.js";
 import { describeFailure, isHidden, limitedForMs } from "./outcome.js";
 import {
+  ARCHIVING_TYPES,
+  archivedThreadsPayload,
   DM_TYPES,
   FORUM_TYPES,
   type GuildPayload,
@@ -18,11 +20,12 @@ import {
   type MessagePayload,
   memberPayload,
   messagePayload,
+  TEXT_TYPE,
 } from "./payloads.js";
 import { readableIn } from "./permissions.js";
 import { UnreadableAnswer } from "./posted.js";
 import { InvalidRequestPause } from "./refusals.js";
-import { isNewer, newest, oldest, snowflakeAt } from "./snowflake.js";
+import { isNewer, newest, oldest, snowflakeAt, snowflakeTime } from "./snowflake.js";
 
 /** https://discord.com/developers/docs/resources/message#get-channel-messages */
 const PAGE = 100;
@@ -30,9 +33,11 @@ const CHANNELS_AT_ONCE = 3;
 const ATTEMPTS = 5;
 /** A channel that could not be read is tried again so much later. */
 const RETRY_MS = 60_000;
+/** Owed are the closed threads of this channel: GUILD_CREATE does not tell of them. */
+const ARCHIVE = "archive-of-";
 
 const gap = z.object({ since: z.string(), guilds: z.array(z.string()) });
-const owedEntry = z.object({ after: z.string(), guildId: z.string().optional() });
+const owedEntry = z.object({ after: z.string(), guildId: z.string().optional(), hasPrivate: z.boolean().optional() });
 type Owed = z.infer<typeof owedEntry>;
 
 export interface CatchUpPort {
@@ -60,6 +65,8 @@ export class CatchUp {
   /** Channels that came to be owed, again perhaps, and that nobody has begun to read since. */
   readonly #unread = new Set<string>();
   readonly #members = new Map<string, Promise<MemberPayload | undefined>>();
+  /** Threads that are owed because somebody wrote there. */
+  readonly #reopened = new Set<string>();
   #workers = 0;
   #tally = { messages: 0, channels: 0 };
 
@@ -69,8 +76,15 @@ export class CatchUp {
     for (const { key } of context.ledger.list("owed:")) this.#owe(key.slice("owed:".length));
   }
 
-  /** Pending while older messages of this channel are being read. */
-  gate(channelId: string): Promise<void> | undefined {
+  /** Pending while older messages of this channel are being read. A thread may have been closed in the gap, and reopened before it was listed. */
+  gate(channelId: string, parentId?: string): Promise<void> | undefined {
+    const listing = parseJson(owedEntry, this.#context.ledger.get(`owed:${ARCHIVE}${parentId ?? ""}`));
+    if (listing && !this.#reopened.has(channelId)) {
+      const { hasPrivate: _, ...gap } = listing;
+      this.#reopened.add(channelId);
+      this.#note(channelId, gap);
+      this.#start();
+    }
     return this.#gates.get(channelId)?.done;
   }
 
@@ -110,6 +124,13 @@ export class CatchUp {
       if (isNewer(channel.last_message_id, after) && isReadable(channel))
         this.#note(channel.id, { after, guildId: guild.id });
     }
+    for (const channel of guild.channels)
+      if (ARCHIVING_TYPES.has(channel.type) && isReadable(channel))
+        this.#note(`${ARCHIVE}${channel.id}`, {
+          after: open.since,
+          guildId: guild.id,
+          hasPrivate: channel.type === TEXT_TYPE,
+        });
     const guilds = open.guilds.filter((id) => id !== guild.id);
     ledger.note("gap", guilds.length === 0 ? undefined : JSON.stringify({ since: open.since, guilds }));
     await ledger.flush();
@@ -155,6 +176,7 @@ export class CatchUp {
     this.#context.logger.info({ ...this.#tally }, "caught up with what was missed on Discord");
     this.#tally = { messages: 0, channels: 0 };
     this.#members.clear();
+    this.#reopened.clear();
   }
 
   async #work(): Promise<void> {
@@ -164,10 +186,11 @@ export class CatchUp {
         // A new session may owe it once more while it is read: what came between the two was in no page and in no event.
         while (this.#unread.delete(channelId)) {
           const owed = parseJson(owedEntry, ledger.get(`owed:${channelId}`));
-          if (owed) await this.#read(channelId, owed);
+          if (owed && channelId.startsWith(ARCHIVE)) await this.#listArchived(channelId.slice(ARCHIVE.length), owed);
+          else if (owed) await this.#read(channelId, owed);
         }
         ledger.note(`owed:${channelId}`, undefined);
-        this.#tally.channels++;
+        if (!channelId.startsWith(ARCHIVE)) this.#tally.channels++;
       } catch (error) {
         // The cursor stays. New messages of the channel must not wait for the next try.
         if (!signal.aborted) {
@@ -220,6 +243,32 @@ export class CatchUp {
       { channelId, limit: limits.maxMessages },
       "more was missed than catch_up.max_messages; the rest is left",
     );
+  }
+
+  /** Closed threads with messages of the gap are owed. Both lists begin with the newest; that of private threads with the newest thread. */
+  async #listArchived(parentId: string, owed: Owed): Promise<void> {
+    const { clock, limits } = this.#context;
+    const { hasPrivate, ...gap } = owed;
+    const after = newest(gap.after, snowflakeAt(clock.now() - limits.maxAgeMs));
+    for (let before: string | undefined; ; ) {
+      const threads = await this.#archived(Routes.channelThreads(parentId, "public"), before);
+      for (const { id, last_message_id: last } of threads) if (last && isNewer(last, after)) this.#note(id, gap);
+      before = threads.at(-1)?.thread_metadata.archive_timestamp;
+      if (threads.length < PAGE || before === undefined || Date.parse(before) < snowflakeTime(after)) break;
+    }
+    if (hasPrivate !== true) return;
+    for (const { id, last_message_id: last } of await this.#archived(Routes.channelJoinedArchivedThreads(parentId)))
+      if (last && isNewer(last, after)) this.#note(id, gap);
+  }
+
+  /** https://discord.com/developers/docs/resources/channel#list-public-archived-threads */
+  async #archived(route: `/${string}`, before?: string) {
+    const query = new URLSearchParams({ limit: String(PAGE), ...(before === undefined ? {} : { before }) });
+    const answer = await this.#get(route, query);
+    if (answer === undefined) return [];
+    const parsed = archivedThreadsPayload.safeParse(answer);
+    if (!parsed.success) throw new UnreadableAnswer();
+    return parsed.data.threads;
   }
 
   /** REST messages come without guild and member: both decide who may do what. */

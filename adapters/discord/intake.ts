@@ -271,10 +271,10 @@ export class Intake {
 
   /** Older messages first; and the parent of a thread must be known, because access may hang on it. */
   #whatItNeeds(payload: MessagePayload): Promise<unknown> | undefined {
-    const gate = this.#context.catchUp.gate(payload.channel_id);
-    if (payload.guild_id === undefined || this.#context.channels.get(payload.channel_id)) return gate;
-    const lookup = this.#context.channels.lookup(payload.channel_id);
-    return gate ? Promise.all([gate, lookup]) : lookup;
+    const { catchUp, channels } = this.#context;
+    const known = channels.get(payload.channel_id);
+    if (payload.guild_id === undefined || known) return catchUp.gate(payload.channel_id, known?.parentId);
+    return channels.lookup(payload.channel_id).then((found) => catchUp.gate(payload.channel_id, found?.parentId));
   }
 
   /** Decodes and accepts at once, unless this channel has something waiting. Accepting is ordered, its commit is not waited for. */

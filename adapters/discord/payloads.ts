@@ -105,6 +105,10 @@ export const guildPayload = z.object({
 });
 export type GuildPayload = z.infer<typeof guildPayload>;
 
+export const archivedThreadsPayload = z.object({
+  threads: z.array(channelPayload.extend({ thread_metadata: z.object({ archive_timestamp: z.string() }) })),
+});
+
 export const threadListPayload = z.object({ guild_id: snowflake, threads: z.array(channelPayload) });
 
 export const readyPayload = z.object({
@@ -152,4 +156,8 @@ export type InteractionPayload = z.infer<typeof interactionPayload>;
 /** Kinds of channels, as far as they matter here. https://discord.com/developers/docs/resources/channel#channel-object-channel-types */
 export const THREAD_TYPES: ReadonlySet<number> = new Set([10, 11, 12]);
 export const FORUM_TYPES: ReadonlySet<number> = new Set([15, 16]);
+/** Text, announcement, forum and media channels have threads. */
+export const ARCHIVING_TYPES: ReadonlySet<number> = new Set([0, 5, 15, 16]);
+/** Text channels have private threads, too. */
+export const TEXT_TYPE = 0;
 export const DM_TYPES: ReadonlySet<number> = new Set([1, 3]);

@@ -4,8 +4,9 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { mayHear, needTasks } from "../tasks/parts.js";
 import { clip, code, count, plain, table } from "../text.js";
-import { mayHear, missionsOf } from "./desk.js";
+import { missionsOf } from "./desk.js";
 import { findMission } from "./find.js";
 import { gateLine } from "./gate-line.js";
 import { missionPicture } from "./picture.js";
@@ -17,20 +18,19 @@ export async function reportMission(deps: CommandDeps, context: CommandContext):
   const { id, deadline } = await findMission(deps, context.options.id);
   const whole = await missionsOf(deps).report(id);
   // What a runner says is for those who may give it work.
-  const report = {
-    ...whole,
-    tasks: whole.tasks.map((task) => (mayHear(deps, context, task.assignTo) ? task : withoutOutcome(task))),
-  };
+  const desk = needTasks(deps);
+  const told = whole.tasks.map((task) => (mayHear(desk, context.operator, task) ? task : withoutOutcome(task)));
+  const report = { ...whole, tasks: told, files: [...new Set(told.flatMap(({ files }) => files))] };
   const { tasks, gates, files } = report;
   // Pictures are for chats; a program takes the data.
   const picture = context.at && (await missionPicture(whole, deadline, deps));
-  const told = tasks.filter(({ outcome, status }) => outcome !== undefined && status !== "done");
+  const outcomes = tasks.filter(({ outcome, status }) => outcome !== undefined && status !== "done");
   return answer({
     text: [
       `**${plain(report.title)}** ${code(id)}: ${report.status}`,
       headOf(report),
       tasks.length > 0 && tableOf(tasks),
-      told.length > 0 && told.slice(0, MAX_OUTCOMES).map(outcomeLine).join("\n"),
+      outcomes.length > 0 && outcomes.slice(0, MAX_OUTCOMES).map(outcomeLine).join("\n"),
       gates.length > 0 && gates.map((gate) => `- ${gateLine(gate)}`).join("\n"),
       files.length > 0 &&
         `Files: ${files.slice(0, MAX_FILES).map(code).join(", ")}${files.length > MAX_FILES ? ` and ${files.length - MAX_FILES} more` : ""}`,
@@ -41,7 +41,7 @@ export async function reportMission(deps: CommandDeps, context: CommandContext):
 }
 
 function withoutOutcome({ outcome: _, ...task }: TaskReport): TaskReport {
-  return task;
+  return { ...task, files: [] };
 }
 
 function headOf({ counts, durationMs, workMs, retries, avgScore }: MissionReport): string {

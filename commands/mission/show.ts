@@ -7,9 +7,10 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { mayHear, needTasks } from "../tasks/parts.js";
 import { nameOf } from "../tasks/rows.js";
 import { clockTime, code, plain, table } from "../text.js";
-import { mayHear, missionsOf } from "./desk.js";
+import { missionsOf } from "./desk.js";
 import { findMission } from "./find.js";
 import { gateLine } from "./gate-line.js";
 import { missionData } from "./list.js";
@@ -17,8 +18,9 @@ import { missionData } from "./list.js";
 export async function showMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const { id } = await findMission(deps, context.options.id);
   const { mission, tasks } = await missionsOf(deps).get(id);
+  const desk = needTasks(deps);
   const now = deps.clock.now();
-  const link = await deps.tasks?.linkOf({ id, type: "mission" });
+  const link = await desk.linkOf({ id, type: "mission" });
   return answer({
     text: [
       `**${plain(mission.title)}** ${code(mission.id)} is **${mission.status}**${mission.reason === undefined ? "" : `: ${plain(mission.reason)}`}`,
@@ -31,7 +33,7 @@ export async function showMission(deps: CommandDeps, context: CommandContext): P
     data: {
       ...missionData(mission),
       ...(link === undefined ? {} : { link }),
-      tasks: tasks.map((task) => taskData(task, mayHear(deps, context, task.assignTo))),
+      tasks: tasks.map((task) => taskData(task, mayHear(desk, context.operator, task))),
     },
     buttons: [buttonsOf(mission)],
   });

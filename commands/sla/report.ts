@@ -30,7 +30,7 @@ export async function reportAttainment(deps: CommandDeps, { options, at }: Comma
   const duration = (ms: number | undefined) => (ms === undefined ? "" : formatDuration(ms));
   return answer({
     text: [
-      `**SLA, the last ${count(days, "day")}**: ${count(counted, "target")} met or missed${counted > 0 ? `, ${share(met)} met` : ""}${metExtended > 0 ? `, ${share(metExtended)} met after an extension` : ""}${missed > 0 ? `, ${missed} missed` : ""}${missedOpen > 0 ? ` (${missedOpen} of them still open)` : ""}${metByHook > 0 ? `; answered by a hook: ${metByHook}` : ""}${unanswered > 0 ? `; closed without an answer, and in no share: **${unanswered}**` : ""}.`,
+      `**SLA, the last ${count(days, "day")}**: ${count(counted, "target")} met or missed${counted > 0 ? `, ${share(met)} met` : ""}${metExtended > 0 ? `, ${share(metExtended)} met after an extension` : ""}${missed > 0 ? `, ${missed} missed` : ""}${missedOpen > 0 ? ` (${missedOpen} of them still open)` : ""}${metByHook > 0 ? `; answered by a hook: ${metByHook}` : ""}${unanswered > 0 ? `; closed without an answer before the deadline, and in no share: **${unanswered}**` : ""}.`,
       policies.length > 0 &&
         table(
           [
@@ -90,7 +90,7 @@ function legend(policies: readonly Attainment[]): string {
   return [
     "Times are working time.",
     some(({ unanswered }) => unanswered) &&
-      "Unanswered: closed without an answer; that meets no target and is no response time.",
+      "Unanswered: closed without an answer before the deadline; that meets no target and is no response time.",
     some(({ metExtended }) => metExtended) &&
       "Met after an extension: the target of the policy had passed, but people had given more time before.",
     some(({ metByHook }) => metByHook) &&

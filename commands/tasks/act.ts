@@ -7,7 +7,7 @@ import { HookgateError } from "../../src/lib/errors.js";
 import type { Transitioned } from "../../src/orchestrator/tasks/transition.js";
 import { answer, badUsage, choosing, commandButton, missing } from "../answer.js";
 import { code, plain } from "../text.js";
-import { actorOf, assigneeFrom, isTaskOf, needTask, type TaskDesk, textOf } from "./parts.js";
+import { actorOf, assigneeFrom, isTaskOf, mayHear, needTask, type TaskDesk, textOf } from "./parts.js";
 import { taskData, taskLine } from "./rows.js";
 import { whenOf } from "./when.js";
 
@@ -63,13 +63,15 @@ export async function actOnTask(
   switch (action) {
     case "start":
     case "resume":
-      if (!isTheirs) context.need(desk.roleFor(task.assignTo));
-      return told(await desk.begin(id, actor));
+      if (!isTheirs) context.need(desk.roleToHear(task));
+      return told(desk, context, await desk.begin(id, actor));
     case "retry":
-      context.need(desk.roleFor(task.assignTo));
-      return told(await desk.again(id, actor));
+      context.need(desk.roleToHear(task));
+      return told(desk, context, await desk.again(id, actor));
     case "done":
       return told(
+        desk,
+        context,
         await desk.handIn(id, {
           actor,
           onVeto: "refuse",
@@ -77,15 +79,15 @@ export async function actOnTask(
         }),
       );
     case "decline":
-      return told(await desk.refuse(id, { ...actor, reason: text ?? `${actor.by} declined it` }));
+      return told(desk, context, await desk.refuse(id, { ...actor, reason: text ?? `${actor.by} declined it` }));
     case "refuse":
-      return told(await desk.refuse(id, { ...actor, reason: text ?? `${actor.by} refused it` }));
+      return told(desk, context, await desk.refuse(id, { ...actor, reason: text ?? `${actor.by} refused it` }));
     case "pause":
-      return told(await desk.pause(id, actor));
+      return told(desk, context, await desk.pause(id, actor));
     case "cancel":
-      return told(await desk.cancel(id, actor));
+      return told(desk, context, await desk.cancel(id, actor));
     case "assign":
-      return told(await assign(desk, context, id, text));
+      return told(desk, context, await assign(desk, context, task, text));
     case "deadline": {
       const wanted = text ?? (typeof options.due === "string" ? options.due : undefined);
       if (wanted === undefined) throw badUsage("Missing: when.", "/task deadline ID 2h, or a time, or none");
@@ -95,7 +97,7 @@ export async function actOnTask(
           message: `"${task.title}" is done: a deadline changes nothing any more.`,
         });
       const deadline = wanted.toLowerCase() === "none" ? undefined : whenOf(wanted, clock.now());
-      return changed(await desk.setDeadline(id, deadline, actorOf(context)));
+      return changed(desk, context, await desk.setDeadline(id, deadline, actorOf(context)));
     }
     case "ask":
     case "note":
@@ -108,11 +110,13 @@ export async function actOnTask(
   }
 }
 
-async function assign(desk: TaskDesk, context: CommandContext, id: string, text: string | undefined) {
+async function assign(desk: TaskDesk, context: CommandContext, task: Task, text: string | undefined) {
   if (text === undefined) throw missing("to whom", "/task assign ID WHO", "text");
   const assignTo = assigneeFrom(text, context.operator);
   context.need(desk.roleFor(assignTo));
-  return choosing("text", text, desk.assign(id, assignTo, actorOf(context)));
+  // The next one is given what was said of it until now.
+  if (task.attempt > 0) context.need(desk.roleToHear(task));
+  return choosing("text", text, desk.assign(task.id, assignTo, actorOf(context)));
 }
 
 /** Without a role one is told of one's own tasks only. */
@@ -149,31 +153,28 @@ async function said(
   const isPassed = await desk.pass(noted, words, from, `d_${task.id}_n${noted.version}`);
   return answer({
     text: [isPassed ? "Passed on." : "Noted; there is no conversation to pass it on to."],
-    data: taskData(noted),
+    data: taskData(noted, mayHear(desk, context.operator, noted)),
   });
 }
 
-function told(came: Transitioned): CommandAnswer {
+function told(desk: TaskDesk, { operator }: CommandContext, came: Transitioned): CommandAnswer {
   const { task } = came;
-  const data = taskData(task);
+  const isOpen = mayHear(desk, operator, task);
+  const data = taskData(task, isOpen);
   const buttons = [[commandButton("Show", `/task show ${task.id}`)]];
-  if (came.kind === "moved") return answer({ text: [taskLine(task)], data, buttons });
+  if (came.kind === "moved") return answer({ text: [taskLine(task, isOpen)], data, buttons });
   const error =
     came.kind === "vetoed"
       ? { code: "TASK_VETOED", message: `${came.by} refused (${came.point}): ${came.reason}` }
       : { code: "TASK_BUSY", message: "Another person was faster." };
-  const text = [`✗ ${plain(error.message, 600)}`, taskLine(task)];
+  const text = [`✗ ${plain(error.message, 600)}`, taskLine(task, isOpen)];
   return answer({ text, data: { ...data, error }, buttons, outcome: "failed" });
 }
 
-const changed = (task: Task) =>
-  answer({
-    text: [
-      task.deadline === undefined
-        ? `${taskLine(task)}\nIt has no deadline.`
-        : `${taskLine(task)}\nDue <t:${Math.floor(task.deadline / 1000)}:f>.`,
-    ],
-    data: taskData(task),
-  });
+function changed(desk: TaskDesk, { operator }: CommandContext, task: Task): CommandAnswer {
+  const isOpen = mayHear(desk, operator, task);
+  const due = task.deadline === undefined ? "It has no deadline." : `Due <t:${Math.floor(task.deadline / 1000)}:f>.`;
+  return answer({ text: [`${taskLine(task, isOpen)}\n${due}`], data: taskData(task, isOpen) });
+}
 
 const sinceStart = ({ run }: Task, clock: Clock) => (run === undefined ? 0 : Math.max(0, clock.now() - run.startedAt));

@@ -1,12 +1,11 @@
 /** `/task list [filter]`: the newest first; open ones when nothing is asked for. */
-import { hasRole } from "../../src/domain/identity.js";
 import { isEnded, TASK_STATUSES, type TaskStatus } from "../../src/domain/task.js";
 import type { TaskFilter } from "../../src/domain/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { clockTime, code, count, plain, table } from "../text.js";
-import { type TaskDesk, textOf } from "./parts.js";
+import { mayHear, type TaskDesk, textOf } from "./parts.js";
 import { dueText, nameOf, taskData } from "./rows.js";
 
 const PAGE_SIZE = 10;
@@ -63,7 +62,7 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
       summary,
     ],
     data: {
-      tasks: page.entries.map((task) => taskData(task, hasRole(context.operator.role, desk.roleFor(task.assignTo)))),
+      tasks: page.entries.map((task) => taskData(task, mayHear(desk, context.operator, task))),
       total: found.length,
       page: page.number,
       pages: page.pages,

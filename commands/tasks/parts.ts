@@ -1,6 +1,6 @@
 /** What the commands about tasks drive and share. */
 import type { Expectation } from "../../src/domain/expectation.js";
-import type { Operator, Role } from "../../src/domain/identity.js";
+import { hasRole, type Operator, type Role } from "../../src/domain/identity.js";
 import type { Actor, Task } from "../../src/domain/task.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -33,6 +33,8 @@ export type TaskDesk = Pick<
   nameOf(ref: string): string | undefined;
   /** Who may give this runner work. */
   roleFor(assignTo: string): Role;
+  /** Who may see what was said of it. */
+  roleToHear(task: Pick<Task, "assignTo" | "saidBy">): Role;
   /** A question of whoever does a task, and words for them, as a message of its own. */
   pass(task: Task, text: string, from: "worker" | "others", id: string): Promise<boolean>;
 };
@@ -60,8 +62,18 @@ export async function needTask(desk: TaskDesk, given: unknown, operator?: Operat
 }
 
 /** The person is given it. */
-export function isTaskOf({ owner }: Task, { platform, userId }: Operator): boolean {
+export function isTaskOf({ owner }: Pick<Task, "owner">, { platform, userId }: Operator): boolean {
   return owner === `person:${platform}:${userId}`;
+}
+
+/** What programs, agents and people said of it is for those who may give them work, and, as far as operators may see it, for the person who has it. */
+export function mayHear(
+  desk: Pick<TaskDesk, "roleToHear">,
+  operator: Operator,
+  task: Pick<Task, "assignTo" | "saidBy" | "owner">,
+): boolean {
+  const role = desk.roleToHear(task);
+  return hasRole(operator.role, role) || (isTaskOf(task, operator) && hasRole("operator", role));
 }
 
 /** Who is to do it, as people write it: `me` is whoever writes. */

@@ -3,16 +3,16 @@ import { isEnded, type Task } from "../../src/domain/task.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { plain } from "../text.js";
 
-export function taskLine({ title, status, reason }: Task, mayHear = true): string {
-  const why = reason === undefined || !mayHear ? "" : `: ${plain(reason, 300)}`;
+export function taskLine({ title, status, reason }: Task, isOpen: boolean): string {
+  const why = reason === undefined || !isOpen ? "" : `: ${plain(reason, 300)}`;
   return `**${plain(title, 120)}** · ${status.replaceAll("_", " ")}${why}`;
 }
 
-/** Without what a program printed, which is shown to those who may see it; `mayHear`: nor what quotes it. */
-export function taskData(task: Task, mayHear = true): Record<string, unknown> {
+/** Without what a program printed, which is shown to those who may see it; `isOpen`: with what quotes it. */
+export function taskData(task: Task, isOpen: boolean): Record<string, unknown> {
   const { result, run, reason, lastError, feedback, assessment, hold, ...open } = task;
   const told = { reason, lastError, feedback, assessment, hold };
-  const facts = mayHear ? { ...open, ...withoutUndefined(told) } : open;
+  const facts = isOpen ? { ...open, ...withoutUndefined(told) } : open;
   return {
     ...facts,
     ...(run === undefined ? {} : { run: { id: run.id, startedAt: run.startedAt } }),

@@ -7,7 +7,7 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton } from "../answer.js";
 import { ago, block, clockTime, code, plain } from "../text.js";
 import { isWorker } from "./act.js";
-import { needTask, type TaskDesk, textOf } from "./parts.js";
+import { mayHear, needTask, type TaskDesk, textOf } from "./parts.js";
 import { dueText, nameOf, taskData, taskLine } from "./rows.js";
 
 const HISTORY = 30;
@@ -24,8 +24,7 @@ export async function showTask(desk: TaskDesk, context: CommandContext, now: num
   const task = found ?? (await needTask(desk, given));
   const events = await desk.store.events(task.id, HISTORY);
   const link = await desk.linkOf({ id: task.id, type: "task" });
-  // What a program printed is for those who may start it.
-  const maySeeOutput = hasRole(context.operator.role, desk.roleFor(task.assignTo)) || isWorker(task, context.operator);
+  const maySeeOutput = mayHear(desk, context.operator, task);
   return answer({
     text: [
       taskLine(task, maySeeOutput),

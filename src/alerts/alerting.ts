@@ -27,6 +27,8 @@ export interface Alerting {
   direct(ref: string): string | undefined;
   /** The account (`platform:id`) whose private chat it is: it notifies no one else. Undefined for every other chat. */
   personOf(destination: string): string | undefined;
+  /** A chat as the settings spell it. */
+  chatOf(at: Address): string;
   /** How people call a chat; undefined when it is not known. */
   placeName?(at: Address): string | undefined;
   /** `platform:id` as people write it; as it is when its name is not known. */

@@ -25,7 +25,7 @@ import { nextBusinessHour, zoneOf } from "./business-hours.js";
 import { alertLine } from "./card/alert-line.js";
 import { snoozing } from "./card/buttons.js";
 import { renderDetails } from "./card/render.js";
-import type { AlertsConfig } from "./config.js";
+import { type AlertsConfig, spellChats } from "./config.js";
 import { createDigests, DIGEST, type Digest } from "./digests.js";
 import { createHeartbeat } from "./heartbeat.js";
 import { createInhibitors } from "./inhibitors.js";
@@ -53,6 +53,8 @@ export interface AlertsParts {
   admins(): readonly Address[];
   /** The private chat of an account (`platform:id`); undefined where its platform is not switched on. */
   direct?(ref: string): Address | undefined;
+  /** One spelling for each chat: settings may leave out the bot's id, messages have it. As `admins` and `direct` spell it. */
+  spelled?(at: Address): Address;
   placeName?: Alerting["placeName"];
   /** The account whose private chat it is; undefined for every other chat. */
   personOf?(at: Address): string | undefined;
@@ -135,7 +137,12 @@ const PARALLEL = 16;
 
 export function createAlerts(parts: AlertsParts): Alerts {
   const { clock, logger } = parts;
-  let { config } = parts;
+  const chatOf = (at: Address) => formatAddress(parts.spelled?.(at) ?? at);
+  const spell = (chat: string) => {
+    const at = parseAddress(chat);
+    return at === undefined ? chat : chatOf(at);
+  };
+  let config = spellChats(parts.config, spell);
   let inhibitors = createInhibitors(config.inhibit);
   const store = parts.store.alerts;
   const silences = createSilences(store, config.maintenance);
@@ -164,6 +171,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
       const at = parseAddress(destination);
       return at && parts.personOf?.(at);
     },
+    chatOf,
     lookAt: (destination) => later(`to ${destination}`),
     wakeAt: (at) => later("time", at),
     lookAtAll: () => later("all"),
@@ -282,14 +290,14 @@ export function createAlerts(parts: AlertsParts): Alerts {
       return last && { by: last.actor.name, at: last.at };
     },
     get: (id) => store.get(id),
-    details: async (id, destination) => renderDetails(await needAlert(id), destination, telling),
+    details: async (id, destination) => renderDetails(await needAlert(id), spell(destination), telling),
     async snoozeButtons(id, destination) {
       const alert = await needAlert(id);
-      return snoozing(alert, routeAt(alert, destination, telling).settings);
+      return snoozing(alert, routeAt(alert, spell(destination), telling).settings);
     },
     list: (filter) => store.list(filter),
     line: (alert) => alertLine(alert, telling),
-    last: (destination) => lastPosted(destination, store),
+    last: (destination) => lastPosted(destination && spell(destination), store),
     counts: (filter) => store.counts(filter),
     history: (id) => store.history(id, HISTORY_MAX),
     silences: {
@@ -337,7 +345,8 @@ export function createAlerts(parts: AlertsParts): Alerts {
       for (const key of ["time", "settings", "silences", "digests", "heartbeat", "gateway"]) work.look(key);
       for (const destination of await store.busyDestinations()) telling.lookAt(destination);
     },
-    async prepare(next) {
+    async prepare(given) {
+      const next = spellChats(given, spell);
       // What keeps others quiet is known before the rules change: nothing is told in between.
       const nextInhibitors = createInhibitors(next.inhibit);
       await eachOpen(telling, async (page) => {

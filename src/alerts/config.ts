@@ -276,6 +276,22 @@ export const alertsConfig = z.strictObject({
 });
 export type AlertsConfig = z.output<typeof alertsConfig>;
 
+/** The same settings, each chat in one spelling. */
+export function spellChats(config: AlertsConfig, spell: (chat: string) => string): AlertsConfig {
+  const all = (chats: readonly string[]) => [...new Set(chats.map(spell))];
+  const routes = Object.entries(config.routes).map(([name, { to, escalate, ...settings }]) => [
+    name,
+    { ...settings, to: all(to), escalate: escalate.map((one) => ({ ...one, to: all(one.to) })) },
+  ]);
+  return {
+    ...config,
+    routes: Object.fromEntries(routes),
+    fallback: all(config.fallback),
+    digests: config.digests.map((one) => ({ ...one, to: all(one.to) })),
+    destinations: Object.fromEntries(Object.entries(config.destinations).map(([chat, one]) => [spell(chat), one])),
+  };
+}
+
 /** What holds for a chat or a route that nobody configured. */
 export const defaultRoute: RouteConfig = route.parse({});
 export const defaultDestination: DestinationConfig = destination.parse({});

@@ -6,7 +6,7 @@ import type { Store } from "../domain/store.js";
 import type { Gateway } from "../gateway/gateway.js";
 import type { Observer } from "../gateway/observe.js";
 import { parseDestinations } from "../lib/outgoing/destinations.js";
-import { directAddress, directPerson } from "./direct.js";
+import { directAddress, directPerson, spelled } from "./direct.js";
 import { adminsOf } from "./hooks.js";
 import { nameIn } from "./people.js";
 
@@ -40,6 +40,7 @@ export function assembleAlerts({ config, env, consoleId, owners, gateway, ...par
       return id === undefined || more.length > 0 ? undefined : directAddress(platform, id, config, env);
     },
     personOf: directPerson,
+    spelled: (at) => spelled(at, env),
     admins: () => adminsOf(config, env, consoleId, owners),
     status: async () => ({ ...(await gateway().status()), store: parts.store.health() }),
     destinations: parseDestinations(config.outgoing.allow),

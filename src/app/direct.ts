@@ -24,6 +24,15 @@ export function directAddress(
   return undefined;
 }
 
+/** One spelling for each chat, that of `directAddress`: settings may leave out the bot's id. A platform has one bot. */
+export function spelled(at: Address, { TELEGRAM_TOKEN }: Pick<Tokens, "TELEGRAM_TOKEN">): Address {
+  const { platform, botId } = at;
+  if (platform === "discord") return { ...at, botId: "" };
+  if (botId !== "") return at;
+  const own = platform === "web" ? "web" : platform === "telegram" ? TELEGRAM_TOKEN?.split(":")[0] : undefined;
+  return own === undefined ? at : { ...at, botId: own };
+}
+
 /** The account (`platform:id`) whose direct messages this chat holds; undefined for every other chat, or where it is not known. */
 export function directPerson({ platform, chatId }: Address): string | undefined {
   const [, id] = PERSON_OF_CHAT[platform]?.exec(chatId) ?? [];

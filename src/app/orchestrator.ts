@@ -17,7 +17,7 @@ import type { Logger } from "../lib/logger.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { Processes } from "../lib/process.js";
 import { expectationProblem } from "../orchestrator/assessments/problem.js";
-import { roleToAssign } from "../orchestrator/assignee.js";
+import { roleToAssign, roleToHear } from "../orchestrator/assignee.js";
 import { createOrchestrator, type Orchestrator } from "../orchestrator/orchestrator.js";
 import { directAddress } from "./direct.js";
 import type { LinkOf } from "./links.js";
@@ -98,6 +98,7 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
     expectationProblem: (one) => expectationProblem(one, parts.models.names),
     // Creating the task refuses an unknown name, with the nearest one.
     roleFor: (assignTo) => roleToAssign(assignTo, parts.orchestratorNow()) ?? "operator",
+    roleToHear: (task) => roleToHear(task, parts.orchestratorNow()),
     pass,
   };
   /** A word of whoever does the task, or of an operator, in reply to its card. */

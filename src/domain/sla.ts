@@ -233,7 +233,7 @@ export interface SlaTally {
   /** Among `met`: only because people gave more time. */
   metExtended: number;
   late: number;
-  /** Closed without an answer; those that were violated are among `late` as well. */
+  /** Closed without an answer, and never violated. */
   unanswered: number;
   /** Ended without anything to be met, and never violated. */
   withdrawn: number;

@@ -214,6 +214,8 @@ export const task = z.object({
   missionId: z.string().optional(),
   /** Who works on it, for people. */
   owner: z.string().optional(),
+  /** Who had it before, since it was first begun: what they said goes on with it, for the roles that may hear them. */
+  saidBy: z.array(z.string()).optional(),
   run: taskRun.optional(),
   interrupted: taskInterruption.optional(),
   result: taskResult.optional(),

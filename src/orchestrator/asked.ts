@@ -134,7 +134,7 @@ export function createAsked(parts: AskedParts): Asked {
     const { owner } = assigneeOf(assignTo, config());
     const task = await need(id);
     const still = sameAs(task);
-    const change = () => ({ assignTo, owner });
+    const change = (one: Task) => ({ assignTo, owner, saidBy: saidUntilNow(one) });
     if (task.status === "done" || task.status === "cancelled") throw cannot(task, "given to anybody", "It has ended.");
     if (task.status !== "assigned" && task.status !== "in_progress") {
       const note = `${task.assignTo} → ${assignTo}`;
@@ -150,7 +150,7 @@ export function createAsked(parts: AskedParts): Asked {
       to: "pending",
       actor: { ...actor, reason: actor.reason ?? `from ${task.assignTo} to ${assignTo}` },
       still,
-      change: () => ({ ...change(), run: undefined, interrupted: undefined }),
+      change: (one) => ({ ...change(one), run: undefined, interrupted: undefined }),
       timing: now,
       onVeto: "refuse",
     });
@@ -200,6 +200,11 @@ export function createAsked(parts: AskedParts): Asked {
         { kind: "note", note: text, change: () => ({ lastNote: { by: actor.by, text, at: clock.now() } }) },
       ),
   };
+}
+
+/** Whoever never began it has said nothing. */
+function saidUntilNow({ attempt, assignTo, saidBy = [] }: Task): string[] | undefined {
+  return attempt === 0 ? undefined : [...new Set([...saidBy, assignTo])];
 }
 
 const causeOf = ({ cause }: Actor) => (cause === undefined ? {} : { cause });

@@ -1,6 +1,7 @@
 /** From the word in `assignTo` to who does it: a configured runner, or a person by `person:<platform>:<user id>`. */
 import { highestRole, type Role } from "../domain/identity.js";
 import { platformProblem } from "../domain/platform.js";
+import type { Task } from "../domain/task.js";
 import { HookgateError } from "../lib/errors.js";
 import { nearest } from "../lib/nearest.js";
 import type { OrchestratorConfig, PersonConfig, RunnerConfig } from "./config.js";
@@ -51,4 +52,16 @@ export function roleToAssign(assignTo: string, config: Pick<OrchestratorConfig, 
   if (PERSON.test(assignTo) || runner?.person !== undefined) return "operator";
   const tools = runner?.agent?.tools.flatMap((tool) => config.runners[tool]?.role ?? []) ?? [];
   return runner && highestRole([runner.role, ...tools]);
+}
+
+/**
+ * The role that may see what was said of it: that of everyone who had it, because assigning it to somebody else does not unsay anything.
+ * What a runner said that is gone is for nobody below an owner.
+ */
+export function roleToHear(
+  { assignTo, saidBy = [] }: Pick<Task, "assignTo" | "saidBy">,
+  config: Pick<OrchestratorConfig, "runners">,
+): Role {
+  const roleOf = (name: string) => roleToAssign(name, config) ?? "owner";
+  return highestRole([roleOf(assignTo), ...saidBy.map(roleOf)]);
 }

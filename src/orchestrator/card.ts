@@ -10,6 +10,8 @@ export interface CardView {
   progress?: Progress | undefined;
   /** The card of whoever does it. */
   isPersons: boolean;
+  /** What was said of it is for whoever reads this card. */
+  isOpen: boolean;
   /** What is printed is shown here, and not in the card's thread. */
   hasOutput: boolean;
   now: number;
@@ -48,7 +50,7 @@ export function cardOf(view: CardView): OutboundMessage {
     text: "",
     card: {
       title: `${SIGNS[task.status]} ${task.title}`,
-      text: [description(task), lacking(task), bar(view), view.hasOutput ? output(view) : "", note(task)]
+      text: [description(task), ...(view.isOpen ? said(view) : []), note(task)]
         .filter((part) => part !== "")
         .join("\n\n"),
       ...(tone === undefined ? {} : { tone }),
@@ -62,6 +64,8 @@ export function cardOf(view: CardView): OutboundMessage {
 function description({ description: text, status }: Task): string {
   return isEnded(status) ? "" : clip(text, LONGEST_TEXT);
 }
+
+const said = (view: CardView) => [lacking(view.task), bar(view), view.hasOutput ? output(view) : ""];
 
 /** What was found wanting, for whoever does it again. */
 function lacking({ feedback, status }: Task): string {
@@ -105,7 +109,7 @@ function note({ lastNote }: Task): string {
   return lastNote === undefined ? "" : `💬 ${lastNote.by}: ${clip(lastNote.text, LONGEST_TEXT)}`;
 }
 
-function fieldsOf({ task, now, nameOf }: CardView): NonNullable<Card["fields"]> {
+function fieldsOf({ task, isOpen, now, nameOf }: CardView): NonNullable<Card["fields"]> {
   const { status, reason, owner, assignTo, attempt, retries, deadline, startedAt, endedAt, retryPolicy } = task;
   const field = (name: string, value: string | undefined, inline = true) =>
     value === undefined || value === "" ? [] : [{ name, value, inline }];
@@ -122,7 +126,7 @@ function fieldsOf({ task, now, nameOf }: CardView): NonNullable<Card["fields"]> 
       endedAt === undefined || startedAt === undefined ? undefined : formatDuration(endedAt - startedAt),
     ),
     ...field("Due", deadline === undefined || isEnded(status) ? undefined : dueText(deadline, now)),
-    ...field("Why", reason === undefined ? undefined : clip(withNames(reason, nameOf), LONGEST_TEXT), false),
+    ...field("Why", reason === undefined || !isOpen ? undefined : clip(withNames(reason, nameOf), LONGEST_TEXT), false),
   ];
 }
 

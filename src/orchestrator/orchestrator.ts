@@ -17,6 +17,7 @@ import type { Timer } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import { within } from "../lib/within.js";
 import { type Asked, createAsked } from "./asked.js";
+import { roleToHear } from "./assignee.js";
 import { createCounts } from "./counts.js";
 import { createDispatch } from "./dispatch.js";
 import type { OrchestratorParts } from "./parts.js";
@@ -80,6 +81,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     store,
     chat,
     progressOf: running.progressOf,
+    roleToHear: (task) => roleToHear(task, config()),
     nameOf: (ref) => parts.nameOf?.(ref) ?? ref,
     clock,
     logger,

@@ -1,5 +1,6 @@
 /** Keeps the cards of tasks as they are: posted once, edited on every change, and at most every two seconds for progress. */
 
+import { hasRole, type Role } from "../domain/identity.js";
 import { isEnded, type Task } from "../domain/task.js";
 import type { TaskStore } from "../domain/task-store.js";
 import type { Clock, Timer } from "../lib/clock.js";
@@ -21,6 +22,8 @@ export interface ShowParts {
   store: Pick<TaskStore, "get">;
   chat: OrchestratorParts["chat"];
   progressOf(taskId: string): Progress | undefined;
+  /** Of what was said of it. */
+  roleToHear(task: Task): Role;
   /** `platform:id` as people write it. */
   nameOf(ref: string): string;
   clock: Clock;
@@ -39,7 +42,7 @@ export interface Show {
   stop(): void;
 }
 
-export function createShow({ store, chat, progressOf, nameOf, clock, logger }: ShowParts): Show {
+export function createShow({ store, chat, progressOf, roleToHear, nameOf, clock, logger }: ShowParts): Show {
   const output = createOutput(chat);
   const soon = new Map<string, Timer>();
   const said = new Map<string, string>();
@@ -70,6 +73,8 @@ export function createShow({ store, chat, progressOf, nameOf, clock, logger }: S
       task,
       progress,
       isPersons: card.person === true,
+      // People are given work as operators give it, whatever role they have themselves.
+      isOpen: card.person !== true || hasRole("operator", roleToHear(task)),
       hasOutput: !isElsewhere,
       now: clock.now(),
       nameOf,

@@ -39,9 +39,13 @@ beforeAll(async () => {
     ...Object.fromEntries(all.map(({ name, config: own }) => [name, own])),
     alerts: {
       routes: {
-        default: { to: NAMES.map(destinationOf), escalate: [{ mention: ["ann"] }] },
+        // The same chat in two spellings is one chat.
+        default: {
+          to: NAMES.flatMap((name) => [shortOf(name), destinationOf(name)]),
+          escalate: [{ mention: ["ann"] }],
+        },
       },
-      destinations: { [destinationOf("telegram")]: { timezone: "Europe/Berlin" } },
+      destinations: { [shortOf("telegram")]: { timezone: "Europe/Berlin" } },
       people: { ann: [platforms.discord.ownerRef, platforms.telegram.ownerRef] },
     },
   });
@@ -73,6 +77,9 @@ const roomOf = (name: (typeof NAMES)[number]) => platforms[name].places[0];
 function destinationOf(name: (typeof NAMES)[number]): string {
   return `${name}:${platforms[name].botId()}:${roomOf(name).chatId}`;
 }
+
+/** As people write it who leave out the bot's id. */
+const shortOf = (name: (typeof NAMES)[number]) => `${name}::${roomOf(name).chatId}`;
 
 const signal = (changes: Partial<AlertSignal>): AlertSignal => ({
   fingerprint: "reply:ann",

@@ -474,3 +474,36 @@ it("a chat that refuses every message leaves one dead letter for its reminders, 
   }
   expect(await on.rig.store.outbox.list({ status: "dead", conversation: ROOM, limit: 10 })).toHaveLength(1);
 });
+
+it("a page that its person and the admins refuse is posted where the alert is, and so is that they refuse", async () => {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  refuse(loop, "dm-ben", "admins");
+  const on = await watch(
+    {
+      ...route({ escalate: [{ after: "20s", to: ["loop:bot:dm-ben"], mention: ["ben"] }] }),
+      people: { ben: ["loop:8"] },
+    },
+    { platform: loop, personOf: ({ chatId }) => (chatId === "dm-ben" ? "loop:8" : undefined) },
+  );
+  await on.raise();
+  await on.advance(2 * MINUTE);
+  const posted = on.posted();
+  const pages = posted.filter(({ text }) => text.includes("Escalated: step 1 of 1"));
+  expect(pages.map(({ text }) => text)).toEqual([expect.stringMatching(/Reply to Bob[\s\S]*it did not arrive at/)]);
+  expect(pages[0]?.text).toContain("<@8|ben>");
+  expect(posted.filter(({ text }) => /do not reach loop:bot:dm-ben/.test(text)).length).toBeGreaterThan(0);
+});
+
+it("an alert about a chat that the settings do not use any more ends at a reload", async () => {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  refuse(loop, "room");
+  const on = await watch({ ...route({}), fallback: [OPS] }, loop);
+  await on.raise();
+  await on.settle();
+  const own = async () =>
+    (await on.alerts.list({ limit: 20 })).find(({ signal: { labels } }) => labels.kind === "undelivered");
+  await on.reload({ ...route({}), fallback: [OPS] });
+  expect((await own())?.state).toBe("firing");
+  await on.reload({ ...route({ to: [OPS] }), fallback: [OPS] });
+  expect(await own()).toMatchObject({ state: "resolved", signal: { reason: "the settings send no alerts there" } });
+});

@@ -10,7 +10,8 @@ beforeAll(async () => {
     orchestrator: {
       runners: {
         ok: { shell: { sh: "echo fine" } },
-        bad: { shell: { sh: "echo the secret >&2; exit 3" }, role: "admin" },
+        repeats: { shell: { sh: "cat" } },
+        bad: { shell: { sh: "echo the secret; echo the secret >&2; exit 3" }, role: "admin" },
       },
     },
     plugins: [],
@@ -144,5 +145,56 @@ describe("/api/v1/tasks", () => {
     expect(seen.status).toBe("failed");
     expect(JSON.stringify(seen)).not.toContain("the secret");
     expect(JSON.stringify((await get("/tasks?filter=all", BOB)).body)).not.toContain("the secret");
+  });
+
+  it("keeps it for them whoever has the task next, and gives it to nobody else by their word", async () => {
+    const { id } = (await post("/tasks", { title: "Hand over", assignTo: "bad", group: "secret" })).body;
+    await reaches(id, "failed");
+    const seenByBob = async () => {
+      const answers = [
+        await get(`/tasks/${id}`, BOB),
+        await get("/tasks?filter=all&group=secret", BOB),
+        await post(`/tasks/${id}/note`, { text: "hm" }, BOB),
+        await post(`/tasks/${id}/deadline`, { deadline: null }, BOB),
+        await app.call(BOB, "POST", "/api/command", { line: `/task show ${id}` }),
+        await app.call(BOB, "POST", "/api/command", { line: `/task deadline ${id} none` }),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+      return JSON.stringify(answers.map(({ body }) => body));
+    };
+    for (const assignTo of ["ok", "me"])
+      expect((await post(`/tasks/${id}/assign`, { assignTo }, BOB)).status).toBe(403);
+    expect(await seenByBob()).not.toContain("the secret");
+
+    // The next one is given what the first one said, and may say it again.
+    expect((await post(`/tasks/${id}/assign`, { assignTo: "repeats" })).body.assignTo).toBe("repeats");
+    expect(await seenByBob()).not.toContain("the secret");
+    expect((await post(`/tasks/${id}/retry`, {}, BOB)).status).toBe(403);
+    await post(`/tasks/${id}/retry`);
+    expect((await reaches(id, "done")).result.output).toContain("the secret");
+    expect(JSON.stringify((await get(`/tasks/${id}`, BOB)).body)).not.toContain("the secret");
+  });
+
+  it("hands what operators may not hear to no person either, and what nobody has begun to anybody", async () => {
+    const { id } = (await post("/tasks", { title: "Person", assignTo: "bad" })).body;
+    await reaches(id, "failed");
+    await post(`/tasks/${id}/assign`, { assignTo: "person:web:2" });
+    await post(`/tasks/${id}/retry`);
+    await reaches(id, "assigned");
+    expect((await post(`/tasks/${id}/done`, {}, BOB)).body.status).toBe("done");
+    expect(JSON.stringify((await get(`/tasks/${id}`, BOB)).body)).not.toContain("the secret");
+    expect(JSON.stringify((await get(`/tasks/${id}`)).body)).toContain("the secret");
+    const shown = await until(async () => {
+      const { messages } = (await app.call(BOB, "GET", "/api/rooms/dm-2/messages")).body;
+      const text = JSON.stringify(messages);
+      return text.includes("✅ Person") ? text : undefined;
+    }, "the person's card at the end");
+    expect(shown).not.toContain("the secret");
+
+    const draft = (await post("/tasks", { title: "Not begun", assignTo: "bad", draft: true })).body;
+    expect((await post(`/tasks/${draft.id}/assign`, { assignTo: "ok" }, BOB)).status).toBe(200);
+    expect((await post(`/tasks/${draft.id}/start`, {}, BOB)).status).toBe(200);
+    await reaches(draft.id, "done");
+    expect((await get(`/tasks/${draft.id}`, BOB)).body.result.output).toBe("fine\n");
   });
 });

@@ -15,7 +15,7 @@ export interface Attainment {
   late: number;
   /** Missed at any time and still open: the share counts them as missed. */
   missedOpen: number;
-  /** Closed without an answer, missed ones too. */
+  /** Closed without an answer before the target was missed. */
   unanswered: number;
   withdrawn: number;
   /** Given more time by people. */

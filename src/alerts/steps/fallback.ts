@@ -25,12 +25,15 @@ export const LOST = "it did not arrive at";
 export function fallback(
   plan: Plan,
   { destination, reason, notice, isAgain = false }: Undelivered,
-  { config, admins, placeName }: Alerting,
+  { config, admins, placeName, inhibitors }: Alerting,
 ): void {
   const { alert, now, told } = plan;
   if (!isOpen(alert.state)) return;
   const there = new Set(told.map((place) => place.destination));
-  const elsewhere = fallbacks(config, () => admins().map(formatAddress), [destination]);
+  const elsewhere = [...fallbacks(config, () => admins().map(formatAddress), [destination])];
+  // Nobody there takes it: the chats that show the alert get what was said, and whom it calls.
+  if (elsewhere.every(inhibitors.refuses))
+    elsewhere.push(...plan.destinations.filter((one) => one !== destination && !inhibitors.refuses(one)));
   const missing = elsewhere.filter((other) => !there.has(other));
   if (isAgain && notice === undefined && missing.length === 0) return;
   for (const one of missing)

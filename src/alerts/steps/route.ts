@@ -15,22 +15,25 @@ export interface Route {
   to: readonly string[];
 }
 
-export type Routing = Pick<Alerting, "config" | "admins" | "policy">;
+export type Routing = Pick<Alerting, "config" | "admins" | "policy" | "inhibitors">;
 
 export function route(plan: Plan, routing: Routing): Route[] {
   return routesFor(plan.alert, routing);
 }
 
 export function routesFor(alert: Pick<Alert, "id" | "severity" | "signal">, routing: Routing): Route[] {
-  const { config, admins } = routing;
+  const { config, admins, inhibitors } = routing;
   const toAdmins = () => admins().map(formatAddress);
   const { source, labels } = alert.signal;
   if (source.kind === OWN_KIND) {
     const settings = config.routes.default ?? defaultRoute;
     // The fallback itself may be what does not work.
-    const elsewhere = [config.fallback, toAdmins(), settings.to]
-      .map((places) => places.filter((one) => one !== labels.destination))
-      .find((places) => places.length > 0);
+    const levels = [config.fallback, toAdmins(), settings.to].map((places) =>
+      places.filter((one) => one !== labels.destination),
+    );
+    const elsewhere =
+      levels.find((places) => places.some((one) => !inhibitors.refuses(one))) ??
+      levels.find((places) => places.length > 0);
     // The people of an escalation cannot be reached: another escalation to them only hides the cause.
     const isUnreached = labels.kind === UNREACHED_KIND || labels.kind === GAP_KIND;
     const remind = labels.kind === GAP_KIND ? { ...settings.remind, times: 0 } : settings.remind;

@@ -1,5 +1,5 @@
 /** Says reminders and escalations: new messages, because edits ping nobody. Those of one card are one message. */
-import { formatAddress, parseAddress } from "../../domain/address.js";
+import { parseAddress } from "../../domain/address.js";
 import { type Alert, type AlertCard, isOpen, type Notice } from "../../domain/alert.js";
 import type { OutboundMessage } from "../../domain/message.js";
 import { errorMessage } from "../../lib/errors.js";
@@ -269,7 +269,7 @@ async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<
   const root = card && (await telling.deliveryOf(card.deliveryId));
   // An answer to the card, where that stands in the same chat.
   const posted = root?.parts.find(({ operation, status }) => operation === "create" && status === "sent")?.messageId;
-  const isSameChat = root !== undefined && formatAddress(root.address) === notice.destination;
+  const isSameChat = root !== undefined && telling.chatOf(root.address) === notice.destination;
   const alerts = alertsOf(sayings);
   const words =
     alerts.length === 1 ? await aboutOne(alert, sayings, telling) : aboutMany(alerts, sayings, card, telling);

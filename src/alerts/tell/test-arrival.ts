@@ -37,16 +37,36 @@ export async function sendTest(destination: string, telling: Telling): Promise<v
 export async function noteTest(causeId: string, telling: Telling): Promise<boolean> {
   if (!causeId.startsWith(CAUSE)) return false;
   const delivery = await telling.deliveryOf(causeId.slice(CAUSE.length));
-  if (delivery?.status === "sent") await arrived(formatAddress(delivery.address), telling);
+  if (delivery?.status === "sent") await arrived(telling.chatOf(delivery.address), telling);
   return true;
 }
 
-/** At a start and after a reload, which may have repaired the way there. One that fails is logged. */
+/** At a start and after a reload, which may have repaired the way there, or sends nothing there any more. A test that fails is logged. */
 export async function retest(alerts: readonly Alert[], telling: Telling): Promise<void> {
   for (const destination of new Set(alerts.flatMap((alert) => testedBy(alert) ?? [])))
-    await sendTest(destination, telling).catch((error: unknown) =>
-      telling.logger.warn({ destination, error: errorMessage(error) }, "a test message could not be sent"),
-    );
+    if (isUsed(destination, telling))
+      await sendTest(destination, telling).catch((error: unknown) =>
+        telling.logger.warn({ destination, error: errorMessage(error) }, "a test message could not be sent"),
+      );
+    else {
+      await arrivesAgain(destination, telling, NOT_USED);
+      await saidAgain(destination, telling, NOT_USED);
+    }
+}
+
+const NOT_USED = "the settings send no alerts there";
+
+/** Private chats are used when an escalation chooses their person. */
+function isUsed(destination: string, { config, admins, personOf }: Telling): boolean {
+  return (
+    personOf(destination) !== undefined ||
+    admins().some((one) => formatAddress(one) === destination) ||
+    config.fallback.includes(destination) ||
+    config.digests.some(({ to }) => to.includes(destination)) ||
+    Object.values(config.routes).some(
+      ({ to, escalate }) => to.includes(destination) || escalate.some((step) => step.to.includes(destination)),
+    )
+  );
 }
 
 async function arrived(destination: string, telling: Telling): Promise<void> {

@@ -46,10 +46,13 @@ export function unreached(alert: Alert, { route, step, mention }: { route: strin
 export const UNREACHED_PREFIX = `alerts:${UNREACHED_KIND}:`;
 
 /** A card, or a test message, has arrived there. */
-export async function arrivesAgain(destination: string, { store, raiseOwn }: Telling): Promise<void> {
+export async function arrivesAgain(
+  destination: string,
+  { store, raiseOwn }: Telling,
+  reason = "alerts arrive there again",
+): Promise<void> {
   const known = await store.latest(undelivered(destination).fingerprint);
-  if (known && isOpen(known.state))
-    await raiseOwn({ ...known.signal, state: "resolved", reason: "alerts arrive there again" });
+  if (known && isOpen(known.state)) await raiseOwn({ ...known.signal, state: "resolved", reason });
 }
 
 /** An alert about messages that were not delivered must not become one of them. */
@@ -60,10 +63,13 @@ export function isAboutDelivery({ signal }: Pick<Alert, "signal">): boolean {
 const ABOUT_DELIVERY: ReadonlySet<string> = new Set(["letters", "undelivered", "unsaid"]);
 
 /** A message with a mention, or any other that is new, has arrived there. */
-export async function saidAgain(destination: string, { store, raiseOwn }: Telling): Promise<void> {
+export async function saidAgain(
+  destination: string,
+  { store, raiseOwn }: Telling,
+  reason = "reminders and escalations arrive there again",
+): Promise<void> {
   const known = await store.latest(unsaid(destination).fingerprint);
-  if (known && isOpen(known.state))
-    await raiseOwn({ ...known.signal, state: "resolved", reason: "reminders and escalations arrive there again" });
+  if (known && isOpen(known.state)) await raiseOwn({ ...known.signal, state: "resolved", reason });
 }
 
 /** Why nothing can be handed over for that place at all: its platform is not switched on. Undefined for what may pass. */

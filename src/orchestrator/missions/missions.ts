@@ -47,8 +47,6 @@ export interface MissionDesk {
   plans(): PlanFile[];
   /** The least role that may have it carried out: that of all who do its work. Throws PLAN_NOT_FOUND and PLAN_INVALID. */
   roleToRun(planId: string): Role;
-  /** The least role that may hear what somebody's work brought. */
-  roleFor(assignTo: string): Role;
   get(id: string): Promise<{ mission: Mission; tasks: Task[] }>;
   list(filter: MissionFilter): Promise<Mission[]>;
   /** As it was at its end, or as it stands now. */
@@ -166,7 +164,6 @@ export function createMissions(parts: MissionParts): Missions {
       const assignees = planTasks(plan).map(({ task }) => task.assignTo ?? plan.defaults?.assignTo ?? "");
       return highestRole(["operator", ...assignees.map(parts.around.roleFor)]);
     },
-    roleFor: parts.around.roleFor,
     async get(id) {
       const { mission } = await needRow(id, parts);
       return { mission, tasks: await parts.tasks.ofMission(id) };

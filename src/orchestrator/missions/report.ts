@@ -46,6 +46,7 @@ function rowOf(task: Task, name: string, group: string, now: number): TaskReport
     group,
     status: task.status,
     assignTo: task.assignTo,
+    ...(task.saidBy === undefined ? {} : { saidBy: task.saidBy }),
     ...(startedAt === undefined ? {} : { startedAt, durationMs: (endedAt ?? now) - startedAt }),
     ...(endedAt === undefined ? {} : { endedAt }),
     attempts: task.attempt,

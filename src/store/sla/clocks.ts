@@ -47,7 +47,7 @@ export function createClocks({ database, read }: Connection): Clocks {
     `SELECT policy AS policyId, measure, sum(outcome = 'met' AND NOT ${BY_HOOK}) AS met,
        sum(outcome = 'met' AND NOT ${BY_HOOK} AND ${MET_EXTENDED}) AS metExtended, sum(outcome = 'met' AND ${BY_HOOK}) AS metByHook,
        sum(outcome = 'late' OR (outcome IN ('withdrawn', 'unanswered') AND violated_at IS NOT NULL)) AS late,
-       sum(outcome = 'unanswered') AS unanswered,
+       sum(outcome = 'unanswered' AND violated_at IS NULL) AS unanswered,
        sum(outcome = 'withdrawn' AND violated_at IS NULL) AS withdrawn,
        sum(ifnull(json_extract(data, '$.extensions'), 0) > 0) AS extended
      FROM sla_clocks WHERE ended_at IS NOT NULL AND ended_at >= ? AND ended_at < ? GROUP BY policy, measure ORDER BY policy, measure`,

@@ -233,6 +233,32 @@ describe("a lost session", () => {
     await until(() => cursors.list("owed:").length === 0, "nothing owed");
   });
 
+  it("comes from threads that were closed meanwhile, older before newer", async () => {
+    const { cursors, gateway } = await afterLostSession();
+    const closed = (name: string, parentId: string, archivedAt = Date.now()) =>
+      fake.world.addChannel({ type: 11, name, parentId, isArchived: true, archivedAt });
+    const known = closed("known", fake.channelId);
+    const post = closed("a post", fake.forumId);
+    // So many were closed after it that it is on the second page.
+    for (let i = 1; i <= 100; i++) closed(`quiet ${i}`, fake.channelId, Date.now() + i);
+    fake.people.says("asked in a thread", { channelId: known.id, isSilent: true });
+    fake.people.says("asked in a post", { channelId: post.id, isSilent: true });
+    fake.fail({ method: "GET", path: "/threads/archived/public", action: { kind: "slow", delayMs: 200 } });
+    const starting = start({ cursors, gateway });
+    await until(() => fake.calls.some(({ path }) => path.includes("/threads/archived/public")), "the closed threads");
+    known.isArchived = false;
+    fake.people.says("and again", { channelId: known.id });
+    await starting;
+    await until(() => gateway.texts.includes("and again") && gateway.texts.includes("asked in a post"));
+    const said = gateway.texts.filter((text) => /asked in a thread|and again/.test(text));
+    expect(said).toEqual(["asked in a thread", "and again"]);
+    await until(() => cursors.list("owed:").length === 0, "nothing owed");
+    const read = fake.calls.filter((call) => call.method === "GET" && call.path.endsWith("/messages"));
+    expect(read.map(({ path }) => path).sort()).toEqual(
+      [known, post].map(({ id }) => `/channels/${id}/messages`).sort(),
+    );
+  });
+
   it("is bounded by count and by age, and says so", async () => {
     const { cursors, gateway } = await afterLostSession();
     for (let i = 0; i < 30; i++) fake.people.says(`m${i}`, { isSilent: true });

@@ -538,7 +538,8 @@ describe("a conversation's clocks", () => {
     await close();
     const report = await desk.sla.desk.report(at("2026-11-20T00:00:00Z"), at("2026-11-21T00:00:00Z"));
     expect(report.find(({ policyId }) => policyId === "first")).toMatchObject({
-      ...{ met: 1, late: 1, unanswered: 2, medianMs: 2 * MINUTE, maxMs: 2 * MINUTE, attained: 0.5 },
+      // The one that was late when it was closed is counted once.
+      ...{ met: 1, late: 1, unanswered: 1, medianMs: 2 * MINUTE, maxMs: 2 * MINUTE, attained: 0.5 },
     });
     expect(report.find(({ policyId }) => policyId === "solved")).toMatchObject({ met: 1, late: 0, unanswered: 2 });
     const ends = desk.signals.filter(({ state }) => state === "resolved").map(({ reason }) => reason);

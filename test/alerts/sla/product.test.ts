@@ -265,5 +265,7 @@ sla:
   }, "the clock");
   expect((await ask(`/sla close ${id} spam`)).outcome).not.toBe("failed");
   const [headline = ""] = (await ask("/sla report 7")).text.split("\n");
-  expect(headline).toContain("0 targets met or missed; closed without an answer, and in no share: **1**.");
+  expect(headline).toContain(
+    "0 targets met or missed; closed without an answer before the deadline, and in no share: **1**.",
+  );
 });

@@ -105,6 +105,9 @@ function channels(
   if (part === undefined && request.method === "GET") return ok(context.world.channelPayload(channel));
   if (part === undefined && request.method === "PATCH") return changeThread(context, request, channel);
   if (part === "threads" && request.method === "POST") return startThread(context, request, channel);
+  if (request.path.endsWith("/threads/archived/public")) return archivedThreads(context, request, channel);
+  if (request.path.endsWith("/users/@me/threads/archived/private"))
+    return ok({ threads: [], members: [], has_more: false });
   if (part !== "messages") return failed({ status: 404, code: 0, message: "404: Not Found" });
   if (request.path.endsWith("/threads") && messageId) return threadUnder(context, request, channel, messageId);
   if (request.method === "GET") return messageId ? one(channel, messageId) : history(channel, request.query);
@@ -116,6 +119,20 @@ function channels(
 
 const missingPermissions: ApiError = { status: 403, code: 50013, message: "Missing Permissions" };
 const archived: ApiError = { status: 400, code: 50083, message: "Thread is archived" };
+
+/** The one that was closed last comes first. */
+function archivedThreads({ world }: RestContext, { query }: RestRequest, parent: FakeChannel): RestAnswer {
+  const limit = Number(query.get("limit") ?? 50);
+  const before = Date.parse(query.get("before") ?? "9999-01-01T00:00:00Z");
+  const all = [...world.channels.values()]
+    .filter((one) => one.parentId === parent.id && one.isArchived && (one.archivedAt ?? 0) < before)
+    .sort((a, b) => (b.archivedAt ?? 0) - (a.archivedAt ?? 0));
+  const threads = all.slice(0, limit).map((one) => ({
+    ...world.channelPayload(one),
+    thread_metadata: { archived: true, archive_timestamp: new Date(one.archivedAt ?? 0).toISOString() },
+  }));
+  return ok({ threads, members: [], has_more: all.length > limit });
+}
 
 function changeThread({ world }: RestContext, { body }: RestRequest, channel: FakeChannel): RestAnswer {
   if (channel.isLocked) return failed(missingPermissions);

@@ -29,8 +29,10 @@ export interface FakeChannel {
   noEmbeds?: boolean;
   /** The bot lacks Attach Files: an upload is refused with 50013. */
   noFiles?: boolean;
-  /** A thread: changes are refused with 50083, a message reopens it. */
+  /** A thread: changes are refused with 50083, a message reopens it; the guild does not tell of it. */
   isArchived?: boolean;
+  /** When that was. */
+  archivedAt?: number;
   /** Only who manages threads reopens it; the bot does not. */
   isLocked?: boolean;
   /** Tags of a forum; a post without one is refused with 40067. */
@@ -164,7 +166,9 @@ export class World {
       emojis: [],
       members: [{ ...this.memberPayload(this.bot), user: this.userPayload(this.bot) }],
       channels: inGuild.filter((c) => c.type !== ChannelType.publicThread).map((c) => this.channelPayload(c)),
-      threads: inGuild.filter((c) => c.type === ChannelType.publicThread).map((c) => this.channelPayload(c)),
+      threads: inGuild
+        .filter((c) => c.type === ChannelType.publicThread && !c.isArchived)
+        .map((c) => this.channelPayload(c)),
       presences: [],
       voice_states: [],
       stage_instances: [],

@@ -294,6 +294,27 @@ it("every veto of a mission is a state that people see, is asked once, and is as
   expect(app.lines("told")).toEqual([]);
 });
 
+it("what an owner's runner said is for owners, also when its task has gone to somebody else", async () => {
+  const app = await missionApp(
+    { plain: { groups: [{ name: "a", tasks: [task("one", { assignTo: "owners" })] }] } },
+    {
+      runners: {
+        note: NOTE,
+        owners: { shell: { sh: "echo ::file theirs.zip; echo theirs >&2; exit 3" }, role: "owner" },
+      },
+    },
+  );
+  const id = await app.run("plain");
+  const { taskIds } = await app.reaches(id, "failed");
+  await app.command(`/task assign ${taskIds.one} note`);
+  for (const what of ["show", "report"]) {
+    expect(JSON.stringify(await app.command(`/mission ${what} ${id}`))).toContain("theirs");
+    const toBob = await app.command(`/mission ${what} ${id}`, "bob");
+    expect(toBob.outcome).toBe("done");
+    expect(JSON.stringify(toBob)).not.toContain("theirs");
+  }
+});
+
 it("a cancelled mission ends what runs of it, leaves nothing behind, and reports", async () => {
   const app = await missionApp(
     {
