@@ -98,3 +98,29 @@ it("that ends because more time was given is postponed, and not shown as done", 
   expect(text).toMatch(/⏳ Reply to Bob[\s\S]*Postponed <t:\d+:f>, the customer still waited: due <t:\d+:f>/);
   expect(text).not.toContain("Resolved");
 });
+
+it("a message that said that it is overdue shows that it was postponed, also when the next warning comes at once", async () => {
+  const on = await watch({ routes: { default: { to: [ROOM], remind: { times: 0 } } } });
+  await on.raise({ entity, clock, state: "warned" });
+  await on.advance(10_000);
+  await on.raise({ entity, clock });
+  await on.advance(10_000);
+  expect(on.posted()[1]?.text).toContain("Overdue now");
+  const dueAt = on.clock.now() + HOUR;
+  const reason = `more time: due ${new Date(dueAt).toISOString()}`;
+  await on.alerts.raise({
+    ...signal({ entity, state: "resolved", reason, at: on.clock.now(), clock: { ...clock, dueAt, isPostponed: true } }),
+  });
+  await on.alerts.raise({
+    ...signal({
+      entity,
+      episode: 2,
+      state: "warned",
+      reason: "half of the time has passed",
+      at: on.clock.now(),
+      clock: { ...clock, dueAt },
+    }),
+  });
+  await on.advance(20_000);
+  expect(on.posted()[1]?.text).toContain("Postponed");
+});

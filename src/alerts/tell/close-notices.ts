@@ -15,14 +15,17 @@ import { groupBy } from "./group-by.js";
 import type { Telling } from "./telling.js";
 
 const MAX_ALERTS = 200;
+/** An alert may end while its card is drawn with what was before. What is closed twice is the same change. */
+const OVERLAP_MS = 60_000;
 const HISTORY_MAX = 200;
 
 /** Before the card that shows it is saved: after a crash in between, the same edits have the same ids. */
 export async function closeNotices({ id, destination, shownAt }: AlertCard, telling: Telling): Promise<void> {
-  const alerts = await telling.store.list({ cardId: id, since: shownAt, limit: MAX_ALERTS });
+  const since = shownAt - OVERLAP_MS;
+  const alerts = await telling.store.list({ cardId: id, since, limit: MAX_ALERTS });
   const done = new Set<string>();
   for (const alert of alerts) {
-    if ((alert.endedAt ?? alert.since) < shownAt) continue;
+    if ((alert.endedAt ?? alert.since) < since) continue;
     const posted = await telling.store.postedWith(alert.id, destination);
     for (const notices of groupBy(posted, ({ deliveryId }) => deliveryId ?? "")) {
       const deliveryId = notices[0]?.deliveryId;
