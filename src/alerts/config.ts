@@ -115,7 +115,11 @@ const quiet = z.strictObject({
 export type QuietConfig = z.output<typeof quiet>;
 
 const destination = z.strictObject({
-  quiet: quiet.optional().describe("Quiet hours: alerts that arrive then are sent in one message when they end."),
+  quiet: quiet
+    .optional()
+    .describe(
+      "Quiet hours: alerts that arrive then are sent in one message when they end. Escalations wait as well, and the card elsewhere says so.",
+    ),
   timezone: zone("times written out, where the platform cannot show the reader's"),
   per_minute: z.int().min(1).default(10).describe("New messages about alerts at most; what is more shares one card."),
 });

@@ -50,6 +50,8 @@ export interface Urging {
   steps: number;
   /** The last step, when it notified none of its people. */
   unreached?: number;
+  /** Every chat of the last step has quiet hours, and the first of them end then. */
+  quietUntil?: number;
   /** Private chats of the last step that may have got it, when no other message of the step notifies its people. */
   direct?: string[];
   /** When the alert took this route, if that was later than it began to fire. */

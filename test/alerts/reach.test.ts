@@ -507,3 +507,41 @@ it("an alert about a chat that the settings do not use any more ends at a reload
   await on.reload({ ...route({ to: [OPS] }), fallback: [OPS] });
   expect(await own()).toMatchObject({ state: "resolved", signal: { reason: "the settings send no alerts there" } });
 });
+
+it("a page that waits for the end of quiet hours is not said to be sent: history and card say until when", async () => {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  const dm = "loop:bot:dm-ben";
+  const on = await watch(
+    {
+      ...route({ escalate: [{ after: "20s", to: [dm], mention: ["ben"] }] }),
+      people: { ben: ["loop:8"] },
+      destinations: { [dm]: { quiet: { from: "09:00", to: "12:30", timezone: "UTC" } } },
+    },
+    { platform: loop, personOf: ({ chatId }) => (chatId === "dm-ben" ? "loop:8" : undefined) },
+  );
+  const { id } = await on.raise();
+  await on.advance(MINUTE);
+  expect(on.posted(dm)).toEqual([]);
+  const escalation = (await on.alerts.history(id)).find(({ event }) => event === "escalate");
+  expect(escalation?.reason).toContain("It waits in loop:bot:dm-ben until 12:30: quiet hours");
+  expect(on.posted()[0]?.text).toMatch(/Escalation step 1 waits until <t:1767270600:\w>: quiet hours/);
+  await on.advance(3 * HOUR);
+  expect(on.posted(dm).some(({ text }) => text.includes("Escalated: step 1 of 1"))).toBe(true);
+  expect(on.posted()[0]?.text).not.toContain("quiet hours");
+});
+
+it("a lost private message is corrected once, with its own reason, also when its copy is lost as well", async () => {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  loop.script = ({ address: { chatId } }) =>
+    chatId === "dm-ann" || chatId === "admins" ? { kind: "permanent", error: `no ${chatId}` } : undefined;
+  const on = await watch(
+    { ...route({ escalate: [{ after: "20s", mention: ["ann"] }] }), people: { ann: ["other:7"] } },
+    { platform: loop, direct: () => parseAddress("loop:bot:dm-ann") },
+  );
+  await on.raise();
+  await on.advance(2 * MINUTE);
+  const corrections = on.posted().filter(({ text }) => text.includes("did not arrive:"));
+  expect(corrections.map(({ text }) => /did not arrive: [^.`]*/.exec(text)?.[0].trim())).toEqual([
+    "did not arrive: no dm-ann",
+  ]);
+});

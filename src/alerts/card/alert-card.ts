@@ -51,7 +51,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
     [isOpen(state) && facts.quiet && quietOf(facts.quiet, at)],
     [notesOf(alert)],
     [isOpen(state) && nextOf(alert, { late, quietUntil: facts.quiet?.until, route }, at)],
-    [isOpen(state) && unreachedOf(alert, route)],
+    [isOpen(state) && unreachedOf(alert, route, at, around.clock.now())],
     [signal.runbook && `Runbook: ${inline(signal.runbook)}`],
     [chatLink(entity, facts.destination)],
     [isOpen(state) && entity?.facts.is_dm === true && late?.pausedFor === undefined && DIRECT_MESSAGE],
@@ -256,8 +256,10 @@ export function nextOf(
 }
 
 /** An escalation that was sent is not one that anybody read. */
-function unreachedOf(alert: Alert, route: Route): string | undefined {
-  const { unreached } = urgingOf(alert, route);
+function unreachedOf(alert: Alert, route: Route, at: At, now: number): string | undefined {
+  const { unreached, quietUntil, steps } = urgingOf(alert, route);
+  if (quietUntil !== undefined && quietUntil > now)
+    return `⚠ Escalation step ${steps} waits until ${at(quietUntil)}: quiet hours.`;
   return unreached === undefined ? undefined : `⚠ Escalation step ${unreached} notified none of its people.`;
 }
 

@@ -1,11 +1,13 @@
 /** Notifies others, step by step, until an operator acknowledges: each route its own steps. A step that notifies none of its people says so, and goes to the fallback as well. */
 import type { Actor, Urging } from "../../domain/alert.js";
+import { localTimezone, timeIn } from "../../lib/timezone.js";
 import type { Alerting } from "../alerting.js";
 import { OWN_KIND } from "../own-alerts.js";
 import type { Mentioned } from "../people.js";
 import { CLOCK, type Plan } from "../plan.js";
 import { type Reach, reachOf, type Step } from "../reach.js";
 import { lateText } from "../tell/late.js";
+import { shownAs } from "../tell/shown-as.js";
 import { placesOf, urgingOf } from "../urging.js";
 import { mentionedBy, namesOf, sentencesFor } from "./call.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
@@ -85,11 +87,17 @@ function take(plan: Plan, step: Step, { route, routes, urging, by, lateMs }: Tak
   const late = lateText(lateMs, "the gateway was not running when it was due");
   const first = `Escalated: step ${number} of ${count}${of}${names ? ` (${names})` : ""}`;
   const last = [...(number === count ? ["This was the last step"] : []), ...(late === undefined ? [] : [late])];
-  note(urging, reach);
   const key = `escalation:${alert.escalateFrom}:${route.name}:${number}${reach.isUnreached ? UNREACHED : ""}`;
   const group = `${route.name}|escalated`;
   const mentioned = mentionedBy(step, reach, alerting, now);
-  const facts = (at?: string) => sentencesFor(at, step, reach, alerting, now);
+  const chats = [...reach.posted, ...reach.elsewhere, ...reach.direct.map(({ destination }) => destination)];
+  const held = heldSentences(plan, chats, alerting);
+  note(urging, reach);
+  delete urging.quietUntil;
+  const ends = chats.map((chat) => quietEnd(plan, chat, alerting) ?? now);
+  // It is posted nowhere yet.
+  if (ends.every((end) => end > now)) urging.quietUntil = Math.min(...ends);
+  const facts = (at?: string) => [...sentencesFor(at, step, reach, alerting, now), ...held];
   for (const destination of [...reach.posted, ...reach.elsewhere]) {
     const sentences = [first, ...facts(destination), ...last];
     notify(plan, destination, { key, group, mentioned, sentences }, alerting);
@@ -114,6 +122,16 @@ const directlyTo = (name: string) => `Sent to ${name} in a private chat: not not
 
 /** Whom an escalation was sent to in a private chat; undefined when it was posted where the alert is. */
 export const sentDirectlyTo = (text: string) => /Sent to (.+) in a private chat: no/.exec(text)?.[1];
+
+/** The history and the other chats must not say that a page was sent which waits for a morning. */
+function heldSentences(plan: Plan, chats: readonly string[], alerting: Alerting): string[] {
+  return chats.flatMap((chat) => {
+    const until = quietEnd(plan, chat, alerting);
+    if (until === undefined) return [];
+    const zone = alerting.config.destinations[chat]?.quiet?.timezone ?? localTimezone();
+    return [`It waits in ${shownAs(chat, alerting.placeName)} until ${timeIn(zone, until).slice(11, 16)}: quiet hours`];
+  });
+}
 
 /** A message of its own there, and the alert's card, where that is not shown yet. */
 function notify(

@@ -50,7 +50,9 @@ export function fallback(
         : `${notice.text} (${LOST} ${shownAs(destination, placeName)})`;
       plan.notices.push({ ...notice, alertId: alert.id, destination: one, text, mentions, dueAt: now });
     }
-  if (notice?.kind === "escalation") correct(plan, destination, notice, reason, elsewhere);
+  // Of a copy that is lost, its chat has an alert of its own.
+  if (notice?.kind === "escalation" && !notice.text.includes(LOST))
+    correct(plan, destination, notice, reason, elsewhere);
   plan.record(
     "undelivered",
     { id: destination, name: "the outbox", source: "gateway" },
