@@ -1,7 +1,7 @@
 /** `/gate list|release`: quality gates that hold missions up. */
 
 import type { CommandSpec } from "../src/domain/command.js";
-import { hasRole } from "../src/domain/identity.js";
+import { hasRole, highestRole, type Role } from "../src/domain/identity.js";
 import { isGateOpen, isMissionOver, MISSION_STATUSES, type Mission } from "../src/domain/mission.js";
 import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { actionOption } from "./action-option.js";
@@ -10,6 +10,7 @@ import type { CommandDeps } from "./deps.js";
 import { missionsOf } from "./mission/desk.js";
 import { findMission } from "./mission/find.js";
 import { gateLine } from "./mission/gate-line.js";
+import { needTasks } from "./tasks/parts.js";
 import { code, count, plain } from "./text.js";
 import { whoIs } from "./who.js";
 
@@ -81,11 +82,13 @@ async function release(deps: CommandDeps, context: CommandContext): Promise<Comm
   const found = await findMission(deps, context.options.mission, "mission");
   const { gate: name, reason } = context.options;
   const names = found.gates.map((one) => one.name);
+  const shut = found.gates.find((one) => one.name === name);
   if (typeof name !== "string" || name === "")
     throw missing("which gate", `The gates of ${found.id}: ${names.join(", ") || "none"}.`, "gate");
-  if (!names.includes(name)) throw notFound("gate", name, names, `/gate list ${found.id} shows them.`, "gate");
+  if (shut === undefined) throw notFound("gate", name, names, `/gate list ${found.id} shows them.`, "gate");
   if (typeof reason !== "string" || reason.trim() === "")
     throw badUsage("Missing: why it may open.", `/gate release ${found.id} ${name} and the reason.`);
+  context.need(await roleToRelease(deps, found, shut.group));
   const mission = await missionsOf(deps).release(found.id, name, {
     by: whoIs(context.operator),
     reason: reason.trim(),
@@ -96,4 +99,13 @@ async function release(deps: CommandDeps, context: CommandContext): Promise<Comm
     ],
     data: { missionId: mission.id, gate: mission.gates.find((one) => one.name === name) },
   });
+}
+
+/** Opening a gate sets aside what its group brought: that takes the role of everyone who had a task of it. */
+async function roleToRelease(deps: CommandDeps, { id, plan, taskIds }: Mission, name: string): Promise<Role> {
+  const desk = needTasks(deps);
+  const { tasks } = await missionsOf(deps).get(id);
+  const group = plan.groups.find((one) => one.name === name);
+  const judged = new Set(group?.tasks.map((one) => taskIds[one.id]));
+  return highestRole(["admin", ...tasks.filter((task) => judged.has(task.id)).map(desk.roleToHear)]);
 }

@@ -37,6 +37,9 @@ const OPERATORS_TURN: ReadonlySet<TaskStatus> = new Set([
   "paused",
 ]);
 
+/** What stops it, or only says something of it. All else decides what comes of it, and what waits for it may run then. */
+const DECIDES_NOTHING: readonly string[] = ["ask", "note", "deadline", "pause", "cancel"] satisfies TaskAction[];
+
 /** What whoever has it may do without any role. */
 export function isWorkersTurn({ status }: Task, action: string): boolean {
   return WORKERS.includes(action) && (action === "ask" || action === "note" || !OPERATORS_TURN.has(status));
@@ -57,16 +60,15 @@ export async function actOnTask(
   const task = await findFor(desk, context);
   const isTheirs = isWorker(task, operator) && isWorkersTurn(task, action);
   if (!isTheirs) context.need("operator");
+  if (!isTheirs && !DECIDES_NOTHING.includes(action)) context.need(desk.roleToHear(task));
   const text = textOf(options.text);
   const { id } = task;
   const actor = actorOf(context, text);
   switch (action) {
     case "start":
     case "resume":
-      if (!isTheirs) context.need(desk.roleToHear(task));
       return told(desk, context, await desk.begin(id, actor));
     case "retry":
-      context.need(desk.roleToHear(task));
       return told(desk, context, await desk.again(id, actor));
     case "done":
       return told(
@@ -87,7 +89,7 @@ export async function actOnTask(
     case "cancel":
       return told(desk, context, await desk.cancel(id, actor));
     case "assign":
-      return told(desk, context, await assign(desk, context, task, text));
+      return told(desk, context, await assign(desk, context, id, text));
     case "deadline": {
       const wanted = text ?? (typeof options.due === "string" ? options.due : undefined);
       if (wanted === undefined) throw badUsage("Missing: when.", "/task deadline ID 2h, or a time, or none");
@@ -110,13 +112,11 @@ export async function actOnTask(
   }
 }
 
-async function assign(desk: TaskDesk, context: CommandContext, task: Task, text: string | undefined) {
+async function assign(desk: TaskDesk, context: CommandContext, id: string, text: string | undefined) {
   if (text === undefined) throw missing("to whom", "/task assign ID WHO", "text");
   const assignTo = assigneeFrom(text, context.operator);
   context.need(desk.roleFor(assignTo));
-  // The next one is given what was said of it until now.
-  if (task.attempt > 0) context.need(desk.roleToHear(task));
-  return choosing("text", text, desk.assign(task.id, assignTo, actorOf(context)));
+  return choosing("text", text, desk.assign(id, assignTo, actorOf(context)));
 }
 
 /** Without a role one is told of one's own tasks only. */

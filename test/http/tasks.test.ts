@@ -12,6 +12,8 @@ beforeAll(async () => {
         ok: { shell: { sh: "echo fine" } },
         repeats: { shell: { sh: "cat" } },
         bad: { shell: { sh: "echo the secret; echo the secret >&2; exit 3" }, role: "admin" },
+        check: { shell: { sh: "sleep 60" }, role: "owner", concurrency: 2 },
+        deploy: { shell: { sh: "echo out" }, role: "owner" },
       },
     },
     plugins: [],
@@ -175,7 +177,7 @@ describe("/api/v1/tasks", () => {
     expect(JSON.stringify((await get(`/tasks/${id}`, BOB)).body)).not.toContain("the secret");
   });
 
-  it("hands what operators may not hear to no person either, and what nobody has begun to anybody", async () => {
+  it("hands what operators may not hear to no person either, and leaves what nobody has begun to whoever has it next", async () => {
     const { id } = (await post("/tasks", { title: "Person", assignTo: "bad" })).body;
     await reaches(id, "failed");
     await post(`/tasks/${id}/assign`, { assignTo: "person:web:2" });
@@ -192,9 +194,76 @@ describe("/api/v1/tasks", () => {
     expect(shown).not.toContain("the secret");
 
     const draft = (await post("/tasks", { title: "Not begun", assignTo: "bad", draft: true })).body;
-    expect((await post(`/tasks/${draft.id}/assign`, { assignTo: "ok" }, BOB)).status).toBe(200);
+    expect((await post(`/tasks/${draft.id}/assign`, { assignTo: "ok" })).status).toBe(200);
     expect((await post(`/tasks/${draft.id}/start`, {}, BOB)).status).toBe(200);
     await reaches(draft.id, "done");
     expect((await get(`/tasks/${draft.id}`, BOB)).body.result.output).toBe("fine\n");
+  });
+
+  it("lets nobody below a runner's role decide what comes of its tasks, so that what waits for a check does not run", async () => {
+    const add = async (title: string, more: object = {}): Promise<string> =>
+      (await post("/tasks", { title, assignTo: "check", ...more })).body.id;
+    const running = await add("Running");
+    const paused = await add("Paused");
+    const [failed, draft] = [await add("Failed", { assignTo: "bad" }), await add("Draft", { draft: true })];
+    const unapproved = await add("Not approved", { needsApproval: true });
+    const waiting = await add("Waiting", { dependsOn: [running] });
+    const deploy = await add("Deploy", { assignTo: "deploy", dependsOn: [paused, waiting] });
+    for (const id of [running, paused]) await reaches(id, "in_progress");
+    expect((await post(`/tasks/${paused}/pause`, {}, BOB)).status).toBe(200);
+    await reaches(failed, "failed");
+    await reaches(unapproved, "awaiting_approval");
+
+    const states = () =>
+      Promise.all(
+        [running, paused, failed, draft, unapproved, waiting].map(
+          async (id) => (await get(`/tasks/${id}`)).body.status,
+        ),
+      );
+    const before = await states();
+    expect(before).toEqual(["in_progress", "paused", "failed", "draft", "awaiting_approval", "pending"]);
+    for (const id of [running, paused, failed, draft, unapproved, waiting]) {
+      for (const [action, body] of [
+        ["done", { result: "all fine" }],
+        ["decline", {}],
+        ["refuse", {}],
+        ["start", {}],
+        ["resume", {}],
+        ["retry", {}],
+        ["assign", { assignTo: "ok" }],
+        ["assign", { assignTo: "me" }],
+      ] as const)
+        expect([action, id, await post(`/tasks/${id}/${action}`, body, BOB)]).toMatchObject([
+          action,
+          id,
+          { status: 403, body: { code: "FORBIDDEN", detail: expect.stringContaining("; yours is operator.") } },
+        ]);
+      const inChat = await app.call(BOB, "POST", "/api/command", { line: `/task done ${id}` });
+      expect(inChat.body.outcome).toBe("refused");
+    }
+
+    const answered = (text: string, what: string) =>
+      until(async () => {
+        const { messages } = (await app.call(BOB, "GET", "/api/rooms/dm-2/messages")).body;
+        return messages.at(-1)?.text.includes(text) ? messages.at(-1) : undefined;
+      }, what);
+    for (const label of ["Approve", "Refuse"]) {
+      const show = { text: `/task show ${unapproved}`, nonce: `show-for-${label}` };
+      expect((await app.call(BOB, "POST", "/api/rooms/dm-2/messages", show)).status).toBe(201);
+      const { id, buttons } = await answered("Not approved", `the task with a button ${label}`);
+      const { token } = buttons.flat().find((button: { label: string }) => button.label === label);
+      const press = { token, nonce: `press-of-${label}` };
+      expect((await app.call(BOB, "POST", `/api/messages/${id}/press`, press)).status).toBe(200);
+      await answered("That needs the role owner; yours is operator.", `the answer to ${label}`);
+    }
+    expect(await states()).toEqual(before);
+    expect((await get(`/tasks/${deploy}`)).body.status).toBe("pending");
+
+    // Whoever may give it may say how it ended; to stop it is safe.
+    expect((await post(`/tasks/${waiting}/done`)).body.status).toBe("done");
+    expect((await get(`/tasks/${deploy}`)).body.status).toBe("pending");
+    expect((await post(`/tasks/${paused}/done`)).body.status).toBe("done");
+    await reaches(deploy, "done");
+    expect((await post(`/tasks/${running}/cancel`, {}, BOB)).body.status).toBe("cancelled");
   });
 });

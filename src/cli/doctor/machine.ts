@@ -9,7 +9,6 @@ import {
   databaseFiles,
   exposedFiles,
   isOpenFolder,
-  requireLinkedFolder,
   requireUploadsFolder,
 } from "../../store/files.js";
 import { refuseForeign } from "../../store/identity.js";
@@ -41,7 +40,7 @@ function checkNode(): Finding {
     chooseDriver(process.versions);
     return { name: "node", state: "ok", detail };
   } catch (error) {
-    return { name: "node", state: "bad", detail, hint: hintOf(error) };
+    return { name: "node", state: "bad", detail, hint: error instanceof HookgateError ? error.hint : undefined };
   }
 }
 
@@ -71,11 +70,6 @@ function checkDatabase(files: DatabaseFiles, folder: string): Finding {
   const file = files.database;
   const name = "database";
   try {
-    requireLinkedFolder(files);
-  } catch (error) {
-    return { name, state: "bad", detail: errorMessage(error), hint: hintOf(error) };
-  }
-  try {
     accessSync(folder, constants.W_OK);
   } catch (error) {
     return {
@@ -96,7 +90,7 @@ function checkDatabase(files: DatabaseFiles, folder: string): Finding {
       name,
       state: "bad",
       detail: errorMessage(error),
-      hint: hintOf(error) ?? "Give this user the right to write the file.",
+      hint: (error instanceof HookgateError && error.hint) || "Give this user the right to write the file.",
     };
   }
 }
@@ -122,12 +116,9 @@ function checkUploads(files: DatabaseFiles): Finding[] {
     requireUploadsFolder(files);
     return [];
   } catch (error) {
-    return [{ name: "uploads", state: "bad", detail: errorMessage(error), hint: hintOf(error) }];
+    const hint = error instanceof HookgateError ? error.hint : undefined;
+    return [{ name: "uploads", state: "bad", detail: errorMessage(error), hint }];
   }
-}
-
-function hintOf(error: unknown): string | undefined {
-  return error instanceof HookgateError ? error.hint : undefined;
 }
 
 const MAX_NAMED = 5;

@@ -30,8 +30,6 @@ interface Session {
 }
 
 export interface GatewayBehaviour {
-  /** READY comes without the guild's channels; `tellGuild` tells them. */
-  lateGuild: boolean;
   /** A new connection gets no HELLO. */
   noHello: boolean;
   /** RESUME is taken, and nothing answers. */
@@ -55,7 +53,6 @@ export class FakeGateway {
     noResumed: false,
     noAck: false,
     refuse: false,
-    lateGuild: false,
     messageContentAllowed: true,
   };
   /** What clients did: identified, resumed, with which seq. */
@@ -199,13 +196,8 @@ export class FakeGateway {
       private_channels: [],
       shard: [0, 1],
     });
-    if (!this.behaviour.lateGuild) this.#give(session, "GUILD_CREATE", this.#world.guildPayload());
+    this.#give(session, "GUILD_CREATE", this.#world.guildPayload());
     return session;
-  }
-
-  /** The guild that `lateGuild` kept back. */
-  tellGuild(): void {
-    for (const session of this.sessions.values()) this.#give(session, "GUILD_CREATE", this.#world.guildPayload());
   }
 
   resumeUrl = "";

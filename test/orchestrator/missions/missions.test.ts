@@ -315,6 +315,60 @@ it("what an owner's runner said is for owners, also when its task has gone to so
   }
 });
 
+it("what is behind an owner's check begins when it has passed or an owner says so, not on an admin's word", async () => {
+  const owners = (id: string) => task(id, { assignTo: id });
+  const app = await missionApp(
+    {
+      guarded: {
+        groups: [
+          { name: "before", tasks: [owners("check")], gate: { name: "checked" } },
+          { name: "after", tasks: [owners("deploy")] },
+        ],
+      },
+      open: {
+        groups: [
+          { name: "before", tasks: [task("bad")], gate: { name: "checked" } },
+          { name: "after", tasks: [owners("deploy")] },
+        ],
+      },
+    },
+    {
+      runners: {
+        note: NOTE,
+        check: { shell: { sh: "exit 3" }, role: "owner" },
+        deploy: { shell: { sh: "echo deployed >> order" }, role: "owner" },
+      },
+      config: { operators: { admin: ["web:2"] } },
+    },
+  );
+  const id = await app.run("guarded");
+  const { check, deploy } = (await app.reaches(id, "held")).taskIds;
+  for (const line of [
+    `/gate release ${id} checked looks fine`,
+    `/task retry ${check}`,
+    `/task assign ${check} note`,
+    `/task assign ${deploy} note`,
+    `/task start ${deploy}`,
+  ])
+    expect([line, await app.command(line, "bob")]).toMatchObject([
+      line,
+      { outcome: "refused", text: expect.stringContaining("That needs the role owner; yours is admin.") },
+    ]);
+  const released = await app.api("POST", `/missions/${id}/gates/checked/release`, { reason: "looks fine" }, "bob");
+  expect(released.status).toBe(403);
+  expect((await app.reaches(id, "held")).gates).toMatchObject([{ verdict: "held" }]);
+  expect(app.lines("order")).toEqual([]);
+  await app.command(`/gate release ${id} checked looks fine`);
+  await app.reaches(id, "done", "failed");
+  expect(app.lines("order")).toEqual(["deployed"]);
+
+  // A gate over work that admins may give is theirs to open.
+  app.write("bad-bad", "");
+  const other = await app.run("open");
+  await app.reaches(other, "held");
+  expect((await app.command(`/gate release ${other} checked looks fine`, "bob")).outcome).toBe("done");
+});
+
 it("a cancelled mission ends what runs of it, leaves nothing behind, and reports", async () => {
   const app = await missionApp(
     {
