@@ -197,7 +197,7 @@ function adapterLine(adapter: AdapterStatus, now: number): string {
     ...(adapter.reason ? [plain(adapter.reason, 160)] : []),
     ...(adapter.hint ? [plain(adapter.hint, 240)] : []),
     ...(adapter.listening ? [`listens to ${plain(adapter.listening.text, 200)}`] : []),
-    ...(adapter.restarts > 0 ? [`restarted ${adapter.restarts} times`] : []),
+    ...(adapter.restarts > 0 ? [`restarted ${count(adapter.restarts, "time")}`] : []),
     ...(adapter.pausedUntil !== undefined && adapter.pausedUntil > now
       ? [
           `paused for ${formatDuration(adapter.pausedUntil - now)}${adapter.pauseReason ? `: ${plain(adapter.pauseReason, 80)}` : ""}`,

@@ -46,8 +46,6 @@ export class Channels {
   readonly #known = new Map<string, KnownChannel>();
   readonly #ownRoles = new Map<string, string>();
   readonly #dmByUser = new Map<string, string>();
-  /** Names of the people at the other end, by channel, as their last messages had them. */
-  readonly #dmNames = new Map<string, string>();
   /** Channels that are DMs: asked for with every send. */
   readonly #dms = new Set<string>();
   /** Channels in which we may not reply, and until when that is believed. */
@@ -84,6 +82,7 @@ export class Channels {
     // On disk, for links to messages after a session was resumed. Threads have their parent's.
     if (guildId !== undefined && known.parentId === undefined && this.#ledger.get(`guild:${channel.id}`) !== guildId)
       this.#ledger.note(`guild:${channel.id}`, guildId);
+    if (known.parentId === undefined) this.#keepName(channel.id, known.name);
     // On disk, because a resumed session is told nothing, and what a crash cut off must be known for a post in a forum.
     if (known.isForum !== (this.#ledger.get(`forum:${channel.id}`) !== undefined))
       this.#ledger.note(`forum:${channel.id}`, known.isForum ? "yes" : undefined);
@@ -94,8 +93,14 @@ export class Channels {
   forget(channelId: string): void {
     this.#known.delete(channelId);
     this.#ledger.note(`seen:${channelId}`, undefined);
+    this.#keepName(channelId, undefined);
     if (this.#ledger.get(`guild:${channelId}`) !== undefined) this.#ledger.note(`guild:${channelId}`, undefined);
     if (this.#ledger.get(`forum:${channelId}`) !== undefined) this.#ledger.note(`forum:${channelId}`, undefined);
+  }
+
+  /** On disk: a resumed session is told no names. */
+  #keepName(channelId: string, name: string | undefined): void {
+    if (this.#ledger.get(`name:${channelId}`) !== name) this.#ledger.note(`name:${channelId}`, name);
   }
 
   /** The guild of a channel or thread; undefined for DMs and for what was never heard of. */
@@ -107,9 +112,11 @@ export class Channels {
   /** `#support`, `#support › order 12` for a thread, `direct messages with Ann`; undefined where the name is not known. */
   nameOf(chatId: string, threadId: string | undefined): string | undefined {
     const dm = chatId.startsWith(DM_PREFIX) ? this.#dmByUser.get(chatId.slice(DM_PREFIX.length)) : chatId;
-    const person = dm === undefined ? undefined : this.#dmNames.get(dm);
-    if (person !== undefined) return `direct messages with ${person}`;
-    const name = this.#known.get(chatId)?.name;
+    if (dm !== undefined && this.#dms.has(dm)) {
+      const person = this.#ledger.get(`name:${dm}`);
+      return person && `direct messages with ${person}`;
+    }
+    const name = this.#known.get(chatId)?.name ?? this.#ledger.get(`name:${chatId}`);
     const thread = threadId === undefined ? undefined : this.#known.get(threadId)?.name;
     return name && `#${name}${thread === undefined ? "" : ` › ${thread}`}`;
   }
@@ -159,7 +166,7 @@ export class Channels {
 
   learnDm(channelId: string, { id: userId, global_name, username }: Person): void {
     const name = global_name ?? username;
-    if (name !== undefined) this.#dmNames.set(channelId, name);
+    if (name !== undefined) this.#keepName(channelId, name);
     if (this.#dmByUser.get(userId) === channelId) return;
     this.#dmByUser.set(userId, channelId);
     this.#dms.add(channelId);

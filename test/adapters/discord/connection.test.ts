@@ -159,6 +159,23 @@ async function afterLostSession() {
   return { cursors, gateway };
 }
 
+it("after a resumed session, channels and people have their names", async () => {
+  const cursors = new MemoryCursors();
+  const gateway = new RecordingGateway();
+  const first = await start({ cursors, gateway });
+  fake.people.says("hello", { dm: true });
+  await until(() => gateway.texts.length === 1);
+  const dm = { platform: "discord", botId: "", chatId: fake.world.dmWith(fake.userId).id };
+  const room = { ...dm, chatId: fake.channelId };
+  const names = ({ adapter }: typeof first) => [adapter.traits.placeName?.(room), adapter.traits.placeName?.(dm)];
+  const before = names(first);
+  expect(before).toEqual([expect.stringMatching(/^#/), expect.stringMatching(/^direct messages with /)]);
+  await first.stop();
+  const second = await start({ cursors, gateway });
+  expect(resumed()).toBe(1);
+  expect(names(second)).toEqual(before);
+});
+
 describe("a lost session", () => {
   it("after op 9 false: what was missed is read over REST, per channel and DM, with roles and parents", async () => {
     const rig = await start();
