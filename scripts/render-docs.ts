@@ -157,7 +157,7 @@ function configuration(): string {
   );
   return `# Configuration\n\n${GENERATED}
 Secrets and places come from the environment (or \`.env\`); everything else from \`hookgate.yaml\`. \`npx hookgate check\` shows every
-problem at once, with its line. Durations are written \`500ms\`, \`10s\`, \`5m\`, \`2h\`, \`1d\`.\n\n## Environment\n\n${variables}\n\n## hookgate.yaml\n\n${settingsTable(
+problem at once, with its line. Without a \`hookgate.yaml\` the defaults hold; one that is a link to nothing is refused. Durations are written \`500ms\`, \`10s\`, \`5m\`, \`2h\`, \`1d\`.\n\n## Environment\n\n${variables}\n\n## hookgate.yaml\n\n${settingsTable(
     describeSettings(configSchema).filter(({ type }) => type !== "settings"),
   )}\n`;
 }

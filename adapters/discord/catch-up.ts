@@ -65,8 +65,8 @@ export class CatchUp {
   /** Channels that came to be owed, again perhaps, and that nobody has begun to read since. */
   readonly #unread = new Set<string>();
   readonly #members = new Map<string, Promise<MemberPayload | undefined>>();
-  /** Threads that are owed because somebody wrote there. */
-  readonly #reopened = new Set<string>();
+  /** Channels that are owed because somebody wrote there. */
+  readonly #touched = new Set<string>();
   #workers = 0;
   #tally = { messages: 0, channels: 0 };
 
@@ -76,16 +76,35 @@ export class CatchUp {
     for (const { key } of context.ledger.list("owed:")) this.#owe(key.slice("owed:".length));
   }
 
-  /** Pending while older messages of this channel are being read. A thread may have been closed in the gap, and reopened before it was listed. */
-  gate(channelId: string, parentId?: string): Promise<void> | undefined {
-    const listing = parseJson(owedEntry, this.#context.ledger.get(`owed:${ARCHIVE}${parentId ?? ""}`));
-    if (listing && !this.#reopened.has(channelId)) {
-      const { hasPrivate: _, ...gap } = listing;
-      this.#reopened.add(channelId);
-      this.#note(channelId, gap);
+  /** Pending while older messages of this channel are being read. */
+  gate(channelId: string): Promise<void> | undefined {
+    return this.#gates.get(channelId)?.done;
+  }
+
+  /**
+   * The same for a new message. Its channel may be owed and nobody knows yet: its guild has not told its channels, or it is a thread
+   * that was closed in the gap and reopened before the closed ones were listed.
+   */
+  gateOf(channelId: string, where: { parentId: string | undefined; guildId: string }): Promise<void> | undefined {
+    const missed = this.#touched.has(channelId) ? undefined : this.#gapOf(channelId, where);
+    if (missed) {
+      this.#touched.add(channelId);
+      this.#note(channelId, missed);
       this.#start();
     }
-    return this.#gates.get(channelId)?.done;
+    return this.gate(channelId);
+  }
+
+  #gapOf(
+    channelId: string,
+    { parentId, guildId }: { parentId: string | undefined; guildId: string },
+  ): Owed | undefined {
+    const { ledger } = this.#context;
+    const listing = parseJson(owedEntry, ledger.get(`owed:${ARCHIVE}${parentId ?? ""}`));
+    if (listing) return { after: listing.after, guildId };
+    const open = parseJson(gap, ledger.get("gap"));
+    if (!open?.guilds.includes(guildId)) return undefined;
+    return { after: ledger.get(`seen:${channelId}`) ?? open.since, guildId };
   }
 
   /** A new session began. Resolves when what it owes is on disk. */
@@ -176,7 +195,7 @@ export class CatchUp {
     this.#context.logger.info({ ...this.#tally }, "caught up with what was missed on Discord");
     this.#tally = { messages: 0, channels: 0 };
     this.#members.clear();
-    this.#reopened.clear();
+    this.#touched.clear();
   }
 
   async #work(): Promise<void> {

@@ -272,9 +272,11 @@ export class Intake {
   /** Older messages first; and the parent of a thread must be known, because access may hang on it. */
   #whatItNeeds(payload: MessagePayload): Promise<unknown> | undefined {
     const { catchUp, channels } = this.#context;
-    const known = channels.get(payload.channel_id);
-    if (payload.guild_id === undefined || known) return catchUp.gate(payload.channel_id, known?.parentId);
-    return channels.lookup(payload.channel_id).then((found) => catchUp.gate(payload.channel_id, found?.parentId));
+    const { channel_id: channelId, guild_id: guildId } = payload;
+    if (guildId === undefined) return catchUp.gate(channelId);
+    const gateOf = (parentId: string | undefined) => catchUp.gateOf(channelId, { parentId, guildId });
+    const known = channels.get(channelId);
+    return known ? gateOf(known.parentId) : channels.lookup(channelId).then((found) => gateOf(found?.parentId));
   }
 
   /** Decodes and accepts at once, unless this channel has something waiting. Accepting is ordered, its commit is not waited for. */

@@ -146,8 +146,8 @@ async function serve(
     // https://core.telegram.org/bots/features#deep-linking
     inviteUrl: `https://t.me/${me.username}?startgroup=true`,
   };
-  const state = (phase: AdapterState["phase"], reason?: string) =>
-    gateway.state({ phase, ...known, ...(reason === undefined ? {} : { reason }) });
+  const state = (phase: AdapterState["phase"], reason?: string, hint?: string) =>
+    gateway.state({ phase, ...known, ...(reason === undefined ? {} : { reason }), hint });
   const commands = gateway.commands();
   const self = { botId: known.botId, username: me.username, commands: new Set(commands.map(({ name }) => name)) };
   const intake = new Intake({ self, gateway, transport, cursors, clock, logger });
@@ -158,7 +158,7 @@ async function serve(
     else await dropOwnWebhook(webhooks);
     state("online");
     const registered = options.isCommandRegistrationWanted ? register() : undefined;
-    if (options.webhook) await watchWebhook(webhooks, signal);
+    if (options.webhook) await watchWebhook(webhooks, options.webhook, signal);
     else await poll({ transport, intake, clock, logger, pollTimeoutMs: options.pollTimeoutMs, state }, signal);
     await registered;
   } catch (thrown) {

@@ -1,5 +1,6 @@
 /** Webhook mode: Telegram calls us. A call is answered only when its update is on disk; anything but 2xx comes again. */
 import { createHash } from "node:crypto";
+import type { WebhookInfo } from "grammy/types";
 import type { AdapterState, CursorStore } from "../../src/domain/adapter.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
 import type { Logger } from "../../src/lib/logger.js";
@@ -17,6 +18,10 @@ const CURSOR = "webhook";
 const WATCH_EVERY_MS = 60_000;
 /** A failure older than this is over. */
 const RECENT_S = 120;
+/** A webhook that is lost again within this time is fought over. */
+const FIGHT_MS = 600_000;
+/** What our own endpoint, or a proxy before it, answers to a call without the right secret. */
+const NOT_LET_IN = /\b40[13]\b/;
 
 export type WebhookHeaders = Record<string, string | string[] | undefined>;
 
@@ -49,22 +54,24 @@ export interface WebhookContext {
   cursors: CursorStore;
   clock: Clock;
   logger: Logger;
-  state(phase: AdapterState["phase"], reason?: string): void;
+  state(phase: AdapterState["phase"], reason?: string, hint?: string): void;
 }
 
 /** Tells Telegram where to call, unless it knows. */
-export async function setWebhook(
-  { transport, cursors, logger }: WebhookContext,
-  { url, secret, maxConnections }: WebhookOptions,
-): Promise<void> {
-  const mark = createHash("sha256").update(`${url}\n${secret}`).digest("base64url");
+export async function setWebhook(context: WebhookContext, options: WebhookOptions): Promise<void> {
+  const { transport, cursors } = context;
+  const { url, maxConnections } = options;
   const known = await transport.call((api) => api.getWebhookInfo());
   const isSame =
     known.url === url &&
     known.max_connections === maxConnections &&
-    cursors.get(CURSOR) === mark &&
+    cursors.get(CURSOR) === markOf(options) &&
     [...(known.allowed_updates ?? [])].sort().join() === [...ALLOWED_UPDATES].sort().join();
-  if (isSame) return;
+  if (!isSame) await putWebhook(context, options);
+}
+
+async function putWebhook({ transport, cursors, logger }: WebhookContext, options: WebhookOptions): Promise<void> {
+  const { url, secret, maxConnections } = options;
   await transport.call((api) =>
     api.setWebhook({
       url,
@@ -73,8 +80,12 @@ export async function setWebhook(
       allowed_updates: ALLOWED_UPDATES,
     }),
   );
-  await cursors.set(CURSOR, mark);
+  await cursors.set(CURSOR, markOf(options));
   logger.info({ url }, "Telegram's webhook is set");
+}
+
+function markOf({ url, secret }: WebhookOptions): string {
+  return createHash("sha256").update(`${url}\n${secret}`).digest("base64url");
 }
 
 /** Before polling: takes away the webhook that an earlier run of ours set. Somebody else's stays, and polling says so. */
@@ -85,31 +96,81 @@ export async function dropOwnWebhook({ transport, cursors, logger }: WebhookCont
   logger.info({}, "Telegram's webhook is taken away; updates are polled");
 }
 
-/** Until `signal` aborts: reports calls that did not arrive. Rejects when the token is refused. The webhook stays set, so that Telegram keeps what comes while we are away. */
+/**
+ * Until `signal` aborts: reports calls that did not arrive, and sets the webhook again when another program changed it. Rejects when the
+ * token is refused. The webhook stays set, so that Telegram keeps what comes while we are away.
+ */
 export async function watchWebhook(
-  { transport, clock, logger, state }: WebhookContext,
+  context: WebhookContext,
+  options: WebhookOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  const { transport, clock, logger, state } = context;
   let isTroubled = false;
+  let lostAt = Number.NEGATIVE_INFINITY;
   while (!signal.aborted) {
     await wait(clock, WATCH_EVERY_MS, signal).catch(() => {}); // the loop sees the abort
     if (signal.aborted) return;
     try {
       const info = await transport.call((api) => api.getWebhookInfo(), signal);
-      const isRecent = info.last_error_date !== undefined && info.last_error_date > clock.now() / 1000 - RECENT_S;
-      if (isRecent && info.pending_update_count > 0) {
-        const reason = `Telegram's calls do not arrive: ${info.last_error_message ?? "unknown"} (${info.pending_update_count} waiting)`;
-        logger.warn({ waiting: info.pending_update_count }, reason);
-        state("reconnecting", reason);
-        isTroubled = true;
-      } else if (isTroubled) {
-        state("online");
+      const now = clock.now();
+      const trouble = troubleOf(info, options, now);
+      if (trouble === undefined) {
+        if (isTroubled) state("online");
         isTroubled = false;
+        continue;
       }
+      const { kind, reason, hint } = trouble;
+      logger.warn({ waiting: info.pending_update_count, hint }, reason);
+      state("reconnecting", reason, hint);
+      isTroubled = true;
+      if (kind === "unreached") continue;
+      const isFight = now - lostAt < FIGHT_MS;
+      if (kind === "lost") lostAt = now;
+      await putWebhook(context, options);
+      // Lost once, it is ours again. Lost again, or refused, only the next look shows whether it helped.
+      if (kind === "lost" && !isFight) state("online", `${reason}; it is set again`, hint);
     } catch (thrown) {
+      if (signal.aborted) return;
       if (isTokenRefused(readFailure(thrown))) throw thrown;
       // Calls may arrive all the same: only what we ask is unanswered.
-      logger.warn({ error: describeFailure(readFailure(thrown)) }, "Telegram could not be asked about its webhook");
+      const error = describeFailure(readFailure(thrown));
+      logger.warn({ error }, "Telegram's webhook could not be looked at or set again; the next try is in a minute");
     }
   }
+}
+
+interface Trouble {
+  /** `lost`: the address is not ours. `refused`: our endpoint lets no call in. `unreached`: calls fail otherwise. */
+  kind: "lost" | "refused" | "unreached";
+  reason: string;
+  hint?: string;
+}
+
+function troubleOf(info: WebhookInfo, { url }: WebhookOptions, now: number): Trouble | undefined {
+  const hint = "Another program uses this bot's token. Stop it, or give this gateway a token of its own.";
+  const set = info.url ?? "";
+  if (set === "") return { kind: "lost", reason: "another program took Telegram's webhook away", hint };
+  if (normal(set) !== normal(url))
+    // Its path may be a secret of the other program's.
+    return { kind: "lost", reason: `another program set Telegram's webhook to ${hostOf(set)}`, hint };
+  const isRecent = info.last_error_date !== undefined && info.last_error_date > now / 1000 - RECENT_S;
+  if (!isRecent || info.pending_update_count === 0) return undefined;
+  const said = info.last_error_message ?? "unknown";
+  const reason = `Telegram's calls do not arrive: ${said} (${info.pending_update_count} waiting)`;
+  if (!NOT_LET_IN.test(said)) return { kind: "unreached", reason };
+  return {
+    kind: "refused",
+    reason,
+    hint: "Another program may have set the webhook with a secret of its own, so Hookgate sets it again. If that does not help: a proxy before the gateway refuses the calls.",
+  };
+}
+
+/** A server may give an address back in another spelling, which must not look like another address. */
+function normal(url: string): string {
+  return URL.canParse(url) ? new URL(url).href : url;
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "another address";
 }

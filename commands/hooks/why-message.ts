@@ -44,6 +44,7 @@ export async function explainMessage(deps: CommandDeps, hook: HookInfo, journey:
     const remarks = [
       await whyGone(deps, hook, ran),
       await whyNotAgain(deps, hook, journey, ran),
+      await whyNotLater(deps, hook, here, ran),
       ...(await effectsOf(deps, ran)),
     ];
     return showRuns(deps, hook.id, journey, ran, nextButtons(hook, ran.at(-1)?.dispatch), remarks);
@@ -103,6 +104,23 @@ async function whyNotAgain(
   const reason =
     disabledReason(deps, hook, switches, row.settledAt) ?? (offered && endedEarlier(deps, offered, hook, row));
   return `The message was offered to the hooks once more, and it did not run then.${reason === undefined ? "" : ` ${reason}`}`;
+}
+
+/** Why it did not run when its point fired for the same message once more, as it does after a release. */
+async function whyNotLater(
+  deps: CommandDeps,
+  hook: HookInfo,
+  here: readonly DispatchRecord[],
+  ran: readonly RanIn[],
+): Promise<string | undefined> {
+  const last = ran.at(-1)?.dispatch;
+  const later = here.findLast(
+    (one) => last !== undefined && one.at > last.at && rootOf(one.id) === rootOf(last.id) && !isAttempt(one),
+  );
+  if (later === undefined || later.runs.some(({ hookId }) => hookId === hook.id)) return undefined;
+  const reason =
+    disabledReason(deps, hook, await switchesOf(deps, hook.id), later.at) ?? endedEarlier(deps, later, hook);
+  return `${code(hook.hook)} fired once more for it, ${ago(later.at, deps.clock.now())}, and it did **not** run then.${reason === undefined ? "" : ` ${reason}`}`;
 }
 
 /** What its runs posted and people did not get. */

@@ -181,13 +181,13 @@ async function neverReported(deps: CommandDeps, { hook, match }: HookInfo): Prom
   return `It matches ${matched.map(({ platform }) => platform).join(", ")} only, which never reports this to a bot: ${hook} does not fire there.`;
 }
 
-/** The last time that the point fired; an attempt of a background run is a dispatch of that one hook only. */
+/** The last time that the point fired; an attempt of a background run is a dispatch of that one hook only, and a dry run is no firing. */
 async function lastOf(
   { store }: CommandDeps,
   filter: Omit<DispatchFilter, "limit">,
 ): Promise<DispatchRecord | undefined> {
   const newest = await store.journal.list({ ...filter, limit: LAST_DISPATCHES });
-  return newest.find((one) => !isAttempt(one));
+  return newest.find((one) => !isAttempt(one) && !one.dryRun);
 }
 
 function pointText({ hook }: HookInfo, last: DispatchRecord | undefined, now: number): string {
@@ -221,7 +221,7 @@ async function explainNow(deps: CommandDeps, hook: HookInfo): Promise<CommandAns
   const isManual = deps.automations?.get(hook.id)?.trigger.kind === "manual";
   return answer({
     text: [
-      `${code(hook.id)} ${runs ? "would run" : "would **not** run"}${last ? ` for the last ${code(hook.hook)}` : ""}.`,
+      `${code(hook.id)} ${runs ? (ran ? "ran" : "would run") : "would **not** run"}${last ? ` for the last ${code(hook.hook)}` : ""}.`,
       ender,
       [...stuck.map(({ message }) => `✗ trigger: ${plain(message)}`), checkLines(explanation.checks)].join("\n"),
       ...(gates?.text ?? []),

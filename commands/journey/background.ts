@@ -2,13 +2,13 @@
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { isUnfinished } from "../../src/domain/automation.js";
 import { type DispatchRecord, numberedDispatch, type RunRecord } from "../../src/domain/journal.js";
-import type { InboxRow } from "../../src/domain/store.js";
+import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { statusText, tookMs } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
 import { clockTime, plain } from "../text.js";
 import { nameIn } from "../who.js";
-import { cutOffsOf } from "./cut-off.js";
+import { cutOffsOf, undecidedOf } from "./cut-off.js";
 
 /** Hooks of one point whose runs are looked for where the journal does not have the dispatch. */
 const MAX_HOOKS = 100;
@@ -21,6 +21,7 @@ const OF_HANDLING = [
   "message_deleted",
   "reaction_added",
 ];
+const OF_DECIDING = ["before_dispatch", "message_sending"];
 
 /** By the id that the dispatch gave the run. */
 export type StoredRuns = ReadonlyMap<string, AutomationRun>;
@@ -29,18 +30,31 @@ export async function storedRunsOf(
   { automations }: CommandDeps,
   dispatches: readonly DispatchRecord[],
   row: InboxRow | undefined,
+  deliveries: readonly Delivery[],
 ): Promise<StoredRuns> {
   const ids = dispatches.flatMap(({ runs }) =>
     runs.filter(({ outcome }) => outcome === "backgrounded").map(({ id }) => id),
   );
-  const found = await Promise.all([...ids, ...cutOffIds(dispatches, row)].map((id) => automations?.runs.get(id)));
+  const found = await Promise.all(
+    [...ids, ...cutOffIds(dispatches, row, deliveries)].map((id) => automations?.runs.get(id)),
+  );
   return new Map(found.flatMap((run) => (run === undefined ? [] : [[run.id, run] as const])));
 }
 
 /** Ids that runs may have whose dispatch was cut off: configured hooks have their row before the journal has the dispatch. */
-function cutOffIds(dispatches: readonly DispatchRecord[], row: InboxRow | undefined): string[] {
-  if (row === undefined || cutOffsOf(row) === 0) return [];
-  return OF_HANDLING.map((point) => numberedDispatch(`m${row.id}`, point, row.round))
+function cutOffIds(
+  dispatches: readonly DispatchRecord[],
+  row: InboxRow | undefined,
+  deliveries: readonly Delivery[],
+): string[] {
+  const handling =
+    row === undefined || cutOffsOf(row) === 0
+      ? []
+      : OF_HANDLING.map((point) => numberedDispatch(`m${row.id}`, point, row.round));
+  const deciding = deliveries
+    .filter((one) => undecidedOf(one) > 0)
+    .flatMap(({ id, round }) => OF_DECIDING.map((point) => numberedDispatch(id, point, round)));
+  return [...handling, ...deciding]
     .filter((id) => dispatches.every((one) => one.id !== id))
     .flatMap((id) => Array.from({ length: MAX_HOOKS }, (_, index) => `${id}/${index + 1}`));
 }

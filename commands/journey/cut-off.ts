@@ -3,8 +3,8 @@
  * begun then; only configured hooks, and hooks in the background, have a row from their beginning.
  */
 import type { AutomationRun } from "../../src/domain/automation.js";
-import { MAY_CRASH } from "../../src/domain/letters.js";
-import type { InboxRow } from "../../src/domain/store.js";
+import { HOOKS_MAY_CRASH, MAY_CRASH } from "../../src/domain/letters.js";
+import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { statusText } from "../automations/show-run.js";
 import { plain } from "../text.js";
 
@@ -14,6 +14,14 @@ export function cutOffsOf({ status, attempts, deferrals, round, error }: InboxRo
   const isLastKnown = status === "done" || status === "running" || (status === "dead" && !byCrash);
   const ended = Math.max(deferrals, round - 1) + (isLastKnown ? 1 : 0);
   return Math.max(byCrash ? 1 : 0, attempts - ended);
+}
+
+/** How often, at least, hooks were asked whether it may go, and the end of the process came before they had decided. */
+export function undecidedOf({ status, reason, asked, parts }: Delivery): number {
+  if (parts.length > 0) return 0;
+  if (status === "held" && reason?.includes(HOOKS_MAY_CRASH) === true) return asked;
+  // They may be at work on it now.
+  return status === "waiting" ? Math.max(0, asked - 1) : 0;
 }
 
 /** A sentence. */

@@ -73,7 +73,7 @@ export async function findJourney(
       ...journey,
       id: own?.id ?? (row ? `m${row.id}` : asked),
       ...(await surroundingsOf(deps, row, own, deliveries, gone)),
-      stored: await storedRunsOf(deps, journey.dispatches, row),
+      stored: await storedRunsOf(deps, journey.dispatches, row, deliveries),
     },
   };
 }

@@ -1,10 +1,11 @@
 /** Why a message did not come as far as a hook point; undefined where it did, and nobody was enabled there. */
 import { type DispatchRecord, numberedDispatch, rootOf } from "../../src/domain/journal.js";
+import { HOOKS_MAY_CRASH } from "../../src/domain/letters.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { isAmbiguous } from "../outbox/letter.js";
 import { ago, clockTime, code, plain } from "../text.js";
-import { cutOffsOf } from "./cut-off.js";
+import { cutOffsOf, undecidedOf } from "./cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { putOffs } from "./put-off.js";
 import { runningText } from "./surroundings.js";
@@ -37,7 +38,14 @@ export function whyNotReached(point: string, journey: Journey, now: number): str
  * known whether the point fired. 0 where that is known.
  */
 export function cutOffsAt(point: string, journey: Journey): number {
-  const { dispatches } = journey;
+  const { dispatches, deliveries } = journey;
+  if (point === "before_dispatch" || point === "message_sending")
+    return Math.max(
+      0,
+      ...deliveries
+        .filter(({ id, round }) => dispatches.every((one) => one.id !== numberedDispatch(id, point, round)))
+        .map(undecidedOf),
+    );
   const handled = handledAt(point, journey);
   if (handled === undefined) return 0;
   // A message that is tried again in one process was received before, under an earlier number.
@@ -238,6 +246,8 @@ function whyNotAt(point: OutboundPoint, delivery: Delivery, { blockers, dispatch
   switch (status) {
     case "suppressed":
       return point === "before_dispatch" ? undefined : `it was **suppressed** at ${code("before_dispatch")}${why}.`;
+    case "held":
+      return reason?.includes(HOOKS_MAY_CRASH) === true ? `it is **held**${why}.` : undefined;
     case "waiting":
       return `it waits${why}. Hooks are asked just before it is sent.`;
     case "superseded":

@@ -1,9 +1,7 @@
 /**
  * A gateway that read its settings from a file does not go on with the defaults when that file is lost: an editor, a full disk or a
- * deployment that stopped halfway leaves an empty file, none, or a link to nothing.
+ * deployment that stopped halfway leaves an empty file, or none. A link to nothing is refused where it is read.
  */
-import { lstatSync, readlinkSync } from "node:fs";
-import { dirname, resolve } from "node:path";
 import type { LoadedConfig } from "../config/load.js";
 import { HookgateError } from "../lib/errors.js";
 
@@ -13,23 +11,7 @@ export function needFile(next: LoadedConfig, inForce: LoadedConfig): void {
   if (file === undefined || (next.file !== undefined && !(next.isBlank && !inForce.isBlank))) return;
   const message =
     next.file === undefined
-      ? missing(file)
+      ? `${file} was removed. Put it back; to use the defaults, write a file with a comment (#) alone.`
       : `${file} is empty. Write the settings again; a line with a comment (#) alone means the defaults.`;
   throw new HookgateError({ code: "CONFIG_INVALID", message });
-}
-
-function missing(file: string): string {
-  const target = linkTarget(file);
-  return target === undefined
-    ? `${file} was removed. Put it back; to use the defaults, write a file with a comment (#) alone.`
-    : `${file} is a link to ${target}, which does not exist. Restore that file, or make the link lead to the one to use.`;
-}
-
-function linkTarget(file: string): string | undefined {
-  try {
-    return lstatSync(file).isSymbolicLink() ? resolve(dirname(file), readlinkSync(file)) : undefined;
-  } catch {
-    // Not there at all.
-    return undefined;
-  }
 }

@@ -3,7 +3,7 @@
 import { readEnvironment } from "../config/env.js";
 import { HookgateError } from "../lib/errors.js";
 import { keepConsoleToken, resetConsoleToken } from "../store/console-token.js";
-import { databaseFiles } from "../store/files.js";
+import { databaseFiles, requireLinkedFolder } from "../store/files.js";
 import { callGateway, type GatewayPlace, gatewayPlace } from "./call-gateway.js";
 import { EXIT, type ExitCode } from "./exit.js";
 import { printJson, type Terminal } from "./terminal.js";
@@ -22,7 +22,10 @@ export async function token({ reset, json }: { reset: boolean; json: boolean }, 
       message: "The login token comes from HOOKGATE_TOKEN, so there is no stored token in use to reset.",
       hint: "Change HOOKGATE_TOKEN (for example in .env) and restart the gateway, or remove it there first.",
     });
-  const file = databaseFiles(env.DATABASE_URL).token;
+  const files = databaseFiles(env.DATABASE_URL);
+  // Only a stored token needs the folder.
+  if (env.HOOKGATE_TOKEN === undefined) requireLinkedFolder(files);
+  const file = files.token;
   let replaced: string | undefined;
   const noteReplaced = (message: string) => {
     replaced = message;

@@ -1,7 +1,9 @@
 /** Reads hookgate.yaml: every problem at once, each with its file, line, what was expected and what was found. */
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { hooksFolderProblem } from "../automations/definition/sources.js";
 import type { PlatformName } from "../domain/platform.js";
+import { deadLinkTarget } from "../lib/dead-link.js";
 import { errorMessage } from "../lib/errors.js";
 import { nearest } from "../lib/nearest.js";
 import { type FoundIssue, parseAll, valueAt } from "../lib/parse-all.js";
@@ -71,6 +73,11 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
   }));
   const named = options.path ?? rest.HOOKGATE_CONFIG;
   const file = resolve(named ?? DEFAULT_FILE);
+  const target = deadLinkTarget(file);
+  if (target !== undefined) {
+    const message = `is a link to ${target}, which does not exist. Restore that file, or make the link lead to the one to use.`;
+    return finish(undefined, env, file, [...problems, { file, path: "", message }]);
+  }
   if (!existsSync(file)) {
     if (named)
       problems.push({ file, path: "", message: "there is no such file", expected: "a YAML file", got: "nothing" });
@@ -78,7 +85,7 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
     return { ...finish(config, env, undefined, problems), draft: { config, env: rest } };
   }
   const { config, draft, placeOf, pathOf, isFollowUp, isBlank, ...read } = readYaml(file);
-  problems.push(...read.problems);
+  problems.push(...read.problems, ...hooksFolderProblem(file));
   for (const { path: draftPath, ofKey, ...problem } of draft === undefined ? [] : crossProblems(draft, rest)) {
     if (isFollowUp?.(problem.message)) continue;
     const path = pathOf?.(draftPath) ?? draftPath;

@@ -8,17 +8,19 @@ import { HookgateError } from "../lib/errors.js";
 import { makePrivateFile, makePrivateFolder } from "../lib/private-files.js";
 import { openSqlite } from "./driver.js";
 import { isBusy, storeError } from "./errors.js";
-import type { DatabaseFiles } from "./files.js";
+import { type DatabaseFiles, requireLinkedFolder } from "./files.js";
 
 export interface ExclusiveLock {
   release(): void;
 }
 
-/** Throws STORE_IN_USE when another process, or this one, has the database open. `owner` says who, for the message. */
-export function takeExclusiveLock(
-  { database: file, lock: lockFile }: Pick<DatabaseFiles, "database" | "lock">,
-  owner: () => string | undefined,
-): ExclusiveLock {
+/**
+ * Throws STORE_IN_USE when another process, or this one, has the database open, and STORE_MISSING when a link to its folder leads nowhere.
+ * `owner` says who has it open, for the message.
+ */
+export function takeExclusiveLock(files: DatabaseFiles, owner: () => string | undefined): ExclusiveLock {
+  requireLinkedFolder(files);
+  const { database: file, lock: lockFile } = files;
   let database: Database.Database | undefined;
   try {
     makePrivateFolder(dirname(lockFile));

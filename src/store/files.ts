@@ -1,7 +1,8 @@
 /** Where a database and the files beside it are, and who can read them. */
-import { accessSync, constants, lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { deadLinkTarget, linkTarget } from "../lib/dead-link.js";
 import { HookgateError } from "../lib/errors.js";
 import { isExposed, makePrivate } from "../lib/private-files.js";
 
@@ -16,6 +17,8 @@ export interface DatabaseFiles {
   /** Files from people, which messages refer to. */
   uploads: string;
   folder: string;
+  /** A link on the way to `folder` that leads nowhere. */
+  deadLink: string | undefined;
 }
 
 /** The files of `file:PATH` or `file:///PATH`, relative to the working directory. Throws STORE_FAILED for another kind of URL. */
@@ -30,7 +33,8 @@ export function databaseFiles(url: string): DatabaseFiles {
 }
 
 export function filesBeside(file: string): DatabaseFiles {
-  const database = realPath(resolve(file));
+  const path = resolve(file);
+  const database = realPath(path);
   const folder = dirname(database);
   const stem = database.replace(/\.(db|sqlite3?)$/, "");
   return {
@@ -40,6 +44,7 @@ export function filesBeside(file: string): DatabaseFiles {
     token: `${stem}.token`,
     uploads: join(folder, "uploads"),
     folder,
+    deadLink: existsSync(folder) ? undefined : deadLinkOnTheWay(path),
   };
 }
 
@@ -52,17 +57,16 @@ function realPath(path: string): string {
     if (!isMissing(thrown)) return path;
   }
   const target = linkTarget(path);
-  if (target !== undefined) return realPath(resolve(dirname(path), target));
+  if (target !== undefined) return realPath(target);
   const folder = dirname(path);
   return folder === path ? path : join(realPath(folder), basename(path));
 }
 
-function linkTarget(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined; // no link
-  }
+/** The path itself, or the nearest folder above it. */
+function deadLinkOnTheWay(path: string): string | undefined {
+  if (deadLinkTarget(path) !== undefined) return path;
+  const folder = dirname(path);
+  return folder === path ? undefined : deadLinkOnTheWay(folder);
 }
 
 function isMissing(thrown: unknown): boolean {
@@ -103,6 +107,19 @@ export function isOpenFolder(folder: string): boolean {
   if (!isExposed(folder)) return false;
   const { mode } = statSync(folder);
   return (mode & 0o022) !== 0 && (mode & 0o1000) === 0;
+}
+
+/**
+ * Throws STORE_MISSING when a link leads to a folder that does not exist: a volume may not be mounted. An empty database behind the link
+ * would hide that.
+ */
+export function requireLinkedFolder({ deadLink, folder }: Pick<DatabaseFiles, "deadLink" | "folder">): void {
+  if (deadLink === undefined) return;
+  throw new HookgateError({
+    code: "STORE_MISSING",
+    message: `${deadLink} is a link that leads nowhere: the folder of the database, ${folder}, does not exist`,
+    hint: `Mount or restore ${folder}, then try again. To start with an empty database, create that folder first.`,
+  });
 }
 
 /** Throws UPLOADS_NO_FOLDER when something else has the name of the folder for uploads. */

@@ -24,12 +24,12 @@ describe("hookgate.yaml", () => {
     await refused(/hookgate\.yaml is empty/);
     unlinkSync(file);
     await refused(/hookgate\.yaml was removed/);
-    symlinkSync(join(live.folder, "nowhere.yaml"), file);
-    await refused(/hookgate\.yaml is a link to [^ ]*nowhere\.yaml, which does not exist/);
     const { file: _file, problems: _problems, ...rest } = live.read();
     // As a gateway without --config reads it: no problem, only defaults.
     for (const read of [live.read(), { ...rest, problems: [] }])
       await expect(live.app.reload(read)).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+    symlinkSync(join(live.folder, "nowhere.yaml"), file);
+    await refused(/hookgate\.yaml: is a link to [^ ]*nowhere\.yaml, which does not exist/);
     expect(ids(live)).toBe("one");
 
     unlinkSync(file);
@@ -84,6 +84,41 @@ describe("the folder hooks", () => {
     live.write("v2/two.yaml", hook("three"));
     await until(() => ids(live) === "three", "a change in the new place");
   });
+
+  test.each<[string, RegExp, (at: (name: string) => string) => void]>([
+    [
+      "a link to nothing",
+      /hooks: is a link to [^ ]*volume, which does not exist/,
+      (at) => renameSync(at("volume"), at("away")),
+    ],
+    [
+      "a file",
+      /hooks: is a file/,
+      (at) => {
+        writeFileSync(at("file"), "");
+        renameSync(at("file"), at("hooks"));
+      },
+    ],
+  ])(
+    "that becomes %s is refused with a sentence, and its hooks stay; a start is refused, too",
+    async (_what, why, put) => {
+      const live = await liveApp({ "hookgate.yaml": "", "volume/one.yaml": hook("one") }, { start: false });
+      const at = (name: string) => join(live.folder, name);
+      symlinkSync("volume", at("hooks"));
+      await live.start();
+      put(at);
+      await until(async () => why.test(await status(live)), `the refusal ${why}`);
+      expect(ids(live)).toBe("one");
+      expect(await (await fetch(`${live.app.url}/readyz`)).json()).toMatchObject({ ready: true, state: "degraded" });
+      expect(JSON.stringify(await live.post("/api/command", { line: "/hooks broken" }))).toMatch(why);
+
+      await live.stop();
+      await expect(live.start()).rejects.toMatchObject({
+        code: "CONFIG_INVALID",
+        message: expect.stringMatching(why),
+      });
+    },
+  );
 
   test("keeps the hooks of a file that is emptied and says so; a file with only comments has no hooks", async () => {
     const live = await liveApp({ "hookgate.yaml": "", "hooks/one.yaml": hook("one"), "hooks/two.yaml": hook("two") });

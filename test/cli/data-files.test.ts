@@ -236,6 +236,13 @@ const flip = (file: string, from: number, count: number) =>
     ),
   );
 
+/** A backup of another gateway. */
+async function usedBackup(): Promise<string> {
+  const gateway = await usedInstallation();
+  await gateway.cli("backup", "copy.db");
+  return join(gateway.folder, "copy.db");
+}
+
 /** Has run and stopped, with a few messages in its database. */
 async function usedInstallation(): Promise<Installation> {
   const gateway = await installation();
@@ -246,6 +253,73 @@ async function usedInstallation(): Promise<Installation> {
   await gateway.stop();
   return gateway;
 }
+
+describe("a link that leads nowhere, as to a volume that is not mounted,", () => {
+  it.each([
+    ["in place of the data folder", "data", "volume", "volume", ""],
+    ["above the data folder", "data", "volume", "volume/deep", "file:data/deep/hookgate.db"],
+    ["in place of the database", "link.db", "volume/hookgate.db", "volume", "file:link.db"],
+  ])(
+    "%s refuses the start, a restore and a token, and nothing is made behind it",
+    async (_where, link, target, missing, url) => {
+      const gateway = await installation({ HOOKGATE_TOKEN: "", DATABASE_URL: url });
+      const backup = await usedBackup();
+      const at = (name: string) => join(gateway.folder, name);
+      symlinkSync(target, at(link));
+      const why = `${at(link)} is a link that leads nowhere: the folder of the database, ${at(missing)}, does not exist`;
+      const hint = `Mount or restore ${at(missing)}`;
+      const start = await gateway.failedStart();
+      expect(start).toEqual({ code: 1, err: expect.stringContaining(why) });
+      expect(start.err).toContain(hint);
+      for (const line of [["restore", backup], ["token"], ["token", "--reset"]])
+        expect(await gateway.cli(...line)).toMatchObject({ code: 1, err: expect.stringContaining(why) });
+      expect(await gateway.cli("doctor")).toMatchObject({ code: 1, out: expect.stringContaining(hint) });
+      expect(existsSync(at("volume"))).toBe(false);
+
+      mkdirSync(at(missing), { recursive: true });
+      await gateway.start();
+      await gateway.ready();
+      expect(readdirSync(at(missing))).toContain("hookgate.db");
+    },
+  );
+
+  it("in place of the data folder is no obstacle once its target is an empty folder, also when the folder of the database is yet to be made", async () => {
+    const gateway = await installation({ DATABASE_URL: "file:data/deep/hookgate.db" });
+    mkdirSync(join(gateway.folder, "volume"));
+    symlinkSync("volume", gateway.data);
+    await gateway.start();
+    await gateway.ready();
+    expect(existsSync(join(gateway.folder, "volume/deep/hookgate.db"))).toBe(true);
+  });
+
+  it("in place of hookgate.yaml refuses the start and the check with the same words", async () => {
+    const gateway = await installation();
+    const file = join(gateway.folder, "hookgate.yaml");
+    rmSync(file);
+    symlinkSync("volume/hookgate.yaml", file);
+    const why = `${file}: is a link to ${join(gateway.folder, "volume/hookgate.yaml")}, which does not exist. Restore that file`;
+    for (const outcome of [await gateway.failedStart(), await gateway.cli("check")])
+      expect(outcome).toMatchObject({ code: 2, err: expect.stringContaining(why) });
+    expect(await gateway.cli("doctor")).toMatchObject({ code: 2, out: expect.stringContaining(why) });
+    expect(existsSync(gateway.data)).toBe(false);
+  });
+
+  it.each<[string, string, (path: string) => void]>([
+    ["a link to nothing", "hooks: is a link to ", (path) => symlinkSync("volume", path)],
+    ["a file", "hooks: is a file", (path) => writeFileSync(path, "")],
+  ])(
+    "in place of the folder hooks refuses the start and the check, and so does a file: %s",
+    async (_what, why, put) => {
+      const gateway = await installation();
+      put(join(gateway.folder, "hooks"));
+      for (const outcome of [await gateway.failedStart(), await gateway.cli("check")])
+        expect(outcome).toMatchObject({ code: 2, err: expect.stringContaining(why) });
+      expect(await gateway.cli("doctor")).toMatchObject({ code: 2, out: expect.stringContaining(why) });
+      rmSync(join(gateway.folder, "hooks"));
+      expect((await gateway.cli("check")).code).toBe(0);
+    },
+  );
+});
 
 describe("one gateway per database", () => {
   it("starts through a symbolic link, and refuses a second gateway under the other name", async () => {

@@ -219,7 +219,7 @@ describe("/hooks enable and disable", () => {
   it("says that the configuration takes it back at the next start", async () => {
     desk.registry.registerVoid("message_received", () => {}, { id: "pinned" });
     const { shown } = await desk.say("/hooks disable pinned");
-    expect(shown).toContain("hooks.pinned.enabled: true");
+    expect(shown).toContain("overrides.pinned.enabled: true");
     expect(shown).not.toContain("after a restart too");
   });
 

@@ -46,6 +46,7 @@ beforeAll(async () => {
           match: { when: 'payload.message.text == "line to the end"' },
           run: WAITS,
         },
+        { id: "creating", on: "task:create", phase: "before", run: QUICK },
         { id: "before", on: "message_received", priority: 10, execution: "deadline", run: QUICK },
         { id: "after", on: "message_received", priority: 900, execution: "deadline", run: QUICK },
         {
@@ -246,6 +247,35 @@ describe("a delivery that is held again after its release", () => {
       expect.stringMatching(/✗ mine\.guard failed/),
       expect.stringMatching(/held/),
     ]);
+  });
+});
+
+describe("a guard that was disabled before a release", () => {
+  it("is shown with its first run, and with why it did not run again", async () => {
+    const row = await say("say guarded once");
+    const id = `d_${row}r`;
+    const isIn = (status: string) =>
+      until(
+        () => rows("SELECT 1 FROM deliveries WHERE id = ? AND status = ?", id, status).length > 0,
+        `${id} being ${status}`,
+      );
+    await isIn("held");
+    await invoke(stack.gateway.url, "/hooks disable mine.guard");
+    await invoke(stack.gateway.url, `/outbox release ${id}`);
+    await isIn("sent");
+    const again = /fired once more for it, .*, and it did not run then. It was disabled then, by[\s\S]*✗ failed/;
+    await until(async () => again.test(await why(`/hooks why mine.guard ${id}`)), "the second firing");
+    await invoke(stack.gateway.url, "/hooks enable mine.guard");
+  });
+});
+
+describe("a dry run", () => {
+  it("is no firing of its point", async () => {
+    await invoke(
+      stack.gateway.url,
+      '/fire-hook task:create {"title":"x","description":"x","assignTo":"ok"} dry-run=true',
+    );
+    expect(await why("/hooks why creating")).toContain("It never fired. task:create has not fired either.");
   });
 });
 

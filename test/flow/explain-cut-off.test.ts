@@ -16,6 +16,8 @@ const LAB = `export default { id: "lab", setup({ hooks }) {
     return null;
   });
   claiming("die", 20, (text) => (text === "die" ? process.exit(9) : null));
+  hooks.registerModifying("message_sending", ({ message }) => (message.text === "bad" ? process.exit(9) : null), { id: "sends" });
+  claiming("bad", 25, (text) => (text === "bad" ? { handled: true, reply: "bad" } : null));
   claiming("last", 30, () => ({ handled: true, reply: "done" }));
 } };`;
 
@@ -121,6 +123,21 @@ it("a hook that ended the process may have run, and so may its point", async () 
   const point = await ask(`/hooks why inbound_claim ${row}`);
   expect(point).toContain(`Whether inbound_claim fired for ${row} is not known.`);
   expect(point).toContain("the log names its hook");
+});
+
+it("a hook that ended the process while an answer was on its way out may have run", async () => {
+  await say("bad");
+  for (let start = 0; start < 3; start++) {
+    await gateway.ending();
+    await gateway.start();
+  }
+  const held = async () => (await asked("/outbox list held"))?.includes("they may crash the gateway");
+  await until(held, "the answer being held");
+  const answer = await ask("/hooks why lab.sends last");
+  expect(answer).toMatch(/Whether lab\.sends ran for m\d+ is not known\./);
+  expect(answer).toContain("cut that off 3 times");
+  expect(answer).toContain("it is held: the gateway ended 3 times while hooks decided about it");
+  expect(await ask("/hooks why message_sending last")).toMatch(/Whether message_sending fired for m\d+ is not known\./);
 });
 
 it("a configured hook that was cut off is named", async () => {

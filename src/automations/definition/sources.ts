@@ -1,6 +1,7 @@
 /** Where definitions are written: under `hooks:` of hookgate.yaml, and in the YAML files of the folder `hooks` beside it. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { deadLinkTarget } from "../../lib/dead-link.js";
 import { errorMessage } from "../../lib/errors.js";
 import { type Position, parseYaml, type YamlPath } from "../../lib/yaml-source.js";
 
@@ -36,6 +37,20 @@ export function readSources({ file, hooks, placeOf }: ConfigHooks): { sources: S
     });
   for (const hookFile of hookFiles(join(dirname(file), HOOKS_FOLDER))) readHookFile(hookFile, found);
   return found;
+}
+
+/** None, or the one that refuses the configuration `file`: nobody knows which guards are in a folder that cannot be found. */
+export function hooksFolderProblem(file: string): { file: string; path: string; message: string }[] {
+  const folder = join(dirname(file), HOOKS_FOLDER);
+  const target = deadLinkTarget(folder);
+  if (target !== undefined) {
+    const message = `is a link to ${target}, which does not exist. Mount or restore that folder, or make the link lead to the one with the hooks.`;
+    return [{ file: folder, path: "", message }];
+  }
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== false) return [];
+  return [
+    { file: folder, path: "", message: "is a file, but hooks are read from a folder of this name. Move or delete it." },
+  ];
 }
 
 /** In order of name, folders within included. No folder is no files. */

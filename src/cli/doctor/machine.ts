@@ -9,6 +9,7 @@ import {
   databaseFiles,
   exposedFiles,
   isOpenFolder,
+  requireLinkedFolder,
   requireUploadsFolder,
 } from "../../store/files.js";
 import { refuseForeign } from "../../store/identity.js";
@@ -40,7 +41,7 @@ function checkNode(): Finding {
     chooseDriver(process.versions);
     return { name: "node", state: "ok", detail };
   } catch (error) {
-    return { name: "node", state: "bad", detail, hint: error instanceof HookgateError ? error.hint : undefined };
+    return { name: "node", state: "bad", detail, hint: hintOf(error) };
   }
 }
 
@@ -70,6 +71,11 @@ function checkDatabase(files: DatabaseFiles, folder: string): Finding {
   const file = files.database;
   const name = "database";
   try {
+    requireLinkedFolder(files);
+  } catch (error) {
+    return { name, state: "bad", detail: errorMessage(error), hint: hintOf(error) };
+  }
+  try {
     accessSync(folder, constants.W_OK);
   } catch (error) {
     return {
@@ -90,7 +96,7 @@ function checkDatabase(files: DatabaseFiles, folder: string): Finding {
       name,
       state: "bad",
       detail: errorMessage(error),
-      hint: (error instanceof HookgateError && error.hint) || "Give this user the right to write the file.",
+      hint: hintOf(error) ?? "Give this user the right to write the file.",
     };
   }
 }
@@ -116,9 +122,12 @@ function checkUploads(files: DatabaseFiles): Finding[] {
     requireUploadsFolder(files);
     return [];
   } catch (error) {
-    const hint = error instanceof HookgateError ? error.hint : undefined;
-    return [{ name: "uploads", state: "bad", detail: errorMessage(error), hint }];
+    return [{ name: "uploads", state: "bad", detail: errorMessage(error), hint: hintOf(error) }];
   }
+}
+
+function hintOf(error: unknown): string | undefined {
+  return error instanceof HookgateError ? error.hint : undefined;
 }
 
 const MAX_NAMED = 5;

@@ -276,6 +276,17 @@ describe("a lost session", () => {
     );
   });
 
+  it("comes although somebody writes before the guild has told its channels", async () => {
+    const { cursors, gateway } = await afterLostSession();
+    fake.people.says("missed", { isSilent: true });
+    fake.gateway.behaviour.lateGuild = true;
+    await start({ cursors, gateway });
+    fake.people.says("meanwhile");
+    await until(() => gateway.texts.includes("meanwhile"));
+    fake.gateway.tellGuild();
+    expect(gateway.texts.slice(-2)).toEqual(["missed", "meanwhile"]);
+  });
+
   it("is bounded by count and by age, and says so", async () => {
     const { cursors, gateway } = await afterLostSession();
     for (let i = 0; i < 30; i++) fake.people.says(`m${i}`, { isSilent: true });

@@ -162,6 +162,63 @@ describe("webhook", () => {
     await until(() => gateway.phase === "online");
   });
 
+  it.each([
+    ["taken away", "", "took Telegram's webhook away"],
+    ["set elsewhere", "http://127.0.0.1:9/path-that-is-secret", "set Telegram's webhook to 127.0.0.1:9"],
+  ])("is set again when another program has it %s, and a fight over it is reported", async (_, url, reason) => {
+    const clock = new ManualClock(Date.now());
+    const { fake, gateway, mounted, events, lines } = await startWebhook({ clock });
+    const sets = () => fake.callsOf("setWebhook").length;
+    fake.updates.setWebhook({ url });
+    fake.people.says("while it was away", { dm: true });
+    await clock.advance(60_000);
+    await events(1);
+    await until(() => gateway.phase === "online");
+    expect(gateway.states.at(-1)).toMatchObject({ reason: expect.stringContaining("it is set again") });
+    expect(fake.updates.webhook).toMatchObject({ url: mounted.url, secret: SECRET });
+    expect(lines.join("\n")).toContain(reason);
+    expect(lines.join("\n")).not.toContain("path-that-is-secret");
+    fake.updates.setWebhook({ url });
+    await clock.advance(60_000);
+    await until(() => sets() === 3);
+    expect(gateway.states.at(-1)).toMatchObject({
+      phase: "reconnecting",
+      reason: expect.stringContaining(reason),
+      hint: expect.stringContaining("token of its own"),
+    });
+    await until(() => fake.updates.webhook?.url === mounted.url);
+    await clock.advance(60_000);
+    await until(() => gateway.phase === "online");
+    expect(gateway.states.at(-1)?.hint).toBeUndefined();
+    expect(sets()).toBe(3);
+  });
+
+  it("is tried again in a minute when it cannot be set again, and counts as away until then", async () => {
+    const clock = new ManualClock(Date.now());
+    const { fake, gateway, mounted, lines } = await startWebhook({ clock });
+    fake.updates.deleteWebhook({});
+    fake.fail({ method: "setWebhook", action: { kind: "refuse", status: 500, description: "Internal Server Error" } });
+    await clock.advance(60_000);
+    await until(() => lines.join("\n").includes("could not be looked at or set again"));
+    expect(gateway.phase).toBe("reconnecting");
+    await clock.advance(60_000);
+    await until(() => fake.updates.webhook?.url === mounted.url);
+  });
+
+  it("is set again when calls come with another program's secret", async () => {
+    const clock = new ManualClock(Date.now());
+    const { fake, gateway, mounted, events } = await startWebhook({ clock });
+    fake.updates.setWebhook({ url: mounted.url, secret_token: "a-secret-of-another" });
+    fake.people.says("refused at first", { dm: true });
+    await until(() => mounted.statuses.includes(401));
+    await clock.advance(60_000);
+    expect(await events(1)).toMatchObject([{ message: { text: "refused at first" } }]);
+    expect(gateway.states.some(({ hint }) => hint?.includes("secret"))).toBe(true);
+    await until(() => fake.updates.pending.length === 0);
+    await clock.advance(60_000);
+    await until(() => gateway.phase === "online");
+  });
+
   it("goes offline when its token is withdrawn", async () => {
     const clock = new ManualClock(Date.now());
     const { fake, ended } = await startWebhook({ clock });

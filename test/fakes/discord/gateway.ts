@@ -30,6 +30,8 @@ interface Session {
 }
 
 export interface GatewayBehaviour {
+  /** READY comes without the guild's channels; `tellGuild` tells them. */
+  lateGuild: boolean;
   /** A new connection gets no HELLO. */
   noHello: boolean;
   /** RESUME is taken, and nothing answers. */
@@ -53,6 +55,7 @@ export class FakeGateway {
     noResumed: false,
     noAck: false,
     refuse: false,
+    lateGuild: false,
     messageContentAllowed: true,
   };
   /** What clients did: identified, resumed, with which seq. */
@@ -196,8 +199,13 @@ export class FakeGateway {
       private_channels: [],
       shard: [0, 1],
     });
-    this.#give(session, "GUILD_CREATE", this.#world.guildPayload());
+    if (!this.behaviour.lateGuild) this.#give(session, "GUILD_CREATE", this.#world.guildPayload());
     return session;
+  }
+
+  /** The guild that `lateGuild` kept back. */
+  tellGuild(): void {
+    for (const session of this.sessions.values()) this.#give(session, "GUILD_CREATE", this.#world.guildPayload());
   }
 
   resumeUrl = "";
