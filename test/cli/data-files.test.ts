@@ -307,6 +307,14 @@ describe("a link that leads nowhere, as to a volume that is not mounted,", () =>
   it.each<[string, string, (path: string) => void]>([
     ["a link to nothing", "hooks: is a link to ", (path) => symlinkSync("volume", path)],
     ["a file", "hooks: is a file", (path) => writeFileSync(path, "")],
+    [
+      "a folder with a link to nothing",
+      "hooks/shared: is a link to ",
+      (path) => {
+        mkdirSync(path);
+        symlinkSync("volume", join(path, "shared"));
+      },
+    ],
   ])(
     "in place of the folder hooks refuses the start and the check, and so does a file: %s",
     async (_what, why, put) => {
@@ -315,7 +323,7 @@ describe("a link that leads nowhere, as to a volume that is not mounted,", () =>
       for (const outcome of [await gateway.failedStart(), await gateway.cli("check")])
         expect(outcome).toMatchObject({ code: 2, err: expect.stringContaining(why) });
       expect(await gateway.cli("doctor")).toMatchObject({ code: 2, out: expect.stringContaining(why) });
-      rmSync(join(gateway.folder, "hooks"));
+      rmSync(join(gateway.folder, "hooks"), { recursive: true });
       expect((await gateway.cli("check")).code).toBe(0);
     },
   );

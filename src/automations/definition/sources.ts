@@ -1,6 +1,6 @@
 /** Where definitions are written: under `hooks:` of hookgate.yaml, and in the YAML files of the folder `hooks` beside it. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 import { deadLinkTarget } from "../../lib/dead-link.js";
 import { errorMessage } from "../../lib/errors.js";
 import { type Position, parseYaml, type YamlPath } from "../../lib/yaml-source.js";
@@ -39,27 +39,38 @@ export function readSources({ file, hooks, placeOf }: ConfigHooks): { sources: S
   return found;
 }
 
-/** None, or the one that refuses the configuration `file`: nobody knows which guards are in a folder that cannot be found. */
+/** What refuses the configuration `file`: nobody knows which guards are in a folder that cannot be found. */
 export function hooksFolderProblem(file: string): { file: string; path: string; message: string }[] {
   const folder = join(dirname(file), HOOKS_FOLDER);
-  const target = deadLinkTarget(folder);
-  if (target !== undefined) {
+  if (deadLinkTarget(folder) === undefined && statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false)
+    return [
+      {
+        file: folder,
+        path: "",
+        message: "is a file, but hooks are read from a folder of this name. Move or delete it.",
+      },
+    ];
+  return [folder, ...namesIn(folder).map((name) => join(folder, name))].flatMap((path) => {
+    // A link to a file has an ending; a file of hooks that leads nowhere is reported as one that cannot be read.
+    const target = extname(path) === "" ? deadLinkTarget(path) : undefined;
     const message = `is a link to ${target}, which does not exist. Mount or restore that folder, or make the link lead to the one with the hooks.`;
-    return [{ file: folder, path: "", message }];
-  }
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== false) return [];
-  return [
-    { file: folder, path: "", message: "is a file, but hooks are read from a folder of this name. Move or delete it." },
-  ];
+    return target === undefined ? [] : [{ file: path, path: "", message }];
+  });
 }
 
 /** In order of name, folders within included. No folder is no files. */
 export function hookFiles(folder: string): string[] {
+  return namesIn(folder)
+    .filter((name) => /\.ya?ml$/.test(name))
+    .map((name) => join(folder, name));
+}
+
+/** Without hidden ones. */
+function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder, { recursive: true, encoding: "utf8" })
-      .filter((name) => /\.ya?ml$/.test(name) && !name.split(/[\\/]/).some((part) => part.startsWith(".")))
-      .sort()
-      .map((name) => join(folder, name));
+      .filter((name) => !name.split(/[\\/]/).some((part) => part.startsWith(".")))
+      .sort();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT" || (error as NodeJS.ErrnoException).code === "ENOTDIR")
       return [];
