@@ -145,7 +145,11 @@ export class Gates {
         reason: `${formatDuration(left)} left of ${formatDuration(cooldownMs)}`,
       };
     if (maxPerHour !== undefined && this.#starts.inLastHour(id, now) >= maxPerHour)
-      return { kind: "refused", gate: "rate", reason: `${maxPerHour} runs in an hour are all that are allowed` };
+      return {
+        kind: "refused",
+        gate: "rate",
+        reason: `at most ${maxPerHour} ${maxPerHour === 1 ? "run" : "runs"} in an hour`,
+      };
     return undefined;
   }
 }

@@ -57,7 +57,7 @@ describe("gates", () => {
     await clock.advance(20_000);
     expect(said(await enter(strict))).toBe("cooldown: 40 s left of 1 min");
     await clock.advance(40_000);
-    expect(said(await enter(strict))).toBe("rate: 1 runs in an hour are all that are allowed");
+    expect(said(await enter(strict))).toBe("rate: at most 1 run in an hour");
     await clock.advance(3_600_000);
     expect(said(await enter(strict))).toBe("open");
   });

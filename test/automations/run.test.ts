@@ -186,7 +186,7 @@ hooks:
     // The cap comes before its own concurrency, that before its cooldown, that before its rate.
     expect((await live.ended("asks")).statusReason).toBe("cap: 2 of 2 hooks are running");
     expect((await live.ended("busy")).statusReason).toBe("concurrency: 1 of 1 running");
-    expect((await live.ended("rated", 2)).statusReason).toBe("rate: 1 runs in an hour are all that are allowed");
+    expect((await live.ended("rated", 2)).statusReason).toBe("rate: at most 1 run in an hour");
     expect(await why("asks")).toContain("2 of 2 hooks are running");
     expect(await why("busy")).toContain("2 of 2 hooks are running");
     live.write("go", "");
@@ -195,7 +195,7 @@ hooks:
     await live.say("three");
     expect((await live.ended("busy", 3)).statusReason).toMatch(/^cooldown: /);
     expect(await why("busy")).toContain("left of 1 h");
-    expect(await why("rated")).toContain("1 runs in an hour");
+    expect(await why("rated")).toContain("1 run in an hour");
   });
 
   test("a run outlives its lease while its process lives, and is not taken twice", async () => {
