@@ -21,6 +21,7 @@ import { connect, isRefusedAgain, wrongToken } from "./connect.js";
 import { isForUs, type Self } from "./decode/message.js";
 import { dmChatId } from "./dm.js";
 import { encode, plainPart } from "./encode.js";
+import { freshLink } from "./fresh-link.js";
 import { Intake } from "./intake.js";
 import { Interactions } from "./interactions.js";
 import { inviteUrl } from "./invite.js";
@@ -40,6 +41,7 @@ const REGISTER_ATTEMPTS = 6;
 
 /** What `send` and the traits need, while a run is under way. */
 interface Running {
+  freshLink(url: string, signal: AbortSignal): Promise<string | undefined>;
   channels: Channels;
   send(operation: SendOperation, signal: AbortSignal): Promise<SendResult>;
   openThread(at: Address, messageId: string, name: string): Promise<Address | undefined>;
@@ -84,6 +86,10 @@ export function createDiscordAdapter(options: DiscordOptions): Adapter {
     async send(operation, signal) {
       if (!running) return notConnected("Discord is not connected");
       return running.send(operation, signal);
+    },
+    async freshLink(url, signal) {
+      if (!running) throw notRunning();
+      return running.freshLink(url, signal);
     },
     async openThread(at, messageId, name) {
       if (!running) throw notRunning();
@@ -160,11 +166,12 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
     send(operation: SendOperation, sendSignal: AbortSignal): Promise<SendResult> {
       if (!self) return Promise.resolve(notConnected("Discord is not connected yet"));
       const { applicationId } = self;
-      const { outgoing } = options;
+      const files = { allow: options.outgoing, freshLink: gateway.freshLink, logger };
       const acknowledged = (id: string) => interactions.acknowledged(id);
-      const sending = { rest, posts, channels, applicationId, outgoing, acknowledged, unauthorized: checkToken };
+      const sending = { rest, posts, channels, applicationId, files, acknowledged, unauthorized: checkToken };
       return sends.add(send(sending, operation, sendSignal, aborts));
     },
+    freshLink: (url: string, askSignal: AbortSignal) => freshLink(rest, url, askSignal),
     openThread: (at: Address, messageId: string, name: string) =>
       openThread({ rest, channels, clock, signal: runSignal }, at, messageId, name),
     serve(): Promise<void> {

@@ -1,6 +1,9 @@
 /** The bytes of outgoing attachments, for a multipart upload. */
 import type { RawFile } from "@discordjs/rest";
+import type { GatewayPort } from "../../src/domain/adapter.js";
 import type { Attachment } from "../../src/domain/message.js";
+import { errorMessage } from "../../src/lib/errors.js";
+import type { Logger } from "../../src/lib/logger.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import { fileBytes, missingFileLine } from "../../src/lib/outgoing/file-bytes.js";
 
@@ -8,10 +11,17 @@ import { fileBytes, missingFileLine } from "../../src/lib/outgoing/file-bytes.js
 const MAX_BYTES = 10 * 1024 * 1024;
 const FETCH_TIMEOUT_MS = 15_000;
 
+export interface FileAccess {
+  /** Where the bytes may be fetched. */
+  allow: Destinations;
+  freshLink: GatewayPort["freshLink"];
+  logger: Logger;
+}
+
 /** The files that could be read, and lines that stand for the others: a message is not lost to its attachment. */
 export async function readFiles(
   attachments: readonly Attachment[],
-  allow: Destinations,
+  { allow, freshLink, logger }: FileAccess,
   signal: AbortSignal,
 ): Promise<{ files: RawFile[]; missing: string[] }> {
   const files: RawFile[] = [];
@@ -19,13 +29,15 @@ export async function readFiles(
   let total = 0;
   for (const [index, attachment] of attachments.entries()) {
     const name = attachment.filename ?? defaultName(attachment, index);
+    const renew = attachment.platform === undefined || !freshLink ? undefined : () => freshLink(attachment, signal);
     try {
-      const limits = { maxBytes: MAX_BYTES - total, timeoutMs: FETCH_TIMEOUT_MS, allow, signal };
+      const limits = { maxBytes: MAX_BYTES - total, timeoutMs: FETCH_TIMEOUT_MS, allow, signal, freshLink: renew };
       const data = await fileBytes(attachment.url, limits);
       total += data.length;
       files.push({ name, data, contentType: attachment.mimeType });
     } catch (error) {
       if (signal.aborted) throw error;
+      logger.warn({ file: name, error: errorMessage(error) }, "a file could not be fetched; a line stands for it");
       missing.push(missingFileLine(name, attachment.url, error));
     }
   }

@@ -10,9 +10,9 @@ import { z } from "zod";
 import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
 import type { InteractionRef } from "../../src/domain/event.js";
 import type { Aborts } from "../../src/lib/aborts.js";
-import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import type { Channels } from "./channels.js";
 import { DM_PREFIX } from "./dm.js";
+import type { FileAccess } from "./files.js";
 import { isDiscordsOwn, isOriginalGone, isTokenRefused, outcomeOf, type Sent } from "./outcome.js";
 import { idOf } from "./posted.js";
 import type { Posts } from "./posts.js";
@@ -47,8 +47,7 @@ export interface SendContext {
   posts: Posts;
   channels: Channels;
   applicationId: string;
-  /** Where the bytes of attachments may be fetched. */
-  outgoing: Destinations;
+  files: FileAccess;
   /** Settles with the acknowledgement of an interaction; undefined when none is under way. */
   acknowledged(interactionId: string): Promise<void> | undefined;
   /** A request's token was refused. */
@@ -137,7 +136,7 @@ type Create = SendOperation & { kind: "create" };
 function create(context: SendContext, operation: Create, signal: AbortSignal): Promise<SendResult> {
   const upload = plainText(operation.part.body);
   if (upload) return created(context, operation, upload);
-  return prepare(context.outgoing, operation.part.body, signal).then((prepared) =>
+  return prepare(context.files, operation.part.body, signal).then((prepared) =>
     "kind" in prepared ? prepared : created(context, operation, prepared),
   );
 }
@@ -262,7 +261,7 @@ async function edit(
   operation: SendOperation & { kind: "edit" },
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const upload = await prepare(context.outgoing, operation.part.body, signal);
+  const upload = await prepare(context.files, operation.part.body, signal);
   return "kind" in upload ? upload : change(context, operation, upload);
 }
 

@@ -2,10 +2,9 @@
 import type { RawFile } from "@discordjs/rest";
 import type { SendResult } from "../../src/domain/adapter.js";
 import { errorMessage } from "../../src/lib/errors.js";
-import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import type { Channels } from "./channels.js";
 import { isPlainText, type PartBody, partBody } from "./encode.js";
-import { readFiles } from "./files.js";
+import { type FileAccess, readFiles } from "./files.js";
 import { CONTENT_MAX } from "./format.js";
 import { fileRefusal, isCardRefused, type Sent } from "./outcome.js";
 
@@ -26,7 +25,7 @@ export function plainText(body: Record<string, unknown>): Upload | undefined {
 
 /** Reads the files; those that cannot be read become lines of text. */
 export async function prepare(
-  outgoing: Destinations,
+  access: FileAccess,
   raw: Record<string, unknown>,
   signal: AbortSignal,
 ): Promise<Upload | SendResult> {
@@ -36,7 +35,7 @@ export async function prepare(
   const { attachments, replyToId: _reply, plain, ...request } = body;
   if (!attachments?.length) return { body, isPlain: plain === true, request, extra: {} };
   try {
-    const { files, missing } = await readFiles(attachments, outgoing, signal);
+    const { files, missing } = await readFiles(attachments, access, signal);
     const content = withLines(request.content, missing);
     return {
       body,

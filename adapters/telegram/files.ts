@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import { InputFile } from "grammy";
 import type { Attachment } from "../../src/domain/message.js";
 import { HookgateError } from "../../src/lib/errors.js";
+import type { Logger } from "../../src/lib/logger.js";
 import { type FileLimits, fileBytes, missingFileLine } from "../../src/lib/outgoing/file-bytes.js";
 import { readFailure } from "./errors.js";
 
@@ -16,6 +17,11 @@ const FILE_REFUSED =
   /not enough rights to send (?!text)|CHAT_SEND_(?!PLAIN)\w+_FORBIDDEN|(PHOTO|VIDEO|AUDIO|DOCUMENT|STICKER|GIF|MEDIA|FILE|IMAGE)_\w*(INVALID|FAILED|EMPTY|TOO_BIG)|too big for a photo|file is too big|wrong (remote )?file|file must be non-empty|can't use file of type/i;
 const TOO_LARGE = 413;
 
+export interface FileAccess {
+  limits: FileLimits;
+  logger: Logger;
+}
+
 export interface OutgoingFile {
   method: FileMethod;
   media: InputFile | string;
@@ -27,10 +33,10 @@ export interface OutgoingFile {
  */
 export async function withFile<T>(
   file: Attachment,
-  limits: FileLimits,
+  access: FileAccess,
   post: (file: OutgoingFile | string) => Promise<T>,
 ): Promise<T> {
-  const opened = await fileOrLine(file, limits);
+  const opened = await fileOrLine(file, access);
   try {
     return await post(opened);
   } catch (thrown) {
@@ -58,11 +64,12 @@ function isFileRefused(thrown: unknown): boolean {
 }
 
 /** The file, or a line that stands for it when it cannot be had. */
-async function fileOrLine(file: Attachment, limits: FileLimits): Promise<OutgoingFile | string> {
+async function fileOrLine(file: Attachment, { limits, logger }: FileAccess): Promise<OutgoingFile | string> {
   try {
     return await openFile(file, limits);
   } catch (thrown) {
     if (!(thrown instanceof HookgateError) || thrown.retryable) throw thrown;
+    logger.warn({ file: fileName(file), error: thrown.message }, "a file could not be fetched; a line stands for it");
     return missingFileLine(fileName(file), file.url, thrown);
   }
 }

@@ -1,13 +1,14 @@
 /** One request to Telegram for one operation of the gateway. */
-import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
+import type { GatewayPort, SendOperation, SendResult } from "../../src/domain/adapter.js";
 import type { Address } from "../../src/domain/address.js";
+import type { Attachment } from "../../src/domain/message.js";
 import type { Clock } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
+import type { Logger } from "../../src/lib/logger.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
-import type { FileLimits } from "../../src/lib/outgoing/file-bytes.js";
 import { type PartBody, readBody } from "./body.js";
 import { describeFailure, isTokenRefused, isTokenWrong, readFailure } from "./errors.js";
-import { type OutgoingFile, unattached, withFile } from "./files.js";
+import { type FileAccess, type OutgoingFile, unattached, withFile } from "./files.js";
 import { CAPTION_MAX, TEXT_MAX } from "./format.js";
 import { type Attempt, type Floods, readOutcome } from "./outcome.js";
 import { type BotApi, type Transport, TransportError } from "./transport.js";
@@ -20,6 +21,8 @@ export interface SendContext {
   maxFileBytes: number;
   /** Where the bytes of attachments may be fetched. */
   outgoing: Destinations;
+  freshLink: GatewayPort["freshLink"];
+  logger: Logger;
 }
 
 /** https://core.telegram.org/bots/api#answercallbackquery */
@@ -127,7 +130,7 @@ function post(context: SendContext, address: Address, body: PartBody, signal: Ab
         return call((api) => api.sendSticker({ ...common, sticker: media }));
     }
   };
-  return withFile(body.file, fileLimits(context, signal), (file) =>
+  return withFile(body.file, accessTo(body.file, context, signal), (file) =>
     typeof file === "string" ? words(withLine(body.text, file)) : upload(file).then(posted),
   );
 }
@@ -187,7 +190,7 @@ async function edit(
   };
   if (!body.file) await words(body.text);
   else
-    await withFile(body.file, fileLimits(context, signal), async (file) => {
+    await withFile(body.file, accessTo(body.file, context, signal), async (file) => {
       if (typeof file === "string") return words(withLine(body.text, file).slice(0, TEXT_MAX));
       // A message cannot become a sticker.
       const type = file.method === "sticker" ? "document" : file.method;
@@ -266,6 +269,9 @@ function threadOf({ threadId }: Address): { message_thread_id: number } | undefi
   return Number.isSafeInteger(id) && id > 1 ? { message_thread_id: id } : undefined;
 }
 
-function fileLimits({ uploadTimeoutMs, maxFileBytes, outgoing }: SendContext, signal: AbortSignal): FileLimits {
-  return { maxBytes: maxFileBytes, timeoutMs: uploadTimeoutMs, allow: outgoing, signal };
+function accessTo(file: Attachment, context: SendContext, signal: AbortSignal): FileAccess {
+  const { uploadTimeoutMs, maxFileBytes, outgoing, logger } = context;
+  const ask = file.platform === undefined ? undefined : context.freshLink;
+  const freshLink = ask && (() => ask(file, signal));
+  return { limits: { maxBytes: maxFileBytes, timeoutMs: uploadTimeoutMs, allow: outgoing, signal, freshLink }, logger };
 }

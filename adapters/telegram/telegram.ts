@@ -75,9 +75,10 @@ export function createTelegramAdapter(options: TelegramOptions): TelegramAdapter
       const transport = openTransport(options, context.logger);
       try {
         await serve(options, context, transport, signal, (intake) => {
-          const { clock } = context;
+          const { clock, logger } = context;
+          const { freshLink } = context.gateway;
           const { uploadTimeoutMs, maxFileBytes, outgoing } = options;
-          const sending = { transport, floods, clock, uploadTimeoutMs, maxFileBytes, outgoing };
+          const sending = { transport, floods, clock, uploadTimeoutMs, maxFileBytes, outgoing, freshLink, logger };
           running = {
             transport,
             intake,

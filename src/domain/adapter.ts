@@ -56,6 +56,8 @@ export interface GatewayPort {
   pause(askedMs: number, reason: string): void;
   /** Such a pause while it lasts, also one from before a restart. Nothing is asked of the platform meanwhile. */
   paused(): { leftMs: number; reason: string } | undefined;
+  /** A fresh address for another platform's file, as that platform's adapter gives it. Absent: there is none. */
+  freshLink?(file: Attachment, signal: AbortSignal): Promise<string | undefined>;
   complete(query: CompletionQuery): Promise<Choice[]>;
   /** The command table, to register with the platform. */
   commands(): readonly CommandSpec[];
@@ -186,6 +188,11 @@ export interface Adapter {
    * is gone or too large; with a retryable `HookgateError` when the same call may work later. Absent: every file of the platform has an address.
    */
   fetchAttachment?(file: Attachment, signal: AbortSignal): Promise<Uint8Array>;
+  /**
+   * A fresh address for a file of the platform whose address has expired; undefined when it gives none. Rejects when it refuses; with a
+   * retryable `HookgateError` when the platform is not connected. Absent: its addresses do not expire.
+   */
+  freshLink?(url: string, signal: AbortSignal): Promise<string | undefined>;
   /**
    * Opens the thread under a message of ours, or finds it; undefined where this chat has none. Rejects when the platform opens none: with
    * `threadRefused`, or with a retryable `HookgateError` when it may work later. Absent: the platform has no threads under messages.

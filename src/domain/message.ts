@@ -10,6 +10,8 @@ export const attachment = z.object({
   mimeType: z.string(),
   filename: z.string().optional(),
   sizeBytes: z.number().int().nonnegative().optional(),
+  /** Of a file in a copy: whose `url` it is. That platform may give a fresh one when it has expired. */
+  platform: z.string().optional(),
 });
 export type Attachment = z.infer<typeof attachment>;
 

@@ -383,6 +383,7 @@ class RunningGateway implements Gateway {
       paused: () => adapters.paused(platform),
       accept: (event) => accept(event, this.#intake, this.#in),
       room: () => this.#pressure.room(true),
+      freshLink: async (file, signal) => adapters.get(file.platform ?? "")?.freshLink?.(file.url, signal),
       complete: (query) => complete(query, this.#commands, this.identify, this.#parts),
       commands: () => this.#commands.all,
     };

@@ -132,6 +132,36 @@ it.each<[string, number, FaultAction]>([
   expect(stack.telegram.callsOf("getFile")).toHaveLength(before + times);
 });
 
+/** As a message that waited longer than the links in it are good. */
+const sayWithExpiredLink = (text: string) => {
+  const { apiUrl, people, world } = stack.discord;
+  const url = `${apiUrl}/cdn/report.txt?ex=1`;
+  const file = { id: world.snowflake(), filename: "report.txt", size: 10, url, content_type: "text/plain" };
+  people.says(text, { channelId: discordRoom.chatId, attachments: [file] });
+};
+
+it("carries a file of Discord whose link has expired, by a fresh link", async () => {
+  sayWithExpiredLink("the report");
+  const { id } = await find(stack.platforms.telegram, telegramTopic, "the report");
+  const sent = stack.telegram.world.chats.get(Number(telegramTopic.chatId))?.messages.get(Number(id));
+  expect(sent).toMatchObject({ document: { file_name: "report.txt" } });
+  expect(stack.discord.calls.filter(({ path }) => path === "/attachments/refresh-urls")).toHaveLength(1);
+});
+
+it.each([
+  [
+    "Discord gives no other link",
+    () => stack.discord.fail({ path: "refresh-urls", action: { kind: "status", status: 403 } }),
+  ],
+  ["its fresh link leads nowhere, either", () => Object.assign(stack.discord.rest, { isCdnEmpty: true })],
+])("names a file whose link has expired when %s, and shows no dead link", async (name, fail) => {
+  fail();
+  sayWithExpiredLink(name);
+  const { text } = await find(stack.platforms.telegram, telegramTopic, name);
+  expect(text).toContain("[file: report.txt could not be fetched]");
+  expect(text).not.toContain("ex=");
+});
+
 it("sets off no echo: every message has one copy, and other places none", async () => {
   const { discord, telegram } = stack.platforms;
   await Promise.all([

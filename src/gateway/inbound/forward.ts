@@ -93,7 +93,9 @@ export function asCopy(message: InboundMessage, to: Pick<Address, "platform">): 
   return {
     text: `**${escapeMarkdown(author)}**:${nested(text)}`,
     showAddresses: true,
-    ...(reachable.length > 0 ? { attachments: reachable } : {}),
+    ...(reachable.length > 0
+      ? { attachments: reachable.map((file) => ({ ...file, platform: message.platform })) }
+      : {}),
   };
 }
 

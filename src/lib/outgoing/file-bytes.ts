@@ -10,24 +10,29 @@ export interface FileLimits {
   timeoutMs: number;
   allow: Destinations;
   signal: AbortSignal;
+  /** Asked once for another address when the file's own is answered with 403 or 404. Absent: its address does not expire. */
+  freshLink?: (() => Promise<string | undefined>) | undefined;
 }
 
-const IN_PLAIN_WORDS: ReadonlySet<string> = new Set(["FILE_UNAVAILABLE", "OUTGOING_REFUSED"]);
+/** The address of a file has expired, and no other was to be had. */
+const EXPIRED = "FILE_EXPIRED";
+const IN_PLAIN_WORDS: ReadonlySet<string> = new Set(["FILE_UNAVAILABLE", EXPIRED, "OUTGOING_REFUSED"]);
 
-/** Rejects with OUTGOING_REFUSED, or FILE_UNAVAILABLE: retryable when the network or the other server is in trouble. */
+/** Rejects with OUTGOING_REFUSED, FILE_EXPIRED, or FILE_UNAVAILABLE: retryable when the network or the other server is in trouble. */
 export async function fileBytes(url: string, limits: FileLimits): Promise<Buffer> {
   const { maxBytes, signal } = limits;
   if (url.startsWith("data:")) return within(dataBytes(url), maxBytes);
   if (url.startsWith("file:")) return await localBytes(url, maxBytes, signal);
-  if (/^https?:/.test(url)) return await fetched(url, limits);
+  if (/^https?:/.test(url)) return await current(url, limits);
   throw unavailable(`its address starts with "${url.slice(0, 12)}"; expected https:, http:, file: or data:`);
 }
 
 /**
  * What stands for a file that cannot be had, so that a message is not lost to it. A web address that failed here may work for
- * the reader; one that was refused is nobody's business in the chat.
+ * the reader, one that expired does not; one that was refused is nobody's business in the chat.
  */
 export function missingFileLine(name: string, url: string, error: unknown): string {
+  if (error instanceof HookgateError && error.code === EXPIRED) return `[file: ${name} could not be fetched]`;
   if (error instanceof HookgateError && error.code === "OUTGOING_REFUSED") return `${name} (may not be fetched)`;
   return /^https?:/.test(url) ? `${name}: ${url}` : `${name} (${errorMessage(error)})`;
 }
@@ -58,9 +63,26 @@ async function localBytes(url: string, maxBytes: number, signal: AbortSignal): P
   }
 }
 
-async function fetched(url: string, { maxBytes, timeoutMs, allow, signal }: FileLimits): Promise<Buffer> {
+/** From its address, or from the fresh one when that has expired. */
+async function current(url: string, limits: FileLimits): Promise<Buffer> {
+  try {
+    return await fetched(url, limits);
+  } catch (thrown) {
+    if (!(thrown instanceof HookgateError) || thrown.code !== EXPIRED) throw thrown;
+    const fresh = await limits.freshLink?.().catch((error: unknown) => {
+      limits.signal.throwIfAborted();
+      if (error instanceof HookgateError && error.retryable) throw error;
+      throw expired(`${thrown.message}; no fresh address was given: ${errorMessage(error)}`);
+    });
+    if (fresh === undefined) throw thrown;
+    return await fetched(fresh, limits);
+  }
+}
+
+async function fetched(url: string, { maxBytes, timeoutMs, allow, signal, freshLink }: FileLimits): Promise<Buffer> {
   try {
     const { status, body, truncated } = await guardedRequest(url, { maxBytes, timeoutMs, allow, signal });
+    if (freshLink && (status === 403 || status === 404)) throw expired(`its server answered HTTP ${status}`);
     if (status !== 200) throw unavailable(`its server answered HTTP ${status}`, status >= 500);
     if (truncated) throw tooLarge(maxBytes);
     return body;
@@ -78,6 +100,10 @@ function within(bytes: Buffer, maxBytes: number): Buffer {
 
 function tooLarge(maxBytes: number): HookgateError {
   return unavailable(`it is larger than ${maxBytes} bytes`);
+}
+
+function expired(message: string): HookgateError {
+  return new HookgateError({ code: EXPIRED, message });
 }
 
 function unavailable(why: string, retryable = false): HookgateError {

@@ -145,8 +145,9 @@ describe("a message", () => {
   it("brings files from data:, file: and http, and says which it could not read", async () => {
     const folder = await mkdtemp(join(tmpdir(), "hookgate-discord-"));
     await writeFile(join(folder, "a.txt"), "from disk");
-    const web = createServer((_request, response) => response.end("from web"));
+    const web = createServer(({ url }, response) => response.writeHead(url === "/w" ? 200 : 403).end("from web"));
     await new Promise<void>((resolve) => web.listen(0, "127.0.0.1", resolve));
+    rig.gateway.freshLink = async ({ url }) => (url.endsWith("/old") ? `${base}/w` : undefined);
     const base = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
     const file = (url: string, filename: string) => ({
       type: "file" as const,
@@ -161,18 +162,23 @@ describe("a message", () => {
         file("data:text/plain;base64,aGk=", "d.txt"),
         file(pathToFileURL(join(folder, "a.txt")).href, "a.txt"),
         file(`${base}/w`, "w.txt"),
+        { ...file(`${base}/old`, "renewed.txt"), platform: "elsewhere" },
+        { ...file(`${base}/lost`, "lost.txt"), platform: "elsewhere" },
         file(pathToFileURL(join(folder, "gone.txt")).href, "gone.txt"),
         file("http://169.254.169.254/latest/meta-data/", "secret.txt"),
       ],
     });
     web.close();
     const call = fake.calls.find((entry) => entry.kind === "send");
-    expect(call?.files).toEqual(["d.txt", "a.txt", "w.txt"]);
+    expect(call?.files).toEqual(["d.txt", "a.txt", "w.txt", "renewed.txt"]);
     expect(call?.body).toMatchObject({
-      content: expect.stringMatching(/gone\.txt.*\nsecret\.txt \(may not be fetched\)$/),
+      content: expect.stringMatching(
+        /\[file: lost\.txt could not be fetched\]\ngone\.txt.*\nsecret\.txt \(may not be fetched\)$/,
+      ),
       enforce_nonce: true,
     });
-    expect(messages().at(-1)?.attachments).toMatchObject([{ size: 2 }, { size: 9 }, { size: 8 }]);
+    expect(messages().at(-1)?.attachments).toMatchObject([{ size: 2 }, { size: 9 }, { size: 8 }, { size: 8 }]);
+    expect(rig.logger.lines.filter((line) => line.includes("a line stands for it"))).toHaveLength(3);
   });
 
   it("to a thread goes to the thread; to a forum it becomes a post that can be edited and deleted", async () => {

@@ -39,6 +39,8 @@ export class RecordingGateway implements GatewayPort {
   /** Awaited before anything is stored. */
   beforeStore: (event: InboundEvent) => Promise<void> | undefined = () => undefined;
 
+  freshLink: GatewayPort["freshLink"];
+
   async accept(event: InboundEvent): Promise<Accepted> {
     this.handedOver++;
     await this.beforeStore(event);

@@ -34,6 +34,8 @@ export interface RestContext {
   nonceLifeMs: number;
   maxFileBytes: number;
   sessionStartRemaining: number;
+  /** The files of messages are gone. */
+  isCdnEmpty: boolean;
   gatewayUrl(): string;
   onInteractionAnswer(interaction: FakeInteraction, type: number, data: unknown): void;
 }
@@ -53,8 +55,23 @@ export function answer(context: RestContext, request: RestRequest): RestAnswer {
   if (root === "webhooks" && a && b) return webhook(context, request, a, b, c === "messages" ? d : undefined);
   if (root === "applications" && a && b === "commands") return commands(context, request);
   if (root === "guilds" && b === "members" && c) return member(context, c);
+  if (root === "attachments" && a === "refresh-urls") return refreshUrls(request);
+  if (root === "cdn") return cdnFile(context, request);
   if (root === "oauth2" && a === "applications" && b === "@me") return ok({ id: context.world.applicationId });
   return failed({ status: 404, code: 0, message: "404: Not Found" });
+}
+
+/** https://docs.discord.com/developers/reference#signed-attachment-cdn-urls */
+function refreshUrls({ body }: RestRequest): RestAnswer {
+  const urls = Array.isArray(body.attachment_urls) ? body.attachment_urls.map(String) : [];
+  const refreshed_urls = urls.map((original) => ({ original, refreshed: original.replace(/ex=\w+/, "ex=fresh") }));
+  return ok({ refreshed_urls });
+}
+
+/** Its links have expired, unless they are fresh. */
+function cdnFile({ isCdnEmpty }: RestContext, { query }: RestRequest): RestAnswer {
+  if (query.get("ex") === "fresh" && !isCdnEmpty) return ok("the file");
+  return { status: 404, kind: "other", body: "This content is no longer available." };
 }
 
 const ok = (body: unknown, kind: CallKind = "other"): RestAnswer => ({ status: 200, body, kind });

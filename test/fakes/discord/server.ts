@@ -74,6 +74,7 @@ export class FakeDiscord {
       nonceLifeMs: 5 * 60_000,
       maxFileBytes: 10 * 1024 * 1024,
       sessionStartRemaining: 1000,
+      isCdnEmpty: false,
       gatewayUrl: () => `ws://127.0.0.1:${this.port}/gateway`,
       onInteractionAnswer: (interaction, type, data) => this.people.answered(interaction, type, data),
     };
