@@ -1,5 +1,6 @@
 /** A plugin's own default route: gets every message that no hook claimed, when the config names the plugin. */
 import type { Address } from "../domain/address.js";
+import type { Cause } from "../domain/journal.js";
 import type { InboundMessage, OutboundMessage } from "../domain/message.js";
 
 export interface RouteResult {
@@ -10,6 +11,8 @@ export interface RouteResult {
 export interface RouteContext {
   /** `m<inbox id>`: the same when the message is handled again after a crash. */
   causeId: string;
+  /** The message, or the run of a hook whose program wrote it. */
+  cause: Cause;
   /** Counts from 1. */
   attempt: number;
 }

@@ -1,16 +1,43 @@
 /**
- * Dry runs: whatever a handler calls, however deep, can ask `inDryRun()` and must then send and write nothing.
- * The tracking slows every promise of the process, so it is on only from a dry run until a while after its handlers ended.
+ * What surrounds a call, however deep and however late: whatever a handler calls can ask it.
+ * - Dry runs: where `inDryRun()` is true, nothing may be sent and written.
+ * - Causes: what a plugin's handler sets off is caused by what led to the handler, also when its author forgot to pass that on.
+ *
+ * The tracking slows every promise of the process. It is on from a dry run until a while after its handlers ended, and for good once a
+ * handler of a plugin had a cause.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { Cause } from "../domain/journal.js";
 import type { Clock } from "../lib/clock.js";
 
-const tracking = new AsyncLocalStorage<true>();
+interface Surrounding {
+  readonly dry: { isOver: boolean } | undefined;
+  readonly cause: Cause | undefined;
+}
+
+const tracking = new AsyncLocalStorage<Surrounding>();
 let underWay = 0;
+let hasCauses = false;
 
 /** True inside a handler that runs dry, and in everything that it started. */
 export function inDryRun(): boolean {
-  return tracking.getStore() === true;
+  return tracking.getStore()?.dry?.isOver === false;
+}
+
+/** What led to the handler of a plugin that this is called in, or that started this; undefined outside of them. */
+export function surroundingCause(): Cause | undefined {
+  return tracking.getStore()?.cause;
+}
+
+/**
+ * Calls `call` with `cause` as the surrounding one in it and in what it starts. Without one there is none: what the gateway itself does
+ * goes on in the surrounding of whoever woke it, and that may be another message's handler.
+ */
+export function causedBy<T>(cause: Cause | undefined, call: () => T): T {
+  const around = tracking.getStore();
+  if (cause === around?.cause) return call();
+  hasCauses = true;
+  return tracking.run({ dry: around?.dry, cause }, call);
 }
 
 /** What a handler left behind may still be at work when the handler has ended. */
@@ -19,11 +46,14 @@ const LINGER_MS = 60_000;
 /** Calls `fire` with `inDryRun()` true in it and in what it starts. */
 export async function runDry<T>(clock: Clock, fire: () => Promise<T>): Promise<T> {
   underWay++;
+  const dry = { isOver: false };
   try {
-    return await tracking.run(true, fire);
+    return await tracking.run({ dry, cause: surroundingCause() }, fire);
   } finally {
     clock.after(LINGER_MS, () => {
-      if (--underWay === 0) tracking.disable();
+      // A timer of the gateway that was first armed in a dry run goes on for ever, and other messages' handlers may run in it.
+      dry.isOver = true;
+      if (--underWay === 0 && !hasCauses) tracking.disable();
     });
   }
 }

@@ -170,8 +170,9 @@ function startGuarded<Result>(
 function cutLoop(kernel: Kernel, dispatch: Dispatch, options: DispatchOptions | undefined): HookgateError | undefined {
   const loop = options === undefined ? undefined : loopError(dispatch.point, options);
   if (loop === undefined) return undefined;
-  kernel.logger.warn({ hook: dispatch.point.name, cause: options?.cause }, loop.message);
-  dispatch.cut(loop.message);
+  const ids = dispatch.cut(loop.message);
+  const uncalled = ids.length === 0 ? "" : `. Not called: ${ids.join(", ")}`;
+  kernel.logger.warn({ hook: dispatch.point.name, ids, cause: options?.cause }, `${loop.message}${uncalled}`);
   return loop;
 }
 

@@ -30,7 +30,10 @@ import {
 } from "./stage.js";
 
 export interface PluginSendOptions {
-  /** What led to it: the `cause` of the payload at hand. The message then counts as one step deeper, so that loops are cut. */
+  /**
+   * What led to it, when that is not what led to the handler that calls: the `cause` of a payload that was kept, say. The message counts
+   * as one step deeper than the deeper of both, so that loops are cut.
+   */
   cause?: Cause | undefined;
   /** Sends at most once per key, also when a handler runs again after a crash: `greet:${userId}`. */
   once?: string | undefined;
@@ -105,7 +108,9 @@ export function createApi(parts: ApiParts, stage: Stage): PluginApi {
           message: "api.route: it was called before, and a plugin has one default route",
           hint: "Decide inside one handler.",
         });
-      const named = namedRoute(id, (message, context) => inStage(stage, {}, () => handler(message, context)));
+      const named = namedRoute(id, (message, context) =>
+        inStage(stage, { cause: context.cause }, () => handler(message, context)),
+      );
       stage.route = named;
       stage.live?.route(named);
     },

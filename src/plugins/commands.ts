@@ -181,7 +181,9 @@ function commandOf(
     isSlow,
     run: async (context) => {
       try {
-        return answerOf(await inStage(stage, context, () => run(strictContext(context, of))), `The answer of ${of}`);
+        const { signal, givenBy: cause } = context;
+        const answer = await inStage(stage, { signal, cause }, () => run(strictContext(context, of)));
+        return answerOf(answer, `The answer of ${of}`);
       } catch (error) {
         // The operator who gave the command sees the message; the plugin's author needs the line.
         if (error instanceof HookgateError && error.code.startsWith("PLUGIN_"))

@@ -75,7 +75,7 @@ export interface PluginHooks {
 }
 
 export interface PluginFireOptions {
-  /** What led to it: the `cause` of the payload at hand. */
+  /** As in `PluginSendOptions`. */
   cause?: Cause | undefined;
   /** The conversation that it is about: for the journal, and for which plugins' hooks may run there. */
   at?: Address | undefined;

@@ -4,6 +4,7 @@
  */
 import type { Command } from "../gateway/commands.js";
 import type { Route } from "../gateway/routes.js";
+import { causedBy } from "../hooks/dry-run.js";
 import type { HookPoint } from "../hooks/point.js";
 import type { HookRegistry, Problem } from "../hooks/registry.js";
 import { isError } from "../hooks/validate.js";
@@ -73,7 +74,7 @@ export async function prepare(
   const parts = { ...around, id: definition.id, config, logger, commandOwner, commandCount, onCritical };
   const api = createApi(parts, stage);
   try {
-    const end: unknown = await bounded(() => definition.setup(api), found, around);
+    const end: unknown = await bounded(() => causedBy(undefined, () => definition.setup(api)), found, around);
     if (end !== undefined && end !== null && typeof end !== "function") throw wrongEnd(end);
     return { definition, stage, end: (end ?? undefined) as PluginEnd | undefined };
   } catch (error) {

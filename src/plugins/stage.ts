@@ -8,6 +8,7 @@ import type { KeyValueStore } from "../domain/store.js";
 import type { Command } from "../gateway/commands.js";
 import type { Route } from "../gateway/routes.js";
 import { cause } from "../hooks/catalogue/gateway.js";
+import { causedBy, surroundingCause } from "../hooks/dry-run.js";
 import type { HookPoint } from "../hooks/point.js";
 import type { HookRegistry, Unregister } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
@@ -66,12 +67,13 @@ export interface Stage {
   /** True when the version was replaced, rolled back or stopped: its calls are refused, but for those of handlers that still run. */
   isOver: boolean;
   /** Handlers that wait for something: hooks, commands and the default route. */
-  readonly running: Set<RunningHandler>;
+  readonly running: Set<Pick<RunningHandler, "signal">>;
 }
 
-/** What a handler was called with. Its signal fires at its deadline. */
+/** What a handler was called with. Its signal fires at its deadline; its cause is that of all that it sets off. */
 interface RunningHandler {
   readonly signal?: AbortSignal;
+  readonly cause: Cause | undefined;
 }
 
 /** `points`: those that the plugin's definition lists. */
@@ -89,7 +91,7 @@ export function createStage(points: readonly HookPoint[] = []): Stage {
 
 /** Calls a handler; while it runs and has time left, its version may send, edit and fire, also when it is replaced meanwhile. */
 export function inStage<T>({ running }: Stage, context: RunningHandler, call: () => T): T {
-  const value = call();
+  const value = causedBy(context.cause, call);
   // One that returned at once was not running while anything was replaced.
   if (!(value instanceof Promise)) return value;
   // An object of its own: two handlers may be called with the same context.
@@ -158,8 +160,13 @@ export function checkCause(what: string, given: unknown): void {
   });
 }
 
-/** What a plugin sets off, one step deeper than what it was given. */
-export function deeper(id: string, cause: Cause | undefined): Cause {
+/**
+ * What a plugin sets off: one step deeper than what it was given, or than what led to its running handler when that is deeper, because a
+ * plugin that does not pass a cause on must not loop for ever.
+ */
+export function deeper(id: string, given: Cause | undefined): Cause {
+  const around = surroundingCause();
+  const cause = given && around ? (around.depth > given.depth ? around : given) : (given ?? around);
   return cause
     ? { ...cause, kind: cause.kind === "file" ? "file" : "hook", depth: cause.depth + 1 }
     : { kind: "hook", id: `plugin:${id}`, depth: 1 };

@@ -50,7 +50,13 @@ const uses: Record<string, (rig: PluginRig) => Promise<void>> = {
   },
   async "counter.mjs"({ registry, plugins }) {
     await registry.fireVoid("message_received", { message: inbound("more coffee"), access: "allowed" });
-    expect(await plugins.routes.get("counter")?.(inbound("x"), { causeId: "m", attempt: 1 })).toEqual({
+    expect(
+      await plugins.routes.get("counter")?.(inbound("x"), {
+        causeId: "m",
+        cause: { kind: "message", id: "m", depth: 0 },
+        attempt: 1,
+      }),
+    ).toEqual({
       reply: "coffee: 1",
     });
   },

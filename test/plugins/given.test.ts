@@ -89,7 +89,11 @@ describe("the default route of a plugin names the plugin, and the place where th
       } };`,
     });
     await rig.plugins.load();
-    const handled = rig.plugins.routes.get("p")?.(inbound("x"), { causeId: "m1", attempt: 1 });
+    const handled = rig.plugins.routes.get("p")?.(inbound("x"), {
+      causeId: "m1",
+      cause: { kind: "message", id: "m1", depth: 0 },
+      attempt: 1,
+    });
     await expect(handled).rejects.toThrow(error);
   });
 });

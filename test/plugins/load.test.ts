@@ -488,7 +488,13 @@ describe("what a plugin may do", () => {
       } };`,
     });
     expect(await rig.plugins.load()).toMatchObject([{ state: "loaded", hooks: ["p.plugin:p:done"] }]);
-    expect(await rig.plugins.routes.get("p")?.(inbound("x"), { causeId: "m1", attempt: 1 })).toEqual({
+    expect(
+      await rig.plugins.routes.get("p")?.(inbound("x"), {
+        causeId: "m1",
+        cause: { kind: "message", id: "m1", depth: 0 },
+        attempt: 1,
+      }),
+    ).toEqual({
       reply: "routed x",
     });
     expect(rig.registry.point("plugin:p:done").summary).toBe("s");

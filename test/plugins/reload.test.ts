@@ -248,7 +248,13 @@ describe("reloading a plugin", () => {
     await rig.plugins.load();
     rig.write("p.mjs", routing("two"));
     await rig.plugins.reload();
-    expect(await rig.plugins.routes.get("p")?.(inbound("x"), { causeId: "m", attempt: 1 })).toEqual({ reply: "two" });
+    expect(
+      await rig.plugins.routes.get("p")?.(inbound("x"), {
+        causeId: "m",
+        cause: { kind: "message", id: "m", depth: 0 },
+        attempt: 1,
+      }),
+    ).toEqual({ reply: "two" });
     await rig.plugins.reload({ entries: [] });
     expect(rig.plugins.routes.size).toBe(0);
   });

@@ -54,7 +54,13 @@ it.each([
   [
     "default route",
     async (rig: Awaited<ReturnType<typeof pluginRig>>) =>
-      (await rig.plugins.routes.get("p")?.(inbound("x"), { causeId: "m", attempt: 1 }))?.reply,
+      (
+        await rig.plugins.routes.get("p")?.(inbound("x"), {
+          causeId: "m",
+          cause: { kind: "message", id: "m", depth: 0 },
+          attempt: 1,
+        })
+      )?.reply,
   ],
   [
     "command",

@@ -8,7 +8,7 @@ import { destinationProblem } from "../destination-problem.js";
 import { forward } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
 import type { LaneRow } from "./lanes.js";
-import { attemptOf, causeId, type Inbound } from "./receiving.js";
+import { attemptOf, causeId, causeOf, type Inbound } from "./receiving.js";
 import { reply } from "./reply.js";
 import { withReplySight } from "./sights-of.js";
 import { unanswered } from "./unanswered.js";
@@ -36,7 +36,7 @@ export async function defaultRoute(
     );
     return unanswered(row, message, operator, inbound);
   }
-  const context = { causeId: causeId(row), attempt: attemptOf(row) };
+  const context = { causeId: causeId(row), cause: causeOf(row, "message"), attempt: attemptOf(row) };
   const result = await withDeadline(
     inbound.clock,
     inbound.config.command_timeout,

@@ -135,15 +135,18 @@ export abstract class Dispatch implements IsolationNote {
     return mismatch === undefined ? undefined : `${mismatch.field}: ${mismatch.reason}`;
   }
 
-  /** It is part of a loop: nobody runs, and the record says why. */
-  cut(reason: string): void {
+  /** It is part of a loop: nobody runs, and the record says why. Gives the ids of those who would have run. */
+  cut(reason: string): string[] {
+    const ids: string[] = [];
     for (const entry of this.entries) {
       if (!this.isWanted(entry)) continue;
+      ids.push(entry.id);
       this.note(entry, undefined, { outcome: "skipped", reason: `loop: ${reason}` });
       const isStored = entry.execution === "background";
       if (!this.dryRun) this.kernel.background.refuse?.(this.backgroundRun(entry), { by: "loop", reason, isStored });
     }
     this.recording?.end(this, { outcome: "skipped" });
+    return ids;
   }
 
   /** Monotonic start of a run; 0 when nothing is recorded. */
