@@ -5,6 +5,7 @@ import { DELIVERY_STATUSES } from "../src/domain/store.js";
 import type { Command } from "../src/gateway/commands.js";
 import { actionOption } from "./action-option.js";
 import type { CommandDeps } from "./deps.js";
+import { CRASH } from "./outbox/filter.js";
 import { listOutbox } from "./outbox/list.js";
 import { PURGEABLE, purgeOutbox } from "./outbox/purge.js";
 import { releaseDelivery } from "./outbox/release.js";
@@ -48,8 +49,14 @@ export const outboxSpec: CommandSpec = {
     { name: "confirmed", summary: "release: it did arrive, so count it as sent", type: "boolean" },
     { name: "chat", summary: "Only of this chat, as /outbox lists it", type: "string" },
     { name: "older", summary: "Only what is older, such as 2h", type: "string" },
-    { name: "reason", summary: "Only with these words in the reason", type: "string" },
-    { name: "yes", summary: "purge: delete without asking", type: "boolean" },
+    {
+      name: "reason",
+      summary: "Only with these words in the reason; crash: also what may crash the gateway",
+      type: "string",
+      complete: "words",
+      words: [CRASH],
+    },
+    { name: "yes", summary: "purge, and retry or release with reason=crash: without asking", type: "boolean" },
     { name: "reveal", summary: "show: what the message says (admins; recorded)", type: "boolean" },
     { name: "page", summary: "list: which page", type: "integer" },
   ],

@@ -1,18 +1,26 @@
 /** Which messages an `/outbox` command is about when it is about many: `chat=`, `older=` and `reason=`. */
 import { parseAddress } from "../../src/domain/address.js";
 import type { LetterFilter } from "../../src/domain/letters.js";
+import type { Button } from "../../src/domain/message.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration, parseDuration } from "../../src/lib/duration.js";
-import { badUsage, word } from "../answer.js";
+import { badUsage, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { plain } from "../text.js";
 import { conversationText } from "../who.js";
+
+/** In the reason of every message that may crash the gateway. */
+export const CRASH = "crash";
 
 export interface Chosen extends LetterFilter {
   /** The options as they are written in a command line, with a space before each. */
   line: string;
   /** For people: ` in …, older than …`; empty when nothing was chosen. */
   words: string;
+  /** Its reason names the crash: messages that may crash the gateway are meant, too. */
+  namesCrash: boolean;
+  /** The options that select those messages, within what was chosen. */
+  crashLine: string;
 }
 
 export function chosenBy({ options }: CommandContext, deps: CommandDeps): Chosen {
@@ -25,17 +33,28 @@ export function chosenBy({ options }: CommandContext, deps: CommandDeps): Chosen
   const olderMs = older === undefined ? undefined : parseDuration(older);
   if (older !== undefined && olderMs === undefined)
     throw badUsage(`"${older}" is no length of time.`, "Write 30m, 2h or 3d, such as older=2h.");
-  const line = [
+  const within = [
     chat === undefined ? "" : ` chat=${word(chat)}`,
     older === undefined ? "" : ` older=${word(older)}`,
-    reason === undefined ? "" : ` reason=${word(reason)}`,
   ].join("");
+  const line = `${within}${reason === undefined ? "" : ` reason=${word(reason)}`}`;
   const words = [
     chat === undefined ? "" : ` in ${conversationText(deps, chat)}`,
     olderMs === undefined ? "" : ` older than ${formatDuration(olderMs)}`,
     reason === undefined ? "" : ` with "${plain(reason, 80)}" as a reason`,
   ].join("");
-  return { chat, reason, olderThan: olderMs === undefined ? undefined : clock.now() - olderMs, line, words };
+  const namesCrash = reason?.toLowerCase().includes(CRASH) === true;
+  const crashLine = namesCrash ? line : `${within} reason=${CRASH}`;
+  const olderThan = olderMs === undefined ? undefined : clock.now() - olderMs;
+  return { chat, reason, olderThan, line, words, namesCrash, crashLine };
+}
+
+/** Leads to the question about messages that may crash the gateway; in the question, to what it asks for. */
+export function riskyButton(verb: string, amount: number, line: string, { namesCrash, crashLine }: Chosen): Button {
+  const label = `${verb} ${amount === 1 ? "it" : `these ${amount.toLocaleString("en-US")}`}`;
+  return namesCrash
+    ? commandButton(label, `${line}${crashLine} yes=true`, "danger")
+    : commandButton(label, `${line}${crashLine}`);
 }
 
 export const isNarrowed = ({ line }: Chosen) => line !== "";

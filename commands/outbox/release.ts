@@ -1,11 +1,11 @@
-/** `/outbox release ID|all [chat older reason] [confirmed]`: an operator decides on held deliveries. */
+/** `/outbox release ID|all [chat older reason] [confirmed] [yes]`: an operator decides on held deliveries. */
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer, badUsage, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, count } from "../text.js";
 import { conversationText } from "../who.js";
-import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
+import { type Chosen, chosenBy, isNarrowed, riskyButton } from "./filter.js";
 import { findLetter, isAmbiguous } from "./letter.js";
 
 export async function releaseDelivery(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
@@ -61,12 +61,16 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
   });
 }
 
-/** All that is held and chosen, oldest first, without those whose hooks may end the process. Those that may have arrived need the operator's decision, one for all of them. */
+/**
+ * All that is held and chosen, oldest first. Those whose hooks may end the process are left out, unless the reason names the crash and the
+ * operator said yes. Those that may have arrived need the operator's decision, one for all of them.
+ */
 async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: Chosen): Promise<CommandAnswer> {
-  const { confirmed } = context.options;
+  const { confirmed, yes } = context.options;
   const all = await deps.store.outbox.letters(["held"], chosen);
-  const risky = all.filter(({ mayCrash }) => mayCrash);
-  const held = all.filter(({ mayCrash }) => !mayCrash);
+  const takesRisky = chosen.namesCrash && yes === true;
+  const risky = all.filter(({ mayCrash }) => mayCrash && !takesRisky);
+  const held = all.filter(({ mayCrash }) => !mayCrash || takesRisky);
   const unclear = held.filter(({ isAmbiguous }) => isAmbiguous).length;
   // Confirmed: they did arrive, which can be true only of those that may have.
   const wanted = held.filter(({ isAmbiguous }) => (isAmbiguous ? typeof confirmed === "boolean" : confirmed !== true));
@@ -84,8 +88,7 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
       held.length > 0 && released === 0 && !isAsking && "None of them may have arrived, so none can be confirmed.",
       isAsking &&
         `${count(unclear, "message")}${chosen.words} **may have arrived**: sent, and no answer came. Look in the chats, then decide for all of them.`,
-      risky.length > 0 &&
-        `${count(risky.length, "message")} left out: the hooks that decide about ${risky.length === 1 ? "it" : "them"} may crash the gateway. Repair the hooks, then release them one by one: ${code(`/outbox release ${risky[0]?.id}`)}.`,
+      risky.length > 0 && riskyText(risky.length, chosen),
     ],
     data: {
       released,
@@ -93,10 +96,21 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
       confirmed: confirmed === true,
       leftOut: risky.length === 0 ? undefined : risky.map(({ id }) => id),
     },
-    isQuestion: released === 0 && isAsking,
+    isQuestion: released === 0 && (isAsking || (risky.length > 0 && chosen.namesCrash)),
     outcome: released === 0 && risky.length > 0 ? "refused" : "done",
-    buttons: isAsking ? [decisions(`/outbox release all${chosen.line}`)] : [],
+    buttons: [
+      isAsking ? decisions(`/outbox release all${chosen.line}`) : [],
+      risky.length > 0 ? [riskyButton("Release", risky.length, "/outbox release all", chosen)] : [],
+    ],
   });
+}
+
+function riskyText(amount: number, { namesCrash, crashLine }: Chosen): string {
+  const these = amount === 1 ? "it" : "them";
+  const may = `the hooks that decide about ${these} may crash the gateway`;
+  return namesCrash
+    ? `Release ${count(amount, "message")}? Repair the hooks first: ${may}. \`yes=true\` releases without asking.`
+    : `${count(amount, "message")} left out: ${may}. Repair the hooks, then release ${these} with ${code(`/outbox release all${crashLine}`)}.`;
 }
 
 const decisions = (line: string) => [

@@ -1,10 +1,10 @@
-/** `/outbox retry ID|dead|inbox|all`: a dead delivery is sent again, a dead inbox message is handled again. */
+/** `/outbox retry ID|dead|inbox|all [chat older reason] [yes]`: a dead delivery is sent again, a dead inbox message is handled again. */
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, count } from "../text.js";
-import { chosenBy } from "./filter.js";
+import { type Chosen, chosenBy, riskyButton } from "./filter.js";
 import { findLetter } from "./letter.js";
 
 export async function retryLetter(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
@@ -51,8 +51,10 @@ async function retryAll(deps: CommandDeps, context: CommandContext, asked: strin
     context.signal.throwIfAborted();
     if (await deps.release(id, false)) retried.push(id);
   }
-  const risky = rows.filter(({ mayCrash }) => mayCrash);
-  for (const { id } of rows.filter(({ mayCrash }) => !mayCrash)) {
+  // What may end the process is left out, unless the reason names the crash and the operator said yes.
+  const takesRisky = chosen.namesCrash && context.options.yes === true;
+  const risky = rows.filter(({ mayCrash }) => mayCrash && !takesRisky);
+  for (const { id } of rows.filter(({ mayCrash }) => !mayCrash || takesRisky)) {
     context.signal.throwIfAborted();
     if (await deps.revive(id)) retried.push(`m${id}`);
   }
@@ -61,11 +63,20 @@ async function retryAll(deps: CommandDeps, context: CommandContext, asked: strin
       retried.length > 0
         ? `${count(retried.length, "message")} on the way again.`
         : risky.length === 0 && `There is nothing dead to try again${chosen.words}.`,
-      risky.length > 0 &&
-        `${count(risky.length, "message")} left out: handling ${risky.length === 1 ? "it" : "them"} may crash the gateway. ${code(`/outbox retry m${risky[0]?.id}`)} tries one all the same; ${code("/outbox purge inbox")} deletes dead inbox messages.`,
+      risky.length > 0 && riskyText(risky.length, asked, chosen),
     ],
     data: { retried, leftOut: risky.length === 0 ? undefined : risky.map(({ id }) => `m${id}`) },
+    isQuestion: retried.length === 0 && risky.length > 0 && chosen.namesCrash,
+    buttons: risky.length === 0 ? [] : [[riskyButton("Try", risky.length, `/outbox retry ${asked}`, chosen)]],
   });
+}
+
+function riskyText(amount: number, asked: string, { namesCrash, crashLine }: Chosen): string {
+  const these = amount === 1 ? "it" : "them";
+  const may = `handling ${these} may crash the gateway`;
+  return namesCrash
+    ? `Handle ${count(amount, "message")} again? Fix the cause first: ${may}. \`yes=true\` does it without asking.`
+    : `${count(amount, "message")} left out: ${may}. Fix the cause, then handle ${these} again with ${code(`/outbox retry ${asked}${crashLine}`)}; ${code("/outbox purge inbox")} deletes dead inbox messages.`;
 }
 
 function notDead(id: string, status: string): HookgateError {

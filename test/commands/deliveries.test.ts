@@ -99,12 +99,36 @@ describe("messages whose hooks may crash the gateway", () => {
     expect(desk.released.map(({ id }) => id)).toEqual(["d_plain"]);
     expect(shown).toContain("1 message on the way again.");
     expect(shown).toContain("2 messages left out: the hooks that decide about them may crash the gateway.");
-    expect(shown).toContain("`/outbox release d_crash1`");
+    expect(shown).toContain("Repair the hooks, then release them with `/outbox release all reason=crash`.");
     expect(data).toMatchObject({ released: 1, leftOut: ["d_crash1", "d_crash2"] });
     const again = await desk.say("/outbox release held");
     expect(again.outcome).toBe("refused");
     expect(again.shown).not.toContain("can be confirmed");
     await desk.say("/outbox release d_crash1");
     expect(desk.released.map(({ id }) => id)).toEqual(["d_plain", "d_crash1"]);
+  });
+
+  it("are released together by the command that the answer names, after a question", async () => {
+    await held("d_crash1", crash);
+    await held("d_plain", "hook guard failed");
+    await held("d_crash2", crash);
+    const left = await desk.say("/outbox release all chat=web:web:lobby reason=o");
+    expect(left.lines).toEqual(["/outbox release all chat=web:web:lobby reason=crash"]);
+    expect(left.shown).toContain(`\`${left.lines[0]}\``);
+    const asked = await desk.say(left.lines[0] as string);
+    expect(asked).toMatchObject({ outcome: "refused", isQuestion: true });
+    expect(asked.shown).toContain("Release 2 messages? Repair the hooks first");
+    expect(asked.lines).toEqual(["/outbox release all chat=web:web:lobby reason=crash yes=true"]);
+    expect(desk.released.map(({ id }) => id)).toEqual(["d_plain"]);
+    const done = await desk.say(asked.lines[0] as string);
+    expect(done).toMatchObject({ data: { released: 2, leftOut: undefined }, lines: [] });
+    expect(done.shown).toBe("2 messages on the way again.");
+    expect(desk.released.map(({ id }) => id)).toEqual(["d_plain", "d_crash1", "d_crash2"]);
+  });
+
+  it("are left out by a yes alone", async () => {
+    await held("d_crash1", crash);
+    await desk.say("/outbox release all yes=true");
+    expect(desk.released).toEqual([]);
   });
 });

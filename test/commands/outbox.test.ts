@@ -280,8 +280,21 @@ describe("dead inbox messages", () => {
     const plain = await deadInbox("42");
     const { data, shown } = await desk.say("/outbox retry all");
     expect(data).toEqual({ retried: [`m${plain}`], leftOut: [`m${risky}`] });
-    expect(shown).toContain(`/outbox retry m${risky}`);
+    expect(shown).toContain("handle it again with `/outbox retry all reason=crash`");
     expect((await desk.say(`/outbox retry m${risky}`)).data).toMatchObject({ retried: [`m${risky}`] });
+  });
+
+  it.each(["all", "dead", "inbox"])("that may crash the gateway are tried together: %s", async (which) => {
+    const risky = [await deadInbox("41", CUT_OFF), await deadInbox("42", CUT_OFF)].map((id) => `m${id}`);
+    const left = await desk.say(`/outbox retry ${which} yes=true`);
+    expect(left.data).toEqual({ retried: [], leftOut: risky });
+    expect(left.lines).toEqual([`/outbox retry ${which} reason=crash`]);
+    expect(left.shown).toContain(`\`${left.lines[0]}\``);
+    const asked = await desk.say(left.lines[0] as string);
+    expect(asked).toMatchObject({ isQuestion: true, data: { retried: [], leftOut: risky } });
+    expect(asked.shown).toContain("Handle 2 messages again? Fix the cause first");
+    expect(asked.lines).toEqual([`/outbox retry ${which} reason=crash yes=true`]);
+    expect(await desk.say(asked.lines[0] as string)).toMatchObject({ data: { retried: risky }, lines: [] });
   });
 
   it("are retried as a status, and a retry of held messages names the command that decides on them", async () => {
