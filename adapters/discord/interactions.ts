@@ -20,6 +20,10 @@ import { InvalidRequestPause } from "./refusals.js";
 import { snowflakeTime } from "./snowflake.js";
 
 const CallbackType = { defer: 5, deferUpdate: 6, choices: 8, modal: 9 } as const;
+interface Callback {
+  type: (typeof CallbackType)[keyof typeof CallbackType];
+  data?: object;
+}
 const EPHEMERAL = 64;
 /** After this, another try at acknowledging would come too late. */
 const TRY_WITHIN_MS = 2500;
@@ -116,7 +120,7 @@ export class Interactions {
   }
 
   /** Another try is safe: a second acknowledgement is refused by Discord. Each comes later, or when Discord says. */
-  async #post(payload: InteractionPayload, body: object): Promise<void> {
+  async #post(payload: InteractionPayload, body: Callback): Promise<void> {
     const { rest, clock, logger } = this.#context;
     // Discord's clock may be ahead of ours.
     const since = Math.min(snowflakeTime(payload.id), clock.now());
@@ -138,7 +142,7 @@ export class Interactions {
         }
         const facts = { interaction: payload.id, error: describeFailure(error) };
         if (isSettled && error.code === 40060) logger.debug(facts, "an interaction was acknowledged before");
-        else logger.warn(facts, "an interaction could not be acknowledged; its answer becomes an ordinary message");
+        else logger.warn(facts, `an interaction could not be acknowledged; ${consequenceOf(body)}`);
         timer.cancel();
         return;
       }
@@ -158,7 +162,19 @@ function pauseAfter(error: unknown, attempt: number): number {
   return TRY_AGAIN_MS * 2 ** (attempt - 1);
 }
 
-function callbackBody(acknowledge: Acknowledgement): object | undefined {
+function consequenceOf({ type }: Callback): string {
+  switch (type) {
+    case CallbackType.defer:
+    case CallbackType.deferUpdate:
+      return "its answer becomes an ordinary message";
+    case CallbackType.modal:
+      return "no form opens, and Discord shows the person that the interaction failed";
+    case CallbackType.choices:
+      return "no choices are shown";
+  }
+}
+
+function callbackBody(acknowledge: Acknowledgement): Callback | undefined {
   switch (acknowledge.kind) {
     case "defer":
       return { type: CallbackType.defer, data: acknowledge.isPrivate ? { flags: EPHEMERAL } : {} };

@@ -10,7 +10,7 @@ const GONE =
 /** The message stays, and Telegram lets nobody change it: its topic is closed, another account wrote it, it is too old. */
 const NOT_EDITABLE =
   /TOPIC_(CLOSED|DELETED)|MESSAGE_AUTHOR_REQUIRED|MESSAGE_EDIT_TIME_EXPIRED|CHAT_ADMIN_REQUIRED|message is too old|no rights to edit/i;
-const NOT_MODIFIED = /message is not modified|MESSAGE_NOT_MODIFIED/i;
+export const NOT_MODIFIED = /message is not modified|MESSAGE_NOT_MODIFIED/i;
 /** A proxy's page may be another one in a moment. */
 const PAGE_PAUSE_MS = 10_000;
 const TOO_LARGE = 413;

@@ -10,7 +10,7 @@ import { type PartBody, readBody } from "./body.js";
 import { describeFailure, isTokenRefused, isTokenWrong, readFailure } from "./errors.js";
 import { type FileAccess, type OutgoingFile, unattached, withFile } from "./files.js";
 import { CAPTION_MAX, TEXT_MAX } from "./format.js";
-import { type Attempt, type Floods, readOutcome } from "./outcome.js";
+import { type Attempt, type Floods, NOT_MODIFIED, readOutcome } from "./outcome.js";
 import { type BotApi, type Transport, TransportError } from "./transport.js";
 
 export interface SendContext {
@@ -37,6 +37,12 @@ const NO_REPLY =
   /(message to be replied|replied message|reply message|message to reply) not found|REPLY_MESSAGE_ID_INVALID|QUOTE_TEXT_INVALID/i;
 const NO_BUTTONS = /BUTTON_|keyboard button|REPLY_MARKUP_|reply markup is too long/i;
 const NO_TEXT = /there is no text in the message to edit/i;
+/** Of a message that is older than 48 hours. https://core.telegram.org/bots/api#deletemessage */
+const NO_DELETION = /message can't be deleted/i;
+/** It is there, and neither its text nor a caption of it can change. */
+const NO_EDIT = /message can't be edited|there is no caption in the message to edit/i;
+/** Stands where a message was that cannot be taken away. */
+const DELETED = "(deleted)";
 
 type Create = Extract<SendOperation, { kind: "create" }>;
 type Edit = Extract<SendOperation, { kind: "edit" }>;
@@ -178,16 +184,7 @@ async function edit(
     message_id: Number(messageId),
     ...(body.keyboard ? { reply_markup: { inline_keyboard: body.keyboard } } : {}),
   };
-  const words = async (text: string) => {
-    const changed = { ...body, text };
-    try {
-      await call((api) => api.editMessageText({ ...common, ...textOf(changed) }));
-    } catch (thrown) {
-      if (text.length > CAPTION_MAX || !isRefused(thrown, NO_TEXT)) throw thrown;
-      // What was posted is a file: its caption is what can change.
-      await call((api) => api.editMessageCaption({ ...common, ...captionOf(changed) }));
-    }
-  };
+  const words = (text: string) => editWords(context, common, { ...body, text }, signal);
   if (!body.file) await words(body.text);
   else
     await withFile(body.file, accessTo(body.file, context, signal), async (file) => {
@@ -200,9 +197,34 @@ async function edit(
   return { kind: "sent", messageId };
 }
 
+async function editWords(
+  { transport }: SendContext,
+  common: { chat_id: number; message_id: number },
+  body: PartBody,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await transport.call((api) => api.editMessageText({ ...common, ...textOf(body) }), signal);
+  } catch (thrown) {
+    if (body.text.length > CAPTION_MAX || !isRefused(thrown, NO_TEXT)) throw thrown;
+    // What was posted is a file: its caption is what can change.
+    await transport.call((api) => api.editMessageCaption({ ...common, ...captionOf(body) }), signal);
+  }
+}
+
 async function remove(context: SendContext, { address, messageId }: Delete, signal: AbortSignal): Promise<SendResult> {
   const message = { chat_id: chatIdOf(address), message_id: Number(messageId) };
-  await context.transport.call((api) => api.deleteMessage(message), signal);
+  try {
+    await context.transport.call((api) => api.deleteMessage(message), signal);
+  } catch (thrown) {
+    if (!isRefused(thrown, NO_DELETION)) throw thrown;
+    try {
+      await editWords(context, message, { text: DELETED }, signal);
+    } catch (refused) {
+      // Edited before, and the answer was lost.
+      if (!isRefused(refused, NOT_MODIFIED)) throw isRefused(refused, NO_EDIT) ? thrown : refused;
+    }
+  }
   return { kind: "sent", messageId };
 }
 

@@ -66,15 +66,18 @@ export type Card = z.infer<typeof card>;
 
 /**
  * What is asked before a button does what it does. Each platform asks its own way: in a form (values arrive with the press, by field
- * id), or where it has none by one question a field, which is answered by replying to it.
+ * id), or where it has none by one question a field, which is answered by replying to it. What its texts must be is in `button-problems.ts`:
+ * a template is judged when it is filled in.
  */
 export const form = z.object({
-  title: z.string().max(45),
+  title: z.string().describe("1 to 45 characters."),
   fields: z
     .array(
       z.object({
-        id: z.string(),
-        label: z.string().max(45),
+        id: z
+          .string()
+          .describe("The option of the command that the value is for: 1 to 100 characters, each field its own."),
+        label: z.string().describe("1 to 45 characters."),
         long: z.boolean().optional(),
         required: z.boolean().optional(),
         value: z.string().optional(),

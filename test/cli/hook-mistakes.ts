@@ -310,6 +310,42 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { label: "Go", action: { kind: "command", line: "status" } },
     /action\.line: .*expected a command line that starts with "\/", such as \/status, got "status"/,
   ),
+  "a form without a title": press(
+    {
+      label: "Go",
+      action: { kind: "command", line: "/status", form: { title: "", fields: [{ id: "x", label: "X" }] } },
+    },
+    /form\.title: .*the text is empty/,
+  ),
+  "a form with a field without a label": press(
+    {
+      label: "Go",
+      action: { kind: "command", line: "/status", form: { title: "T", fields: [{ id: "x", label: "" }] } },
+    },
+    /form\.fields\.0\.label: .*the text is empty/,
+  ),
+  "a form with two fields of one id": press(
+    {
+      label: "Go",
+      action: {
+        kind: "command",
+        line: "/status",
+        form: { title: "T", fields: [1, 2].map((n) => ({ id: "x", label: `X${n}` })) },
+      },
+    },
+    /form\.fields\.1\.id: .*another field of this form has the id "x"/,
+  ),
+  "a form with a long id": press(
+    {
+      label: "Go",
+      action: {
+        kind: "command",
+        line: "/status",
+        form: { title: "T", fields: [{ id: "x".repeat(101), label: "X" }] },
+      },
+    },
+    /form\.fields\.0\.id: .*expected at most 100 characters, got 101/,
+  ),
   "a button with an unknown command": press(
     { label: "Go", action: { kind: "command", line: "/stauts now" } },
     /the button "Go": there is no command \/stauts \(did you mean \/status\?\)/,

@@ -546,6 +546,18 @@ describe("a delete", () => {
     expect(posted(running)).toEqual([]);
     expect(await running.send(remove)).toMatchObject({ kind: "gone" });
   });
+
+  it.each([
+    ["text", {}, { text: "(deleted)" }],
+    ["a file", { text: undefined, caption: "old words" }, { caption: "(deleted)" }],
+  ])("of %s that is too old to go puts (deleted) in its place, twice without harm", async (_, kind, shown) => {
+    const running = await startAdapter();
+    await running.say({ text: "old words" });
+    for (const one of posted(running)) Object.assign(one, kind, { date: one.date - 49 * 3600 });
+    const remove: SendOperation = { kind: "delete", address: running.at, messageId: "1" };
+    for (const _again of [1, 2]) expect(await running.send(remove)).toEqual({ kind: "sent", messageId: "1" });
+    expect(posted(running)).toEqual([expect.objectContaining(shown)]);
+  });
 });
 
 describe("what a send reports", () => {

@@ -2,7 +2,7 @@
 import type { APIMessage } from "discord-api-types/v10";
 import type { CallKind } from "./calls.js";
 import type { FakeGateway } from "./gateway.js";
-import { type ApiError, commandsProblem, messageProblem } from "./validate.js";
+import { type ApiError, commandsProblem, messageProblem, modalProblem } from "./validate.js";
 import { ChannelType, type FakeChannel, type FakeInteraction, type World } from "./world.js";
 
 export interface RestRequest {
@@ -415,11 +415,9 @@ function callbackProblem(
     )
   )
     return { status: 400, code: 50035, message: "Invalid Form Body" };
-  if (
-    type === AnswerType.modal &&
-    (interaction.type === 5 || String(data.custom_id ?? "").length > 100 || String(data.title ?? "").length > 45)
-  )
+  if (type === AnswerType.modal && interaction.type === 5)
     return { status: 400, code: 50035, message: "Invalid Form Body" };
+  if (type === AnswerType.modal) return modalProblem(data);
   if (type === AnswerType.message) return messageProblem(data, false, false);
   return undefined;
 }

@@ -83,6 +83,22 @@ function componentProblem(rows: Json[]): ApiError | undefined {
   return undefined;
 }
 
+/** https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-modal */
+export function modalProblem(modal: Json): ApiError | undefined {
+  const rows = list(modal.components);
+  if (!isWithin(modal.title, 45))
+    return invalid("title", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 45 in length.");
+  if (!isWithin(modal.custom_id, 100))
+    return invalid("custom_id", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 100 in length.");
+  if (rows.length === 0) return invalid("components", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 5 in length.");
+  const inputs = rows.flatMap((row) => list(row.components));
+  if (inputs.some(({ type, label }) => type !== 4 || !isWithin(label, 45)))
+    return invalid("components", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 45 in length.");
+  return componentProblem(rows);
+}
+
+const isWithin = (text: unknown, max: number) => length(text) >= 1 && length(text) <= max;
+
 /** Discord's checks on the command table. https://discord.com/developers/docs/interactions/application-commands */
 export function commandsProblem(commands: unknown): ApiError | undefined {
   if (!Array.isArray(commands)) return invalid("commands", "LIST_TYPE_CONVERT", "Only iterables may be used");

@@ -114,6 +114,10 @@ export const METHODS: Record<string, Method> = {
   deletemessage: (context, { payload }) => {
     const chat = openChat(context, payload, false);
     const id = Number(payload.message_id);
+    // https://core.telegram.org/bots/api#deletemessage
+    const { date } = chat.messages.get(id) ?? {};
+    if (date !== undefined && Date.now() / 1000 - date > 48 * 3600)
+      throw badRequest("message can't be deleted for everyone");
     if (!chat.messages.delete(id)) throw badRequest("message to delete not found");
     return { result: true, messageIds: [id] };
   },
