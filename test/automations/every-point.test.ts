@@ -9,7 +9,9 @@ const places = points
   // Time and people start hooks there; `trigger:` is the way to it.
   .filter(({ name }) => name !== "hook.due")
   .flatMap((point) => {
-    const phases = point.model === "lifecycle" ? point.phases : [undefined];
+    // A point that does not wait has no configured hooks before it.
+    const all = point.model === "lifecycle" ? point.phases : [undefined];
+    const phases = point.isSync ? all.filter((phase) => phase === "after") : all;
     return phases.map((phase) => ({ point, phase }));
   })
   .map((place, index) => ({ ...place, id: `at-${index}` }));

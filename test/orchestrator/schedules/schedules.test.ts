@@ -92,6 +92,7 @@ it("a veto lets a time pass, is asked once and shown, and the next time comes al
   app.write("may", "");
   app.clock.leapTo(vetoed.nextAt as number);
   await last(app, "nightly", vetoed.nextAt as number);
+  await until(async () => (await missions(app)).length > 0, "the mission");
   expect(await missions(app)).toMatchObject([{ scheduleId: "nightly" }]);
 });
 
