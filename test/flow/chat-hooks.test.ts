@@ -124,9 +124,13 @@ describe("a thread that the platform refuses", () => {
     const find = async () =>
       (await platform.seen(place)).find(({ text }) => text.includes(words) && text.includes("is noted"));
     const { id } = await until(find, "the answer in the chat", 30_000);
-    return Promise.all(
-      [`/hooks why ${id}`, "/hooks why reports"].map(async (line) => (await invoke(stack.gateway.url, line)).text),
-    );
+    // The message stands in the chat a moment before the gateway has its id, and the run ends after that.
+    const answered = (line: string) =>
+      until(async () => {
+        const { text } = await invoke(stack.gateway.url, line);
+        return text.includes("opened no") ? text : undefined;
+      }, `${line} with the reason`);
+    return Promise.all([`/hooks why ${id}`, "/hooks why reports"].map(answered));
   };
   const logged = (words: string) => stack.gateway.output().split(words).length - 1;
 
