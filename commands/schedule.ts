@@ -66,11 +66,24 @@ export function schedule(deps: CommandDeps): Command {
 async function list(deps: CommandDeps): Promise<CommandAnswer> {
   const all = await schedulesOf(deps).list();
   const now = deps.clock.now();
-  const lines = all.map((one) => `- ${code(one.id)}: ${describe(one, now)}`);
+  const lines = await Promise.all(
+    all.map(async (one) => `- ${code(one.id)}: ${describe(one, now)}${await refusedStart(deps, one)}`),
+  );
   return answer({
     text: [all.length === 0 ? "There are no schedules." : `**${count(all.length, "schedule")}**`, lines.join("\n")],
     data: { schedules: all },
   });
+}
+
+/** A hook may refuse a mission after its schedule has started it. */
+async function refusedStart(deps: CommandDeps, { last }: Schedule): Promise<string> {
+  if (last?.kind !== "started" || last.missionId === undefined) return "";
+  const hold = await missionsOf(deps)
+    .get(last.missionId)
+    .then(({ mission }) => mission.hold)
+    .catch(() => undefined); // it was deleted meanwhile
+  if (hold === undefined) return "";
+  return `, which is **blocked**: ${plain(hold.by)} refused ${code(hold.point ?? "")}: ${plain(hold.reason)}`;
 }
 
 function describe(one: Schedule, now: number): string {

@@ -131,13 +131,25 @@ export function plansOf(file: string | undefined, around: PlanSurroundings): Pla
   return createPlans(file === undefined ? undefined : join(dirname(resolve(file)), PLANS_FOLDER), around);
 }
 
-/** A hook begins a mission. */
+/** A hook starts a mission. Throws MISSION_BLOCKED when another hook refuses its start: no task of it is let go then. */
 export async function startMission(
-  missions: Pick<Missions, "run">,
+  missions: Pick<Missions, "run" | "untilRest">,
   planId: string,
-  { cause: { id, depth }, ...start }: { by: string; once: string; cause: Cause; address?: Address },
+  {
+    cause: { id, depth },
+    signal,
+    ...start
+  }: { by: string; once: string; cause: Cause; address?: Address; signal: AbortSignal },
 ): Promise<string> {
-  return (await missions.run({ planId, ...start, cause: { kind: "hook", id, depth } })).id;
+  const stored = await missions.run({ planId, ...start, cause: { kind: "hook", id, depth } });
+  const mission = await missions.untilRest(stored.id, signal);
+  const refused = mission?.hold;
+  // By a run that is done again after a crash the mission may be at its end: that its end was refused is not about its start.
+  if (mission === undefined || refused === undefined || refused.point === "mission:complete") return stored.id;
+  throw new HookgateError({
+    code: "MISSION_BLOCKED",
+    message: `the mission "${mission.title}" is blocked: ${refused.by} refused ${refused.point} (${refused.reason}). /mission retry ${mission.id} asks again, /mission cancel ${mission.id} ends it`,
+  });
 }
 
 /** What is wrong with a task that a plan asks for, or a hook's veto of it, is the mission's to show. */

@@ -52,8 +52,14 @@ export interface Reach {
   readonly processes: Processes;
   /** Language models, as `models:` configures them. */
   readonly models: Models;
-  /** Begins a mission by its plan, once per `once`. Rejects with PLAN_NOT_FOUND and PLAN_INVALID. Resolves with its id. */
-  startMission(planId: string, options: { by: string; once: string; cause: Cause; address?: Address }): Promise<string>;
+  /**
+   * Starts a mission by its plan, once per `once`. Resolves with its id when its first tasks are let go. Rejects with PLAN_NOT_FOUND,
+   * PLAN_INVALID and, when a hook refuses the start, MISSION_BLOCKED.
+   */
+  startMission(
+    planId: string,
+    options: { by: string; once: string; cause: Cause; address?: Address; signal: AbortSignal },
+  ): Promise<string>;
   /** What this hook noted before, over runs and restarts; JSON. */
   recall(key: string): Promise<unknown>;
   remember(key: string, value: unknown): Promise<void>;

@@ -15,6 +15,8 @@ export interface Step<Options = unknown> {
   readonly argumentLists?: readonly string[];
   /** The word of `skip_if` that asks whether its result is ok; a step without one has no such word. */
   readonly okWord?: "exit_zero" | "status_ok";
+  /** What it does is what the hook is for: its failure ends the run as failed, unless the definition says `required: false`. */
+  readonly isEffect?: true;
   /** `skip_if: empty` never holds. */
   readonly neverEmpty?: true;
   /** What these options name and this machine lacks at the moment; see `Handler`. */

@@ -370,3 +370,66 @@ it("a mission that is cancelled says which of its tasks a hook does not let go o
   expect((await task(app, one)).state).toBe("assigned");
   expect((await app.command(`/task done ${one}`, "bob")).outcome).toBe("done");
 }, 120_000);
+
+it.each(["mission:execute", "task:create", "task:transition"])(
+  "a run of a hook whose mission is refused at %s has failed with who and why, and notifies; a schedule shows it, too",
+  async (point) => {
+    const guard = {
+      id: "no-fridays",
+      on: point,
+      phase: "before",
+      execution: "blocking",
+      ...(point === "task:transition" ? { match: { when: 'payload.to == "pending"' } } : {}),
+      run: { shell: { sh: "echo 'never on a Friday' >&2; exit 2" } },
+    };
+    const nightly = {
+      id: "nightly",
+      trigger: "manual",
+      run: { mission: { plan: "hourly" } },
+      notify: { to: ["web:web:general"] },
+    };
+    const app = await started({ hooks: [guard, nightly] });
+    await app.command("/fire-hook nightly");
+    const run = await until(async () => {
+      const { data } = await app.command("/runs nightly");
+      return (data.runs as { id: string; status: string }[]).find(({ status }) => status !== "running");
+    }, "the run having ended");
+    const { data, text } = await app.command(`/run ${run.id}`);
+    expect(data).toMatchObject({ status: "failed" });
+    expect(text).toContain("no-fridays refused");
+    expect(text).toContain("never on a Friday");
+    await until(
+      async () => (await app.room()).some((message) => /nightly failed[\s\S]*never on a Friday/.test(message.text)),
+      "the room being notified",
+    );
+    app.clock.leap(HOUR);
+    await until(
+      async () => /blocked.*no-fridays refused.*never on a Friday/.test((await app.command("/schedule list")).text),
+      "the schedule showing it",
+    );
+  },
+  60_000,
+);
+
+it("a run of a hook whose task is refused has failed with who and why, and its handler is not run", async () => {
+  const make = { create_task: { title: "Mine gold", to: "build" } };
+  const maker = (id: string, step: object) => ({
+    id,
+    trigger: "manual",
+    context: [step],
+    run: { chat: { to: "web:web:general", text: `${id} made {{ steps[0].id }}` } },
+    notify: { to: ["web:web:general"] },
+  });
+  const app = await started({
+    hooks: [maker("strict", make), maker("lenient", { create_task: { ...make.create_task, required: false } })],
+  });
+  refuse(app.folder, { hook: "task:create", has: "Mine gold", reason: "not on our machines" });
+  await app.command("/fire-hook lenient");
+  await app.command("/fire-hook strict");
+  const notified = async () => (await app.room()).find(({ text }) => text.includes("strict failed"));
+  const { text } = await until(notified, "the room being notified");
+  expect(text).toContain("not on our machines");
+  const said = () => app.room().then((room) => room.map((message) => message.text));
+  await until(async () => (await said()).some((one) => one.startsWith("lenient made")), "the lenient hook going on");
+  expect((await said()).some((one) => one.startsWith("strict made"))).toBe(false);
+});

@@ -107,7 +107,7 @@ function parseStep(
     options: options.data,
     timeoutMs: timeout,
     maxBytes: max_bytes,
-    required,
+    required: required ?? step.isEffect === true,
     ...(skip_if === undefined ? {} : { skipIf: skip_if }),
   };
 }

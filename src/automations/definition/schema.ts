@@ -104,7 +104,10 @@ export type DefinitionForm = z.output<typeof definitionForm>;
 export const commonStepForm = z.strictObject({
   timeout: duration("30s").describe("Its deadline."),
   max_bytes: z.int().min(1).max(4_000_000).default(65_536).describe("How much of its result is kept."),
-  required: z.boolean().default(false).describe("Whether its failure ends the run as failed."),
+  required: z
+    .boolean()
+    .optional()
+    .describe("Whether its failure ends the run as failed. Default: yes for create_task, else no."),
   skip_if: z.string().min(1).optional().describe("When there is nothing to do: the handler is not run."),
 });
 export const COMMON_STEP_KEYS = Object.keys(commonStepForm.shape);

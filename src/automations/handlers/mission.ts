@@ -1,4 +1,4 @@
-/** `run: mission`: begins a mission. The run is over when the mission is on disk; how it goes on is the mission's own business. */
+/** `run: mission`: starts a mission. The run ends when the first tasks are let go, and fails when a hook refuses that; how the mission goes on is not part of it. */
 import { z } from "zod";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { suggestion } from "../../lib/schema-issues.js";
@@ -14,7 +14,7 @@ const missionOptions = z.strictObject({
 
 export const missionHandler: Handler<z.output<typeof missionOptions>> = {
   name: "mission",
-  summary: "Starts a mission by its plan.",
+  summary: "Starts a mission by its plan. The run fails when another hook refuses the start or its first tasks.",
   options: missionOptions,
   // What happened chooses no plan: plans may start programs.
   verbatim: ["plan"],
@@ -22,7 +22,7 @@ export const missionHandler: Handler<z.output<typeof missionOptions>> = {
   missing: ({ plan }, { plans }) =>
     plans.includes(plan) ? [] : [`there is no plan "${plan}" in the folder missions${suggestion(plan, plans)}`],
   ownerOnly: true,
-  async run({ plan, at }, { reach, hookId, runId, cause, event, dryRun }) {
+  async run({ plan, at }, { reach, hookId, runId, cause, event, signal, dryRun }) {
     const rendered = `mission ${plan}`;
     if (dryRun) return { kind: "decided", decision: { kind: "pass" }, rendered, output: { dryRun: true } };
     const address = at === undefined ? undefined : placeOf(at, event);
@@ -31,6 +31,7 @@ export const missionHandler: Handler<z.output<typeof missionOptions>> = {
         by: `hook:${hookId}`,
         once: `${hookId}:${runId}`,
         cause,
+        signal,
         ...(address === undefined ? {} : { address }),
       });
       return { kind: "decided", decision: { kind: "pass" }, rendered, output: { missionId } };

@@ -36,6 +36,7 @@ export const createTaskStep: Step<z.output<typeof createTaskOptions>> = {
   options: createTaskOptions,
   fields: { id: "string", status: "string", title: "string" },
   neverEmpty: true,
+  isEffect: true,
   assignee: ({ to }) => to,
   missing({ to }, { assigneeProblem }) {
     const problem = isTemplate(to) ? undefined : assigneeProblem(to);

@@ -1,5 +1,6 @@
 /** Missions at work: begun, carried on whenever something of theirs changed, held, released and ended. All that counts is in the rows. */
 import { createHash } from "node:crypto";
+import { EventEmitter, once as nextEvent } from "node:events";
 import type { Address } from "../../domain/address.js";
 import { highestRole, type Role } from "../../domain/identity.js";
 import {
@@ -48,6 +49,8 @@ export interface MissionDesk {
   /** The least role that may have it carried out: that of all who do its work. Throws PLAN_NOT_FOUND and PLAN_INVALID. */
   roleToRun(planId: string): Role;
   get(id: string): Promise<{ mission: Mission; tasks: Task[] }>;
+  /** Where the mission comes to rest next: its first tasks are let go, or a hook refused them. Undefined when it is gone. */
+  untilRest(id: string, signal: AbortSignal): Promise<Mission | undefined>;
   list(filter: MissionFilter): Promise<Mission[]>;
   /** As it was at its end, or as it stands now. */
   report(id: string): Promise<MissionReport>;
@@ -83,10 +86,12 @@ export function createMissions(parts: MissionParts): Missions {
   const telling = new Map<string, Promise<void>>();
   /** The last words on each card; a restart says them once more. */
   const shown = new Map<string, string>();
+  const resting = new EventEmitter<Record<string, [Mission | undefined]>>().setMaxListeners(0);
   const work = createWork({ look, maxParallel: MAX_PARALLEL, clock, logger });
 
   async function look(id: string): Promise<number | undefined> {
     const rest = await advance(id, parts, tell);
+    resting.emit(id, rest?.row.mission);
     if (rest === undefined) return undefined;
     const isShown = await show(rest.row.mission, rest.tasks);
     if (!isShown) return clock.now() + RETRY_DELAY_MS;
@@ -167,6 +172,12 @@ export function createMissions(parts: MissionParts): Missions {
     async get(id) {
       const { mission } = await needRow(id, parts);
       return { mission, tasks: await parts.tasks.ofMission(id) };
+    },
+    async untilRest(id, signal) {
+      const rest = nextEvent(resting, id, { signal });
+      work.look(id);
+      const [mission] = await rest;
+      return mission;
     },
     list: (filter) => store.list(filter),
     async report(id) {
