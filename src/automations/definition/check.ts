@@ -2,13 +2,10 @@
 import { createHash } from "node:crypto";
 import { dirname } from "node:path";
 import { ALIASES, resolveAlias } from "../../hooks/aliases.js";
-import { impossibleMatches } from "../../hooks/impossible-match.js";
-import { compileMatcher, type Matcher, platformProblems } from "../../hooks/matcher.js";
 import { payloadSchema } from "../../hooks/payload-schema.js";
 import type { LifecyclePhase } from "../../hooks/point.js";
 import type { Execution } from "../../hooks/registration.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
-import { errorMessage } from "../../lib/errors.js";
 import type { JsonSchema } from "../../lib/json-schema.js";
 import { type Issue, suggestion } from "../../lib/schema-issues.js";
 import { whyNoKey } from "../../lib/webhook-signature.js";
@@ -19,6 +16,7 @@ import { eventName } from "../triggers/event-point.js";
 import { DUE_POINT } from "../triggers/trigger.js";
 import { selectionOf } from "../triggers/watch/selection.js";
 import { checkEffects, checkPolicies, isWaitedFor } from "./check-effects.js";
+import { matchOf } from "./check-match.js";
 import { compileTemplates } from "./check-templates.js";
 import type { Definition, Place, Trigger } from "./definition.js";
 import { hasConversation } from "./has-conversation.js";
@@ -69,8 +67,7 @@ export function checkDefinition(
   checkDecides(body.run, execution, point, phase, issues);
   checkActs(body.run, execution, issues);
   const payload = payloadSchema(point);
-  const impossible = form.match === undefined ? [] : impossibleMatches(form.match as Matcher, point);
-  const match = matchOf(form, trigger, point, impossible, issues);
+  const match = matchOf(form, raw, trigger, point, issues);
   const chats = body.run?.handler.chats?.(body.run.options) ?? [];
   checkConversation(chats, body.run, trigger, point, payload, issues);
   const hasHere = hasConversation(payload);
@@ -272,33 +269,6 @@ function executionOf(
 /** Time brings it again; of what happens once, every occurrence counts. */
 function isPeriodic({ kind }: Trigger): boolean {
   return kind === "every" || kind === "cron" || kind === "manual";
-}
-
-/** Field by field, so that each wrong one is told. What `impossible` says of a condition is clearer than what its compiler says. */
-function matchOf(
-  form: DefinitionForm,
-  trigger: Trigger,
-  point: AnyPoint,
-  impossible: readonly Issue[],
-  issues: Issue[],
-): Matcher | undefined {
-  // The schema gives fields that are not there as absent, never as undefined.
-  const given: Matcher = { access: "allowed", ...(form.match as Matcher | undefined) };
-  const isImpossible = (name: string) => impossible.some(({ path }) => path[1] === name);
-  const wrong = new Set<unknown>();
-  for (const [field, wanted] of Object.entries(given))
-    try {
-      if (field !== "when" || !isImpossible(field)) compileMatcher({ [field]: wanted }, point.payload);
-    } catch (error) {
-      wrong.add(field);
-      issues.push({ path: ["match", field], message: errorMessage(error).replace(`match.${field}: `, "") });
-    }
-  issues.push(...impossible.filter(({ path }) => !wrong.has(path[1])));
-  for (const { path, message } of platformProblems(given, point.name))
-    issues.push({ path: ["match", ...path], message });
-  if (trigger.kind === "files") return { ...given, watches: [form.id] };
-  if (trigger.kind !== "on") return form.match === undefined ? undefined : given;
-  return given;
 }
 
 function checkSecrets(secrets: readonly string[], around: Surroundings, issues: Issue[]): void {

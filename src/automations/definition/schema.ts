@@ -61,7 +61,11 @@ export const definitionForm = z.strictObject({
   on: z.string().min(1).optional().describe("The hook point that starts it. This or `trigger`."),
   trigger: triggerOptions.optional().describe("What else starts it: every, cron, at, event, files, or manual."),
   phase: z.enum(["before", "after"]).optional().describe("Lifecycle points only."),
-  match: matcher.optional().describe("Which payloads start it."),
+  match: matcher
+    .optional()
+    .describe(
+      "Which payloads start it. Not for every, cron, at and manual, which start a hook without comparing anything.",
+    ),
   context: z.array(z.unknown()).max(20).default([]).describe("Steps that gather something first, in order."),
   skip_when: z
     .enum(["any", "all"])

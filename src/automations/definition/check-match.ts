@@ -1,0 +1,81 @@
+/** `match`: every field that is written works with what starts the hook, or is refused. None is accepted and then not looked at. */
+import { impossibleMatches } from "../../hooks/impossible-match.js";
+import { compileMatcher, type Matcher, platformProblems } from "../../hooks/matcher.js";
+import type { AnyPoint } from "../../hooks/signatures.js";
+import { errorMessage } from "../../lib/errors.js";
+import type { Issue } from "../../lib/schema-issues.js";
+import { DUE_POINT } from "../triggers/trigger.js";
+import type { Trigger } from "./definition.js";
+import type { DefinitionForm } from "./schema.js";
+
+/** What a definition's registration matches. Each wrong field is an issue of its own. `raw`: the definition as it was written. */
+export function matchOf(
+  form: DefinitionForm,
+  raw: unknown,
+  trigger: Trigger,
+  point: AnyPoint,
+  issues: Issue[],
+): Matcher | undefined {
+  if (point.name === DUE_POINT) {
+    issues.push(...unmatched(raw, trigger));
+    return undefined;
+  }
+  issues.push(...ignoredFields(form, trigger, point));
+  // The schema gives fields that are not there as absent, never as undefined.
+  const given: Matcher = { access: "allowed", ...(form.match as Matcher | undefined) };
+  checkFields(given, form.match === undefined ? [] : impossibleMatches(form.match as Matcher, point), point, issues);
+  if (trigger.kind === "files") return { ...given, watches: [form.id] };
+  if (trigger.kind !== "on") return form.match === undefined ? undefined : given;
+  return given;
+}
+
+/** Time and people start one hook by its name: its runs are rows already, and no payload is compared with anything. */
+function unmatched(raw: unknown, { kind }: Trigger): Issue[] {
+  const who =
+    kind === "manual" ? "a person starts a hook with trigger manual" : `time starts a hook with trigger ${kind}`;
+  return writtenFields(raw).map((field) => ({
+    path: ["match", field],
+    message: `${who}, so there is nothing to match and match.${field} has no effect: remove \`match\`. To skip a run, give a step of \`context\` a skip_if`,
+    ofKey: true,
+  }));
+}
+
+/** Fields that something else decides, whatever they say. */
+function ignoredFields({ id, match }: DefinitionForm, { kind }: Trigger, { name }: AnyPoint): Issue[] {
+  const issues: Issue[] = [];
+  const isOfOthers = match?.watches?.some((watch) => watch !== id) === true;
+  if (kind === "files" && isOfOthers)
+    issues.push({
+      path: ["match", "watches"],
+      message: `a hook with trigger files is started by its own files only: remove match.watches, or write \`on: ${name}\` in place of \`trigger\``,
+    });
+  const isOfNobody = name === "file.changed" || name === "folder.changed" || /^event:/.test(name);
+  if (isOfNobody && match?.access === "any")
+    issues.push({
+      path: ["match", "access"],
+      message: `no sender who may be denied causes ${name}, so match.access has no effect: remove it`,
+    });
+  return issues;
+}
+
+/** Without the defaults of the schema. */
+function writtenFields(raw: unknown): string[] {
+  const match = typeof raw === "object" && raw !== null && "match" in raw ? raw.match : undefined;
+  return typeof match === "object" && match !== null ? Object.keys(match) : [];
+}
+
+/** Field by field, so that each wrong one is told. What `impossible` says of a condition is clearer than what its compiler says. */
+function checkFields(given: Matcher, impossible: readonly Issue[], point: AnyPoint, issues: Issue[]): void {
+  const isImpossible = (name: string) => impossible.some(({ path }) => path[1] === name);
+  const wrong = new Set<unknown>();
+  for (const [field, wanted] of Object.entries(given))
+    try {
+      if (field !== "when" || !isImpossible(field)) compileMatcher({ [field]: wanted }, point.payload);
+    } catch (error) {
+      wrong.add(field);
+      issues.push({ path: ["match", field], message: errorMessage(error).replace(`match.${field}: `, "") });
+    }
+  issues.push(...impossible.filter(({ path }) => !wrong.has(path[1])));
+  for (const { path, message } of platformProblems(given, point.name))
+    issues.push({ path: ["match", ...path], message });
+}
