@@ -26,7 +26,7 @@ export interface Gathered {
     | { readonly kind: "run" }
     /** A recorded outcome, by `skip_if`. */
     | { readonly kind: "skip"; readonly reason: string }
-    /** A required step failed, or the run was ended. */
+    /** A required step failed, a `skip_if` is neither true nor false, or the run was ended. */
     | { readonly kind: "stop"; readonly error: string; readonly timedOut: boolean };
 }
 
@@ -44,10 +44,14 @@ export async function gather(
     const startedAt = context.clock.monotonic();
     const outcome = await runStep(one, judged.map(outcomeOf), context);
     const latencyMs = context.clock.monotonic() - startedAt;
-    const holds =
-      one.skip === undefined
-        ? undefined
-        : !isFailure(outcome) && one.skip.holds(outcome, context.event, [...judged.map(outcomeOf), outcome]);
+    let holds: boolean | undefined;
+    let wrongCondition: string | undefined;
+    try {
+      holds =
+        one.skip && !isFailure(outcome) && one.skip.holds(outcome, context.event, [...judged.map(outcomeOf), outcome]);
+    } catch (error) {
+      wrongCondition = errorMessage(error);
+    }
     judged.push({
       name: one.step.name,
       outcome,
@@ -58,6 +62,10 @@ export async function gather(
     records.push(record);
     progress.stepEnded?.(index, record);
     if (context.signal.aborted) return { outcomes: judged.map(outcomeOf), records, next: ended(index, one.step) };
+    if (wrongCondition !== undefined) {
+      const error = `steps[${index}] ${one.step.name}: ${wrongCondition}`;
+      return { outcomes: judged.map(outcomeOf), records, next: { kind: "stop", error, timedOut: false } };
+    }
     const problem = one.required ? problemOf(outcome) : undefined;
     if (problem !== undefined)
       return { outcomes: judged.map(outcomeOf), records, next: stop(index, one.step, problem) };

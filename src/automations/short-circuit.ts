@@ -17,6 +17,7 @@ export const isFailure = (outcome: StepOutcome): outcome is StepFailure => "erro
 export interface SkipCondition {
   /** As it was written. */
   readonly source: string;
+  /** Throws when the result of the expression is neither true nor false. */
   holds(outcome: StepResult, event: unknown, outcomes: readonly StepOutcome[]): boolean;
 }
 

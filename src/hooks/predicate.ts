@@ -7,7 +7,7 @@ import { errorMessage, HookgateError } from "../lib/errors.js";
 /** True, or why not. */
 export type Predicate = (payload: unknown) => true | string;
 
-/** The same over several variables, by name. */
+/** The same over several variables, by name. Throws a `HookgateError` CONDITION_NO_ANSWER when the result is neither true nor false. */
 export type Condition = (variables: Readonly<Record<string, unknown>>) => true | string;
 
 /** A field declaration of the CEL checker: a type name, or the fields of an object. */
@@ -16,7 +16,13 @@ type Declared = string | { [field: string]: Declared };
 /** Throws a `HookgateError` (HOOK_MATCHER_INVALID) for bad syntax, for a field that the payload type does not have, and when it says no yes or no. */
 export function compilePredicate(source: string, schema: z.ZodType): Predicate {
   const holds = compileCondition(source, { payload: jsonSchema(schema) }, "match.when");
-  return (payload) => holds({ payload });
+  return (payload) => {
+    try {
+      return holds({ payload });
+    } catch (error) {
+      return errorMessage(error);
+    }
+  };
 }
 
 /** Like `compilePredicate`, with a JSON schema for each variable; `place` begins the message of the error. */
@@ -29,12 +35,17 @@ export function compileCondition(
     check(source, variables);
     const evaluate: ParseResult = evaluation().parse(withLinearMatches(source));
     return (values) => {
+      let answer: unknown;
       try {
-        return evaluate(values) === true ? true : `${source} is false`;
+        answer = evaluate(values);
       } catch (error) {
         // A field that this payload does not carry, or has another type: it does not match.
         return `${firstLine(error)}: ${source}`;
       }
+      if (answer === true) return true;
+      // A field that is not there may be null.
+      if (answer !== false && answer !== null && answer !== undefined) throw noAnswer(source, place, answer);
+      return `${source} is false`;
     };
   } catch (error) {
     throw new HookgateError({
@@ -44,6 +55,15 @@ export function compileCondition(
     });
   }
 }
+
+function noAnswer(source: string, place: string, answer: unknown): HookgateError {
+  const found =
+    typeof answer === "string" ? "text" : Array.isArray(answer) ? "a list" : `a ${KINDS[typeof answer] ?? "value"}`;
+  const message = `${place} ${source} gives ${found}, not true or false: compare it with a value`;
+  return new HookgateError({ code: "CONDITION_NO_ANSWER", message });
+}
+
+const KINDS: Readonly<Record<string, string>> = { number: "number", bigint: "number", object: "group of fields" };
 
 /** What other languages write, and how CEL does. */
 const SPELLINGS: readonly [RegExp, string][] = [

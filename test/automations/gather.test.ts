@@ -88,8 +88,16 @@ describe("a run is skipped", () => {
       expect(await next([OK], [expression], "any", { event }), expression).toEqual(
         skipped(`steps[0] step0: ${expression}`),
       );
-    for (const expression of ["step.stdout == 'other'", "event.missing == 1", "steps[4].ok"])
+    for (const expression of ["step.stdout == 'other'", "event.missing == 1", "event.missing"])
       expect(await next([OK], [expression], "any", { event }), expression).toEqual(RUN);
+  });
+});
+
+it("a run ends as failed when its skip_if gives text, which is neither true nor false", async () => {
+  expect(await next([OK], ["event.severity"], "any", { event: { severity: "low" } })).toEqual({
+    kind: "stop",
+    error: "steps[0] step0: skip_if event.severity gives text, not true or false: compare it with a value",
+    timedOut: false,
   });
 });
 

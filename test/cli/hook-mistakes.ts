@@ -19,6 +19,7 @@ export const hook = (changes: Json, found: RegExp, files?: Record<string, string
 });
 
 const received = { on: "message_received" };
+const gate = { on: "quality:gate", phase: "after" };
 const step = (one: Json, found: RegExp) => hook({ ...received, context: [one] }, found);
 const chat = (options: Json, found: RegExp) =>
   hook({ ...received, run: { chat: { to: "web:web:general", ...options } } }, found);
@@ -115,6 +116,67 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   "an event value of another type": step(
     { shell: { command: ["true"], skip_if: "event.message.isDm == 'yes'" } },
     /skip_if: .*event\.message\.isDm is true or false, so a comparison with "yes" \(text\) never holds$/,
+  ),
+  "a condition on a field of an item that no item has": hook(
+    { ...received, match: { when: 'payload.message.attachments[0].tipe == "file"' } },
+    /match\.when: .*payload\.message\.attachments\[0\] has no field "tipe" \(did you mean "type"\?\)$/,
+  ),
+  "a condition on all items with a field that none has": hook(
+    { ...gate, match: { when: 'payload.tasks.exists(t, t.titel == "x")' } },
+    /match\.when: .*t has no field "titel" \(did you mean "title"\?\)$/,
+  ),
+  "a value that no item has": hook(
+    { ...gate, match: { when: 'payload.tasks.filter(t, t.status == "dne").size() > 0' } },
+    /match\.when: .*t\.status is never "dne": it is one of draft/,
+  ),
+  "an unknown field behind an optional one": hook(
+    { ...gate, match: { when: 'payload.?tasks[0].titel.orValue("") == "x"' } },
+    /match\.when: .*payload\.tasks\[0\] has no field "titel"/,
+  ),
+  "a skip_if on a field of an item that no item has": hook(
+    { ...gate, context: [{ shell: { command: ["true"], skip_if: 'event.tasks.all(t, t.titel == "x")' } }] },
+    /shell\.skip_if: .*t has no field "titel"/,
+  ),
+  "a later step that is compared with nothing": step(
+    { shell: { command: ["true"], skip_if: "steps[1].ok" } },
+    /skip_if: .*there is no steps\[1\]: this step is steps\[0\]$/,
+  ),
+  "a text in place of a condition": step(
+    { shell: { command: ["true"], skip_if: "step.stdout" } },
+    /skip_if: .*step\.stdout is text, not true or false: compare it, as in step\.stdout != ""$/,
+  ),
+  "a number in place of a part of a condition": hook(
+    { ...gate, match: { when: "payload.allPassed && !payload.avgScore" } },
+    /match\.when: .*payload\.avgScore is a number, not true or false: compare it, as in payload\.avgScore > 0$/,
+  ),
+  "a condition of a timer": hook(
+    { trigger: { every: "1h" }, match: { when: 'payload.trigger == "cron"' } },
+    /match\.when: .*time starts a hook with trigger every, so there is nothing to match.*remove `match`/,
+  ),
+  // Templates that fail at every run, or always print nothing.
+  "a field of a text of a step": hook(
+    { ...received, context: [TRUE], run: { chat: { to: "web:web:general", text: "{{ steps[0].stdout.foo }}" } } },
+    /chat\.text: .*steps\[0\]\.stdout has no fields, so no "foo" either$/,
+  ),
+  "a part of the time": chat({ text: "{{ current_time.year }}" }, /current_time has no fields, so no "year" either$/),
+  "an unknown field of an item": hook(
+    { ...gate, run: { chat: { to: "web:web:general", text: "{{ event.tasks[0].titel }}" } } },
+    /chat\.text: .*event\.tasks\[0\] has no "titel"; did you mean "title"\?$/,
+  ),
+  "an unknown field of each item": hook(
+    {
+      ...gate,
+      run: { chat: { to: "web:web:general", text: "{% for t in event.tasks %}{{ t.titel }}{% endfor %}" } },
+    },
+    /chat\.text: .*event\.tasks\[…\] has no "titel"; did you mean "title"\?$/,
+  ),
+  "an unknown field behind a name": chat(
+    { text: "{% assign m = event.message %}{{ m.txt }}" },
+    /chat\.text: .*event\.message has no "txt"; did you mean "text"\?$/,
+  ),
+  "a field of a list": hook(
+    { ...gate, run: { chat: { to: "web:web:general", text: "{{ event.tasks.title }}" } } },
+    /chat\.text: .*event\.tasks is a list: write event\.tasks\[0\]\.title$/,
   ),
   "a condition that names nothing": hook(
     { ...received, match: { when: "1 == 2" } },

@@ -23,7 +23,7 @@ export const TIMING_NAMES = [
 ] as const;
 
 /** Fields that every step has, besides its own. */
-export const COMMON_STEP_FIELDS = ["ok", "empty", "error", "timedOut"] as const;
+export const COMMON_STEP_FIELDS = { ok: "boolean", empty: "boolean", error: "string", timedOut: "boolean" } as const;
 
 const PRINTS_JSON: object = Object.create(null, {
   toString: {

@@ -1,10 +1,10 @@
 /** The names that a template uses, against those that there are: a wrong one is refused at load, with the nearest suggested. */
-import type { Liquid, Template, Variable } from "liquidjs";
+import type { Liquid, Template } from "liquidjs";
 import { type JsonSchema, propertiesOf } from "../../lib/json-schema.js";
 import { nearest } from "../../lib/nearest.js";
 import type { FieldType } from "../step.js";
 import { COMMON_STEP_FIELDS, TIMING_NAMES } from "./data.js";
-import { liquid } from "./engine.js";
+import { ITEM, isNested, type Path, pathsOf } from "./paths.js";
 
 /** `fields` is absent when nothing is known of the step. */
 export interface StepNames {
@@ -22,45 +22,65 @@ export interface TemplateNames {
 
 /** What is wrong with the names; empty when all is well. */
 export function nameProblems(engine: Liquid, template: Template[], names: TemplateNames): string[] {
-  const used = Object.values(engine.analyzeSync(template, { partials: false }).globals).flat();
-  return [...new Set(used.map((variable) => variableProblem(variable, names)).filter((one) => one !== undefined))];
+  const problems = pathsOf(engine, template).map((path) => pathProblem(path, names));
+  return [...new Set(problems.filter((one) => one !== undefined))];
 }
 
-const isVariable = (segment: unknown): segment is Variable => segment instanceof liquid().Variable;
-
-function variableProblem({ segments }: Variable, names: TemplateNames): string | undefined {
-  const [root, ...path] = segments;
+function pathProblem([root, ...path]: Path, names: TemplateNames): string | undefined {
   if (typeof root !== "string") return undefined;
   if (root === "event") return names.event && eventProblem(path, names.event);
   if (root === "steps") return stepsProblem(path, names);
   const numbered = /^step_(\d+)$/.exec(root);
   if (numbered) return stepProblem(Number(numbered[1]), path, root, names);
-  if (isTiming(root)) return undefined;
+  if (isTiming(root)) return valueProblem(path, timingSchema(root), root);
   return `there is no "${root}"${suggest(root, ["event", "steps", ...names.steps.map((_, index) => `step_${index}`), ...TIMING_NAMES])}`;
 }
 
-const isTiming = (name: unknown) => (TIMING_NAMES as readonly unknown[]).includes(name);
+const isTiming = (name: unknown): name is string => (TIMING_NAMES as readonly unknown[]).includes(name);
 
-function eventProblem(path: readonly unknown[], schema: JsonSchema): string | undefined {
-  if (isTiming(path[0])) return undefined;
+const timingSchema = (name: string): JsonSchema => ({ type: name.endsWith("_time") ? "string" : "number" });
+
+function eventProblem(path: Path, schema: JsonSchema): string | undefined {
+  const [first, ...rest] = path;
+  if (isTiming(first) && !propertiesOf(schema, schema).fields.has(first))
+    return valueProblem(rest, timingSchema(first), `event.${first}`);
+  return valueProblem(path, schema, "event");
+}
+
+/** What is wrong with a path into a value of this schema, which the template names `place`. */
+function valueProblem(path: Path, schema: JsonSchema, place: string): string | undefined {
   let at = schema;
-  let place = "event";
   for (const segment of path) {
-    if (isVariable(segment)) return undefined;
     const known = propertiesOf(at, schema);
+    if (isNested(segment) || segment === ITEM) {
+      if (known.items === undefined) return undefined;
+      at = known.items;
+      place += "[…]";
+      continue;
+    }
     const isIndex = typeof segment === "number" || segment === "first" || segment === "last";
     if (isIndex && known.items !== undefined) at = known.items;
     else if (known.fields.has(String(segment))) at = known.fields.get(String(segment)) as JsonSchema;
-    else if (known.isOpen || segment === "size") return undefined;
+    else if (known.isOpen) return undefined;
+    else if (segment === "size" && !(known.isScalar && isSizeless(at))) at = { type: "number" };
     else if (known.isScalar) return `${place} has no fields, so no "${segment}" either`;
+    else if (known.items !== undefined) return `${place} is a list: write ${place}[0].${segment}`;
     else return `${place} has no "${segment}"${suggest(String(segment), known.fields.keys())}`;
     place += typeof segment === "number" ? `[${segment}]` : `.${segment}`;
   }
   return undefined;
 }
 
-function stepsProblem([index, ...path]: readonly unknown[], names: TemplateNames): string | undefined {
-  if (index === undefined || isVariable(index) || index === "size") return undefined;
+const isSizeless = ({ type }: JsonSchema) => type === "number" || type === "integer" || type === "boolean";
+
+function stepsProblem([index, ...path]: Path, names: TemplateNames): string | undefined {
+  if (index === undefined) return undefined;
+  if (isNested(index) || index === ITEM) {
+    // Any of the steps: the path is right if one of them has it.
+    const problems = names.steps.map((_, number) => stepProblem(number, path, "steps[…]", names));
+    return problems.includes(undefined) ? undefined : problems[0];
+  }
+  if (index === "size") return valueProblem(path, { type: "number" }, "steps.size");
   const last = names.steps.length - 1;
   if (index === "first") return stepProblem(0, path, "steps.first", names);
   if (index === "last") return stepProblem(last, path, "steps.last", names);
@@ -69,16 +89,20 @@ function stepsProblem([index, ...path]: readonly unknown[], names: TemplateNames
   return stepProblem(number < 0 ? last + 1 + number : number, path, `steps[${index}]`, names);
 }
 
-function stepProblem(index: number, path: readonly unknown[], place: string, names: TemplateNames): string | undefined {
+function stepProblem(index: number, path: Path, place: string, names: TemplateNames): string | undefined {
   const step = names.steps[index];
   if (step === undefined)
     return names.steps.length === 0
       ? `${place}: no step comes before this`
       : `${place}: the steps before this are steps[0]${names.steps.length > 1 ? ` to steps[${names.steps.length - 1}]` : ""}`;
-  const [field] = path;
+  const [field, ...rest] = path;
   if (typeof field !== "string" || step.fields === undefined) return undefined;
-  const known = [...Object.keys(step.fields), ...COMMON_STEP_FIELDS];
-  return known.includes(field) ? undefined : `${place} (${step.name}) has no "${field}"${suggest(field, known)}`;
+  const types: Readonly<Record<string, FieldType>> = { ...COMMON_STEP_FIELDS, ...step.fields };
+  const type = Object.hasOwn(types, field) ? types[field] : undefined;
+  if (type === undefined) return `${place} (${step.name}) has no "${field}"${suggest(field, Object.keys(types))}`;
+  // Of the items of a list and of the fields of an object nothing is known.
+  const schema = type === "any" ? {} : type === "array" ? { type, items: {} } : { type };
+  return valueProblem(rest, schema, `${place}.${field}`);
 }
 
 function suggest(name: string, candidates: Iterable<string>): string {

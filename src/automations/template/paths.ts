@@ -1,0 +1,90 @@
+/** Every path that a template reads, from the event, the steps or the times on: what `for` and `assign` name is traced to where it comes from. */
+import type { Arguments, ForTag, Liquid, Template, Variable } from "liquidjs";
+import { liquid } from "./engine.js";
+
+/** Any item of a list. */
+export const ITEM = Symbol("item");
+export type Segment = Variable["segments"][number] | typeof ITEM;
+/** `["event", "tasks", 0, "title"]`; a segment may be a variable itself. */
+export type Path = readonly Segment[];
+
+export const isNested = (segment: unknown): segment is Variable => segment instanceof liquid().Variable;
+
+type Argument = Arguments extends Iterable<infer One> ? One : never;
+
+/** Undefined: it is not known what the name means. */
+type Names = Map<string, Path | undefined>;
+
+export function pathsOf(engine: Liquid, templates: readonly Template[]): Path[] {
+  const paths: Path[] = [];
+  /** `assign` and `capture` name something for all that follows. */
+  const assigned: Names = new Map();
+  visitAll(templates, new Map());
+  return paths;
+
+  function visitAll(some: readonly Template[], block: Names): void {
+    for (const template of some) visit(template, block);
+  }
+
+  function visit(template: Template, block: Names): void {
+    const read = variablesIn(engine, [...(template.arguments?.() ?? [])]);
+    for (const { segments } of read) {
+      const path = resolve(segments, block);
+      if (path !== undefined) paths.push(path);
+    }
+    const isAssign = template instanceof liquid().AssignTag;
+    for (const { content } of template.localScope?.() ?? []) {
+      const to = isAssign ? resolve(plainPath(engine, givenBy(template)) ?? [], block) : undefined;
+      // Set twice, and it depends on the run which holds.
+      assigned.set(content, assigned.has(content) ? undefined : to);
+    }
+    const inner = new Map(block);
+    for (const name of template.blockScope?.() ?? []) inner.set(name, undefined);
+    if (template instanceof liquid().ForTag || template instanceof liquid().TablerowTag) {
+      const list = resolve(plainPath(engine, (template as ForTag).collection) ?? [], block);
+      inner.set((template as ForTag).variable, list && [...list, ITEM]);
+    }
+    visitAll(childrenOf(template), inner);
+  }
+
+  /** Undefined when nothing is known of where it leads. */
+  function resolve(segments: Path, block: Names): Path | undefined {
+    const [root, ...rest] = segments;
+    if (root === undefined) return undefined;
+    if (typeof root !== "string") return segments;
+    const names = block.has(root) ? block : assigned;
+    if (!names.has(root)) return segments;
+    const from = names.get(root);
+    return from && [...from, ...rest];
+  }
+}
+
+/** With those in the brackets of others: `event.tasks[event.index]`. */
+function variablesIn(engine: Liquid, given: Argument[]): Variable[] {
+  // One template with these arguments and nothing else: the library finds the variables in them.
+  const found = engine.analyzeSync([{ arguments: () => given } as unknown as Template], { partials: false });
+  return Object.values(found.variables).flat();
+}
+
+/** The path of a value that is a variable and nothing else: no filter, no range, no literal. */
+function plainPath(engine: Liquid, value: Argument | undefined): Path | undefined {
+  if (value === undefined) return undefined;
+  const { PropertyAccess } = liquid().TokenKind;
+  const isFiltered = value instanceof liquid().Value;
+  if (isFiltered && (value.filters.length > 0 || value.initial.postfix.length !== 1)) return undefined;
+  const token = isFiltered ? value.initial.postfix[0] : value;
+  if ((token as { kind?: number } | undefined)?.kind !== PropertyAccess) return undefined;
+  return variablesIn(engine, [value])[0]?.segments;
+}
+
+/** What an `assign` gives: the library does not declare it. */
+const givenBy = (assign: Template) => (assign as unknown as { value: Argument }).value;
+
+/** No tag that is left reads other files, so nothing is waited for. */
+function childrenOf(template: Template): readonly Template[] {
+  const children = template.children?.(false, true);
+  if (children === undefined) return [];
+  let step = children.next();
+  while (step.done !== true) step = children.next(step.value);
+  return step.value as Template[];
+}

@@ -1,0 +1,103 @@
+/** What the names in a CEL condition refer to: fields of its variables, items of lists, and the names that `exists(item, …)` and the like give to them. */
+import type { ASTNode } from "@marcbachmann/cel-js";
+import { type JsonSchema, propertiesOf } from "../lib/json-schema.js";
+import { suggestion } from "../lib/schema-issues.js";
+
+export interface Field {
+  /** As it is written: `payload.message.text`, `steps[0].exitCode`. */
+  readonly name: string;
+  /** Undefined when the field cannot be there. */
+  readonly schema: JsonSchema | undefined;
+  /** Where the references of the schema lead. */
+  readonly root: JsonSchema;
+  readonly problem?: string;
+}
+
+export interface KnownField {
+  readonly name: string;
+  readonly schema: JsonSchema;
+}
+
+/** What each name means at a place of the condition. */
+export type Scope = Readonly<Record<string, Field>>;
+
+export function scopeOf(variables: Readonly<Record<string, JsonSchema>>): Scope {
+  return Object.fromEntries(Object.entries(variables).map(([name, schema]) => [name, { name, schema, root: schema }]));
+}
+
+/** Calls that give a name to each item of a list. */
+const OVER_ITEMS: ReadonlySet<string> = new Set(["all", "exists", "exists_one", "existsOne", "filter", "map"]);
+
+/** Every node, with what the names mean there. */
+export function visitScoped(node: unknown, scope: Scope, see: (node: ASTNode, scope: Scope) => void): void {
+  if (Array.isArray(node)) for (const one of node) visitScoped(one, scope, see);
+  else if (isNode(node)) {
+    see(node, scope);
+    const [, holder, parameters] = node.op === "rcall" ? node.args : [];
+    visitScoped(holder ?? node.args, scope, see);
+    if (parameters !== undefined) visitScoped(parameters, withItem(node, scope), see);
+  }
+}
+
+function withItem(node: ASTNode, scope: Scope): Scope {
+  if (node.op !== "rcall") return scope;
+  const [call, holder, [first, ...others]] = node.args;
+  // A call with one argument names nothing: `text.contains(word)`.
+  if (first?.op !== "id" || others.length === 0) return scope;
+  const name = String(first.args);
+  const list = OVER_ITEMS.has(String(call)) ? fieldOf(holder, scope) : undefined;
+  const items = list?.schema && propertiesOf(list.schema, list.root).items;
+  return { ...scope, [name]: { name, schema: items ?? {}, root: list?.root ?? {} } };
+}
+
+/** Undefined when the node is no plain reference to a field of a variable, or to what cannot be there. */
+export function knownField(node: ASTNode, scope: Scope): KnownField | undefined {
+  const field = fieldOf(node, scope);
+  if (field?.schema === undefined || field.problem !== undefined) return undefined;
+  return { name: field.name, schema: field.schema };
+}
+
+/** Undefined when the node is no plain reference to a field of a variable. */
+export function fieldOf(node: ASTNode, scope: Scope): Field | undefined {
+  if (node.op === "id") return Object.hasOwn(scope, String(node.args)) ? scope[String(node.args)] : undefined;
+  // Of the same items.
+  if (node.op === "rcall" && node.args[0] === "filter") return fieldOf(node.args[1], scope);
+  if (node.op !== "." && node.op !== "[]" && node.op !== ".?" && node.op !== "[?]") return undefined;
+  const [holder, key] = node.args as [ASTNode, unknown];
+  const before = fieldOf(holder, scope);
+  if (before === undefined) return undefined;
+  if (before.problem !== undefined || before.schema === undefined) return before;
+  const step = typeof key === "string" ? key : keyOf(key as ASTNode);
+  if (step === undefined)
+    return isList(before.schema) ? itemOf(before, before.schema, undefined, `${before.name}[…]`) : undefined;
+  if (typeof step === "number") return itemOf(before, before.schema, step, `${before.name}[${step}]`);
+  const name = `${before.name}.${step}`;
+  const { fields, isOpen } = propertiesOf(before.schema, before.root);
+  const schema = fields.get(step) ?? (isOpen ? {} : undefined);
+  if (schema !== undefined) return { name, schema, root: before.root };
+  const problem = `${before.name} has no field "${step}"${suggestion(step, [...fields.keys()])}`;
+  return { name, schema, root: before.root, problem };
+}
+
+const isList = ({ type, prefixItems }: JsonSchema) => type === "array" && prefixItems === undefined;
+
+function itemOf(holder: Field, schema: JsonSchema, index: number | undefined, name: string): Field {
+  const { root } = holder;
+  const { prefixItems } = schema;
+  if (prefixItems === undefined || index === undefined)
+    return { name, schema: propertiesOf(schema, root).items ?? {}, root };
+  const item = prefixItems[index];
+  if (item !== undefined) return { name, schema: item, root };
+  const last = prefixItems.length - 1;
+  return { name, schema: item, root, problem: `there is no ${name}: this step is ${holder.name}[${last}]` };
+}
+
+function keyOf(node: ASTNode): string | number | undefined {
+  if (node.op !== "value") return undefined;
+  if (typeof node.args === "bigint") return Number(node.args);
+  return typeof node.args === "string" ? node.args : undefined;
+}
+
+function isNode(value: unknown): value is ASTNode {
+  return typeof value === "object" && value !== null && "op" in value && "args" in value;
+}
