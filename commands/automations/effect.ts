@@ -1,5 +1,9 @@
-/** What became of the messages that a run posted: a run ends when they are in the outbox, and hooks or operators may withhold them there. */
+/** What became of the messages that a run posted, and of the reply of a claim: a run ends before they are sent, and hooks or operators may withhold them. */
 import type { AutomationRun } from "../../src/domain/automation.js";
+import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
+import type { Delivery } from "../../src/domain/store.js";
+import { replyIdOf } from "../../src/gateway/inbound/receiving.js";
+import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { endText } from "../journey/why-not-reached.js";
 import { isAmbiguous } from "../outbox/letter.js";
@@ -20,8 +24,57 @@ export interface Effect {
   withheld: { delivery: string; status: string; reason: string | undefined; isInDoubt: boolean }[];
 }
 
-/** Undefined when every message that it posted was sent, or is on its way, to where it was to go. */
+/** Undefined when every message that it posted was sent, or is on its way, to where it was to go. Of a reply, each state is shown. */
 export async function effectOf(deps: CommandDeps, run: AutomationRun): Promise<Effect | undefined> {
+  const reply = run.dispatchId === undefined ? undefined : await replyOf(deps, run.hookId, run.dispatchId);
+  return reply === undefined ? postEffect(deps, run) : replyEffect(deps, run, reply);
+}
+
+interface RanIn {
+  dispatch: DispatchRecord;
+  run: RunRecord;
+  stored: AutomationRun | undefined;
+}
+
+/** What became of what the runs of one hook posted, and of the reply of its claim. */
+export async function effectsOf(deps: CommandDeps, ran: readonly RanIn[]): Promise<(string | undefined)[]> {
+  // An attempt of a background run has the id of the run and its number.
+  const ids = new Set(ran.map(({ run, stored }) => stored?.id ?? run.id.replace(/(\/\d+):\d+\b.*$/, "$1")));
+  const runs = await Promise.all([...ids].map((id) => deps.automations?.runs.get(id)));
+  const known = runs.filter((run) => run !== undefined);
+  const effects = await Promise.all(known.map((run) => effectOf(deps, run)));
+  const last = ran.at(-1);
+  const isPlugin = last !== undefined && known.every(({ dispatchId }) => dispatchId !== last.dispatch.id);
+  const reply = isPlugin ? await replyOf(deps, last.run.hookId, last.dispatch.id) : undefined;
+  return [...effects.map((effect) => effect?.text), reply && (await replyText(deps, reply))];
+}
+
+/** What the hook answered when it claimed a message in this dispatch. The run of a claim ends before its reply is in the outbox. */
+async function replyOf({ store }: CommandDeps, hookId: string, dispatchId: string): Promise<Delivery | undefined> {
+  const [, root = "", id] = /^(m(\d+)):inbound_claim\b/.exec(dispatchId) ?? [];
+  const row = id === undefined ? undefined : await store.inbox.get(Number(id));
+  return row?.claimedBy === hookId ? store.outbox.get(replyIdOf(root)) : undefined;
+}
+
+async function replyEffect(deps: CommandDeps, run: AutomationRun, reply: Delivery): Promise<Effect> {
+  const isWithheld = WITHHELD.has(reply.status);
+  const instead = isAmbiguous(reply) ? "⚠ reply in doubt" : "⊘ reply not sent";
+  return {
+    outcome: isWithheld && run.status === "succeeded" ? instead : statusText(run.status),
+    text: await replyText(deps, reply),
+    withheld: isWithheld ? [withheldData(reply)] : [],
+  };
+}
+
+async function replyText(deps: CommandDeps, reply: Delivery): Promise<string> {
+  if (isAmbiguous(reply)) return inDoubtText(deps, reply, "reply");
+  const text = `its reply ${await fateText(deps, reply)}.`;
+  return WITHHELD.has(reply.status)
+    ? `⊘ It claimed the message, and **no one got a reply**: ${text}`
+    : `It claimed the message; ${text}`;
+}
+
+async function postEffect(deps: CommandDeps, run: AutomationRun): Promise<Effect | undefined> {
   const said = saidBy(run);
   const posts = said.flatMap(({ delivery, edited }) => (delivery === undefined || edited ? [] : [delivery]));
   const found = await Promise.all([...new Set(posts)].map((id) => deps.store.outbox.get(id)));
@@ -30,22 +83,14 @@ export async function effectOf(deps: CommandDeps, run: AutomationRun): Promise<E
   if (withheld.length === 0 && threadless.length === 0) return undefined;
   const inDoubt = withheld.filter(isAmbiguous);
   const unsent = withheld.filter((one) => !isAmbiguous(one));
-  const lines = await Promise.all(
-    unsent.map(async (delivery) => {
-      const dispatches = await deps.store.journal.list({ of: delivery.id, limit: MAX_DISPATCHES });
-      return `its message ${code(delivery.id)} to ${placeText(deps, delivery.address)} is ${endText(delivery, dispatches)}`;
-    }),
-  );
+  const lines = await Promise.all(unsent.map(async (delivery) => `its message ${await fateText(deps, delivery)}`));
   const sentences = [
     ...(unsent.length === 0
       ? []
       : [
           `⊘ ${unsent.length === found.length ? "It had **no effect**" : "A part had **no effect**"}: ${lines.join("; ")}.`,
         ]),
-    ...inDoubt.map(
-      ({ id, address }) =>
-        `⚠ Whether its message ${code(id)} to ${placeText(deps, address)} arrived is **not known**. It is held until an operator decides: ${code(`/outbox show ${id}`)}.`,
-    ),
+    ...inDoubt.map((delivery) => inDoubtText(deps, delivery, "message")),
     ...threadless.map(
       ({ to, noThread }) =>
         `⚠ Its message${to === undefined ? "" : ` to ${conversationText(deps, to)}`} went to the chat itself: ${shownReason(noThread)}`,
@@ -57,13 +102,24 @@ export async function effectOf(deps: CommandDeps, run: AutomationRun): Promise<E
         ? statusText(run.status)
         : outcomeOf(run, { unsent: unsent.length, inDoubt: inDoubt.length, all: found.length }),
     text: sentences.join("\n"),
-    withheld: withheld.map((delivery) => ({
-      delivery: delivery.id,
-      status: delivery.status,
-      reason: delivery.reason,
-      isInDoubt: isAmbiguous(delivery),
-    })),
+    withheld: withheld.map(withheldData),
   };
+}
+
+/** `d_m5r to General is **cancelled** by redact: no prices`. */
+async function fateText(deps: CommandDeps, delivery: Delivery): Promise<string> {
+  await catchUp(deps); // which hook withheld it is in the journal
+  const dispatches = await deps.store.journal.list({ of: delivery.id, limit: MAX_DISPATCHES });
+  return `${code(delivery.id)} to ${placeText(deps, delivery.address)} is ${endText(delivery, dispatches)}`;
+}
+
+function inDoubtText(deps: CommandDeps, { id, address }: Delivery, what: "message" | "reply"): string {
+  return `⚠ Whether its ${what} ${code(id)} to ${placeText(deps, address)} arrived is **not known**. It is held until an operator decides: ${code(`/outbox show ${id}`)}.`;
+}
+
+function withheldData(delivery: Delivery): Effect["withheld"][number] {
+  const { id, status, reason } = delivery;
+  return { delivery: id, status, reason, isInDoubt: isAmbiguous(delivery) };
 }
 
 function outcomeOf({ status }: AutomationRun, count: { unsent: number; inDoubt: number; all: number }): string {

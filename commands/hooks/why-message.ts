@@ -8,7 +8,7 @@ import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
-import { effectOf } from "../automations/effect.js";
+import { effectsOf } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
 import { heldAt, type Switching, switchesOf } from "../journey/audit.js";
 import { backgroundText, hasNotRun, isAttempt, isJournalled, isOfBackground } from "../journey/background.js";
@@ -121,18 +121,6 @@ async function whyNotLater(
   const reason =
     disabledReason(deps, hook, await switchesOf(deps, hook.id), later.at) ?? endedEarlier(deps, later, hook);
   return `${code(hook.hook)} fired once more for it, ${ago(later.at, deps.clock.now())}, and it did **not** run then.${reason === undefined ? "" : ` ${reason}`}`;
-}
-
-/** What its runs posted and people did not get. */
-async function effectsOf(deps: CommandDeps, ran: readonly RanIn[]): Promise<(string | undefined)[]> {
-  // An attempt of a background run has the id of the run and its number.
-  const ids = new Set(ran.map(({ run, stored }) => stored?.id ?? run.id.replace(/(\/\d+):\d+\b.*$/, "$1")));
-  return Promise.all(
-    [...ids].map(async (id) => {
-      const run = await deps.automations?.runs.get(id);
-      return run && (await effectOf(deps, run))?.text;
-    }),
-  );
 }
 
 /** Its point is firing now, or may fire yet, for a message or a delivery that hooks are at work on. */

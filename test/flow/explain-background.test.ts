@@ -11,6 +11,12 @@ const WEB = ["web"];
 const WAITS = { shell: { sh: "while [ ! -e go-lineup ]; do sleep 0.05; done" } };
 const QUICK = { shell: { command: ["true"] } };
 const PONG = { shell: { sh: `echo '{"decision":"claim","reply":"pong"}'` } };
+const WORDS = ["money", "hush", "guarded", "tea"];
+const ANSWER = {
+  shell: {
+    sh: `for word in ${WORDS.join(" ")}; do case "$HOOKGATE_PAYLOAD" in *"answer $word"*) echo '{"decision":"claim","reply":"'$word' now"}';; esac; done`,
+  },
+};
 const isLine = { when: 'payload.message.text.startsWith("line")' };
 
 let stack: Stack;
@@ -32,6 +38,13 @@ beforeAll(async () => {
       },
       hooks: [
         { id: "ping", on: "inbound_claim", priority: 1, match: { when: 'payload.message.text == "ping"' }, run: PONG },
+        {
+          id: "answerer",
+          on: "inbound_claim",
+          priority: 1,
+          match: { when: 'payload.message.text.startsWith("answer")' },
+          run: ANSWER,
+        },
         {
           id: "blocker",
           on: "inbound_claim",
@@ -196,6 +209,34 @@ describe("a message that a hook posted because of another", () => {
       expect(await why(`/hooks why mine.sent ${row}`)).toContain(
         `${id}, which sayer posted because of the message: it was not sent. It is cancelled by mine.guard: ${reason}`,
       );
+  });
+});
+
+describe("a claim whose reply hooks decide about", () => {
+  it.each([
+    ["money", "cancelled", "is cancelled by mine.guard: talks about money"],
+    ["hush", "suppressed", "is suppressed by mine.quiet: it is night"],
+    ["guarded", "held", "the guard is out of order"],
+    ["tea", "sent", "is sent"],
+  ])("is explained with what became of the reply: %s is %s", async (word, status, fate) => {
+    const row = await say(`answer ${word}`);
+    const reply = `d_${row}r`;
+    await until(() => rows("SELECT 1 FROM deliveries WHERE id = ? AND status = ?", reply, status)[0], status);
+    const [{ id }] = rows<{ id: string }>(
+      "SELECT id FROM automation_runs WHERE hook_id = 'answerer' AND id GLOB ?",
+      `${row}:inbound_claim/*`,
+    ) as [{ id: string }];
+    const shown = await why(`/run ${id}`);
+    expect(shown).toContain(`its reply ${reply} to General (web:web:general) is ${status}`);
+    expect(shown).toContain(fate);
+    expect(await why(`/hooks why answerer ${row}`)).toContain(
+      `its reply ${reply} to General (web:web:general) is ${status}`,
+    );
+    const isSent = status === "sent";
+    const outcome = isSent ? "✓ succeeded" : "⊘ reply not sent";
+    expect(shown.split("\n")[0]).toContain(outcome);
+    expect(await why("/runs answerer limit=1")).toContain(outcome);
+    expect(shown.includes("no one got a reply")).toBe(!isSent);
   });
 });
 

@@ -224,6 +224,7 @@ describe("an answer that was not sent", () => {
     const path = await ask("discord", "/hooks why", asked);
     expect(path).toContain(status);
     expect(path).toContain(by);
+    expect(await ask("discord", `/hooks why mine.words ${row}`)).toContain(`its reply d_${row}r to`);
     expect(path).toContain(reason);
     const sent = await ask("discord", `/hooks why mine.sent ${row}`);
     expect(sent).toContain("mine.sent did not run");

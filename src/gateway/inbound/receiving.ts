@@ -88,8 +88,17 @@ export function newDelivery(
   facts: Omit<NewDelivery, "id" | "expiresAt">,
   { clock, config }: Inbound,
 ): NewDelivery {
-  return { id: `d_m${row.id}${mark}`, expiresAt: clock.now() + config.ttl, ...facts };
+  return { id: deliveryIdOf(causeId(row), mark), expiresAt: clock.now() + config.ttl, ...facts };
 }
+
+/** `eventId`: `m5`. */
+const deliveryIdOf = (eventId: string, mark: string) => `d_${eventId}${mark}`;
+
+/** The mark of what a hook or a route says to the message that it handles. */
+export const REPLY_MARK = "r";
+
+/** Of the message `m5`. */
+export const replyIdOf = (eventId: string): string => deliveryIdOf(eventId, REPLY_MARK);
 
 /** The event with the chat id that holds now. */
 export function afterMove(event: InboundEvent, { moves }: Parts): InboundEvent {

@@ -3,7 +3,7 @@ import type { InboundMessage, OutboundMessage } from "../../domain/message.js";
 import { saysNothing } from "../../domain/says-nothing.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "./lanes.js";
-import { causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
+import { causeOf, type Inbound, messageAddress, newDelivery, REPLY_MARK } from "./receiving.js";
 
 /** None for a reply that says nothing. In a group the answer points at its question, unless it points elsewhere already. */
 export function reply(
@@ -11,7 +11,7 @@ export function reply(
   message: InboundMessage,
   said: OutboundMessage | string,
   inbound: Inbound,
-  mark = "r",
+  mark = REPLY_MARK,
 ): NewDelivery[] {
   const answer: OutboundMessage = typeof said === "string" ? { text: said } : said;
   if (saysNothing(answer)) return [];
