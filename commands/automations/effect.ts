@@ -1,8 +1,7 @@
 /** What became of the messages that a run posted, and of the reply of a claim: a run ends before they are sent, and hooks or operators may withhold them. */
 import type { AutomationRun } from "../../src/domain/automation.js";
-import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
+import { answerId, type DispatchRecord, REPLY_MARK, type RunRecord } from "../../src/domain/journal.js";
 import type { Delivery } from "../../src/domain/store.js";
-import { replyIdOf } from "../../src/gateway/inbound/receiving.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { endText } from "../journey/why-not-reached.js";
@@ -53,7 +52,7 @@ export async function effectsOf(deps: CommandDeps, ran: readonly RanIn[]): Promi
 async function replyOf({ store }: CommandDeps, hookId: string, dispatchId: string): Promise<Delivery | undefined> {
   const [, root = "", id] = /^(m(\d+)):inbound_claim\b/.exec(dispatchId) ?? [];
   const row = id === undefined ? undefined : await store.inbox.get(Number(id));
-  return row?.claimedBy === hookId ? store.outbox.get(replyIdOf(root)) : undefined;
+  return row?.claimedBy === hookId ? store.outbox.get(answerId(root, REPLY_MARK)) : undefined;
 }
 
 async function replyEffect(deps: CommandDeps, run: AutomationRun, reply: Delivery): Promise<Effect> {

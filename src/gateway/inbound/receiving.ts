@@ -1,7 +1,7 @@
 /** What the steps of the inbound flow share. */
 import type { Address } from "../../domain/address.js";
 import type { InboundEvent } from "../../domain/event.js";
-import { type Cause, numberedDispatch } from "../../domain/journal.js";
+import { answerId, type Cause, numberedDispatch } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { immutable } from "../../hooks/isolate.js";
@@ -88,17 +88,8 @@ export function newDelivery(
   facts: Omit<NewDelivery, "id" | "expiresAt">,
   { clock, config }: Inbound,
 ): NewDelivery {
-  return { id: deliveryIdOf(causeId(row), mark), expiresAt: clock.now() + config.ttl, ...facts };
+  return { id: answerId(causeId(row), mark), expiresAt: clock.now() + config.ttl, ...facts };
 }
-
-/** `eventId`: `m5`. */
-const deliveryIdOf = (eventId: string, mark: string) => `d_${eventId}${mark}`;
-
-/** The mark of what a hook or a route says to the message that it handles. */
-export const REPLY_MARK = "r";
-
-/** Of the message `m5`. */
-export const replyIdOf = (eventId: string): string => deliveryIdOf(eventId, REPLY_MARK);
 
 /** The event with the chat id that holds now. */
 export function afterMove(event: InboundEvent, { moves }: Parts): InboundEvent {

@@ -1,9 +1,11 @@
 /** Turns what a hook or a route wants said into a delivery in the same conversation. */
+
+import { REPLY_MARK } from "../../domain/journal.js";
 import type { InboundMessage, OutboundMessage } from "../../domain/message.js";
 import { saysNothing } from "../../domain/says-nothing.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "./lanes.js";
-import { causeOf, type Inbound, messageAddress, newDelivery, REPLY_MARK } from "./receiving.js";
+import { causeOf, type Inbound, messageAddress, newDelivery } from "./receiving.js";
 
 /** None for a reply that says nothing. In a group the answer points at its question, unless it points elsewhere already. */
 export function reply(
