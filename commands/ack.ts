@@ -29,7 +29,12 @@ export function ack(deps: CommandDeps): Command {
         assign: options.assign === true,
         ...(untilAt === undefined ? {} : { untilAt }),
       };
-      const acted = await desk.act(await idOf(desk, options.id, context), action, actorOf(context));
+      const acted = await desk.act(
+        await idOf(desk, options.id, context),
+        action,
+        actorOf(context),
+        context.operator.role,
+      );
       return done(acted, { verb: "Acknowledged", event: "ack" }, { desk, clock: deps.clock });
     },
   };

@@ -64,7 +64,11 @@ export function alerts(deps: CommandDeps): Command {
           return showAlert(deps, context, await idOf(desk, options.id, context));
         case "assign":
           context.need("operator");
-          return done(await desk.act(await idOf(desk, options.id, context), { kind: "assign" }, by), TAKEN, answering);
+          return done(
+            await desk.act(await idOf(desk, options.id, context), { kind: "assign" }, by, context.operator.role),
+            TAKEN,
+            answering,
+          );
         case "escalate":
           context.need("operator");
           return escalate(await idOf(desk, options.id, context), by, answering);

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { createPlatforms } from "../adapters/index.js";
 import { createCommands, HooksInFlight } from "../commands/index.js";
 import { createModels } from "./agent/models/models.js";
+import type { LinkTo } from "./alerts/sla/conversations/as-entity.js";
 import { createSla } from "./alerts/sla/sla.js";
 import { assembleAlerts, tellingAlerts } from "./app/alerts.js";
 import { followClock } from "./app/clock-between.js";
@@ -12,7 +13,7 @@ import { logExits } from "./app/exit-cause.js";
 import { firstSteps } from "./app/first-steps.js";
 import { adminsOf, sweepAll, threadsOf } from "./app/hooks.js";
 import { assembleHttp } from "./app/http.js";
-import { linksOf } from "./app/links.js";
+import { copiesOf, linksOf } from "./app/links.js";
 import { assembleMissions, plansOf, startMission, surroundings } from "./app/missions.js";
 import { offersOf } from "./app/offers.js";
 import { assembleOrchestrator } from "./app/orchestrator.js";
@@ -165,6 +166,8 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     const traitsOf = (platform: string) => platforms.all.find((one) => one.platform === platform)?.traits;
     const placeName = placeNames(config, traitsOf);
     const linkOf = linksOf(store, posted);
+    const linkTo: LinkTo = (at, ...message) => traitsOf(at.platform)?.linkTo?.(at, ...message);
+    const copyOf = copiesOf(store, { placeName, linkTo });
     const alerts = assembleAlerts({
       config,
       env,
@@ -174,9 +177,9 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       gateway: () => gateway,
       linkTo: posted.linkTo,
       placeName,
-      standing: (clockId) => standingOf(sla.desk, clockId, linkOf),
+      standing: (clockId) => standingOf(sla.desk, clockId, linkOf, copyOf),
       end: (alert, by, reason) => endCause(alert, by, reason, sla.desk),
-      taken: (alert, by) => takeOver(alert, by, { sla: sla.desk, store, orchestrator }),
+      taken: (alert, by, role) => takeOver(alert, { ...by, role }, { ...tasks, sla: sla.desk, store, orchestrator }),
       policy: (id) => policyOf(current.config.sla, id),
       mask,
       clock,
@@ -188,7 +191,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       registry,
       raise: alerts.raise,
       ...watchedWork(store),
-      linkTo: (at, ...message) => traitsOf(at.platform)?.linkTo?.(at, ...message),
+      linkTo,
       linkToPerson: (platform, userId) => traitsOf(platform)?.linkToPerson?.(userId),
       placeName,
       fail: (taskId, policyId) => failLate(orchestrator, taskId, policyId, logger),
@@ -231,6 +234,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
       models,
       destinations,
       mask,
+      roleOf: (platform, userId) => gateway.identify(platform, userId),
       entityChanged: sla.changed,
       assess: planned.assess,
       taskChanged: missions.taskChanged,

@@ -1,5 +1,5 @@
 /** What people do to a task: each a wish that hooks may refuse. Whoever was given it may report on it; the rest is for operators. */
-import { hasRole, type Operator } from "../../src/domain/identity.js";
+import { hasRole, highestRole, type Operator, type Role } from "../../src/domain/identity.js";
 import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../src/domain/task.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { Clock } from "../../src/lib/clock.js";
@@ -45,6 +45,24 @@ export function isWorkersTurn({ status }: Task, action: string): boolean {
   return WORKERS.includes(action) && (action === "ask" || action === "note" || !OPERATORS_TURN.has(status));
 }
 
+const isTheirTurn = (task: Task, operator: Operator, action: string) =>
+  isWorker(task, operator) && isWorkersTurn(task, action);
+
+/** Of everybody but the person who has it. */
+function roleToAct(desk: Pick<TaskDesk, "roleToHear">, task: Task, action: string): Role {
+  return DECIDES_NOTHING.includes(action) ? "operator" : highestRole(["operator", desk.roleToHear(task)]);
+}
+
+/** Whether doing this would not be refused for want of a role. */
+export function mayAct(
+  desk: Pick<TaskDesk, "roleToHear">,
+  task: Task,
+  operator: Operator,
+  action: TaskAction,
+): boolean {
+  return isTheirTurn(task, operator, action) || hasRole(operator.role, roleToAct(desk, task, action));
+}
+
 /** The person whom it is given to. */
 export const isWorker = isTaskOf;
 
@@ -58,9 +76,10 @@ export async function actOnTask(
   // Nobody learns whether a task is there without being allowed to see any.
   if (!WORKERS.includes(action)) context.need("operator");
   const task = await findFor(desk, context);
-  const isTheirs = isWorker(task, operator) && isWorkersTurn(task, action);
-  if (!isTheirs) context.need("operator");
-  if (!isTheirs && !DECIDES_NOTHING.includes(action)) context.need(desk.roleToHear(task));
+  if (!isTheirTurn(task, operator, action)) {
+    context.need("operator");
+    context.need(roleToAct(desk, task, action));
+  }
   const text = textOf(options.text);
   const { id } = task;
   const actor = actorOf(context, text);

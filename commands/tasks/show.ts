@@ -6,7 +6,7 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton } from "../answer.js";
 import { ago, block, clockTime, code, plain } from "../text.js";
-import { isWorker } from "./act.js";
+import { isWorker, mayAct, type TaskAction } from "./act.js";
 import { mayHear, needTask, type TaskDesk, textOf } from "./parts.js";
 import { dueText, nameOf, taskData, taskLine } from "./rows.js";
 
@@ -39,7 +39,7 @@ export async function showTask(desk: TaskDesk, context: CommandContext, now: num
       ...(maySeeOutput && task.result !== undefined ? { result: task.result } : {}),
       history: events.map((event) => (maySeeOutput || event.kind !== "transition" ? event : withoutReason(event))),
     },
-    buttons: [buttonsOf(task, context)],
+    buttons: [buttonsOf(task, desk, context)],
   });
 }
 
@@ -114,26 +114,51 @@ function eventLine(
   return `${clockTime(at, now)} ${what} by ${plain(nameOf(by, desk))}${words.length === 0 ? "" : `: ${plain(words.join("; "), 400)}`}`;
 }
 
-function buttonsOf({ id, status }: Task, { operator }: CommandContext) {
+/** What this reader may do to it: a press of anything else would be refused. */
+function buttonsOf(task: Task, desk: TaskDesk, { operator }: CommandContext) {
   if (!hasRole(operator.role, "operator")) return [];
-  const button = (label: string, action: string) => commandButton(label, `/task ${action} ${id}`);
+  return nextSteps(task)
+    .filter(([, action]) => mayAct(desk, task, operator, action))
+    .map(([label, action]) => commandButton(label, `/task ${action} ${task.id}`));
+}
+
+function nextSteps({ status }: Task): (readonly [label: string, action: TaskAction])[] {
   switch (status) {
     case "draft":
-      return [button("Start", "start"), button("Cancel", "cancel")];
+      return [
+        ["Start", "start"],
+        ["Cancel", "cancel"],
+      ];
     case "awaiting_approval":
-      return [button("Approve", "start"), button("Refuse", "refuse")];
+      return [
+        ["Approve", "start"],
+        ["Refuse", "refuse"],
+      ];
     case "failed":
     case "cancelled":
-      return [button("Retry", "retry")];
+      return [["Retry", "retry"]];
     case "blocked":
-      return [button("Retry", "retry"), button("Cancel", "cancel")];
+      return [
+        ["Retry", "retry"],
+        ["Cancel", "cancel"],
+      ];
     case "review":
-      return [button("Accept", "done"), button("Again", "retry"), button("Refuse", "refuse")];
+      return [
+        ["Accept", "done"],
+        ["Again", "retry"],
+        ["Refuse", "refuse"],
+      ];
     case "paused":
-      return [button("Resume", "resume"), button("Cancel", "cancel")];
+      return [
+        ["Resume", "resume"],
+        ["Cancel", "cancel"],
+      ];
     case "done":
       return [];
     default:
-      return [button("Pause", "pause"), button("Cancel", "cancel")];
+      return [
+        ["Pause", "pause"],
+        ["Cancel", "cancel"],
+      ];
   }
 }

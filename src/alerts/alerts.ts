@@ -10,6 +10,7 @@ import {
   type Silence,
 } from "../domain/alert.js";
 import type { AlertSignal, ClockStanding, RaiseAlert } from "../domain/alert-signal.js";
+import type { Role } from "../domain/identity.js";
 import type { Button, OutboundMessage } from "../domain/message.js";
 import type { Store } from "../domain/store.js";
 import type { Work } from "../domain/work.js";
@@ -39,6 +40,7 @@ import { createSilences } from "./silences.js";
 import { type GatewayFacts, watchGateway } from "./sources/gateway.js";
 import { routeAt } from "./steps/route.js";
 import { createBudget } from "./tell/budget.js";
+import { lostPages } from "./tell/lost-pages.js";
 import type { Telling } from "./tell/telling.js";
 import { noteTest, retest, sendTest, testedBy } from "./tell/test-arrival.js";
 import { tell } from "./tell.js";
@@ -70,7 +72,7 @@ export interface AlertsParts {
    */
   end?(alert: Alert, by: Actor, reason: string | undefined): Promise<boolean>;
   /** Somebody took an alert: what that means for what it is about, in words for them. */
-  taken?(alert: Alert, by: Actor): Promise<string | undefined>;
+  taken?(alert: Alert, by: Actor, role: Role | undefined): Promise<string | undefined>;
   /** Of the person with this account (`platform:id`), where somebody besides the settings of alerts knows it. */
   nameOf?(ref: string): string | undefined;
   destinations: Destinations;
@@ -83,7 +85,12 @@ export interface Alerts {
   /** The entrance for everything that may break. */
   raise: RaiseAlert;
   /** On one alert (`al_…`), or on all open ones of a card (`ac_…`). Rejects with NOT_FOUND. */
-  act(id: string, action: PersonAction, by: Actor): Promise<{ alerts: Alert[]; changed: number; note?: string }>;
+  act(
+    id: string,
+    action: PersonAction,
+    by: Actor,
+    role?: Role,
+  ): Promise<{ alerts: Alert[]; changed: number; note?: string }>;
   /** People gave what an alert is about more time. Nothing when there is no such alert. */
   extended(fingerprint: string, by: Actor, reason: string): Promise<void>;
   whoExtended(fingerprint: string): Promise<{ by: string; at: number } | undefined>;
@@ -189,7 +196,13 @@ export function createAlerts(parts: AlertsParts): Alerts {
   };
   const digests = createDigests(telling, parts.store.keyValue);
   const heartbeat = createHeartbeat(telling, parts.store.keyValue);
-  const gatewayWatch = watchGateway({ config: () => config.watch_gateway, status: parts.status, raiseOwn, clock });
+  const gatewayWatch = watchGateway({
+    config: () => config.watch_gateway,
+    status: parts.status,
+    lostPages: () => lostPages(telling),
+    raiseOwn,
+    clock,
+  });
 
   const run = (occasion: Occasion): Promise<Outcome | undefined> => pipeline(occasion, telling);
 
@@ -258,7 +271,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
 
   return {
     raise: async (signal) => void (await run({ kind: "signal", signal })),
-    async act(id, action, by) {
+    async act(id, action, by, role) {
       const ids = id.startsWith("ac_") ? await idsOn(id, store) : [id];
       const ended = new Set<string>();
       if (action.kind === "resolve") for (const one of ids) if (await endCause(one, action.reason, by)) ended.add(one);
@@ -277,7 +290,7 @@ export function createAlerts(parts: AlertsParts): Alerts {
       const [first] = alerts;
       if (first === undefined) throw unknownAlert(id);
       const isTaken = action.kind === "assign" || (action.kind === "ack" && action.assign === true);
-      const note = isTaken && alerts.length === 1 && changed > 0 ? await parts.taken?.(first, by) : undefined;
+      const note = isTaken && alerts.length === 1 && changed > 0 ? await parts.taken?.(first, by, role) : undefined;
       return { alerts, changed, ...(note === undefined ? {} : { note }) };
     },
     async extended(fingerprint, by, reason) {

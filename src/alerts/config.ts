@@ -17,6 +17,11 @@ const matcher = z.string().superRefine((text, context) => {
   if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
 });
 const severity = z.enum(SEVERITIES);
+/** A day ends when the next one begins, so 24:00 is kept as 00:00. */
+const endOfDay = z
+  .string()
+  .regex(/^(([01]\d|2[0-3]):[0-5]\d|24:00)$/, "expected a time of day such as 06:00, or 24:00 for the end of the day")
+  .transform((time) => (time === "24:00" ? "00:00" : time));
 const timeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, "expected a time of day such as 22:00");
 /** A turn of no length has no person. */
 const SHORTEST_TURN_MS = 60_000;
@@ -107,7 +112,7 @@ export type RouteConfig = z.output<typeof route>;
 
 const quiet = z.strictObject({
   from: timeOfDay.describe("When the quiet hours start."),
-  to: timeOfDay.describe("When the quiet hours end."),
+  to: endOfDay.describe("When the quiet hours end; 24:00 is the end of the day."),
   days: z.array(z.enum(DAYS)).optional().describe("Days on which the quiet hours start. Default: all."),
   timezone: zone("these times"),
   bypass: severity.default("critical").describe("Alerts of this severity or higher are sent during quiet hours too."),
@@ -172,7 +177,7 @@ const rota = z
             .default([...DAYS])
             .describe("Days on which the shift starts."),
           from: timeOfDay.describe("When the shift starts."),
-          to: timeOfDay.describe("When the shift ends."),
+          to: endOfDay.describe("When the shift ends; 24:00 is the end of the day."),
           person: z.string().describe("A name of `people`, or platform:id."),
         }),
       )

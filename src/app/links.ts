@@ -1,8 +1,37 @@
-/** Where tasks and missions can be read: the message that shows them in a chat. */
+/** Where tasks and missions can be read: the message that shows them in a chat. And where a customer can be answered. */
+
+import { waitingSince } from "../alerts/sla/conversations/after-sight.js";
+import type { LinkTo, PlaceName } from "../alerts/sla/conversations/as-entity.js";
+import { formatAddress } from "../domain/address.js";
+import type { ClockStanding } from "../domain/alert-signal.js";
 import type { Store } from "../domain/store.js";
 import type { WatchedEntity } from "../domain/watched.js";
 import { missionCardId } from "../orchestrator/missions/missions.js";
 import type { Posted } from "./posted.js";
+
+export type CopyOf = (entity: Pick<WatchedEntity, "type" | "id">) => Promise<ClockStanding["copy"]>;
+
+/** Where the message of a conversation that waits was copied to: by the default route, or by a hook. */
+export function copiesOf({ sla, links }: Pick<Store, "sla" | "links">, { placeName, linkTo }: CopyParts): CopyOf {
+  return async ({ type, id }) => {
+    const known = type === "conversation" ? await sla.caseById(id) : undefined;
+    const waiting = known && waitingSince(known);
+    if (known === undefined || waiting === undefined) return undefined;
+    const copy = (await links.find(known.address, waiting.messageId)).find(({ isOrigin }) => !isOrigin);
+    if (copy === undefined) return undefined;
+    const { address, messageId } = copy;
+    const name = placeName(address);
+    return {
+      place: name === undefined ? formatAddress(address) : `${name} on ${address.platform}`,
+      link: linkTo(address, messageId, undefined),
+    };
+  };
+}
+
+interface CopyParts {
+  placeName: PlaceName;
+  linkTo: LinkTo;
+}
 
 export type LinkOf = (entity: Pick<WatchedEntity, "type" | "id">) => Promise<string | undefined>;
 

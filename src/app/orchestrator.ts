@@ -4,7 +4,7 @@ import type { CommandDeps } from "../../commands/deps.js";
 import type { Environment } from "../config/env.js";
 import type { Config } from "../config/schema.js";
 import { formatAddress } from "../domain/address.js";
-import { hasRole, type Operator } from "../domain/identity.js";
+import { hasRole, highestRole, type Operator, type Role } from "../domain/identity.js";
 import type { Models } from "../domain/model.js";
 import type { Store } from "../domain/store.js";
 import type { Assess, Task, TaskChanged } from "../domain/task.js";
@@ -19,7 +19,7 @@ import type { Processes } from "../lib/process.js";
 import { expectationProblem } from "../orchestrator/assessments/problem.js";
 import { roleToAssign, roleToHear } from "../orchestrator/assignee.js";
 import { createOrchestrator, type Orchestrator } from "../orchestrator/orchestrator.js";
-import { directAddress } from "./direct.js";
+import { directAddress, directPerson } from "./direct.js";
 import type { LinkOf } from "./links.js";
 import { accountName } from "./people.js";
 import type { Posted } from "./posted.js";
@@ -40,6 +40,8 @@ export interface OrchestratorAppParts {
   models: Models;
   destinations: Destinations;
   mask(text: string): string;
+  /** Of an account. */
+  roleOf(platform: string, userId: string): Role | undefined;
   assess?: Assess;
   taskChanged?: TaskChanged;
   heldBack?: (task: Task) => Promise<string | undefined>;
@@ -73,6 +75,10 @@ export function assembleOrchestrator(parts: OrchestratorAppParts): {
     folder: parts.file === undefined ? process.cwd() : dirname(resolve(parts.file)),
     mask: parts.mask,
     nameOf: (ref) => accountName(config, ref),
+    readerRole(at) {
+      const [platform = "", userId = ""] = directPerson(at)?.split(":") ?? [];
+      return highestRole(["operator", parts.roleOf(platform, userId) ?? "operator"]);
+    },
     ...(assess === undefined ? {} : { assess }),
     ...(taskChanged === undefined ? {} : { taskChanged }),
     ...(heldBack === undefined ? {} : { heldBack }),

@@ -15,7 +15,7 @@ import type { MissionDesk } from "../orchestrator/missions/missions.js";
 import { watchedMission } from "../orchestrator/missions/watched.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import { watchedOf } from "../orchestrator/tasks/watched.js";
-import type { LinkOf } from "./links.js";
+import type { CopyOf, LinkOf } from "./links.js";
 
 const PAGE = 500;
 
@@ -106,6 +106,7 @@ export async function standingOf(
   desk: Pick<SlaDesk, "find" | "standOf">,
   clockId: string,
   linkOf: LinkOf,
+  copyOf: CopyOf,
 ): Promise<ClockStanding | undefined> {
   const [view] = await desk.find(clockId);
   if (view?.clock.id !== clockId) return undefined;
@@ -119,6 +120,7 @@ export async function standingOf(
     percentUsed,
     given: desk.standOf(clock),
     extension: extensionText(clock),
+    copy: await copyOf(clock.entity),
     ...(clock.dueAt === undefined ? {} : { dueAt: clock.dueAt }),
     ...(clock.pausedFor === undefined ? {} : { pausedFor: clock.pausedFor }),
   };

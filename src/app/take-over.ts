@@ -4,8 +4,9 @@
  */
 import type { SlaDesk } from "../alerts/sla/desk.js";
 import type { Actor, Alert } from "../domain/alert.js";
+import { hasRole, type Role } from "../domain/identity.js";
 import type { Store } from "../domain/store.js";
-import { isEnded } from "../domain/task.js";
+import { isEnded, type Task } from "../domain/task.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 
@@ -13,10 +14,18 @@ interface Parts {
   sla: Pick<SlaDesk, "claim">;
   store: Pick<Store, "tasks">;
   orchestrator: Pick<Orchestrator, "assign">;
+  /** Of everyone who had the task: who may hear what was said of it, and hand it out. */
+  roleToHear(task: Task): Role;
+  /** The name that people use for an account `platform:id`. */
+  nameOf(ref: string): string | undefined;
 }
 
 /** What came of it, in words for whoever took it. */
-export async function takeOver({ signal }: Alert, by: Actor, parts: Parts): Promise<string | undefined> {
+export async function takeOver(
+  { signal }: Alert,
+  by: Actor & { role?: Role | undefined },
+  parts: Parts,
+): Promise<string | undefined> {
   const { entity } = signal;
   switch (entity?.type) {
     case "conversation":
@@ -28,23 +37,31 @@ export async function takeOver({ signal }: Alert, by: Actor, parts: Parts): Prom
   }
 }
 
-async function takeTask(id: string, by: Actor, { store, orchestrator }: Parts): Promise<string | undefined> {
+async function takeTask(
+  id: string,
+  by: Actor & { role?: Role | undefined },
+  parts: Parts,
+): Promise<string | undefined> {
+  const { store, orchestrator } = parts;
   const task = await store.tasks.get(id);
   if (task === undefined || isEnded(task.status)) return undefined;
   const theirs = `person:${by.id}`;
   if (task.assignTo === theirs) return undefined;
+  const ref = task.assignTo.replace(/^person:/, "");
+  const before = parts.nameOf(ref) ?? ref;
+  const stays = `The task stays with ${before}`;
   const isWaiting = task.status === "draft" || task.status === "pending" || task.status === "assigned";
-  if (!task.assignTo.startsWith("person:") || !isWaiting)
-    return `The task stays with ${task.assignTo}; \`/task assign ${id} ${theirs}\` takes it over.`;
+  if (!task.assignTo.startsWith("person:") || !isWaiting) return `${stays}; \`/task assign ${id} me\` takes it over.`;
+  const needed = parts.roleToHear(task);
+  if (!hasRole(by.role, needed))
+    return `${stays}: a runner for the role ${needed} had it before, so only that role may give it to somebody else.`;
   try {
     const came = await orchestrator.assign(id, theirs, { by: by.name === by.id ? by.id : `${by.id} (${by.name})` });
-    if (came.kind === "moved") return `The task is yours, too; it was ${task.assignTo}'s.`;
-    return came.kind === "vetoed"
-      ? `The task stays with ${task.assignTo}: ${came.by} refused: ${came.reason}`
-      : undefined;
+    if (came.kind === "moved") return `The task is yours, too; it was ${before}'s.`;
+    return came.kind === "vetoed" ? `${stays}: ${came.by} refused: ${came.reason}` : undefined;
   } catch (error) {
     // The alert is theirs all the same.
-    if (error instanceof HookgateError) return `The task stays with ${task.assignTo}: ${errorMessage(error)}`;
+    if (error instanceof HookgateError) return `${stays}: ${errorMessage(error)}`;
     throw error;
   }
 }

@@ -57,6 +57,8 @@ export interface ClockStanding {
   pausedFor?: string;
   /** How much of `targetMs` people added. */
   addedMs?: number | undefined;
+  /** Where the message that waits was copied to: a reply there reaches the customer. `link`: where its platform has links. */
+  copy?: { place: string; link?: string | undefined } | undefined;
   /** `20 s + 30 s given by Olga`; absent when people added nothing. */
   extension?: string | undefined;
 }

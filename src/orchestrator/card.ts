@@ -1,4 +1,5 @@
 /** A task as a message: what it is, how it stands, what is running now, and the buttons for what one does next. */
+import type { Role } from "../domain/identity.js";
 import type { Button, Card, OutboundMessage } from "../domain/message.js";
 import { isEnded, type Task, type TaskStatus } from "../domain/task.js";
 import { formatDuration } from "../lib/duration.js";
@@ -12,6 +13,8 @@ export interface CardView {
   isPersons: boolean;
   /** What was said of it is for whoever reads this card. */
   isOpen: boolean;
+  /** That what was said of it is for. */
+  roleNeeded: Role;
   /** What is printed is shown here, and not in the card's thread. */
   hasOutput: boolean;
   now: number;
@@ -50,7 +53,7 @@ export function cardOf(view: CardView): OutboundMessage {
     text: "",
     card: {
       title: `${SIGNS[task.status]} ${task.title}`,
-      text: [description(task), ...(view.isOpen ? said(view) : []), note(task)]
+      text: [description(task), ...(view.isOpen ? said(view) : [unsaid(view)]), note(task)]
         .filter((part) => part !== "")
         .join("\n\n"),
       ...(tone === undefined ? {} : { tone }),
@@ -66,6 +69,13 @@ function description({ description: text, status }: Task): string {
 }
 
 const said = (view: CardView) => [lacking(view.task), bar(view), view.hasOutput ? output(view) : ""];
+
+/** Where there is something to read, who may read it, and how. */
+function unsaid({ task: { id, attempt }, isPersons, roleNeeded }: CardView): string {
+  if (isPersons || attempt === 0) return "";
+  const whom = roleNeeded === "owner" ? "an owner" : `an ${roleNeeded} or an owner`;
+  return `What it says is for ${whom}, and this chat has other readers: \`/task show ${id}\` shows it.`;
+}
 
 /** What was found wanting, for whoever does it again. */
 function lacking({ feedback, status }: Task): string {

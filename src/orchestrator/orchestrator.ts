@@ -82,6 +82,7 @@ export function createOrchestrator(parts: OrchestratorParts): Orchestrator {
     chat,
     progressOf: running.progressOf,
     roleToHear: (task) => roleToHear(task, config()),
+    readerRole: (at) => parts.readerRole?.(at) ?? "operator",
     nameOf: (ref) => parts.nameOf?.(ref) ?? ref,
     clock,
     logger,

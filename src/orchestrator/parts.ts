@@ -1,5 +1,6 @@
 /** What the orchestrator is given by app.ts, and what its files share. */
 import type { Address } from "../domain/address.js";
+import type { Role } from "../domain/identity.js";
 import type { OutboundMessage } from "../domain/message.js";
 import type { Models } from "../domain/model.js";
 import type { Assess, Task, TaskChanged } from "../domain/task.js";
@@ -41,6 +42,8 @@ export interface OrchestratorParts {
   mask(text: string): string;
   /** The name that people use for an account `platform:id`. */
   nameOf?(ref: string): string | undefined;
+  /** The role of the only reader of this chat; operator where others read along, or where it is not known who reads. Absent: always operator. */
+  readerRole?(at: Address): Role;
   /** Absent: nobody judges, and what expects something waits in review for a person. */
   assess?: Assess;
   taskChanged?: TaskChanged;

@@ -1,5 +1,6 @@
 /** Keeps the cards of tasks as they are: posted once, edited on every change, and at most every two seconds for progress. */
 
+import type { Address } from "../domain/address.js";
 import { hasRole, type Role } from "../domain/identity.js";
 import { isEnded, type Task } from "../domain/task.js";
 import type { TaskStore } from "../domain/task-store.js";
@@ -24,6 +25,8 @@ export interface ShowParts {
   progressOf(taskId: string): Progress | undefined;
   /** Of what was said of it. */
   roleToHear(task: Task): Role;
+  /** That of the only reader of this chat; operator where others read along. */
+  readerRole(at: Address): Role;
   /** `platform:id` as people write it. */
   nameOf(ref: string): string;
   clock: Clock;
@@ -42,7 +45,8 @@ export interface Show {
   stop(): void;
 }
 
-export function createShow({ store, chat, progressOf, roleToHear, nameOf, clock, logger }: ShowParts): Show {
+export function createShow(parts: ShowParts): Show {
+  const { store, chat, progressOf, roleToHear, readerRole, nameOf, clock, logger } = parts;
   const output = createOutput(chat);
   const soon = new Map<string, Timer>();
   const said = new Map<string, string>();
@@ -68,13 +72,16 @@ export function createShow({ store, chat, progressOf, roleToHear, nameOf, clock,
   async function keep(task: Task, card: NonNullable<Task["cards"]>[number]): Promise<void> {
     if (isAhead(task) && !said.has(card.id) && !(await chat.isThere(card.id))) return;
     const progress = progressOf(task.id);
-    const isElsewhere = !card.person && (await output.keep(task, card, progress).catch(unshown(task.id)));
+    const roleNeeded = roleToHear(task);
+    // People are given work as operators give it, whatever role they have themselves.
+    const isOpen = hasRole(card.person === true ? "operator" : readerRole(card.at), roleNeeded);
+    const isElsewhere = isOpen && !card.person && (await output.keep(task, card, progress).catch(unshown(task.id)));
     const message = cardOf({
       task,
       progress,
       isPersons: card.person === true,
-      // People are given work as operators give it, whatever role they have themselves.
-      isOpen: card.person !== true || hasRole("operator", roleToHear(task)),
+      isOpen,
+      roleNeeded,
       hasOutput: !isElsewhere,
       now: clock.now(),
       nameOf,

@@ -222,3 +222,61 @@ describe("the commands", () => {
     expect((await run("/alerts resolve last the queue is moved")).data.alerts[0].state).toBe("resolved");
   });
 });
+
+describe("a customer's message that the default route copies", () => {
+  let desk: RunningApp;
+  beforeAll(async () => {
+    desk = await runApp({
+      web: {
+        rooms: [
+          { id: "general", name: "General" },
+          { id: "desk", name: "Desk" },
+        ],
+      },
+      gateway: { default_route: { forward: "web:web:desk" } },
+      sla: {
+        after_start: "0s",
+        policies: [{ id: "replies", for: "conversation", measure: "first_response", target: "2s" }],
+      },
+      alerts: { routes: { default: { to: ["web:web:general"], escalate: [{ after: "1s" }] } } },
+    });
+  });
+  afterAll(() => desk.close());
+  const inRoom = async (room: string): Promise<(Shown & { buttons?: { label: string; url?: string }[][] })[]> =>
+    (await desk.call(OWNER, "GET", `/api/rooms/${room}/messages?limit=200`)).body.messages;
+
+  it("is one press away from the card and from the page: the button leads to the copy, where a reply answers it", async () => {
+    await desk.call(BOB, "POST", "/api/rooms/dm-2/messages", { text: "Where is my order?", nonce: randomUUID() });
+    const copy = await until(
+      async () => (await inRoom("desk")).find(({ text }) => text.includes("Where is my order?")),
+      "the copy",
+    );
+    const opens = async (what: (one: Shown) => boolean, name: string) => {
+      const found = await until(async () => (await inRoom("general")).find(what), name);
+      return found.buttons?.flat().find(({ label }) => label === "Open copy")?.url ?? JSON.stringify(found);
+    };
+    expect(await opens(({ card }) => card !== undefined, "the card")).toMatch(new RegExp(`/#desk/${copy.id}$`));
+    expect(await opens(({ text }) => text.includes("scalated"), "the page")).toMatch(new RegExp(`/#desk/${copy.id}$`));
+    const card = (await inRoom("general")).find((one) => one.card !== undefined);
+    expect(card?.text.replaceAll("\\", "")).toContain("Direct message: reply to its copy in Desk on web");
+  });
+
+  it("says of what became overdue again after it was extended that it was extended, and of which second something happened", async () => {
+    const [alert] = await desk.app.alerts.list({ open: true, limit: 5 });
+    const line = async (text: string) => (await desk.call(OWNER, "POST", "/api/command", { line: text })).body;
+    const { clocks } = (await line("/sla list overdue")).data;
+    expect((await line(`/sla extend ${clocks[0].id} 3s`)).outcome).toBe("done");
+    const card = await until(
+      async () =>
+        (await inRoom("general")).find(
+          (one) =>
+            one.card !== undefined && one.text.includes("is overdue again") && !one.text.includes(alert?.id ?? ""),
+        ),
+      "the card of the second episode",
+    );
+    expect(card.text).toContain("It was overdue before, was given more time once, and is overdue again.");
+    expect(card.text).not.toContain("It has happened");
+    const details = await line("/alerts show last");
+    expect(JSON.stringify(details)).toMatch(/<t:\d+:T>[^<]* overdue|\d\d:\d\d:\d\d[^<]* overdue/);
+  });
+});

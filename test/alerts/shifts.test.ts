@@ -52,6 +52,36 @@ describe("somebody is on duty", () => {
   });
 });
 
+it("a shift may end at 24:00, the end of its day; quiet hours too", async () => {
+  const rota = (to: string) =>
+    rotaOf({ timezone: "UTC", shifts: [{ days: ["thu"], from: "18:00", to, person: "ann" }] });
+  const at = (time: string) => onCall(rota("24:00"), Date.parse(time));
+  expect([at("2026-01-01T17:59Z"), at("2026-01-01T18:00Z"), at("2026-01-01T23:59Z"), at("2026-01-02T00:00Z")]).toEqual([
+    undefined,
+    "ann",
+    "ann",
+    undefined,
+  ]);
+  expect(new Date(dutyEnds(rota("24:00"), Date.parse("2026-01-01T20:00Z")) ?? 0).toISOString()).toBe(
+    "2026-01-02T00:00:00.000Z",
+  );
+  const day = rotaOf({ timezone: "UTC", shifts: [{ from: "00:00", to: "24:00", person: "ann" }] });
+  expect(gapsOf(day, START)).toEqual([]);
+  expect(() => rota("24:01")).toThrow(/24:00 for the end of the day/);
+
+  const on = await watch({
+    destinations: { [ROOM]: { quiet: { from: "09:00", to: "24:00", timezone: "UTC" } } },
+    ...TO_ROOM,
+  });
+  await on.raise();
+  await on.settle();
+  expect(on.posted(ROOM)).toEqual([]);
+  await on.advance(14 * HOUR + MINUTE);
+  expect(on.posted(ROOM)).toHaveLength(1);
+});
+
+const TO_ROOM = { routes: { default: { to: [ROOM] } } };
+
 describe("turns of whole days", () => {
   it("begin at the same time of day in the rota's zone, over both changes of the clocks", () => {
     const weeks = rotaOf({

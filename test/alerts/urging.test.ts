@@ -902,6 +902,32 @@ describe("the gateway about itself", () => {
   });
 });
 
+it("names the pages among the messages that wait for an operator: whom they called, about what, where", async () => {
+  const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
+  platform.script = ({ address, ...operation }) =>
+    address.chatId === "ops" && JSON.stringify(operation).includes("Escalated")
+      ? { kind: "permanent", error: "no such chat" }
+      : undefined;
+  const on = await watch(
+    {
+      watch_gateway: { undelivered_after: "1m", offline_after: "2m" },
+      routes: {
+        default: { to: [ROOM], remind: { times: 0 }, escalate: [{ after: "1m", to: [OPS], mention: ["loop:7"] }] },
+      },
+      people: { Olga: ["loop:7"] },
+      fallback: [ADMINS],
+    },
+    platform,
+  );
+  const { id } = await on.raise();
+  await on.advance(5 * MINUTE);
+  const letters = on.posted(ADMINS).find(({ text }) => text.includes("Messages wait for an operator"));
+  expect(letters?.text).toMatch(/1 given up, for more than 1 m/);
+  expect(letters?.text.replaceAll("\\", "")).toContain(
+    `Not delivered: the page to Olga about "Reply to Bob" (${OPS}, ${id})`,
+  );
+});
+
 describe("in quiet hours", () => {
   it("no reminder is used up: they come after the end", async () => {
     const on = await watch({

@@ -1,4 +1,5 @@
 /** /api/v1/tasks of the running product: the whole life of a task for programs, with roles and errors as they are in chat. */
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/until.js";
 import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
@@ -7,7 +8,9 @@ let app: RunningApp;
 beforeAll(async () => {
   app = await runApp({
     operators: { operator: ["web:2"] },
+    web: { rooms: [{ id: "general", name: "General" }] },
     orchestrator: {
+      show_in: "web:web:general",
       runners: {
         ok: { shell: { sh: "echo fine" } },
         repeats: { shell: { sh: "cat" } },
@@ -200,6 +203,83 @@ describe("/api/v1/tasks", () => {
     expect((await get(`/tasks/${draft.id}`, BOB)).body.result.output).toBe("fine\n");
   });
 
+  it("is shown on a card that others read as far as operators may hear it, and whole in the chat of an owner alone", async () => {
+    const cardIn = async (room: string, title: string, end: string) =>
+      JSON.stringify(
+        await until(
+          async () =>
+            (await app.call(OWNER, "GET", `/api/rooms/${room}/messages?limit=200`)).body.messages.find(
+              ({ card }: { card?: { title: string } }) => card?.title === `${end} ${title}`,
+            ),
+          `the card of ${title}`,
+        ),
+      );
+    const { id } = (await post("/tasks", { title: "Shown to all", assignTo: "bad" })).body;
+    await reaches(id, "failed");
+    const shared = await cardIn("general", "Shown to all", "❌");
+    expect(shared).not.toContain("the secret");
+    expect(shared).toContain("What it says is for an admin or an owner");
+    expect(shared).toContain(`/task show ${id}`);
+    await reaches((await post("/tasks", { title: "For operators", assignTo: "ok" })).body.id, "done");
+    expect(await cardIn("general", "For operators", "✅")).toContain("fine");
+    await app.call(OWNER, "POST", "/api/rooms/dm-1/messages", {
+      text: "/task add bad Shown to its owner",
+      nonce: randomUUID(),
+    });
+    expect(await cardIn("dm-1", "Shown to its owner", "❌")).toContain("the secret");
+  });
+
+  it("offers with /task show what its reader may press", async () => {
+    const { id } = (await post("/tasks", { title: "Offered", assignTo: "bad" })).body;
+    await reaches(id, "failed");
+    const running = (await post("/tasks", { title: "Offered while it runs", assignTo: "check" })).body.id;
+    await reaches(running, "in_progress");
+    const buttons = async (token: string, task: string) => {
+      await app.call(token, "POST", "/api/rooms/general/messages", { text: `/task show ${task}`, nonce: randomUUID() });
+      const { buttons = [] } = await until(
+        async () =>
+          (await app.call(token, "GET", "/api/rooms/general/messages?limit=200")).body.messages.findLast(
+            ({ text, card }: { text: string; card?: unknown }) =>
+              text.includes("History") && text.includes(task) && !card,
+          ),
+        "the answer",
+      );
+      return buttons.flat().map(({ label }: { label: string }) => label);
+    };
+    expect(await buttons(BOB, id)).toEqual([]);
+    expect(await buttons(BOB, running)).toEqual(["Pause", "Cancel"]);
+    expect(await buttons(OWNER, id)).toEqual(["Retry"]);
+    await post(`/tasks/${running}/cancel`);
+  });
+
+  it("goes to nobody who takes an alert about it below the role of a runner that had it", async () => {
+    const { id } = (await post("/tasks", { title: "Taken", assignTo: "bad" })).body;
+    await reaches(id, "failed");
+    await post(`/tasks/${id}/assign`, { assignTo: "person:web:1" });
+    await post(`/tasks/${id}/retry`);
+    await reaches(id, "assigned");
+    await app.app.alerts.raise({
+      fingerprint: "taken",
+      episode: 1,
+      state: "firing",
+      severity: "high",
+      title: "Taken is late",
+      reason: "the deadline has passed",
+      at: Date.now(),
+      source: { kind: "test", id: "t" },
+      entity: { type: "task", id, title: "Taken", status: "assigned", createdAt: Date.now(), facts: {} },
+      labels: {},
+    });
+    const [alert] = await app.app.alerts.list({ open: true, limit: 5 });
+    const line = `/ack ${alert?.id} assign=true`;
+    const answer = await app.call(BOB, "POST", "/api/command", { line });
+    expect(JSON.stringify(answer.body)).toContain(
+      "The task stays with Owner: a runner for the role admin had it before",
+    );
+    expect((await get(`/tasks/${id}`)).body.assignTo).toBe("person:web:1");
+    await post(`/tasks/${id}/cancel`);
+  });
+
   it("lets nobody below a runner's role decide what comes of its tasks, so that what waits for a check does not run", async () => {
     const add = async (title: string, more: object = {}): Promise<string> =>
       (await post("/tasks", { title, assignTo: "check", ...more })).body.id;
@@ -242,15 +322,16 @@ describe("/api/v1/tasks", () => {
       expect(inChat.body.outcome).toBe("refused");
     }
 
+    const seen = async () => (await app.call(BOB, "GET", "/api/rooms/general/messages?limit=200")).body.messages;
     const answered = (text: string, what: string) =>
       until(async () => {
-        const { messages } = (await app.call(BOB, "GET", "/api/rooms/dm-2/messages")).body;
+        const messages = await seen();
         return messages.at(-1)?.text.includes(text) ? messages.at(-1) : undefined;
       }, what);
+    const { id, buttons } = (await seen()).find(
+      ({ card }: { card?: { title: string } }) => card?.title === "✋ Not approved",
+    );
     for (const label of ["Approve", "Refuse"]) {
-      const show = { text: `/task show ${unapproved}`, nonce: `show-for-${label}` };
-      expect((await app.call(BOB, "POST", "/api/rooms/dm-2/messages", show)).status).toBe(201);
-      const { id, buttons } = await answered("Not approved", `the task with a button ${label}`);
       const { token } = buttons.flat().find((button: { label: string }) => button.label === label);
       const press = { token, nonce: `press-of-${label}` };
       expect((await app.call(BOB, "POST", `/api/messages/${id}/press`, press)).status).toBe(200);

@@ -7,12 +7,12 @@ import type { InForce } from "../silences.js";
 import { type Route, type Routing, routeAt } from "../steps/route.js";
 import { urgingOf } from "../urging.js";
 import { cardButtons, urlOf } from "./buttons.js";
-import { inline, markOf, moment, withMoments, withoutPersonal } from "./words.js";
+import { inline, type MomentStyle, markOf, moment, withMoments, withoutPersonal } from "./words.js";
 
 export interface CardFacts {
   destination: string;
-  /** How many episodes this card has shown. */
-  times: number;
+  /** The episodes that this card has shown. */
+  episodes: readonly Alert[];
   history: readonly AlertEvent[];
   /** The clock behind it, as it stands now. */
   standing?: ClockStanding | undefined;
@@ -26,7 +26,7 @@ export interface Around extends Routing {
   clock: { now(): number };
 }
 
-export type At = (ms: number, style?: "f" | "t") => string;
+export type At = (ms: number, style?: MomentStyle) => string;
 
 const WORDS_MAX = 200;
 
@@ -39,11 +39,10 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
   const tone = toneOf(alert);
   const entity = facts.standing?.entity ?? signal.entity;
   const owner = ownerOf(alert, facts.standing, around);
-  const again = facts.times > 1 ? ` It has happened ${facts.times} times.` : "";
   const lines = [
     wordsOf(alert, facts.standing, around),
     [
-      `${capital(stateLine(alert, late, at, facts.history))}.${again}`,
+      `${capital(stateLine(alert, late, at, facts.history))}.${againOf(alert, facts)}`,
       isOpen(state) && (owner ? `Owner: ${inline(owner)}.` : "No owner."),
     ],
     [isOpen(state) && late === undefined && withMoments(inline(around.mask(signal.reason)), at)],
@@ -54,7 +53,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
     [isOpen(state) && unreachedOf(alert, route, at, around.clock.now())],
     [signal.runbook && `Runbook: ${inline(signal.runbook)}`],
     [chatLink(entity, facts.destination)],
-    [isOpen(state) && entity?.facts.is_dm === true && late?.pausedFor === undefined && DIRECT_MESSAGE],
+    [isOpen(state) && late?.pausedFor === undefined && copyLine(facts.standing, entity)],
   ].map((line) => (Array.isArray(line) ? line.filter(Boolean).join(" ") : line));
   const url = urlOf(entity?.link);
   const card: Card = {
@@ -65,7 +64,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
   };
   if (url !== undefined) card.url = url;
   const message: OutboundMessage = { text: "", card };
-  if (isOpen(state)) message.buttons = cardButtons(alert, route.settings, url);
+  if (isOpen(state)) message.buttons = cardButtons(alert, route.settings, facts.standing);
   return message;
 }
 
@@ -112,6 +111,19 @@ export interface Late {
   leftMs: number;
   percentUsed: number;
   pausedFor?: string | undefined;
+}
+
+/** An episode that ended because more time was given is no other incident: the same wait goes on. */
+function againOf(alert: Alert, { episodes }: Pick<CardFacts, "episodes">): string {
+  const given = episodes.filter((one) => one.id !== alert.id && isPostponed(one));
+  const incidents = episodes.length - given.length;
+  const wasOverdue = given.some(({ condition }) => condition === "firing");
+  const isOverdueAgain = wasOverdue && isOpen(alert.state) && alert.condition === "firing";
+  const count = given.length === 1 ? "once" : `${given.length} times`;
+  const extended = isOverdueAgain
+    ? ` It was overdue before, was given more time ${count}, and is overdue again.`
+    : ` It was given more time ${count}.`;
+  return `${given.length > 0 ? extended : ""}${incidents > 1 ? ` It has happened ${incidents} times.` : ""}`;
 }
 
 /** What its source said of the clock, at this moment: exactly where the clock can be asked, else by the wall. */
@@ -208,6 +220,19 @@ export const isPerson = ({ id }: AlertEvent["actor"]) => /^\w+:/.test(id);
 export function quietOf({ mutes, until, by, comment }: InForce, at: At): string {
   const what = mutes === undefined ? "Silenced" : "Policy muted";
   return `${what} until ${at(until)}${by ? ` by ${inline(by, 60)}` : ""}: ${inline(comment, 160)}.`;
+}
+
+/** How the customer is answered, where that is not in their chat. */
+export function copyLine(standing: ClockStanding | undefined, entity: Alert["signal"]["entity"]): string | undefined {
+  const isDm = entity?.facts.is_dm === true;
+  const { copy } = standing ?? {};
+  if (copy === undefined) return isDm ? DIRECT_MESSAGE : undefined;
+  const url = urlOf(copy.link);
+  const place = `its copy in ${inline(copy.place, 100)}`;
+  const shown = url === undefined ? place : `[${place}](${url})`;
+  return isDm
+    ? `Direct message: reply to ${shown}, or write to the person yourself (then More…, End conversation).`
+    : `To answer, reply to ${shown}.`;
 }
 
 const DIRECT_MESSAGE =

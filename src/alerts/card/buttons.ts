@@ -1,5 +1,6 @@
 /** The buttons of a card. Each is a command that runs as the person who presses it; the command checks the role. */
 import { type Alert, isOpen } from "../../domain/alert.js";
+import type { ClockStanding } from "../../domain/alert-signal.js";
 import type { Button, Form } from "../../domain/message.js";
 import type { RouteConfig } from "../config.js";
 import { testedBy } from "../tell/test-arrival.js";
@@ -15,17 +16,24 @@ export interface Now {
   isMuted: boolean;
 }
 
-/** Four at most: what one does at night. The rest is behind "More…". `url`: where what it is about can be opened. */
-export function cardButtons(alert: Alert, settings: Settings, url: string | undefined): Button[][] {
-  const { id, state, signal } = alert;
+/** Where an operator acts: a copy can be answered, so it goes before the chat of the customer, which the title of the card leads to. */
+function opening({ signal }: Alert, standing: ClockStanding | undefined): Button | false {
+  const copy = urlOf(standing?.copy?.link);
+  if (copy !== undefined) return link("Open copy", copy);
+  const url = urlOf((standing?.entity ?? signal.entity)?.link);
+  return url !== undefined && link(signal.entity?.type === "conversation" ? "Open chat" : "Open", url);
+}
+
+/** Four at most: what one does at night. The rest is behind "More…". */
+export function cardButtons(alert: Alert, settings: Settings, standing: ClockStanding | undefined): Button[][] {
+  const { id, state } = alert;
   const has = (name: Settings["buttons"][number]) => settings.buttons.includes(name);
   const snooze =
     state === "snoozed"
       ? press("Wake", `/snooze ${id} off`)
       : settings.snooze.length > 0 && press("Snooze ▾", `/snooze ${id}`);
-  const label = signal.entity?.type === "conversation" ? "Open chat" : "Open";
   const row = [
-    url !== undefined && link(label, url),
+    opening(alert, standing),
     has("ack") && state !== "acked" && press("Acknowledge", `/ack ${id}`, "success"),
     has("snooze") && snooze,
     testedBy(alert) !== undefined && press("Send test message", `/alerts test ${id}`),

@@ -10,6 +10,7 @@ import {
   type Around,
   type At,
   type CardFacts,
+  copyLine,
   headline,
   isPerson,
   lateOf,
@@ -72,6 +73,7 @@ export function alertDetails(alert: Alert, facts: CardFacts, around: Around): Ou
   }
   const owner = ownerOf(alert, facts.standing, around);
   add("Owner", owner ? inline(owner) : isOpen(state) && "none");
+  add("Answer", isOpen(state) && copyLine(facts.standing, entity), false);
   add("Source", signal.source.kind !== "sla" && inline(signal.source.kind));
   add("Quiet", isOpen(state) && facts.quiet && quietOf(facts.quiet, at), false);
   add(
@@ -88,7 +90,7 @@ export function alertDetails(alert: Alert, facts: CardFacts, around: Around): Ou
     false,
   );
   add("Runbook", signal.runbook && inline(signal.runbook), false);
-  add("History", historyOf(facts.history, at), false);
+  add("History", historyOf(facts.history, at, around.clock.now()), false);
   const card: Card = {
     title: `${signOf(alert)}${headline(alert, facts.standing, around.clock.now())}`.slice(0, 250),
     text: [wordsOf(alert, facts.standing, around), withMoments(inline(around.mask(signal.reason)), at)]
@@ -110,12 +112,17 @@ function canEscalate(alert: Alert, routing: Routing): boolean {
   return routesFor(alert, routing).some((route) => route.settings.escalate[urgingOf(alert, route).steps] !== undefined);
 }
 
-function historyOf(history: readonly AlertEvent[], at: At): string {
+/** Its time of day is enough to know when. */
+const SAME_DAY_MS = 20 * 3_600_000;
+
+/** With seconds: much of it happens within one minute. */
+function historyOf(history: readonly AlertEvent[], at: At, now: number): string {
+  const exactly = (ms: number) => (now - ms < SAME_DAY_MS ? at(ms, "T") : `${at(ms, "d")} ${at(ms, "T")}`);
   const line = ({ at: when, event, actor, reason }: AlertEvent) => {
     const by = isPerson(actor) ? ` by ${inline(actor.name, 60)}` : "";
     const why = reason?.replace(/^Escalated: /, "");
     const isSaid = why === undefined || event === "assign";
-    return `${at(when)} ${EVENT_WORDS[event] ?? event.replaceAll("_", " ")}${by}${isSaid ? "" : `: ${withMoments(inline(why, 110), at)}`}`;
+    return `${exactly(when)} ${EVENT_WORDS[event] ?? event.replaceAll("_", " ")}${by}${isSaid ? "" : `: ${withMoments(inline(why, 110), at)}`}`;
   };
   return history.slice(-EVENTS_SHOWN).map(line).join("\n\n");
 }

@@ -17,7 +17,7 @@ export async function renderCard(card: AlertCard, telling: Telling): Promise<Out
   const [moved] = await telling.store.movedFrom(card.id);
   if (moved && moved.alert.episode >= (alert?.episode ?? 0)) return movedCard(moved.alert, moved.movedTo);
   if (alert === undefined) return { text: "This alert is not kept any more." };
-  return alertCard(alert, await factsOf(alert, card.destination, alerts.length, telling), telling);
+  return alertCard(alert, await factsOf(alert, card.destination, alerts, telling), telling);
 }
 
 /** A card of many with one alert so far says as much of it as a card of its own. */
@@ -28,20 +28,25 @@ async function onlyOne(
 ): Promise<OutboundMessage | undefined> {
   if (alert === undefined || another !== undefined) return undefined;
   if ((await telling.store.movedFrom(card.id)).length > 0) return undefined;
-  const message = alertCard(alert, await factsOf(alert, card.destination, 1, telling), telling);
+  const message = alertCard(alert, await factsOf(alert, card.destination, [alert], telling), telling);
   const title = `${markOfCard(card)} ${message.card?.title ?? ""}`.slice(0, 250);
   return { ...message, card: { ...message.card, title } };
 }
 
 /** `/alerts show ID`. `destination`: the chat where it is shown, whose time zone and route hold. */
 export async function renderDetails(alert: Alert, destination: string, telling: Telling): Promise<OutboundMessage> {
-  return alertDetails(alert, await factsOf(alert, destination, 1, telling), telling);
+  return alertDetails(alert, await factsOf(alert, destination, [alert], telling), telling);
 }
 
-async function factsOf(alert: Alert, destination: string, times: number, telling: Telling): Promise<CardFacts> {
+async function factsOf(
+  alert: Alert,
+  destination: string,
+  episodes: readonly Alert[],
+  telling: Telling,
+): Promise<CardFacts> {
   return {
     destination,
-    times,
+    episodes,
     history: await telling.store.history(alert.id, 200),
     standing: await standingOf(alert, telling),
     quiet: telling.silences.find(labelsOf(alert), telling.clock.now()),

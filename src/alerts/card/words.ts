@@ -35,8 +35,11 @@ export function titleOf(alert: Alert): string {
   return `${markOf(alert)} **${inline(alert.signal.title, TITLE_MAX)}**${state}`;
 }
 
+/** Date and time, time, time with seconds, date. */
+export type MomentStyle = "f" | "t" | "T" | "d";
+
 /** A moment, which every platform shows as its readers know it; `timezone` is for those that cannot know theirs. */
-export function moment(atMs: number, timezone: string | undefined, style: "f" | "t" = "f"): string {
+export function moment(atMs: number, timezone: string | undefined, style: MomentStyle = "f"): string {
   return `<t:${Math.floor(atMs / 1000)}:${style}${timezone === undefined ? "" : `:${timezone}`}>`;
 }
 

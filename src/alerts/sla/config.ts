@@ -136,7 +136,12 @@ const conversationsConfig = z.strictObject({
   resolved_after: duration("24h").describe(
     "A conversation ends when the customer is silent for this long after our last message.",
   ),
-  resolved_by: z.array(z.string()).default(["✅"]).describe("Reactions by which one of us ends a conversation."),
+  resolved_by: z
+    .array(z.string())
+    .default(["✅", "🫡"])
+    .describe(
+      "Reactions by which one of us ends a conversation. Telegram has no ✅ among its reactions: there it is 🫡.",
+    ),
 });
 export type ConversationsConfig = z.output<typeof conversationsConfig>;
 

@@ -14,6 +14,8 @@ export interface GatewayFacts {
 interface Parts {
   config(): AlertsConfig["watch_gateway"];
   status(): Promise<GatewayFacts>;
+  /** Those among the messages that wait for an operator, in words; undefined when there is none. */
+  lostPages(): Promise<string | undefined>;
   raiseOwn(signal: Omit<AlertSignal, "episode" | "at">): Promise<void>;
   clock: Clock;
 }
@@ -21,7 +23,7 @@ interface Parts {
 const LOOK_EVERY_MS = 30_000;
 const LOOK_AT_MOST_EVERY_MS = 1_000;
 
-export function watchGateway({ config, status, raiseOwn, clock }: Parts): { look(): Promise<number> } {
+export function watchGateway({ config, status, lostPages, raiseOwn, clock }: Parts): { look(): Promise<number> } {
   let undeliveredSince: number | undefined;
 
   async function lookAtPlatform({ platform, phase, since, reason }: GatewayFacts["adapters"][number]): Promise<void> {
@@ -51,13 +53,14 @@ export function watchGateway({ config, status, raiseOwn, clock }: Parts): { look
       outbox.held > 0 && `${outbox.held} held`,
       inbox.dead > 0 && `${inbox.dead} not handled`,
     ].filter((part) => part !== false);
+    const pages = count > 0 ? await lostPages() : undefined;
+    const since = `${parts.join(", ")}, for more than ${formatDuration(config().undelivered_after)}`;
     await raiseOwn({
       fingerprint: "gateway:letters",
       state: count > 0 ? "firing" : "resolved",
       severity: "warning",
       title: "Messages wait for an operator",
-      reason:
-        count > 0 ? `${parts.join(", ")}, for more than ${formatDuration(config().undelivered_after)}` : "none is left",
+      reason: count === 0 ? "none is left" : pages === undefined ? since : `${since}. ${pages}`,
       source: { kind: "gateway", id: "outbox" },
       runbook: "/outbox list",
       labels: { kind: "letters" },

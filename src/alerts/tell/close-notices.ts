@@ -7,7 +7,7 @@ import { ALERT_STATES, type Alert, type AlertCard, isOpen, type Notice, STATE_WO
 import type { Button } from "../../domain/message.js";
 import { HookgateError } from "../../lib/errors.js";
 import { type At, stateLine } from "../card/alert-card.js";
-import { cardButtons, urlOf } from "../card/buttons.js";
+import { cardButtons } from "../card/buttons.js";
 import { standingOf } from "../card/standing.js";
 import { inline, markOf, moment, NAMED } from "../card/words.js";
 import { routeAt } from "../steps/route.js";
@@ -81,8 +81,7 @@ async function wasHeld({ id }: Alert, postedAt: number, { store }: Telling): Pro
 async function buttonsOf(alert: Alert, destination: string, telling: Telling): Promise<Button[][]> {
   if (!isOpen(alert.state)) return [];
   const standing = await standingOf(alert, telling);
-  const url = urlOf(standing?.entity.link ?? alert.signal.entity?.link);
-  return cardButtons(alert, routeAt(alert, destination, telling).settings, url);
+  return cardButtons(alert, routeAt(alert, destination, telling).settings, standing);
 }
 
 /** How each of a few stands; of many, how many stand how, and the first of them: an edit that is too long for one message adds others. */

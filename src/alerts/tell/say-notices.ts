@@ -4,8 +4,8 @@ import { type Alert, type AlertCard, isOpen, type Notice } from "../../domain/al
 import type { OutboundMessage } from "../../domain/message.js";
 import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
-import { chatLink, headline, lateOf, wordsOf } from "../card/alert-card.js";
-import { cardButtons, press, urlOf } from "../card/buttons.js";
+import { chatLink, copyLine, headline, lateOf, wordsOf } from "../card/alert-card.js";
+import { cardButtons, press } from "../card/buttons.js";
 import { standingOf } from "../card/standing.js";
 import { inline, markOf, NAMED, titleOf, withoutPersonal } from "../card/words.js";
 import { defaultDestination } from "../config.js";
@@ -293,10 +293,10 @@ async function aboutOne(alert: Alert, sayings: readonly Saying[], telling: Telli
     // A quotation ends with an empty line.
     wordsOf(alert, standing, telling) && "",
     chatLink(entity, destination),
+    standing?.copy && copyLine(standing, entity),
     `${inline(saidOf(sayings, alert))}.${latenessOf(sayings, telling)} \`${alert.id}\``,
   ];
-  const url = urlOf(entity?.link);
-  const buttons = isOpen(alert.state) ? cardButtons(alert, settings, url) : [];
+  const buttons = isOpen(alert.state) ? cardButtons(alert, settings, standing) : [];
   return { text: lines.filter((line) => line !== undefined).join("\n"), buttons };
 }
 
@@ -346,6 +346,7 @@ async function bodyOf(sayings: readonly Saying[], telling: Telling): Promise<unk
         overdueMs: late && Math.max(0, -late.leftMs),
         lastWords: words === undefined ? undefined : withoutPersonal(telling.mask(words)),
         link: entity?.link,
+        copyUrl: standing?.copy?.link,
         cardUrl,
         runbook: signal.runbook,
       };

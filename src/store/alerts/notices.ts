@@ -1,6 +1,7 @@
 /** What is said about alerts besides their cards: reminders, escalations. Decided first which delivery says it, then sent. */
 import type { AlertStore, Notice } from "../../domain/alert.js";
 import type { Connection } from "../connection.js";
+import { IS_EXCEPTION } from "../delivery-rows.js";
 
 const UNSETTLED_MAX = 1_000;
 
@@ -23,7 +24,14 @@ export function createNotices({
   write,
 }: Connection): Pick<
   AlertStore,
-  "notices" | "assignNotices" | "noticesSent" | "requeueNotices" | "unsettledNotices" | "settleNotices" | "postedWith"
+  | "notices"
+  | "assignNotices"
+  | "noticesSent"
+  | "requeueNotices"
+  | "unsettledNotices"
+  | "settleNotices"
+  | "postedWith"
+  | "lostPages"
 > {
   const waiting = database.prepare<[string, number], NoticeRecord>(
     `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
@@ -47,6 +55,11 @@ export function createNotices({
      WHERE delivery_id IN (SELECT delivery_id FROM alert_notices WHERE alert_id = ? AND destination = ? AND is_sent
        AND delivery_id IS NOT NULL) ORDER BY id`,
   );
+  const lostPages = database.prepare<[], NoticeRecord>(
+    `SELECT id, alert_id, destination, kind, key, text, mentions, due_at, delivery_id, sent_at FROM alert_notices
+     WHERE kind = 'escalation' AND delivery_id IN
+       (SELECT id FROM deliveries WHERE ${IS_EXCEPTION} AND status IN ('dead', 'held')) ORDER BY id DESC LIMIT 100`,
+  );
   const settle = database.prepare<[number]>("UPDATE alert_notices SET is_settled = 1 WHERE id = ?");
   return {
     notices: (destination, limit) => read(() => waiting.all(destination, limit).map(noticeOf)),
@@ -65,6 +78,7 @@ export function createNotices({
       }),
     unsettledNotices: (destination) => read(() => unsettled.all(destination, UNSETTLED_MAX).map(noticeOf)),
     postedWith: (alertId, destination) => read(() => postedWith.all(alertId, destination).map(noticeOf)),
+    lostPages: () => read(() => lostPages.all().map(noticeOf)),
     settleNotices: (ids) =>
       write(() => {
         for (const id of ids) settle.run(id);

@@ -464,6 +464,18 @@ describe("a conversation's clocks", () => {
     expect(await desk.clocks()).toContain("first ended met 4");
   });
 
+  it("end by a reaction that Telegram has as well: ✅ is none of its", async () => {
+    const desk = await support();
+    const question = await desk.customer("thanks, all good");
+    await desk.pass(MINUTE);
+    await desk.rig.receive({
+      ...{ kind: "reaction", eventId: "r1", address: { platform: "loop", botId: "bot", chatId: "room" } },
+      ...{ messageId: question, userId: "1", emoji: "🫡", isDm: true, at: desk.clock.now() },
+    });
+    await desk.pass(MINUTE);
+    expect(await desk.clocks()).toEqual(["first ended unanswered 1", "solved ended unanswered 1"]);
+  });
+
   it("end when one of us says so: by a reaction, or by a command; the customer's next word begins another", async () => {
     const desk = await support();
     const question = await desk.customer("thanks, all good");
