@@ -32,6 +32,7 @@ import { createThreadNotes } from "./app/thread-notes.js";
 import { closeAll, firstTime, keepSwept, warnOfProblems } from "./app/upkeep.js";
 import { needValid, secretsOf } from "./app/valid.js";
 import { assembleAutomations } from "./automations/assemble.js";
+import { asideNotes } from "./automations/definition/sources.js";
 import { declareEvents } from "./automations/triggers/ingested.js";
 import type { LoadedConfig } from "./config/load.js";
 import { configWarnings } from "./config/warnings.js";
@@ -110,6 +111,7 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
     const followed = await followClock(store, clock, logger);
     closers.push(followed.stop);
     for (const warning of configWarnings(config, env)) logger.warn({}, warning);
+    for (const aside of asideNotes(loaded.file)) logger.info({}, aside);
     const keepSwitch = (hookId: string, enabled: boolean) => {
       overrides.keep(hookId, enabled);
       // What its trigger missed while it was off comes now.

@@ -3,6 +3,7 @@ import { realpath, stat } from "node:fs/promises";
 import type { FSWatcher } from "chokidar";
 import type { Clock, Timer } from "../lib/clock.js";
 import { hookFiles } from "./definition/sources.js";
+import { isHookFile } from "./definition/unread-files.js";
 
 const QUIET_MS = 300;
 /**
@@ -35,7 +36,7 @@ export async function watchDefinitions(
       ignoreInitial: true,
       persistent: false,
       atomic: true,
-      ignored: (path, stats) => stats?.isFile() === true && !/\.ya?ml$/.test(path),
+      ignored: (path, stats) => stats?.isFile() === true && !isHookFile(path),
     });
     for (const event of ["add", "change", "unlink"] as const) opened.on(event, onChange);
     await new Promise<void>((ready) => opened.once("ready", () => ready()));

@@ -5,6 +5,7 @@ import { loadCalendar } from "../alerts/sla/calendars/load.js";
 import { hooksOf } from "../app/hooks.js";
 import { plansOf, surroundings } from "../app/missions.js";
 import { faultsOf, type ListedProblem, problemsOf } from "../app/problems.js";
+import { asideNotes } from "../automations/definition/sources.js";
 import { install } from "../automations/install.js";
 import { declareEvents } from "../automations/triggers/ingested.js";
 import { longPast } from "../automations/triggers/timed.js";
@@ -70,6 +71,7 @@ async function staged(
   const installed = install(registry, new Map(), hooks, nothing);
   const definitions = [...installed.live.values()].map(({ definition }) => definition);
   for (const { hookId, message } of definitions.flatMap(notThereYet)) note(`hook ${hookId}: ${message}.`);
+  for (const aside of asideNotes(loaded.file)) note(aside);
   for (const { message } of registry.validate().filter((problem) => !isError(problem))) warning(message);
   const { database } = databaseFiles(env.DATABASE_URL);
   const rooms = readRooms(database);

@@ -51,15 +51,18 @@ function quickly(text: string): Read | undefined {
   }
 }
 
+const SECOND_DOCUMENT =
+  "--- starts a second document here, and only one is read from a file: remove this line. Several entries are one list, each with - before it";
+
 interface Positioned {
   document: Document;
   lines: LineCounter;
 }
 
 function slowly({ document, lines }: Positioned): Read {
-  const errors = document.errors.map(({ pos, message }) => {
+  const errors = document.errors.map(({ pos, code, message }) => {
     const { line, col } = lines.linePos(pos[0]);
-    return { line, column: col, message };
+    return { line, column: col, message: code === "MULTIPLE_DOCS" ? SECOND_DOCUMENT : message };
   });
   if (errors.length > 0) return { value: undefined, errors };
   try {

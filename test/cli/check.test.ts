@@ -207,6 +207,14 @@ const MISTAKES: Record<string, Mistake> = {
   },
   "a time that never comes": hook({ trigger: { cron: "0 0 30 2 *" } }, /never comes/),
   "a file that is no YAML": { files: { "hooks/bad.yaml": "hooks: [\n" }, found: /bad\.yaml/ },
+  "a file of hooks with another ending": {
+    files: { "hooks/z.json": JSON.stringify([{ id: "z", ...claim, run: TRUE }]) },
+    found: /hooks.z\.json: .*it has hooks and is not read, .*ends in \.yaml or \.yml: rename it to z\.yaml, or move it/,
+  },
+  "a file with two documents": {
+    files: { "hooks/two.yaml": "id: one\non: message_received\nrun: { shell: { sh: exit 0 } }\n---\nid: two\n" },
+    found: /two\.yaml:4:1: .*--- starts a second document here, and only one is read from a file: remove this line/,
+  },
   // Hooks that are in force and cannot do their work.
   "a missing module": hook({ ...received, run: { module: { path: "./none.mjs" } } }, /there is no module .*none\.mjs/),
   "a missing program": hook(
@@ -470,6 +478,23 @@ test("a module of a hook that is no JavaScript is reported with its line, and by
   } finally {
     await gateway.kill();
   }
+});
+
+test("a file of hooks that was put aside is a note, and what lies beside hooks is none", async () => {
+  const text = "id: a\non: message_received\nrun: { shell: { sh: exit 0 } }\n";
+  const data = {
+    "hooks/data.json": '{"run": [1], "on": true, "rows": []',
+    "hooks/notes.md": text,
+    "hooks/a.mjs": text,
+  };
+  write({ files: { "hooks/a.yaml.bak": text, "hooks/a.yaml~": text, ...data } });
+  const { code, out, err } = await runCli(["check"], { cwd: folder });
+  expect([code, err]).toEqual([0, ""]);
+  const notes = out.split("\n").filter((line) => line.startsWith("note: "));
+  expect(notes).toEqual([
+    expect.stringMatching(/a\.yaml\.bak is not read: the name of a file of hooks ends in \.yaml or \.yml$/),
+    expect.stringMatching(/a\.yaml~ is not read/),
+  ]);
 });
 
 test("keys without a value count as absent", async () => {

@@ -4,6 +4,7 @@ import { dirname, extname, join } from "node:path";
 import { deadLinkTarget } from "../../lib/dead-link.js";
 import { errorMessage } from "../../lib/errors.js";
 import { type Position, parseYaml, type YamlPath } from "../../lib/yaml-source.js";
+import { isHookFile, putAside, whyUnread } from "./unread-files.js";
 
 /** One definition as it was written. */
 export interface Source {
@@ -35,7 +36,11 @@ export function readSources({ file, hooks, placeOf }: ConfigHooks): { sources: S
       file,
       placeOf: (path, ofKey) => placeOf?.(["hooks", index, ...path], ofKey) ?? {},
     });
-  for (const hookFile of hookFiles(join(dirname(file), HOOKS_FOLDER))) readHookFile(hookFile, found);
+  for (const path of filesIn(join(dirname(file), HOOKS_FOLDER))) {
+    const unread = whyUnread(path);
+    if (unread !== undefined) found.problems.push({ file: path, message: unread });
+    if (isHookFile(path)) readHookFile(path, found);
+  }
   return found;
 }
 
@@ -60,9 +65,17 @@ export function hooksFolderProblem(file: string): { file: string; path: string; 
 
 /** In order of name, folders within included. No folder is no files. */
 export function hookFiles(folder: string): string[] {
-  return namesIn(folder)
-    .filter((name) => /\.ya?ml$/.test(name))
-    .map((name) => join(folder, name));
+  return filesIn(folder).filter(isHookFile);
+}
+
+/** One sentence for each file beside the configuration `file` that looks like a hook that was put aside. */
+export function asideNotes(file: string | undefined): string[] {
+  if (file === undefined) return [];
+  return filesIn(join(dirname(file), HOOKS_FOLDER)).flatMap((path) => putAside(path) ?? []);
+}
+
+function filesIn(folder: string): string[] {
+  return namesIn(folder).map((name) => join(folder, name));
 }
 
 /** Without hidden ones. */

@@ -64,12 +64,13 @@ describe("definitions", () => {
       "hookgate.yaml": `hooks:\n  - { id: a, on: message_received, ${RUN} }\n`,
       "hooks/b.yaml": `id: b\non: message_received\n${RUN}\n`,
       "hooks/more/c.yml": `- { id: c, on: message_received, ${RUN} }\n- { id: d, on: message_received, ${RUN} }\n`,
+      "hooks/upper.YAML": `{ id: u, on: message_received, ${RUN} }\n`,
       "hooks/z.yaml": `hooks:\n  - { id: e, on: message_received, ${RUN} }\n`,
       "hooks/notes.txt": "not: [a definition",
       "hooks/.hidden.yaml": "id: hidden",
     });
     expect(broken).toEqual([]);
-    expect(definitions.map(({ id }) => id)).toEqual(["a", "b", "c", "d", "e"]);
+    expect(definitions.map(({ id }) => id)).toEqual(["a", "b", "c", "d", "u", "e"]);
     expect(definitions[2]?.place).toMatchObject({ line: 1, column: 3 });
     expect(definitions[2]?.folder).toMatch(/hooks.more$/);
   });

@@ -1,0 +1,66 @@
+/** Files under `hooks/` that are not read, although somebody may take them for hooks: a guard that is in one of them guards nothing. */
+import { readFileSync, statSync } from "node:fs";
+import { basename, extname } from "node:path";
+import { parseYaml } from "../../lib/yaml-source.js";
+
+/** What a hook is written in by mistake, and what editors and systems append to a name. */
+const ENDINGS: ReadonlySet<string> = new Set([
+  "",
+  ".json",
+  ".jsonc",
+  ".json5",
+  ".txt",
+  ".conf",
+  ".yam",
+  ".yalm",
+  ".ymal",
+]);
+/** `guard.yaml.bak`, `guard.yml~`: put aside on purpose, or so it seems. */
+const PUT_ASIDE = /\.ya?ml(~|[.\-_ ][^/\\]*)$/i;
+const MAX_BYTES = 256 * 1024;
+
+/** By its name, in upper case, too: some systems make no difference. */
+export const isHookFile = (path: string) => /\.ya?ml$/i.test(path);
+
+/** Why a file that has hooks is not read; undefined when it is read, or has none. */
+export function whyUnread(file: string): string | undefined {
+  if (isHookFile(file) || !ENDINGS.has(extname(file).toLowerCase()) || isOfPackage(file)) return undefined;
+  if (!hasHooks(file)) return undefined;
+  const name = basename(file);
+  const better = `${name.replace(/(\.ya?ml)?(\.[a-z0-9]*)?$/i, "")}.yaml`;
+  return `it has hooks and is not read, because the name of a file of hooks ends in .yaml or .yml: rename it to ${better}, or move it out of this folder`;
+}
+
+/** Said of a file that was put aside. */
+export function putAside(file: string): string | undefined {
+  return PUT_ASIDE.test(file) && !isOfPackage(file) && whyUnread(file) === undefined
+    ? `${file} is not read: the name of a file of hooks ends in .yaml or .yml`
+    : undefined;
+}
+
+const isOfPackage = (file: string) => file.split(/[\\/]/).includes("node_modules");
+
+function hasHooks(file: string): boolean {
+  try {
+    const found = statSync(file);
+    if (!found.isFile() || found.size > MAX_BYTES) return false;
+    const text = readFileSync(file, "utf8");
+    // Most files beside hooks are data and programs, and are not parsed.
+    if (!/\brun\b["']?\s*:/.test(text) || !/\b(on|trigger)\b["']?\s*:/.test(text)) return false;
+    const { value, errors } = parseYaml(text);
+    return errors.length === 0 && listOf(value).some(isHook);
+  } catch {
+    return false; // what cannot be read is no hook that anybody could read
+  }
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  const list = isMap(value) && Array.isArray(value.hooks) ? value.hooks : value;
+  return Array.isArray(list) ? list : [list];
+}
+
+const isHook = (value: unknown) => isMap(value) && "run" in value && ("on" in value || "trigger" in value);
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
