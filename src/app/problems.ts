@@ -230,20 +230,39 @@ function unwatched({ trigger, point }: Definition, definitions: readonly Definit
   ];
 }
 
+const ANY_ACCOUNT = { web: undefined, discord: undefined, telegram: undefined };
+
 /** Rooms and people of the web chat that its matcher names and that do not exist, and names where other platforms have numbers. */
-function unknownPlaces({ match }: Definition, { config, rooms }: Examined): string[] {
-  const accounts = { web: undefined, discord: undefined, telegram: undefined };
+function unknownPlaces({ match, point }: Definition, { config, rooms }: Examined): string[] {
   const problems: (readonly [string, string | undefined])[] = [];
+  // Plugins and events may be of platforms with ids of their own.
+  const isOfOthers = /^(plugin|event):/.test(point);
+  const isWebOnly = match?.platforms?.every((platform) => platform === "web") === true;
   for (const text of match?.chats ?? []) {
     const [, platform = "", id = ""] = /^([a-z]+):([^:]+)$/.exec(text) ?? [];
-    if (platform === "web") problems.push(["match.chats", chatProblem(`web:web:${id}`, ["web"], rooms, accounts)]);
+    if (platform === "" && !isOfOthers) problems.push(["match.chats", bareChatProblem(text, rooms)]);
+    else if (platform === "web")
+      problems.push(["match.chats", chatProblem(`web:web:${id}`, ["web"], rooms, ANY_ACCOUNT)]);
     else problems.push(["match.chats", addressProblem({ platform, botId: "", chatId: id })]);
   }
-  for (const text of match?.users ?? [])
+  for (const text of match?.users ?? []) {
+    // What is posted in the name of a channel is of its number, which is negative.
+    if (/^telegram:-\d+$/.test(text)) continue;
     if (text.includes(":")) problems.push(["match.users", personProblem(`person:${text}`, config)]);
+    else if (isWebOnly && !isOfOthers) problems.push(["match.users", personProblem(`person:web:${text}`, config)]);
+    else if (!isOfOthers && !/^-?\d+$/.test(text))
+      problems.push(["match.users", `"${text}" is no id of a person, which is a number that /whoami shows`]);
+  }
   return problems.flatMap(([field, problem]) =>
     problem === undefined ? [] : [`${field}: ${problem}, so this never matches`],
   );
+}
+
+/** A chat without its platform: a number on Discord and Telegram, a name in the web chat. */
+function bareChatProblem(text: string, rooms: Examined["rooms"]): string | undefined {
+  if (/^-?\d+$/.test(text)) return undefined;
+  const unknown = chatProblem(`web:web:${text}`, ["web"], rooms, ANY_ACCOUNT);
+  return unknown && `${unknown}, and chats of other platforms have numbers`;
 }
 
 function hookProblem(id: string, { hooks, broken, plugins }: Examined): string | undefined {

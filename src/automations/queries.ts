@@ -10,7 +10,10 @@ import { MISSION_STATUSES } from "../domain/mission.js";
 import { platformProblem } from "../domain/platform.js";
 import { DELIVERY_STATUSES, type InboxStatus } from "../domain/store.js";
 import { TASK_STATUSES } from "../domain/task.js";
+import { resolveAlias } from "../hooks/aliases.js";
+import { catalogue } from "../hooks/catalogue/index.js";
 import { parseDuration } from "../lib/duration.js";
+import { nearest } from "../lib/nearest.js";
 
 export const INBOX_STATUSES = [
   "waiting",
@@ -41,6 +44,27 @@ const platform = z
     if (message !== undefined) context.addIssue({ code: "custom", message });
   })
   .optional();
+/** Other ids than numbers are of no person. */
+const user = z
+  .string()
+  .regex(/^-?\d+$/, { error: ({ input }) => `expected a number, as platforms identify users, got "${String(input)}"` })
+  .optional();
+const KNOWN_POINTS = catalogue.map(({ name }) => name);
+/** Points of plugins and events are not known here. */
+const point = z
+  .string()
+  .superRefine((name, context) => {
+    const { hook } = resolveAlias(name);
+    if (/^(plugin|event):/.test(name) || KNOWN_POINTS.some((known) => known === name)) return;
+    const unknown = `there is no hook point "${name}"${nearestOf(name)}`;
+    const message = hook === name ? unknown : `dispatches name this point ${hook}: write "${hook}"`;
+    context.addIssue({ code: "custom", message });
+  })
+  .optional();
+const nearestOf = (name: string) => {
+  const near = nearest(name, KNOWN_POINTS);
+  return near === undefined ? "; `npx hookgate points` lists them" : ` (did you mean "${near}"?)`;
+};
 const oneOf = <T extends string>(known: readonly T[]) => z.enum(known).optional();
 
 export const queries = {
@@ -50,7 +74,7 @@ export const queries = {
   },
   messages: {
     summary: "Messages that came in, as the inbox keeps them.",
-    args: z.strictObject({ platform, chat: text, user: text, status: oneOf(INBOX_STATUSES), since, limit }),
+    args: z.strictObject({ platform, chat: text, user, status: oneOf(INBOX_STATUSES), since, limit }),
   },
   deliveries: {
     summary: "Messages that went out, or wait, or failed.",
@@ -58,7 +82,7 @@ export const queries = {
   },
   dispatches: {
     summary: "Hook points that fired, with the runs of their hooks.",
-    args: z.strictObject({ point: text, hook: text, outcome: oneOf(OUTCOMES), since, limit }),
+    args: z.strictObject({ point, hook: text, outcome: oneOf(OUTCOMES), since, limit }),
   },
   status: {
     summary: "How the gateway is: its platforms, and what waits in its queues.",

@@ -51,8 +51,13 @@ function quickly(text: string): Read | undefined {
   }
 }
 
-const SECOND_DOCUMENT =
-  "--- starts a second document here, and only one is read from a file: remove this line. Several entries are one list, each with - before it";
+/** In place of the words of the parser. */
+const PLAIN: Readonly<Record<string, string>> = {
+  MULTIPLE_DOCS:
+    "--- starts a second document here, and only one is read from a file: remove this line. Several entries are one list, each with - before it",
+  BAD_DQ_ESCAPE:
+    'in "…" a backslash starts an escape such as \\n, and this is none: write the text in single quotes, or the backslash twice',
+};
 
 interface Positioned {
   document: Document;
@@ -62,7 +67,7 @@ interface Positioned {
 function slowly({ document, lines }: Positioned): Read {
   const errors = document.errors.map(({ pos, code, message }) => {
     const { line, col } = lines.linePos(pos[0]);
-    return { line, column: col, message: code === "MULTIPLE_DOCS" ? SECOND_DOCUMENT : message };
+    return { line, column: col, message: PLAIN[code] ?? message };
   });
   if (errors.length > 0) return { value: undefined, errors };
   try {

@@ -215,6 +215,11 @@ const MISTAKES: Record<string, Mistake> = {
     files: { "hooks/two.yaml": "id: one\non: message_received\nrun: { shell: { sh: exit 0 } }\n---\nid: two\n" },
     found: /two\.yaml:4:1: .*--- starts a second document here, and only one is read from a file: remove this line/,
   },
+  "a backslash in double quotes": {
+    files: { "hooks/slash.yaml": "run: { chat: { text: \"{{ current_time | date: '%H\\:%M' }}\" } }\n" },
+    found:
+      /slash\.yaml:1:\d+: .*in "…" a backslash starts an escape such as \\n, and this is none: write the text in single/,
+  },
   // Hooks that are in force and cannot do their work.
   "a missing module": hook({ ...received, run: { module: { path: "./none.mjs" } } }, /there is no module .*none\.mjs/),
   "a missing program": hook(

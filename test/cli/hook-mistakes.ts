@@ -56,6 +56,18 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { db_query: { query: "runs", args: { hok: "x" } } },
     /db_query\.args\.hok: .*did you mean "hook"\?/,
   ),
+  "an unknown point in a query": step(
+    { db_query: { query: "dispatches", args: { point: "mesage_received" } } },
+    /args\.point: .*there is no hook point "mesage_received" \(did you mean "message_received"\?\)$/,
+  ),
+  "a point in a query by its other name": step(
+    { db_query: { query: "dispatches", args: { point: "task.completed" } } },
+    /args\.point: .*dispatches name this point task:complete: write "task:complete"$/,
+  ),
+  "a person in a query by name": step(
+    { db_query: { query: "messages", args: { user: "bob" } } },
+    /args\.user: .*expected a number, as platforms identify users, got "bob"$/,
+  ),
   "an unknown status in a query": step(
     { db_query: { query: "runs", args: { status: "fialed" } } },
     /db_query\.args\.status: .*"fialed" is not known here \(did you mean "failed"\?\)/,
@@ -235,6 +247,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   "ignored files that are all files": hook(
     { trigger: { files: { paths: ["in/*.csv", "out/"], ignore: ["**/.git/**", "**"] } } },
     /trigger\.files\.ignore: .*"\*\*" leaves out everything that `paths` names, so no change starts the hook/,
+  ),
+  "ignored files outside of the folder": hook(
+    { trigger: { files: { paths: ["in/*.csv"], ignore: ["../old/**"] } } },
+    /trigger\.files\.ignore\.0: .*"\.\.\/old\/\*\*" leaves out nothing: a pattern is compared with paths below the folder/,
   ),
   "a time zone beside an offset": hook(
     { trigger: { at: "2099-12-24T18:00Z", timezone: "Europe/Berlin" } },
@@ -455,6 +471,18 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a matcher of no room": hook(
     { ...received, match: { chats: ["web:nowhere"] } },
     /match\.chats: there is no room "nowhere" in the web chat.*so this never matches/,
+  ),
+  "a matcher of a person by name alone": hook(
+    { ...received, match: { users: ["7", "bob"] } },
+    /match\.users: "bob" is no id of a person, which is a number that \/whoami shows, so this never matches$/,
+  ),
+  "a matcher of no person of the one platform": hook(
+    { ...received, match: { platforms: ["web"], users: ["99"] } },
+    /match\.users: there is no person 99 in the web chat.*so this never matches/,
+  ),
+  "a matcher of no chat": hook(
+    { ...received, match: { chats: ["genral"] } },
+    /match\.chats: there is no room "genral" in the web chat \(did you mean "general"\?\), and chats of other platforms have numbers, so this never matches$/,
   ),
   "a matcher of no person": hook(
     { ...received, match: { users: ["web:99"] } },

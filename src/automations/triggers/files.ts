@@ -1,4 +1,5 @@
 /** `files: { paths: [...] }`: when files change. */
+import { isAbsolute } from "node:path";
 import picomatch from "picomatch";
 import { z } from "zod";
 import { duration } from "../../lib/config-fields.js";
@@ -13,13 +14,22 @@ const glob = z
   .refine((text) => !isBadGlob(text), "expected a file, a folder or a glob with balanced brackets");
 const globs = z.union([glob.transform((one) => [one]), z.array(glob).min(1)]);
 
+/** Compared with the path below the folder of the file and below each of `paths`: nothing else is ever left out. */
+const ignored = globs.superRefine((patterns, context) => {
+  patterns.forEach((pattern, index) => {
+    if (!isAbsolute(pattern) && !/^(\.\/)*\.\.(\/|$)/.test(pattern)) return;
+    const message = `"${pattern}" leaves out nothing: a pattern is compared with paths below the folder of this file and below each of \`paths\`, so write it from there on, such as "**/tmp/**"`;
+    context.addIssue({ code: "custom", message, path: [index] });
+  });
+});
+
 export const filesOptions = z
   .strictObject({
     files: z.strictObject({
       paths: globs.describe(
         "Files, folders (everything in them) and globs, relative to the file that defines the hook. The gateway's own files (its database, uploads and so on) start no hook.",
       ),
-      ignore: globs.default(DEFAULT_IGNORE).describe("Globs of what to leave out; replaces the default."),
+      ignore: ignored.default(DEFAULT_IGNORE).describe("Globs of what to leave out; replaces the default."),
       operations: z
         .array(z.enum(FILE_OPERATIONS))
         .min(1)

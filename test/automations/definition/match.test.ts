@@ -95,16 +95,26 @@ describe("what check accepts", { timeout: 60_000 }, () => {
   const works = PAIRS.filter(({ refused }) => refused === undefined);
   let product: Product;
   beforeAll(async () => {
-    product = await startProduct({ hooks: works.map(hookOf) }, {}, (at) => mkdirSync(join(at, "in")));
+    product = await startProduct({ hooks: works.map(hookOf) }, {}, (at) => {
+      for (const name of ["in", "hooks", "beside", "far"]) mkdirSync(join(at, name));
+      const paths = ["../beside/**/*.csv", join(at, "far/*.csv")];
+      const hook = { id: "elsewhere", trigger: { files: { paths, debounce: "50ms" } }, run };
+      writeFileSync(join(at, "hooks/elsewhere.yaml"), JSON.stringify(hook));
+    });
   });
   afterAll(() => product.close());
 
-  test("starts the hook for what matches, and for nothing else", async () => {
+  test("starts the hook for what matches, and for nothing else; files may lie outside of the folder of the hook", async () => {
     await product.event({ toolName: "x", agentId: "x", crewId: "x", severity: "x", platform: "x", chatId: "x", n: 2 });
     await product.event(Object.assign({}, ...Object.values(FIELDS).map(([, part]) => part)));
     writeFileSync(join(product.folder, "in/other.txt"), "x");
     writeFileSync(join(product.folder, "in/rows.csv"), "x");
     for (const pair of works) await product.ended(hookOf(pair).id);
+    for (const [index, name] of ["beside/a.txt", "beside/a.csv", "far/b.csv"].entries()) {
+      writeFileSync(join(product.folder, name), "x");
+      if (index > 0) await product.ended("elsewhere", index);
+    }
+    expect(product.runs("elsewhere")).toHaveLength(2);
     expect(works.map((pair) => product.runs(hookOf(pair).id).length)).toEqual(works.map(() => 1));
   });
 });
