@@ -113,19 +113,26 @@ function familiesOf(rows: readonly HookRow[]): Family[] {
   return found;
 }
 
+/** A row fits a phone. */
+const HOOK_WIDTH = 24;
+
+const markOf = (row: HookRow | undefined) => (row?.enabled ? "●" : "○");
+
 /** One table; a line above the hooks of a point names it, so that a row has room on a phone. */
 function familyText({ family, rows }: Family, now: number): string {
+  const named = rows.map((row) => (row.phase ? `${row.id} (${row.phase})` : row.id));
+  const isLong = (index: number) => [...(named[index] ?? "")].length > HOOK_WIDTH;
   const [titles = "", ...lines] = align(
     [
       { title: "" },
-      { title: "hook", maxCharacters: 24 },
+      { title: "hook", maxCharacters: HOOK_WIDTH },
       { title: "fired", right: true },
       { title: "24 h", right: true },
       { title: "failed", right: true },
     ],
-    rows.map((row) => [
-      row.enabled ? "●" : "○",
-      row.phase ? `${row.id} (${row.phase})` : row.id,
+    rows.map((row, index) => [
+      isLong(index) ? "" : markOf(row),
+      isLong(index) ? "" : (named[index] ?? ""),
       row.neverFired
         ? "never"
         : row.alwaysSkipped
@@ -139,6 +146,8 @@ function familyText({ family, rows }: Family, now: number): string {
   ).split("\n");
   const withPoints = rows.flatMap(({ point }, index) => [
     ...(point === rows[index - 1]?.point ? [] : [point]),
+    // Ids are copied into commands: a long one stands whole, over its row.
+    ...(isLong(index) ? [`${markOf(rows[index])}  ${named[index]}`] : []),
     lines[index] ?? "",
   ]);
   return `**${plain(family)}**\n${block([titles, ...withPoints].join("\n"))}`;

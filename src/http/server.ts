@@ -183,7 +183,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     });
     if (options.webhook) addWebhook(app, options.webhook);
     if (options.web)
-      await app.register(fastifyStatic, { root: options.web.pageFolder, cacheControl: false, etag: true });
+      await app.register(fastifyStatic, {
+        root: options.web.pageFolder,
+        cacheControl: false,
+        etag: true,
+        setHeaders: revalidated,
+      });
   }
 
   function sweepOld(): void {
@@ -340,4 +345,9 @@ function urlOf(app: FastifyInstance, host: string): string {
   const port = bound !== null && typeof bound === "object" ? bound.port : 0;
   const name = host === "0.0.0.0" || host === "::" ? "localhost" : host.includes(":") ? `[${host}]` : host;
   return `http://${name}:${port}`;
+}
+
+/** After an update the page and its scripts fit each other: a browser asks each time, and is told that nothing changed. */
+function revalidated(reply: { header(name: string, value: string): unknown }): void {
+  reply.header("cache-control", "no-cache");
 }

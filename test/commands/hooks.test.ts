@@ -35,6 +35,14 @@ describe("/hooks list", () => {
     expect(data).toEqual({ hooks: [], families: [], total: 0, page: 1, pages: 1, broken: [] });
   });
 
+  it("shows long ids whole, so that they can be copied", async () => {
+    const id = "reply-to-customers-of-the-night-shift";
+    desk.registry.registerVoid("message_received", () => {}, { id });
+    desk.registry.registerVoid("message_received", () => {}, { id: "short" });
+    const { shown } = await desk.say("/hooks");
+    expect(shown).toMatch(new RegExp(`● {2}${id}( \\(\\w+\\))?\n +never\n● +short`));
+  });
+
   it("shows state, when it last fired, fires, failures and marks those that never fired", async () => {
     desk.registry.registerVoid("message_received", () => {}, { id: "seen" });
     desk.registry.registerVoid("message_received", () => Promise.reject(new Error("broken")), { id: "broken" });
@@ -76,7 +84,10 @@ describe("/hooks list", () => {
     const [inbound = ""] = message.text.split("**outbound**");
     expect(inbound.match(/^(message_received|● {2}a-plugin.*|reaction_added|● {2}smile.*)$/gm)).toHaveLength(4);
     const rows = [...message.text.matchAll(/```\n([\s\S]*?)\n```/g)].flatMap(([, rows = ""]) => rows.split("\n"));
-    expect(Math.max(...rows.map((row) => [...row].length))).toBeLessThanOrEqual(40);
+    // A long id is whole, on a line of its own.
+    const others = rows.filter((row) => row !== "●  a-plugin-with-a-long-name.and-a-long-hook");
+    expect(others).toHaveLength(rows.length - 1);
+    expect(Math.max(...others.map((row) => [...row].length))).toBeLessThanOrEqual(40);
     expect((data as { families: unknown }).families).toEqual([
       { family: "inbound", hooks: ["a-plugin-with-a-long-name.and-a-long-hook", "smile"] },
       { family: "outbound", hooks: ["sent"] },

@@ -231,6 +231,16 @@ describe("the default route", () => {
   });
 });
 
+it("who asks the gateway what it can do is pointed to /help", async () => {
+  const rig = await startRig();
+  const asked = ["help", "What can you do?", "can you help with the invoice"];
+  for (const text of asked) await rig.say(text, { isDm: true, userId: "1" });
+  await rig.idle();
+  const help = "No hook answered. `/help` shows what I can do. `/hooks why last` shows why.";
+  const texts = rig.platform.texts().join("");
+  expect(texts).toBe(`${help}${help}No hook answered. \`/hooks why last\` shows why.`);
+});
+
 describe("a command that is not there", () => {
   it("is told to an operator in private, with the nearest; elsewhere, and from others, it is talk", async () => {
     const status = { name: "status", summary: "How it is", role: "viewer" as const, options: [] };

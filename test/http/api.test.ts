@@ -200,6 +200,8 @@ describe("who may come in", () => {
 
   it("serves the page under a policy that runs nothing but its own scripts", async () => {
     const page = await app.call(undefined, "GET", "/");
+    // A page of before an update does not load the scripts of after it.
+    expect(page.headers.get("cache-control")).toBe("no-cache");
     expect(page.body).toContain("<title>Hookgate</title>");
     const policy = page.headers.get("content-security-policy") ?? "";
     expect(policy).toContain("default-src 'none'");

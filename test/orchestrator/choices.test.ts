@@ -107,6 +107,19 @@ describe("a command that leaves out what it is about", () => {
     await app.command(`/mission cancel ${missionId}`);
   });
 
+  it("shows on its buttons where the choices differ", async () => {
+    const app = await opened();
+    const title = "Write the monthly report of the support team for";
+    for (const month of ["January", "February"]) await app.add(`/task add me ${title} ${month}`);
+    const which = await asked(app, "/task cancel");
+    expect(labels(which).map((label) => [...label].slice(0, 24).join(""))).toEqual([
+      "…pport team for February",
+      "…upport team for January",
+    ]);
+    // The answer has the names.
+    expect(which.text).toMatch(/Write the monthly report.*February/);
+  });
+
   it("asks whoever has work, of their own and nothing else; refuses whoever has none; completes alike", async () => {
     const app = await opened();
     await app.add("/task add me Keep the secret");

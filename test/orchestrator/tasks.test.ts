@@ -286,6 +286,7 @@ describe("a task that an agent does", () => {
       { toolCalls: [call("report", { now: "looking around", percent: 10 })] },
       { toolCalls: [call("count", { input: { word: "x" } })] },
       { toolCalls: [call("finish", { done: false, summary: "there are too few" })] },
+      { toolCalls: [call("count", { input: { word: "after the end" } })] },
       { content: "I said so." },
     ];
     server.on({ predicate: () => true }, () => turns.shift() ?? { content: "nothing more" });
@@ -307,5 +308,7 @@ describe("a task that an agent does", () => {
       input: { word: "x" },
     });
     expect(JSON.stringify(server.getRequests().at(-1)?.body)).toContain("Count them");
+    // After `finish` the model is not asked again.
+    expect(server.getRequests()).toHaveLength(3);
   });
 });

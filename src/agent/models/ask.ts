@@ -26,6 +26,8 @@ export async function askModel({ name, model, key, clock }: Asked, request: Mode
   const spent: { usage: ModelUsage; rounds: number; text: string } = { usage: { model: name }, rounds: 0, text: "" };
   const recorded = recordedTools(request.tools, signal, clock);
   const budget = createBudget(bounds, model.price);
+  const last = new Set(request.tools.filter(({ isLast }) => isLast === true).map(({ name: one }) => one));
+  const hasFinished = () => recorded.calls.some(({ tool, error }) => last.has(tool) && error === undefined);
   const facts = (): ModelFacts => ({ usage: spent.usage, rounds: spent.rounds, toolCalls: recorded.calls });
   try {
     const result = await generateText({
@@ -40,7 +42,7 @@ export async function askModel({ name, model, key, clock }: Asked, request: Mode
       system: request.system,
       prompt: request.prompt,
       tools: recorded.tools,
-      stopWhen: stepCountIs(bounds.rounds),
+      stopWhen: [stepCountIs(bounds.rounds), () => hasFinished()],
       ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
       // Repeating is the transport's: it knows Retry-After, and never runs a tool twice.
       maxRetries: 0,
@@ -54,6 +56,7 @@ export async function askModel({ name, model, key, clock }: Asked, request: Mode
         recordRefused(step, recorded);
       },
     });
+    if (hasFinished()) return { kind: "answered", text: spent.text, ...facts() };
     return conclude(result.finishReason, spent.text, budget, facts());
   } catch (error) {
     if (error instanceof BoundReached) return { kind: "bounded", bound: error.bound, text: spent.text, ...facts() };

@@ -6,6 +6,7 @@ import type { Command, CommandAnswer } from "../commands.js";
 import type { CommandTable } from "../inbound/parse-command.js";
 import type { Parts } from "../parts.js";
 import { best, near } from "./best.js";
+import { shortened } from "./titled.js";
 import { type Asking, listOf, valuesOf } from "./values.js";
 
 /** A row each, and Discord shows five. */
@@ -42,6 +43,7 @@ export async function offerChoices(
   const more = found.length > MOST ? "There are more. Type a word of the name, or the start of the id." : undefined;
   const hint = ["Which one?", ...shown.map(plainLine), more, error.hint];
   const said = hint.filter((part) => part !== undefined).join("\n");
+  const labels = labelsOf(shown.map(wordsOf));
   return {
     message: {
       text: [
@@ -51,7 +53,9 @@ export async function offerChoices(
       ]
         .filter((part) => part !== "")
         .join("\n\n"),
-      buttons: shown.map((choice) => [button(command, { ...asking.given, [name]: choice.value }, choice)]),
+      buttons: shown.map((choice, index) => [
+        button(command, { ...asking.given, [name]: choice.value }, labels[index] ?? choice.value),
+      ]),
     },
     data: {
       error: { code: error.code, message: error.message, hint: said },
@@ -84,9 +88,23 @@ function wordsOf({ name, value }: Choice): string {
   return name.endsWith(tail) ? name.slice(0, -tail.length) : name;
 }
 
-function button(command: Command, options: Readonly<Record<string, OptionValue>>, choice: Choice): Button {
+/** What a phone shows of a button. Labels that differ only behind it lose the words that they all begin with. */
+const SEEN = 30;
+
+function labelsOf(words: readonly string[]): string[] {
+  const [first = "", ...others] = words;
+  let alike = 0;
+  while (others.length > 0 && alike < first.length && words.every((one) => one[alike] === first[alike])) alike++;
+  // Whole words only, so that what is left can be read.
+  const cut = first.slice(0, alike).search(/[^\s._:/…-]*$/);
+  const isHidden =
+    words.some((one) => [...one].length > SEEN) && cut > SEEN / 3 && words.every((one) => one.length > cut);
+  return words.map((one) => shortened(isHidden ? `…${one.slice(cut)}` : one, MAX_LABEL));
+}
+
+function button(command: Command, options: Readonly<Record<string, OptionValue>>, label: string): Button {
   return {
-    label: [...wordsOf(choice)].slice(0, MAX_LABEL).join(""),
+    label,
     style: "secondary",
     action: { kind: "command", line: commandLine(command, options) },
   };

@@ -4,6 +4,13 @@
 const MAX_TITLE = 48;
 
 export function titled(text: string): string {
-  const characters = [...text.replace(/\s+/g, " ").trim()];
-  return characters.length <= MAX_TITLE ? characters.join("") : `${characters.slice(0, MAX_TITLE - 1).join("")}…`;
+  return shortened(text.replace(/\s+/g, " ").trim(), MAX_TITLE);
+}
+
+/** In the middle: names that begin alike differ at their end. */
+export function shortened(text: string, max: number): string {
+  const characters = [...text];
+  if (characters.length <= max) return text;
+  const end = Math.floor((max - 1) / 2);
+  return `${characters.slice(0, max - 1 - end).join("")}…${characters.slice(-end).join("")}`;
 }

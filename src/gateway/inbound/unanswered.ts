@@ -56,7 +56,14 @@ async function noteTo(
   if (operator.role === undefined)
     return message.isDm || message.isGroupMention ? introduced(row, message, inbound) : [];
   if (!message.isDm) return inRoom(row, message, operator, inbound);
-  return [note(row, message, undefined, "No hook answered. `/hooks why last` shows why.", inbound)];
+  const text = `No hook answered.${helpFor(message)} \`/hooks why last\` shows why.`;
+  return [note(row, message, undefined, text, inbound)];
+}
+
+const ASKS_FOR_HELP = /^\W*(help( me)?|commands|what can (you|i|we) do( here)?|what do you do)\W*$/i;
+
+function helpFor(message: InboundMessage): string {
+  return ASKS_FOR_HELP.test(message.text) ? " `/help` shows what I can do." : "";
 }
 
 /**
@@ -127,7 +134,7 @@ async function inRoom(
   if (known && known.rowId !== row.id && Math.abs(now - known.at) < ROOM_PAUSE_MS) return [];
   await keyValue.set(ROOMS, room, { rowId: row.id, at: now });
   // The note may arrive in a direct message, where `last` is another message: so it names this one.
-  const text = `No hook answered your message in the room. \`/hooks why m${row.id}\` shows why.`;
+  const text = `No hook answered your message in the room.${helpFor(message)} \`/hooks why m${row.id}\` shows why.`;
   const told = note(row, message, undefined, text, inbound);
   return [orOpenly(told, message, messageAddress(message), inbound, text)];
 }

@@ -94,6 +94,7 @@ function finishTool(finish: (verdict: Verdict) => void): ModelTool<z.output<type
     name: "finish",
     description: "Ends the task, with its result.",
     args: finishArgs,
+    isLast: true,
     async run(given) {
       finish(given);
       return { finished: true };
