@@ -34,7 +34,13 @@ export const gateSpec: CommandSpec = {
       completeFor: { list: "missions" },
     },
     { name: "gate", summary: "release: which gate", type: "string", complete: "gates" },
-    { name: "reason", summary: "release: why it may open (it is recorded)", type: "string", rest: true },
+    {
+      name: "reason",
+      summary: "release: why it may open (it is recorded)",
+      type: "string",
+      rest: true,
+      neededFor: ["release"],
+    },
   ],
 };
 

@@ -35,7 +35,12 @@ export const scheduleSpec: CommandSpec = {
       complete: "schedules",
       completeFor: { add: "plans" },
     },
-    { name: "cron", summary: 'add: a cron expression in quotes, such as "0 9 * * MON-FRI"', type: "string" },
+    {
+      name: "cron",
+      summary: 'add: a cron expression in quotes, such as "0 9 * * MON-FRI"',
+      type: "string",
+      neededFor: ["add"],
+    },
     { name: "timezone", summary: "add: such as Europe/Berlin; the machine's when absent", type: "string" },
     { name: "name", summary: "add: its id; the plan's when absent", type: "string" },
   ],

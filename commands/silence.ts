@@ -32,6 +32,7 @@ export const silenceSpec: CommandSpec = {
       name: "matchers",
       summary: "add: policy=replies severity!=critical; expire: its id",
       type: "string",
+      neededFor: ["add"],
       completeFor: { expire: "silences" },
     },
     { name: "for", summary: "add: how long, such as 2h", type: "string" },

@@ -93,6 +93,7 @@ export const taskSpec: CommandSpec = {
       summary: "add: the title; assign: to whom; deadline: when, or none; else a reason, a result or a question",
       type: "string",
       rest: true,
+      neededFor: ["add", "deadline", "ask", "note"],
       completeFor: { assign: "assignees" },
     },
     ...taskOptions,

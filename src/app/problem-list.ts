@@ -35,8 +35,6 @@ export interface ProblemList {
   ofDestination(at: Address): Promise<string | undefined>;
 }
 
-const commandNames = commandSpecs.map(({ name }) => name);
-
 export function createProblemList(first: LoadedConfig, parts: Parts): ProblemList {
   let inForce = first;
   let rejection: Rejection | undefined;
@@ -52,13 +50,7 @@ export function createProblemList(first: LoadedConfig, parts: Parts): ProblemLis
       definitions: parts.automations.list(),
       broken: parts.automations.broken(),
       plans: parts.plans,
-      commands: [
-        ...commandNames,
-        ...parts
-          .plugins()
-          .commands()
-          .map(({ name }) => name),
-      ],
+      commands: [...commandSpecs, ...parts.plugins().commands()],
       faults: await faultsOf(parts.automations.list()),
       rooms: new Set([...rooms.map(({ id }) => id), ...config.web.rooms.map(({ id }) => id)]),
       stuck: parts.automations.problems(),

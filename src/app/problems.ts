@@ -5,6 +5,7 @@
  * A problem of the whole configuration refuses it. Any other stops only what it is about: a platform, an event, a hook, a plugin, a
  * plan, a setting. The rest is in force, and the problem is listed until it is fixed.
  */
+
 import type { Definition } from "../automations/definition/definition.js";
 import type { BrokenHook } from "../automations/desk.js";
 import { eventName } from "../automations/triggers/event-point.js";
@@ -13,16 +14,19 @@ import type { Environment } from "../config/env.js";
 import { brokenPlatform, type ConfigProblem, type LoadedConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
 import { addressProblem } from "../domain/address.js";
+import type { CommandSpec } from "../domain/command.js";
 import { PLATFORMS, type PlatformName } from "../domain/platform.js";
 import type { Matcher } from "../hooks/matcher.js";
 import { failureStopsNothing } from "../hooks/point.js";
 import type { HookInfo } from "../hooks/registration.js";
+import { systemClock } from "../lib/clock.js";
 import { nearest } from "../lib/nearest.js";
 import { parseDestinations } from "../lib/outgoing/destinations.js";
 import { whyNotMasked } from "../lib/secret.js";
 import type { Plans } from "../orchestrator/missions/plans.js";
 import type { PluginInfo } from "../plugins/plugins.js";
 import { accountsOf, chatProblem } from "./chat-problem.js";
+import { fallbackProblems } from "./fallback-problems.js";
 import { assigneeProblem } from "./missions.js";
 import { personProblem } from "./people.js";
 import { settingProblems } from "./setting-problems.js";
@@ -38,8 +42,8 @@ export interface Examined {
   definitions: readonly Definition[];
   broken: readonly BrokenHook[];
   plans: Pick<Plans, "list">;
-  /** Names of all commands, those of plugins included. */
-  commands: readonly string[];
+  /** All commands, those of plugins included. */
+  commands: readonly CommandSpec[];
   /** By hook: what is wrong with the code that it names; see `faultsOf`. */
   faults: ReadonlyMap<string, readonly string[]>;
   /** The rooms of the web chat; undefined when they are unknown. */
@@ -153,6 +157,7 @@ function needs(examined: Examined): ListedProblem[] {
       assigneeProblem(assignTo, config.orchestrator) ?? personProblem(assignTo, config),
     hookProblem: (id: string) => hookProblem(id, examined),
     destinations: parseDestinations(config.outgoing.allow),
+    now: systemClock.now(),
   };
   const on = platformsOn(config, env, loaded.problems);
   return definitions.flatMap((definition) => {
@@ -161,6 +166,7 @@ function needs(examined: Examined): ListedProblem[] {
     const isOff = match?.platforms !== undefined && off.length === match.platforms.length && !off.some(isOn);
     const messages = [
       ...definition.missing(machine),
+      ...fallbackProblems(definition, machine.assigneeProblem, machine.now),
       ...(faults.get(id) ?? []),
       ...chats.flatMap(({ text }) => chatProblem(text, on, rooms, accountsOf(env)) ?? []),
       ...lostPoint(definition, examined),

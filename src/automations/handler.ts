@@ -1,6 +1,8 @@
 /** What a configured hook does, once its context is there. One file or folder a handler in `handlers/`; `handlers/index.ts` is their table. */
+
 import type { z } from "zod";
 import type { ModelUsage, ToolCallRecord } from "../domain/automation.js";
+import type { CommandSpec } from "../domain/command.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { Issue } from "../lib/schema-issues.js";
 import type { RunContext } from "./run-context.js";
@@ -68,14 +70,16 @@ export interface Machine {
   readonly searchPath: string;
   /** Ids of the mission plans that can be run. */
   readonly plans: readonly string[];
-  /** Names of all commands, those of plugins included. */
-  readonly commands: readonly string[];
+  /** All commands, those of plugins included. */
+  readonly commands: readonly CommandSpec[];
   /** Why no hook has this id; undefined when one has. */
   hookProblem(id: string): string | undefined;
   /** Why no task can be given to this runner or person; undefined when one can. */
   assigneeProblem(assignTo: string): string | undefined;
   /** Where requests may go besides the public internet. */
   readonly destinations: Destinations;
+  /** ms since the epoch. */
+  readonly now: number;
 }
 
 /**

@@ -95,7 +95,7 @@ async function staged(
     definitions,
     broken: installed.broken,
     plans,
-    commands: [...commandSpecs, ...plugins.commands()].map(({ name }) => name),
+    commands: [...commandSpecs, ...plugins.commands()],
     faults,
     rooms: rooms && new Set([...rooms, ...config.web.rooms.map(({ id }) => id)]),
     stuck: definitions.flatMap((definition) => longPast(definition, systemClock.now(), fired.get(definition.id)) ?? []),

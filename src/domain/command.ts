@@ -49,6 +49,8 @@ export interface OptionSpec {
   rest?: boolean;
   /** By position only when the option `action` is one of these; by name always. */
   only?: readonly string[];
+  /** Values of the option `action` that cannot be done without this one. The command itself says so to a person; a button with such a line is reported at load. */
+  neededFor?: readonly string[];
   /** By position, a word that stands alone and is none of its choices is the next option's: `/hooks deploy`. */
   yields?: boolean;
   /** Other names under which it is understood. */

@@ -63,6 +63,7 @@ const OPTION_KEYS = Object.keys({
   completeFor: true,
   words: true,
   wordsFor: true,
+  neededFor: true,
 } satisfies Record<keyof OptionSpec, true>);
 
 /** Limits of Discord, which refuses the whole list of commands for one that exceeds them; Telegram takes 100 commands, too. */

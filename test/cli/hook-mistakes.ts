@@ -52,6 +52,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { create_task: { title: "x", to: "person:web:1", due: "next week" } },
     /create_task\.due: .*expected a duration above 0 such as 2h.*got "next week"/,
   ),
+  "a deadline that is over": step(
+    { create_task: { title: "x", to: "person:web:1", due: "2020-01-01T00:00Z" } },
+    /create_task\.due: 2020-01-01T00:00Z is in the past, so no task can be created$/,
+  ),
   "an unknown argument of a query": step(
     { db_query: { query: "runs", args: { hok: "x" } } },
     /db_query\.args\.hok: .*did you mean "hook"\?/,
@@ -428,6 +432,37 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { label: "Go", action: { kind: "command", line: "/stauts now" } },
     /the button "Go": there is no command \/stauts \(did you mean \/status\?\)/,
   ),
+  "a button with an unknown action": press(
+    { label: "Go", action: { kind: "command", line: "/task frob" } },
+    /the button "Go": "\/task frob" cannot work: action is one of .*, not "frob"/,
+  ),
+  "a button that adds a task without a title": press(
+    { label: "Go", action: { kind: "command", line: "/task add" } },
+    /the button "Go": "\/task add" cannot work: add needs the option "text"$/,
+  ),
+  "a button without a required option": press(
+    { label: "Go", action: { kind: "command", line: "/add-task due=2h" } },
+    /the button "Go": "\/add-task due=2h" cannot work: title is missing$/,
+  ),
+  "a button with an unknown option": press(
+    { label: "Go", action: { kind: "command", line: "/task list --dew=2h" } },
+    /"\/task list --dew=2h" cannot work: there is no option "dew"/,
+  ),
+  "a button with a word for a number": press(
+    { label: "Go", action: { kind: "command", line: "/task add me title={{ event.message.text }} priority=high" } },
+    /cannot work: priority is a whole number, not "high"/,
+  ),
+  "a button whose form has an unknown option": press(
+    {
+      label: "Go",
+      action: {
+        kind: "command",
+        line: "/task add me",
+        form: { title: "T", fields: [{ id: "titel", label: "Title" }] },
+      },
+    },
+    /"\/task add me" cannot work: there is no option "titel"/,
+  ),
   "a button whose label turns the text": press(
     { label: "Deny\u202E", action: { kind: "command", line: "/status" } },
     /label: .*characters that cannot be seen or that turn the text/,
@@ -467,6 +502,18 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a fallback that changes what cannot be changed": hook(
     { on: "task:complete", phase: "before", on_failure: "fallback", fallback: { taskId: "t_other" } },
     /fallback: unknown field "taskId"/,
+  ),
+  "a fallback with a deadline that is no time": hook(
+    { on: "task:create", phase: "before", on_failure: "fallback", fallback: { deadline: "soon" } },
+    /fallback\.deadline: .*expected a time such as .*got "soon"$/,
+  ),
+  "a fallback with a deadline that is over": hook(
+    { on: "task:create", phase: "before", on_failure: "fallback", fallback: { deadline: "2020-01-01T00:00Z" } },
+    /fallback\.deadline: 2020-01-01T00:00:00\.000Z is in the past, so the task would be refused$/,
+  ),
+  "a fallback for no runner": hook(
+    { on: "task:create", phase: "before", on_failure: "fallback", fallback: { assignTo: "nobdy" } },
+    /fallback\.assignTo: There is no runner or person "nobdy"/,
   ),
   "a matcher of no room": hook(
     { ...received, match: { chats: ["web:nowhere"] } },

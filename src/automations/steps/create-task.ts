@@ -38,9 +38,13 @@ export const createTaskStep: Step<z.output<typeof createTaskOptions>> = {
   neverEmpty: true,
   isEffect: true,
   assignee: ({ to }) => to,
-  missing({ to }, { assigneeProblem }) {
-    const problem = isTemplate(to) ? undefined : assigneeProblem(to);
-    return problem === undefined ? [] : [problem];
+  missing({ to, due }, { assigneeProblem, now }) {
+    const assignee = isTemplate(to) ? undefined : assigneeProblem(to);
+    const at = due === undefined || isTemplate(due) ? undefined : parseInstant(due, "UTC");
+    return [
+      ...(assignee === undefined ? [] : [assignee]),
+      ...(at !== undefined && at <= now ? [`create_task.due: ${due} is in the past, so no task can be created`] : []),
+    ];
   },
   async run(options, context) {
     const { title, to, description, group, priority, retries, due, input, draft } = options;

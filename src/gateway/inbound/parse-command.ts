@@ -12,29 +12,29 @@ export type ParsedOptions =
 /** `-` and `_` are the same in names, because Telegram knows no `-`. */
 const plain = (name: string) => name.toLowerCase().replaceAll("_", "-");
 
-export class CommandTable {
-  readonly #own: readonly Command[];
-  readonly #byName: ReadonlyMap<string, Command>;
-  readonly #more: () => readonly Command[];
+export class CommandTable<C extends CommandSpec = Command> {
+  readonly #own: readonly C[];
+  readonly #byName: ReadonlyMap<string, C>;
+  readonly #more: () => readonly C[];
 
   /** `more`: those of plugins, which come and go. */
-  constructor(commands: readonly Command[], more: () => readonly Command[] = () => []) {
+  constructor(commands: readonly C[], more: () => readonly C[] = () => []) {
     this.#own = commands;
     this.#more = more;
     this.#byName = new Map(commands.map((command) => [plain(command.name), command]));
   }
 
-  get all(): readonly Command[] {
+  get all(): readonly C[] {
     return [...this.#own, ...this.#more()];
   }
 
-  find(name: string): Command | undefined {
+  find(name: string): C | undefined {
     const wanted = plain(name);
     return this.#byName.get(wanted) ?? this.#more().find((command) => plain(command.name) === wanted);
   }
 
   /** The command that a text calls, and what follows its name. Any other text, `/unknown` included, is no command. */
-  read(text: string): { command: Command; rest: string } | undefined {
+  read(text: string): { command: C; rest: string } | undefined {
     if (text.charCodeAt(0) !== 47 /* slash */) return undefined;
     const match = /^\/([a-z0-9_-]{1,32})(?:\s+([\s\S]*))?$/i.exec(text);
     const command = match?.[1] === undefined ? undefined : this.find(match[1]);

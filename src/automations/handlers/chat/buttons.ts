@@ -1,11 +1,14 @@
 /** The buttons of a hook's message: what is wrong with one, before a person presses it. */
 import { type ButtonProblem, pressProblems } from "../../../domain/button-problems.js";
+import { type CommandSpec, quoteValue } from "../../../domain/command.js";
 import type { Button } from "../../../domain/message.js";
+import { CommandTable, type ParsedOptions, parseOptions } from "../../../gateway/inbound/parse-command.js";
 import { isBlank } from "../../../lib/markdown/clean.js";
 import { nearest } from "../../../lib/nearest.js";
 import { isTemplate } from "../../template/is-template.js";
 
 type Wanted = Pick<Button, "label" | "url" | "action">;
+type CommandAction = Extract<Button["action"], { kind: "command" }>;
 
 /** What a reader cannot see, and what turns the direction of the text: a label could show other words than it has. */
 const HIDDEN = /[\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/u;
@@ -23,19 +26,51 @@ export function wantedProblems({ label, url, action }: Wanted, isRendered = fals
   return [...problems, ...pressProblems({ url, action }, isOpen)];
 }
 
-/** Commands that buttons run and that do not exist. */
-export function commandProblems(buttons: readonly (readonly Wanted[])[] = [], commands: readonly string[]): string[] {
+/** Command lines of buttons that cannot work, as the parser of commands reads them. A value of a template counts as any value. */
+export function commandProblems(
+  buttons: readonly (readonly Wanted[])[] = [],
+  commands: readonly CommandSpec[],
+): string[] {
+  const table = new CommandTable(commands);
   return buttons.flat().flatMap(({ label, action }) => {
-    if (action?.kind !== "command") return [];
-    const [, written] = /^\/([\w-]+)(?=\s|$)/.exec(action.line) ?? [];
-    // Telegram shows `-` as `_`; both spellings are understood.
-    const name = written?.toLowerCase().replaceAll("_", "-");
-    if (name === undefined || commands.some((known) => known.replaceAll("_", "-") === name)) return [];
-    const near = nearest(name, commands);
-    return [
-      `the button "${label}": there is no command /${written}${near === undefined ? "" : ` (did you mean /${near}?)`}`,
-    ];
+    const problem = action?.kind === "command" ? lineProblem(action, table) : undefined;
+    return problem === undefined ? [] : [`the button "${label}": ${problem}`];
   });
+}
+
+/** Stands for what a template or a person fills in. */
+const ANY = "\uE0D2";
+
+function lineProblem({ line, form }: CommandAction, table: CommandTable<CommandSpec>): string | undefined {
+  const [, name] = /^\/([\w-]+)(?=\s|$)/.exec(line) ?? [];
+  if (name === undefined) return undefined; // reported where its form is checked
+  const call = table.read(line.replace(/\{\{[\s\S]*?\}\}/g, quoteValue(ANY)));
+  if (call === undefined) {
+    const near = nearest(
+      name.toLowerCase().replaceAll("_", "-"),
+      table.all.map((command) => command.name),
+    );
+    return `there is no command /${name}${near === undefined ? "" : ` (did you mean /${near}?)`}`;
+  }
+  const filledIn = Object.fromEntries(
+    (form?.fields ?? []).filter(({ id }) => !isTemplate(id)).map(({ id }) => [id, ANY]),
+  );
+  const problem = optionsProblem(call.command, parseOptions(call.command, call.rest, filledIn));
+  return problem === undefined ? undefined : `"${line}" cannot work: ${problem.replaceAll("`", "")}`;
+}
+
+function optionsProblem({ options: specs }: CommandSpec, parsed: ParsedOptions): string | undefined {
+  if (parsed.kind === "problem") {
+    // Where there is a list to choose from, a press asks.
+    const missing = specs.find(({ name }) => name === parsed.missing);
+    if (missing?.complete !== undefined || missing?.choices !== undefined) return undefined;
+    return parsed.message.includes(ANY) ? undefined : parsed.message;
+  }
+  const { options } = parsed;
+  const needed = specs.find(
+    ({ name, neededFor }) => options[name] === undefined && neededFor?.includes(String(options.action)),
+  );
+  return needed && `${String(options.action)} needs the option "${needed.name}"`;
 }
 
 export function cleanLabel(label: string): string {
