@@ -47,6 +47,7 @@ import { sendNext } from "./outbound.js";
 import type { Parts } from "./parts.js";
 import { Pressure } from "./pressure.js";
 import type { Routes } from "./routes.js";
+import { SendGate } from "./send-gate.js";
 import type { GatewayStatus } from "./status.js";
 
 export type * from "./contract.js";
@@ -70,6 +71,7 @@ class RunningGateway implements Gateway {
   readonly #lanesWork: KeyedWork<Lane>;
   readonly #sendingWork: KeyedWork<Open>;
   readonly #lanes: Lanes;
+  readonly #gate: SendGate;
   readonly #suspects: Suspects;
   readonly identify: Identify;
   readonly #ignored: Ignored;
@@ -120,9 +122,12 @@ class RunningGateway implements Gateway {
       clock,
       logger: logger.child({ flow: "inbound" }),
     });
-    this.#suspects = new Suspects(config.gateway.inbox_attempts, (lane) => this.#lanesWork.look(lane));
+    this.#gate = new SendGate(clock, config.gateway.send_timeout, (queue) =>
+      this.#sendingWork.look(this.#handOver.of(queue)),
+    );
+    this.#suspects = new Suspects(config.gateway.inbox_attempts, (lane) => this.#lanesWork.look(lane), this.#gate);
     this.#sendingWork = new KeyedWork({
-      look: (open) => sendNext(open, this.#out),
+      look: (open) => this.#sendNext(open),
       maxParallel: config.gateway.parallel_sends,
       isWaiting: true,
       clock,
@@ -200,6 +205,7 @@ class RunningGateway implements Gateway {
       requests: this.#requests,
       parking: this.#parking,
       unsaved: new Map(),
+      gate: this.#gate,
       decideSuspect: (decision) => this.#suspects.decide(decision),
       isStopping: () => this.#phase === "stopping",
       startedAt: this.#parts.clock.now(),
@@ -403,6 +409,11 @@ class RunningGateway implements Gateway {
   #hasRoom(): boolean {
     const { active, waiting } = this.#lanesWork.depth;
     return waiting === 0 && this.#suspects.isIdle && active < this.#parts.config.parallel_conversations;
+  }
+
+  #sendNext(open: Open): Promise<number | undefined> {
+    const sending = sendNext(open, this.#out);
+    return this.#gate.hasPasses ? sending.finally(() => this.#gate.passUnused(open.key)) : sending;
   }
 
   #wake(platform: string): void {

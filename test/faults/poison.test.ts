@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
+import { FAKE_TOKEN, FakeTelegram } from "../fakes/telegram/server.js";
 import { invoke } from "../flow/stack.js";
 import { type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
@@ -13,8 +14,10 @@ const PLUGIN = resolve(import.meta.dirname, "../fixtures/plugins/poison.mjs");
 
 const folders: string[] = [];
 const processes: GatewayProcess[] = [];
+const platforms: FakeTelegram[] = [];
 afterEach(async () => {
   for (const one of processes.splice(0)) await one.kill();
+  for (const one of platforms.splice(0)) await one.stop();
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
@@ -123,6 +126,66 @@ it.each([1, 6])(
   },
   300_000,
 );
+
+const GROUPS = 4;
+
+it("messages that crash the process cut no answer off on Telegram, which could not recognise it again", async () => {
+  const telegram = await new FakeTelegram().start();
+  platforms.push(telegram);
+  telegram.fail({ method: "sendMessage", times: 10_000, action: { kind: "slow", delayMs: 400 } });
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-poison-"));
+  folders.push(folder);
+  const gateway = await gatewayProcess({
+    folder,
+    config: {
+      gateway: { inbox_attempts: 3 },
+      operators: { owner: ["web:1"] },
+      telegram: {
+        access: { dms: "everyone" },
+        limits: { per_second: 1000, per_chat_per_second: 1000, per_group_per_minute: 60_000 },
+        poll_timeout: "5s",
+      },
+      plugins: [{ module: PLUGIN, critical: true }],
+    },
+    env: { TELEGRAM_TOKEN: FAKE_TOKEN, TELEGRAM_API_URL: telegram.apiUrl },
+  });
+  processes.push(gateway);
+  // All come with the first poll, so that all are under way when the first one ends the process.
+  const says = (text: string) => {
+    const { id: userId } = telegram.world.addUser({ firstName: text.slice(0, 20) });
+    telegram.people.says(text, { dm: true, userId });
+    return { userId, text };
+  };
+  // Of each group, the first is handled until Telegram is online, and the answers of the next three are under way when the last one is.
+  const innocents = Array.from({ length: GROUPS }, (_, n) => {
+    const group = [`work ${n}`, `number ${n}`, `number ${n} again`, `long ${n} ${"x".repeat(4_080)}`].map(says);
+    says(`poison quickly ${n}`);
+    return group;
+  }).flat();
+  const answersTo = (userId: number) =>
+    [...telegram.world.dmWith(userId).messages.values()].filter(({ from }) => from?.is_bot).map(({ text }) => text);
+  let isOver = false;
+  await gateway.start();
+  const supervised = supervise(gateway, () => isOver);
+  try {
+    const boxes = await until(
+      async () => {
+        const answer = await invoke(gateway.url, "/outbox list").catch(() => undefined);
+        const data = answer?.data as { inbox: Record<string, number>; outbox: Record<string, number> } | undefined;
+        const isQuiet =
+          data?.inbox.dead === GROUPS && !data.inbox.waiting && !data.inbox.running && !data.inbox.deferred;
+        return isQuiet && !data.outbox.waiting && !data.outbox.sending && data;
+      },
+      "every message being settled",
+      180_000,
+    );
+    expect(boxes.outbox).toMatchObject({ held: 0, dead: 0 });
+    for (const { userId, text } of innocents) expect(answersTo(userId).join("")).toBe(`answer to ${text}`);
+  } finally {
+    isOver = true;
+  }
+  expect(await supervised).toBeGreaterThanOrEqual(2 * GROUPS);
+}, 300_000);
 
 it.each([
   ["at once", "poison.message_sending", 8],

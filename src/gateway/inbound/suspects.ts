@@ -3,8 +3,9 @@
  * suspects are handled one at a time, so that the next crash counts an attempt for one of them only. A suspect that was cut off twice, or
  * that makes its last attempt, is handled alone: nothing else is under way then, except commands, so that operators are never locked out.
  * A delivery that an earlier process did not get through its hooks is decided while no row is under way, so that its crash counts for no
- * message.
+ * message. A suspect of either kind starts when no request is under way that its crash would leave in doubt (`send-gate.ts`).
  */
+import type { SendGate } from "../send-gate.js";
 import { COMMAND_LANE, type Lane, type LaneRow } from "./lanes.js";
 
 type Rule = "shared" | "one-at-a-time" | "alone";
@@ -13,20 +14,26 @@ export class Suspects {
   readonly #maxAttempts: number;
   /** Handles the next row of a lane that had to wait. */
   readonly #look: (lane: Lane) => void;
+  readonly #gate: SendGate;
   /** Rows under way that a suspect handled alone waits for. */
   #shared = 0;
   #current: LaneRow | undefined;
   #isAlone = false;
-  /** Id of the suspect that waits for the rows under way; no other row starts before it. */
+  /** Id of the suspect that waits to be handled alone; no other row starts before it. */
   #next: number | undefined;
   #waiting: Lane[] = [];
   /** Decisions that wait until no row is under way. The first one runs when `#isDeciding`. */
   readonly #decisions: (() => void)[] = [];
   #isDeciding = false;
 
-  constructor(maxAttempts: number, look: (lane: Lane) => void) {
+  constructor(maxAttempts: number, look: (lane: Lane) => void, gate: SendGate) {
     this.#maxAttempts = maxAttempts;
     this.#look = look;
+    this.#gate = gate;
+    gate.onQuiet = () => {
+      this.#beginDecision();
+      this.#wake();
+    };
   }
 
   /** Rows may be counted as started before their turn. */
@@ -44,6 +51,7 @@ export class Suspects {
       return await decision();
     } finally {
       this.#isDeciding = false;
+      this.#gate.open();
       this.#beginDecision();
       this.#wake();
     }
@@ -62,6 +70,11 @@ export class Suspects {
       this.#waiting.push(lane);
       return false;
     }
+    if (rule !== "shared" && !this.#gate.close()) {
+      if (rule === "alone") this.#next = row.id;
+      this.#waiting.push(lane);
+      return false;
+    }
     if (rule !== "shared") this.#current = row;
     this.#isAlone ||= rule === "alone";
     if (rule !== "alone" && !isCommand(lane.key)) this.#shared++;
@@ -71,7 +84,10 @@ export class Suspects {
   leave(row: LaneRow): void {
     if (this.#current === row && this.#isAlone) this.#isAlone = false;
     else if (!isCommand(row.lane)) this.#shared--;
-    if (this.#current === row) this.#current = undefined;
+    if (this.#current === row) {
+      this.#current = undefined;
+      this.#gate.open();
+    }
     this.#beginDecision();
     this.#wake();
   }
@@ -83,11 +99,10 @@ export class Suspects {
   }
 
   #beginDecision(): void {
-    if (this.#isDeciding || this.#isAlone || this.#shared > 0) return;
-    const begin = this.#decisions.shift();
-    if (!begin) return;
+    if (this.#isDeciding || this.#current !== undefined || this.#shared > 0) return;
+    if (this.#decisions.length === 0 || !this.#gate.close()) return;
     this.#isDeciding = true;
-    begin();
+    this.#decisions.shift()?.();
   }
 
   get #hasDecision(): boolean {

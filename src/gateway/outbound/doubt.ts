@@ -11,6 +11,11 @@ export function mayRepeat(delivery: Delivery, part: DeliveryPart, adapter: Adapt
   return out.config.ambiguous === "resend" || isIdempotent(delivery, part, adapter, out);
 }
 
+/** True when a crash during the request would leave it open whether the part was posted. */
+export function leavesDoubt(delivery: Delivery, part: DeliveryPart, adapter: Adapter, out: Outbound): boolean {
+  return !isIdempotent(delivery, part, adapter, out);
+}
+
 function isIdempotent(delivery: Delivery, part: DeliveryPart, { traits }: Adapter, out: Outbound): boolean {
   if (part.operation !== "create") return true;
   // The first answer to an interaction replaces the pending one; private follow-ups have no nonce, public ones go to the chat.

@@ -32,6 +32,11 @@ function limitText({ expiresAt, createdAt }: Delivery, ttl: number): string {
   return limit === ttl ? `gateway.ttl is ${formatDuration(ttl)}` : `the limit is ${formatDuration(limit)}`;
 }
 
+/** What waits until it is woken is looked at when it expires; what has expired is kept by a part in doubt, and only woken. */
+export function whenExpired({ expiresAt }: Delivery, now: number): number | undefined {
+  return expiresAt !== undefined && expiresAt > now ? expiresAt : undefined;
+}
+
 /** The next look: at that time, or when it expires, if that is sooner. */
 export function orExpiry({ expiresAt }: Delivery, at: number): number {
   return expiresAt === undefined ? at : Math.min(at, expiresAt);

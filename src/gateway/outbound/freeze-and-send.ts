@@ -5,7 +5,8 @@ import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { errorMessage } from "../../lib/errors.js";
 import { attachTokens } from "./attach-tokens.js";
-import { orExpiry } from "./expiry.js";
+import { leavesDoubt } from "./doubt.js";
+import { orExpiry, whenExpired } from "./expiry.js";
 import { finish } from "./finish.js";
 import { planParts } from "./plan-parts.js";
 import { sendParts } from "./send-parts.js";
@@ -28,18 +29,25 @@ export async function freezeAndSend(
   const first = parts[0] as DeliveryPart;
   // Only a part that is written to the wire at once is marked so: one that waits for the rate limit is in no doubt after a crash.
   const nowMs = out.clock.monotonic();
-  const ticket = out.limiter.take(adapter, delivery.address, queueOf(delivery), nowMs, delivery.isApart);
-  const goes = ticket.at <= nowMs;
+  const queue = queueOf(delivery);
+  const isGated = leavesDoubt(delivery, first, adapter, out);
+  const isHeldBack = isGated && !out.gate.enter(delivery, queue);
+  const ticket = isHeldBack ? undefined : out.limiter.take(adapter, delivery.address, queue, nowMs, delivery.isApart);
+  const goes = ticket !== undefined && ticket.at <= nowMs;
   if (goes) {
     first.status = "sending";
     first.attempts = 1;
+  } else if (isGated && !isHeldBack) out.gate.leave();
+  try {
+    await out.store.outbox.freeze(delivery.id, message, parts, tokens);
+  } catch (error) {
+    if (goes && isGated) out.gate.leave();
+    throw error;
   }
-  await out.store.outbox.freeze(delivery.id, message, parts, tokens);
   // The flow's own copy of the row.
   delivery.status = "sending";
   delivery.parts = parts;
   if (message) delivery.frozen = message;
-  return goes
-    ? await sendParts(delivery, adapter, out, ticket)
-    : orExpiry(delivery, out.clock.now() + ticket.at - nowMs);
+  if (goes) return await sendParts(delivery, adapter, out, ticket, isGated);
+  return ticket ? orExpiry(delivery, out.clock.now() + ticket.at - nowMs) : whenExpired(delivery, out.clock.now());
 }

@@ -1,12 +1,12 @@
 /** Puts a conversation aside until its platform is online: no polling, only a look when its first delivery expires. */
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery } from "../../domain/store.js";
+import { whenExpired } from "./expiry.js";
 import type { Outbound, Then } from "./sending.js";
 
 export function park(delivery: Delivery, out: Outbound): Then {
   out.parking.park(delivery.address.platform, queueOf(delivery));
-  const { expiresAt } = delivery;
-  return expiresAt !== undefined && expiresAt > out.clock.now() ? expiresAt : undefined;
+  return whenExpired(delivery, out.clock.now());
 }
 
 /** The token was changed to another bot's: this chat is not ours to write to. */

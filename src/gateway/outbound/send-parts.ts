@@ -2,8 +2,8 @@
 import type { Adapter, SendOperation, SendResult } from "../../domain/adapter.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
-import { IN_DOUBT, mayRepeat } from "./doubt.js";
-import { orExpiry } from "./expiry.js";
+import { IN_DOUBT, leavesDoubt, mayRepeat } from "./doubt.js";
+import { orExpiry, whenExpired } from "./expiry.js";
 import { finish } from "./finish.js";
 import { whereTo } from "./plan-parts.js";
 import type { Ticket } from "./rate-limit.js";
@@ -15,62 +15,88 @@ import { wasWithdrawn } from "./withdraw.js";
 /** An interaction that is about to close is treated as closed. */
 const CLOSING_MS = 2_000;
 
-/** `ticket`: the first part was marked just now and may go at once. A part that is found marked without one was cut off by a crash. */
-export async function sendParts(delivery: Delivery, adapter: Adapter, out: Outbound, ticket?: Ticket): Promise<Then> {
+/**
+ * `ticket`: the first part was marked just now and may go at once; `isInGate`: it has entered the gate. A part that is found marked without
+ * a ticket was cut off by a crash.
+ */
+export async function sendParts(
+  delivery: Delivery,
+  adapter: Adapter,
+  out: Outbound,
+  ticket?: Ticket,
+  isInGate = false,
+): Promise<Then> {
   const { parts, address } = delivery;
+  const { gate } = out;
   const queue = queueOf(delivery);
-  for (let at = 0; at < parts.length; at++) {
-    const part = parts[at] as DeliveryPart;
-    if (part.status === "sent") continue;
-    let messageId = !ticket && part.status === "sending" ? out.unsaved.get(part.nonce) : undefined;
-    if (messageId === undefined) {
-      if (!ticket) {
-        if (part.status === "sending" && !mayRepeat(delivery, part, adapter, out))
-          return finish(delivery, "held", `cut off while it was being sent: it ${IN_DOUBT}`, out);
-        const nowMs = out.clock.monotonic();
-        ticket = out.limiter.take(adapter, address, queue, nowMs, delivery.isApart);
-        if (ticket.at > nowMs) return orExpiry(delivery, out.clock.now() + ticket.at - nowMs);
-        await out.store.outbox.partSending(delivery.id, part.index);
-        begin(part);
+  try {
+    for (let at = 0; at < parts.length; at++) {
+      const part = parts[at] as DeliveryPart;
+      if (part.status === "sent") continue;
+      let messageId = !ticket && part.status === "sending" ? out.unsaved.get(part.nonce) : undefined;
+      if (messageId === undefined) {
+        if (!ticket) {
+          if (part.status === "sending" && !mayRepeat(delivery, part, adapter, out))
+            return await finish(delivery, "held", `cut off while it was being sent: it ${IN_DOUBT}`, out);
+          if (leavesDoubt(delivery, part, adapter, out)) {
+            isInGate = gate.enter(delivery, queue);
+            if (!isInGate) return whenExpired(delivery, out.clock.now());
+          }
+          const nowMs = out.clock.monotonic();
+          ticket = out.limiter.take(adapter, address, queue, nowMs, delivery.isApart);
+          if (ticket.at > nowMs) return orExpiry(delivery, out.clock.now() + ticket.at - nowMs);
+          await out.store.outbox.partSending(delivery.id, part.index);
+          begin(part);
+        }
+        const startedAt = out.clock.now();
+        if (isClosing(delivery, startedAt)) return await takeResult(CLOSED, delivery, part, adapter, out, 0);
+        const startedMs = out.clock.monotonic();
+        out.limiter.writing(ticket, startedMs);
+        const result = await out.requests.send(adapter, operationOf(delivery, part));
+        const tooMany = noteResult(delivery, result, startedMs, out);
+        if (tooMany) await tooMany;
+        if (result.kind === "sent") messageId = result.messageId;
+        else if (result.kind === "gone" && part.operation === "delete")
+          messageId = part.messageId ?? ""; // as was wanted
+        else if (await wasWithdrawn(delivery.id, out)) return "again";
+        else return await takeResult(result, delivery, part, adapter, out, out.clock.monotonic() - startedMs);
       }
-      const startedAt = out.clock.now();
-      if (isClosing(delivery, startedAt)) return takeResult(CLOSED, delivery, part, adapter, out, 0);
-      const startedMs = out.clock.monotonic();
-      out.limiter.writing(ticket, startedMs);
-      const result = await out.requests.send(adapter, operationOf(delivery, part));
-      const tooMany = noteResult(delivery, result, startedMs, out);
-      if (tooMany) await tooMany;
-      if (result.kind === "sent") messageId = result.messageId;
-      else if (result.kind === "gone" && part.operation === "delete")
-        messageId = part.messageId ?? ""; // as was wanted
-      else if (await wasWithdrawn(delivery.id, out)) return "again";
-      else return takeResult(result, delivery, part, adapter, out, out.clock.monotonic() - startedMs);
+      const now = out.clock.now();
+      const next = parts.find((other, i) => i > at && other.status !== "sent");
+      const nowMs = out.clock.monotonic();
+      const isGated = next !== undefined && leavesDoubt(delivery, next, adapter, out);
+      // Its place in the gate goes on to the next part, unless a suspect waits.
+      if (isGated && !isInGate) isInGate = gate.enter(delivery, queue);
+      const isHeldBack = isGated && (!isInGate || gate.isClosedTo(delivery));
+      ticket = next && !isHeldBack ? out.limiter.take(adapter, address, queue, nowMs, delivery.isApart) : undefined;
+      const nextWaits = isHeldBack || (ticket !== undefined && ticket.at > nowMs);
+      let goesOn: boolean;
+      try {
+        const isOwed = isTold(delivery) && out.registry.isHeard("message_sent");
+        goesOn = await out.store.outbox.partSent(delivery.id, part.index, messageId, now, nextWaits, isOwed);
+      } catch (error) {
+        // It is posted, whatever the store says: remembered, so that the next look stores it instead of sending it again.
+        out.unsaved.set(part.nonce, messageId);
+        throw error;
+      }
+      if (out.unsaved.size > 0) out.unsaved.delete(part.nonce);
+      // An operator ended it while this part was on its way.
+      if (!goesOn) return "again";
+      part.status = "sent";
+      part.messageId = messageId;
+      // The next part was marked with this one, unless it waits.
+      if (nextWaits) ticket = undefined;
+      else if (next) {
+        await out.store.durable();
+        begin(next);
+      }
+      if (isInGate && (nextWaits || !next)) {
+        isInGate = false;
+        gate.leave();
+      }
     }
-    const now = out.clock.now();
-    const next = parts.find((other, i) => i > at && other.status !== "sent");
-    const nowMs = out.clock.monotonic();
-    ticket = next && out.limiter.take(adapter, address, queue, nowMs, delivery.isApart);
-    const nextWaits = ticket !== undefined && ticket.at > nowMs;
-    let goesOn: boolean;
-    try {
-      const isOwed = isTold(delivery) && out.registry.isHeard("message_sent");
-      goesOn = await out.store.outbox.partSent(delivery.id, part.index, messageId, now, nextWaits, isOwed);
-    } catch (error) {
-      // It is posted, whatever the store says: remembered, so that the next look stores it instead of sending it again.
-      out.unsaved.set(part.nonce, messageId);
-      throw error;
-    }
-    if (out.unsaved.size > 0) out.unsaved.delete(part.nonce);
-    // An operator ended it while this part was on its way.
-    if (!goesOn) return "again";
-    part.status = "sent";
-    part.messageId = messageId;
-    // The next part was marked with this one, unless it waits.
-    if (nextWaits) ticket = undefined;
-    else if (next) {
-      await out.store.durable();
-      begin(next);
-    }
+  } finally {
+    if (isInGate) gate.leave();
   }
   const crowded = reportSent(delivery, out);
   if (crowded) await crowded;

@@ -3,6 +3,7 @@
 import type { Delivery } from "../../domain/store.js";
 import type { ActionTokens } from "../action-tokens.js";
 import type { Parts } from "../parts.js";
+import type { SendGate } from "../send-gate.js";
 import type { HandOver } from "./hand-over.js";
 import type { Owed } from "./owed.js";
 import type { Parking } from "./parking.js";
@@ -24,6 +25,8 @@ export interface Outbound extends Parts {
   unsaved: Map<string, string>;
   /** Deliveries that an earlier process did not get through the hooks are decided one at a time, while no message is handled. */
   decideSuspect<T>(decision: () => Promise<T>): Promise<T>;
+  /** Requests that a crash would leave in doubt enter it before they are marked on disk, and leave it when their result is stored. */
+  gate: SendGate;
   isStopping(): boolean;
   /** When this process started (ms since the epoch, by the clock as it is set now). */
   startedAt: number;
