@@ -199,8 +199,22 @@ async function answer(context: SendContext, interaction: InteractionRef, upload:
     if (isOriginalGone(error)) return { kind: "interaction-closed", error: "its message was deleted (10008)" };
     const textOnly = withoutFiles(upload, error);
     if (textOnly) return answer(context, interaction, textOnly);
-    return failed(context, error, { repeat: "harmless", isInteraction: true, ...traitsOf(upload) });
+    const outcome = failed(context, error, { repeat: "harmless", isInteraction: true, ...traitsOf(upload) });
+    // As a card it is refused for the permission to embed links: the gateway encodes it as text first.
+    const isForbidden =
+      error instanceof DiscordAPIError && MAY_NOT_POST.has(error.code) && outcome.kind === "permanent";
+    if (!isForbidden || interaction.updatesMessageId !== undefined) return outcome;
+    return answerApart(context, interaction, upload);
   }
+}
+
+/** By a follow-up, which takes the place of "thinking…". Where that is refused, too, "thinking…" goes away, and the gateway notifies the person. */
+async function answerApart(context: SendContext, interaction: InteractionRef, upload: Upload): Promise<SendResult> {
+  const result = await followUp(context, { ...interaction, isPrivate: true }, upload);
+  if (result.kind !== "permanent") return result;
+  const route = Routes.webhookMessage(context.applicationId, interaction.token, "@original");
+  await context.rest.delete(route, { auth: false }).catch(() => {}); // the refusal above is what counts
+  return result;
 }
 
 async function followUp(context: SendContext, interaction: InteractionRef, upload: Upload): Promise<SendResult> {

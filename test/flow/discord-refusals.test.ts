@@ -36,6 +36,41 @@ describe("an acknowledgement that fails once", () => {
   });
 });
 
+describe("an answer to a command that Discord refuses", () => {
+  const forbidden = (code: number): FaultAction => ({
+    kind: "status",
+    status: 403,
+    body: { code, message: code === 50013 ? "Missing Permissions" : "Missing Access" },
+  });
+
+  it.each([50013, 50001])("with %i in its place is shown to the person privately", async (code) => {
+    const { discord } = stack;
+    discord.fail({ method: "PATCH", path: "original$", times: 100, action: forbidden(code) });
+    const before = discord.calls.length;
+    const interaction = discord.people.slash("status");
+    const followUps = () => discord.calls.slice(before).filter(({ kind }) => kind === "follow-up");
+    await until(() => followUps().some(({ status }) => status === 200), "a private answer");
+    expect(interaction.originalId).toBeDefined();
+    expect(JSON.stringify(followUps()[0]?.body)).toMatch(/discord.*"flags":64/);
+  });
+
+  it("everywhere leaves no pending answer, and the person gets the reason as a direct message", async () => {
+    const { discord } = stack;
+    discord.fail({ method: "PATCH", path: "original$", times: 100, action: forbidden(50013) });
+    discord.fail({ method: "POST", path: "^/webhooks/", times: 100, action: forbidden(50013) });
+    const before = discord.calls.length;
+    discord.people.slash("status");
+    const calls = () => discord.calls.slice(before);
+    const notice = () => calls().find(({ body }) => JSON.stringify(body)?.includes("its answer was given up"));
+    await until(
+      () => calls().some(({ method, path }) => method === "DELETE" && path.endsWith("original")),
+      "the end of thinking",
+    );
+    await until(() => notice() !== undefined, "the reason");
+    expect(JSON.stringify(notice()?.body)).toContain("Missing Permissions (50013)");
+  });
+});
+
 it("a hook's message whose thread cannot be opened goes to the chat", async () => {
   const { discord, platforms } = stack;
   const [room] = platforms.discord.places;

@@ -1,6 +1,6 @@
 /** The ways a delivery ends without being sent, and who is told. */
 import type { Delivery } from "../../domain/store.js";
-import { notifyAsker } from "./notify-asker.js";
+import { isAnswerPending, notifyAsker } from "./notify-asker.js";
 import { reportFailed } from "./report-failed.js";
 import type { Outbound, Then } from "./sending.js";
 
@@ -14,6 +14,8 @@ export async function finish(delivery: Delivery, ending: Ending, reason: string,
   if (delivery.mirrors !== undefined && (status === "held" || status === "dead"))
     await notifyAsker(delivery, status, reason, out);
   const now = out.clock.now();
+  // Without any answer, the platform shows "thinking…" for ever.
+  if (status === "dead" && isAnswerPending(delivery, now)) await notifyAsker(delivery, status, reason, out);
   const isTold = status === "dead" || status === "cancelled";
   await out.store.outbox.finish(delivery.id, status, reason, now, isTold && out.registry.isHeard("delivery_failed"));
   out.observe.deliverySettled?.(delivery.address.platform, status, now - delivery.createdAt, delivery.cause);

@@ -81,6 +81,12 @@ function pendingInteraction({ operation, interaction }: Delivery): InteractionRe
   return interaction;
 }
 
+/** The platform shows that an answer is to come, and takes one. */
+export function isAnswerPending(delivery: Delivery, now: number): boolean {
+  const interaction = pendingInteraction(delivery);
+  return interaction !== undefined && interaction.expiresAt > now && delivery.parts[0]?.status !== "sent";
+}
+
 function privately(at: Address, userId: string, { adapters }: Outbound): Address {
   return adapters.get(at.platform)?.traits.privateAddress(at, userId) ?? at;
 }

@@ -461,6 +461,8 @@ function webhook(
     if (problem) return failed(problem, kind);
     const message = post(context, request, channel, { extra: { webhook_id: applicationId } });
     if ((message.flags ?? 0) & 64) channel.messages.set(message.id, message);
+    // The first one after a deferral takes the place of "thinking…".
+    interaction.originalId ??= message.id;
     return { ...ok(message, kind), messageId: message.id };
   }
   if (messageId !== "@original") {
