@@ -157,9 +157,12 @@ function verdict({
     return { title: "Something is down", tone: "bad" };
   const broken = plugins.filter(({ reason }) => reason !== undefined).length;
   const deaf = gateway.adapters.filter(({ listening }) => listening?.isNothing);
+  const limping = gateway.adapters.filter(({ phase, hint }) => phase === "online" && hint !== undefined);
   const troubles = [
     deaf.length > 0 &&
       `${deaf.map(({ platform }) => platform).join(" and ")} ${deaf.length === 1 ? "listens" : "listen"} to nothing`,
+    limping.length > 0 &&
+      `${limping.map(({ platform }) => platform).join(" and ")} ${limping.length === 1 ? "needs" : "need"} attention`,
     attention > 0 && `${count(attention, "message")} ${attention === 1 ? "waits" : "wait"} for an operator`,
     hooks.paused !== undefined && "configured hooks are paused",
     hooks.breakers.length > 0 && `${count(hooks.breakers.length, "hook")} stopped after failures`,

@@ -218,7 +218,7 @@ class Watch {
   }
 }
 
-/** Why a close code means that trying again is no use. */
+/** Why a close code means that trying again soon is no use. */
 function fatalClose(code: number): HookgateError | undefined {
   switch (code) {
     case GatewayCloseCodes.AuthenticationFailed:
@@ -228,24 +228,35 @@ function fatalClose(code: number): HookgateError | undefined {
         code: "DISCORD_INTENT",
         message: "Discord does not grant this bot the Message Content intent (close code 4014)",
         hint: "Switch on Message Content Intent under Bot in the Discord developer portal; the connection is tried again every 5 minutes. Or set discord.message_content: false and restart Hookgate.",
-        retryAfterMs: INTENT_PAUSE_MS,
+        retryAfterMs: REFUSED_PAUSE_MS,
       });
     case GatewayCloseCodes.InvalidIntents:
+      return refusedConnection(code, "Discord does not accept the intents of the connection");
     case GatewayCloseCodes.InvalidAPIVersion:
+      return refusedConnection(code, "Discord does not accept version 10 of its gateway any more");
     case GatewayCloseCodes.InvalidShard:
+      return refusedConnection(code, "Discord does not accept the shard of the connection");
     case GatewayCloseCodes.ShardingRequired:
-      return new HookgateError({
-        code: "DISCORD_REFUSED",
-        message: `Discord refuses the connection for good (close code ${code})`,
-        hint: "Update Hookgate; if that does not help, report it with this code.",
-      });
+      return refusedConnection(
+        code,
+        "Discord requires more shards: the bot is in too many servers for this connection",
+      );
     default:
       return undefined;
   }
 }
 
-/** The portal may grant it at any time; Discord allows 1,000 sessions a day. */
-const INTENT_PAUSE_MS = 300_000;
+/** A person may have to act, or Discord repairs a mistake of its own; Discord allows 1,000 sessions a day. */
+const REFUSED_PAUSE_MS = 300_000;
+
+function refusedConnection(code: number, why: string): HookgateError {
+  return new HookgateError({
+    code: "DISCORD_REFUSED",
+    message: `${why} (close code ${code})`,
+    hint: "The connection is tried again every 5 minutes. If it stays refused, update Hookgate; if that does not help, report the close code.",
+    retryAfterMs: REFUSED_PAUSE_MS,
+  });
+}
 
 /** A token that is refused may be accepted again: it is tried so often. */
 const TOKEN_PAUSE_MS = 60_000;

@@ -10,13 +10,11 @@ import type {
 } from "../../src/domain/adapter.js";
 import type { Address } from "../../src/domain/address.js";
 import { Aborts } from "../../src/lib/aborts.js";
-import { backoffMs } from "../../src/lib/backoff.js";
 import { wait } from "../../src/lib/clock.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
 import { InFlight } from "../../src/lib/in-flight.js";
 import { CatchUp } from "./catch-up.js";
 import { Channels } from "./channels.js";
-import { registerCommands } from "./commands.js";
 import { connect, isRefusedAgain, wrongToken } from "./connect.js";
 import { isForUs, type Self } from "./decode/message.js";
 import { dmChatId } from "./dm.js";
@@ -27,7 +25,7 @@ import { Interactions } from "./interactions.js";
 import { inviteUrl } from "./invite.js";
 import { Ledger } from "./ledger.js";
 import type { DiscordOptions } from "./options.js";
-import { describeFailure } from "./outcome.js";
+import { keepRegistered, type RegistrationTrouble } from "./registration.js";
 import { openRest } from "./rest.js";
 import { parseSelf } from "./self.js";
 import { notConnected, send } from "./send.js";
@@ -37,7 +35,6 @@ import { openThread } from "./thread.js";
 /** "A few minutes", says Discord of enforce_nonce; two are counted on. */
 const NONCE_MEMORY_MS = 2 * 60_000;
 const DRAIN_WITHIN_MS = 10_000;
-const REGISTER_ATTEMPTS = 6;
 
 /** What `send` and the traits need, while a run is under way. */
 interface Running {
@@ -149,6 +146,11 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
     fail,
   });
 
+  let isOnline = false;
+  /** Shown as a remark while online: everything but the slash commands works. */
+  let registrationTrouble: RegistrationTrouble | undefined;
+  const reportOnline = () => gateway.state({ phase: "online", ...known(self), ...registrationTrouble });
+
   let isChecking = false;
   /** One refused send may be a proxy's doing: the token is wrong when Discord says so a second time. */
   function checkToken(): void {
@@ -188,12 +190,20 @@ function beginRun(options: DiscordOptions, context: AdapterContext, signal: Abor
           failure,
           session: (shardId) => sessionOf(sessions, shardId, () => new Session(ledger, shardId, account), self),
           onOnline() {
-            gateway.state({ phase: "online", ...known(self) });
+            isOnline = true;
+            reportOnline();
             if (isRegistered || !self) return;
             isRegistered = true;
-            void register(self, { rest, gateway, clock, logger, signal: runSignal });
+            const { applicationId } = self;
+            void keepRegistered({ rest, applicationId, gateway, clock, logger, signal: runSignal }, (trouble) => {
+              registrationTrouble = trouble;
+              if (isOnline) reportOnline();
+            });
           },
-          onReconnecting: (reason) => gateway.state({ phase: "reconnecting", reason, ...known(self) }),
+          onReconnecting(reason) {
+            isOnline = false;
+            gateway.state({ phase: "reconnecting", reason, ...known(self) });
+          },
         },
         signal,
       );
@@ -236,37 +246,6 @@ function sessionOf(
 
 function known(self: Self | undefined): Pick<AdapterState, "botId" | "botName" | "inviteUrl"> {
   return self ? { botId: self.botId, botName: self.botName, inviteUrl: inviteUrl(self.applicationId) } : {};
-}
-
-/** Beside the traffic; a failure leaves the old table in place and is said. */
-async function register(
-  self: Self,
-  {
-    rest,
-    gateway,
-    clock,
-    logger,
-    signal,
-  }: Pick<AdapterContext, "gateway" | "clock" | "logger"> & {
-    rest: Parameters<typeof registerCommands>[0];
-    signal: AbortSignal;
-  },
-): Promise<void> {
-  for (let attempt = 1; attempt <= REGISTER_ATTEMPTS; attempt++) {
-    try {
-      const isChanged = await registerCommands(rest, self.applicationId, gateway.commands());
-      if (isChanged) logger.info({}, "registered the slash commands with Discord");
-      return;
-    } catch (error) {
-      if (signal.aborted) return;
-      logger.warn({ attempt, error: describeFailure(error) }, "could not register the slash commands with Discord");
-    }
-    try {
-      await wait(clock, backoffMs({ firstMs: 2000, maxMs: 60_000 }, attempt), signal);
-    } catch {
-      return; // the run has ended
-    }
-  }
 }
 
 function asHookgateError(error: unknown): HookgateError {

@@ -1,4 +1,5 @@
 /** For whoever watches over the process: alive, ready, metrics. */
+import type { AdapterState } from "../../domain/adapter.js";
 import { HookgateError } from "../../lib/errors.js";
 import { storeWords } from "../errors.js";
 import { type HttpParts, openRoute } from "../route.js";
@@ -16,7 +17,7 @@ export const probeRoutes = [
     path: "/readyz",
     access: "probe",
     summary:
-      "200 when all has started, the store takes writes and a platform is online (one that is down does not affect the others); else 503. Shows the state of each platform, with the reason and what to do about it; `degraded` while a platform is away or the configuration has problems (`/hooks broken` lists them).",
+      "200 when all has started, the store takes writes and a platform is online (one that is down does not affect the others); else 503. Shows the state of each platform, with the reason and what to do about it; `degraded` while a platform is away or needs attention, or the configuration has problems (`/hooks broken` lists them).",
     async handle(parts, { reply }) {
       const answer = await readiness(parts);
       reply.code(answer.ready ? 200 : 503);
@@ -39,6 +40,9 @@ export const probeRoutes = [
 /** So long a platform may take to connect at start before the others are ready without it. */
 const CONNECTING_MS = 5_000;
 
+/** Away, or online with a remark that somebody must act on. */
+const isTroubled = ({ phase, hint }: AdapterState) => (phase === "online" ? hint !== undefined : phase !== "off");
+
 async function readiness({ checkStore, hasStarted, problems, gateway, stopping, clock }: HttpParts) {
   const store = await checkStore().then(
     () => ({ state: "ok" }),
@@ -56,7 +60,7 @@ async function readiness({ checkStore, hasStarted, problems, gateway, stopping, 
   );
   const ready = store.state === "ok" && hasStarted() && running && reachable && !isConnecting && !stopping.aborted;
   const configuration = { problems: await problems() };
-  const isDegraded = configuration.problems > 0 || adapters.some(({ phase }) => phase !== "online" && phase !== "off");
+  const isDegraded = configuration.problems > 0 || adapters.some(isTroubled);
   return {
     ready,
     state: ready ? (isDegraded ? "degraded" : "ready") : "not ready",

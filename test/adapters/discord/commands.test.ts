@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { CommandSpec } from "../../../src/domain/command.js";
 import { type FakeDiscord, startFakeDiscord } from "../../fakes/discord/server.js";
+import { ManualClock } from "../../support/manual-clock.js";
 import { until } from "../../support/until.js";
 import { RecordingGateway, startRig } from "./rig.js";
 
@@ -80,6 +81,42 @@ it("an equal table is not registered again, in whatever order; a changed one is"
   await until(() => puts() === 2);
   expect(fake.world.commands).toHaveLength(1);
 });
+
+it.each([
+  ["missing access", { code: 50001, message: "Missing Access" }, 403, /scope applications\.commands/, /missing access/],
+  [
+    "the daily limit",
+    { code: 30034, message: "Max number of daily application command creates" },
+    400,
+    /every hour/,
+    /daily limit/,
+  ],
+  [
+    "a command's form",
+    { code: 50035, message: "Invalid Form Body", errors: { 1: { name: { _errors: [{ code: "X", message: "no" }] } } } },
+    400,
+    /Correct the name/,
+    /\/status/,
+  ],
+])(
+  "a registration that Discord refuses (%s) is a remark with its reason and what to do, until it succeeds",
+  async (...[, body, status, hint, reason]) => {
+    fake.fail({ method: "PUT", path: "/commands", action: { kind: "status", status, body } });
+    const gateway = new RecordingGateway();
+    gateway.table = table;
+    const clock = new ManualClock(Date.now());
+    const rig = await startRig(fake, { gateway, clock });
+    await until(() => gateway.states.at(-1)?.hint !== undefined, "the remark");
+    expect(gateway.states.at(-1)).toMatchObject({
+      phase: "online",
+      reason: expect.stringMatching(reason),
+      hint: expect.stringMatching(hint),
+    });
+    await clock.advance(3_600_000);
+    await until(() => fake.world.commands.length === 2 && gateway.states.at(-1)?.hint === undefined, "the end of it");
+    await rig.stop();
+  },
+);
 
 it("a failing registration does not stop the adapter, and is said", async () => {
   fake.fail({ path: "/commands", times: 10, action: { kind: "status", status: 500 } });

@@ -509,6 +509,18 @@ describe("the watch", () => {
     expect(without.gateway.phase).toBe("online");
   });
 
+  it.each([4010, 4011, 4012, 4013])(
+    "close code %i takes the platform offline with its reason, and is tried again every five minutes",
+    async (code) => {
+      const rig = await start();
+      fake.gateway.closeAll(code);
+      const error = await failureOf(rig);
+      expect(error).toMatchObject({ code: "DISCORD_REFUSED", retryable: false, retryAfterMs: 300_000 });
+      expect(error.message).toContain(`close code ${code}`);
+      expect(error.hint).toContain("every 5 minutes");
+    },
+  );
+
   it("an inbox that refuses ends the run, and the next one gets the event again", async () => {
     const gateway = new RecordingGateway();
     const cursors = new MemoryCursors();
