@@ -22,7 +22,7 @@ import { poll } from "./poll.js";
 import { send } from "./send.js";
 import { openTopic } from "./topic.js";
 import { openTransport, type Transport, unexpected } from "./transport.js";
-import { answerCall, dropOwnWebhook, setWebhook, type WebhookHeaders, watchWebhook } from "./webhook.js";
+import { answerCall, dropOwnWebhook, setWebhookAtLast, type WebhookHeaders, watchWebhook } from "./webhook.js";
 
 export type { TelegramOptions } from "./options.js";
 
@@ -152,11 +152,16 @@ async function serve(
   const commands = gateway.commands();
   const self = { botId: known.botId, username: me.username, commands: new Set(commands.map(({ name }) => name)) };
   const intake = new Intake({ self, gateway, transport, cursors, clock, logger });
-  const webhooks = { transport, cursors, clock, logger, state };
+  // Calls that do not arrive say nothing of what is sent.
+  const receiving: typeof state = (phase, reason, hint) =>
+    phase === "reconnecting"
+      ? gateway.state({ phase, ...known, reason: reason ?? "", hint, isSending: true })
+      : state(phase, reason, hint);
+  const webhooks = { transport, cursors, clock, logger, state: receiving };
   begin(intake);
   try {
-    if (options.webhook) await setWebhook(webhooks, options.webhook);
-    else await dropOwnWebhook(webhooks);
+    if (!options.webhook) await dropOwnWebhook(webhooks);
+    else if (!(await setWebhookAtLast(webhooks, options.webhook, signal))) return;
     state("online");
     const registered = options.isCommandRegistrationWanted ? register() : undefined;
     if (options.webhook) await watchWebhook(webhooks, options.webhook, signal);

@@ -2,7 +2,9 @@
 import { createHash } from "node:crypto";
 import type { WebhookInfo } from "grammy/types";
 import type { AdapterState, CursorStore } from "../../src/domain/adapter.js";
+import { backoffMs } from "../../src/lib/backoff.js";
 import { type Clock, wait } from "../../src/lib/clock.js";
+import { HookgateError } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import { sameSecret } from "../../src/lib/secret.js";
 import { describeFailure, isTokenRefused, readFailure } from "./errors.js";
@@ -20,6 +22,9 @@ const WATCH_EVERY_MS = 60_000;
 const RECENT_S = 120;
 /** A webhook that is lost again within this time is fought over. */
 const FIGHT_MS = 600_000;
+const SET_AGAIN = { firstMs: 1_000, maxMs: WATCH_EVERY_MS };
+const HINT_SET =
+  "Check the network and telegram.webhook.url. Hookgate tries again by itself; messages are sent meanwhile.";
 /** What our own endpoint, or a proxy before it, answers to a call without the right secret. */
 const NOT_LET_IN = /\b40[13]\b/;
 
@@ -58,7 +63,7 @@ export interface WebhookContext {
 }
 
 /** Tells Telegram where to call, unless it knows. */
-export async function setWebhook(context: WebhookContext, options: WebhookOptions): Promise<void> {
+async function setWebhook(context: WebhookContext, options: WebhookOptions): Promise<void> {
   const { transport, cursors } = context;
   const { url, maxConnections } = options;
   const known = await transport.call((api) => api.getWebhookInfo());
@@ -68,6 +73,35 @@ export async function setWebhook(context: WebhookContext, options: WebhookOption
     cursors.get(CURSOR) === markOf(options) &&
     [...(known.allowed_updates ?? [])].sort().join() === [...ALLOWED_UPDATES].sort().join();
   if (!isSame) await putWebhook(context, options);
+}
+
+/**
+ * Sets the webhook, with growing pauses until Telegram takes it; false when `signal` aborted first. Rejects when the token is refused, and
+ * with a limit, which is a stored pause of its own. Only receiving is in trouble meanwhile.
+ */
+export async function setWebhookAtLast(
+  context: WebhookContext,
+  options: WebhookOptions,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { clock, logger, state } = context;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await setWebhook(context, options);
+      return true;
+    } catch (thrown) {
+      if (signal.aborted) return false;
+      const failure = readFailure(thrown);
+      if (thrown instanceof HookgateError || isTokenRefused(failure)) throw thrown;
+      if (failure.kind === "refused" && failure.status === 429) throw thrown;
+      const reason = `Telegram's webhook cannot be set: ${describeFailure(failure)}`;
+      const pauseMs = backoffMs(SET_AGAIN, attempt);
+      logger.warn({ pauseMs }, `${reason}; it is set again after a pause`);
+      state("reconnecting", reason, HINT_SET);
+      await wait(clock, pauseMs, signal).catch(() => {}); // just below
+      if (signal.aborted) return false;
+    }
+  }
 }
 
 async function putWebhook({ transport, cursors, logger }: WebhookContext, options: WebhookOptions): Promise<void> {

@@ -17,6 +17,8 @@ export interface AdapterState {
   reason?: string;
   /** What the operator can do about it. */
   hint?: string | undefined;
+  /** Only what comes in is in trouble: messages go out meanwhile. */
+  isSending?: true;
   /** Set as soon as it is known. */
   botId?: string;
   botName?: string;

@@ -7,7 +7,7 @@ import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { AdapterStatus } from "./status.js";
 
-/** A run that was online this long starts its back-off anew. */
+/** After it was online for so long without a break, a platform's back-off starts anew. */
 const STEADY_MS = 60_000;
 const RESTART: Backoff = { firstMs: 1_000, maxMs: 60_000 };
 
@@ -17,7 +17,7 @@ export interface SupervisorOptions {
   cursors(platform: string): CursorStore;
   /** The pause of all requests to a platform, while it lasts. */
   pauseOf(platform: string): Pause | undefined;
-  /** A platform came online: what waited for it may go. */
+  /** Messages go out to a platform again: what waited for it may go. */
   onOnline(platform: string): void;
   clock: Clock;
   logger: Logger;
@@ -28,6 +28,10 @@ interface Supervised {
   state: AdapterState;
   since: number;
   restarts: number;
+  /** Since when it is online, on the monotonic clock; undefined while it is not. */
+  onlineSince?: number | undefined;
+  /** It was online for `STEADY_MS` since its last failure. */
+  wasSteady?: boolean;
   /** The link that invites the bot account was logged. */
   isInvited?: true;
   /** Ends its wait for a pause. */
@@ -72,7 +76,7 @@ export class Adapters {
   /** The adapter, when it can send now. */
   online(platform: string): Adapter | undefined {
     const one = this.#all.get(platform);
-    return one?.state.phase === "online" && !this.#stop.signal.aborted ? one.adapter : undefined;
+    return one && maySend(one.state) && !this.#stop.signal.aborted ? one.adapter : undefined;
   }
 
   /** The pause of all requests to a platform, while it lasts. */
@@ -111,7 +115,6 @@ export class Adapters {
     for (let failures = 0; !signal.aborted; ) {
       await this.#waitForPause(one, signal);
       if (signal.aborted) break;
-      const startedAt = clock.now();
       this.#move(one, { phase: "connecting" });
       const { error, reason, hint, phase } = await this.#run(one, signal);
       if (signal.aborted) break;
@@ -120,7 +123,9 @@ export class Adapters {
         logger.error({ platform, reason, hint }, "platform is offline and is not tried again");
         return this.#move(one, { phase, reason, hint });
       }
-      failures = clock.now() - startedAt > STEADY_MS ? 1 : failures + 1;
+      this.#noteOnline(one, false);
+      failures = one.wasSteady ? 1 : failures + 1;
+      one.wasSteady = false;
       one.restarts++;
       const pauseMs = pauseAfter(error, RESTART, failures);
       const facts = { platform, reason, hint, pauseMs };
@@ -182,6 +187,15 @@ export class Adapters {
     }
   }
 
+  #noteOnline(one: Supervised, isOnline: boolean): void {
+    const now = this.#options.clock.monotonic();
+    if (isOnline) one.onlineSince ??= now;
+    else if (one.onlineSince !== undefined) {
+      if (now - one.onlineSince >= STEADY_MS) one.wasSteady = true;
+      one.onlineSince = undefined;
+    }
+  }
+
   #move(one: Supervised, state: AdapterState): void {
     const before = one.state;
     // The bot account stays known while it is being reconnected: addresses carry it.
@@ -192,6 +206,8 @@ export class Adapters {
       ...state,
     };
     one.state = next;
+    this.#noteOnline(one, next.phase === "online");
+    if (maySend(next) && !maySend(before)) this.#options.onOnline(one.adapter.platform);
     if (before.phase === next.phase) return;
     one.since = this.#options.clock.now();
     this.#options.logger.info(
@@ -205,9 +221,10 @@ export class Adapters {
         `add the bot to a server or group with this link: ${next.inviteUrl}`,
       );
     }
-    if (next.phase === "online") this.#options.onOnline(one.adapter.platform);
   }
 }
+
+const maySend = ({ phase, isSending }: AdapterState) => phase === "online" || isSending === true;
 
 /** The store failed, and not the platform. Whatever is wrong with the disk may be repaired at any moment, without a restart of the gateway. */
 function isOwnDisk({ code }: HookgateError): boolean {

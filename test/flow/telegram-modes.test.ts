@@ -1,7 +1,7 @@
 /** Telegram end to end where it is peculiar: webhooks through the gateway's own HTTP server, and groups that become supergroups. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/until.js";
-import { allOnline, type Stack, startStack } from "./stack.js";
+import { allOnline, readiness, type Stack, startStack } from "./stack.js";
 
 const SECRET = "a-webhook-secret-of-the-tests";
 const PATH = "/hooks/telegram";
@@ -36,6 +36,34 @@ describe("webhook mode", () => {
     stack.telegram.people.says("echo over the webhook", { chatId: stack.telegram.chatId });
     await answered(stack.telegram.chatId, "over the webhook");
     expect(stack.telegram.callsOf("getUpdates")).toEqual([]);
+  });
+
+  it("sends while Telegram does not take the webhook, and shows why nothing comes in", async () => {
+    const { gateway, telegram } = stack;
+    await gateway.stop();
+    telegram.updates.deleteWebhook({});
+    const action = { kind: "refuse", status: 500, description: "Internal Server Error" } as const;
+    telegram.fail({ method: "setWebhook", times: 1000, action });
+    await gateway.start();
+    const state = async () => (await readiness(gateway.url).catch(() => undefined))?.platforms.telegram;
+    await until(async () => (await state())?.reason?.includes("cannot be set"), "the reason");
+    expect(await state()).toMatchObject({ state: "reconnecting" });
+    // A call that Telegram made before the webhook went away.
+    const from = { id: telegram.userId, is_bot: false, first_name: "Ada" };
+    const message = {
+      message_id: 77_002,
+      date: Math.floor(Date.now() / 1000),
+      chat: { id: telegram.chatId, type: "supergroup", title: "Room" },
+      from,
+      text: "echo sent without a webhook",
+    };
+    const headers = { "content-type": "application/json", "x-telegram-bot-api-secret-token": SECRET };
+    const body = JSON.stringify({ update_id: 999_000_002, message });
+    expect((await fetch(`${gateway.url}${PATH}`, { method: "POST", headers, body })).status).toBe(200);
+    await answered(telegram.chatId, "sent without a webhook");
+    expect(await state()).toMatchObject({ state: "reconnecting" });
+    telegram.faults.clear();
+    await allOnline(gateway.url, 70_000, ["telegram"]);
   });
 
   it("refuses a call without the secret, or with a wrong one, and takes nothing from it", async () => {

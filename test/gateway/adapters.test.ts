@@ -39,6 +39,35 @@ describe("a platform that fails", () => {
     expect(rig.adapters[1]?.runs).toBe(3);
   });
 
+  it("is started again after a short pause when it was online for a minute since the last failure", async () => {
+    const rig = await startRig({});
+    const { adapter, clock } = rig;
+    const state = async () => (await rig.gateway.status()).adapters[0];
+    const fail = async () => {
+      adapter.fail(new HookgateError({ code: "DOWN", message: "no route to host", retryable: true }));
+      await until(async () => (await state())?.phase === "reconnecting", "the failure");
+    };
+    for (let n = 1; n <= 5; n++) {
+      await fail();
+      await clock.advance(32_000);
+      await until(async () => (await state())?.phase === "online", "the start after it");
+    }
+    await clock.advance(60_000);
+    await fail();
+    await clock.advance(1_000);
+    await until(async () => (await state())?.phase === "online", "a start after a second");
+  });
+
+  it("sends while only what comes in is in trouble", async () => {
+    const rig = await startRig({});
+    rig.adapter.context.gateway.state({ phase: "reconnecting", reason: "calls do not arrive", isSending: true });
+    const cause = { kind: "api", id: "t", depth: 0 } as const;
+    await rig.gateway.send({ platform: "loop", botId: "", chatId: "room" }, { text: "meanwhile" }, { cause });
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["meanwhile"]);
+    expect((await rig.gateway.status()).adapters[0]).toMatchObject({ phase: "reconnecting" });
+  });
+
   it("for good is left offline with its reason; what is meant for it waits", async () => {
     const rig = await startRig({
       platforms: two(),

@@ -109,6 +109,8 @@ export class LoopbackAdapter implements Adapter {
   /** Called at each `run`; throwing or rejecting is the adapter failing. */
   onRun: (n: number) => Promise<void> | void = () => {};
   runs = 0;
+  /** Ends the run under way with this error. */
+  fail: (error: Error) => void = () => {};
 
   constructor(world: LoopbackPlatform) {
     this.#world = world;
@@ -128,7 +130,8 @@ export class LoopbackAdapter implements Adapter {
     context.gateway.state({ phase: "connecting", botId: "bot" });
     await this.onRun(this.runs);
     context.gateway.state({ phase: "online", botId: "bot" });
-    await new Promise<void>((resolve) => {
+    await new Promise<void>((resolve, reject) => {
+      this.fail = reject;
       if (signal.aborted) resolve();
       signal.addEventListener("abort", () => resolve());
     });
