@@ -1,6 +1,7 @@
 /** The environment: secrets, places and ports. The only reader of `process.env`. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { z } from "zod";
+import { deadLinkTarget } from "../lib/dead-link.js";
 import { errorMessage } from "../lib/errors.js";
 import { PLAIN } from "../lib/plain-issues.js";
 import { whyWeakToken } from "../lib/secret.js";
@@ -90,12 +91,13 @@ export function readEnvironment(source?: Record<string, string | undefined>): {
   rest: Environment;
   problems: EnvironmentProblem[];
 } {
-  if (!source && existsSync(".env")) process.loadEnvFile(".env");
+  const dotEnv = source ? undefined : loadDotEnv();
   const given = source ?? process.env;
   const { fromFiles, problems: unread } = readSecretFiles(given);
   const variables = { ...given, ...fromFiles };
   const { error } = environment.safeParse(variables, PLAIN);
   const problems = [
+    ...(dotEnv === undefined ? [] : [{ variable: ".env", message: dotEnv }]),
     ...unread,
     ...(error?.issues ?? []).map(({ path, message }) => ({ variable: String(path[0]), message })),
   ];
@@ -112,6 +114,23 @@ export function readEnvironment(source?: Record<string, string | undefined>): {
       ),
   };
   return { rest, problems, ...(bad.every(isOfPlatform) ? { env: rest } : {}) };
+}
+
+/** Undefined when it was read, or there is none; else what is wrong with it: to wait for a pipe would be to wait for ever. */
+function loadDotEnv(): string | undefined {
+  const target = deadLinkTarget(".env");
+  if (target !== undefined)
+    return `is a link to ${target}, which does not exist. Restore that file, or make the link lead to the one to use.`;
+  if (!existsSync(".env")) return undefined;
+  const found = statSync(".env");
+  if (found.isDirectory()) return "is a folder. Move or delete it, or write the variables into a file of this name.";
+  if (found.isFIFO() || found.isSocket()) return "is a pipe or a socket. Put a regular file in its place.";
+  try {
+    process.loadEnvFile(".env");
+    return undefined;
+  } catch (error) {
+    return `cannot be read: ${errorMessage(error)}`;
+  }
 }
 
 /** Each may come from a file instead: `DISCORD_TOKEN_FILE` names it. */

@@ -1,6 +1,6 @@
 /** Reads hookgate.yaml: every problem at once, each with its file, line, what was expected and what was found. */
-import { existsSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { hooksFolderProblem } from "../automations/definition/sources.js";
 import type { PlatformName } from "../domain/platform.js";
 import { deadLinkTarget } from "../lib/dead-link.js";
@@ -9,6 +9,7 @@ import { nearest } from "../lib/nearest.js";
 import { type FoundIssue, parseAll, valueAt } from "../lib/parse-all.js";
 import { PLAIN, shown, typeName } from "../lib/plain-issues.js";
 import { keysAt } from "../lib/schema-keys.js";
+import { readTextFile } from "../lib/text-file.js";
 import { type Position, parseYaml, type YamlPath, type YamlSource } from "../lib/yaml-source.js";
 import { crossProblems } from "./cross.js";
 import { type Environment, isOfPlatform, readEnvironment } from "./env.js";
@@ -85,7 +86,7 @@ export function loadConfig(options: LoadOptions = {}): LoadedConfig {
     return { ...finish(config, env, undefined, problems), draft: { config, env: rest } };
   }
   const { config, draft, placeOf, pathOf, isFollowUp, isBlank, ...read } = readYaml(file);
-  problems.push(...read.problems, ...hooksFolderProblem(file));
+  problems.push(...read.problems, ...hooksFolderProblem(file), ...plansFolderProblem(file));
   for (const { path: draftPath, ofKey, ...problem } of draft === undefined ? [] : crossProblems(draft, rest)) {
     if (isFollowUp?.(problem.message)) continue;
     const path = pathOf?.(draftPath) ?? draftPath;
@@ -125,7 +126,7 @@ interface ReadFile extends Pick<LoadedConfig, "config" | "problems" | "isBlank" 
 function readYaml(file: string): ReadFile {
   let source: string;
   try {
-    source = readFileSync(file, "utf8");
+    source = readTextFile(file);
   } catch (error) {
     return { problems: [{ file, path: "", message: `cannot be read: ${errorMessage(error)}` }] };
   }
@@ -144,6 +145,14 @@ function readYaml(file: string): ReadFile {
     pathOf: originalOf,
     isFollowUp,
   };
+}
+
+/** Plans are read when somebody asks for one: a volume that is not mounted would go unnoticed until then. */
+function plansFolderProblem(file: string): ConfigProblem[] {
+  const folder = join(dirname(file), "missions");
+  const target = deadLinkTarget(folder);
+  const message = `is a link to ${target}, which does not exist. Mount or restore that folder, or make the link lead to the one with the plans.`;
+  return target === undefined ? [] : [{ file: folder, path: "", message }];
 }
 
 function soundOf({ events }: Config, problems: readonly ConfigProblem[]): Config["events"] {

@@ -1,5 +1,5 @@
 /** The files on disk, as a user of the same machine and an operator with a damaged disk meet them: real processes, real files. */
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -31,6 +31,9 @@ const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
+
+const pipe = (path: string) => void execFileSync("/bin/sh", ["-c", 'mkfifo "$0"', path]);
+const utf16 = (path: string) => writeFileSync(path, Buffer.from("\ufeffhooks: []\n", "utf16le"));
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-files-"));
@@ -302,6 +305,34 @@ describe("a link that leads nowhere, as to a volume that is not mounted,", () =>
       expect(outcome).toMatchObject({ code: 2, err: expect.stringContaining(why) });
     expect(await gateway.cli("doctor")).toMatchObject({ code: 2, out: expect.stringContaining(why) });
     expect(existsSync(gateway.data)).toBe(false);
+  });
+
+  it.each<[string, string, string, (path: string) => void]>([
+    [".env", "a link to nothing", ".env: is a link to ", (path) => symlinkSync("volume", path)],
+    [".env", "a folder", ".env: is a folder", (path) => mkdirSync(path)],
+    [".env", "a pipe", ".env: is a pipe", pipe],
+    ["missions", "a link to nothing", "missions: is a link to ", (path) => symlinkSync("volume", path)],
+    ["hookgate.yaml", "a pipe", "hookgate.yaml: cannot be read: it is a pipe", pipe],
+    ["hookgate.yaml", "UTF-16", "hookgate.yaml: cannot be read: it is UTF-16. Save it as UTF-8", utf16],
+    ["hooks/guard.yaml", "a pipe", "cannot be read: it is a pipe", pipe],
+    ["hooks/guard.yaml", "UTF-16", "guard.yaml: cannot be read: it is UTF-16. Save it as UTF-8", utf16],
+  ])("%s as %s is reported by the check", async (name, _what, why, make) => {
+    const gateway = await installation();
+    const path = join(gateway.folder, name);
+    rmSync(path, { force: true });
+    mkdirSync(join(gateway.folder, "hooks"), { recursive: true });
+    make(path);
+    const { code, out, err } = await gateway.cli("check");
+    expect(code).not.toBe(0);
+    expect(out + err).toContain(why);
+  });
+
+  it("a folder in place of the lock refuses the start", async () => {
+    const gateway = await installation();
+    mkdirSync(join(gateway.data, "hookgate.db.lock"), { recursive: true });
+    const { code, err } = await gateway.failedStart();
+    expect(code).not.toBe(0);
+    expect(err).toContain("hookgate.db.lock is a folder, but the gateway keeps the lock of its database in a file");
   });
 
   it.each<[string, string, (path: string) => void]>([

@@ -1,8 +1,9 @@
 /** Where definitions are written: under `hooks:` of hookgate.yaml, and in the YAML files of the folder `hooks` beside it. */
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { deadLinkTarget } from "../../lib/dead-link.js";
 import { errorMessage } from "../../lib/errors.js";
+import { readTextFile } from "../../lib/text-file.js";
 import { type Position, parseYaml, type YamlPath } from "../../lib/yaml-source.js";
 import { isHookFile, putAside, whyUnread } from "./unread-files.js";
 
@@ -95,7 +96,7 @@ function namesIn(folder: string): string[] {
 function readHookFile(file: string, found: { sources: Source[]; problems: SourceProblem[] }): void {
   let text: string;
   try {
-    text = readFileSync(file, "utf8");
+    text = readTextFile(file);
   } catch (error) {
     found.problems.push({ file, message: `cannot be read: ${errorMessage(error)}` });
     return;
