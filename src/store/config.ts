@@ -29,7 +29,7 @@ export const storeConfig = z.strictObject({
     })
     .prefault({})
     .describe(
-      "What is deleted when it is older or more than this. Unfinished work is never deleted, and neither are messages whose handling was given up, which wait for an operator. The file does not shrink: new rows use the free space (docs/backup.md says how to shrink it).",
+      "What is deleted when it is older or more than this. Unfinished work is never deleted, and neither are messages that wait for an operator: those whose handling was given up, and deliveries that are held or were given up. The file does not shrink: new rows use the free space (docs/backup.md says how to shrink it).",
     ),
 });
 export type StoreConfig = z.infer<typeof storeConfig>;

@@ -32,7 +32,8 @@ const DELIVERIES: SweptTable = {
   name: "deliveries",
   key: "seq",
   made: "created_at",
-  settled: "iif(status IN ('sent', 'suppressed', 'cancelled', 'superseded', 'dead'), settled_at, NULL)",
+  // A held or dead delivery waits for an operator.
+  settled: "iif(status IN ('sent', 'suppressed', 'cancelled', 'superseded'), settled_at, NULL)",
 };
 const LINKS: SweptTable = { name: "links", key: "id", made: "at", settled: "at" };
 const AUDIT: SweptTable = { name: "audit", key: "id", made: "at", settled: "at" };

@@ -66,7 +66,7 @@ describe("retention", () => {
     expect(await inbox.accept(messageEvent("1"), LANE, NOW + 2 * DAY, true)).toMatchObject({ duplicate: false });
   });
 
-  test("settled deliveries go with their parts; waiting, sending and held ones stay however old", async () => {
+  test("settled deliveries go with their parts; waiting and sending ones, and held and dead ones, which wait for an operator, stay however old", async () => {
     const { outbox, sweep } = await openTestStore({ url: ":memory:", retention: retentionOf({ outbox_for: DAY }) });
     const ids = ["d_sent", "d_waiting", "d_sending", "d_held", "d_dead"];
     await outbox.enqueue(
@@ -77,8 +77,14 @@ describe("retention", () => {
     await outbox.partSent("d_sent", 0, "100", NOW - 9 * DAY);
     await outbox.finish("d_held", "held", "x", NOW - 9 * DAY);
     await outbox.finish("d_dead", "dead", "x", NOW - 9 * DAY);
-    expect(await sweep(NOW)).toMatchObject({ deliveries: 2, links: 1 });
-    expect((await outbox.list({ limit: 9 })).map(({ id }) => id).sort()).toEqual(["d_held", "d_sending", "d_waiting"]);
+    expect(await sweep(NOW)).toMatchObject({ deliveries: 1, links: 1 });
+    expect((await outbox.list({ limit: 9 })).map(({ id }) => id).sort()).toEqual([
+      "d_dead",
+      "d_held",
+      "d_sending",
+      "d_waiting",
+    ]);
+    expect(await outbox.release("d_dead", NOW)).toBe(true);
     expect(await outbox.findByMessage(CHAT, "100")).toBeUndefined();
   });
 
