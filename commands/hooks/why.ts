@@ -2,7 +2,7 @@
  * `/hooks why [ID] [message]`: why a hook ran or did not. With a message, what is on record answers for that message; without one,
  * the hook's own checks answer for its last payload, or for none. Without a hook: what happened to the message.
  */
-import type { DispatchFilter, DispatchRecord } from "../../src/domain/journal.js";
+import { type DispatchFilter, type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import type { AnyPoint } from "../../src/hooks/signatures.js";
@@ -12,9 +12,11 @@ import { effectOf } from "../automations/effect.js";
 import { readableDispatch, readableRun } from "../automations/owner-only.js";
 import { explainGates } from "../automations/why.js";
 import type { CommandDeps } from "../deps.js";
+import { purgeOf } from "../journey/audit.js";
 import { isAttempt } from "../journey/background.js";
-import { type Candidate, findJourney, type Journey } from "../journey/find.js";
+import { type Candidate, findJourney, type Journey, type NoDelivery } from "../journey/find.js";
 import { showPath } from "../journey/path.js";
+import { goneText } from "../journey/why-not-reached.js";
 import { resolveTarget } from "../resolve.js";
 import { outcomeText } from "../show-dispatch.js";
 import { ago, clip, clockTime, code, plain } from "../text.js";
@@ -103,9 +105,28 @@ async function readJourney(
     }
     case "several":
       return { answer: whichChat(deps, asked, found.places) };
+    case "no delivery":
+      return { answer: noDelivery(asked, found) };
     case "none":
       return { answer: await unknownId(deps, context, asked) };
   }
+}
+
+function noDelivery(asked: string, { id, row, deliveryIds }: NoDelivery): CommandAnswer {
+  const message = `m${row.id}`;
+  const there = row.status === "done" ? "" : " yet";
+  const text =
+    deliveryIds.length > 0
+      ? `There is no ${code(clip(id, 80))}: the deliveries of ${code(message)} are ${deliveryIds.map(code).join(", ")}.`
+      : row.status === "done" && row.deliveryIds === undefined
+        ? `${code(clip(id, 80))} is not on record: ${code(message)} was answered with no message, or the answer was deleted after the retention.`
+        : `${code(message)} was answered with no message${there}: there is no ${code(clip(id, 80))}.`;
+  return answer({
+    text: [text],
+    data: { message: asked, found: false },
+    outcome: "failed",
+    buttons: [[commandButton("The message", `/hooks why ${message}`)]],
+  });
 }
 
 function whichChat(deps: CommandDeps, asked: string, places: readonly Candidate[]): CommandAnswer {
@@ -143,12 +164,20 @@ async function unknownId(deps: CommandDeps, context: CommandContext, asked: stri
   }
   const [, number] = /^(?:m|d_m)(\d{1,15})(?=$|[:/a-z])/.exec(asked) ?? [];
   if (number === undefined) return neverReceived(context, asked);
-  const [newest] = await deps.store.inbox.list({ limit: 1 });
-  const text =
-    Number(number) === 0 || Number(number) > (newest?.id ?? 0)
-      ? `There is no ${code(`m${number}`)}: no message has this id yet${newest ? `, the newest is ${code(`m${newest.id}`)}` : ""}.`
-      : `${code(`m${number}`)} was received, but its record is gone: handled messages and their dispatches are deleted after the retention.`;
+  const purge = await purgeOf(deps, rootOf(asked), 0);
+  const text = purge
+    ? goneText({ id: rootOf(asked), purge }, [], deps.clock.now())
+    : recordText(Number(number), await deps.store.inbox.lastId());
   return answer({ text: [text], data, outcome: "failed", buttons: [[commandButton("Last runs", "/runs")]] });
+}
+
+/** `lastId`: the highest that a message ever had. */
+function recordText(id: number, lastId: number): string {
+  const named = code(`m${id}`);
+  if (id === 0) return `There is no ${named}: the first message is ${code("m1")}.`;
+  if (id <= lastId)
+    return `${named} was received, but its record is gone: handled messages and their dispatches are deleted after the retention.`;
+  return `There is no ${named}: no message has this id yet${lastId > 0 ? `, the newest is ${code(`m${lastId}`)}` : ""}.`;
 }
 
 function neverReceived({ at }: CommandContext, asked: string): CommandAnswer {

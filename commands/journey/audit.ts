@@ -16,7 +16,7 @@ export interface Switching {
 
 /** Newest first. A command that repeats the one before it switched nothing. */
 export async function switchesOf(deps: CommandDeps, hookId: string): Promise<Switching[]> {
-  const entries = await commandsSince(deps, "hooks", 0);
+  const entries = await entriesSince(deps, 0, (one) => isCommand(one, "hooks"));
   const asked = entries.flatMap(({ at, operator, details }): Switching[] => {
     const { id, action } = optionsOf(details);
     if (id !== hookId || (action !== "enable" && action !== "disable")) return [];
@@ -37,18 +37,10 @@ export interface Purge {
   by: AuditEntry["operator"];
 }
 
-/** The first purge since then that named this delivery or message of the inbox, or more than one. */
+/** The purge since then that deleted this delivery or message of the inbox, as it was recorded. */
 export async function purgeOf(deps: CommandDeps, letterId: string, since: number): Promise<Purge | undefined> {
-  const entries = await commandsSince(deps, "outbox", since);
-  const purges = entries.flatMap(({ at, operator, details }): Purge[] => {
-    const { action, id } = optionsOf(details);
-    const what = typeof id === "string" ? id : "";
-    if (action !== "purge" || (/^(d_|m\d)/.test(what) && what !== letterId)) return [];
-    // The other words are those of deliveries.
-    if (letterId.startsWith("m") && what !== letterId && !["", "all", "dead", "inbox"].includes(what)) return [];
-    return [{ at, what, by: operator }];
-  });
-  return purges.find(({ what }) => what === letterId) ?? purges.at(-1);
+  const [purge] = await entriesSince(deps, since, (one) => one.action === "purge" && idsOf(one).includes(letterId));
+  return purge && { at: purge.at, what: purge.target ?? "", by: purge.operator };
 }
 
 export interface Decision {
@@ -59,7 +51,13 @@ export interface Decision {
   by: AuditEntry["operator"];
 }
 
-/** Oldest first. One for many counts for a delivery that was still open then. */
+const KINDS: Readonly<Record<string, Decision["kind"]>> = {
+  release: "released",
+  retry: "retried",
+  confirm: "confirmed",
+};
+
+/** Oldest first. One for many has the ids that it was about in an entry of its own. */
 export async function decisionsOn(
   deps: CommandDeps,
   row: InboxRow | undefined,
@@ -67,45 +65,54 @@ export async function decisionsOn(
   gone: readonly { id: string }[],
 ): Promise<Decision[]> {
   const letters = [
-    ...(row ? [{ id: `m${row.id}`, since: row.receivedAt, until: row.settledAt, wasReleased: false }] : []),
-    ...deliveries.map(({ id, createdAt, settledAt, round }) => ({
-      id,
-      since: createdAt,
-      until: settledAt,
-      wasReleased: round > 1,
-    })),
-    // A deleted delivery is known only where its id was named.
-    ...gone.map(({ id }) => ({ id, since: row?.receivedAt ?? 0, until: 0, wasReleased: true })),
+    ...(row ? [{ id: `m${row.id}`, since: row.receivedAt, wasReleased: false }] : []),
+    ...deliveries.map(({ id, createdAt, round }) => ({ id, since: createdAt, wasReleased: round > 1 })),
+    ...gone.map(({ id }) => ({ id, since: row?.receivedAt ?? 0, wasReleased: true })),
   ];
   // A message that was handled at once was never waiting for a decision.
   const open = letters.filter(({ id, wasReleased }) => wasReleased || (id.startsWith("m") && (row?.round ?? 1) > 1));
   if (open.length === 0) return [];
-  const entries = await commandsSince(deps, "outbox", Math.min(...open.map(({ since }) => since)));
-  return entries.reverse().flatMap(({ at, operator, details }): Decision[] => {
-    const { action, id: named, confirmed } = optionsOf(details);
-    if (action !== "release" && action !== "retry") return [];
-    const isOne = typeof named === "string" && /^(d_|m\d)/.test(named);
-    const kind = action === "retry" ? "retried" : confirmed === true ? "confirmed" : "released";
-    return open
-      .filter(({ id, since, until = at }) => (isOne ? named === id : since <= at && at <= until + SETTLING_MS))
-      .map(({ id }) => ({ at, id, kind, by: operator }));
+  const since = Math.min(...open.map((one) => one.since));
+  const entries = await entriesSince(deps, since, (one) => one.action in KINDS || isCommand(one, "outbox"));
+  return entries.reverse().flatMap((entry): Decision[] => {
+    const { at, operator: by, action, details } = entry;
+    const recorded = KINDS[action];
+    if (recorded)
+      return open.filter(({ id }) => idsOf(entry).includes(id)).map(({ id }) => ({ at, id, kind: recorded, by }));
+    const { action: asked, id: named, confirmed } = optionsOf(details);
+    if (asked !== "release" && asked !== "retry") return [];
+    const kind = asked === "retry" ? "retried" : confirmed === true ? "confirmed" : "released";
+    return open.filter(({ id }) => named === id).map(({ id }) => ({ at, id, kind, by }));
   });
 }
 
+/** A command that did what it was to do. */
+const isCommand = ({ action, target, outcome }: AuditEntry, command: string) =>
+  action === "command" && target === command && outcome === "done";
+
 /** Newest first. */
-async function commandsSince({ store }: CommandDeps, command: string, since: number): Promise<AuditEntry[]> {
+async function entriesSince(
+  { store }: CommandDeps,
+  since: number,
+  isWanted: (entry: AuditEntry) => boolean,
+): Promise<AuditEntry[]> {
   const found: AuditEntry[] = [];
   let before: number | undefined;
   for (let read = 0; read < MAX_ENTRIES; read += PER_READ) {
     const entries = await store.audit.list(before === undefined ? { limit: PER_READ } : { limit: PER_READ, before });
-    for (const entry of entries)
-      if (entry.at >= since && entry.action === "command" && entry.target === command && entry.outcome === "done")
-        found.push(entry);
+    found.push(...entries.filter((entry) => entry.at >= since && isWanted(entry)));
     const last = entries.at(-1);
     if (entries.length < PER_READ || last === undefined || last.at < since) break;
     before = last.id;
   }
   return found;
+}
+
+/** The messages that an entry is about. */
+function idsOf({ details }: AuditEntry): readonly unknown[] {
+  return typeof details === "object" && details !== null && "ids" in details && Array.isArray(details.ids)
+    ? details.ids
+    : [];
 }
 
 /** The options of an audited command. */

@@ -36,8 +36,14 @@ interface Path {
   deliveries: readonly Delivery[];
   /** Oldest first. */
   dispatches: readonly DispatchRecord[];
-  /** Deliveries, or the message itself, that the queues no longer have; `purge` when an operator deleted them, else the retention did. */
-  gone: readonly { id: string; purge: Purge | undefined }[];
+  gone: readonly Gone[];
+}
+
+/** A delivery, or the message itself, that was there, and that the queues no longer have. */
+export interface Gone {
+  id: string;
+  /** By which an operator deleted it; undefined when the retention did. */
+  purge: Purge | undefined;
 }
 
 export interface Candidate {
@@ -49,10 +55,20 @@ export interface Candidate {
   by?: string;
 }
 
+/** A delivery that was named, and that the message never led to. */
+export interface NoDelivery {
+  kind: "no delivery";
+  id: string;
+  row: InboxRow;
+  /** Those that it led to. */
+  deliveryIds: readonly string[];
+}
+
 type FoundAs<What> =
   | { kind: "found"; journey: What }
   /** A platform's id that more than one chat has; asked for outside of any. */
   | { kind: "several"; places: Candidate[] }
+  | NoDelivery
   | { kind: "none" };
 type Found = FoundAs<Omit<Path, "id">>;
 
@@ -95,7 +111,7 @@ async function find(deps: CommandDeps, at: Address | undefined, asked: string): 
   if (dispatch) return ofDispatch(deps, asked, dispatch);
   const [, answered] = /^d_(m\d{1,15})[a-z]/.exec(deliveryId ?? "") ?? [];
   const cause = answered === undefined ? undefined : await inbox.get(Number(answered.slice(1)));
-  if (cause) return ofRow(deps, asked, cause, deliveryId);
+  if (cause && deliveryId !== undefined) return ofMissing(deps, asked, cause, deliveryId);
   // A task that a hook vetoed at its creation is in the journal alone.
   const isTask = /^t_[^:/]+$/.test(asked);
   if (rowId !== undefined || deliveryId !== undefined || isTask) return ofJournal(deps, asked, { of: rootOf(asked) });
@@ -147,8 +163,7 @@ async function anywhere(deps: CommandDeps, asked: string): Promise<Found> {
   return ofJournal(deps, asked, { messageId: asked });
 }
 
-/** `missing`: a delivery of it that was named, and that the outbox does not have. */
-async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined, missing?: string): Promise<Found> {
+async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined): Promise<Found> {
   if (row === undefined) return { kind: "none" };
   const answers = await deps.store.outbox.answersTo(`m${row.id}`);
   const deliveries = [...answers, ...(await postsOf(deps, row, answers))];
@@ -165,14 +180,28 @@ async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined
     about === undefined ? [] : [{ conversation: conversationOf(row.event), messageId: about }],
   );
   const known = new Set(deliveries.map(({ id }) => id));
-  const sent = dispatches.map(({ id }) => rootOf(id)).filter((id) => id.startsWith("d_") && !known.has(id));
-  const gone = await Promise.all(
-    [...new Set(missing === undefined ? sent : [...sent, missing])].map(async (id) => ({
-      id,
-      purge: await purgeOf(deps, id, row.receivedAt),
-    })),
-  );
+  const fired = dispatches.map(({ id }) => rootOf(id)).filter((id) => id.startsWith("d_"));
+  const gone: Gone[] = [];
+  for (const id of new Set([...(row.deliveryIds ?? []), ...fired]))
+    if (!known.has(id) && (await deps.store.outbox.get(id)) === undefined)
+      gone.push({ id, purge: await purgeOf(deps, id, row.receivedAt) });
   return { kind: "found", journey: { asked, row, own: undefined, deliveries, dispatches, gone } };
+}
+
+/** A delivery of the message that the outbox does not have: it was deleted, or there never was one. */
+async function ofMissing(deps: CommandDeps, asked: string, row: InboxRow, id: string): Promise<Found> {
+  const purge = await purgeOf(deps, id, row.receivedAt);
+  const dispatches = await dispatchesOf(deps, [`m${row.id}`, id], []);
+  const wasThere =
+    purge !== undefined || row.deliveryIds?.includes(id) || dispatches.some((one) => rootOf(one.id) === id);
+  if (!wasThere) {
+    const answers = (await deps.store.outbox.answersTo(`m${row.id}`)).map((one) => one.id);
+    return { kind: "no delivery", id, row, deliveryIds: [...new Set([...(row.deliveryIds ?? []), ...answers])] };
+  }
+  return {
+    kind: "found",
+    journey: { asked, row, own: undefined, deliveries: [], dispatches, gone: [{ id, purge }] },
+  };
 }
 
 /**
@@ -227,9 +256,9 @@ async function ofJournal(
     };
   const [first] = dispatches;
   if (first === undefined) return { kind: "none" };
-  // A message of the inbox that is gone: an operator may have deleted it.
+  // An operator may have deleted it.
   const id = rootOf(first.id);
-  const purge = /^m\d+$/.test(id) ? await purgeOf(deps, id, first.at) : undefined;
+  const purge = /^(m\d|d_)/.test(id) ? await purgeOf(deps, id, first.at) : undefined;
   const gone = purge === undefined ? [] : [{ id, purge }];
   return { kind: "found", journey: { asked, row: undefined, own: undefined, deliveries: [], dispatches, gone } };
 }

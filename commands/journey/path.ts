@@ -46,7 +46,7 @@ export function showPath(deps: CommandDeps, journey: Journey): CommandAnswer {
     ]),
     ...(failures.length > MAX_SHOWN ? [`… and ${count(failures.length - MAX_SHOWN, "more failure")}`] : []),
     ...(deliveries.length > MAX_SHOWN ? [`… and ${deliveries.length - MAX_SHOWN} more deliveries`] : []),
-    ...gone.map((one) => goneText(one, now)),
+    ...gone.map((one) => goneText(one, dispatches, now)),
     ...journey.unsaid.map((one) => unsaidText(one, now)),
   ];
   return answer({

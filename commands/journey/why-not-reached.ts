@@ -6,7 +6,7 @@ import { formatDuration } from "../../src/lib/duration.js";
 import { isAmbiguous } from "../outbox/letter.js";
 import { ago, clockTime, code, plain } from "../text.js";
 import { cutOffsOf, undecidedOf } from "./cut-off.js";
-import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
+import { type Gone, type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { putOffs } from "./put-off.js";
 import { runningText } from "./surroundings.js";
 
@@ -158,16 +158,31 @@ export function deniedText(reason: string | undefined): string {
   return meaning === undefined ? plain(reason) : `**${plain(reason)}** (${meaning})`;
 }
 
-/** A delivery that is no longer there: who deleted it. */
-export function goneText({ id, purge }: Journey["gone"][number], now: number): string {
-  if (purge === undefined) return `${code(id)} was deleted after the retention.`;
+/** What was deleted: how it had ended, and who deleted it. */
+export function goneText({ id, purge }: Gone, dispatches: readonly DispatchRecord[], now: number): string {
+  const end = recordedEnd(id, dispatches);
+  const before = end === undefined ? "" : ` ${end}, and`;
+  if (purge === undefined) return `${code(id)} was${before} deleted after the retention.`;
   const by = plain(purge.by.displayName ?? `${purge.by.platform}:${purge.by.userId}`, 64);
-  return `${code(id)} was **purged** by ${by} ${ago(purge.at, now)} (${code(`/outbox purge ${purge.what}`)}): nothing more of it is ${id.startsWith("m") ? "handled" : "sent"}.`;
+  return `${code(id)} was${before} **purged** by ${by} ${ago(purge.at, now)} (${code(`/outbox purge ${purge.what}`)}): nothing more of it is ${id.startsWith("m") ? "handled" : "sent"}.`;
+}
+
+/** How a delivery ended, by its last dispatch that says so. */
+function recordedEnd(id: string, dispatches: readonly DispatchRecord[]): string | undefined {
+  const ends = dispatches.flatMap(({ id: dispatchId, point, runs }) => {
+    if (rootOf(dispatchId) !== id) return [];
+    if (point === "message_sent") return ["**sent**"];
+    const [outcome, status] = point === "before_dispatch" ? ["claimed", "suppressed"] : ["cancelled", "cancelled"];
+    const by = OUTBOUND.some((one) => one === point) && runs.find((run) => run.outcome === outcome);
+    return by ? [`**${status}** by ${code(by.hookId)}${by.reason ? `: ${plain(by.reason)}` : ""}`] : [];
+  });
+  return ends.at(-1);
 }
 
 function whyNotOutbound(point: OutboundPoint, journey: Journey, now: number): string | undefined {
   const { row, deliveries, gone } = journey;
-  if (deliveries.length === 0 && gone.length > 0) return gone.map((one) => goneText(one, now)).join("\n");
+  if (deliveries.length === 0 && gone.length > 0)
+    return gone.map((one) => goneText(one, journey.dispatches, now)).join("\n");
   if (deliveries.length === 0) {
     if (!row) return undefined;
     return (

@@ -3,12 +3,9 @@ import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { missing, notFound } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { type Purge, purgeOf } from "../journey/audit.js";
+import { purgeOf } from "../journey/audit.js";
 import { ago } from "../text.js";
 import { operatorName } from "../who.js";
-
-/** A delivery has fewer dispatches. */
-const MAX_DISPATCHES = 50;
 
 export type Letter = { kind: "delivery"; delivery: Delivery } | { kind: "inbox"; row: InboxRow };
 
@@ -23,7 +20,7 @@ export async function findLetter(deps: CommandDeps, given: unknown): Promise<Let
   } else {
     const delivery = await store.outbox.get(id);
     if (delivery) return { kind: "delivery", delivery };
-    const purge = await purgeOfMissing(deps, id);
+    const purge = await purgeOf(deps, id, 0);
     if (purge)
       throw new HookgateError({
         code: "PURGED",
@@ -38,14 +35,6 @@ export async function findLetter(deps: CommandDeps, given: unknown): Promise<Let
     "/outbox list shows what waits for an operator; settled ones are deleted after the retention.",
     "id",
   );
-}
-
-/** Who purged a delivery: known when the journal knows the delivery, or when the purge named it. */
-async function purgeOfMissing(deps: CommandDeps, id: string): Promise<Purge | undefined> {
-  if (!id.startsWith("d_")) return undefined;
-  const known = (await deps.store.journal.list({ of: id, limit: MAX_DISPATCHES })).at(-1);
-  const purge = await purgeOf(deps, id, known?.at ?? 0);
-  return known !== undefined || purge?.what === id ? purge : undefined;
 }
 
 /** A part was written to the wire and no answer came: it may have been posted. */

@@ -6,6 +6,7 @@ import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, count, plain } from "../text.js";
 import { conversationText } from "../who.js";
+import { recordActed } from "./acted.js";
 import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
 import { findLetter, isAmbiguous, isOpen, type Letter } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
@@ -42,11 +43,12 @@ export async function purgeOutbox(deps: CommandDeps, context: CommandContext): P
   ].filter(Boolean);
   const nothing = `${what === "all" ? "There is nothing to delete" : what === "inbox" ? "No inbox message is dead" : `Nothing is ${what}`}${chosen.words}.`;
   if (amount > 0 && context.options.yes !== true) return confirmPurge(amount, what, kinds, chosen);
-  const [deliveries, inbox] = [
-    await deps.discard(letters.map(({ id }) => id)),
-    await deps.store.inbox.discard(rows.map(({ id }) => id)),
+  const ids = [
+    ...(await deps.discard(letters.map(({ id }) => id))),
+    ...(await deps.store.inbox.discard(rows.map(({ id }) => id))).map((rowId) => `m${rowId}`),
   ];
-  return deleted(deliveries + inbox, nothing);
+  await recordActed(deps, context, "purge", what, ids);
+  return deleted(ids.length, nothing);
 }
 
 function deleted(purged: number, nothing: string): CommandAnswer {
@@ -89,11 +91,12 @@ async function purgeOne(deps: CommandDeps, context: CommandContext, id: string):
       hint: `Only waiting, sending, ${PURGEABLE.join(", ")} deliveries and dead inbox messages are; the rest goes with the retention.`,
     });
   if (options.yes !== true) return confirmOne(deps, letter, id);
-  const purged =
+  const ids =
     letter.kind === "delivery"
       ? await deps.discard([letter.delivery.id])
-      : await deps.store.inbox.discard([letter.row.id]);
-  return deleted(purged, `${code(id)} was deleted meanwhile.`);
+      : (await deps.store.inbox.discard([letter.row.id])).map((rowId) => `m${rowId}`);
+  await recordActed(deps, context, "purge", id, ids);
+  return deleted(ids.length, `${code(id)} was deleted meanwhile.`);
 }
 
 function confirmOne(deps: CommandDeps, letter: Letter, id: string): CommandAnswer {

@@ -5,6 +5,7 @@ import { answer, badUsage, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, count } from "../text.js";
 import { conversationText } from "../who.js";
+import { recordActed } from "./acted.js";
 import { type Chosen, chosenBy, isNarrowed, riskyButton } from "./filter.js";
 import { findLetter, isAmbiguous } from "./letter.js";
 
@@ -74,11 +75,13 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
   const unclear = held.filter(({ isAmbiguous }) => isAmbiguous).length;
   // Confirmed: they did arrive, which can be true only of those that may have.
   const wanted = held.filter(({ isAmbiguous }) => (isAmbiguous ? typeof confirmed === "boolean" : confirmed !== true));
-  let released = 0;
+  const ids: string[] = [];
   for (const { id, isAmbiguous } of wanted) {
     context.signal.throwIfAborted();
-    if (await deps.release(id, isAmbiguous && confirmed === true)) released++;
+    if (await deps.release(id, isAmbiguous && confirmed === true)) ids.push(id);
   }
+  const released = ids.length;
+  await recordActed(deps, context, confirmed === true ? "confirm" : "release", "held", ids);
   const isAsking = unclear > 0 && typeof confirmed !== "boolean";
   const done = confirmed === true ? "counted as sent" : "on the way again";
   return answer({

@@ -4,6 +4,7 @@ import { HookgateError } from "../../src/lib/errors.js";
 import { answer } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, count } from "../text.js";
+import { recordActed } from "./acted.js";
 import { type Chosen, chosenBy, riskyButton } from "./filter.js";
 import { findLetter } from "./letter.js";
 
@@ -58,6 +59,7 @@ async function retryAll(deps: CommandDeps, context: CommandContext, asked: strin
     context.signal.throwIfAborted();
     if (await deps.revive(id)) retried.push(`m${id}`);
   }
+  await recordActed(deps, context, "retry", asked, retried);
   return answer({
     text: [
       retried.length > 0

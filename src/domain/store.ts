@@ -46,6 +46,8 @@ export interface InboxRow {
   /** Why the outcome is what it is: for `denied`, why the sender is not listened to. */
   reason?: string;
   error?: string;
+  /** Ids of the deliveries that its handling led to, kept when they are deleted; absent while it is not done, and in rows of an earlier version. */
+  deliveryIds?: readonly string[];
 }
 
 export interface Settlement {
@@ -80,13 +82,15 @@ export interface InboxStore {
   shift(stepMs: number): Promise<void>;
   /** A dead row waits again, with attempts 0. False when it is not dead. */
   revive(id: number, at: number): Promise<boolean>;
-  /** Deletes dead rows; their events stay known, so that they are not handled when they come again. Resolves with how many there were. */
-  discard(ids: readonly number[]): Promise<number>;
+  /** Deletes dead rows; their events stay known, so that they are not handled when they come again. Resolves with the ids of those that it deleted. */
+  discard(ids: readonly number[]): Promise<number[]>;
   /** Unfinished rows (waiting, running, deferred), by id: what a start resumes. `afterId` pages on. */
   unfinished(afterId: number, limit: number): Promise<InboxRow[]>;
   /** The unfinished rows of one lane, by id. */
   lane(lane: string, afterId: number, limit: number): Promise<InboxRow[]>;
   get(id: number): Promise<InboxRow | undefined>;
+  /** The highest id that a row ever had, deleted ones included; 0 before the first. */
+  lastId(): Promise<number>;
   /** The row of a message, by its platform id. */
   find(at: Address, eventId: string): Promise<InboxRow | undefined>;
   /** The edits, reactions and deletions of a message, by its platform id, oldest first. */

@@ -287,7 +287,7 @@ class RunningGateway implements Gateway {
     return true;
   }
 
-  discard(deliveryIds: readonly string[]): Promise<number> {
+  discard(deliveryIds: readonly string[]): Promise<string[]> {
     return discard(deliveryIds, this.#out);
   }
 

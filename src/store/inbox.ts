@@ -25,6 +25,7 @@ interface InboxRecord {
   claimed_by: string | null;
   reason: string | null;
   error: string | null;
+  delivery_ids: string | null;
   event: string;
   event_id: string;
   platform: string;
@@ -32,7 +33,7 @@ interface InboxRecord {
   chat: string;
 }
 
-const SELECT = `SELECT id, lane, status, attempts, deferrals, round, due_at, received_at, settled_at, outcome, claimed_by, reason, error, event,
+const SELECT = `SELECT id, lane, status, attempts, deferrals, round, due_at, received_at, settled_at, outcome, claimed_by, reason, error, delivery_ids, event,
     event_id, platform, bot, chat
   FROM inbox`;
 type EventKey = [chat: string, eventId: string, bot: string, platform: string];
@@ -56,8 +57,8 @@ export function createInbox(
   const start = database.prepare<[number], { attempts: number }>(
     "UPDATE inbox SET status = 'running', attempts = attempts + 1 WHERE id = ? AND settled_at IS NULL RETURNING attempts",
   );
-  const settle = database.prepare<[number, string, string | null, string | null, number]>(
-    `UPDATE inbox SET status = 'done', settled_at = ?, outcome = ?, claimed_by = ?, reason = ?, error = NULL
+  const settle = database.prepare<[number, string, string | null, string | null, string, number]>(
+    `UPDATE inbox SET status = 'done', settled_at = ?, outcome = ?, claimed_by = ?, reason = ?, delivery_ids = ?, error = NULL
      WHERE id = ? AND settled_at IS NULL`,
   );
   const defer = database.prepare<[number, string | null, number, number]>(
@@ -84,6 +85,8 @@ export function createInbox(
   const lane = database.prepare<[string, number, number], InboxRecord>(
     `${SELECT} INDEXED BY inbox_open WHERE settled_at IS NULL AND lane = ? AND id > ? ORDER BY id LIMIT ?`,
   );
+  // AUTOINCREMENT keeps it when the rows are deleted: https://www.sqlite.org/autoinc.html
+  const lastId = database.prepare<[], { id: number }>("SELECT seq AS id FROM sqlite_sequence WHERE name = 'inbox'");
   const byId = database.prepare<[number], InboxRecord>(`${SELECT} WHERE id = ?`);
   const byEvent = database.prepare<EventKey, InboxRecord>(
     `${SELECT} WHERE chat = ? AND event_id = ? AND bot = ? AND platform = ?`,
@@ -157,7 +160,8 @@ export function createInbox(
     start: (id) => commit(() => start.get(id)?.attempts ?? noSuchRow(id)),
     settle: (id, { outcome, claimedBy, reason, deliveries, sights }, at) =>
       commit(() => {
-        if (settle.run(at, outcome, claimedBy ?? null, reason ?? null, id).changes === 0) return false;
+        const ids = deliveries.map((one) => one.id).join(" ");
+        if (settle.run(at, outcome, claimedBy ?? null, reason ?? null, ids, id).changes === 0) return false;
         for (const delivery of deliveries) addDelivery(delivery, at);
         for (const sight of sights ?? []) insertSight(sight);
         return true;
@@ -168,17 +172,18 @@ export function createInbox(
     revive: (id, at) => write(() => revive.run(at, id).changes > 0),
     discard: (ids) =>
       write(() => {
-        let discarded = 0;
+        const discarded: number[] = [];
         for (const id of ids) {
           if (byId.get(id)?.status !== "dead") continue;
           seen.remember(id, 0);
-          discarded += discard.run(id).changes;
+          if (discard.run(id).changes > 0) discarded.push(id);
         }
         return discarded;
       }),
     unfinished: (afterId, limit) => toHandle(() => unfinished.all(afterId, limit)),
     lane: (name, afterId, limit) => toHandle(() => lane.all(name, afterId, limit)),
     get: (id) => read(() => optionalRow(byId.get(id))),
+    lastId: () => read(() => lastId.get()?.id ?? 0),
     find: ({ chatId, botId, platform }: Address, eventId) =>
       read(() => optionalRow(byEvent.get(chatId, eventId, botId, platform))),
     changesOf: ({ chatId, botId, platform }: Address, id) =>
@@ -268,5 +273,6 @@ function rowOf(record: InboxRecord, event: InboundEvent): InboxRow {
     ...(record.claimed_by === null ? {} : { claimedBy: record.claimed_by }),
     ...(record.reason === null ? {} : { reason: record.reason }),
     ...(record.error === null ? {} : { error: record.error }),
+    ...(record.delivery_ids === null ? {} : { deliveryIds: record.delivery_ids.split(" ").filter(Boolean) }),
   };
 }

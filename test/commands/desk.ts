@@ -61,7 +61,10 @@ export async function openDesk(): Promise<Desk> {
     },
     revive: (id) => store.inbox.revive(id, clock.now()),
     liftPauses: async () => [],
-    discard: (ids) => store.outbox.purge({ ids: [...ids] }),
+    discard: async (ids) => {
+      await store.outbox.purge({ ids: [...ids] });
+      return [...ids];
+    },
     withdraw: (id, reason) => store.outbox.withdraw(id, reason, clock.now(), false),
     cancelRest: (id, reason) => store.outbox.cancelRest(id, reason, clock.now(), false),
     switches: {

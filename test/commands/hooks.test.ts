@@ -344,6 +344,35 @@ describe("/hooks why", () => {
     expect(answer.shown).toContain("knows no message");
   });
 
+  it("knows that a message was received when no message is left", async () => {
+    const { store, clock } = desk;
+    const event = {
+      kind: "message" as const,
+      eventId: "1",
+      message: {
+        platform: "web",
+        botId: "web",
+        chatId: "general",
+        messageId: "1",
+        userId: "1",
+        text: "hello",
+        receivedAt: clock.now(),
+        attachments: [],
+        isDm: false,
+        isGroupMention: false,
+        isEdit: false,
+      },
+    };
+    const { id } = await store.inbox.accept(event, "web:web:general", clock.now(), true);
+    await store.inbox.settle(id, { outcome: "unrouted", deliveries: [] }, clock.now());
+    await store.sweep(clock.now() + 400 * 86_400_000);
+    expect(await store.inbox.list({ limit: 1 })).toEqual([]);
+    expect((await desk.say("/hooks why m1")).shown).toContain("`m1` was received, but its record is gone");
+    expect((await desk.say("/hooks why m2")).shown).toContain(
+      "There is no `m2`: no message has this id yet, the newest is `m1`",
+    );
+  });
+
   it("explains a hook that never fired, whose point has not fired either", async () => {
     desk.registry.registerVoid("message_deleted", () => {}, { id: "mourner" });
     expect((await desk.say("/hooks why mourner")).shown).toContain("`message_deleted` has not fired either");

@@ -257,6 +257,36 @@ describe("an answer that was not sent", () => {
     expect(footer).toContain("mine.sent did not run");
     expect(footer).toMatch(/purged|deleted/);
   });
+
+  it("names the purge that deleted it, and not one before that deleted nothing, and the hook that had cancelled it", async () => {
+    const asked = await platformOf("discord").say(roomOf("discord"), "owner", addressed("discord", "say money again"));
+    const row = await rowOf("discord", asked);
+    await deliveryIs(`d_${row}r`, "cancelled");
+    expect(await ask("discord", "/outbox purge waiting")).toContain("Nothing is waiting");
+    expect(await ask("discord", "/outbox purge superseded yes=true")).toContain("Nothing is superseded");
+    await run("/outbox purge cancelled yes=true");
+    const gone = `d_${row}r was cancelled by mine.guard: talks about money, and purged by Owner`;
+    for (const line of [`/hooks why d_${row}r`, `/hooks why ${row}`, `/run d_${row}r`]) {
+      const answer = bare((await run(line)).text);
+      expect(answer, line).toContain(gone);
+      expect(answer, line).toContain("(/outbox purge cancelled)");
+    }
+  });
+
+  it("that never existed is neither deleted nor purged", async () => {
+    const denied = await rowOf("web", await platformOf("web").say(roomOf("web"), "owner", "nothing for the gateway"));
+    const heard = addressed("web", "say once here");
+    const answered = await rowOf("web", await platformOf("web").say(roomOf("web"), "owner", heard));
+    await run("/outbox purge cancelled yes=true");
+    for (const line of [`/hooks why d_${denied}r`, `/run d_${denied}r`, `/hooks why mine.sent d_${denied}r`])
+      expect(bare((await run(line)).text), line).toContain(
+        `${denied} was answered with no message: there is no d_${denied}r.`,
+      );
+    for (const line of [`/hooks why d_${answered}x`, `/hooks why mine.sent d_${answered}p`])
+      expect(bare((await run(line)).text), line).toMatch(
+        new RegExp(`There is no d_${answered}[xp]: the deliveries of ${answered} are d_${answered}r\\.`),
+      );
+  });
 });
 
 describe("a hook that was removed since", () => {

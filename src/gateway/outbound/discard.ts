@@ -4,13 +4,14 @@ import type { Outbound } from "./sending.js";
 
 const DISCARDED = "an operator discarded it";
 
-export async function discard(deliveryIds: readonly string[], out: Outbound): Promise<number> {
+/** Resolves with those that it deleted. */
+export async function discard(deliveryIds: readonly string[], out: Outbound): Promise<string[]> {
   const { outbox } = out.store;
-  let discarded = 0;
+  const discarded: string[] = [];
   for (const id of deliveryIds) {
     const delivery = await outbox.get(id);
     if (delivery?.status === "held") await finish(delivery, "dead", DISCARDED, out);
-    if (delivery && delivery.status !== "sent") discarded += await outbox.purge({ ids: [id] });
+    if (delivery && delivery.status !== "sent" && (await outbox.purge({ ids: [id] })) > 0) discarded.push(id);
   }
   return discarded;
 }

@@ -21,6 +21,7 @@ import { dispatchNumbers } from "./018-dispatch-numbers.js";
 import { pauseLengths } from "./019-pause-lengths.js";
 import { noticeDeliveries } from "./020-notice-deliveries.js";
 import { unreadableParts } from "./021-unreadable-parts.js";
+import { deliveryIds } from "./022-delivery-ids.js";
 
 export const migrations: Migrations = {
   "001-inbox-and-outbox": inboxAndOutbox,
@@ -44,4 +45,5 @@ export const migrations: Migrations = {
   "019-pause-lengths": pauseLengths,
   "020-notice-deliveries": noticeDeliveries,
   "021-unreadable-parts": unreadableParts,
+  "022-delivery-ids": deliveryIds,
 };
