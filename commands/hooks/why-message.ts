@@ -205,7 +205,7 @@ function showRuns(
   const posted = ({ dispatch }: RanIn) => {
     const post = row && deliveries.find((one) => one.id === rootOf(dispatch.id));
     const poster = post && posterOf(post, dispatches);
-    return poster ? ` · for ${code(post.id)}, which ${code(poster)} posted because of the message` : "";
+    return poster ? ` · for ${code(post.id)}, which ${poster} posted because of the message` : "";
   };
   return answer({
     text: [

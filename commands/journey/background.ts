@@ -1,5 +1,5 @@
 /** Background runs: the journal has the dispatch that stored one and each attempt; its stored run says what became of it. */
-import type { AutomationRun } from "../../src/domain/automation.js";
+import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
 import { isUnfinished } from "../../src/domain/automation.js";
 import { type DispatchRecord, numberedDispatch, type RunRecord } from "../../src/domain/journal.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
@@ -81,8 +81,11 @@ export function isJournalled(
 export function hasNotRun(run: RunRecord, stored: AutomationRun | undefined): boolean {
   if (run.outcome === "skipped") return true;
   if (run.outcome !== "backgrounded" || stored === undefined) return false;
-  return stored.status === "backgrounded" || (stored.status === "skipped" && stored.attempts.length === 0);
+  return stored.status === "backgrounded" || (stored.status === "skipped" && !stored.attempts.some(hasTried));
 }
+
+/** A `skip_if` that holds ends an attempt before the hook has run. */
+export const hasTried = ({ status }: AttemptRecord): boolean => status !== "skipped";
 
 /** A sentence, in Markdown. */
 export function backgroundText({ automations }: CommandDeps, stored: AutomationRun | undefined, now: number): string {

@@ -8,6 +8,7 @@ import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
+import { code } from "../text.js";
 import { type Purge, purgeOf } from "./audit.js";
 import { type StoredRuns, storedRunsOf } from "./background.js";
 import { type Surroundings, surroundingsOf } from "./surroundings.js";
@@ -294,10 +295,14 @@ export const POINT_OF_CHANGE: Readonly<Partial<Record<InboundEvent["kind"], stri
 const ORDER = ["message_received", "inbound_claim", "before_dispatch", "message_sending", "message_sent"];
 const orderOf = ({ point }: DispatchRecord) => (ORDER.includes(point) ? ORDER.indexOf(point) : ORDER.length);
 
-/** The hook that posted a delivery because of the message; undefined for an answer. */
-export function posterOf({ cause }: Delivery, dispatches: readonly DispatchRecord[]): string | undefined {
+/** The hook or the plugin that posted a delivery because of the message, in Markdown; undefined for an answer. */
+export function posterOf({ cause, plugin }: Delivery, dispatches: readonly DispatchRecord[]): string | undefined {
+  if (plugin !== undefined) return `plugin ${code(plugin)}`;
   if (cause.kind !== "hook" && cause.kind !== "agent") return undefined;
-  return dispatches.flatMap(({ runs }) => runs).find(({ id }) => id === cause.id)?.hookId;
+  const hookId = dispatches.flatMap(({ runs }) => runs).find(({ id }) => id === cause.id)?.hookId;
+  if (hookId !== undefined) return code(hookId);
+  // Only plugins post because of the message itself, and not of a run; rows of an earlier version do not name them.
+  return cause.kind === "hook" && /^(m\d+|d_[^:]+)$/.test(cause.id) ? "a plugin" : undefined;
 }
 
 function messageIdOf(event: InboundEvent): string | undefined {

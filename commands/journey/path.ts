@@ -7,12 +7,12 @@ import type { CommandAnswer } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { tries } from "../outbox/letter.js";
+import { isOpen, tries } from "../outbox/letter.js";
 import { dispatchOutcome, errorText, hasFailed } from "../show-dispatch.js";
 import { ago, clockTime, code, count, plain } from "../text.js";
 import { operatorName, placeWords } from "../who.js";
 import { type Decision, SETTLING_MS } from "./audit.js";
-import { hasNotRun, isAttempt, type StoredRuns } from "./background.js";
+import { hasNotRun, hasTried, isAttempt, type StoredRuns } from "./background.js";
 import { cutOffsOf } from "./cut-off.js";
 import { type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { isBlock, isSilentClaim, putOffs } from "./put-off.js";
@@ -122,13 +122,23 @@ function journalLines(asked: string, dispatches: readonly DispatchRecord[], now:
 }
 
 function headline(deps: CommandDeps, { id, row, own }: Journey, now: number): string {
-  if (own)
-    return `**What happened to ${code(id)}**, which the gateway sent to ${placeWords(deps, own.address)} ${ago(own.createdAt, now)}`;
+  if (own) return `**What happened to ${code(id)}**, ${ownWords(deps, own, row, now)}`;
   if (!row) return `**What happened to ${code(id)}**`;
   const { event } = row;
   const platformId = "message" in event ? event.message.messageId : "messageId" in event ? event.messageId : undefined;
   const kind = event.kind === "action" ? "press on a button" : event.kind;
   return `**What happened to ${code(id)}**: ${kind}${platformId === undefined ? "" : ` ${code(platformId)}`} in ${placeWords(deps, addressOf(event))}, ${ago(row.receivedAt, now)}`;
+}
+
+/** `which the gateway sent to General on web 5 s ago`; what was not sent is not said to be. */
+function ownWords(deps: CommandDeps, own: Delivery, row: InboxRow | undefined, now: number): string {
+  const { status, operation, address, createdAt, settledAt = createdAt } = own;
+  const place = placeWords(deps, address);
+  if (status === "sent" && operation === "send") return `which the gateway sent to ${place} ${ago(settledAt, now)}`;
+  const kind = operation === "delete" ? "a deletion" : operation === "edit" ? "an edit" : "a message";
+  const what = own.cause.kind === "reply" && row && operation === "send" ? `an answer to ${code(`m${row.id}`)}` : kind;
+  const state = isOpen(own) ? "not sent yet" : `**${status}**`;
+  return `${what} in ${place}, created ${ago(createdAt, now)}: ${state}`;
 }
 
 /** One line of what happened to it, and when. What is still open comes last; of one moment, decisions come first. */
@@ -207,7 +217,7 @@ function unfinishedRuns(stored: StoredRuns, now: number): Happening[] {
       return [
         { at, text: `${head} was **interrupted**${statusReason === undefined ? "" : `: ${plain(statusReason)}`}` },
       ];
-    if (status !== "skipped" || attempts.length === 0) return [];
+    if (status !== "skipped" || !attempts.some(hasTried)) return [];
     return [{ at, text: `${head} was not tried again: ${plain(statusReason ?? "it was skipped")}` }];
   });
 }
@@ -312,7 +322,7 @@ function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, n
   const isForward = delivery.cause.kind === "forward";
   const poster = delivery === journey.own ? undefined : posterOf(delivery, journey.dispatches);
   const to = isForward || poster ? ` to ${placeWords(deps, delivery.address)}` : "";
-  const postedBy = poster ? ` · posted by ${code(poster)}` : "";
+  const postedBy = poster ? ` · posted by ${poster}` : "";
   const role = journey.own ? undefined : ownWordText(delivery, journey.row);
   const named = role === undefined ? code(id) : `${code(id)} (${role})`;
   const what = operation === "send" ? named : `${operation} ${named}`;

@@ -104,7 +104,7 @@ async function originOf(deps: CommandDeps, own: Delivery, row: InboxRow | undefi
     case "hook":
     case "agent":
     case "file":
-      return ofRun(deps, id, own.id);
+      return own.plugin === undefined ? ofRun(deps, id, own.id) : ofPlugin(own.plugin, row);
     default:
       return undefined;
   }
@@ -119,6 +119,10 @@ export function ownWordText({ id, cause }: Delivery, row: InboxRow | undefined):
     return `${isAnswer ? "a line" : about}, in the room because the private ${isAnswer ? "answer" : "note"} could not be delivered`;
   if (id.startsWith("d_n")) return "a notice that the answer was withheld";
   return isAnswer || id !== `d_m${row.id}a` ? undefined : about;
+}
+
+function ofPlugin(plugin: string, row: InboxRow | undefined): Origin {
+  return { text: `plugin ${code(plugin)}${row ? `, because of ${code(`m${row.id}`)}` : ""}`, hookId: undefined };
 }
 
 async function ofRun({ automations, store }: CommandDeps, id: string, deliveryId: string): Promise<Origin> {

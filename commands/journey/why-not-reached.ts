@@ -197,7 +197,7 @@ function whyNotOutbound(point: OutboundPoint, journey: Journey, now: number): st
   return deliveries
     .map((delivery, index) => {
       const poster = row && posterOf(delivery, journey.dispatches);
-      return `${code(delivery.id)}${poster ? `, which ${code(poster)} posted because of the message` : ""}: ${reasons[index]}`;
+      return `${code(delivery.id)}${poster ? `, which ${poster} posted because of the message` : ""}: ${reasons[index]}`;
     })
     .join("\n");
 }

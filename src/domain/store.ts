@@ -155,6 +155,8 @@ export interface NewDelivery {
    * also one for which the platform keeps answering with an error, or not at all: others of its conversation do not wait for it.
    */
   isApart?: boolean;
+  /** The plugin that sent it. */
+  plugin?: string | undefined;
 }
 
 export interface DeliveryPart {

@@ -83,6 +83,8 @@ export interface SendOptions {
   isCourtesy?: boolean;
   /** It goes before everything else that waits for its chat, in no order with it. */
   isUrgent?: boolean;
+  /** The plugin that sends it. */
+  plugin?: string;
 }
 
 export interface Invocation {

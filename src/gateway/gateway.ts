@@ -437,7 +437,7 @@ class RunningGateway implements Gateway {
 
   async #enqueue(
     what: Pick<NewDelivery, "operation" | "address" | "message" | "targetId">,
-    { cause, deliveryId, ttlMs, interaction, visibleTo, isCourtesy = false, isUrgent = false }: SendOptions,
+    { cause, deliveryId, ttlMs, interaction, visibleTo, isCourtesy = false, isUrgent = false, plugin }: SendOptions,
   ): Promise<string> {
     const { store, clock, config, watch } = this.#parts;
     const id = deliveryId ?? newId("d");
@@ -447,6 +447,7 @@ class RunningGateway implements Gateway {
       id,
       cause,
       expiresAt: now + (ttlMs ?? config.ttl),
+      plugin,
       ...(isCourtesy ? { isCourtesy } : {}),
       ...(interaction ? { interaction } : {}),
       ...(visibleTo === undefined ? {} : { visibleTo }),

@@ -24,6 +24,7 @@ import {
   deeper,
   inStage,
   outbound,
+  type PluginSending,
   refuseOld,
   refuseStray,
   type Stage,
@@ -130,11 +131,11 @@ function checkKey(what: string, key: unknown): void {
   throw new HookgateError({ code: "PLUGIN_OPTION", message: `${what}: expected a key as text, got ${shown(key)}` });
 }
 
-function sendOptions(id: string, { cause, once }: PluginSendOptions): { cause: Cause; deliveryId?: string } {
+function sendOptions(id: string, { cause, once }: PluginSendOptions): PluginSending {
   const own = deeper(id, cause);
-  if (once === undefined) return { cause: own };
+  if (once === undefined) return { cause: own, plugin: id };
   const digest = createHash("sha256").update(`${id}\n${once}`).digest("base64url").slice(0, 24);
-  return { cause: own, deliveryId: `d_${digest}` };
+  return { cause: own, plugin: id, deliveryId: `d_${digest}` };
 }
 
 function skipped(logger: Logger, what: string): boolean {

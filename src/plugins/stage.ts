@@ -22,10 +22,16 @@ import type { StagedHook } from "./slots.js";
 
 /** What of the gateway plugins reach, as functions. */
 export interface GatewayFunctions {
-  send(at: Address, message: OutboundMessage, options: { cause: Cause; deliveryId?: string }): Promise<string>;
-  edit(deliveryId: string, message: OutboundMessage, options: { cause: Cause; deliveryId?: string }): Promise<string>;
+  send(at: Address, message: OutboundMessage, options: PluginSending): Promise<string>;
+  edit(deliveryId: string, message: OutboundMessage, options: PluginSending): Promise<string>;
   /** Why nothing can be posted there; undefined when it can. */
   destinationProblem?(at: Address): Promise<string | undefined>;
+}
+
+export interface PluginSending {
+  cause: Cause;
+  plugin: string;
+  deliveryId?: string;
 }
 
 export interface ApiParts {

@@ -20,6 +20,7 @@ type DeliveryData = Pick<
   | "mirrors"
   | "sight"
   | "isApart"
+  | "plugin"
 >;
 
 /** The address stands in the column `conversation`; rows of before have it here, too, where nobody reads it. */
@@ -73,6 +74,7 @@ export function deliveryData({
   mirrors,
   sight,
   isApart,
+  plugin,
 }: Omit<DeliveryData, "address">): string {
   const data: StoredData = {
     operation,
@@ -87,6 +89,7 @@ export function deliveryData({
     mirrors,
     sight,
     isApart,
+    plugin,
   };
   return JSON.stringify(data);
 }

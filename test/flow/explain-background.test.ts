@@ -54,6 +54,13 @@ beforeAll(async () => {
         },
         { id: "lineup", on: "message_received", match: isLine, run: WAITS },
         {
+          id: "skipper",
+          on: "message_received",
+          match: { when: 'payload.message.text == "skip"' },
+          context: [{ shell: { command: ["true"], skip_if: "empty" } }],
+          run: QUICK,
+        },
+        {
           id: "cutoff",
           on: "message_received",
           match: { when: 'payload.message.text == "line to the end"' },
@@ -146,6 +153,18 @@ describe("a hook that runs in the background", () => {
     expect(await why(`/run ${first}`)).toContain("message_received: 3 hooks ran, 2 skipped");
     expect(await why(`/hooks why before ${first}`)).toContain("3 runs, 2 skipped");
     await invoke(stack.gateway.url, "/hooks enable lineup");
+  });
+
+  it("and was skipped at its first attempt, did not run, and its reason is not masked by the words of the message", async () => {
+    const row = await say("skip");
+    await until(
+      () => rows("SELECT 1 FROM automation_runs WHERE hook_id = 'skipper' AND status = 'skipped'").length > 0,
+      "the run being skipped",
+    );
+    const path = await why(`/hooks why ${row}`);
+    expect(path).not.toContain("was not tried again");
+    expect(path).toMatch(/message_received: 2 hooks ran, \d skipped/);
+    expect(await why(`/hooks why skipper ${row}`)).toContain("skip_if: steps[0] shell: empty");
   });
 
   it("does not hide the hooks that ran beside it in the list of runs", async () => {

@@ -319,6 +319,35 @@ describe("a message that was forwarded", () => {
   });
 });
 
+describe("a message of a plugin in another room", () => {
+  it("is shown with the room and the plugin, and is no answer", async () => {
+    const row = await rowOf(await say("talk elsewhere"));
+    const found = () => rows<{ id: string }>("SELECT id FROM deliveries WHERE message LIKE '%talk elsewhere%'")[0]?.id;
+    const id = await until(found, "the plugin's message");
+    await deliveryIs(id, "sent");
+    expect(await why(`/hooks why ${row}`)).toMatch(
+      new RegExp(`${id} sent to Second on web as \\d+ · posted by plugin mine`),
+    );
+    expect(await why(`/hooks why ${id}`)).toContain(`sent by plugin mine, because of ${row}`);
+  });
+});
+
+describe("what happened to a delivery", () => {
+  it("is not headed as sent when it was cancelled, held or given up", async () => {
+    const row = await rowOf(await say("say first"));
+    await deliveryIs(`d_${row}r`, "sent");
+    expect(await why(`/hooks why d_${row}r`)).toMatch(
+      new RegExp(`^What happened to d_${row}r, which the gateway sent to General on web`),
+    );
+    const { web } = stack.platforms;
+    const gone = await rowOf(await web.say(place(), "owner", "say withheld"));
+    await deliveryIs(`d_${gone}r`, "cancelled");
+    expect(await why(`/hooks why d_${gone}r`)).toMatch(
+      new RegExp(`^What happened to d_${gone}r, an answer to ${gone} in General on web, created .*: cancelled`),
+    );
+  });
+});
+
 describe("/run", () => {
   it("takes a platform's id and a reply", async () => {
     const asked = await say("say by id");

@@ -8,6 +8,8 @@ import { maskTexts, personalTexts, redact, reveal } from "../../lib/redact.js";
 export interface History {
   payload: unknown;
   text(text: string): string;
+  /** Words of the product and of the definition: only secrets are masked. A message such as "skip" must not mask the names of settings. */
+  ownWords(text: string): string;
   value(value: unknown): unknown;
 }
 
@@ -30,6 +32,7 @@ export function historyOf(point: string, payload: unknown, mask: (text: string) 
   return {
     payload: redact(payload, namedBy(point)),
     text,
+    ownWords: (one) => clip(mask(one)),
     value: (value) => walk(reveal(value), text, 0),
   };
 }

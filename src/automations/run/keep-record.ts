@@ -42,7 +42,7 @@ export async function recordEnd(
   const reason = reasonOf(final);
   row.status = final.status;
   if (reason === undefined) delete row.statusReason;
-  else row.statusReason = history.text(reason);
+  else row.statusReason = shownReason(final, reason, history);
   endAttempt(row, outcome, history, facts, now);
   delete row.leaseOwner;
   delete row.leaseUntil;
@@ -55,6 +55,11 @@ export async function recordEnd(
   start.progress?.recorded?.(row);
   if (!start.dryRun) await write(start, run, parts);
   return final;
+}
+
+/** Why a run was skipped is said by gates and conditions, in words that nobody wrote in a chat. */
+function shownReason({ status }: RunOutcome, reason: string, history: History): string {
+  return status === "skipped" ? history.ownWords(reason) : history.text(reason);
 }
 
 async function write(start: RunStart, run: OpenRun, parts: RunParts): Promise<void> {
@@ -88,7 +93,7 @@ function endAttempt(
     ...last,
     endedAt: now,
     status: outcome.status === "queued" ? "failed" : outcome.status,
-    ...(error === undefined ? {} : { error: history.text(error) }),
+    ...(error === undefined ? {} : { error: shownReason(outcome, error, history) }),
     steps: steps.map((step) => history.value(step) as StepRecord),
     ...(rendered === undefined ? {} : { rendered: history.text(rendered) }),
     ...(toolCalls === undefined ? {} : { toolCalls: history.value(toolCalls) as AttemptRecord["toolCalls"] & object }),
